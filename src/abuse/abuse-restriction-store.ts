@@ -1,5 +1,5 @@
-import type { OrgId } from "../core/index.ts";
 import type { AbuseRestriction, CallFamily } from "../accounts/index.ts";
+import type { OrgId } from "../core/index.ts";
 
 /** Unusual use that a process has seen and wants to be acted upon. */
 export interface UsageFinding {

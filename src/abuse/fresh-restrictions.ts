@@ -1,5 +1,5 @@
-import { assert, type OrgId } from "../core/index.ts";
 import type { AbuseRestriction } from "../accounts/index.ts";
+import { assert, type OrgId } from "../core/index.ts";
 import type { UsageFinding } from "./abuse-restriction-store.ts";
 
 /** Most holds that are remembered before every process can read them from the store. */

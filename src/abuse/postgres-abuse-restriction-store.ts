@@ -1,10 +1,6 @@
 import type { Pool, PoolClient } from "pg";
+
 import type { AbuseRestriction, CallFamily } from "../accounts/index.ts";
-import type {
-  UsageFinding,
-  AbuseRestrictionRecord,
-  AbuseRestrictionStore,
-} from "./abuse-restriction-store.ts";
 import { type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import {
   bool,
@@ -20,6 +16,11 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
+import type {
+  UsageFinding,
+  AbuseRestrictionRecord,
+  AbuseRestrictionStore,
+} from "./abuse-restriction-store.ts";
 
 const LISTED_MAX = 1_000;
 

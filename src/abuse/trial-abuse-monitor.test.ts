@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 
 import { PLAIN_RULES, type CallFamily, type AbuseRestriction } from "../accounts/account-rules.ts";
 import type { Principal } from "../accounts/principal.ts";
-import type { UsageFinding } from "./abuse-restriction-store.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { NO_ABUSE_MONITOR, type UsageEvent } from "./abuse-monitor.ts";
+import type { UsageFinding } from "./abuse-restriction-store.ts";
 import { TrialAbuseMonitor } from "./trial-abuse-monitor.ts";
 
 const START_MS = 1_800_000_000_000;

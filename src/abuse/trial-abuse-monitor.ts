@@ -1,7 +1,6 @@
 import { createHmac } from "node:crypto";
 
 import type { AbuseRestriction, CallFamily, Principal } from "../accounts/index.ts";
-import type { AbuseRestrictionStore } from "./abuse-restriction-store.ts";
 import {
   assert,
   type Clock,
@@ -11,10 +10,11 @@ import {
   type Refusal,
   RETRY_AFTER_SECONDS_MAX,
 } from "../core/index.ts";
+import type { UsageEvent, AbuseMonitor } from "./abuse-monitor.ts";
+import type { AbuseRestrictionStore } from "./abuse-restriction-store.ts";
 import { clientNetwork } from "./client-network.ts";
 import { FreshHolds, type UntoldFinding } from "./fresh-restrictions.ts";
 import { findUnusualUse, type ReachedLine, type UnusualUsePolicy } from "./unusual-use.ts";
-import type { UsageEvent, AbuseMonitor } from "./abuse-monitor.ts";
 import { WatchedUse } from "./watched-use.ts";
 
 /** Organizations times kinds of requests that are counted at once. */

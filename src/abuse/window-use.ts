@@ -1,6 +1,6 @@
 import { assert, microUsd, type MicroUsd, ZERO_MICRO_USD } from "../core/index.ts";
-import type { UseInWindow } from "./unusual-use.ts";
 import type { UsageEvent } from "./abuse-monitor.ts";
+import type { UseInWindow } from "./unusual-use.ts";
 
 /** Parts of the window: one part is how much sooner than the whole window something may leave. */
 const SLICES = 60;

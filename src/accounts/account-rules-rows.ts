@@ -1,11 +1,3 @@
-import {
-  PLAIN_RULES,
-  type AccountRules,
-  type Connection,
-  type DedicatedEndpoint,
-  type RoutingPolicy,
-  type AbuseRestriction,
-} from "./account-rules.ts";
 import type { EndpointLimits, LimitValues, StoredLimit } from "../limits/index.ts";
 import {
   columns,
@@ -16,6 +8,14 @@ import {
   orAbsent,
   text,
 } from "../storage/index.ts";
+import {
+  PLAIN_RULES,
+  type AccountRules,
+  type Connection,
+  type DedicatedEndpoint,
+  type RoutingPolicy,
+  type AbuseRestriction,
+} from "./account-rules.ts";
 
 /**
  * Columns of an `AccountRulesRow`, for a query over `api_key k` and `org o`. Rows arrive as JSON, so

@@ -1,4 +1,3 @@
-import type { KeyRecord } from "./key-store.ts";
 import {
   bool,
   columns,
@@ -9,6 +8,7 @@ import {
   text,
 } from "../storage/index.ts";
 import { accountRules, ACCOUNT_RULES_COLUMNS, type AccountRulesRow } from "./account-rules-rows.ts";
+import type { KeyRecord } from "./key-store.ts";
 
 /** A key with everything that is known about its organization, by one column of `api_key`. */
 export function keyRecordSql(column: "digest" | "key_id"): string {

@@ -1,4 +1,3 @@
-import type { KeySummary } from "./key-store.ts";
 import { MANAGED_ORIGINS } from "../core/index.ts";
 import {
   columns,
@@ -9,6 +8,7 @@ import {
   orNull,
   text,
 } from "../storage/index.ts";
+import type { KeySummary } from "./key-store.ts";
 
 /** Everything of a key but its digest. */
 export const keyColumns: Columns<KeySummary> = columns({

@@ -1,13 +1,6 @@
 import type { Pool } from "pg";
+
 import { assert, type MicroUsd, newKeyId, newOrgId } from "../core/index.ts";
-import type {
-  AccountStore,
-  KeyRecord,
-  KeyStore,
-  KeySummary,
-  NewKey,
-  OrgSummary,
-} from "./key-store.ts";
 import {
   columns,
   type Columns,
@@ -20,6 +13,14 @@ import {
 } from "../storage/index.ts";
 import type { AccountRulesRow } from "./account-rules-rows.ts";
 import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
+import type {
+  AccountStore,
+  KeyRecord,
+  KeyStore,
+  KeySummary,
+  NewKey,
+  OrgSummary,
+} from "./key-store.ts";
 import { keyColumns } from "./key-summary-rows.ts";
 import { CREATE_ORG_SQL } from "./org-rows.ts";
 

@@ -1,13 +1,6 @@
 import type { Pool } from "pg";
 
 import { assert, type OrgId } from "../core/index.ts";
-import type {
-  ConnectionOwner,
-  ConnectionStore,
-  ConnectionSummary,
-  NewConnection,
-  StoredConnection,
-} from "./connection-store.ts";
 import {
   columns,
   type Columns,
@@ -18,6 +11,13 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
+import type {
+  ConnectionOwner,
+  ConnectionStore,
+  ConnectionSummary,
+  NewConnection,
+  StoredConnection,
+} from "./connection-store.ts";
 
 /** Customers' own provider keys in PostgreSQL, sealed. */
 export class PostgresConnectionStore implements ConnectionStore {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+
 import type { Pool, PoolClient } from "pg";
-import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
-import type { KeySummary, NewKey } from "./key-store.ts";
+
 import {
   assert,
   type KeyId,
@@ -23,6 +23,8 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
+import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
+import type { KeySummary, NewKey } from "./key-store.ts";
 import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;

@@ -1,7 +1,5 @@
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
-import type { RoutingPolicy } from "./account-rules.ts";
-import type { KeyRecord } from "./key-store.ts";
-import type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
+
 import { assert, newRecordId, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import type { EndpointLimits, StoredLimit } from "../limits/index.ts";
 import {
@@ -19,7 +17,10 @@ import {
   policyColumns,
   type AccountRulesRow,
 } from "./account-rules-rows.ts";
+import type { RoutingPolicy } from "./account-rules.ts";
 import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
+import type { KeyRecord } from "./key-store.ts";
+import type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
 
 /** What operators and customers set for an organization, in PostgreSQL. */
 export class PostgresRulesStore implements RulesStore {

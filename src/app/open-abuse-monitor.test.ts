@@ -5,8 +5,8 @@ import { TrialAbuseMonitor } from "../abuse/trial-abuse-monitor.ts";
 import { loadConfig } from "../config/load-config.ts";
 import type { Config, SettingName } from "../config/settings.ts";
 import { systemClock } from "../core/time.ts";
-import type { Backend } from "./open-backend.ts";
 import { openAbuseMonitor } from "./open-abuse-monitor.ts";
+import type { Backend } from "./open-backend.ts";
 
 function guardWith(flags: Partial<Record<SettingName, string | number>>): unknown {
   const outcome = loadConfig({ flags, env: {} });

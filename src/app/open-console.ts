@@ -3,14 +3,14 @@ import type { Server } from "node:http";
 import type { Logger } from "pino";
 
 import { type Billing, type BillingOptions, openBilling } from "../billing/index.ts";
+import type { CallPorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
 import { type ConsoleDeps, createConsoleServer } from "../console-api/index.ts";
 import type { Clock } from "../core/index.ts";
-import type { CallPorts } from "../call/index.ts";
 import { type Identity, makeClaimLink, openIdentity } from "../identity/index.ts";
-import { startUsageRollup } from "../records/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
+import { startUsageRollup } from "../records/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault } from "./open-key-vault.ts";

@@ -2,9 +2,9 @@ import type { Server } from "node:http";
 import { hostname } from "node:os";
 
 import { openAuthenticator } from "../accounts/index.ts";
+import { callInProcess, type CallPorts, refuseBeforeBody, refuseCall } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import { ClientAddresses, type Clock, INTERNAL_CONNECTIONS_MAX } from "../core/index.ts";
-import { callInProcess, type CallPorts, refuseBeforeBody, refuseCall } from "../call/index.ts";
 import {
   CLIENT_TIMEOUTS,
   createGatewayServer,
@@ -17,10 +17,10 @@ import {
   RequestLog,
   serveKnownCaller,
 } from "../http/index.ts";
-import type { VideoMetrics, VideoReadDeps } from "../videos/index.ts";
-import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
 import { openLedger } from "../ledger/index.ts";
 import { chatOn } from "../modality/index.ts";
+import type { VideoMetrics, VideoReadDeps } from "../videos/index.ts";
+import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
 import {
   openConsole,

@@ -7,9 +7,9 @@ import type { Logger } from "pino";
 import { type Catalog, CatalogHolder } from "../catalog/index.ts";
 import { type Config, SETTINGS } from "../config/index.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
+import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
 import { openFeatures, type FeatureOptions } from "./open-features.ts";
 import { pricePins } from "./price-pins.ts";
-import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
 import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
 import { watchManifests } from "./watch-manifests.ts";
 

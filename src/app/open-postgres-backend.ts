@@ -1,3 +1,4 @@
+import { type AbuseRestrictionStore, PostgresAbuseRestrictionStore } from "../abuse/index.ts";
 import {
   AccountNotices,
   type AccountStore,
@@ -11,10 +12,9 @@ import {
   PostgresRulesStore,
   type RulesStore,
 } from "../accounts/index.ts";
-import { type AbuseRestrictionStore, PostgresAbuseRestrictionStore } from "../abuse/index.ts";
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
+import type { Logger } from "../core/index.ts";
 import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts";
-import { type JobStore, PostgresJobStore } from "../videos/index.ts";
 import {
   type AuditCheck,
   auditLedger,
@@ -29,7 +29,8 @@ import {
   type RetentionStore,
   type SettlementStore,
 } from "../ledger/index.ts";
-import type { Logger } from "../core/index.ts";
+import { type JournalRecentUse, PostgresRecentUse } from "../limits/index.ts";
+import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts";
 import {
   flaggedListings,
   PostgresRecordStore,
@@ -39,9 +40,8 @@ import {
   type UsageReports,
   type UsageRollup,
 } from "../records/index.ts";
-import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts";
-import { type JournalRecentUse, PostgresRecentUse } from "../limits/index.ts";
 import { checkSchema, migrateDatabase, openPool, openReportPool } from "../storage/index.ts";
+import { type JobStore, PostgresJobStore } from "../videos/index.ts";
 
 const REPORT_TIMEOUT_MS = 10_000;
 

@@ -9,9 +9,9 @@ import {
   RecordedExchange,
   type Dispatched,
 } from "../../test/support/recipe.ts";
-import { systemClock } from "../core/time.ts";
 import type { CallKind } from "../call/call-kind.ts";
 import { serveCall } from "../call/call.ts";
+import { systemClock } from "../core/time.ts";
 import { chatOn } from "../modality/chat/index.ts";
 import { decisions } from "../modality/decisions/index.ts";
 import { images } from "../modality/images/index.ts";

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { AbuseMonitor } from "../abuse/index.ts";
 import {
   type CallPorts,
   type CallTimeouts,
@@ -7,7 +8,6 @@ import {
   GatewayMetrics,
   RefusalWindows,
 } from "../call/index.ts";
-import type { AbuseMonitor } from "../abuse/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
 import { type Clock, Deadlines } from "../core/index.ts";
@@ -21,10 +21,10 @@ import type { Ledger } from "../ledger/index.ts";
 import { limitScopes, PoolBoard, type ScopeClaim } from "../limits/index.ts";
 import { HealthExchange, MemoryDeploymentHealth, RepeatedFailures } from "../routing/index.ts";
 import type { WireTable } from "../wire/index.ts";
+import { openAbuseMonitor } from "./open-abuse-monitor.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
-import { openAbuseMonitor } from "./open-abuse-monitor.ts";
 
 export interface ServingOptions {
   readonly config: Config;

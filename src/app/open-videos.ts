@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
-import type { Config } from "../config/index.ts";
 import type { CallPorts } from "../call/index.ts";
+import type { Config } from "../config/index.ts";
 import { type VideoDeps, VideoMetrics, VideoPoller, type VideoReadDeps } from "../videos/index.ts";
 import type { Backend } from "./open-backend.ts";
 

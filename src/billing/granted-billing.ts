@@ -1,6 +1,6 @@
 import type { MicroUsd, OrgId } from "../core/index.ts";
-import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import type { PurchaseBounds, OpenBilling } from "./billing-mode.ts";
+import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
 
 /** Without a payment provider: operators grant credit, and what was bought once can be read. */

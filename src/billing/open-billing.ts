@@ -1,8 +1,8 @@
 import { type MicroUsd, parseUsd } from "../core/index.ts";
+import type { BillingOptions, OpenBilling, PurchaseBounds } from "./billing-mode.ts";
 import { GrantedBilling } from "./granted-billing.ts";
 import { StripeBilling } from "./stripe-billing.ts";
 import type { StripeAccount } from "./stripe-payments.ts";
-import type { BillingOptions, OpenBilling, PurchaseBounds } from "./billing-mode.ts";
 
 /** Throws when a setting is wrong, naming it. */
 export function openBilling(options: BillingOptions): OpenBilling {

@@ -1,5 +1,9 @@
 import type { Pool } from "pg";
+
+import { microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
+import type { Row } from "../storage/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
+import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
 import type {
   KnownPurchase,
   NewPurchase,
@@ -8,9 +12,6 @@ import type {
   PurchaseStore,
   UngrantedState,
 } from "./purchase-store.ts";
-import { microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
-import type { Row } from "../storage/index.ts";
-import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
 
 const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;

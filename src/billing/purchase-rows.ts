@@ -1,5 +1,3 @@
-import type { PurchaseState } from "./billing.ts";
-import type { KnownPurchase } from "./purchase-store.ts";
 import {
   big,
   bool,
@@ -10,6 +8,8 @@ import {
   orNull,
   text,
 } from "../storage/index.ts";
+import type { PurchaseState } from "./billing.ts";
+import type { KnownPurchase } from "./purchase-store.ts";
 
 type StoredState = "created" | "pending" | "failed" | "expired" | "parked" | "granted";
 

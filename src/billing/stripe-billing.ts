@@ -1,8 +1,8 @@
 import { formatUsd, type MicroUsd, newRecordId, type OrgId } from "../core/index.ts";
-import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
-import { PurchaseService } from "./purchase-service.ts";
+import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
+import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 import { StripePayments, type StripeAccount } from "./stripe-payments.ts";
 import { announceTestMoney } from "./test-money.ts";

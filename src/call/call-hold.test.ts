@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+
 import type { AttemptId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
-import { ClaimedScopes } from "./claimed-scopes.ts";
 import type { CloseRow, Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type LimitLease, type LimitStore } from "../limits/limit-store.ts";
 import { CallHold } from "./call-hold.ts";
+import { ClaimedScopes } from "./claimed-scopes.ts";
 
 function reserveOf(attempt: bigint): ReserveRow {
   return { attemptId: attempt as AttemptId, reserveMicroUsd: microUsd(5n) } as ReserveRow;

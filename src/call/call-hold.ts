@@ -1,7 +1,7 @@
-import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/index.ts";
 import { type ScopeClaim, tokenCount, type TokenCount } from "../limits/index.ts";
 import { faultRow } from "./attempt-rows.ts";
+import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { CallPorts } from "./ports.ts";
 
 type HoldPorts = Pick<CallPorts, "ledger" | "clock">;

@@ -1,8 +1,8 @@
 import type { MicroUsd } from "../core/index.ts";
 import type { AttemptResult } from "../dispatch/index.ts";
 import type { ReserveRow } from "../ledger/index.ts";
-import type { CallRequest } from "../wire/index.ts";
 import type { TokenCount } from "../limits/index.ts";
+import type { CallRequest } from "../wire/index.ts";
 import type { CallKind } from "./call-kind.ts";
 import type { Candidate, CandidateList } from "./candidates.ts";
 import type { LimitedCall } from "./claim-limits.ts";

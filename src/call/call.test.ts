@@ -17,8 +17,8 @@ import type { CloseRow } from "../ledger/ledger-store.ts";
 import { PoolBoard } from "../limits/pool-board.ts";
 import { chatOn } from "../modality/chat/index.ts";
 import { wires } from "../wire/wires.ts";
-import { DetachedReadLimit } from "./detached-read-limit.ts";
 import { serveCall } from "./call.ts";
+import { DetachedReadLimit } from "./detached-read-limit.ts";
 
 const PROVIDERS = ["first", "second", "third", "fourth", "fifth"];
 const MANIFESTS = PROVIDERS.map((provider, priority) =>

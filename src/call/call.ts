@@ -7,11 +7,11 @@ import {
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import { planRoute } from "../routing/index.ts";
-import { reserveRefusal } from "./admit.ts";
-import { attemptCandidate } from "./attempt.ts";
-import { closeRow, reserveRow } from "./attempt-rows.ts";
-import { CallHold } from "./call-hold.ts";
 import type { CallRequest } from "../wire/index.ts";
+import { reserveRefusal } from "./admit.ts";
+import { closeRow, reserveRow } from "./attempt-rows.ts";
+import { attemptCandidate } from "./attempt.ts";
+import { CallHold } from "./call-hold.ts";
 import { callTokens, familyOf, type CallKind } from "./call-kind.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { acquireCandidate, CandidateList, leaveCircuit, releaseCandidate } from "./candidates.ts";

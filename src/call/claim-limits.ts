@@ -1,4 +1,5 @@
 import type { DedicatedEndpoint, Principal } from "../accounts/index.ts";
+import type { Result } from "../core/index.ts";
 import {
   endpointScope,
   endpointSelfScopes,
@@ -7,7 +8,6 @@ import {
   type TokenCount,
 } from "../limits/index.ts";
 import type { OwnKeys } from "../routing/index.ts";
-import type { Result } from "../core/index.ts";
 import { claimScopes, type ClaimPart } from "./admit.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { CallPorts } from "./ports.ts";

@@ -1,5 +1,3 @@
-import { claimScopes } from "./admit.ts";
-import type { ClaimedScopes } from "./claimed-scopes.ts";
 import {
   type OrgId,
   type Result,
@@ -7,6 +5,8 @@ import {
   shownKeyId,
 } from "../core/index.ts";
 import { orgSlot, type ScopeClaim, tokenCount } from "../limits/index.ts";
+import { claimScopes } from "./admit.ts";
+import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 

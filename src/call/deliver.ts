@@ -5,8 +5,6 @@ import {
   type Refusal,
   usdJsonNumber,
 } from "../core/index.ts";
-import type { ClaimedScopes } from "./claimed-scopes.ts";
-import type { EndedAttempt, HeldAttempt } from "./call-values.ts";
 import type { OutputSink } from "../dispatch/index.ts";
 import {
   type AnswerBridge,
@@ -15,6 +13,8 @@ import {
   type Output,
   type WholeBody,
 } from "../wire/index.ts";
+import type { EndedAttempt, HeldAttempt } from "./call-values.ts";
+import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 

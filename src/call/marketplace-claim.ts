@@ -1,7 +1,7 @@
-import type { ClaimPart } from "./admit.ts";
 import type { Principal } from "../accounts/index.ts";
 import type { Deployment } from "../catalog/index.ts";
 import { orgSlot } from "../limits/index.ts";
+import type { ClaimPart } from "./admit.ts";
 import type { LimitedCall } from "./claim-limits.ts";
 import type { CallPorts } from "./ports.ts";
 

@@ -1,4 +1,3 @@
-import type { RefusalWindows } from "./refusal-windows.ts";
 import type { AbuseMonitor } from "../abuse/index.ts";
 import type { Principal } from "../accounts/index.ts";
 import type { Catalog } from "../catalog/index.ts";
@@ -9,6 +8,7 @@ import type { AskedRequest, LimitStore, PoolBoard, ScopeClaim } from "../limits/
 import type { DeploymentHealth, RepeatedFailures } from "../routing/index.ts";
 import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import type { GatewayMetrics } from "./metrics.ts";
+import type { RefusalWindows } from "./refusal-windows.ts";
 
 export interface CallTimeouts {
   /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */

@@ -1,3 +1,4 @@
+import type { Principal } from "../accounts/index.ts";
 import {
   type Clock,
   ExpiringCache,
@@ -7,7 +8,6 @@ import {
   type Refusal,
   shownKeyId,
 } from "../core/index.ts";
-import type { Principal } from "../accounts/index.ts";
 import {
   type ClaimOutcome,
   type LimitStore,

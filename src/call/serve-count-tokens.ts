@@ -9,8 +9,8 @@ import type { CallKind } from "./call-kind.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
 import { findModel, planInput } from "./plan-call.ts";
-import { refuseCall } from "./refuse-call.ts";
 import type { CallPorts } from "./ports.ts";
+import { refuseCall } from "./refuse-call.ts";
 
 /** How a wire counts tokens, and the call whose tokens are counted. */
 export interface TokenCount {

@@ -6,16 +6,16 @@ import type { TokenCount } from "../limits/index.ts";
 import { explainRoute } from "../routing/index.ts";
 import type { CallRequest } from "../wire/index.ts";
 import { callTokens, type CallKind, type Step } from "./call-kind.ts";
+import { previewCall } from "./call.ts";
+import { enterPool } from "./candidates.ts";
+import type { LimitedCall } from "./claim-limits.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
-import { previewCall } from "./call.ts";
-import type { LimitedCall } from "./claim-limits.ts";
-import { enterPool } from "./candidates.ts";
 import { lookingPorts } from "./looking-ports.ts";
 import { marketplaceClaim } from "./marketplace-claim.ts";
 import { callPlanInput, findModel } from "./plan-call.ts";
-import { refuseCall } from "./refuse-call.ts";
 import type { CallPorts } from "./ports.ts";
+import { refuseCall } from "./refuse-call.ts";
 import { routeBody, type ExcludedStep, type ShownStep } from "./show-route.ts";
 
 export interface RoutePorts extends CallPorts {

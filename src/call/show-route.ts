@@ -1,7 +1,7 @@
 import type { Deployment } from "../catalog/index.ts";
 import { type MicroUsd, printJson, type Refusal } from "../core/index.ts";
-import type { Step } from "./call-kind.ts";
 import type { CallRequest } from "../wire/index.ts";
+import type { Step } from "./call-kind.ts";
 
 export interface ShownStep extends Step {
   readonly health: "healthy" | "half_open";

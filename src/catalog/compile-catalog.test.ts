@@ -1,11 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+
+import { CatalogHolder } from "./catalog-holder.ts";
+import { type CatalogNote } from "./catalog-input.ts";
+import type { Catalog, Deployment } from "./catalog.ts";
+import { compileCatalog, type CatalogInput, type CatalogOutcome } from "./compile-catalog.ts";
 import { edited, textManifest, type Edits, type Json } from "./manifest/fixtures/samples.ts";
 import { validateManifest, type Manifest } from "./manifest/index.ts";
-import type { Catalog, Deployment } from "./catalog.ts";
-import { CatalogHolder } from "./catalog-holder.ts";
-import { compileCatalog, type CatalogInput, type CatalogOutcome } from "./compile-catalog.ts";
-import { type CatalogNote } from "./catalog-input.ts";
 
 const today = "2026-11-20";
 

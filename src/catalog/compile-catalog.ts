@@ -1,5 +1,5 @@
 import { assert } from "../core/index.ts";
-import type { Manifest } from "./manifest/index.ts";
+import type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
 import type {
   Catalog,
   Deployment,
@@ -9,12 +9,12 @@ import type {
 } from "./catalog.ts";
 import { compileDeployment } from "./compile-deployment.ts";
 import { compilePools, NO_POOLS, type StatedPools } from "./compile-pools.ts";
-import { keyOwners, keyProblems, type KeyOwners, type KeyRules } from "./key-origins.ts";
 import { deepFreeze } from "./deep-freeze.ts";
-import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
+import { keyOwners, keyProblems, type KeyOwners, type KeyRules } from "./key-origins.ts";
 import { listProviders } from "./list-providers.ts";
+import type { Manifest } from "./manifest/index.ts";
+import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
 import { shortHash } from "./price-sheet.ts";
-import type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
 
 export interface CatalogInput {
   readonly manifests: readonly ManifestFile[];

@@ -1,11 +1,5 @@
 import { assert, type ModelId, type ProviderId, unreachable } from "../core/index.ts";
 import type {
-  Manifest,
-  ManifestDescriptor,
-  ManifestModel,
-  ManifestPriceCardLine,
-} from "./manifest/index.ts";
-import type {
   CapabilityDescriptor,
   CapacityDeclaration,
   DecisionsListing,
@@ -14,6 +8,12 @@ import type {
   PriceCardLine,
 } from "./catalog.ts";
 import { ownPool } from "./compile-pools.ts";
+import type {
+  Manifest,
+  ManifestDescriptor,
+  ManifestModel,
+  ManifestPriceCardLine,
+} from "./manifest/index.ts";
 import { compilePriceSheet, defaultedSkus } from "./price-sheet.ts";
 
 /** What the operator, and not the manifest, says of deployments. */

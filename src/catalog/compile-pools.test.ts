@@ -1,4 +1,9 @@
 import { describe, expect, test } from "vitest";
+
+import { type ManifestFile } from "./catalog-input.ts";
+import type { PoolDeclaration } from "./catalog.ts";
+import { compileCatalog, type CatalogOutcome } from "./compile-catalog.ts";
+import type { StatedPool } from "./compile-pools.ts";
 import {
   decisionsManifest,
   edited,
@@ -7,10 +12,6 @@ import {
   type Json,
 } from "./manifest/fixtures/samples.ts";
 import { validateManifest } from "./manifest/index.ts";
-import type { PoolDeclaration } from "./catalog.ts";
-import { compileCatalog, type CatalogOutcome } from "./compile-catalog.ts";
-import { type ManifestFile } from "./catalog-input.ts";
-import type { StatedPool } from "./compile-pools.ts";
 
 const minute600 = { type: "request", per: "minute", value: 600 } as const;
 

@@ -1,5 +1,5 @@
-import type { Deployment, PoolDeclaration } from "./catalog.ts";
 import type { CatalogNote, CatalogIssue } from "./catalog-input.ts";
+import type { Deployment, PoolDeclaration } from "./catalog.ts";
 
 /** A pool as an operator states it. */
 export interface StatedPool extends Omit<PoolDeclaration, "orgSharePercent"> {

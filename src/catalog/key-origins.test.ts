@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 
+import { type ManifestFile } from "./catalog-input.ts";
+import { compileCatalog, type CatalogOutcome } from "./compile-catalog.ts";
+import { parseKeyOrigins, type KeyOrigins } from "./key-origins.ts";
 import { edited, textManifest } from "./manifest/fixtures/samples.ts";
 import { validateManifest } from "./manifest/index.ts";
-import { compileCatalog, type CatalogOutcome } from "./compile-catalog.ts";
-import { type ManifestFile } from "./catalog-input.ts";
-import { parseKeyOrigins, type KeyOrigins } from "./key-origins.ts";
 
 function fileOf(file: string, origin: string, variable = "SHARED_KEY"): ManifestFile {
   const edits = {

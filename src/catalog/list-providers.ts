@@ -1,5 +1,5 @@
-import type { Manifest } from "./manifest/index.ts";
 import type { Deployment, ListedProvider } from "./catalog.ts";
+import type { Manifest } from "./manifest/index.ts";
 
 /** Providers of routed listings, given in routing order, by name: what their manifests say of them. */
 export function listProviders(

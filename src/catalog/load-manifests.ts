@@ -1,5 +1,5 @@
-import { validateManifest } from "./manifest/index.ts";
 import type { CatalogIssue, ManifestFile } from "./catalog-input.ts";
+import { validateManifest } from "./manifest/index.ts";
 
 /** A file as read from the manifests folder. */
 export interface ManifestText {

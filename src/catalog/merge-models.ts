@@ -1,6 +1,6 @@
 import { assert } from "../core/index.ts";
-import type { ManifestModel } from "./manifest/index.ts";
 import type { CapabilityDescriptor, Deployment, InputModality, ListedModel } from "./catalog.ts";
+import type { ManifestModel } from "./manifest/index.ts";
 
 /** A compiled deployment beside the listing it came from, which has the texts for buyers. */
 export interface Listing {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+
 import { assert } from "../core/index.ts";
-import type { ManifestPrice, ManifestSku } from "./manifest/index.ts";
 import type { PricedSku, PriceSheet } from "./catalog.ts";
+import type { ManifestPrice, ManifestSku } from "./manifest/index.ts";
 
 /**
  * Compiles the prices of a valid listing. An absent SKU costs its base rate, never 0: cache reads

@@ -7,7 +7,6 @@ import {
   sealConnection,
   type StoredConnection,
 } from "../accounts/index.ts";
-import type { Catalog } from "../catalog/index.ts";
 import {
   type Backend,
   checkConnection,
@@ -15,6 +14,7 @@ import {
   loadCatalog,
   openConfiguredVault,
 } from "../app/index.ts";
+import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
 import { type OrgId, parseKeyId, type ProviderId, unreachable } from "../core/index.ts";
 import {

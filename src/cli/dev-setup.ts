@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { newVirtualKey } from "../accounts/index.ts";
-import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.ts";
 import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { CONSOLE_KEY_REQUESTS_PER_MINUTE, formatUsd, microUsd } from "../core/index.ts";
+import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.ts";
 import { clock } from "./command-context.ts";
 
 export interface Development {

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Command } from "commander";
 
 import type { DedicatedEndpoint, EndpointRecord } from "../accounts/index.ts";
-import { type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
 import type { Backend } from "../app/index.ts";
+import { type ManifestFile, parseManifestFiles } from "../catalog/index.ts";
 import {
   answering,
   onStoredData,

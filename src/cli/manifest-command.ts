@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
+import { loadCatalog } from "../app/index.ts";
 import {
   keyProblems,
   type ManifestFile,
@@ -10,7 +11,6 @@ import {
   publishedSchema,
   validateManifest,
 } from "../catalog/index.ts";
-import { loadCatalog } from "../app/index.ts";
 import { isOwnVariable } from "../config/index.ts";
 import { answering, clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";

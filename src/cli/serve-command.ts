@@ -14,9 +14,6 @@ import {
 } from "../app/index.ts";
 import { type Config, SETTINGS } from "../config/index.ts";
 import { signInKindOf } from "../identity/index.ts";
-import type { CommandContext } from "./command-io.ts";
-import { runToEnd, type Serving } from "./run-to-end.ts";
-import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 import {
   clock,
   openCommandLogging,
@@ -25,6 +22,9 @@ import {
   UsageFault,
   type Flags,
 } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { runToEnd, type Serving } from "./run-to-end.ts";
+import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 
 /** `serve`, and `dev`: the same with the development parts on. */
 export function addServeCommands(program: Command, context: CommandContext): void {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
-import type { CallFamily } from "../accounts/index.ts";
 import type { AbuseRestrictionRecord } from "../abuse/index.ts";
+import type { CallFamily } from "../accounts/index.ts";
 import type { Backend } from "../app/index.ts";
 import type { OrgId } from "../core/index.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";

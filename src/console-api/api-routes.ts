@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { type Refusal, SETTINGS_REQUESTS_PER_MINUTE } from "../core/index.ts";
 import { claimOrgSetting } from "../call/index.ts";
+import { type Refusal, SETTINGS_REQUESTS_PER_MINUTE } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import { tokenCount } from "../limits/index.ts";
 import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";

@@ -1,5 +1,5 @@
-import { csvLine, formatUsd, type OrgId, plainCell } from "../core/index.ts";
 import { PurchaseFault, type PurchaseRecord } from "../billing/index.ts";
+import { csvLine, formatUsd, type OrgId, plainCell } from "../core/index.ts";
 import type { WalletLine } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { ConsoleRefusal } from "./console-refusal.ts";
 import { ConcurrencyGate } from "./concurrency-gate.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
 
 interface Work {
   readonly started: string[];

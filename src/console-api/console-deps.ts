@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import type { AbuseRestrictionStore } from "../abuse/index.ts";
 import type {
   ConnectionStore,
   CustomerStore,
@@ -8,14 +9,13 @@ import type {
   RulesStore,
   StoredConnection,
 } from "../accounts/index.ts";
-import type { AbuseRestrictionStore } from "../abuse/index.ts";
 import type { Billing } from "../billing/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../core/index.ts";
-import type { LimitUseDeps, RecordStore, UsageReports } from "../records/index.ts";
 import type { Identity } from "../identity/index.ts";
 import type { OptimizeSearches } from "../optimize/index.ts";
+import type { LimitUseDeps, RecordStore, UsageReports } from "../records/index.ts";
 import type { DeploymentHealth } from "../routing/index.ts";
 
 /** What a provider made of a customer's own key. */

@@ -9,10 +9,10 @@ import {
   REQUEST_HEADERS_TIMEOUT_MS,
   SMALL_BODY_BYTES_MAX,
 } from "../core/index.ts";
+import { refuseFault } from "./answer-request.ts";
 import { apiRoutes } from "./api-routes.ts";
 import { authRoutes } from "./auth-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { refuseFault } from "./answer-request.ts";
 import { pageRoutes, refuseUnknownPath } from "./page-routes.ts";
 import { playgroundRoutes } from "./playground-routes.ts";
 import { securityHeaders } from "./security-headers.ts";

@@ -1,6 +1,6 @@
 import { type Clock, USAGE_FILE_TIMEOUT_MS } from "../core/index.ts";
-import { ConsoleRefusal } from "./console-refusal.ts";
 import type { ConcurrencyGate } from "./concurrency-gate.ts";
+import { ConsoleRefusal } from "./console-refusal.ts";
 
 /** A file that is made while it is sent. */
 export class FileAnswer {

@@ -1,13 +1,13 @@
 import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
 import { assert, formatUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import { newKeyCeilings, requestsPerMinuteCeilingOf } from "../limits/index.ts";
 import {
   makeLimitChange,
   planLimitChange,
   type PlannedChange,
   ReportTimeout,
 } from "../records/index.ts";
-import type { SignedIn } from "../identity/index.ts";
-import { newKeyCeilings, requestsPerMinuteCeilingOf } from "../limits/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
 import type { CreatedKey, Key, KeyChange, NewKey } from "./contract.ts";

@@ -1,5 +1,7 @@
 import { type KeySummary, organizationOf, principalOf } from "../accounts/index.ts";
 import { type OrgId, parseRequestId } from "../core/index.ts";
+import type { SignedIn } from "../identity/index.ts";
+import type { StoredLimit } from "../limits/index.ts";
 import {
   changedLimit,
   type LimitRequest,
@@ -10,8 +12,6 @@ import {
   readOrgScopes,
   type UsedScope,
 } from "../records/index.ts";
-import type { SignedIn } from "../identity/index.ts";
-import type { StoredLimit } from "../limits/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound, ofGateway } from "./console-refusal.ts";
 import type { AnswerOf } from "./contract.ts";

@@ -1,6 +1,6 @@
 import type { EndpointRecord } from "../accounts/index.ts";
-import { LIMIT_NAMES, sourceOf } from "../records/index.ts";
 import type { ScopeUsage } from "../limits/index.ts";
+import { LIMIT_NAMES, sourceOf } from "../records/index.ts";
 import type { LimitRow as LimitsRow, LimitValue } from "./contract.ts";
 import { unfundedId, type NamedRow } from "./limit-rows.ts";
 

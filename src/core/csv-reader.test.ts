@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { csvLine } from "./csv.ts";
+
 import { CsvReader, type CsvRow } from "./csv-reader.ts";
+import { csvLine } from "./csv.ts";
 
 const field = fc.option(
   fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('"', ",", "\n", "\r", " ", "a", "é") })),

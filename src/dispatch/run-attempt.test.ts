@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { Deadlines } from "../core/deadlines.ts";
-import { systemClock } from "../core/time.ts";
 import { refusal } from "../core/refusals.ts";
+import { systemClock } from "../core/time.ts";
 import type { AnswerBridge, Output } from "../wire/answer/answer-bridge.ts";
 import type { UpstreamFailure } from "../wire/failure/upstream-failure.ts";
 import { runAttempt, type AttemptHandler, type RunningAttempt } from "./run-attempt.ts";

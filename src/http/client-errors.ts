@@ -1,6 +1,7 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 
+import type { GatewayMetrics } from "../call/index.ts";
 import {
   type Clock,
   HEADER_BYTES_MAX,
@@ -9,7 +10,6 @@ import {
   refusal,
   type Refusal,
 } from "../core/index.ts";
-import type { GatewayMetrics } from "../call/index.ts";
 import { closeConnection } from "./closing.ts";
 import type { RequestLog } from "./request-log.ts";
 import { addRefusalHeaders, baseHeaders } from "./response-headers.ts";

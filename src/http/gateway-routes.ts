@@ -5,6 +5,7 @@ import {
   serveCountTokens,
   serveRoute,
 } from "../call/index.ts";
+import { chatOn, decisions, images, tokenCounting } from "../modality/index.ts";
 import {
   type LimitDeps,
   type RecordDeps,
@@ -17,7 +18,6 @@ import {
   UsageCsv,
 } from "../records/index.ts";
 import { serveVideo, serveVideoContent, videoCall, type VideoReadDeps } from "../videos/index.ts";
-import { chatOn, decisions, images, tokenCounting } from "../modality/index.ts";
 import { type Wire, wires, type WireTable } from "../wire/index.ts";
 import { get, post, postSmall, RouteTable, type RequestTarget, type Route } from "./route-table.ts";
 

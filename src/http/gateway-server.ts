@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 
 import type { Authenticator, AuthOutcome, Principal } from "../accounts/index.ts";
+import { faultRefusal, type GatewayMetrics } from "../call/index.ts";
 import {
   type ClientAddresses,
   type Clock,
@@ -13,16 +14,15 @@ import {
   refusal,
   type Refusal,
 } from "../core/index.ts";
-import { faultRefusal, type GatewayMetrics } from "../call/index.ts";
-import type { Readiness } from "./readiness.ts";
-import type { ClientTimeouts } from "./client-timeouts.ts";
 import { ambiguityOf } from "./ambiguity.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
+import type { ClientTimeouts } from "./client-timeouts.ts";
 import { ConnectionBound } from "./connection-bound.ts";
 import { drainingResponse } from "./draining.ts";
 import { HEADERS } from "./header-table.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { readBody } from "./read-body.ts";
+import type { Readiness } from "./readiness.ts";
 import type { RequestLog } from "./request-log.ts";
 import { baseHeaders, sameOriginHeaders, type HeaderList } from "./response-headers.ts";
 import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Principal } from "../accounts/index.ts";
+import type { ClientExchange, ServedHeaders } from "../call/index.ts";
 import {
   assert,
   type ClientAddresses,
@@ -10,7 +11,6 @@ import {
   type Refusal,
   type RequestId,
 } from "../core/index.ts";
-import type { ClientExchange, ServedHeaders } from "../call/index.ts";
 import { isPieces, type Output, type WholeBody, type Wire } from "../wire/index.ts";
 import { closeConnection, discardBody, hasUnreadBody } from "./closing.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";

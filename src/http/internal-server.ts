@@ -2,8 +2,8 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 
 import type { Registry } from "prom-client";
 
-import type { Readiness } from "./readiness.ts";
 import { drainingResponse } from "./draining.ts";
+import type { Readiness } from "./readiness.ts";
 
 /**
  * The internal listener, on loopback unless a setting says otherwise: `/metrics`, `/livez` (also

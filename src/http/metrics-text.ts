@@ -1,8 +1,8 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 
 import type { GatewayMetrics } from "../call/index.ts";
-import { INSTANCE_STATES, type InstanceState } from "./readiness.ts";
 import type { VideoMetrics } from "../videos/index.ts";
+import { INSTANCE_STATES, type InstanceState } from "./readiness.ts";
 
 const MICRO_PER_USD = 1e6;
 

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
-import type { Refusal, RequestId } from "../core/index.ts";
 import type { LoggedCall } from "../call/index.ts";
+import type { Refusal, RequestId } from "../core/index.ts";
 
 export interface AnsweredRequest {
   readonly method: string;

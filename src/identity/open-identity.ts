@@ -7,11 +7,11 @@ import {
   parseIssuer,
   signInKindOf,
 } from "./console-address.ts";
-import type { AccountProfile, Identity, Redirect, SignedIn } from "./identity.ts";
 import type { IdentityStore } from "./identity-store.ts";
+import type { AccountProfile, Identity, Redirect, SignedIn } from "./identity.ts";
 import { inProcessFetch } from "./local-issuer/in-process-fetch.ts";
-import { LOCAL_CLIENT_ID, LOCAL_ISSUER_PATH } from "./local-issuer/local-provider.ts";
 import { localIssuer } from "./local-issuer/local-issuer.ts";
+import { LOCAL_CLIENT_ID, LOCAL_ISSUER_PATH } from "./local-issuer/local-provider.ts";
 import { openRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
 import { RelyingParty } from "./relying-party.ts";
 import { Sessions } from "./sessions.ts";

@@ -1,7 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
-import type { LocalIssuerStore, LocalRecord } from "./identity-store.ts";
 import { queryInTime } from "../storage/index.ts";
+import type { LocalIssuerStore, LocalRecord } from "./identity-store.ts";
 
 /** What the bundled issuer keeps, in PostgreSQL. */
 export class PostgresLocalIssuerStore implements LocalIssuerStore {

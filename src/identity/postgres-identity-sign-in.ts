@@ -1,9 +1,9 @@
 import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
 
+import { CREATE_ORG_SQL } from "../accounts/index.ts";
 import { assert, newKeyId, newOrgId, newRecordId, type OrgId } from "../core/index.ts";
 import type { ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { orgNameOf } from "./normalise-email.ts";
-import { CREATE_ORG_SQL } from "../accounts/index.ts";
 
 const TRIES_MAX = 6;
 /** Of one statement, the wait for other sign-ins with the address too. */

@@ -1,5 +1,12 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
+import { queryInTime, type Row } from "../storage/index.ts";
+import {
+  FIND_SESSION_SQL,
+  pendingColumns,
+  revealColumns,
+  sessionColumns,
+} from "./identity-rows.ts";
 import type {
   EndReason,
   IdentityStore,
@@ -11,13 +18,6 @@ import type {
   SignInToResolve,
   StoredSession,
 } from "./identity-store.ts";
-import { queryInTime, type Row } from "../storage/index.ts";
-import {
-  FIND_SESSION_SQL,
-  pendingColumns,
-  revealColumns,
-  sessionColumns,
-} from "./identity-rows.ts";
 import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 

@@ -1,5 +1,5 @@
-import { TRIAL_KEY_REQUESTS_PER_MINUTE } from "../core/index.ts";
 import { newVirtualKey } from "../accounts/index.ts";
+import { TRIAL_KEY_REQUESTS_PER_MINUTE } from "../core/index.ts";
 import type { BrowserToken } from "./browser-token.ts";
 import type { SealedReveal, SignInToResolve } from "./identity-store.ts";
 import { deriveKey, openText, sealText } from "./sealed-text.ts";

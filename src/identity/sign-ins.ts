@@ -5,7 +5,6 @@ import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
 import { cookieJar, isToken, type CookieJar } from "./cookies.ts";
 import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
 import { faultMessage } from "./fault-message.ts";
-import type { Redirect } from "./identity.ts";
 import type {
   IdentityStore,
   PendingSignIn,
@@ -13,6 +12,7 @@ import type {
   SignInClaim,
   SignInToResolve,
 } from "./identity-store.ts";
+import type { Redirect } from "./identity.ts";
 import { plainText } from "./plain-text.ts";
 import type { RefreshTokens } from "./refresh-tokens.ts";
 import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";

@@ -1,9 +1,11 @@
 import { isUtf8 } from "node:buffer";
+
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+
 import { runs } from "../../test/support/depth.ts";
-import { ABSENT, JsonDocument, type JsonNode } from "./json-document.ts";
 import { JSON_KEYS_MAX } from "../core/constants.ts";
+import { ABSENT, JsonDocument, type JsonNode } from "./json-document.ts";
 import type { JsonFault } from "./json-fault.ts";
 import { JSON_VALUES_MAX } from "./json-limits.ts";
 import { FORBIDDEN_KEYS, scanJson } from "./scan-json.ts";

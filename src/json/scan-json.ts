@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
+
 import { JSON_DEPTH_MAX, JSON_KEYS_MAX } from "../core/index.ts";
-import type { JsonFault } from "./json-fault.ts";
 import {
   ARRAY_KIND,
   ESCAPED_FLAG,
@@ -13,9 +13,10 @@ import {
   STRING_KIND,
   TRUE_KIND,
 } from "./json-document.ts";
+import type { JsonFault } from "./json-fault.ts";
 import { JSON_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
-import { PlainRun } from "./plain-run.ts";
 import { pathOfKey } from "./path-of-key.ts";
+import { PlainRun } from "./plain-run.ts";
 import type { WordTable } from "./word-table.ts";
 
 /**

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+
 import { Client, DatabaseError, type CustomTypesConfig, type QueryArrayConfig } from "pg";
-import { BatchFault, type BatchFaultKind } from "./ledger-batch-store.ts";
+
 import type { Logger } from "../core/index.ts";
+import { BatchFault, type BatchFaultKind } from "./ledger-batch-store.ts";
 
 export interface LaneOptions {
   readonly connectionString: string;

@@ -1,9 +1,9 @@
 import { assert, microUsd, unreachable } from "../core/index.ts";
-import type { CloseVerdict, Membership, ReserveEntry } from "./ledger-batch-store.ts";
-import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 import { batchValues, marks, readPlainColumn } from "../storage/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
 import type { LaneConnection, LaneStatement } from "./lane-connection.ts";
+import type { CloseVerdict, Membership, ReserveEntry } from "./ledger-batch-store.ts";
+import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
 /** The instance and its epoch, and the columns of a hold. */
 const RESERVE_PARAMETERS = 2 + holdColumns.cells.length;

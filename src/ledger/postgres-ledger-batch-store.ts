@@ -1,20 +1,6 @@
 import type { Pool } from "pg";
+
 import { assert, type AttemptId, type Logger, PARTITION_DAYS_AHEAD } from "../core/index.ts";
-import type {
-  AdoptedAttempt,
-  CloseVerdict,
-  LedgerBatchStore,
-  Membership,
-  ReserveEntry,
-} from "./ledger-batch-store.ts";
-import type {
-  CloseRow,
-  PricePin,
-  RefusedCount,
-  RefusedRequest,
-  ReserveOutcome,
-  ReserveRow,
-} from "./ledger-store.ts";
 import {
   batchValues,
   columns,
@@ -29,7 +15,22 @@ import {
 import { adoptedColumns, holdColumns } from "./attempt-columns.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection } from "./lane-connection.ts";
+import type {
+  AdoptedAttempt,
+  CloseVerdict,
+  LedgerBatchStore,
+  Membership,
+  ReserveEntry,
+} from "./ledger-batch-store.ts";
 import { runCloseBatch, runReserveBatch } from "./ledger-batches.ts";
+import type {
+  CloseRow,
+  PricePin,
+  RefusedCount,
+  RefusedRequest,
+  ReserveOutcome,
+  ReserveRow,
+} from "./ledger-store.ts";
 import { recordRefused } from "./refused-rows.ts";
 
 const RESERVE_STATEMENT_TIMEOUT_MS = 1_000;

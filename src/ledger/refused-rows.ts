@@ -1,7 +1,8 @@
 import type { Pool } from "pg";
+
 import { REFUSED_ROWS_PER_MINUTE } from "../core/index.ts";
-import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 import { queryInTime } from "../storage/index.ts";
+import type { RefusedCount, RefusedRequest } from "./ledger-store.ts";
 import { requestIdFrom } from "./request-ids.ts";
 
 /** Writes refused requests: the first of each key and minute one by one, the others as a number. */

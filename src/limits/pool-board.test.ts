@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
+
 import type { OrgId } from "../core/ids.ts";
 import { PoolBoard } from "./pool-board.ts";
-import { type Pool } from "./pool.ts";
 import { PoolClaims } from "./pool-claims.ts";
+import { type Pool } from "./pool.ts";
 
 const org = "org_1" as OrgId;
 const other = "org_2" as OrgId;

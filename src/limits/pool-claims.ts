@@ -1,6 +1,6 @@
 import type { OrgId } from "../core/index.ts";
-import type { PoolClaim, Pool } from "./pool.ts";
 import { poolClaim } from "./pool-scopes.ts";
+import type { PoolClaim, Pool } from "./pool.ts";
 
 /** An organization that has not claimed for one to two of these is forgotten. */
 const ROUND_MS = 600_000;

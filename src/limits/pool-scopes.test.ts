@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+
 import type { OrgId } from "../core/ids.ts";
 import type { LimitSet } from "./limit-store.ts";
-import type { Pool } from "./pool.ts";
 import { hasLimits, poolClaim, portion } from "./pool-scopes.ts";
+import type { Pool } from "./pool.ts";
 
 const org = "org_1" as OrgId;
 const half: Pool = { id: "p", capacity: [], orgSharePercent: 50 };

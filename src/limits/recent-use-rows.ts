@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
-import type { JournalRecentUse, PoolMember, RecentCharge } from "./recent-use.ts";
+
 import { queryInTime } from "../storage/index.ts";
+import type { JournalRecentUse, PoolMember, RecentCharge } from "./recent-use.ts";
 
 /**
  * What the attempts of the last minute say about the limits of a slot. Errs towards too much: what

@@ -9,13 +9,13 @@ import {
 } from "../core/index.ts";
 import type { ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
+import type { NewSearch, OptimizeStore } from "./optimize-store.ts";
 import type {
   OptimizeRefusal,
   OptimizeSearch,
   OptimizeSearches,
   WantedSearch,
 } from "./optimize.ts";
-import type { NewSearch, OptimizeStore } from "./optimize-store.ts";
 import { SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
 
 const RUNNING_PER_ORG_MAX = 2;

@@ -1,8 +1,6 @@
 import type { Pool } from "pg";
 
 import { assert, microUsd, type OrgId } from "../core/index.ts";
-import type { OptimizeResult, OptimizeSearch } from "./optimize.ts";
-import type { NewSearch, OptimizeStore, SearchEnd, SearchProgress } from "./optimize-store.ts";
 import {
   columns,
   type Columns,
@@ -16,6 +14,8 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
+import type { NewSearch, OptimizeStore, SearchEnd, SearchProgress } from "./optimize-store.ts";
+import type { OptimizeResult, OptimizeSearch } from "./optimize.ts";
 
 const LISTED_MAX = 200;
 

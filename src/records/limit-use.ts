@@ -1,4 +1,3 @@
-import { type CallPorts, type ClaimPart, claimParts, findModel } from "../call/index.ts";
 import {
   type DedicatedEndpoint,
   type Organization,
@@ -6,8 +5,8 @@ import {
   principalOf,
   type RulesStore,
 } from "../accounts/index.ts";
+import { type CallPorts, type ClaimPart, claimParts, findModel } from "../call/index.ts";
 import type { OrgId } from "../core/index.ts";
-import type { RecordStore } from "./record-store.ts";
 import {
   endpointScope,
   endpointSelfRows,
@@ -19,6 +18,7 @@ import {
   type ScopeClaim,
   type ScopeUsage,
 } from "../limits/index.ts";
+import type { RecordStore } from "./record-store.ts";
 
 /** What the routes about limits work with. */
 export interface LimitDeps extends CallPorts {

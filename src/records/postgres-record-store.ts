@@ -1,12 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
+
+import { MANAGED_SQL } from "../accounts/index.ts";
 import { microUsd, type OrgId, type RequestId, ZERO_MICRO_USD, ZERO_USAGE } from "../core/index.ts";
-import type {
-  RecordStore,
-  RequestRecord,
-  UsageGroup,
-  UsageQuery,
-  UsageRow,
-} from "./record-store.ts";
 import {
   type Balance,
   closedColumns,
@@ -26,7 +21,13 @@ import {
   word,
 } from "../storage/index.ts";
 import { attemptColumns, requestColumns } from "./record-rows.ts";
-import { MANAGED_SQL } from "../accounts/index.ts";
+import type {
+  RecordStore,
+  RequestRecord,
+  UsageGroup,
+  UsageQuery,
+  UsageRow,
+} from "./record-store.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
 export class PostgresRecordStore implements RecordStore {

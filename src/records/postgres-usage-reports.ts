@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from "pg";
-import type { Row } from "../storage/index.ts";
+
 import {
   assert,
   type KeyId,
@@ -12,6 +12,14 @@ import {
   type RequestId,
   ZERO_MICRO_USD,
 } from "../core/index.ts";
+import type { Row } from "../storage/index.ts";
+import { runReportQuery } from "./report-connection.ts";
+import * as activity from "./usage-report-activity.ts";
+import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
+import * as requests from "./usage-report-requests.ts";
+import { usageReport, type ReportRow } from "./usage-report-rows.ts";
+import { DAY_MS, HOUR_MS, isoDay, reportQuery, type ReportPlan } from "./usage-report-sql.ts";
+import * as wallet from "./usage-report-wallet.ts";
 import type {
   KeyActivity,
   ProviderActivity,
@@ -22,13 +30,6 @@ import type {
   UsageReport,
   UsageReports,
 } from "./usage-reports.ts";
-import { runReportQuery } from "./report-connection.ts";
-import * as activity from "./usage-report-activity.ts";
-import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
-import * as requests from "./usage-report-requests.ts";
-import { usageReport, type ReportRow } from "./usage-report-rows.ts";
-import { DAY_MS, HOUR_MS, isoDay, reportQuery, type ReportPlan } from "./usage-report-sql.ts";
-import * as wallet from "./usage-report-wallet.ts";
 
 /**
  * Reports from PostgreSQL, on connections of their own. Days that are over are read from sums where

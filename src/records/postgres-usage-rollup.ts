@@ -1,12 +1,13 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
+
 import {
   USAGE_ROLLUP_BATCHES_MAX,
   USAGE_ROLLUP_DELAY_HOURS,
   USAGE_ROLLUP_ORGS_MAX,
 } from "../core/index.ts";
-import type { UsageRollup } from "./usage-rollup.ts";
 import { idsOfDay } from "./report-parts.ts";
 import * as sql from "./usage-rollup-sql.ts";
+import type { UsageRollup } from "./usage-rollup.ts";
 
 /** So long the batches of the gateways may stand behind a wait for a day's table. */
 const LOCK_TIMEOUT_MS = 100;

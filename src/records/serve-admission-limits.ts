@@ -1,6 +1,6 @@
+import { type ClientExchange, countSetting, refuseCall } from "../call/index.ts";
 import { printJson, type Refusal, shownKeyId } from "../core/index.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
-import { type ClientExchange, countSetting, refuseCall } from "../call/index.ts";
 import { readLimitRequest } from "./limit-request.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
 import { changedLimit } from "./show-limits.ts";

@@ -1,5 +1,5 @@
-import { printJson } from "../core/index.ts";
 import { claimRefusal, type ClientExchange } from "../call/index.ts";
+import { printJson } from "../core/index.ts";
 import { unknownModel } from "../routing/index.ts";
 import { readLimitUse, type LimitDeps } from "./limit-use.ts";
 import { shownLimits } from "./show-limits.ts";

@@ -1,9 +1,9 @@
-import { parseRequestId, printJson, refusal } from "../core/index.ts";
-import type { RecordStore, UsageQuery } from "./record-store.ts";
-import { unknownModel } from "../routing/index.ts";
-import type { Catalog } from "../catalog/index.ts";
 import type { ClientExchange } from "../call/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import { parseRequestId, printJson, refusal } from "../core/index.ts";
+import { unknownModel } from "../routing/index.ts";
 import { modelEntryA, modelEntryB, modelListA, modelListB } from "./list-models.ts";
+import type { RecordStore, UsageQuery } from "./record-store.ts";
 import { shownGeneration, shownUsage } from "./show-records.ts";
 import type { UsageCsv } from "./usage-csv.ts";
 import { LIST_ROWS_MAX, readFormat, readInteger, readUsageQuery } from "./usage-query.ts";

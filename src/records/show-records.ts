@@ -7,8 +7,8 @@ import {
   usd,
   ZERO_USAGE,
 } from "../core/index.ts";
-import type { AttemptRecord, RequestRecord, UsageGroup, UsageRow } from "./record-store.ts";
 import type { Balance, MonthSpend } from "../ledger/index.ts";
+import type { AttemptRecord, RequestRecord, UsageGroup, UsageRow } from "./record-store.ts";
 
 export interface UsagePage {
   readonly balance: Balance;

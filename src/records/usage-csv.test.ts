@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+
+import type { ClientExchange } from "../call/client-exchange.ts";
 import { USAGE_FILE_GROUPS_MAX, USAGE_FILE_TIMEOUT_MS } from "../core/constants.ts";
 import { newRequestId, type OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import type { Refusal } from "../core/refusals.ts";
 import { ZERO_USAGE } from "../core/usage.ts";
 import type { RecordStore, UsageGroup, UsageRow } from "./record-store.ts";
-import type { ClientExchange } from "../call/client-exchange.ts";
 import { UsageCsv } from "./usage-csv.ts";
 
 /** A client that takes everything at once, and what became of its answer. */

@@ -1,3 +1,4 @@
+import type { ClientExchange } from "../call/index.ts";
 import {
   type Clock,
   csvLine,
@@ -14,7 +15,6 @@ import {
   USAGE_FILES_PER_ORG_MAX,
 } from "../core/index.ts";
 import type { RecordStore, UsageGroup, UsageQuery, UsageRow } from "./record-store.ts";
-import type { ClientExchange } from "../call/index.ts";
 import type { Grouping, ReadUsageQuery } from "./usage-query.ts";
 
 const CONTENT_TYPE = "text/csv; charset=utf-8";

@@ -1,7 +1,7 @@
-import { type KeyId, microUsd, PROVIDER_ACTIVITY_ATTEMPTS_MAX } from "../core/index.ts";
-import type { KeyActivity, ProviderActivity, Substitution } from "./usage-reports.ts";
-import { unsummedSql } from "./usage-report-days.ts";
 import { MANAGED_SQL } from "../accounts/index.ts";
+import { type KeyId, microUsd, PROVIDER_ACTIVITY_ATTEMPTS_MAX } from "../core/index.ts";
+import { unsummedSql } from "./usage-report-days.ts";
+import type { KeyActivity, ProviderActivity, Substitution } from "./usage-reports.ts";
 
 export interface KeyActivityRow {
   readonly key_id: string;

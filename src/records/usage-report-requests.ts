@@ -1,6 +1,5 @@
+import { MANAGED_SQL } from "../accounts/index.ts";
 import type { OrgId, RequestId } from "../core/index.ts";
-import type { AttemptRecord } from "./record-store.ts";
-import type { PinnedPrices, ReportedRequest, ReportFilter } from "./usage-reports.ts";
 import {
   closedColumns,
   createdAtOf,
@@ -10,9 +9,10 @@ import {
 } from "../ledger/index.ts";
 import { type Column, columns, type Columns, count, orNull, pico, word } from "../storage/index.ts";
 import { attemptColumns } from "./record-rows.ts";
-import { MANAGED_SQL } from "../accounts/index.ts";
+import type { AttemptRecord } from "./record-store.ts";
 import { lastOf, STATUS_SQL } from "./report-parts.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
+import type { PinnedPrices, ReportedRequest, ReportFilter } from "./usage-reports.ts";
 
 type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin"> & {
   readonly keyName: string | null;

@@ -1,7 +1,7 @@
 import { microUsd, outputTokensTotal, promptTokensTotal, REPORT_DAYS_MAX } from "../core/index.ts";
 import { usageColumns } from "../ledger/index.ts";
-import type { ReportBucket, ReportFigures, UsageReport } from "./usage-reports.ts";
 import { DAY_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
+import type { ReportBucket, ReportFigures, UsageReport } from "./usage-reports.ts";
 
 export interface ReportRow {
   readonly kind: "total" | "group" | "part" | "bucket";

@@ -1,13 +1,13 @@
+import { MANAGED_SQL } from "../accounts/index.ts";
 import {
   REPORT_DAYS_MAX,
   REPORT_GROUPS_MAX,
   REPORT_SERIES_GROUPS_MAX,
   unreachable,
 } from "../core/index.ts";
-import type { ReportFilter, ReportGroupBy } from "./usage-reports.ts";
 import { requestIdFrom } from "../ledger/index.ts";
-import { MANAGED_SQL } from "../accounts/index.ts";
 import { attemptsOutsideSql, lastOf, STATUS_SQL } from "./report-parts.ts";
+import type { ReportFilter, ReportGroupBy } from "./usage-reports.ts";
 
 export const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 import { microUsd, type OrgId } from "../core/index.ts";
-import type { WalletLine } from "./usage-reports.ts";
 import { unsummedSql } from "./usage-report-days.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
+import type { WalletLine } from "./usage-reports.ts";
 
 export interface WalletRow {
   readonly at_ms: bigint;

@@ -1,7 +1,7 @@
 import { newRecordId } from "../core/index.ts";
-import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
-import { COOLDOWN_MS_MAX } from "./health-scripts.ts";
 import type { RedisLink } from "../storage/index.ts";
+import { COOLDOWN_MS_MAX } from "./health-scripts.ts";
+import type { CooldownNotice, SharedHealth } from "./shared-health.ts";
 
 const KEY = "tm:{health}";
 

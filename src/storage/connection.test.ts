@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { silentLog } from "../../test/support/silent-log.ts";
+
 import { freshDatabase } from "../../test/support/postgres.ts";
+import { silentLog } from "../../test/support/silent-log.ts";
 import { openPool } from "./connection.ts";
 
 test("a lent connection that is lost between two statements fails the next one, not the program", async () => {

@@ -7,11 +7,11 @@ import {
   type RunningFetch,
   type UpstreamQuestion,
 } from "../dispatch/index.ts";
-import type { PollResult } from "./job-state.ts";
-import type { VideoJob } from "./video-job.ts";
-import { retryAfterSeconds } from "../wire/index.ts";
 import { jobPath, readJob } from "../modality/index.ts";
+import { retryAfterSeconds } from "../wire/index.ts";
+import type { PollResult } from "./job-state.ts";
 import type { VideoDeps } from "./video-deps.ts";
+import type { VideoJob } from "./video-job.ts";
 
 type AskDeps = Pick<
   VideoDeps,

@@ -1,11 +1,12 @@
 import type { Pool, QueryResultRow } from "pg";
+
 import { assert, type JobId, type OrgId } from "../core/index.ts";
+import { closeColumns } from "../ledger/index.ts";
+import { batchValues, marks, queryInTime, type Row } from "../storage/index.ts";
 import { firstPollMs, MISSING_INTERVAL_MS } from "./job-state.ts";
 import type { JobEnd, JobUpdate, JobStore } from "./job-store.ts";
-import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
-import { batchValues, marks, queryInTime, type Row } from "../storage/index.ts";
-import { closeColumns } from "../ledger/index.ts";
 import { jobColumns, newJobJson, takenColumns } from "./video-job-rows.ts";
+import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
 
 /** Jobs in PostgreSQL, beside the books that their ends are written into. */
 export class PostgresJobStore implements JobStore {

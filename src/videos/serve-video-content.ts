@@ -1,13 +1,13 @@
+import { type ClientExchange, countRequest, type ServedHeaders } from "../call/index.ts";
 import type { Deployment } from "../catalog/index.ts";
 import { invalidRequest, refusal, type Refusal, unreachable } from "../core/index.ts";
 import { type ContentEnd, fetchContent, ownKeyClassifier } from "../dispatch/index.ts";
-import type { VideoJob } from "./video-job.ts";
 import { contentPath } from "../modality/index.ts";
 import { deploymentOf } from "./ask-video-provider.ts";
-import { type ClientExchange, countRequest, type ServedHeaders } from "../call/index.ts";
 import { findVideo, type VideoReadDeps } from "./serve-video.ts";
 import { VIDEO_ERRORS } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
+import type { VideoJob } from "./video-job.ts";
 
 /** Longest silence of the provider of a file. */
 const CONTENT_IDLE_MS = 60_000;

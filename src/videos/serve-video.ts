@@ -1,8 +1,8 @@
-import { parseJobId, refusal, type Refusal, refused, type Result } from "../core/index.ts";
-import type { VideoJob } from "./video-job.ts";
 import type { ClientExchange } from "../call/index.ts";
+import { parseJobId, refusal, type Refusal, refused, type Result } from "../core/index.ts";
 import { videoBody } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
+import type { VideoJob } from "./video-job.ts";
 import type { VideoPoller } from "./video-poller.ts";
 
 /** What the routes that read videos work with. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import type { AcceptedJob, CallKind } from "../call/index.ts";
 import {
   assert,
   JOURNAL_RETRY_AFTER_SECONDS,
@@ -8,18 +9,17 @@ import {
   refused,
   type Result,
 } from "../core/index.ts";
-import type { NewVideoJob } from "./video-job.ts";
-import type { Output } from "../wire/index.ts";
 import {
   isVideoAccept,
   type ParsedVideoRequest,
   type ProviderJob,
   videos,
 } from "../modality/index.ts";
+import type { Output } from "../wire/index.ts";
 import { cancelJob } from "./ask-video-provider.ts";
-import type { AcceptedJob, CallKind } from "../call/index.ts";
 import { videoBody } from "./show-video.ts";
 import type { VideoDeps } from "./video-deps.ts";
+import type { NewVideoJob } from "./video-job.ts";
 
 /** Videos, with the jobs that are made of what providers accept. */
 export function videoCall(deps: VideoDeps): CallKind<ParsedVideoRequest> {

@@ -1,6 +1,6 @@
+import { add } from "../call/index.ts";
 import type { PollResult } from "./job-state.ts";
 import type { VideoJob } from "./video-job.ts";
-import { add } from "../call/index.ts";
 
 /** Counters of the jobs of providers; the internal listener turns them into text. */
 export class VideoMetrics {

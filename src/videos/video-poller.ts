@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { floorToMicroUsd } from "../core/index.ts";
 import type { FetchedAnswer, RunningFetch } from "../dispatch/index.ts";
+import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
 import { endOfJob } from "./job-close.ts";
 import { evaluatePoll, type EndedJob, type PollResult } from "./job-state.ts";
 import type { JobUpdate } from "./job-store.ts";
-import type { TakenJob, VideoJob } from "./video-job.ts";
-import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
 import type { VideoDeps } from "./video-deps.ts";
+import type { TakenJob, VideoJob } from "./video-job.ts";
 
 /** Most polls at once of one sweep. */
 const SWEEP_JOBS_MAX = 50;

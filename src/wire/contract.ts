@@ -3,11 +3,11 @@ import type { Refusal } from "../core/index.ts";
 import type { JsonDocument, JsonNode, Splice } from "../json/index.ts";
 import type { StreamDecoder, StreamDriver, StreamEncoder } from "./answer/stream-driver.ts";
 import type { Check } from "./fields/check-shape.ts";
-import type { ChatCall } from "./neutral/chat-call.ts";
 import type { AnswerCodec, AnswerLabel } from "./neutral/chat-answer.ts";
-import type { TranslationIssues } from "./neutral/translation-issues.ts";
+import type { ChatCall } from "./neutral/chat-call.ts";
 import type { MediaCollector } from "./neutral/media-collector.ts";
 import type { ServedModelNote } from "./neutral/served-model-note.ts";
+import type { TranslationIssues } from "./neutral/translation-issues.ts";
 
 /**
  * One chat wire: everything that the gateway knows about it. The folder of a wire exports one such

@@ -1,9 +1,9 @@
 import type { Deployment } from "../catalog/index.ts";
-import { whatIsTaken } from "./fields/accepted-values.ts";
 import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../json/index.ts";
+import type { RequestCodec } from "./contract.ts";
+import { whatIsTaken } from "./fields/accepted-values.ts";
 import { type ChatWord, word } from "./fields/chat-vocabulary.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "./neutral/translation-issues.ts";
-import type { RequestCodec } from "./contract.ts";
 
 /* A closed list: whichever wire they were made for, servers of either wire take them. */
 const REFUSED_FIELDS = [

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { invalidRequest, REFUSALS, refusal, type RefusalClass } from "../core/refusals.ts";
+
 import { publishedSchema } from "../catalog/manifest/manifest-schema.ts";
+import { invalidRequest, REFUSALS, refusal, type RefusalClass } from "../core/refusals.ts";
+import { chunks, costUsd, delta, events, openStream } from "../modality/fixtures/answer-kit.ts";
 import { openaiChat } from "./openai-chat/index.ts";
 import { wires, WireTable } from "./wires.ts";
-import { chunks, costUsd, delta, events, openStream } from "../modality/fixtures/answer-kit.ts";
 
 const classes = Object.keys(REFUSALS) as RefusalClass[];
 

@@ -1,9 +1,10 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import { beyondSchema } from "./beyond-schema.ts";
+
 import { JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonFlaw, readJson } from "../../json/index.ts";
+import { beyondSchema } from "./beyond-schema.ts";
+import type { ManifestProblem } from "./manifest-problem.ts";
 import { manifestSchema } from "./manifest-schema.ts";
 import type { Manifest } from "./manifest.ts";
-import type { ManifestProblem } from "./manifest-problem.ts";
 import { problemOf } from "./problem-of.ts";
 
 /** Either the typed manifest, or every problem found: never empty, sorted by pointer. */

@@ -1,5 +1,5 @@
-import type { SimError } from "./sim-error.ts";
 import { isAbsent, isObject, objectsOf, textOf, wordSet, type JsonObject } from "./json.ts";
+import type { SimError } from "./sim-error.ts";
 
 const ROLES = new Set(["system", "developer", "user", "assistant", "tool"]);
 const MESSAGE_KEYS = wordSet(

@@ -2,11 +2,11 @@ import { chatChunks, chatCompletion } from "./chat-answers.ts";
 import { chatProblem } from "./chat-checks.ts";
 import { readChatRequest } from "./chat-request.ts";
 import type { Dialect } from "./dialect.ts";
-import type { SimError } from "./sim-error.ts";
 import type { JsonObject } from "./json.ts";
 import { messageEvents, wholeMessage } from "./messages-answers.ts";
 import { messagesProblem } from "./messages-checks.ts";
 import { readMessagesRequest } from "./messages-request.ts";
+import type { SimError } from "./sim-error.ts";
 
 /** The chat-completions wire. */
 export const chatDialect: Dialect = {

@@ -1,10 +1,10 @@
 import { answerTo, type SimAnswer } from "./answer.ts";
 import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
 import type { Dialect, Envelope } from "./dialect.ts";
-import type { SimError } from "./sim-error.ts";
 import type { Faults } from "./faults.ts";
 import { isObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
+import type { SimError } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
 import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "./trouble.ts";
 

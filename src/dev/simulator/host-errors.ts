@@ -1,5 +1,5 @@
-import type { SimError } from "./sim-error.ts";
 import type { JsonObject } from "./json.ts";
+import type { SimError } from "./sim-error.ts";
 
 /** An error as a host of images or videos writes it. */
 export type ErrorWriter = (error: SimError) => JsonObject;

@@ -1,4 +1,3 @@
-import type { RequestHeaders, SimError } from "./sim-error.ts";
 import {
   contentText,
   isAbsent,
@@ -9,6 +8,7 @@ import {
   type JsonObject,
 } from "./json.ts";
 import { contentComplaint, pairingComplaint, type Complaint } from "./messages-blocks.ts";
+import type { RequestHeaders, SimError } from "./sim-error.ts";
 
 const BODY_KEYS = wordSet(
   "model messages max_tokens system temperature top_p top_k stop_sequences stream",

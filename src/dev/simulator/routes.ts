@@ -6,8 +6,8 @@ import {
   plainHost,
   type DecisionHost,
 } from "./decisions/decision-host.ts";
-import { chatDialect, messagesDialect } from "./dialects.ts";
 import type { Dialect } from "./dialect.ts";
+import { chatDialect, messagesDialect } from "./dialects.ts";
 import { markedText } from "./fault-board.ts";
 import { answerGeneration, answerModels, answerTokenCount } from "./generation.ts";
 import { answerImages } from "./images/answer-images.ts";

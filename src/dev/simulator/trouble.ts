@@ -1,6 +1,6 @@
-import type { RequestHeaders, SimError } from "./sim-error.ts";
 import type { Faults } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
+import type { RequestHeaders, SimError } from "./sim-error.ts";
 
 /** The same trouble in one host's own status, message and code. */
 export type Troubles = Readonly<

@@ -3,8 +3,8 @@ import type { Configuration, Grant, KoaContextWithOIDC, Provider } from "oidc-pr
 
 import type { Clock, Logger } from "../../core/index.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
-import { IssuerRecords } from "./issuer-records.ts";
 import { errorPage } from "./issuer-pages.ts";
+import { IssuerRecords } from "./issuer-records.ts";
 import { loadOidcProvider } from "./load-oidc-provider.ts";
 
 export const LOCAL_ISSUER_PATH = "/local-idp";

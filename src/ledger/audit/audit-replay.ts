@@ -1,8 +1,9 @@
 import type { CustomTypesConfig, PoolClient, QueryArrayConfig } from "pg";
+
 import { assert, AssertionFault } from "../../core/index.ts";
+import { attemptDay } from "./audit-queries.ts";
 import type { AuditCheck, AuditProgress } from "./ledger-audit.ts";
 import { JournalReplay, type JournalEntry, type SpenderName } from "./replay.ts";
-import { attemptDay } from "./audit-queries.ts";
 
 const BLOCK_ROWS = 5_000;
 const PROGRESS_BLOCKS = 50;

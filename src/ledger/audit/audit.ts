@@ -1,12 +1,13 @@
 import type { Pool, PoolClient, QueryArrayConfig } from "pg";
+
+import { AUDIT_QUERIES, type AuditQuery } from "./audit-queries.ts";
+import { replayJournal } from "./audit-replay.ts";
 import {
   auditCheck,
   AUDIT_EXAMPLES_MAX,
   type AuditCheck,
   type AuditProgress,
 } from "./ledger-audit.ts";
-import { AUDIT_QUERIES, type AuditQuery } from "./audit-queries.ts";
-import { replayJournal } from "./audit-replay.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 import { settlementAuditQuery } from "./settlement-audit.ts";
 

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 
 import { runs } from "../../../test/support/depth.ts";
 import { unreachable } from "../../core/assert.ts";
-import type { AuditCheck } from "./ledger-audit.ts";
 import { LedgerModel } from "../ledger-model.ts";
+import type { AuditCheck } from "./ledger-audit.ts";
 import { JournalReplay, type EndEntry, type JournalEntry, type SpenderName } from "./replay.ts";
 
 const ORG = "org";

@@ -1,5 +1,4 @@
 import { unreachable } from "../../core/index.ts";
-import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 import {
   LedgerModel,
   type ModelAccount,
@@ -7,6 +6,7 @@ import {
   type ModelReserveOutcome,
   type ModelSpender,
 } from "../ledger-model.ts";
+import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 
 /** An organization, or one of its keys. */
 export interface SpenderName {

@@ -1,5 +1,5 @@
-import { attemptDay, type AuditQuery } from "./audit-queries.ts";
 import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-ends.ts";
+import { attemptDay, type AuditQuery } from "./audit-queries.ts";
 
 const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
 const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";

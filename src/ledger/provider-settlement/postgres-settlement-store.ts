@@ -1,17 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
+
 import { assert, microUsd, type MicroUsd } from "../../core/index.ts";
-import {
-  SettlementFault,
-  type ClaimComparison,
-  type ClosingOutcome,
-  type ClosingRequest,
-  type PeriodName,
-  type ProviderBalance,
-  type ProviderPeriod,
-  type SettlementEntry,
-  type SettlementStatement,
-  type SettlementStore,
-} from "./settlement-store.ts";
 import type { Row } from "../../storage/index.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
 import {
@@ -31,6 +20,18 @@ import {
   periodColumns,
   PERIODS_SQL,
 } from "./settlement-rows.ts";
+import {
+  SettlementFault,
+  type ClaimComparison,
+  type ClosingOutcome,
+  type ClosingRequest,
+  type PeriodName,
+  type ProviderBalance,
+  type ProviderPeriod,
+  type SettlementEntry,
+  type SettlementStatement,
+  type SettlementStore,
+} from "./settlement-store.ts";
 
 const PERIODS_MAX = 1_000;
 const ENTRIES_PER_BLOCK = 1_000;

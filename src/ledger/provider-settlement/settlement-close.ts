@@ -1,7 +1,14 @@
 import type { Pool, PoolClient } from "pg";
+
 import { assert, type MicroUsd, picoUsd } from "../../core/index.ts";
 import type { Row } from "../../storage/index.ts";
+import { factColumns, FACTS_SQL, sumColumns } from "./settlement-ends.ts";
 import { boundaryAfter, halfDayAtOrBefore } from "./settlement-interval.ts";
+import {
+  inSettlement,
+  moveBetweenPlatformAccounts,
+  type PlatformMove,
+} from "./settlement-moves.ts";
 import {
   planPeriods,
   type LastPeriod,
@@ -15,12 +22,6 @@ import type {
   SettlementStatement,
   UnlistedProvider,
 } from "./settlement-store.ts";
-import { factColumns, FACTS_SQL, sumColumns } from "./settlement-ends.ts";
-import {
-  inSettlement,
-  moveBetweenPlatformAccounts,
-  type PlatformMove,
-} from "./settlement-moves.ts";
 
 /** Who is in no manifest and was never settled before. */
 const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };

@@ -7,7 +7,10 @@ import {
   type PoolClient,
   type QueryArrayConfig,
 } from "pg";
+
 import { assert, type CsvRow, microUsd, picoUsd } from "../../core/index.ts";
+import { deleteRefusedBefore } from "../refused-rows.ts";
+import * as sql from "./retention-sql.ts";
 import { ZERO_SUMS } from "./retention-tally.ts";
 import type {
   AttemptSums,
@@ -19,8 +22,6 @@ import type {
   RetentionStore,
   RetiredDay,
 } from "./retention.ts";
-import { deleteRefusedBefore } from "../refused-rows.ts";
-import * as sql from "./retention-sql.ts";
 
 /** So long the batches of the gateways may stand behind a wait for the journal's lock. */
 const LOCK_TIMEOUT_MS = 100;

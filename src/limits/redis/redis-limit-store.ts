@@ -5,6 +5,7 @@ import {
   type Logger,
   newRecordId,
 } from "../../core/index.ts";
+import { RedisLink, type RedisScripts } from "../../storage/index.ts";
 import type {
   ClaimOutcome,
   LimitClaim,
@@ -24,9 +25,8 @@ import {
   usagesOf,
   type ClaimSpec,
 } from "./claim-spec.ts";
-import { OpenLeases, RedisLease } from "./open-leases.ts";
 import { limitScripts } from "./limit-scripts.ts";
-import { RedisLink, type RedisScripts } from "../../storage/index.ts";
+import { OpenLeases, RedisLease } from "./open-leases.ts";
 import { SlotRebuild } from "./slot-rebuild.ts";
 
 const REFRESH_EVERY_MS = 3_000;

@@ -1,6 +1,6 @@
+import type { RedisLink } from "../../storage/index.ts";
 import type { RecentCharge, RecentUse } from "../recent-use.ts";
 import { markKey, usageKey } from "./claim-spec.ts";
-import type { RedisLink } from "../../storage/index.ts";
 
 /** So many slots of this process are refilled at once: the journal has other work too. */
 const REBUILDS_AT_ONCE = 4;

@@ -1,5 +1,5 @@
-import { OUTPUT_TOKENS_DEFAULT, type Result } from "../../core/index.ts";
 import type { Deployment } from "../../catalog/index.ts";
+import { OUTPUT_TOKENS_DEFAULT, type Result } from "../../core/index.ts";
 import type {
   ClientRequest,
   RequestCodec,

@@ -7,9 +7,9 @@ import {
   type UpstreamRequest,
   word,
 } from "../../wire/index.ts";
+import { type SameWireDrops } from "./dropped-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 import { sameWireDrops } from "./same-wire-drops.ts";
-import { type SameWireDrops } from "./dropped-fields.ts";
 
 /** The same wire: the client's own bytes with the few edits that the gateway owes. */
 export function encodeSameWire(

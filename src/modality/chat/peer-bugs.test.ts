@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+
 import {
   chunks,
   delta,
@@ -9,6 +10,8 @@ import {
   play,
   toolDelta,
 } from "../fixtures/answer-kit.ts";
+import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
+import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
 import {
   args,
   block,
@@ -24,8 +27,6 @@ import {
   toWireB,
   usage,
 } from "../fixtures/peer-kit.ts";
-import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
-import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
 
 /*
  * Bugs that other gateways had in their answers, and what has to come out instead. The numbers are

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Unservable } from "../../wire/modality.ts";
+
 import type { Deployment, WireId } from "../../catalog/catalog.ts";
+import type { Unservable } from "../../wire/modality.ts";
 import { chatOf, deploymentOf, readGood } from "../fixtures/request-kit.ts";
 
 interface Case {

@@ -1,11 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+
 import { runs } from "../../../test/support/depth.ts";
 import { refusal } from "../../core/refusals.ts";
-import type { ChatEvent } from "../../wire/neutral/chat-event.ts";
 import { OutputPieces } from "../../wire/answer/output-pieces.ts";
 import type { StreamEncoder } from "../../wire/answer/stream-driver.ts";
+import { AnthropicMessagesEncoder } from "../../wire/anthropic-messages/stream-encoder.ts";
 import { brokenOffFailure } from "../../wire/failure/failures.ts";
+import type { ChatEvent } from "../../wire/neutral/chat-event.ts";
+import { OpenaiChatEncoder } from "../../wire/openai-chat/stream-encoder.ts";
 import {
   chunks,
   costUsd,
@@ -17,8 +20,6 @@ import {
 } from "../fixtures/answer-kit.ts";
 import { readLegalWireA } from "../fixtures/legal-wire-a.ts";
 import { readLegalWireB } from "../fixtures/legal-wire-b.ts";
-import { OpenaiChatEncoder } from "../../wire/openai-chat/stream-encoder.ts";
-import { AnthropicMessagesEncoder } from "../../wire/anthropic-messages/stream-encoder.ts";
 
 const label = {
   idTail,

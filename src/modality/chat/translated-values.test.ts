@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../catalog/catalog.ts";
+import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
 import { events, play, requestId } from "../fixtures/answer-kit.ts";
 import { deploymentOf, readBad, readGood, sendAcross } from "../fixtures/request-kit.ts";
-import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
 import { openChatAnswer } from "./open-answer.ts";
 
 const user = { role: "user", content: "hi" };

@@ -1,3 +1,4 @@
+import type { JsonDocument } from "../../json/index.ts";
 import {
   anything,
   type Check,
@@ -11,7 +12,6 @@ import {
   refuseForbidden,
   under,
 } from "../../wire/index.ts";
-import type { JsonDocument } from "../../json/index.ts";
 import { isFraction } from "./gliner-checks.ts";
 import { isProblem, type Members, NOT_TAKEN, readMembers, spellings } from "./members.ts";
 import { GLINER_BODY_FIELDS, type Grammar } from "./question-signs.ts";

@@ -1,5 +1,5 @@
-import { problem, type Problem } from "../../wire/index.ts";
 import type { JsonDocument, JsonNode } from "../../json/index.ts";
+import { problem, type Problem } from "../../wire/index.ts";
 import type { ImagePart } from "./inspect-body.ts";
 import { isProblem, type Members, quoted } from "./members.ts";
 import { atEntry } from "./question-entries.ts";

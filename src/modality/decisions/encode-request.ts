@@ -1,7 +1,7 @@
 import type { Deployment } from "../../catalog/index.ts";
 import { assert } from "../../core/index.ts";
-import { KEPT_BACK, upstreamControls, type UpstreamRequest, word } from "../../wire/index.ts";
 import { Splice, textToken } from "../../json/index.ts";
+import { KEPT_BACK, upstreamControls, type UpstreamRequest, word } from "../../wire/index.ts";
 import { lowerRequest } from "./lower-request.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 

@@ -1,3 +1,4 @@
+import { type JsonDocument, type JsonNode, NUMBER_KIND } from "../../json/index.ts";
 import {
   type Check,
   isText,
@@ -7,7 +8,6 @@ import {
   under,
   word,
 } from "../../wire/index.ts";
-import { type JsonDocument, type JsonNode, NUMBER_KIND } from "../../json/index.ts";
 import { isProblem, readMembers, spellings } from "./members.ts";
 import { isLabel, readLabels, duplicate, countProblem, labelProblem } from "./read-question.ts";
 

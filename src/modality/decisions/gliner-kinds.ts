@@ -1,4 +1,12 @@
 import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  type JsonText,
+  objectText,
+  textToken,
+} from "../../json/index.ts";
+import {
   type Check,
   isBoolean,
   isFilledText,
@@ -7,15 +15,6 @@ import {
   type Problem,
   under,
 } from "../../wire/index.ts";
-import {
-  ABSENT,
-  type JsonDocument,
-  type JsonNode,
-  type JsonText,
-  objectText,
-  textToken,
-} from "../../json/index.ts";
-import type { Question } from "./question.ts";
 import {
   areExamples,
   areFields,
@@ -26,6 +25,7 @@ import {
   labelsOf,
 } from "./gliner-checks.ts";
 import type { Members } from "./members.ts";
+import type { Question } from "./question.ts";
 import { namedText } from "./read-question.ts";
 
 export type GlinerQuestion = Extract<Question, { readonly wire: "gliner" }>;

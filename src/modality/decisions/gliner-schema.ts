@@ -1,5 +1,5 @@
-import { isText, problem, type Problem } from "../../wire/index.ts";
 import type { JsonDocument, JsonNode } from "../../json/index.ts";
+import { isText, problem, type Problem } from "../../wire/index.ts";
 import {
   checkType,
   classification,

@@ -1,5 +1,5 @@
-import { problem, type Problem } from "../../wire/index.ts";
 import type { JsonDocument } from "../../json/index.ts";
+import { problem, type Problem } from "../../wire/index.ts";
 import { checkType, type GlinerQuestion, type GlinerType, glinerTypes } from "./gliner-kinds.ts";
 import { isProblem, type Members, readMembers, type Spellings, spellings } from "./members.ts";
 import { atEntry, type Entry, nameFields } from "./question-entries.ts";

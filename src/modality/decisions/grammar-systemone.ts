@@ -1,4 +1,3 @@
-import { isFilledText, problem, type Problem, under } from "../../wire/index.ts";
 import {
   arrayText,
   joinTokens,
@@ -8,6 +7,7 @@ import {
   objectText,
   textToken,
 } from "../../json/index.ts";
+import { isFilledText, problem, type Problem, under } from "../../wire/index.ts";
 import {
   checkMember,
   isProblem,

@@ -1,5 +1,4 @@
 import { assert } from "../../core/index.ts";
-import { chatVocabulary, problem, type Problem, word } from "../../wire/index.ts";
 import {
   ABSENT,
   type JsonDocument,
@@ -7,6 +6,7 @@ import {
   READ_DEPTH_MAX,
   scanJson,
 } from "../../json/index.ts";
+import { chatVocabulary, problem, type Problem, word } from "../../wire/index.ts";
 import { pathOf } from "./members.ts";
 
 /** An object of type `image_url` in the state or in a question. */

@@ -1,5 +1,4 @@
 import type { Deployment } from "../../catalog/index.ts";
-import { upstreamControls } from "../../wire/index.ts";
 import {
   arrayText,
   compactJson,
@@ -9,9 +8,10 @@ import {
   textBytes,
   textToken,
 } from "../../json/index.ts";
+import { upstreamControls } from "../../wire/index.ts";
+import type { ParsedDecisionRequest } from "./parse-request.ts";
 import { GLINER_OPTIONS } from "./question-signs.ts";
 import { namedText, type ReadQuestion } from "./read-question.ts";
-import type { ParsedDecisionRequest } from "./parse-request.ts";
 
 /** The request in the public form of its wire: every value keeps the bytes it was sent in. */
 export function lowerRequest(request: ParsedDecisionRequest, deployment: Deployment): Buffer {

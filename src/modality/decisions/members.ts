@@ -1,5 +1,5 @@
-import { problem, type Problem, under } from "../../wire/index.ts";
 import type { JsonDocument, JsonNode } from "../../json/index.ts";
+import { problem, type Problem, under } from "../../wire/index.ts";
 
 /** One member of an object: the name it was sent under, and its value. */
 export interface Member {

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 
 import type { DecisionsListing, Deployment } from "../../catalog/catalog.ts";
 import { DECISION_ANSWER_BYTES_MAX } from "../../core/constants.ts";
-import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { asObject } from "../../json/json-edit.ts";
+import type { AnswerBridge } from "../../wire/answer/answer-bridge.ts";
 import { marketModel, play, requestId } from "../fixtures/answer-kit.ts";
 import { deploymentOf } from "../fixtures/request-kit.ts";
-import type { Question } from "./question.ts";
 import { openDecisionAnswer } from "./open-answer.ts";
+import type { Question } from "./question.ts";
 
 type Systemone = Extract<Question, { wire: "systemone" }>;
 type Gliner = Extract<Question, { wire: "gliner" }>;

@@ -1,5 +1,6 @@
-import { DECISION_ANSWER_BYTES_MAX, ZERO_USAGE } from "../../core/index.ts";
 import type { Deployment } from "../../catalog/index.ts";
+import { DECISION_ANSWER_BYTES_MAX, ZERO_USAGE } from "../../core/index.ts";
+import { tryPrint } from "../../json/index.ts";
 import {
   type AnswerBridge,
   type AnswerContext,
@@ -11,7 +12,6 @@ import {
   ServedModelNote,
   unusableFailure,
 } from "../../wire/index.ts";
-import { tryPrint } from "../../json/index.ts";
 import type { Fields, NamedAnswer } from "./answer-values.ts";
 import { classifyDecisionWording, isErrorBody } from "./classify.ts";
 import { decisionUsageJson, readDecisionUsage } from "./decision-usage.ts";

@@ -6,6 +6,12 @@ import {
   type Result,
 } from "../../core/index.ts";
 import {
+  FREE_DATA_FORBIDDEN_KEYS,
+  type JsonDocument,
+  type JsonNode,
+  readJsonObject,
+} from "../../json/index.ts";
+import {
   type CallRequest,
   chatVocabulary,
   type Problem,
@@ -14,20 +20,14 @@ import {
   readDroppedParams,
   word,
 } from "../../wire/index.ts";
-import {
-  FREE_DATA_FORBIDDEN_KEYS,
-  type JsonDocument,
-  type JsonNode,
-  readJsonObject,
-} from "../../json/index.ts";
 import { readBodyFields, foreignFieldProblem } from "./body-fields.ts";
 import { type DecisionState, readState, stateProblem } from "./decision-state.ts";
-import type { Question } from "./question.ts";
 import { type ImagePart, inspectBody } from "./inspect-body.ts";
 import { isProblem, type Members, sentenceOf } from "./members.ts";
-import { type ReadQuestions, readQuestions } from "./read-questions.ts";
 import { GLINER_OPTIONS, type Grammar } from "./question-signs.ts";
+import type { Question } from "./question.ts";
 import type { ReadQuestion } from "./read-question.ts";
+import { type ReadQuestions, readQuestions } from "./read-questions.ts";
 
 /** Reads and checks a body, or gives the 400 that names the place. */
 export function parseDecisionRequest(

@@ -1,5 +1,5 @@
-import { problem, type Problem, word } from "../../wire/index.ts";
 import { ABSENT, type JsonDocument, type JsonNode } from "../../json/index.ts";
+import { problem, type Problem, word } from "../../wire/index.ts";
 import { isProblem, type Spellings, spellings } from "./members.ts";
 
 /** One question as it is in its container, whatever grammar it is written in. */

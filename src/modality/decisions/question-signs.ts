@@ -1,7 +1,7 @@
 import type { JsonDocument, JsonNode } from "../../json/index.ts";
-import type { Question } from "./question.ts";
 import { glinerTypes } from "./gliner-kinds.ts";
 import type { Entry } from "./question-entries.ts";
+import type { Question } from "./question.ts";
 import { flatTypes } from "./systemone-types.ts";
 
 export type Grammar = Question["wire"];

@@ -1,4 +1,3 @@
-import { type Check, isText, problem, type Problem } from "../../wire/index.ts";
 import {
   type JsonDocument,
   type JsonNode,
@@ -7,8 +6,9 @@ import {
   textBytes,
   textToken,
 } from "../../json/index.ts";
-import type { Question } from "./question.ts";
+import { type Check, isText, problem, type Problem } from "../../wire/index.ts";
 import type { Entry } from "./question-entries.ts";
+import type { Question } from "./question.ts";
 
 /** A question that was read, and what it is in the public form of its wire. */
 export interface ReadQuestion<Q extends Question = Question> {

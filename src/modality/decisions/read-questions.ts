@@ -1,5 +1,5 @@
-import { problem, type Problem } from "../../wire/index.ts";
 import type { JsonDocument } from "../../json/index.ts";
+import { problem, type Problem } from "../../wire/index.ts";
 import { isGlinerSchema, readGlinerSchema } from "./gliner-schema.ts";
 import { fixedNames, readGlinerQuestion } from "./grammar-gliner.ts";
 import { readSystemOneQuestion } from "./grammar-systemone.ts";

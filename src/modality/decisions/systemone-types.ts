@@ -1,4 +1,3 @@
-import { isInteger, problem, type Problem, under } from "../../wire/index.ts";
 import {
   arrayText,
   type JsonDocument,
@@ -6,7 +5,7 @@ import {
   type JsonText,
   textToken,
 } from "../../json/index.ts";
-import type { Question } from "./question.ts";
+import { isInteger, problem, type Problem, under } from "../../wire/index.ts";
 import {
   checkMember,
   isProblem,
@@ -15,6 +14,7 @@ import {
   readMembers,
   spellings,
 } from "./members.ts";
+import type { Question } from "./question.ts";
 import { isContent, namedText, readLabels, countProblem, labelProblem } from "./read-question.ts";
 
 export type SystemOneQuestion = Extract<Question, { readonly wire: "systemone" }>;

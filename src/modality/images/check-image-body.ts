@@ -1,4 +1,5 @@
 import { IMAGE_PROMPT_CHARS_MAX, IMAGES_PER_REQUEST_MAX } from "../../core/index.ts";
+import { FALSE_KIND, type JsonDocument, NUMBER_KIND } from "../../json/index.ts";
 import {
   type Check,
   checkProvider,
@@ -12,7 +13,6 @@ import {
   refuseForbidden,
   under,
 } from "../../wire/index.ts";
-import { FALSE_KIND, type JsonDocument, NUMBER_KIND } from "../../json/index.ts";
 import type { ImageFields } from "./image-fields.ts";
 
 /** Where other image routes take pictures. */

@@ -1,6 +1,6 @@
 import type { Deployment } from "../../catalog/index.ts";
-import { upstreamControls, type UpstreamRequest } from "../../wire/index.ts";
 import { type JsonText, textBytes, textToken } from "../../json/index.ts";
+import { upstreamControls, type UpstreamRequest } from "../../wire/index.ts";
 import { isForListing } from "./image-fields.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 

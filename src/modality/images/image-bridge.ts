@@ -1,3 +1,4 @@
+import type { Deployment } from "../../catalog/index.ts";
 import {
   floorToMicroUsd,
   IMAGE_ANSWER_OTHER_BYTES_MAX,
@@ -8,7 +9,6 @@ import {
   servedModelOf,
   type Usage,
 } from "../../core/index.ts";
-import type { Deployment } from "../../catalog/index.ts";
 import {
   type AnswerBridge,
   type AnswerContext,

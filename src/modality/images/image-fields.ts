@@ -1,5 +1,5 @@
-import { problem, type Problem } from "../../wire/index.ts";
 import type { JsonDocument, JsonNode } from "../../json/index.ts";
+import { problem, type Problem } from "../../wire/index.ts";
 
 /** One member of an image request's body. */
 export interface ImageField {

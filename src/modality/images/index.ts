@@ -1,5 +1,5 @@
-import { assert, parseUsdToPico, type PicoUsd } from "../../core/index.ts";
 import type { Deployment } from "../../catalog/index.ts";
+import { assert, parseUsdToPico, type PicoUsd } from "../../core/index.ts";
 import { exactCost, quoteImages } from "../../pricing/index.ts";
 import type { Modality } from "../../wire/index.ts";
 import { encodeImageRequest } from "./encode-image-request.ts";

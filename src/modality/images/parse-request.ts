@@ -1,4 +1,5 @@
 import { invalidRequest, refused, type Refused, type Result } from "../../core/index.ts";
+import { type JsonDocument, readJsonObject } from "../../json/index.ts";
 import {
   type CallRequest,
   chatVocabulary,
@@ -8,7 +9,6 @@ import {
   readControls,
   readDroppedParams,
 } from "../../wire/index.ts";
-import { type JsonDocument, readJsonObject } from "../../json/index.ts";
 import { checkImageBody } from "./check-image-body.ts";
 import { type ImageFields, readImageFields } from "./image-fields.ts";
 

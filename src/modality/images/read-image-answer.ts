@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { classifyEmbeddedError, countOf, failedRead, type ReadAnswer } from "../../wire/index.ts";
+
 import { asObject, tryParse } from "../../json/index.ts";
-import type { ImageAnswerParser } from "./image-answer-parser.ts";
+import { classifyEmbeddedError, countOf, failedRead, type ReadAnswer } from "../../wire/index.ts";
 import type { Base64Text } from "./base64-text.ts";
+import type { ImageAnswerParser } from "./image-answer-parser.ts";
 import { moderatedImagesFailure, unusableImagesFailure } from "./image-failures.ts";
 import { type ImageReport, readImageReport } from "./image-usage.ts";
 import { mediaTypeOf } from "./media-type.ts";

@@ -14,9 +14,9 @@ import {
   type UpstreamFailure,
   wordsOf,
 } from "../../wire/index.ts";
-import { parseRecord, readJobRecord } from "./read-job.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 import type { ProviderJob, VideoAcceptBridge } from "./provider-job.ts";
+import { parseRecord, readJobRecord } from "./read-job.ts";
 import { secondsOf } from "./servability.ts";
 
 const UNUSABLE = failedRead(unusableFailure());

@@ -1,7 +1,7 @@
-import { assert } from "../../core/index.ts";
 import type { Deployment } from "../../catalog/index.ts";
-import { upstreamControls, type UpstreamRequest } from "../../wire/index.ts";
+import { assert } from "../../core/index.ts";
 import { type JsonText, textBytes, textToken } from "../../json/index.ts";
+import { upstreamControls, type UpstreamRequest } from "../../wire/index.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 import { secondsOf } from "./servability.ts";
 

@@ -1,5 +1,5 @@
-import { assert } from "../../core/index.ts";
 import type { Deployment } from "../../catalog/index.ts";
+import { assert } from "../../core/index.ts";
 import { quoteWorstCase } from "../../pricing/index.ts";
 import type { Modality } from "../../wire/index.ts";
 import { AcceptBridge } from "./accept-bridge.ts";

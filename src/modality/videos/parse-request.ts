@@ -1,5 +1,13 @@
 import { invalidRequest, refused, type Refused, type Result } from "../../core/index.ts";
 import {
+  asObject,
+  FALSE_KIND,
+  type JsonDocument,
+  type JsonNode,
+  NUMBER_KIND,
+  readJsonObject,
+} from "../../json/index.ts";
+import {
   anything,
   type CallRequest,
   chatVocabulary,
@@ -18,14 +26,6 @@ import {
   under,
   word,
 } from "../../wire/index.ts";
-import {
-  asObject,
-  FALSE_KIND,
-  type JsonDocument,
-  type JsonNode,
-  NUMBER_KIND,
-  readJsonObject,
-} from "../../json/index.ts";
 import { jsonOfForm } from "./read-form.ts";
 import { imageTypes, NO_IMAGES, refuseField } from "./video-fields.ts";
 

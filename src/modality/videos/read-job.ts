@@ -1,4 +1,5 @@
 import { parseUsdToPico, type PicoUsd } from "../../core/index.ts";
+import { asObject, textOf, tryParse } from "../../json/index.ts";
 import {
   type AnswerJson,
   contentPolicyWording,
@@ -6,7 +7,6 @@ import {
   speaksOf,
   wordsOf,
 } from "../../wire/index.ts";
-import { asObject, textOf, tryParse } from "../../json/index.ts";
 import { needsShownFile, stateOfWord } from "./job-vocabulary.ts";
 import type { ProviderJob, ProviderJobState } from "./provider-job.ts";
 

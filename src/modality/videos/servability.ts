@@ -1,5 +1,5 @@
-import { assert } from "../../core/index.ts";
 import type { CapabilityDescriptor, Deployment } from "../../catalog/index.ts";
+import { assert } from "../../core/index.ts";
 import { type Unservable, whatIsTaken } from "../../wire/index.ts";
 import type { ParsedVideoRequest } from "./parse-request.ts";
 

@@ -1,12 +1,13 @@
 import { isUtf8 } from "node:buffer";
+
 import { ANSWER_BYTES_MAX, type Refusal, type ServedModel, type Usage } from "../../core/index.ts";
+import { asObject, tryParse } from "../../json/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure } from "../failure/failures.ts";
-import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
-import type { AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
-import { asObject, tryParse } from "../../json/index.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
 
 export interface JsonBridgeOptions {
   readonly read: AnswerReader;

@@ -7,14 +7,14 @@ import {
 } from "../../core/index.ts";
 import { classifyPlainBody } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { GrowingBuffer } from "../sse/growing-buffer.ts";
 import { type SseEvent, SseReader } from "../sse/sse-reader.ts";
 import { SSE_CONTENT_TYPE } from "../sse/sse-writer.ts";
 import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
 import { OutputPieces } from "./output-pieces.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
-import type { UpstreamFailure } from "../failure/upstream-failure.ts";
 
 /** An answer bounded by tokens stays far below; an endless one is cut here. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;

@@ -1,9 +1,9 @@
 import type { Refusal } from "../../core/index.ts";
-import type { SseEvent } from "../sse/sse-reader.ts";
-import type { ChatEvent } from "../neutral/chat-event.ts";
-import type { OutputPieces } from "./output-pieces.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { ChatEvent } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
+import type { OutputPieces } from "./output-pieces.ts";
 
 /**
  * What one event of the provider meant: nothing for the client yet, content (the commit point),

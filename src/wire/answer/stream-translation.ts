@@ -1,9 +1,9 @@
 import type { Refusal } from "../../core/index.ts";
-import type { SseEvent } from "../sse/sse-reader.ts";
 import type { ChatEvent } from "../neutral/chat-event.ts";
+import type { UsageReport } from "../neutral/usage-report.ts";
+import type { SseEvent } from "../sse/sse-reader.ts";
 import type { OutputPieces } from "./output-pieces.ts";
 import type { StepOutcome, StreamDecoder, StreamDriver, StreamEncoder } from "./stream-driver.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
 
 /** A stream of one wire for a client of the other: a decoder, and an encoder behind it. */
 export class StreamTranslation implements StreamDriver {

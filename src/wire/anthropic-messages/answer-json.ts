@@ -1,5 +1,3 @@
-import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
-import { settledFinish } from "../neutral/chat-event.ts";
 import {
   asObject,
   compactJson,
@@ -8,13 +6,15 @@ import {
   findPath,
   textOf,
 } from "../../json/index.ts";
-import { relayText } from "../neutral/relayed-text.ts";
-import { UniqueIds } from "../neutral/unique-ids.ts";
-import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import { unusableFailure } from "../failure/failures.ts";
 import { failedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
-import { reasonOfWord, wordOfReason } from "./finish.ts";
+import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
+import { settledFinish } from "../neutral/chat-event.ts";
+import { relayText } from "../neutral/relayed-text.ts";
 import { toMessagesToolId } from "../neutral/tool-ids.ts";
+import { UniqueIds } from "../neutral/unique-ids.ts";
+import { costText, type UsageReport } from "../neutral/usage-report.ts";
+import { reasonOfWord, wordOfReason } from "./finish.ts";
 import { mergeCounts, usageJson, usageOfCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
-import { refuseForbidden } from "../fields/forbidden-fields.ts";
-import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
+import { NODE_SIZE } from "../../json/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import {
   type Check,
   type Fields,
@@ -16,8 +16,8 @@ import {
   textOr,
   variant,
 } from "../fields/check-shape.ts";
-import { word } from "../fields/chat-vocabulary.ts";
-import { NODE_SIZE } from "../../json/index.ts";
+import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
+import { refuseForbidden } from "../fields/forbidden-fields.ts";
 
 const blockFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 const textBlock: Check = shape({ ...blockFields, text: isText }, { required: ["text"] });

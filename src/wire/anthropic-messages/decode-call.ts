@@ -1,10 +1,10 @@
-import type { ChatCall, Effort } from "../neutral/chat-call.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { ABSENT, type JsonDocument, type JsonNode, type JsonText } from "../../json/index.ts";
 import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import type { ChatCall, Effort } from "../neutral/chat-call.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { isNoOp } from "../neutral/no-op-values.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { notePricedFields, pricedNames } from "../price-guard.ts";
-import { ABSENT, type JsonDocument, type JsonNode, type JsonText } from "../../json/index.ts";
 import { decodeMessages, decodeSystem } from "./decode-messages.ts";
 import { decodeToolChoice, decodeTools } from "./decode-tools.ts";
 

@@ -1,8 +1,3 @@
-import type { AssistantPart, Message, ToolResult } from "../neutral/chat-call.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
-import { dropOthers } from "../neutral/drop-others.ts";
-import { fromMessagesToolId } from "../neutral/tool-ids.ts";
-import { word } from "../fields/chat-vocabulary.ts";
 import {
   ABSENT,
   joinTokens,
@@ -10,6 +5,11 @@ import {
   type JsonNode,
   type JsonText,
 } from "../../json/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
+import type { AssistantPart, Message, ToolResult } from "../neutral/chat-call.ts";
+import { dropOthers } from "../neutral/drop-others.ts";
+import { fromMessagesToolId } from "../neutral/tool-ids.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 
 /** A content that is being read, and where it is. */
 interface Content {

@@ -1,9 +1,9 @@
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import type { ToolChoice, ToolSpec } from "../neutral/chat-call.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { objectSchema } from "../neutral/object-schema.ts";
-import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonNode } from "../../json/index.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 
 const toolMembers = new Set([word.type, word.name, word.description, word.input_schema]);
 const choiceMembers = new Set([word.type, word.name, word.disable_parallel_tool_use]);

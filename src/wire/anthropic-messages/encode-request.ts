@@ -1,14 +1,3 @@
-import type {
-  AssistantPart,
-  ChatCall,
-  Message,
-  ToolCall,
-  ToolResult,
-  ToolSpec,
-} from "../neutral/chat-call.ts";
-import { effortFor } from "../neutral/effort.ts";
-import type { EncodeTarget } from "../contract.ts";
-import { toMessagesToolId } from "../neutral/tool-ids.ts";
 import {
   arrayText,
   isBlankToken,
@@ -18,6 +7,17 @@ import {
   textToken,
   tokenText,
 } from "../../json/index.ts";
+import type { EncodeTarget } from "../contract.ts";
+import type {
+  AssistantPart,
+  ChatCall,
+  Message,
+  ToolCall,
+  ToolResult,
+  ToolSpec,
+} from "../neutral/chat-call.ts";
+import { effortFor } from "../neutral/effort.ts";
+import { toMessagesToolId } from "../neutral/tool-ids.ts";
 
 /** The messages body of a translated call. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {

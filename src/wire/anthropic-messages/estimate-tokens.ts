@@ -1,5 +1,5 @@
-import { word } from "../fields/chat-vocabulary.ts";
 import { ABSENT, type JsonDocument } from "../../json/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import { textTokens } from "../text-tokens.ts";
 
 /** What a request costs beside its texts, as the common chat templates have it. */

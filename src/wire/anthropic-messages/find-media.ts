@@ -1,6 +1,6 @@
-import type { MediaPart, MediaCollector } from "../neutral/media-collector.ts";
-import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
 import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../../json/index.ts";
+import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import type { MediaPart, MediaCollector } from "../neutral/media-collector.ts";
 
 const kinds: Readonly<Partial<Record<ChatWord, MediaPart["kind"]>>> = {
   image: "image",

@@ -1,6 +1,6 @@
+import { ABSENT, type JsonDocument, type JsonText, type Splice } from "../../json/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonText, type Splice } from "../../json/index.ts";
 import { checkBody } from "./check-request.ts";
 import { decodeCall } from "./decode-call.ts";
 import { encodeCall } from "./encode-request.ts";

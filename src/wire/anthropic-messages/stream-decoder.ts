@@ -1,11 +1,11 @@
-import type { ChatEvent } from "../neutral/chat-event.ts";
-import { type EventJson, readEventJson } from "../neutral/event-json.ts";
 import { asObject, compactJson, findPath, textOf } from "../../json/index.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
-import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { ChatEvent } from "../neutral/chat-event.ts";
+import { type EventJson, readEventJson } from "../neutral/event-json.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { reasonOfWord } from "./finish.ts";
 import { mergeCounts, usageOfCounts, type ReportedCounts } from "./usage.ts";

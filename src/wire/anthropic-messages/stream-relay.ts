@@ -1,13 +1,13 @@
 import type { Refusal } from "../../core/index.ts";
-import { type EventJson, readEventJson } from "../neutral/event-json.ts";
 import { asObject, findPath, textOf, withMember } from "../../json/index.ts";
 import type { OutputPieces } from "../answer/output-pieces.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
-import type { AnswerLabel } from "../neutral/chat-answer.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { type EventJson, readEventJson } from "../neutral/event-json.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
 import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";

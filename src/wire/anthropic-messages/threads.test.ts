@@ -1,7 +1,8 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
-import { anthropicMessages } from "./index.ts";
+
 import { readBad, readGood } from "../../modality/fixtures/request-kit.ts";
+import { anthropicMessages } from "./index.ts";
 
 const thread = { type: "create" };
 

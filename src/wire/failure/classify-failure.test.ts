@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+
 import { PROVIDER_MESSAGE_CHARS_MAX } from "../../core/constants.ts";
 import { REFUSALS } from "../../core/refusals.ts";
-import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
 import { anthropicMessages } from "../anthropic-messages/index.ts";
+import { classifyEmbeddedError, classifyFailure } from "./classify-failure.ts";
 import { connectionFailure } from "./failures.ts";
 import type { UpstreamFailure } from "./upstream-failure.ts";
 

@@ -1,6 +1,5 @@
 import { refusal, type RefusalDetail } from "../../core/index.ts";
 import { asObject, tryParse } from "../../json/index.ts";
-import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
 import { accessWording, billingWording } from "./account-wording.ts";
 import { statusOfWording } from "./code-status.ts";
 import { contentPolicyWording } from "./content-policy-wording.ts";
@@ -10,6 +9,7 @@ import { type ProviderErrorText, readProviderErrorText, wordsOf } from "./provid
 import { cleanProviderMessage, quoteRequestMessage } from "./provider-message.ts";
 import { QUOTA_CODES, rateLimitWording } from "./rate-limit-wording.ts";
 import { retryAfterSeconds } from "./retry-after.ts";
+import type { FailedAnswer, UpstreamFailure } from "./upstream-failure.ts";
 import { speaksOf } from "./wording.ts";
 
 /**

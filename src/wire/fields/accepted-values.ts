@@ -1,6 +1,5 @@
 import type { CapabilityDescriptor } from "../../catalog/index.ts";
 import { unreachable } from "../../core/index.ts";
-import { isBoolean, isInteger } from "./check-shape.ts";
 import {
   ARRAY_KIND,
   type JsonDocument,
@@ -8,6 +7,7 @@ import {
   NUMBER_KIND,
   OBJECT_KIND,
 } from "../../json/index.ts";
+import { isBoolean, isInteger } from "./check-shape.ts";
 
 /**
  * What a listing takes instead of this value, as a text that follows "must be"; undefined when it

@@ -1,3 +1,4 @@
+import { type JsonDocument, NUMBER_KIND } from "../../json/index.ts";
 import { word } from "./chat-vocabulary.ts";
 import {
   anything,
@@ -17,7 +18,6 @@ import {
   textOr,
 } from "./check-shape.ts";
 import { checkProvider } from "./provider-controls.ts";
-import { type JsonDocument, NUMBER_KIND } from "../../json/index.ts";
 
 const oneChoice: Check = (doc, node) =>
   isInteger(doc, node) ??

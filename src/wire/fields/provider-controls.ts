@@ -1,4 +1,5 @@
 import { ABSENT, type JsonDocument } from "../../json/index.ts";
+import { word } from "./chat-vocabulary.ts";
 import {
   type Check,
   isBoolean,
@@ -8,7 +9,6 @@ import {
   problem,
   shape,
 } from "./check-shape.ts";
-import { word } from "./chat-vocabulary.ts";
 import { refuseCredential } from "./forbidden-fields.ts";
 
 const ids = optional(listOf(isFilledText));

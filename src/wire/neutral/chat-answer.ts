@@ -1,5 +1,5 @@
-import type { FinishReason } from "./chat-event.ts";
 import type { ReadAnswer } from "../failure/upstream-failure.ts";
+import type { FinishReason } from "./chat-event.ts";
 import type { UsageReport } from "./usage-report.ts";
 
 export interface ToolCall {

@@ -1,6 +1,4 @@
 import { ZERO_USAGE } from "../../core/index.ts";
-import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
-import { settledFinish } from "../neutral/chat-event.ts";
 import {
   asObject,
   compactJson,
@@ -10,11 +8,13 @@ import {
   tryParse,
   tryPrint,
 } from "../../json/index.ts";
-import { relayText } from "../neutral/relayed-text.ts";
-import { UniqueIds } from "../neutral/unique-ids.ts";
-import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure } from "../failure/failures.ts";
+import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
+import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
+import { settledFinish } from "../neutral/chat-event.ts";
+import { relayText } from "../neutral/relayed-text.ts";
+import { UniqueIds } from "../neutral/unique-ids.ts";
 import { isFailureWord, reasonOfWord, wordOfReason } from "./finish.ts";
 import { answerTexts } from "./message-text.ts";
 import { readUsage, usageJson } from "./usage.ts";

@@ -1,5 +1,4 @@
-import { refuseForbidden } from "../fields/forbidden-fields.ts";
-import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
+import { NODE_SIZE } from "../../json/index.ts";
 import {
   anything,
   type Check,
@@ -18,7 +17,8 @@ import {
   textOr,
   variant,
 } from "../fields/check-shape.ts";
-import { NODE_SIZE } from "../../json/index.ts";
+import { cacheMark, commonFields, textList } from "../fields/common-fields.ts";
+import { refuseForbidden } from "../fields/forbidden-fields.ts";
 
 const partFields: Fields = { type: isText, cache_control: optional(cacheMark) };
 

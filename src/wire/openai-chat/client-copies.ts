@@ -1,4 +1,3 @@
-import { word } from "../fields/chat-vocabulary.ts";
 import {
   ABSENT,
   type JsonDocument,
@@ -6,6 +5,7 @@ import {
   NODE_SIZE,
   type Splice,
 } from "../../json/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 
 /**
  * Removes what clients write twice, because strict servers refuse fields that they do not know.

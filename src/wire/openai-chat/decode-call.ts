@@ -1,11 +1,11 @@
-import type { ChatCall, Effort } from "../neutral/chat-call.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
-import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
-import { isNoOp } from "../neutral/no-op-values.ts";
-import { notePricedFields, pricedNames } from "../price-guard.ts";
 import { ABSENT, isBlankToken, type JsonDocument, type JsonText } from "../../json/index.ts";
-import { decodeMessages } from "./decode-messages.ts";
+import { chatVocabulary, type ChatWord, word } from "../fields/chat-vocabulary.ts";
+import type { ChatCall, Effort } from "../neutral/chat-call.ts";
+import { isNoOp } from "../neutral/no-op-values.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
+import { notePricedFields, pricedNames } from "../price-guard.ts";
 import { decodeFunctions } from "./decode-legacy.ts";
+import { decodeMessages } from "./decode-messages.ts";
 import { type Chosen, decodeToolChoice, decodeTools } from "./decode-tools.ts";
 
 /** Fields whose silent loss would change the answer. */

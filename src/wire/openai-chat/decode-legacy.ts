@@ -1,9 +1,9 @@
+import { ABSENT, type JsonDocument, type JsonNode, type JsonText } from "../../json/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import type { ToolCall, ToolChoice, ToolSpec } from "../neutral/chat-call.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { argumentsObject } from "../neutral/tool-arguments.ts";
-import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonNode, type JsonText } from "../../json/index.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { choiceWord, functionSpec } from "./decode-tools.ts";
 
 const functionMembers = new Set([word.name, word.description, word.parameters]);

@@ -1,8 +1,3 @@
-import type { AssistantPart, Message, ToolCall } from "../neutral/chat-call.ts";
-import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
-import { dropOthers } from "../neutral/drop-others.ts";
-import { argumentsObject } from "../neutral/tool-arguments.ts";
-import { word } from "../fields/chat-vocabulary.ts";
 import {
   ABSENT,
   isBlankToken,
@@ -10,6 +5,11 @@ import {
   type JsonNode,
   type JsonText,
 } from "../../json/index.ts";
+import { word } from "../fields/chat-vocabulary.ts";
+import type { AssistantPart, Message, ToolCall } from "../neutral/chat-call.ts";
+import { dropOthers } from "../neutral/drop-others.ts";
+import { argumentsObject } from "../neutral/tool-arguments.ts";
+import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 import { LegacyCalls } from "./decode-legacy.ts";
 import { partKind } from "./find-media.ts";
 import { MessageList } from "./message-list.ts";

@@ -1,4 +1,15 @@
 import { unreachable } from "../../core/index.ts";
+import {
+  arrayText,
+  joinTokens,
+  type JsonText,
+  objectText,
+  quoteText,
+  textBytes,
+  textToken,
+} from "../../json/index.ts";
+import type { EncodeTarget } from "../contract.ts";
+import { outputBoundName, upstreamControls } from "../fields/deployment-fields.ts";
 import type {
   AssistantMessage,
   ChatCall,
@@ -9,17 +20,6 @@ import type {
   ToolSpec,
 } from "../neutral/chat-call.ts";
 import { effortFor } from "../neutral/effort.ts";
-import { outputBoundName, upstreamControls } from "../fields/deployment-fields.ts";
-import type { EncodeTarget } from "../contract.ts";
-import {
-  arrayText,
-  joinTokens,
-  type JsonText,
-  objectText,
-  quoteText,
-  textBytes,
-  textToken,
-} from "../../json/index.ts";
 
 /** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {

@@ -1,6 +1,6 @@
+import type { JsonText } from "../../json/index.ts";
 import type { AssistantPart, Message, ToolResult } from "../neutral/chat-call.ts";
 import type { TranslationIssues } from "../neutral/translation-issues.ts";
-import type { JsonText } from "../../json/index.ts";
 
 interface OpenUserMessage {
   readonly role: "user";

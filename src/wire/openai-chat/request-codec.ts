@@ -1,14 +1,14 @@
 import type { Deployment } from "../../catalog/index.ts";
+import { ABSENT, type JsonDocument, type JsonText, type Splice } from "../../json/index.ts";
+import type { EncodeTarget, RequestCodec } from "../contract.ts";
+import { word } from "../fields/chat-vocabulary.ts";
 import {
   type OutputBoundName,
   outputBoundName,
   upstreamControls,
 } from "../fields/deployment-fields.ts";
-import type { EncodeTarget, RequestCodec } from "../contract.ts";
-import { word } from "../fields/chat-vocabulary.ts";
-import { ABSENT, type JsonDocument, type JsonText, type Splice } from "../../json/index.ts";
-import { removeClientCopies } from "./client-copies.ts";
 import { checkBody } from "./check-request.ts";
+import { removeClientCopies } from "./client-copies.ts";
 import { decodeCall } from "./decode-call.ts";
 import { encodeCall } from "./encode-request.ts";
 import { findMedia } from "./find-media.ts";

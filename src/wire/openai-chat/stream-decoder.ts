@@ -1,11 +1,11 @@
-import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
-import { readEventJson } from "../neutral/event-json.ts";
 import { asObject, textOf } from "../../json/index.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
-import type { UsageReport } from "../neutral/usage-report.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
+import { readEventJson } from "../neutral/event-json.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { isDone } from "./done-mark.ts";
 import { isFailureWord, reasonOfWord } from "./finish.ts";

@@ -1,8 +1,8 @@
 import type { Refusal } from "../../core/index.ts";
-import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import type { OutputPieces } from "../answer/output-pieces.ts";
 import type { StreamEncoder } from "../answer/stream-driver.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { type ChatEvent, type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";

@@ -1,5 +1,4 @@
 import type { Refusal } from "../../core/index.ts";
-import { type EventJson, readEventJson } from "../neutral/event-json.ts";
 import {
   asObject,
   findElements,
@@ -8,14 +7,15 @@ import {
   withMember,
   withoutMember,
 } from "../../json/index.ts";
-import { ModelSplice } from "../neutral/model-splice.ts";
 import type { OutputPieces } from "../answer/output-pieces.ts";
-import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
-import type { AnswerLabel } from "../neutral/chat-answer.ts";
-import { countOf, type UsageReport } from "../neutral/usage-report.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import { type EventJson, readEventJson } from "../neutral/event-json.ts";
+import { ModelSplice } from "../neutral/model-splice.ts";
+import type { ServedModelNote } from "../neutral/served-model-note.ts";
+import { countOf, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";
 import {

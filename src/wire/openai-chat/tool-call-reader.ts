@@ -1,5 +1,5 @@
-import type { ChatEvent } from "../neutral/chat-event.ts";
 import { asObject, textOf, tryParse, tryPrint } from "../../json/index.ts";
+import type { ChatEvent } from "../neutral/chat-event.ts";
 
 type Emit = (event: ChatEvent) => void;
 

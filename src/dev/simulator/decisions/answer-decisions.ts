@@ -1,8 +1,8 @@
 import { deliverJson, failEarly } from "../deliver.ts";
-import type { SimError } from "../sim-error.ts";
 import type { Faults } from "../faults.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { ReceivedCall } from "../received-call.ts";
+import type { SimError } from "../sim-error.ts";
 import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
 import type { Decided, DecisionHost } from "./decision-host.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";

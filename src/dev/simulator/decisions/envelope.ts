@@ -1,6 +1,6 @@
-import type { SimError } from "../sim-error.ts";
 import type { JsonObject } from "../json.ts";
 import type { EnvelopeFault } from "../object-faults.ts";
+import type { SimError } from "../sim-error.ts";
 
 interface EnvelopeCode {
   readonly status: number;

@@ -1,4 +1,3 @@
-import type { SimError } from "../sim-error.ts";
 import {
   isAbsent,
   isObject,
@@ -8,6 +7,7 @@ import {
   wordSet,
   type JsonObject,
 } from "../json.ts";
+import type { SimError } from "../sim-error.ts";
 import { orderOf, type DecisionOrder } from "./decision-order.ts";
 import { entriesOf, unprocessable } from "./systemone-request.ts";
 

@@ -1,5 +1,5 @@
-import type { SimError } from "../sim-error.ts";
 import { isAbsent, isObject, stringsOf, textOf, wordSet, type JsonObject } from "../json.ts";
+import type { SimError } from "../sim-error.ts";
 import { imagePartsOf, orderOf, type DecisionOrder } from "./decision-order.ts";
 
 /** One typed question about a state. */

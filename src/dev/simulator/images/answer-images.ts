@@ -1,8 +1,8 @@
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
-import type { SimError } from "../sim-error.ts";
-import type { ImageFault } from "../object-faults.ts";
 import { isObject, jsonText } from "../json.ts";
+import type { ImageFault } from "../object-faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
+import type { SimError } from "../sim-error.ts";
 import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
 import { costOf, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";

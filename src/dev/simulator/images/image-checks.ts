@@ -1,5 +1,5 @@
-import type { SimError } from "../sim-error.ts";
 import { isAbsent, wordSet, type JsonObject } from "../json.ts";
+import type { SimError } from "../sim-error.ts";
 
 type Complaint = string | undefined;
 /** Why a host refuses the value of one parameter. */

@@ -1,7 +1,7 @@
 import { ticksOfUsd, usdOfCents } from "../decimal.ts";
-import type { SimError } from "../sim-error.ts";
 import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
 import { rawNumber, type JsonObject } from "../json.ts";
+import type { SimError } from "../sim-error.ts";
 import type { Troubles } from "../trouble.ts";
 import { plainImageProblem, referenceImageProblem, relayImageProblem } from "./image-checks.ts";
 import type { ImageOrder } from "./image-order.ts";

@@ -1,7 +1,7 @@
 import { deliverJson, failEarly } from "../deliver.ts";
-import type { SimError } from "../sim-error.ts";
 import { isObject } from "../json.ts";
 import type { ReceivedCall } from "../received-call.ts";
+import type { SimError } from "../sim-error.ts";
 import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
 import type { ShownJob, VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";

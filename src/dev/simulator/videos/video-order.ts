@@ -1,5 +1,5 @@
-import type { SimError } from "../sim-error.ts";
 import { isAbsent, textOf, wordSet, type JsonObject } from "../json.ts";
+import type { SimError } from "../sim-error.ts";
 
 /** What a video request asks for. */
 export interface VideoOrder {
