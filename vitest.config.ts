@@ -16,7 +16,7 @@ const exclude = isDeep ? [] : DEEP_ONLY;
 const config: ViteUserConfig = defineConfig({
   test: {
     globalSetup: ["test/support/global-run.ts"],
-    setupFiles: ["test/support/fixed-seeds.ts"],
+    setupFiles: ["test/support/platform-fetch.ts", "test/support/fixed-seeds.ts"],
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/run-summary.ts"],
     projects: [
