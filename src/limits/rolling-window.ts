@@ -12,39 +12,39 @@ const RING_MASK = RING_SLOTS - 1;
  * Seconds never go backwards here; the owner of the window sees to that.
  */
 export class RollingWindow {
-  private readonly ring = new Float64Array(RING_SLOTS);
-  private newest = 0;
-  private sum = 0;
+  readonly #ring = new Float64Array(RING_SLOTS);
+  #newest = 0;
+  #sum = 0;
 
   /** What counts now, after `advance`. */
   get total(): number {
-    return this.sum;
+    return this.#sum;
   }
 
   /** The second of the last advance. */
   get newestSecond(): number {
-    return this.newest;
+    return this.#newest;
   }
 
   /** What was charged in that second alone. */
   get newestAmount(): number {
-    return this.ring[this.newest & RING_MASK] ?? 0;
+    return this.#ring[this.#newest & RING_MASK] ?? 0;
   }
 
   /** Moves to `second`: buckets that are older than the window leave. */
   advance(second: number): void {
-    const steps = second - this.newest;
+    const steps = second - this.#newest;
     if (steps === 0) return;
-    if (steps > WINDOW_SECONDS) this.clear();
-    else if (this.sum !== 0) this.step(second);
-    this.newest = second;
+    if (steps > WINDOW_SECONDS) this.#clear();
+    else if (this.#sum !== 0) this.#step(second);
+    this.#newest = second;
   }
 
   /** Charges `amount` in the newest second. */
   add(amount: number): void {
-    const slot = this.newest & RING_MASK;
-    this.ring[slot] = (this.ring[slot] ?? 0) + amount;
-    this.sum += amount;
+    const slot = this.#newest & RING_MASK;
+    this.#ring[slot] = (this.#ring[slot] ?? 0) + amount;
+    this.#sum += amount;
   }
 
   /**
@@ -52,35 +52,35 @@ export class RollingWindow {
    * never falls below zero.
    */
   correct(second: number, delta: number): void {
-    if (delta === 0 || this.newest - second > WINDOW_SECONDS) return;
+    if (delta === 0 || this.#newest - second > WINDOW_SECONDS) return;
     const slot = second & RING_MASK;
-    const before = this.ring[slot] ?? 0;
+    const before = this.#ring[slot] ?? 0;
     const after = Math.max(0, before + delta);
-    this.ring[slot] = after;
-    this.sum += after - before;
+    this.#ring[slot] = after;
+    this.#sum += after - before;
   }
 
   /** Seconds until at least `amount` of what counts now has left; the window's length at most. */
   secondsUntilLeft(amount: number): number {
     let left = 0;
     for (let age = WINDOW_SECONDS; age > 0; age -= 1) {
-      left += this.ring[(this.newest - age) & RING_MASK] ?? 0;
+      left += this.#ring[(this.#newest - age) & RING_MASK] ?? 0;
       if (left >= amount) return WINDOW_SECONDS + 1 - age;
     }
     return WINDOW_SECONDS;
   }
 
-  private step(second: number): void {
-    for (let entering = this.newest + 1; entering <= second; entering += 1) {
+  #step(second: number): void {
+    for (let entering = this.#newest + 1; entering <= second; entering += 1) {
       const slot = (entering - WINDOW_SECONDS - 1) & RING_MASK;
-      this.sum -= this.ring[slot] ?? 0;
-      this.ring[slot] = 0;
+      this.#sum -= this.#ring[slot] ?? 0;
+      this.#ring[slot] = 0;
     }
   }
 
-  private clear(): void {
-    if (this.sum === 0) return;
-    this.ring.fill(0);
-    this.sum = 0;
+  #clear(): void {
+    if (this.#sum === 0) return;
+    this.#ring.fill(0);
+    this.#sum = 0;
   }
 }

@@ -1,4 +1,11 @@
-import { isNode, parse, placeOf, type Rule, type SyntaxNode } from "./source-files.ts";
+import {
+  codeLinesWith,
+  isNode,
+  parse,
+  placeOf,
+  type Rule,
+  type SyntaxNode,
+} from "./source-files.ts";
 
 const UPPER_CASE = /^[A-Z][A-Z0-9_]*$/;
 /** Units keep the spelling of their standard. */
@@ -38,3 +45,7 @@ function bare(value: SyntaxNode): SyntaxNode {
   const isWrapped = /^(TS(As|Satisfies)|Parenthesized)Expression$/.test(value.type);
   return isWrapped && isNode(inner) ? bare(inner) : value;
 }
+
+/** The language hides a `#member`; `private` is a promise of the compiler alone. */
+export const privateMembersAreHidden: Rule = (files) =>
+  files.flatMap((source) => codeLinesWith(source, /\b(private|protected) (\w+ )*\w+[ :;=(]/));

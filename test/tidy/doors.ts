@@ -28,6 +28,15 @@ export const noFileImportsItsOwnDoor: Rule = (files) =>
       .map((target) => `${source.file} imports ${target}`),
   );
 
+/** The commands that start instruments: a simulated provider, a test checkout. */
+const INSTRUMENT_USERS = new Set(["src/cli/dev-setup.ts", "src/cli/simulate-command.ts"]);
+
+export const instrumentsStayOutOfTheProduct: Rule = (files) =>
+  files
+    .filter(({ file }) => folderOf(file) !== "dev" && !INSTRUMENT_USERS.has(file))
+    .filter((source) => programImportsOf(source).some((target) => folderOf(target) === "dev"))
+    .map(({ file }) => file);
+
 function isDoor(file: string): boolean {
   return basename(file) === DOOR && dirname(dirname(file)) === "src";
 }

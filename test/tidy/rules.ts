@@ -47,12 +47,37 @@ export const RULES = {
       "a test": ["src/wire/a.test.ts", 'import { microUsd } from "../core/money.ts";'],
     },
   },
+  "only the commands `dev` and `simulate` import instruments": {
+    check: doors.instrumentsStayOutOfTheProduct,
+    covers: "product",
+    breakages: {
+      "another command": ["src/cli/key-command.ts", 'import "../dev/index.ts";'],
+      "the program": ["src/app/a.ts", 'import type { Simulator } from "../dev/index.ts";'],
+    },
+    nearMisses: {
+      simulate: ["src/cli/simulate-command.ts", 'import "../dev/index.ts";'],
+      "the set-up of dev": ["src/cli/dev-setup.ts", 'import "../dev/index.ts";'],
+      "an instrument": ["src/dev/simulator/a.ts", 'import "../test-checkout/b.ts";'],
+    },
+  },
   "no file imports the door of its own folder": {
     check: doors.noFileImportsItsOwnDoor,
     covers: "product",
     breakages: { "a detour": ["src/core/a.ts", 'import { microUsd } from "./index.ts";'] },
     nearMisses: {
       "the door of a part": ["src/wire/wires.ts", 'import "./openai-chat/index.ts";'],
+    },
+  },
+  "private members are `#private`": {
+    check: constants.privateMembersAreHidden,
+    covers: "product",
+    breakages: {
+      "a field": ["src/core/a.ts", "class A {\n  private readonly sum = 0;\n}"],
+      "a method": ["src/core/a.ts", "class A {\n  protected add(n: number) {}\n}"],
+    },
+    nearMisses: {
+      "a hidden field": ["src/core/a.ts", "class A {\n  readonly #sum = 0;\n}"],
+      "a comment": ["src/core/a.ts", "// a private address is refused"],
     },
   },
   "constants that are written out have names in capitals": {
