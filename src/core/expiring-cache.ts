@@ -10,43 +10,43 @@ interface Entry<T> {
  * long, so insertion order is expiry order: the oldest leave first, and expired ones with them.
  */
 export class ExpiringCache<T> {
-  private readonly entries = new Map<string, Entry<T>>();
-  private readonly liveMs: number;
-  private readonly entriesMax: number;
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #liveMs: number;
+  readonly #entriesMax: number;
 
   constructor(liveMs: number, entriesMax: number) {
     assert(entriesMax > 0, "a cache holds at least one entry");
-    this.liveMs = liveMs;
-    this.entriesMax = entriesMax;
+    this.#liveMs = liveMs;
+    this.#entriesMax = entriesMax;
   }
 
   get size(): number {
-    return this.entries.size;
+    return this.#entries.size;
   }
 
   get(key: string, nowMs: number): T | undefined {
-    const entry = this.entries.get(key);
+    const entry = this.#entries.get(key);
     return entry !== undefined && nowMs < entry.untilMs ? entry.value : undefined;
   }
 
   /** Keeps `value`, which was read at `readAtMs`, in place of an older one. */
   set(key: string, value: T, readAtMs: number): void {
-    this.entries.delete(key);
-    this.dropOldest(readAtMs);
-    this.entries.set(key, { value, untilMs: readAtMs + this.liveMs });
+    this.#entries.delete(key);
+    this.#dropOldest(readAtMs);
+    this.#entries.set(key, { value, untilMs: readAtMs + this.#liveMs });
   }
 
   /** Forgets every value that `isStale` knows as one. */
   drop(isStale: (value: T) => boolean): void {
-    for (const [key, { value }] of this.entries) {
-      if (isStale(value)) this.entries.delete(key);
+    for (const [key, { value }] of this.#entries) {
+      if (isStale(value)) this.#entries.delete(key);
     }
   }
 
-  private dropOldest(nowMs: number): void {
-    for (const [key, entry] of this.entries) {
-      if (this.entries.size < this.entriesMax && nowMs < entry.untilMs) return;
-      this.entries.delete(key);
+  #dropOldest(nowMs: number): void {
+    for (const [key, entry] of this.#entries) {
+      if (this.#entries.size < this.#entriesMax && nowMs < entry.untilMs) return;
+      this.#entries.delete(key);
     }
   }
 }

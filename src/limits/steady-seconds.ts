@@ -8,18 +8,18 @@ const STEP_BACK_MS_MAX = (WINDOW_SECONDS + 1) * 1000;
  * is a changed wall clock, and time continues from where it was instead of stopping for hours.
  */
 export class SteadySeconds {
-  private latestMs = 0;
-  private shiftMs = 0;
+  #latestMs = 0;
+  #shiftMs = 0;
 
   /** Microseconds of the last `at`; they never go backwards either. */
   get latestUs(): number {
-    return Math.floor(this.latestMs * 1000);
+    return Math.floor(this.#latestMs * 1000);
   }
 
   at(nowMs: number): number {
-    const shifted = nowMs + this.shiftMs;
-    if (shifted >= this.latestMs) this.latestMs = shifted;
-    else if (this.latestMs - shifted > STEP_BACK_MS_MAX) this.shiftMs = this.latestMs - nowMs;
-    return Math.floor(this.latestMs / 1000);
+    const shifted = nowMs + this.#shiftMs;
+    if (shifted >= this.#latestMs) this.#latestMs = shifted;
+    else if (this.#latestMs - shifted > STEP_BACK_MS_MAX) this.#shiftMs = this.#latestMs - nowMs;
+    return Math.floor(this.#latestMs / 1000);
   }
 }

@@ -1,11 +1,4 @@
-import {
-  codeLinesWith,
-  isNode,
-  parse,
-  placeOf,
-  type Rule,
-  type SyntaxNode,
-} from "./source-files.ts";
+import { isNode, nodesWith, parse, placeOf, type Rule, type SyntaxNode } from "./source-files.ts";
 
 const UPPER_CASE = /^[A-Z][A-Z0-9_]*$/;
 /** Units keep the spelling of their standard. */
@@ -48,4 +41,11 @@ function bare(value: SyntaxNode): SyntaxNode {
 
 /** The language hides a `#member`; `private` is a promise of the compiler alone. */
 export const privateMembersAreHidden: Rule = (files) =>
-  files.flatMap((source) => codeLinesWith(source, /\b(private|protected) (\w+ )*\w+[ :;=(]/));
+  files.flatMap((source) =>
+    nodesWith(
+      source,
+      /\b(private|protected)\b/,
+      ({ accessibility, kind }) =>
+        (accessibility === "private" || accessibility === "protected") && kind !== "constructor",
+    ),
+  );

@@ -44,18 +44,18 @@ export interface ArrivedCall {
 
 /** Remembers how many calls came, and the last hundred of them whole. */
 export class CallLog {
-  private records: CallRecord[] = [];
-  private paths = new Map<string, number>();
-  private total = 0;
-  private open = 0;
-  private abandoned = 0;
+  #records: CallRecord[] = [];
+  #paths = new Map<string, number>();
+  #total = 0;
+  #open = 0;
+  #abandoned = 0;
 
   begin({ isGeneration, ...call }: ArrivedCall): CallRecord {
-    if (isGeneration) this.total += 1;
-    this.open += 1;
-    this.paths.set(call.path, (this.paths.get(call.path) ?? 0) + 1);
+    if (isGeneration) this.#total += 1;
+    this.#open += 1;
+    this.#paths.set(call.path, (this.#paths.get(call.path) ?? 0) + 1);
     const record: CallRecord = {
-      number: isGeneration ? this.total : 0,
+      number: isGeneration ? this.#total : 0,
       ...call,
       headers: withoutSecrets(call.headers),
       bodyText: "",
@@ -63,32 +63,36 @@ export class CallLog {
       fault: null,
       outcome: "open",
     };
-    this.records.push(record);
-    if (this.records.length > CALLS_KEPT) this.records.shift();
+    this.#records.push(record);
+    if (this.#records.length > CALLS_KEPT) this.#records.shift();
     return record;
   }
 
   end(record: CallRecord, outcome: "answered" | "broken" | "abandoned"): void {
     record.outcome = outcome;
-    this.open -= 1;
-    if (outcome === "abandoned") this.abandoned += 1;
+    this.#open -= 1;
+    if (outcome === "abandoned") this.#abandoned += 1;
   }
 
   counts(): CallCounts {
-    const { total, open, abandoned } = this;
-    return { total, paths: Object.fromEntries(this.paths), open, abandoned };
+    return {
+      total: this.#total,
+      paths: Object.fromEntries(this.#paths),
+      open: this.#open,
+      abandoned: this.#abandoned,
+    };
   }
 
   last(): readonly CallRecord[] {
-    return this.records;
+    return this.#records;
   }
 
   /** Starts counting anew; calls that are open stay open. */
   reset(): void {
-    this.records = [];
-    this.paths = new Map();
-    this.total = 0;
-    this.abandoned = 0;
+    this.#records = [];
+    this.#paths = new Map();
+    this.#total = 0;
+    this.#abandoned = 0;
   }
 }
 

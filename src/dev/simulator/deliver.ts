@@ -184,32 +184,32 @@ async function deliverBomb(delivery: Delivery, status: number): Promise<void> {
 
 /** Writes bytes at the pace and up to the point that the faults allow. */
 class Sink {
-  private readonly delivery: Delivery;
-  private sentBytes = 0;
+  readonly #delivery: Delivery;
+  #sentBytes = 0;
 
   constructor(delivery: Delivery) {
-    this.delivery = delivery;
+    this.#delivery = delivery;
   }
 
   /** Called before event `index`: is this where it ends or hangs? */
   async reach(index: number): Promise<void> {
-    const { reset, hang: hanging } = this.delivery.faults;
-    if (isEvent(reset, index)) await this.reset();
-    if (isEvent(hanging, index)) await hang(this.delivery);
+    const { reset, hang: hanging } = this.#delivery.faults;
+    if (isEvent(reset, index)) await this.#reset();
+    if (isEvent(hanging, index)) await hang(this.#delivery);
   }
 
   async write(bytes: Buffer): Promise<void> {
-    const { reset, drip } = this.delivery.faults;
-    const left = reset?.at === "body" ? reset.count - this.sentBytes : bytes.length;
+    const { reset, drip } = this.#delivery.faults;
+    const left = reset?.at === "body" ? reset.count - this.#sentBytes : bytes.length;
     const allowed = left < bytes.length ? bytes.subarray(0, Math.max(0, left)) : bytes;
-    if (drip === undefined) await this.put(allowed);
-    else await this.putSlowly(allowed, drip);
-    if (allowed.length < bytes.length) await this.reset();
+    if (drip === undefined) await this.#put(allowed);
+    else await this.#putSlowly(allowed, drip);
+    if (allowed.length < bytes.length) await this.#reset();
   }
 
   /** Writes the same bytes until the connection is closed. */
   async repeat(bytes: Buffer): Promise<void> {
-    while (!this.delivery.gone.aborted) await this.write(bytes);
+    while (!this.#delivery.gone.aborted) await this.write(bytes);
   }
 
   /** Writes `count` meaningless bytes. */
@@ -219,25 +219,25 @@ class Sink {
     }
   }
 
-  private async put(bytes: Buffer): Promise<void> {
-    const { response, gone } = this.delivery;
+  async #put(bytes: Buffer): Promise<void> {
+    const { response, gone } = this.#delivery;
     gone.throwIfAborted();
-    this.sentBytes += bytes.length;
+    this.#sentBytes += bytes.length;
     if (!response.write(bytes)) await once(response, "drain", { signal: gone });
   }
 
-  private async putSlowly(bytes: Buffer, bytesPerSecond: number): Promise<void> {
+  async #putSlowly(bytes: Buffer, bytesPerSecond: number): Promise<void> {
     const step = Math.max(1, Math.ceil(bytesPerSecond / DRIPS_PER_SECOND));
     const waitMs = (step / bytesPerSecond) * 1000;
     for (let at = 0; at < bytes.length; at += step) {
-      await this.put(bytes.subarray(at, at + step));
-      await sleep(waitMs, undefined, { signal: this.delivery.gone });
+      await this.#put(bytes.subarray(at, at + step));
+      await sleep(waitMs, undefined, { signal: this.#delivery.gone });
     }
   }
 
-  private async reset(): Promise<never> {
+  async #reset(): Promise<never> {
     await sleep(BEFORE_RESET_MS);
-    return breakOff(this.delivery.response);
+    return breakOff(this.#delivery.response);
   }
 }
 

@@ -26,7 +26,7 @@ const NONE: ChosenFault = { script: null, faults: {} };
 
 /** Faults that were scripted ahead, by path, by model or for every call; the first match wins. */
 export class FaultBoard {
-  private rules: Rule[] = [];
+  #rules: Rule[] = [];
 
   /** Adds `{path?, method?, model?, fault, times?}`; returns what is wrong, if anything is. */
   add(value: unknown): string | undefined {
@@ -36,7 +36,7 @@ export class FaultBoard {
     const { path, method, model, fault, times } = value;
     const reading = readFaults(fault);
     if (reading.kind === "unknown") return reading.message;
-    this.rules.push({
+    this.#rules.push({
       method: typeof method === "string" ? method : undefined,
       path: typeof path === "string" ? patternOf(path) : undefined,
       model: typeof model === "string" ? model : undefined,
@@ -48,12 +48,12 @@ export class FaultBoard {
   }
 
   clear(): void {
-    this.rules = [];
+    this.#rules = [];
   }
 
   /** The fault of the next call, and one of its `times` used up. */
   take({ method, path, model }: FaultedCall): ChosenFault {
-    const rule = this.rules.find(
+    const rule = this.#rules.find(
       (candidate) =>
         candidate.left > 0 &&
         (candidate.method === undefined || candidate.method === method) &&

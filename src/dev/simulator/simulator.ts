@@ -92,37 +92,37 @@ class RequestRouter {
   readonly board = new FaultBoard();
   readonly held = new HeldAnswers();
   readonly jobs: VideoJobs;
-  private readonly options: SimulatorOptions;
-  private readonly clock: Clock;
-  private readonly always: ChosenFault;
+  readonly #options: SimulatorOptions;
+  readonly #clock: Clock;
+  readonly #always: ChosenFault;
 
   constructor(options: SimulatorOptions) {
     const reading = readFaults(options.fault ?? "");
     if (reading.kind === "unknown") throw new Error(reading.message);
-    this.options = options;
-    this.clock = options.clock ?? systemClock;
-    this.jobs = new VideoJobs(this.clock, options.seed ?? "0");
-    this.always = { script: options.fault ?? null, faults: reading.faults };
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.jobs = new VideoJobs(this.#clock, options.seed ?? "0");
+    this.#always = { script: options.fault ?? null, faults: reading.faults };
   }
 
   async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = "/", query = ""] = (request.url ?? "/").split("?", 2);
     const { method = "GET", headers } = request;
     const route = routeOf(method, path, headers["anthropic-version"] !== undefined);
-    const isServed = this.options.wire === undefined || route?.wire === this.options.wire;
+    const isServed = this.#options.wire === undefined || route?.wire === this.#options.wire;
     if (route !== undefined && isServed) {
-      await this.serve(route, { request, response, method, path, query });
+      await this.#serve(route, { request, response, method, path, query });
       return;
     }
     try {
       const body = parseJson(await readBody(request));
-      sendJson(response, this.control(`${method} ${path}`, body));
+      sendJson(response, this.#control(`${method} ${path}`, body));
     } catch {
       response.destroy();
     }
   }
 
-  private async serve(route: Route, exchange: Exchange): Promise<void> {
+  async #serve(route: Route, exchange: Exchange): Promise<void> {
     const { request, response, method, path, query } = exchange;
     const { headers } = request;
     const isGeneration = route.kind === "generation";
@@ -137,9 +137,9 @@ class RequestRouter {
     try {
       const bodyText = await readBody(request);
       const body = parseJson(bodyText);
-      const chosen = this.chooseFault(route, exchange, body);
+      const chosen = this.#chooseFault(route, exchange, body);
       if (record !== undefined) Object.assign(record, { bodyText, body, fault: chosen.script });
-      const serial = serialOf(this.options.seed ?? "0", record?.number ?? 0);
+      const serial = serialOf(this.#options.seed ?? "0", record?.number ?? 0);
       const delivery: Delivery = {
         response,
         faults: chosen.faults,
@@ -147,10 +147,10 @@ class RequestRouter {
         headers: { [route.requestIdHeader]: `req_${serial}` },
       };
       if (chosen.faults.hold === true) await this.held.wait(gone.signal);
-      const createdS = Math.floor(this.clock.nowMs() / 1000);
+      const createdS = Math.floor(this.#clock.nowMs() / 1000);
       const bodyBytes = Buffer.byteLength(bodyText);
-      const servesModel = (model: string) => this.servesModel(model);
-      const { models = ["simulated"] } = this.options;
+      const servesModel = (model: string) => this.#servesModel(model);
+      const { models = ["simulated"] } = this.#options;
       const received = { delivery, method, path, headers, body, bodyBytes, servesModel, models };
       await route.answer({ ...received, serial, createdS, jobs: this.jobs });
       if (record !== undefined) this.log.end(record, "answered");
@@ -162,7 +162,7 @@ class RequestRouter {
     }
   }
 
-  private chooseFault(route: Route, exchange: Exchange, body: unknown): ChosenFault {
+  #chooseFault(route: Route, exchange: Exchange, body: unknown): ChosenFault {
     const { request, method, path } = exchange;
     const job = this.jobs.at(path);
     const text = isObject(body) ? route.faultText(body) : "";
@@ -175,14 +175,14 @@ class RequestRouter {
     }
     const model = isObject(body) ? textOf(body["model"]) : (job?.order.model ?? "");
     const scripted = this.board.take({ method, path, model });
-    return scripted.script === null ? this.always : scripted;
+    return scripted.script === null ? this.#always : scripted;
   }
 
-  private servesModel(model: string): boolean {
-    return this.options.models?.includes(model) ?? !model.startsWith("unknown");
+  #servesModel(model: string): boolean {
+    return this.#options.models?.includes(model) ?? !model.startsWith("unknown");
   }
 
-  private control(what: string, body: unknown): ControlAnswer {
+  #control(what: string, body: unknown): ControlAnswer {
     switch (what) {
       case "GET /calls":
         return { status: 200, json: { ...this.log.counts() } };

@@ -41,21 +41,21 @@ class MemoryLease implements LimitLease {
  * minute (or in their longest declared window): idle ones are swept out a few at a time.
  */
 export class MemoryLimitStore implements LimitStore {
-  private readonly uses = new Map<string, ScopeUse>();
-  private readonly seconds = new SteadySeconds();
-  private second = 0;
-  private sweep: Iterator<[string, ScopeUse]> = this.uses.entries();
+  readonly #uses = new Map<string, ScopeUse>();
+  readonly #seconds = new SteadySeconds();
+  #second = 0;
+  #sweep: Iterator<[string, ScopeUse]> = this.#uses.entries();
 
   /** Scopes held in memory now. */
   get scopeCount(): number {
-    return this.uses.size;
+    return this.#uses.size;
   }
 
   claim(claim: LimitClaim): ClaimOutcome {
-    const now = this.moveTo(claim.nowMs);
+    const now = this.#moveTo(claim.nowMs);
     const uses: ScopeUse[] = [];
     for (const scope of claim.scopes) {
-      const use = this.useOf(scope.id);
+      const use = this.#useOf(scope.id);
       use.advance(now.second);
       const excess = use.excess(scope, claim, now);
       if (excess !== undefined) {
@@ -70,12 +70,12 @@ export class MemoryLimitStore implements LimitStore {
 
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void {
     const held = close(lease);
-    this.correct(held, observed, 0, nowMs);
+    this.#correct(held, observed, 0, nowMs);
   }
 
   undo(lease: LimitLease, nowMs: number): void {
     const held = close(lease);
-    this.correct(held, NOTHING, -1, nowMs);
+    this.#correct(held, NOTHING, -1, nowMs);
     for (let index = 0; index < held.uses.length; index += 1) {
       const scope = held.claim.scopes[index];
       const slotUs = held.slotsUs?.[index];
@@ -87,17 +87,17 @@ export class MemoryLimitStore implements LimitStore {
     scopes,
     nowMs,
   }: Pick<LimitClaim, "scopes" | "nowMs">): Promise<readonly ScopeUsage[] | undefined> {
-    const { second } = this.moveTo(nowMs);
-    return Promise.resolve(scopes.map(({ id }) => usageOf(this.uses.get(id), second)));
+    const { second } = this.#moveTo(nowMs);
+    return Promise.resolve(scopes.map(({ id }) => usageOf(this.#uses.get(id), second)));
   }
 
   cool(_slot: string, id: string, seconds: number, nowMs: number): void {
-    const now = this.moveTo(nowMs);
-    this.useOf(id).cool(now.us + Math.ceil(seconds * 1_000_000));
+    const now = this.#moveTo(nowMs);
+    this.#useOf(id).cool(now.us + Math.ceil(seconds * 1_000_000));
   }
 
-  private correct(held: MemoryLease, observed: TokenCount, requests: number, nowMs: number): void {
-    const { second } = this.moveTo(nowMs);
+  #correct(held: MemoryLease, observed: TokenCount, requests: number, nowMs: number): void {
+    const { second } = this.#moveTo(nowMs);
     const by = difference(observed, held.claim);
     for (let index = 0; index < held.uses.length; index += 1) {
       const use = held.uses[index];
@@ -109,35 +109,35 @@ export class MemoryLimitStore implements LimitStore {
     }
   }
 
-  private moveTo(nowMs: number): StoreTime {
-    const second = this.seconds.at(nowMs);
-    const now = { second, us: this.seconds.latestUs };
-    if (second !== this.second) {
-      this.second = second;
-      this.sweepSome(SWEPT_PER_SECOND, now);
+  #moveTo(nowMs: number): StoreTime {
+    const second = this.#seconds.at(nowMs);
+    const now = { second, us: this.#seconds.latestUs };
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#sweepSome(SWEPT_PER_SECOND, now);
     }
     return now;
   }
 
-  private useOf(id: string): ScopeUse {
-    const known = this.uses.get(id);
+  #useOf(id: string): ScopeUse {
+    const known = this.#uses.get(id);
     if (known !== undefined) return known;
-    this.sweepSome(SWEPT_PER_NEW_SCOPE, { second: this.second, us: this.seconds.latestUs });
+    this.#sweepSome(SWEPT_PER_NEW_SCOPE, { second: this.#second, us: this.#seconds.latestUs });
     const use = new ScopeUse();
-    this.uses.set(id, use);
+    this.#uses.set(id, use);
     return use;
   }
 
   /* Each new scope pays for checking two old ones, so idle scopes cannot outnumber live ones. */
-  private sweepSome(count: number, now: StoreTime): void {
+  #sweepSome(count: number, now: StoreTime): void {
     for (let seen = 0; seen < count; seen += 1) {
-      const next = this.sweep.next();
+      const next = this.#sweep.next();
       if (next.done === true) {
-        this.sweep = this.uses.entries();
+        this.#sweep = this.#uses.entries();
         return;
       }
       const [id, use] = next.value;
-      if (use.isIdle(now)) this.uses.delete(id);
+      if (use.isIdle(now)) this.#uses.delete(id);
     }
   }
 }

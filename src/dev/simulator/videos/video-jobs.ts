@@ -54,22 +54,22 @@ export interface NewJob extends Pick<VideoJob, "root" | "order" | "plan" | "crea
 
 /** The jobs of all simulated providers. They live as long as the simulator. */
 export class VideoJobs {
-  private readonly clock: Clock;
-  private readonly seed: string;
-  private made = 0;
-  private readonly jobs = new Map<string, VideoJob>();
-  private readonly idOfKey = new Map<string, string>();
+  readonly #clock: Clock;
+  readonly #seed: string;
+  #made = 0;
+  readonly #jobs = new Map<string, VideoJob>();
+  readonly #idOfKey = new Map<string, string>();
 
   constructor(clock: Clock, seed: string) {
-    this.clock = clock;
-    this.seed = seed;
+    this.#clock = clock;
+    this.#seed = seed;
   }
 
   /** A new job; the old one when its provider has seen `key` before. */
   create(made: NewJob, key: string | undefined): VideoJob {
-    const known = key === undefined ? undefined : this.idOfKey.get(`${made.root} ${key}`);
-    const job = (known === undefined ? undefined : this.jobs.get(known)) ?? this.add(made);
-    if (key !== undefined) this.idOfKey.set(`${made.root} ${key}`, job.id);
+    const known = key === undefined ? undefined : this.#idOfKey.get(`${made.root} ${key}`);
+    const job = (known === undefined ? undefined : this.#jobs.get(known)) ?? this.#add(made);
+    if (key !== undefined) this.#idOfKey.set(`${made.root} ${key}`, job.id);
     job.counts.creates += 1;
     return job;
   }
@@ -77,7 +77,7 @@ export class VideoJobs {
   /** The job that a path names, `/vid/v1/videos/ID/content`; a deleted one is not there. */
   at(path: string): VideoJob | undefined {
     const ids = path.split("/").map((segment) => segment.replace(/\.mp4$/, ""));
-    const job = ids.map((id) => this.jobs.get(id)).find((found) => found !== undefined);
+    const job = ids.map((id) => this.#jobs.get(id)).find((found) => found !== undefined);
     const isThere = job !== undefined && path.startsWith(`${job.root}/`);
     return isThere && job.ending !== "deleted" ? job : undefined;
   }
@@ -89,7 +89,7 @@ export class VideoJobs {
     const step =
       plan.ms === undefined
         ? counts.polls
-        : Math.floor((this.clock.monotonicMs() - startedMs) / Math.max(1, plan.ms));
+        : Math.floor((this.#clock.monotonicMs() - startedMs) / Math.max(1, plan.ms));
     const at = plan.never === true ? Math.min(step, states.length - 1) : step;
     const state = states[at];
     if (state !== undefined) {
@@ -100,7 +100,7 @@ export class VideoJobs {
   }
 
   summaries(): readonly JobSummary[] {
-    return [...this.jobs.values()].map((job) => ({
+    return [...this.#jobs.values()].map((job) => ({
       id: job.id,
       root: job.root,
       model: job.order.model,
@@ -113,18 +113,18 @@ export class VideoJobs {
    * The number of a call would not do: it begins anew when the counters are reset. The time makes a
    * simulator that starts again, before a gateway that knows the old jobs, give other ids.
    */
-  private add({ idPrefix, ...made }: NewJob): VideoJob {
-    this.made += 1;
+  #add({ idPrefix, ...made }: NewJob): VideoJob {
+    this.#made += 1;
     const job: VideoJob = {
       ...made,
-      id: `${idPrefix}${serialOf(`${this.seed}:job:${made.createdS}`, this.made)}`,
-      startedMs: this.clock.monotonicMs(),
+      id: `${idPrefix}${serialOf(`${this.#seed}:job:${made.createdS}`, this.#made)}`,
+      startedMs: this.#clock.monotonicMs(),
       counts: { creates: 0, polls: 0, contents: 0, files: 0, cancels: 0 },
       ending: "none",
     };
-    this.jobs.set(job.id, job);
-    const [oldest] = this.jobs.keys();
-    if (this.jobs.size > JOBS_KEPT && oldest !== undefined) this.jobs.delete(oldest);
+    this.#jobs.set(job.id, job);
+    const [oldest] = this.#jobs.keys();
+    if (this.#jobs.size > JOBS_KEPT && oldest !== undefined) this.#jobs.delete(oldest);
     return job;
   }
 }
