@@ -1,4 +1,6 @@
-import { MANAGED_ORIGINS } from "../core/index.ts";
+import type { Pool, PoolClient } from "pg";
+
+import { assert, MANAGED_ORIGINS, newKeyId } from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -6,9 +8,10 @@ import {
   integer,
   micro,
   orNull,
+  type Row,
   text,
 } from "../storage/index.ts";
-import type { KeySummary } from "./key-store.ts";
+import type { KeySummary, NewKey } from "./key-store.ts";
 
 /** Everything of a key but its digest. */
 export const keyColumns: Columns<KeySummary> = columns({
@@ -22,6 +25,26 @@ export const keyColumns: Columns<KeySummary> = columns({
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
 });
+
+/** Makes a key; what an organization may have is checked by the caller. */
+export async function insertKey(database: Pool | PoolClient, key: NewKey): Promise<KeySummary> {
+  const { rows } = await database.query<Row>(INSERT_KEY_SQL, [
+    newKeyId(),
+    key.orgId,
+    key.digest,
+    key.label,
+    key.name,
+    key.origin,
+    key.requestsPerMinuteCeiling,
+    key.capMicroUsd,
+  ]);
+  assert(rows[0] !== undefined, "a created key is returned");
+  return keyColumns.read(rows[0]);
+}
+
+const INSERT_KEY_SQL = `
+  insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
+  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns.sql}`;
 
 /** Is this row one of a key that the marketplace keeps for itself? */
 export const MANAGED_SQL: string = `origin in (${MANAGED_ORIGINS.map((each) => `'${each}'`).join(", ")})`;

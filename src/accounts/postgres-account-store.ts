@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { assert, type MicroUsd, newKeyId, newOrgId } from "../core/index.ts";
+import { assert, type MicroUsd, newOrgId } from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -21,7 +21,7 @@ import type {
   NewKey,
   OrgSummary,
 } from "./key-store.ts";
-import { keyColumns } from "./key-summary-rows.ts";
+import { insertKey, keyColumns } from "./key-summary-rows.ts";
 import { CREATE_ORG_SQL } from "./org-rows.ts";
 
 /** Organizations and keys in PostgreSQL, for operators and for the gateway's key lookup. */
@@ -63,19 +63,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async createKey(key: NewKey): Promise<KeySummary> {
-    const result = await this.#pool.query<Row>(CREATE_KEY_SQL, [
-      newKeyId(),
-      key.orgId,
-      key.digest,
-      key.label,
-      key.name,
-      key.origin,
-      key.requestsPerMinuteCeiling,
-      key.capMicroUsd,
-    ]);
-    const row = result.rows[0];
-    assert(row !== undefined, "a created key is returned");
-    return keyColumns.read(row);
+    return await insertKey(this.#pool, key);
   }
 
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
@@ -130,7 +118,3 @@ const orgColumns: Columns<OrgSummary> = columns({
 const SELECT_ORG_SQL = `
   select ${orgColumns.sqlOf("o")}
   from org o join account w on w.account_id = 'wallet:' || o.org_id`;
-
-const CREATE_KEY_SQL = `
-  insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
-  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns.sql}`;

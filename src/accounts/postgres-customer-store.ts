@@ -25,7 +25,7 @@ import {
 } from "../storage/index.ts";
 import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
-import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
+import { insertKey, keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;
 
@@ -137,10 +137,6 @@ const orgColumns: Columns<CustomerOrg> = columns({
 const FIND_ORG_SQL = `
   select ${orgColumns.sql} from org where org_id = $1`;
 
-const CREATE_KEY_SQL = `
-  insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
-  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns.sql}`;
-
 const CREATE_PLAYGROUND_KEY_SQL = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
   values ($1, $2, $3, 'playground', 'Playground', 'playground', $4)
@@ -161,16 +157,5 @@ async function createKey(client: PoolClient, key: NewKey): Promise<KeySummary | 
     [key.orgId],
   );
   if (Number(counted[0]?.keys) >= KEYS_PER_ORG_MAX) return "too_many";
-  const { rows } = await client.query<Row>(CREATE_KEY_SQL, [
-    newKeyId(),
-    key.orgId,
-    key.digest,
-    key.label,
-    key.name,
-    key.origin,
-    key.requestsPerMinuteCeiling,
-    key.capMicroUsd,
-  ]);
-  assert(rows[0] !== undefined, "a created key is returned");
-  return keyColumns.read(rows[0]);
+  return await insertKey(client, key);
 }
