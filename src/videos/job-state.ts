@@ -5,27 +5,12 @@ import {
   type ServedModel,
   unreachable,
 } from "../core/index.ts";
+import type { ProviderJob } from "../modality/index.ts";
 import type { JobUpdate } from "./job-store.ts";
 import type { TakenJob, VideoErrorCode } from "./video-job.ts";
 
-/** What a provider says of its job. */
-export interface ReportedJob {
-  readonly state:
-    | "queued"
-    | "in_progress"
-    | "completed"
-    | "failed"
-    /** By the provider's moderation. */
-    | "refused"
-    | "cancelled"
-    | "expired"
-    /** An unknown state. */
-    | "unknown";
-  /** In percent, as reported. */
-  readonly progress: number | undefined;
-  readonly costPicoUsd: PicoUsd | undefined;
-  readonly expiresAtMs: number | undefined;
-  /** The model it says it was made with. */
+/** What a provider says of its job, and the model it says it was made with. */
+export interface ReportedJob extends Omit<ProviderJob, "id" | "model"> {
   readonly served?: ServedModel | undefined;
 }
 
