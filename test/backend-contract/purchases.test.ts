@@ -303,7 +303,7 @@ describe("the audit of purchases", () => {
   });
 });
 
-test("a wallet that owes cannot have anything free, for every writer of the row", async () => {
+test("a wallet that owes cannot have available credit, for every writer of the row", async () => {
   const orgId = await newOrg();
   const sql = "update account set owed = 5 where account_id = $1";
   await backend.query("begin");

@@ -69,7 +69,7 @@ const BROKEN_PAYMENTS = `
 export const purchaseAuditQuery: AuditQuery = {
   id: "I14",
   title:
-    "every purchase gave and lost what its claims say, and no wallet that owes has anything free",
+    "every purchase gave and lost what its claims say, and no wallet that owes has available credit",
   sql: [BROKEN_DEBTS, BROKEN_MOVES, BROKEN_CLAIMS, BROKEN_PAYMENTS]
     .map((sql) => `(${sql})`)
     .join(" union all "),
