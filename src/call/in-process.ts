@@ -1,7 +1,6 @@
 import type { Authenticator, Principal } from "../accounts/index.ts";
 import {
   assert,
-  isStoreFault,
   type MicroUsd,
   newRequestId,
   type Refusal,
@@ -13,7 +12,7 @@ import type { CallKind } from "./call-kind.ts";
 import { serveCall } from "./call.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
-import { faultRefusal, refuseBeforeBody } from "./refuse-call.ts";
+import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse-call.ts";
 
 /** What calls from within this process work with: what the listener of the gateway works with. */
 export interface InProcessDeps {
@@ -32,13 +31,11 @@ export interface LoggedCall {
 }
 
 /** Where requests are logged, whichever way they came in. */
-export interface CallLog {
+export interface CallLog extends FaultLog {
   answered(
     call: LoggedCall,
     ended: { readonly method: string; readonly status: number; readonly durationMs: number },
   ): void;
-  storeFailed(requestId: RequestId, fault: unknown): void;
-  crashed(requestId: RequestId, fault: unknown): void;
 }
 
 /** A call that a part of this program makes with a virtual key. */
@@ -83,9 +80,8 @@ export async function callInProcess<R extends CallRequest>(
       if (!refuseBeforeBody(ports, exchange)) await serveCall(ports, exchange, kind);
     }
   } catch (fault) {
-    if (isStoreFault(fault)) log.storeFailed(exchange.requestId, fault);
-    else log.crashed(exchange.requestId, fault);
-    if (!exchange.committed) exchange.refuse(faultRefusal(fault));
+    const value = reportFault(log, exchange.requestId, fault);
+    if (!exchange.committed) exchange.refuse(value);
   }
   exchange.close();
   metrics.inFlight -= 1;

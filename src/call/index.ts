@@ -15,6 +15,6 @@ export { add, GatewayMetrics } from "./metrics.ts";
 export { findModel } from "./plan-call.ts";
 export type { CallPorts, CallTimeouts } from "./ports.ts";
 export { RefusalWindows } from "./refusal-windows.ts";
-export { faultRefusal, refuseBeforeBody, refuseCall } from "./refuse-call.ts";
+export { reportFault, refuseBeforeBody, refuseCall } from "./refuse-call.ts";
 export { serveCountTokens } from "./serve-count-tokens.ts";
 export { dryRunOf, serveRoute } from "./serve-route.ts";

@@ -5,6 +5,7 @@ import {
   refusal,
   type Refusal,
   type RefusalOrigin,
+  type RequestId,
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import type { CallRequest } from "../wire/index.ts";
@@ -74,9 +75,24 @@ function noteRefused(ports: CallPorts, client: ClientExchange, input: RefusedCal
   );
 }
 
-/** What a fault is to its caller: a store that does not answer is a 503, anything else our bug. */
-export function faultRefusal(fault: unknown): Refusal {
-  return isStoreFault(fault) ? STORE_UNAVAILABLE : CRASHED;
+/** Where faults of requests are logged. */
+export interface FaultLog {
+  storeFailed(requestId: RequestId, fault: unknown): void;
+  crashed(requestId: RequestId, fault: unknown): void;
+}
+
+/**
+ * The one place where faults of the gateway's requests become answers: a store that does not
+ * answer is a 503 on every route. Anything else is a bug of ours: logged with the request id, never
+ * charged above the reserve.
+ */
+export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown): Refusal {
+  if (isStoreFault(fault)) {
+    log.storeFailed(requestId, fault);
+    return STORE_UNAVAILABLE;
+  }
+  log.crashed(requestId, fault);
+  return CRASHED;
 }
 
 const CRASHED: Refusal = refusal(

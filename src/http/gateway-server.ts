@@ -2,13 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 
 import type { Authenticator, AuthOutcome, Principal } from "../accounts/index.ts";
-import { faultRefusal, type GatewayMetrics } from "../call/index.ts";
+import { reportFault, type GatewayMetrics } from "../call/index.ts";
 import {
   type ClientAddresses,
   type Clock,
   type Deadlines,
   HEADER_BYTES_MAX,
-  isStoreFault,
   JOURNAL_RETRY_AFTER_SECONDS,
   newRequestId,
   refusal,
@@ -226,17 +225,10 @@ class RequestWalk implements OpenRequest {
       .catch((fault: unknown) => this.#crashed(fault));
   }
 
-  /**
-   * The one place where faults become answers: a store that does not answer is a 503 on every
-   * route. Anything else is a bug of ours: logged with the request id, never charged above the
-   * reserve.
-   */
   #crashed(fault: unknown): void {
-    const isStores = isStoreFault(fault);
-    if (isStores) this.#options.log.storeFailed(this.#exchange.requestId, fault);
-    else this.#options.log.crashed(this.#exchange.requestId, fault);
+    const value = reportFault(this.#options.log, this.#exchange.requestId, fault);
     if (this.#exchange.committed) this.#response.destroy();
-    else this.#refuse(faultRefusal(fault));
+    else this.#refuse(value);
   }
 
   #refuse(value: Refusal): void {
