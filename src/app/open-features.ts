@@ -17,7 +17,7 @@ import {
   RequestLog,
   serveKnownCaller,
 } from "../http/index.ts";
-import { openLedger } from "../ledger/index.ts";
+import { LedgerCounts, openLedger } from "../ledger/index.ts";
 import { chatOn } from "../modality/index.ts";
 import type { VideoMetrics, VideoReadDeps } from "../videos/index.ts";
 import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
@@ -84,7 +84,9 @@ async function compose(
   const preparedConsole = stack.use(await prepareConsole(options, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
   const instanceName = hostname();
-  const ledger = await openLedger({ store: backend.ledgerBatchStore, clock, log, instanceName });
+  const counts = new LedgerCounts();
+  const store = backend.ledgerBatchStore;
+  const ledger = await openLedger({ store, clock, log, instanceName, counts });
   stack.defer(() => ledger.shutDown());
   const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
   const { serve } = serving;
@@ -100,7 +102,7 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const internal = openInternal(serve, videos.videoMetrics, readiness);
+  const internal = openInternal(serve, { videos: videos.videoMetrics, ledger: counts, readiness });
   const console = await openConsole(options, {
     ...preparedConsole,
     ...known,
@@ -150,10 +152,19 @@ async function stopServing(
 }
 
 /** The listener of probes and metrics; no client is slowed down by it. */
-function openInternal(serve: CallPorts, videos: VideoMetrics, readiness: Readiness): Server {
+function openInternal(
+  serve: CallPorts,
+  parts: {
+    readonly videos: VideoMetrics;
+    readonly ledger: LedgerCounts;
+    readonly readiness: Readiness;
+  },
+): Server {
+  const { videos, ledger, readiness } = parts;
   const registry = metricsRegistry(serve.metrics, videos, {
     drains: () => serve.drains.active,
     instanceState: () => readiness.state,
+    ledger,
   });
   const internal = createInternalServer({ registry, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;

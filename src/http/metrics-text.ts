@@ -6,11 +6,21 @@ import { INSTANCE_STATES, type InstanceState } from "./readiness.ts";
 
 const MICRO_PER_USD = 1e6;
 
+/** Batches that the ledger has sent, and the rows in them, by kind. */
+export interface LedgerBatchCounts {
+  readonly batches: ReadonlyMap<string, number>;
+  readonly rows: ReadonlyMap<string, number>;
+}
+
 /** The gateway's counters in Prometheus' text form; read on request, free otherwise. */
 export function metricsRegistry(
   metrics: GatewayMetrics,
   videos: VideoMetrics,
-  instance: { readonly drains: () => number; readonly instanceState: () => InstanceState },
+  instance: {
+    readonly drains: () => number;
+    readonly instanceState: () => InstanceState;
+    readonly ledger: LedgerBatchCounts;
+  },
 ): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -52,6 +62,7 @@ export function metricsRegistry(
     values: metrics.debitedMicroUsd,
     scale: MICRO_PER_USD,
   });
+  ledgerCounters(registry, instance.ledger);
   gauge(registry, "tm_requests_in_flight", "Requests being served.", () => metrics.inFlight);
   gauge(
     registry,
@@ -111,6 +122,22 @@ function stateGauge(registry: Registry, read: () => InstanceState): void {
       const now = read();
       for (const state of INSTANCE_STATES) made.set({ state }, state === now ? 1 : 0);
     },
+  });
+}
+
+/** Rows divided by batches: how many requests share one commit. */
+function ledgerCounters(registry: Registry, ledger: LedgerBatchCounts): void {
+  counter(registry, {
+    name: "tm_ledger_batches_total",
+    help: "Batches that the ledger sent to the database, by kind.",
+    labelNames: ["lane"],
+    values: ledger.batches,
+  });
+  counter(registry, {
+    name: "tm_ledger_rows_total",
+    help: "Holds and closings in the batches of the ledger, by kind.",
+    labelNames: ["lane"],
+    values: ledger.rows,
   });
 }
 

@@ -10,6 +10,7 @@ export { auditLedger } from "./audit/audit.ts";
 export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
 export type { CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";
+export { LedgerCounts } from "./ledger-counts.ts";
 export type {
   AttemptOutcome,
   CloseOutcome,

@@ -3,11 +3,14 @@ import { LEASE_MS, LEASE_RENEW_MS } from "../core/constants.ts";
 import type { AttemptId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
+import { LedgerCounts } from "./ledger-counts.ts";
 import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
-import type { ReserveOutcome, ReserveRow } from "./ledger-store.ts";
+import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 import { openLedger } from "./open-ledger.ts";
 
 const ROW = { attemptId: 1n as AttemptId, reserveMicroUsd: microUsd(5n) } as ReserveRow;
+
+const CLOSED = { kind: "closed", debitMicroUsd: 0n, overrunMicroUsd: 0n };
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
@@ -35,7 +38,7 @@ async function scriptedLedger() {
       entries.length === 0
         ? Promise.resolve([])
         : new Promise<readonly ReserveOutcome[]>((resolve) => (answer = resolve)),
-    closeBatch: () => Promise.resolve([]),
+    closeBatch: (rows: readonly unknown[]) => Promise.resolve(rows.map(() => CLOSED)),
     annul: (rows: readonly ReserveRow[]) => {
       annulled.push(...rows.map(({ attemptId }) => attemptId));
       return Promise.resolve();
@@ -43,11 +46,13 @@ async function scriptedLedger() {
   } as unknown as LedgerBatchStore;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const clock = { ...systemClock, monotonicMs: () => time.ms };
-  const ledger = await openLedger({ store, clock, log, instanceName: "one" });
+  const counts = new LedgerCounts();
+  const ledger = await openLedger({ store, clock, log, instanceName: "one", counts });
   const reserving = ledger.reserve(ROW);
   await new Promise((resolve) => setImmediate(resolve));
   return {
     ledger,
+    counts,
     time,
     annulled,
     reserving,
@@ -81,4 +86,20 @@ test("a hold of an earlier life of its instance is not sent either: a peer may h
   commit();
   expect(await reserving).toMatchObject({ kind: "unavailable" });
   expect(annulled).toEqual([1n]);
+});
+
+test("the batches of each lane are counted, with the rows in them", async () => {
+  const { ledger, counts, reserving, commit } = await scriptedLedger();
+  commit();
+  await reserving;
+  const closings = [1n, 2n].map((attemptId) => ledger.close({ attemptId } as CloseRow));
+  await Promise.all(closings);
+  expect([...counts.batches]).toEqual([
+    ["reserve", 1],
+    ["close", 1],
+  ]);
+  expect([...counts.rows]).toEqual([
+    ["reserve", 1],
+    ["close", 2],
+  ]);
 });

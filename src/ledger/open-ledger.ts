@@ -11,6 +11,7 @@ import type {
   ReserveOutcome,
   ReserveRow,
 } from "./ledger-store.ts";
+import type { LedgerCounts } from "./ledger-counts.ts";
 import { RefusedLane } from "./refused-lane.ts";
 import { ReserveLane } from "./reserve-lane.ts";
 
@@ -20,6 +21,8 @@ export interface OpenLedgerOptions {
   readonly log: Logger;
   /** Stable over restarts of one instance, different between instances. */
   readonly instanceName: string;
+  /** What its lanes send is added here, for who shows it. */
+  readonly counts?: LedgerCounts;
 }
 
 const ANNUL_RETRY_MS = 500;
@@ -48,15 +51,25 @@ class BatchedLedger implements Ledger {
   #isEnded = false;
 
   constructor(options: OpenLedgerOptions, lease: InstanceLease) {
-    const { store, clock, log } = options;
+    const { store, clock, log, counts } = options;
     this.#options = options;
     this.#lease = lease;
     this.#reserves = new ReserveLane({
       clock,
-      send: (entries) => this.#reserveBatch(entries),
+      send: (entries) => {
+        counts?.add("reserve", entries.length);
+        return this.#reserveBatch(entries);
+      },
       onFault: (entries, fault) => this.#careFor(entries, fault),
     });
-    this.#closings = new CloseLane({ clock, log, send: (rows) => store.closeBatch(rows) });
+    this.#closings = new CloseLane({
+      clock,
+      log,
+      send: (rows) => {
+        counts?.add("close", rows.length);
+        return store.closeBatch(rows);
+      },
+    });
     this.#refused = new RefusedLane({
       log,
       send: (rows, counts) => store.recordRefusedBatch(rows, counts),
