@@ -72,7 +72,7 @@ class BatchedLedger implements Ledger {
     });
     this.#refused = new RefusedLane({
       log,
-      send: (rows, counts) => store.recordRefusedBatch(rows, counts),
+      send: (rows, others) => store.recordRefusedBatch(rows, others),
     });
   }
 
