@@ -2,10 +2,13 @@ import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
 import { AnswerReader } from "./answer-reader.ts";
 import { chatBody } from "./chat-bodies.ts";
+import { countersIn, innerFigures } from "./gateway-counters.ts";
 import { CANNED_ANSWERS } from "./mock-answers.ts";
 import { parseOptions } from "./options.ts";
-import type { BenchResults, Figure } from "./results.ts";
-import { markdownTable } from "./table.ts";
+import { withoutAddresses } from "./peer-reasons.ts";
+import { performancePage } from "./performance-page.ts";
+import { newestOfEachMajor, type BenchResults, type Figure } from "./results.ts";
+import { markdownTables } from "./table.ts";
 import type { TargetId } from "./targets/target.ts";
 
 describe("the request bodies", () => {
@@ -18,6 +21,34 @@ describe("the request bodies", () => {
         expect(printed.messages.at(-1)?.role).toBe("user");
       });
     }
+  }
+});
+
+describe("the bodies that hold more than text", () => {
+  const wires = ["wire_a", "wire_b"] as const;
+  for (const wire of wires) {
+    const request = { wire, model: "m", stream: false };
+
+    test(`a ${wire} body of tools is 50 KB long, and nearly all of it is tools`, () => {
+      const body = chatBody({ ...request, kind: "tools", bodyBytes: 51_200 });
+      const { tools } = JSON.parse(body) as { readonly tools: readonly object[] };
+      expect(Buffer.byteLength(body)).toBe(51_200);
+      expect(Buffer.byteLength(JSON.stringify(tools))).toBeGreaterThan(50_000);
+    });
+
+    test(`a ${wire} body with a picture of 2 MB is that long, and its picture is base64`, () => {
+      const body = chatBody({ ...request, kind: "image", bodyBytes: 2_097_152 });
+      const data = /iVBOR[A-Za-z0-9+/]*/.exec(body)?.[0] ?? "";
+      expect(Math.abs(Buffer.byteLength(body) - 2_097_152)).toBeLessThan(10);
+      expect(Buffer.from(data, "base64").toString("base64")).toBe(data);
+      expect(JSON.parse(body)).toMatchObject({ model: "m" });
+    });
+
+    test(`a broken ${wire} body is as long as a good one and no JSON`, () => {
+      const body = chatBody({ ...request, kind: "broken", bodyBytes: 1_024 });
+      expect(Math.abs(Buffer.byteLength(body) - 1_024)).toBeLessThan(100);
+      expect(() => JSON.parse(body) as unknown).toThrow("JSON");
+    });
   }
 });
 
@@ -60,25 +91,128 @@ describe("the answer reader", () => {
   }
 });
 
-describe("the table", () => {
+describe("the table of costs", () => {
   const cases = [
-    { gateway: 29, portkey: 900, word: "stretch" },
-    { gateway: 50, portkey: 900, word: "reach" },
-    { gateway: 70, portkey: 900, word: "no" },
-    { gateway: 50, portkey: 400, word: "no" },
-    { gateway: 50, portkey: undefined, word: "?" },
+    { gateway: 89, floor: 50, database: 60, word: "stretch" },
+    { gateway: 95, floor: 50, database: 60, word: "reach" },
+    { gateway: 89, floor: 50, database: 70, word: "reach" },
+    { gateway: 101, floor: 50, database: 60, word: "no" },
+    { gateway: 89, floor: 50, database: 76, word: "no" },
+    { gateway: 89, floor: undefined, database: 60, word: "?" },
   ];
-  for (const { gateway, portkey, word } of cases) {
-    test(`gateway ${gateway}, nginx 15, Portkey ${portkey ?? "absent"} is "${word}"`, () => {
-      const rivals = portkey === undefined ? [] : [figure("portkey", portkey)];
-      const table = markdownTable(
-        run([figure("gateway", gateway), figure("nginx", 15), ...rivals]),
-      );
-      expect(table.split("\n").at(-1)).toMatch(
-        new RegExp(`\\| ${word === "?" ? "\\?" : word} \\|$`),
-      );
+  for (const { gateway, floor, database, word } of cases) {
+    test(`gateway ${gateway}, floor ${floor ?? "absent"}, database ${database} is "${word}"`, () => {
+      const floors = floor === undefined ? [] : [figure("floor", floor)];
+      const results = run({ "1kb-same": [figure("gateway", gateway, database), ...floors] });
+      expect(lastCells(results, "floor").at(-1)).toBe(word);
     });
   }
+
+  test("a translated row is compared with the floor of the same request on one wire", () => {
+    const results = run({
+      "1kb-same": [figure("gateway", 100), figure("floor", 50)],
+      "1kb-b-to-a": [figure("gateway", 105)],
+    });
+    expect(lastCells(results, "floor").at(-1)).toBe("reach");
+  });
+
+  for (const { cost, database, word } of [
+    { cost: 60, database: 0, word: "stretch" },
+    { cost: 60, database: 20, word: "reach" },
+    { cost: 60, database: 30, word: "no" },
+  ]) {
+    test(`refused for ${cost} and ${database}, when served is 100 and 60, is "${word}"`, () => {
+      const results = run({
+        "1kb-same": [figure("gateway", 100, 60)],
+        "refused-key": [figure("gateway", cost, database)],
+      });
+      expect(lastCells(results, "floor").at(-1)).toBe(word);
+    });
+  }
+});
+
+describe("the table of peers", () => {
+  const gateway = figure("gateway", 100, 50);
+  const cases = [
+    { bifrost: 310, litellm: 4_000, nextBest: "2.07x", word: "stretch" },
+    { bifrost: 290, litellm: 4_000, nextBest: "1.93x", word: "reach" },
+    { bifrost: 140, litellm: 4_000, nextBest: "0.93x", word: "no" },
+    { bifrost: undefined, litellm: 4_000, nextBest: "4.67x", word: "?" },
+  ];
+  for (const { bifrost, litellm, nextBest, word } of cases) {
+    test(`gateway 150 beside Bifrost at ${bifrost ?? "nothing"} is "${word}"`, () => {
+      const figures = [figure("portkey", 700), figure("litellm-full", litellm - 100, 100)];
+      if (bifrost !== undefined) figures.push(figure("bifrost-full", bifrost));
+      const results = run({ "1kb-same": [gateway, ...figures] });
+      expect(lastCells(results, "peer").slice(-2)).toEqual([nextBest, word]);
+    });
+  }
+
+  test("a peer with all on is what counts, not what it costs bare", () => {
+    const figures = [figure("bifrost", 60), figure("bifrost-full", 200)];
+    const others = [figure("portkey", 700), figure("litellm", 4_000)];
+    const results = run({ "1kb-same": [gateway, ...figures, ...others] });
+    expect(lastCells(results, "peer").slice(-2)).toEqual(["1.33x", "reach"]);
+  });
+});
+
+describe("the gateway's own counters", () => {
+  const text = `# HELP tm_ledger_rows_total x
+tm_requests_total{route="chat",status="200",error="-"} 900
+tm_requests_total{route="chat",status="400",error="bad_request"} 100
+tm_ledger_batches_total{lane="reserve"} 40
+tm_ledger_batches_total{lane="close"} 60
+tm_ledger_rows_total{lane="reserve"} 900
+tm_ledger_rows_total{lane="close"} 1.1e3
+nodejs_gc_duration_seconds_sum{kind="minor"} 0.5
+nodejs_gc_duration_seconds_count{kind="minor"} 20
+nodejs_gc_duration_seconds_bucket{le="0.1",kind="minor"} 20
+`;
+
+  test("series of one name are added, over labels and processes", () => {
+    expect(countersIn(`${text}\n${text}`)).toEqual({
+      requests: 2_000,
+      batches: 200,
+      rows: 4_000,
+      collections: 40,
+      collectionSeconds: 1,
+    });
+  });
+
+  test("figures are of what happened between two readings", () => {
+    const before = countersIn(text);
+    const after = countersIn(`${text}\n${text}`);
+    expect(innerFigures(before, after, 2_000)).toEqual({
+      batchesPerThousand: 50,
+      rowsPerBatch: 20,
+      collectionsPerThousand: 10,
+      collectionMsPerThousand: 250,
+    });
+    expect(innerFigures(before, before, 0)).toBeUndefined();
+  });
+});
+
+test("of each Node version the newest run is taken, the newest version first", () => {
+  const names = [
+    "2026-11-22-node24.2.0.json",
+    "2026-11-21-node20.20.2.json",
+    "2026-11-20-node24.9.0.json",
+    "2026-11-22-node20.19.0.json",
+    "notes.json",
+  ];
+  expect(newestOfEachMajor(names)).toEqual([names[0], names[3]]);
+});
+
+test("the page of figures has a part for each run, with its Node version", () => {
+  const results = run({ "1kb-same": [figure("gateway", 100), figure("litellm", 900)] });
+  const page = performancePage([{ ...results, node: "24.2.0" }, results]);
+  expect(page).toMatch(/## Node 24\.2\.0[^]*900[^]*## Node 20\.0\.0[^]*900[^]*## What is measured/);
+});
+
+test("the reason for a missing peer names no address", () => {
+  const said =
+    "reading https://registry.example/x/@v/list: 403. getaddrinfo ENOTFOUND b.example end";
+  expect(withoutAddresses(said)).toBe("reading (an address): 403. getaddrinfo ENOTFOUND end");
 });
 
 test("an option that names no row, no target or no number is refused by name", () => {
@@ -87,12 +221,19 @@ test("an option that names no row, no target or no number is refused by name", (
   expect(() => parseOptions(["--rounds", "none"])).toThrow("--rounds");
 });
 
-function figure(target: TargetId, value: number): Figure {
-  const rest = { helpersMedian: 0, perSecondMedian: 0, p99Median: 0 };
+function figure(target: TargetId, value: number, helpersMedian: number = 0): Figure {
+  const rest = { helpersMedian, perSecondMedian: 0, p99Median: 0 };
   return { target, min: value, median: value, values: [value], ...rest };
 }
 
-function run(figures: readonly Figure[]): BenchResults {
+/** The cells of the last row of the table whose title has this word. */
+function lastCells(results: BenchResults, word: string): readonly string[] {
+  const found = markdownTables(results).find(({ title }) => title.includes(word));
+  const cells = found?.table.split("\n").at(-1)?.split("|").slice(1, -1) ?? [];
+  return cells.map((cell) => cell.trim());
+}
+
+function run(rows: Readonly<Record<string, readonly Figure[]>>): BenchResults {
   return {
     format: 1,
     date: "2026-01-01",
@@ -102,6 +243,6 @@ function run(figures: readonly Figure[]): BenchResults {
     settings: {},
     targets: [],
     absent: [],
-    rows: [{ work: "1kb-same", unit: "us/request", figures }],
+    rows: Object.entries(rows).map(([work, figures]) => ({ work, unit: "us/request", figures })),
   };
 }

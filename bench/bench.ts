@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
+import type { InnerFigures } from "./gateway-counters.ts";
 import { measure, warmUp, type Sample, type Tools } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import {
@@ -13,9 +14,11 @@ import {
   type MachineFacts,
   type ResultRow,
 } from "./results.ts";
+import { startBifrost, startFullBifrost } from "./targets/bifrost.ts";
 import { startDirect } from "./targets/direct.ts";
 import { startFloor } from "./targets/floor.ts";
-import { startGateway } from "./targets/gateway.ts";
+import { startGateway, startGatewayWorkers } from "./targets/gateway.ts";
+import { startFullLiteLlm, startLiteLlm } from "./targets/litellm.ts";
 import { startNginx } from "./targets/nginx.ts";
 import { startPortkey } from "./targets/portkey.ts";
 import { TargetAbsent, type Target, type TargetId, type TargetStart } from "./targets/target.ts";
@@ -24,9 +27,14 @@ import { WORKS, unitOf, type Work } from "./works.ts";
 const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promise<Target>>> = {
   direct: startDirect,
   gateway: startGateway,
+  "gateway-workers": startGatewayWorkers,
   nginx: startNginx,
   floor: startFloor,
   portkey: startPortkey,
+  bifrost: startBifrost,
+  "bifrost-full": startFullBifrost,
+  litellm: startLiteLlm,
+  "litellm-full": startFullLiteLlm,
 };
 const QUIET_MS = 200;
 
@@ -137,7 +145,7 @@ export class Bench {
     const key = sampleKey(work, id);
     this.samples.set(key, [...(this.samples.get(key) ?? []), sample]);
     this.say(
-      `  ${id.padEnd(8)} ${sample.value.toFixed(2).padStart(9)} ${unitOf(work)}` +
+      `  ${id.padEnd(15)} ${sample.value.toFixed(2).padStart(9)} ${unitOf(work)}` +
         (sample.perSecond > 0 ? `  at ${sample.perSecond.toFixed(0)}/s` : "") +
         (sample.problem === undefined ? "" : `  PROBLEM: ${sample.problem}`),
     );
@@ -149,7 +157,7 @@ export class Bench {
       return await measure(this.tools, work, target);
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
-      return { value: Number.NaN, helpers: 0, perSecond: 0, p99Ms: 0, problem };
+      return { value: Number.NaN, helpers: 0, perSecond: 0, p99Ms: 0, load: 0, problem };
     }
   }
 
@@ -208,7 +216,23 @@ function figureOf(target: TargetId, samples: readonly Sample[]): Figure {
     helpersMedian: rounded(median(samples.map((sample) => sample.helpers))),
     perSecondMedian: rounded(median(samples.map((sample) => sample.perSecond))),
     p99Median: rounded(median(samples.map((sample) => sample.p99Ms))),
+    loadMedian: rounded(median(samples.map((sample) => sample.load))),
+    ...innerOf(samples.flatMap((sample) => sample.inner ?? [])),
     ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function innerOf(inners: readonly InnerFigures[]): Pick<Figure, "inner"> {
+  if (inners.length === 0) return {};
+  const middle = (name: keyof InnerFigures): number =>
+    rounded(median(inners.map((each) => each[name])));
+  return {
+    inner: {
+      batchesPerThousand: middle("batchesPerThousand"),
+      rowsPerBatch: middle("rowsPerBatch"),
+      collectionsPerThousand: middle("collectionsPerThousand"),
+      collectionMsPerThousand: middle("collectionMsPerThousand"),
+    },
   };
 }
 

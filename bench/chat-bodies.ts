@@ -1,7 +1,14 @@
+import { unreachable } from "../src/core/assert.ts";
+
 /** The chat wire a client or a provider speaks in a measurement. */
 export type Wire = "wire_a" | "wire_b";
 
+/** What fills a body: text; tool schemas; one picture in base64; text that is not JSON. */
+export type BodyKind = "text" | "tools" | "image" | "broken";
+
 export interface BodyRequest {
+  /** Default: text. */
+  readonly kind?: BodyKind;
   readonly wire: Wire;
   readonly model: string;
   /** The body is this long, give or take a few bytes. */
@@ -16,11 +23,26 @@ const OUTPUT_TOKENS_MAX = 1_024;
 const PROSE =
   'The harbour master wrote "all clear" in the log.\nThen the tide turned, and the café closed. ';
 
-/** A conversation of the asked size, valid on its wire, as an official client would print it. */
+/** A body of the asked size as an official client would print it; valid on its wire, but for one. */
 export function chatBody(request: BodyRequest): string {
-  const empty = printBody(request, []);
+  const { kind = "text" } = request;
+  switch (kind) {
+    case "text":
+      return printBody(request, conversation(request));
+    case "tools":
+      return toolsBody(request);
+    case "image":
+      return imageBody(request);
+    case "broken":
+      return printBody(request, conversation(request)).slice(0, -1);
+    default:
+      return unreachable(kind);
+  }
+}
+
+function conversation(request: BodyRequest): readonly Message[] {
   const messages: Message[] = [];
-  let leftBytes = request.bodyBytes - Buffer.byteLength(empty);
+  let leftBytes = request.bodyBytes - Buffer.byteLength(printBody(request, []));
   while (leftBytes > 0 || messages.length % 2 === 0) {
     const role = messages.length % 2 === 0 ? "user" : "assistant";
     const envelopeBytes = 32;
@@ -29,17 +51,64 @@ export function chatBody(request: BodyRequest): string {
     messages.push(message);
     leftBytes -= Buffer.byteLength(JSON.stringify(message)) + 1;
   }
-  return printBody(request, messages);
+  return messages;
 }
+
+/** One short question behind as many tools as fill the body; the last one takes what is left. */
+function toolsBody(request: BodyRequest): string {
+  const tools: object[] = [];
+  const print = (more: readonly object[]): string =>
+    printBody(request, QUESTION, { tools: [...tools, ...more] });
+  const toolBytes = Buffer.byteLength(JSON.stringify(tool(request.wire, 0, "x".repeat(200)))) + 1;
+  const count = Math.floor((request.bodyBytes - Buffer.byteLength(print([]))) / toolBytes);
+  for (let at = 0; at < count - 1; at += 1) tools.push(tool(request.wire, at, "x".repeat(200)));
+  const leftBytes = request.bodyBytes - Buffer.byteLength(print([tool(request.wire, count, "")]));
+  return print([tool(request.wire, count, "x".repeat(Math.max(0, leftBytes)))]);
+}
+
+function tool(wire: Wire, at: number, description: string): object {
+  const name = `lookup_${String(at).padStart(4, "0")}`;
+  const text = { type: "string", description: 'The name, as "first last".' };
+  const schema = {
+    type: "object",
+    properties: { name: text, tags: { type: "array", items: text }, limit: { type: "integer" } },
+    required: ["name"],
+    additionalProperties: false,
+  };
+  if (wire === "wire_b") return { name, description, input_schema: schema };
+  return { type: "function", function: { name, description, parameters: schema } };
+}
+
+/** One question about one picture; its bytes are arbitrary: a gateway does not decode them. */
+function imageBody(request: BodyRequest): string {
+  const print = (data: string): string => printBody(request, [imageMessage(request.wire, data)]);
+  const leftBytes = request.bodyBytes - Buffer.byteLength(print(""));
+  return print("iVBORw0K".repeat(Math.max(1, Math.floor(leftBytes / 8))));
+}
+
+function imageMessage(wire: Wire, data: string): Message {
+  const text = { type: "text", text: "What is in this picture?" };
+  const source = { type: "base64", media_type: "image/png", data };
+  const url = { url: `data:image/png;base64,${data}` };
+  const image =
+    wire === "wire_b" ? { type: "image", source } : { type: "image_url", image_url: url };
+  return { role: "user", content: [text, image] };
+}
+
+const QUESTION: readonly Message[] = [{ role: "user", content: "Which tool would you use?" }];
 
 interface Message {
   readonly role: string;
-  readonly content: string;
+  readonly content: string | readonly object[];
 }
 
-function printBody(request: BodyRequest, messages: readonly Message[]): string {
+function printBody(
+  request: BodyRequest,
+  messages: readonly Message[],
+  more: Readonly<Record<string, unknown>> = {},
+): string {
   const { model, stream } = request;
-  const common = { model, max_tokens: OUTPUT_TOKENS_MAX, temperature: 0.2, stream };
+  const common = { model, max_tokens: OUTPUT_TOKENS_MAX, temperature: 0.2, stream, ...more };
   const system = "You answer in one short sentence.";
   if (request.wire === "wire_b") return JSON.stringify({ ...common, system, messages });
   return JSON.stringify({

@@ -17,3 +17,8 @@ export function requestBytes(endpoint: Endpoint, body: string): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`POST ${endpoint.path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
 }
+
+/** The same as another customer. */
+export function withKey(endpoint: Endpoint, key: string): Endpoint {
+  return { ...endpoint, headers: { ...endpoint.headers, authorization: `Bearer ${key}` } };
+}

@@ -11,6 +11,12 @@ export type LoadJob =
 export interface Destination {
   readonly endpoint: Endpoint;
   readonly body: string;
+  /** Keys that take turns, in place of the endpoint's own. */
+  readonly keys?: readonly string[];
+  /** The status of every answer; default 200. */
+  readonly status?: number;
+  /** A word that the probe's answer has to have, where it is refused. */
+  readonly code?: string;
 }
 
 export interface RequestLoad extends Destination {

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { unreachable } from "../src/core/assert.ts";
 import { systemClock } from "../src/core/time.ts";
 import { AnswerReader } from "./answer-reader.ts";
-import { requestBytes } from "./endpoint.ts";
+import { requestBytes, withKey } from "./endpoint.ts";
 import type { Destination, LoadJob, LoadReport, RequestLoad, Watched } from "./load-job.ts";
 import { readCpuNs } from "./process-cost.ts";
 
@@ -65,19 +65,27 @@ class Tally {
 
 /** As many requests as the target can answer, one at a time on every connection. */
 async function runClosedLoop(job: RequestLoad & Watched): Promise<LoadReport> {
-  const bytes = requestBytes(job.endpoint, job.body);
+  const next = requestsInTurn(job);
   const tally = new Tally();
   let running = true;
   const connections = await openConnections(job, tally, (connection) => {
     tally.answered += 1;
-    if (running) send(connection, bytes);
+    if (running) send(connection, next());
   });
-  for (const connection of connections) send(connection, bytes);
+  for (const connection of connections) send(connection, next());
   await sleep(job.warmupMs);
   const report = await watch(job, job.windowMs, tally);
   running = false;
   await closeConnections(connections);
   return report;
+}
+
+/** The bytes of each request to send: the customers of the job take turns. */
+function requestsInTurn({ endpoint, body, keys }: Destination): () => Buffer {
+  const endpoints = keys === undefined ? [endpoint] : keys.map((key) => withKey(endpoint, key));
+  const requests = endpoints.map((each) => requestBytes(each, body));
+  let sent = 0;
+  return () => requests[sent++ % requests.length] ?? Buffer.alloc(0);
 }
 
 /** A fixed number of requests per second, each timed from its sending. */
@@ -144,6 +152,7 @@ function openConnections(
   tally: Tally,
   onAnswer: (connection: Connection) => void,
 ): Promise<readonly Connection[]> {
+  const { status = 200 } = job;
   const opened = Array.from({ length: job.connections }, async () => {
     const connection = await openConnection(job.endpoint.port);
     const { socket, answer } = connection;
@@ -151,7 +160,7 @@ function openConnections(
       answer.feed(bytes);
       if (!answer.done) return;
       connection.busy = false;
-      if (answer.status === 200) onAnswer(connection);
+      if (answer.status === status) onAnswer(connection);
       else {
         tally.fail(answer.excerpt);
         socket.destroy();

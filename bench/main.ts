@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { Bench } from "./bench.ts";
 import { USAGE, parseOptions, type BenchOptions } from "./options.ts";
 import { saveResults, type BenchResults } from "./results.ts";
-import { markdownTable, tableNotes } from "./table.ts";
+import { markdownTables, tableNotes } from "./table.ts";
 
-/** `npm run bench`: measures this gateway beside its rivals, prints the table, saves the run. */
+/** `npm run bench`: measures this gateway beside its rivals, prints the tables, saves the run. */
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -19,7 +19,7 @@ async function runBench(options: BenchOptions): Promise<number> {
   const limitMs = options.timeLimitMinutes * 60_000;
   const limit = setTimeout(() => leave(`longer than ${options.timeLimitMinutes} minutes`), limitMs);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, leave);
-  if (options.build && options.targets.has("gateway")) buildGateway();
+  if (options.build && [...options.targets].some((id) => id.startsWith("gateway"))) buildGateway();
   running = await Bench.start(options, say);
   try {
     const command = ["npm run bench", ...(words.length === 0 ? [] : ["--", ...words])].join(" ");
@@ -52,13 +52,14 @@ function buildGateway(): void {
 function printResults(results: BenchResults, options: BenchOptions): void {
   if (options.save) say(`saved ${saveResults(results)}`);
   const notes = tableNotes(results).map((note) => `- ${note}\n`);
-  const table = `${markdownTable(results)}\n\n${notes.join("")}`;
-  process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : table);
+  const tables = markdownTables(results).map(({ title, table }) => `${title}\n\n${table}\n\n`);
+  const shown = `${tables.join("")}${notes.join("")}`;
+  process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : shown);
 }
 
 /** A rival that is not on this machine is not a failure; the gateway not running is one. */
 function hasProblem(results: BenchResults): boolean {
   const figures = results.rows.flatMap((row) => row.figures);
-  const gatewayAbsent = results.absent.some((one) => one.id === "gateway");
+  const gatewayAbsent = results.absent.some(({ id }) => id.startsWith("gateway"));
   return gatewayAbsent || figures.some((figure) => figure.problem !== undefined);
 }

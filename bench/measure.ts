@@ -2,6 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/core/assert.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { Helper } from "./children.ts";
+import {
+  innerFigures,
+  readCounters,
+  type GatewayCounters,
+  type InnerFigures,
+} from "./gateway-counters.ts";
 import type { BenchOptions } from "./options.ts";
 import type { Destination, LoadJob, LoadReport, Watched } from "./load-job.ts";
 import type { MockOrder } from "./mock-provider.ts";
@@ -16,6 +22,9 @@ export interface Sample {
   readonly helpers: number;
   readonly perSecond: number;
   readonly p99Ms: number;
+  /** Processor time of the candidate itself over the window: 1 is a core. */
+  readonly load: number;
+  readonly inner?: InnerFigures;
   readonly problem?: string;
 }
 
@@ -65,13 +74,23 @@ export async function measure(
 export function destinationOf(work: Work, target: Target): Destination | undefined {
   const endpoint = target.endpoint(work.route);
   if (endpoint === undefined) return undefined;
+  const { route, bodyBytes, bodyKind, callers, status, code } = work;
   const body = chatBody({
-    wire: work.route.client,
-    model: target.modelId(work.route),
-    bodyBytes: work.bodyBytes,
+    wire: route.client,
+    model: target.modelId(route),
+    bodyBytes,
+    ...(bodyKind === undefined ? {} : { kind: bodyKind }),
     stream: work.kind === "stream" || work.kind === "memory",
   });
-  return { endpoint, body };
+  const keys = callers === undefined ? undefined : target.keys?.[callers];
+  if (callers !== undefined && keys === undefined) return undefined;
+  return {
+    endpoint,
+    body,
+    ...(keys === undefined ? {} : { keys }),
+    ...(status === undefined ? {} : { status }),
+    ...(code === undefined ? {} : { code }),
+  };
 }
 
 /** Runs a target until its code is compiled; what is measured later is its steady state. */
@@ -82,10 +101,14 @@ export async function warmUp(tools: Tools, work: Work, target: Target): Promise<
     kind: "closed_loop",
     ...destination,
     ...watchedOf(target),
-    connections: tools.options.connections,
+    connections: connectionsOf(tools, work, target),
     warmupMs: 0,
-    windowMs: COMPILE_MS,
+    windowMs: target.warmUpMs ?? COMPILE_MS,
   });
+}
+
+function connectionsOf({ options }: Tools, work: Work, { pace }: Target): number {
+  return Math.min(work.connections ?? options.connections, pace?.connectionsMax ?? Infinity);
 }
 
 async function measureRequests(
@@ -95,15 +118,18 @@ async function measureRequests(
 ): Promise<Sample> {
   const wrong = await probe(destination, work.route.client);
   if (wrong !== undefined) throw new Error(wrong);
+  const before = await countersOf(target);
   const report = await runJob(tools, {
     kind: "closed_loop",
     ...destination,
     ...watchedOf(target),
-    connections: tools.options.connections,
+    connections: connectionsOf(tools, work, target),
     warmupMs: WARMUP_MS,
-    windowMs: tools.options.seconds * 1_000,
+    windowMs: tools.options.seconds * 1_000 * (target.pace?.windows ?? 1),
   });
-  return sampleOf(report, report.cpuNs / report.count / 1_000);
+  const after = await countersOf(target);
+  const inner = before && after && innerFigures(before, after, after.requests - before.requests);
+  return withInner(sampleOf(report, report.cpuNs / report.count / 1_000), inner);
 }
 
 async function measureLatency(
@@ -128,14 +154,18 @@ async function measureStreams(
   target: Target,
   destination: Destination,
 ): Promise<Sample> {
-  const { streams, seconds } = tools.options;
+  const { seconds } = tools.options;
+  const streams = Math.min(tools.options.streams, target.pace?.streamsMax ?? Infinity);
   const opened = await openStreams(tools, destination, streams, STREAM_INTERVAL_MS);
   if (opened.failures > 0) return failedSample(opened, await closeStreams(tools));
   await sleep(WARMUP_MS);
   const windowMs = seconds * 1_000;
+  const before = await countersOf(target);
   const report = await runJob(tools, { kind: "watch_streams", windowMs, ...watchedOf(target) });
+  const after = await countersOf(target);
   const ended = await closeStreams(tools);
-  const sample = sampleOf(report, report.cpuNs / report.count / 1_000);
+  const inner = before && after && innerFigures(before, after, report.count);
+  const sample = withInner(sampleOf(report, report.cpuNs / report.count / 1_000), inner);
   const expected = (streams * report.windowMs) / STREAM_INTERVAL_MS;
   if (ended.failures > 0) return failedSample(report, ended);
   if (report.count >= expected * KEPT_UP_SHARE) return sample;
@@ -191,6 +221,15 @@ async function runJob(tools: Tools, job: LoadJob): Promise<LoadReport> {
   return report;
 }
 
+/** Read before and after a window, never in it. */
+async function countersOf({ metricsUrls }: Target): Promise<GatewayCounters | undefined> {
+  return metricsUrls === undefined ? undefined : await readCounters(metricsUrls);
+}
+
+function withInner(sample: Sample, inner: InnerFigures | undefined): Sample {
+  return inner === undefined ? sample : { ...sample, inner };
+}
+
 function watchedOf(target: Target): Watched {
   return { processIds: target.processIds(), helperProcessIds: target.helperProcessIds() };
 }
@@ -201,6 +240,7 @@ function sampleOf(report: LoadReport, value: number): Sample {
     helpers: report.count === 0 ? 0 : report.helperCpuNs / report.count / 1_000,
     perSecond: report.windowMs === 0 ? 0 : (report.count / report.windowMs) * 1_000,
     p99Ms: report.p99Ms,
+    load: report.windowMs === 0 ? 0 : report.cpuNs / report.windowMs / 1e6,
   };
   if (report.failures === 0 && report.count > 0) return sample;
   return { ...sample, problem: problemOf(report) };

@@ -87,9 +87,12 @@ function readHead(bytes: Buffer): RequestHead | undefined {
   if (headEnd === -1) return undefined;
   const head = bytes.toString("latin1", 0, headEnd);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-  if (length === undefined) throw new Error(`the mock needs a content-length, got: ${head}`);
+  // A peer may ask what models there are before it serves.
+  if (length === undefined && !head.startsWith("GET ")) {
+    throw new Error(`the mock needs a content-length, got: ${head}`);
+  }
   const bodyStart = headEnd + HEAD_END.length;
-  const bodyEnd = bodyStart + Number(length);
+  const bodyEnd = bodyStart + Number(length ?? 0);
   const searched = bodyEnd - bodyStart <= SEARCHED_BYTES_MAX;
   if (searched && bytes.length < bodyEnd) return undefined;
   const stream = searched && bytes.subarray(bodyStart, bodyEnd).includes(STREAM_WISH);

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { WORKS, type Work } from "./works.ts";
-import type { TargetId } from "./targets/target.ts";
+import { TARGET_IDS, type TargetId } from "./targets/target.ts";
 
 export interface BenchOptions {
   readonly works: readonly Work[];
@@ -21,9 +21,12 @@ export interface BenchOptions {
   readonly timeLimitMinutes: number;
 }
 
+const CHOICES: readonly TargetId[] = TARGET_IDS.filter((id) => id !== "direct");
+
 export const USAGE: string = `npm run bench -- [options]
   --only A,B                rows whose id starts so: ${WORKS.map((work) => work.id).join(", ")}
-  --targets A,B             of gateway, nginx, floor, portkey (latency adds direct)
+  --targets A,B             of ${CHOICES.join(", ")}
+                            (latency adds direct)
   --rounds 3                interleaved rounds; minimum and median are printed
   --seconds 1               length of one measured window
   --connections 64          kept-alive connections of the request rows
@@ -82,12 +85,11 @@ function pickWorks(only: string | undefined): readonly Work[] {
 }
 
 function pickTargets(wanted: string | undefined): ReadonlySet<TargetId> {
-  const known: readonly TargetId[] = ["gateway", "nginx", "floor", "portkey"];
-  const names = wanted?.split(",") ?? known;
-  const unknown = names.find((name) => !known.some((id) => id === name));
+  const names = wanted?.split(",") ?? CHOICES;
+  const unknown = names.find((name) => !CHOICES.some((id) => id === name));
   if (unknown !== undefined)
-    throw new Error(`--targets: ${unknown} is none of ${known.join(", ")}`);
-  return new Set([...known.filter((id) => names.includes(id)), "direct"]);
+    throw new Error(`--targets: ${unknown} is none of ${CHOICES.join(", ")}`);
+  return new Set([...CHOICES.filter((id) => names.includes(id)), "direct"]);
 }
 
 function positive(name: string, text: string, max: number): number {

@@ -1,4 +1,5 @@
 import type { Wire } from "./chat-bodies.ts";
+import { withKey } from "./endpoint.ts";
 import type { Destination } from "./load-job.ts";
 
 const PROBE_TIMEOUT_MS = 10_000;
@@ -8,7 +9,9 @@ const PROBE_TIMEOUT_MS = 10_000;
  * answer of the client's wire with its text and its usage. A fast wrong answer is not a figure.
  */
 export async function probe(destination: Destination, wire: Wire): Promise<string | undefined> {
-  const { endpoint, body } = destination;
+  const { body, keys, status = 200, code = "" } = destination;
+  const [key] = keys ?? [];
+  const endpoint = key === undefined ? destination.endpoint : withKey(destination.endpoint, key);
   const response = await fetch(`http://127.0.0.1:${endpoint.port}${endpoint.path}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...endpoint.headers },
@@ -17,7 +20,9 @@ export async function probe(destination: Destination, wire: Wire): Promise<strin
   });
   const text = await response.text();
   const excerpt = text.slice(0, 300);
-  if (response.status !== 200) return `the probe got ${response.status}: ${excerpt}`;
+  const isExpected = response.status === status && text.includes(code);
+  if (!isExpected) return `the probe got ${response.status}: ${excerpt}`;
+  if (status !== 200) return undefined;
   return isAnswerOf(wire, JSON.parse(text)) ? undefined : `not a ${wire} answer: ${excerpt}`;
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { InnerFigures } from "./gateway-counters.ts";
 import type { TargetId } from "./targets/target.ts";
 
 /** One measured run, as it is saved. Additive: readers ignore fields they do not know. */
@@ -42,6 +43,10 @@ export interface Figure {
   readonly perSecondMedian: number;
   /** Latency rows: 99th percentile in ms, median over the rounds. */
   readonly p99Median: number;
+  /** Processor time over the window, median: 1 is a core. */
+  readonly loadMedian?: number;
+  /** Of a gateway that shows its counters, median of each. */
+  readonly inner?: InnerFigures;
   /** What went wrong, when something did: such a figure is not to be trusted. */
   readonly problem?: string;
 }
@@ -56,20 +61,25 @@ export function saveResults(results: BenchResults): string {
   return file;
 }
 
-/** Reads this file, or the newest saved one. */
-export function loadResults(file: string | undefined): BenchResults {
-  const path = file ?? newestFile();
-  if (path === undefined) throw new Error("nothing is saved in bench/results; run: npm run bench");
-  const results = JSON.parse(readFileSync(path, "utf8")) as BenchResults;
-  if (results.format !== 1) throw new Error(`${path} is not a saved run of this bench`);
-  return results;
+/** The newest saved run of each Node major version, the newest version first. */
+export function loadResults(): readonly BenchResults[] {
+  if (!existsSync(FOLDER)) return [];
+  const names = readdirSync(FOLDER).filter((name) => name.endsWith(".json"));
+  return newestOfEachMajor(names).map((name) => {
+    const results = JSON.parse(readFileSync(join(FOLDER, name), "utf8")) as BenchResults;
+    if (results.format !== 1) throw new Error(`${name} is not a saved run of this bench`);
+    return results;
+  });
 }
 
-function newestFile(): string | undefined {
-  if (!existsSync(FOLDER)) return undefined;
-  const names = readdirSync(FOLDER).filter((name) => name.endsWith(".json"));
-  const newest = names.toSorted().at(-1);
-  return newest === undefined ? undefined : join(FOLDER, newest);
+/** Of file names `<date>-node<version>.json`: the last date of each major version. */
+export function newestOfEachMajor(names: readonly string[]): readonly string[] {
+  const newest = new Map<number, string>();
+  for (const name of names.toSorted()) {
+    const major = /^\d{4}-\d{2}-\d{2}-node(\d+)\./.exec(name)?.[1];
+    if (major !== undefined) newest.set(Number(major), name);
+  }
+  return [...newest].toSorted(([a], [b]) => b - a).map(([, name]) => name);
 }
 
 /** The middle value; of an even number the lower of the two, 0 of none. */

@@ -1,124 +1,139 @@
-import type { BenchResults, Figure, ResultRow } from "./results.ts";
-import type { TargetId } from "./targets/target.ts";
-import { WORKS, type Goal, type Work } from "./works.ts";
+import { innerTable } from "./inner-table.ts";
+import { markdownTableOf, print } from "./markdown-table.ts";
+import { peerTable } from "./peer-table.ts";
+import type { BenchResults, ResultRow } from "./results.ts";
+import { besidesRow, costOf, ownFigure, ratio, togetherOf, type Cost } from "./row-figures.ts";
+import { isCost, WORKS, type Goal, type Work } from "./works.ts";
 
-const HEADINGS = ["Work", "Unit", "Gateway", "nginx", "Node floor", "Portkey"];
-const RATIO_HEADINGS = ["x nginx", "Portkey / gateway", "Reach", "Stretch", "Met"];
-
-/** The table of a run in Markdown: minimum / median of every candidate, ratios of the minimums. */
-export function markdownTable(results: BenchResults): string {
-  const headings = [...HEADINGS, ...RATIO_HEADINGS];
-  const rows = results.rows.flatMap((row) => {
-    const work = WORKS.find((one) => one.id === row.work);
-    return work === undefined ? [] : [tableLine(tableCells(work, row))];
-  });
-  const rule = tableLine(headings.map(() => "---"));
-  return [tableLine(headings), rule, ...rows].join("\n");
+export interface TitledTable {
+  readonly title: string;
+  readonly table: string;
 }
 
-/** Lines below the table: candidates left out, figures not to be trusted, the database's share. */
+/** The tables of a run in Markdown; a table without a row is left out. */
+export function markdownTables(results: BenchResults): readonly TitledTable[] {
+  const tables = [
+    { title: "The gateway beside nginx and the Node floor", table: costTable(results) },
+    { title: "The gateway with its database beside every peer", table: peerTable(results) },
+    { title: "Ledger batches, load and garbage collections", table: innerTable(results) },
+  ];
+  return tables.flatMap(({ title, table }) => (table === undefined ? [] : [{ title, table }]));
+}
+
+/** Lines below the tables: candidates left out, figures not to be trusted. */
 export function tableNotes(results: BenchResults): readonly string[] {
   const absent = results.absent.map(({ id, reason }) => `**${id} was not measured**: ${reason}`);
-  const figures = results.rows.flatMap((row) => row.figures.map((figure) => ({ row, figure })));
-  const problems = figures.flatMap(({ row, figure }) =>
-    figure.problem === undefined ? [] : [`${row.work}, ${figure.target}: ${figure.problem}`],
+  const problems = results.rows.flatMap((row) =>
+    row.figures.flatMap(({ target, problem }) =>
+      problem === undefined ? [] : [`${row.work}, ${target}: ${problem}`],
+    ),
   );
-  const helpers = figures.flatMap(({ row, figure }) =>
-    figure.helpersMedian === 0
-      ? []
-      : [
-          `${row.work}: the database processes of ${figure.target} took another ` +
-            `${print(figure.helpersMedian)} us each (median)`,
-        ],
-  );
-  return [...absent, ...problems, ...helpers];
+  return [...absent, ...problems];
 }
 
-function tableCells(work: Work, row: ResultRow): readonly string[] {
-  const [gateway, nginx, floor, portkey] = (["gateway", "nginx", "floor", "portkey"] as const).map(
-    (id) => costOf(work, row, id),
+const HEADINGS = [
+  "Work",
+  "Unit",
+  "Gateway",
+  "Database",
+  "Together",
+  "nginx",
+  "Node floor",
+  "x nginx",
+  "x floor",
+  "Reach",
+  "Stretch",
+  "Met",
+];
+
+function costTable(results: BenchResults): string | undefined {
+  const rows = results.rows.flatMap((row) => {
+    const work = WORKS.find((one) => one.id === row.work);
+    return work === undefined ? [] : [costCells(results, work, row)];
+  });
+  return markdownTableOf(HEADINGS, rows);
+}
+
+function costCells(results: BenchResults, work: Work, row: ResultRow): readonly string[] {
+  const figure = ownFigure(row);
+  const gateway = costOf(work, row, figure?.target ?? "gateway");
+  const beside = besidesRow(results, work, row);
+  const [nginx, floor] = (["nginx", "floor"] as const).map((id) => costOf(work, row, id));
+  const [besideNginx, besideFloor] = (["nginx", "floor"] as const).map((id) =>
+    isCost(work) ? costOf(work, beside, id) : undefined,
   );
-  const costs = [gateway, nginx, floor, portkey].map((cost) =>
-    cost === undefined ? "-" : `${print(cost.min)} / ${print(cost.median)}`,
-  );
-  const isRatio = work.kind === "request" || work.kind === "stream";
-  const timesNginx = isRatio ? ratio(gateway?.min, nginx?.min) : undefined;
-  const timesLess = isRatio ? ratio(portkey?.min, gateway?.min) : undefined;
-  const seen = { timesNginx, timesLess, value: gateway?.median };
-  const met = gateway === undefined ? "-" : metWord(work, seen);
-  const ratios = [timesNginx, timesLess].map((value) => (value === undefined ? "-" : print(value)));
+  const timesNginx = ratio(gateway?.min, besideNginx?.min);
+  const timesFloor = ratio(gateway?.min, besideFloor?.min);
+  const together = isCost(work) ? togetherOf(figure) : undefined;
+  const served = servedTogether(results, work);
+  const seen = {
+    timesFloor,
+    timesServed: ratio(together, served),
+    database: isCost(work) ? figure?.helpersMedian : undefined,
+    value: gateway?.median,
+  };
   return [
     work.title,
     row.unit,
-    ...costs,
-    ...ratios,
+    ...[gateway].map(costText),
+    seen.database === undefined ? "-" : print(seen.database),
+    together === undefined ? "-" : print(together),
+    ...[nginx, floor].map(costText),
+    ...[timesNginx, timesFloor].map((value) => (value === undefined ? "-" : print(value))),
     goalText(work.reach),
     goalText(work.stretch),
-    met,
+    gateway === undefined ? "-" : metWord(work, seen),
   ];
 }
 
-interface Cost {
-  readonly min: number;
-  readonly median: number;
+function servedTogether(results: BenchResults, work: Work): number | undefined {
+  const row = results.rows.find((one) => one.work === work.served);
+  return row === undefined ? undefined : togetherOf(ownFigure(row));
 }
 
-/** The figure of a target; of a latency row what it adds over no gateway at all. */
-function costOf(work: Work, row: ResultRow, id: TargetId): Cost | undefined {
-  const figure = usable(row, id);
-  if (figure === undefined || work.kind !== "latency") return figure;
-  const direct = usable(row, "direct");
-  if (direct === undefined) return undefined;
-  return { min: figure.min - direct.min, median: figure.median - direct.median };
-}
-
-function usable(row: ResultRow, id: TargetId): Figure | undefined {
-  const figure = row.figures.find((one) => one.target === id);
-  return figure !== undefined && figure.values.length > 0 ? figure : undefined;
+function costText(cost: Cost | undefined): string {
+  return cost === undefined ? "-" : `${print(cost.min)} / ${print(cost.median)}`;
 }
 
 interface Seen {
-  readonly timesNginx: number | undefined;
-  readonly timesLess: number | undefined;
+  readonly timesFloor: number | undefined;
+  readonly timesServed: number | undefined;
+  readonly database: number | undefined;
   readonly value: number | undefined;
 }
 
-/** A question mark where a rival the goal names was not measured. */
+/** A question mark where what a goal compares with was not measured. */
 function metWord(work: Work, seen: Seen): string {
-  const { timesNginxMax, timesLessThanPortkeyMin } = work.reach;
-  const unknown =
-    (timesNginxMax !== undefined && seen.timesNginx === undefined) ||
-    (timesLessThanPortkeyMin !== undefined && seen.timesLess === undefined);
-  if (unknown) return "?";
-  if (meets(work.stretch, seen)) return "stretch";
-  return meets(work.reach, seen) ? "reach" : "no";
+  if (Object.keys(work.reach).length === 0) return "-";
+  const pairs = boundsOf(work.reach, seen);
+  if (pairs.some(([value]) => value === undefined)) return "?";
+  if (isKept(boundsOf(work.stretch, seen))) return "stretch";
+  return isKept(pairs) ? "reach" : "no";
 }
 
-function meets(goal: Goal, seen: Seen): boolean {
-  const below = (value: number | undefined, max: number | undefined): boolean =>
-    max === undefined || (value !== undefined && value <= max);
-  const { timesLessThanPortkeyMin: min } = goal;
-  return (
-    below(seen.timesNginx, goal.timesNginxMax) &&
-    below(seen.value, goal.valueMax) &&
-    (min === undefined || (seen.timesLess !== undefined && seen.timesLess >= min))
-  );
+type Bound = readonly [value: number | undefined, max: number];
+
+function boundsOf(goal: Goal, seen: Seen): readonly Bound[] {
+  const { timesFloorMax, timesServedMax, databaseMax, valueMax } = goal;
+  const pairs: readonly (readonly [number | undefined, number | undefined])[] = [
+    [seen.timesFloor, timesFloorMax],
+    [seen.timesServed, timesServedMax],
+    [seen.database, databaseMax],
+    [seen.value, valueMax],
+  ];
+  return pairs.flatMap(([value, max]) => (max === undefined ? [] : [[value, max] as const]));
 }
 
-function goalText(goal: Goal): string {
-  if (goal.valueMax !== undefined) return `<= ${goal.valueMax}`;
-  const { timesNginxMax, timesLessThanPortkeyMin: min } = goal;
-  return `<= ${timesNginxMax}x${min === undefined ? "" : `, >= ${min}x less`}`;
+function isKept(bounds: readonly Bound[]): boolean {
+  return bounds.every(([value, max]) => value !== undefined && value <= max);
 }
 
-function ratio(over: number | undefined, under: number | undefined): number | undefined {
-  return over === undefined || under === undefined || under === 0 ? undefined : over / under;
-}
-
-function print(value: number): string {
-  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(value < 10 ? 2 : 1);
-}
-
-function tableLine(cells: readonly string[]): string {
-  return `| ${cells.join(" | ")} |`;
+function goalText({ timesFloorMax, timesServedMax, databaseMax, valueMax }: Goal): string {
+  const parts = [
+    timesFloorMax === undefined ? [] : [`<= ${timesFloorMax}x floor`],
+    timesServedMax === undefined ? [] : [`<= ${timesServedMax}x served`],
+    databaseMax === undefined ? [] : [`database <= ${databaseMax}`],
+    valueMax === undefined ? [] : [`<= ${valueMax}`],
+  ].flat();
+  return parts.length === 0 ? "-" : parts.join(", ");
 }

@@ -1,5 +1,6 @@
 import { unreachable } from "../src/core/assert.ts";
-import type { Route, TargetId } from "./targets/target.ts";
+import type { BodyKind } from "./chat-bodies.ts";
+import type { Callers, Route, TargetId } from "./targets/target.ts";
 
 /** What one row of the table measures. */
 export interface Work {
@@ -8,42 +9,125 @@ export interface Work {
   readonly kind: "request" | "stream" | "memory" | "latency";
   readonly route: Route;
   readonly bodyBytes: number;
+  /** Default: a conversation of text. */
+  readonly bodyKind?: BodyKind;
   readonly targets: readonly TargetId[];
-  /** Bounds of the figures to reach, for the gateway. */
+  /** Default: those of the command line. */
+  readonly connections?: number;
+  /** Default: one customer's good key. */
+  readonly callers?: Callers;
+  /** What is answered to a request that is refused; default 200. */
+  readonly status?: number;
+  /** A word of that answer, where its status has several meanings. */
+  readonly code?: string;
+  /** The row whose nginx and floor it is compared with; default: its own. */
+  readonly besides?: string;
+  /** The row of the same request served, for what is refused. */
+  readonly served?: string;
+  /** Bounds of the figures to reach, for the gateway; none: the row only reports. */
   readonly reach: Goal;
   readonly stretch: Goal;
 }
 
-/** Times nginx and times less than Portkey for costs; the figure itself for memory and latency. */
+/** Every field is a bound from above; a row meets a goal when all that it names are kept. */
 export interface Goal {
-  readonly timesNginxMax?: number;
-  readonly timesLessThanPortkeyMin?: number;
+  /** The gateway's own process, times the Node floor. */
+  readonly timesFloorMax?: number;
+  /** The database's processes, us for each request. */
+  readonly databaseMax?: number;
+  /** Gateway and database together, times the same request served. */
+  readonly timesServedMax?: number;
+  /** The figure itself. */
   readonly valueMax?: number;
+}
+
+interface Goals {
+  readonly reach: Goal;
+  readonly stretch: Goal;
 }
 
 const A_TO_A: Route = { client: "wire_a", upstream: "wire_a" };
 const A_TO_B: Route = { client: "wire_a", upstream: "wire_b" };
 const B_TO_A: Route = { client: "wire_b", upstream: "wire_a" };
-const ALL: readonly TargetId[] = ["gateway", "nginx", "floor", "portkey"];
+const PEERS: readonly TargetId[] = [
+  "portkey",
+  "bifrost",
+  "bifrost-full",
+  "litellm",
+  "litellm-full",
+];
+const ALL: readonly TargetId[] = ["gateway", "nginx", "floor", ...PEERS];
+const NO_GOAL: Goals = { reach: {}, stretch: {} };
+/** A database that is idle still takes a little. */
+const NO_DATABASE_WORK_US = 1;
 
 /** Every row, in the order of the table. `--only` picks by the start of an id. */
 export const WORKS: readonly Work[] = [
-  request("1kb-same", "1 KB, same wire", A_TO_A, 1_024, [4, 2]),
-  request("1kb-b-to-a", "1 KB, wire_b client on wire_a", B_TO_A, 1_024, [5, 2.5]),
-  request("1kb-a-to-b", "1 KB, wire_a client on wire_b", A_TO_B, 1_024, [5, 2.5]),
-  request("20kb-same", "20 KB, same wire", A_TO_A, 20_480, [3, 2]),
-  request("200kb-same", "200 KB, same wire", A_TO_A, 204_800, [4.5, 2.5]),
-  stream("stream-same", "stream chunk, same wire", A_TO_A, [2.3, 1.5]),
-  stream("stream-b-to-a", "stream chunk, wire_b client on wire_a", B_TO_A, [2.8, 1.8]),
-  stream("stream-a-to-b", "stream chunk, wire_a client on wire_b", A_TO_B, [2.8, 1.8]),
+  request("1kb-same", "1 KB, same wire", A_TO_A, {
+    reach: { timesFloorMax: 2, databaseMax: 75 },
+    stretch: { timesFloorMax: 1.8, databaseMax: 60 },
+  }),
+  translated("1kb-b-to-a", "1 KB, wire_b client on wire_a", B_TO_A),
+  translated("1kb-a-to-b", "1 KB, wire_a client on wire_b", A_TO_B),
+  { ...request("20kb-same", "20 KB, same wire", A_TO_A, floor(1.8, 1.5)), bodyBytes: 20_480 },
+  { ...request("200kb-same", "200 KB, same wire", A_TO_A, floor(1.9, 1.5)), bodyBytes: 204_800 },
+  {
+    ...request("tools-50kb", "50 KB of tools, same wire", A_TO_A, NO_GOAL),
+    bodyBytes: 51_200,
+    bodyKind: "tools",
+  },
+  {
+    ...request("image-2mb", "2 MB image, same wire", A_TO_A, NO_GOAL),
+    bodyBytes: 2_097_152,
+    bodyKind: "image",
+  },
+  {
+    ...request("1kb-256", "1 KB, 256 connections", A_TO_A, {
+      reach: { databaseMax: 50 },
+      stretch: { databaseMax: 40 },
+    }),
+    connections: 256,
+    targets: ["gateway", "nginx", "floor"],
+  },
+  {
+    ...request("1kb-50-orgs", "1 KB, 50 organizations", A_TO_A, NO_GOAL),
+    targets: ["gateway"],
+    callers: "many",
+    besides: "1kb-same",
+  },
+  {
+    ...request("1kb-workers-2", "1 KB, two workers", A_TO_A, NO_GOAL),
+    targets: ["gateway-workers"],
+    besides: "1kb-same",
+  },
+  {
+    ...refused("refused-key", "refused: unknown key", 401),
+    targets: ["gateway", "floor"],
+    callers: "bad_key",
+  },
+  { ...refused("refused-body", "refused: broken body", 400), bodyKind: "broken" },
+  {
+    ...refused("refused-credit", "refused: no credit", 429),
+    callers: "no_credit",
+    code: "insufficient_quota",
+  },
+  stream("stream-same", "stream chunk, same wire", A_TO_A, floor(1.3, 1.15)),
+  {
+    ...stream("stream-b-to-a", "stream chunk, wire_b client on wire_a", B_TO_A, floor(1.4, 1.25)),
+    besides: "stream-same",
+  },
+  {
+    ...stream("stream-a-to-b", "stream chunk, wire_a client on wire_b", A_TO_B, floor(1.4, 1.25)),
+    besides: "stream-same",
+  },
   {
     id: "latency",
     title: "added p50, paced load",
     kind: "latency",
     route: A_TO_A,
     bodyBytes: 1_024,
-    targets: ["direct", ...ALL],
-    reach: { valueMax: 3 },
+    targets: ["direct", "gateway", "nginx", "floor", "portkey", "bifrost", "bifrost-full"],
+    reach: { valueMax: 2.2 },
     stretch: { valueMax: 1.5 },
   },
   {
@@ -52,7 +136,7 @@ export const WORKS: readonly Work[] = [
     kind: "memory",
     route: A_TO_A,
     bodyBytes: 1_024,
-    targets: ALL,
+    targets: ["gateway", "nginx", "floor", "portkey", "bifrost", "bifrost-full"],
     reach: { valueMax: 90 },
     stretch: { valueMax: 30 },
   },
@@ -74,46 +158,31 @@ export function unitOf(work: Pick<Work, "kind">): string {
   }
 }
 
-type TimesNginx = readonly [reach: number, stretch: number];
-
-function request(
-  ...[id, title, route, bodyBytes, timesNginx]: [string, string, Route, number, TimesNginx]
-): Work {
-  const [reach, stretch] = timesNginx;
-  return {
-    id,
-    title,
-    kind: "request",
-    route,
-    bodyBytes,
-    targets: targetsOf(route),
-    reach: goal(route, reach, 10),
-    stretch: goal(route, stretch, 25),
-  };
+/** Is it a cost of processor time, which has a ratio to the floor and to nginx? */
+export function isCost(work: Pick<Work, "kind">): boolean {
+  return work.kind === "request" || work.kind === "stream";
 }
 
-function stream(...[id, title, route, timesNginx]: [string, string, Route, TimesNginx]): Work {
-  const [reach, stretch] = timesNginx;
-  return {
-    id,
-    title,
-    kind: "stream",
-    route,
-    bodyBytes: 1_024,
-    targets: targetsOf(route),
-    reach: goal(route, reach, 2),
-    stretch: goal(route, stretch, 3),
-  };
+function floor(reach: number, stretch: number): Goals {
+  return { reach: { timesFloorMax: reach }, stretch: { timesFloorMax: stretch } };
 }
 
-/** Who serves a route: the floor translates nothing, Portkey no wire_b client onto wire_a. */
-function targetsOf(route: Route): readonly TargetId[] {
-  if (route.client === route.upstream) return ALL;
-  return route.client === "wire_a" ? ["gateway", "nginx", "portkey"] : ["gateway", "nginx"];
+function request(...[id, title, route, goals]: [string, string, Route, Goals]): Work {
+  return { id, title, kind: "request", route, bodyBytes: 1_024, targets: ALL, ...goals };
 }
 
-/** The goal against Portkey falls away where Portkey does not serve. */
-function goal(route: Route, timesNginxMax: number, timesLessThanPortkeyMin: number): Goal {
-  const rival = targetsOf(route).includes("portkey");
-  return { timesNginxMax, ...(rival ? { timesLessThanPortkeyMin } : {}) };
+/** The floor translates nothing: its figure is the one of the same body on one wire. */
+function translated(...[id, title, route]: [string, string, Route]): Work {
+  return { ...request(id, title, route, floor(2.2, 2)), besides: "1kb-same" };
+}
+
+function refused(...[id, title, status]: [string, string, number]): Work {
+  const reach = { timesServedMax: 0.5 };
+  const goals = { reach, stretch: { ...reach, databaseMax: NO_DATABASE_WORK_US } };
+  const row = request(id, title, A_TO_A, goals);
+  return { ...row, targets: ["gateway"], status, besides: "1kb-same", served: "1kb-same" };
+}
+
+function stream(...[id, title, route, goals]: [string, string, Route, Goals]): Work {
+  return { ...request(id, title, route, goals), kind: "stream" };
 }

@@ -51,7 +51,8 @@ const commented = readSourceFiles("src", "console/src", "test", "bench", "script
 function pagesBelow(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".md"))
-    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.startsWith("bench/peer/"));
 }
 
 const found = (files: readonly SourceFile[], read: Reading): string[] =>

@@ -14,6 +14,7 @@ export async function startFloor(start: TargetStart): Promise<Target> {
         ? { port, path: chatPath(client), headers: clientHeaders(client, "bench") }
         : undefined,
     modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
+    keys: { bad_key: ["unknown"] },
     processIds: () => [helper.processId],
     helperProcessIds: () => [],
     stop: () => Promise.resolve(helper.stop()),

@@ -22,6 +22,8 @@ const CONFIG = `limits:
   key_requests_per_minute: 100000000
   tokens_per_minute: 100000000000
   concurrent_requests: 100000
+  refusals_rpm: 1000000
+  unfunded_requests_per_minute: 1000000
 `;
 
 /** Writes what the gateway is started with: limits out of the way, two priced models on the mock. */
@@ -62,6 +64,7 @@ function model(wire: Wire): object {
     display_name: `Bench model (${wire})`,
     context_length: 1_000_000,
     max_output_tokens: 8_192,
+    input_modalities: ["text", "image"],
     streaming: true,
     pricing: [
       { type: "prompt", unit: "token", cost_usd_per_million: "1.00" },

@@ -1,18 +1,12 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { acceptsConnections, awaitReady, startProgram } from "../children.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { freePort } from "../free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import {
-  TargetAbsent,
-  chatPath,
-  clientHeaders,
-  type Route,
-  type Target,
-  type TargetStart,
-} from "./target.ts";
+import { requirePart } from "./peer-files.ts";
+import { chatPath, clientHeaders, type Route, type Target, type TargetStart } from "./target.ts";
 
 const PACKAGE = fileURLToPath(
   new URL("../peer/node_modules/@portkey-ai/gateway/", import.meta.url),
@@ -20,9 +14,7 @@ const PACKAGE = fileURLToPath(
 
 /** The TypeScript peer: an open gateway that translates, without keys, ledger or bill. */
 export async function startPortkey(start: TargetStart): Promise<Target> {
-  if (!existsSync(PACKAGE)) {
-    throw new TargetAbsent("@portkey-ai/gateway is not installed; run: npm ci --prefix bench/peer");
-  }
+  requirePart("portkey", PACKAGE);
   const port = await freePort();
   const program = await startProgram({
     command: process.execPath,

@@ -1,12 +1,35 @@
 import type { Wire } from "../chat-bodies.ts";
 import type { Endpoint } from "../endpoint.ts";
 
-export type TargetId = "gateway" | "nginx" | "floor" | "portkey" | "direct";
+export const TARGET_IDS = [
+  "gateway",
+  "gateway-workers",
+  "nginx",
+  "floor",
+  "portkey",
+  "bifrost",
+  "bifrost-full",
+  "litellm",
+  "litellm-full",
+  "direct",
+] as const;
+
+export type TargetId = (typeof TARGET_IDS)[number];
 
 /** One way from a client wire to a provider wire. */
 export interface Route {
   readonly client: Wire;
   readonly upstream: Wire;
+}
+
+/** Whose keys a row's requests carry, when it is not one customer's good key. */
+export type Callers = "many" | "bad_key" | "no_credit";
+
+export interface Pace {
+  readonly connectionsMax: number;
+  readonly streamsMax: number;
+  /** Times the length of a window of requests. */
+  readonly windows: number;
 }
 
 /** A running candidate. */
@@ -17,6 +40,14 @@ export interface Target {
   endpoint(route: Route): Endpoint | undefined;
   /** The model id a client names on this route. */
   modelId(route: Route): string;
+  /** The keys of such callers, where it has any. */
+  readonly keys?: Partial<Readonly<Record<Callers, readonly string[]>>>;
+  /** Where its own counters are read, one address for each process. */
+  readonly metricsUrls?: readonly string[];
+  /** Runs so long before it is measured; default: until a JavaScript engine has compiled it. */
+  readonly warmUpMs?: number;
+  /** What is asked of a candidate that answers a hundred times more slowly than the others. */
+  readonly pace?: Pace;
   /** The processes whose cost is the candidate's figure. */
   processIds(): readonly number[];
   /** Processes it needs beside itself, reported separately: a database. */
@@ -35,6 +66,9 @@ export interface TargetStart {
 
 /** Thrown when a candidate is not on this machine: it is left out, loudly. */
 export class TargetAbsent extends Error {}
+
+/** A program that is not JavaScript is soon as fast as it gets. */
+export const NATIVE_WARM_UP_MS = 1_000;
 
 export function chatPath(wire: Wire): string {
   return wire === "wire_a" ? "/v1/chat/completions" : "/v1/messages";

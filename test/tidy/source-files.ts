@@ -25,7 +25,9 @@ export function readSourceFiles(...folders: readonly string[]): SourceFile[] {
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
-        .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
+        .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+        // Other gateways, installed to be measured beside this one.
+        .filter((file) => !file.startsWith("bench/peer/")),
     )
     .map(readSourceFile);
 }

@@ -1,0 +1,72 @@
+import type { BenchResults } from "./results.ts";
+import { markdownTables, tableNotes } from "./table.ts";
+
+/** docs/performance.md of these saved runs, one for each Node version. */
+export function performancePage(runs: readonly BenchResults[]): string {
+  const commands = [...new Set(runs.map((run) => run.command))];
+  return `# Performance
+
+Written by \`npx tsx bench/report.ts\` from the saved runs; change it there.
+
+To reproduce: \`npx tsx bench/install-peers.ts\`, \`apt install nginx redis-server\`, then, with each
+version of Node, ${commands.map((command) => `\`${command}\``).join(" or ")}.
+
+${runs.map(sectionOf).join("\n\n")}
+
+${WHAT_IS_MEASURED}`;
+}
+
+function sectionOf(results: BenchResults): string {
+  const { machine, settings } = results;
+  const versions = results.targets
+    .filter((target) => target.version !== "")
+    .map((target) => `${target.id} ${target.version}`);
+  const settingsText = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
+  const tables = markdownTables(results).map(({ title, table }) => `### ${title}\n\n${table}`);
+  const notes = tableNotes(results).map((note) => `- ${note}`);
+  const parts = [
+    `## Node ${results.node}`,
+    `Measured on ${results.date} with Node ${results.node} on ${machine.cores} cores
+(${machine.cpu}, Linux ${machine.kernel}, load average at start ${machine.loadAverageAtStart}).
+Candidates: ${versions.join(", ")}. Settings: ${settingsText.join(", ")}.`,
+    ...tables,
+    ...(notes.length === 0 ? [] : [notes.join("\n")]),
+  ];
+  return parts.join("\n\n");
+}
+
+const WHAT_IS_MEASURED = `## What is measured
+
+All candidates run side by side in front of the same mock provider and are measured in turn, round
+after round, so that a noisy neighbour hits all of them.
+
+- A cell with two figures is minimum / median over the rounds; every other figure is a median, and
+  ratios to nginx and to the floor are of the minimums.
+- Requests and stream chunks: processor time of the gateway's own processes, user and system, all
+  threads (nginx: its one worker and its master), from the kernel's accounting, divided by the
+  answers or events that arrived in the same window. Wall time does not enter.
+- Database: the same of the processes that the gateway needs beside itself, PostgreSQL and, with
+  two workers, Redis. Together: the sum of both.
+- The gateway runs with everything on: keys, limits, a durable hold before and a settlement after
+  each request, generation records, request logs. nginx checks and bills nothing; the Node floor
+  looks up a key and reads the usage.
+- The peers with all on check virtual keys and budgets and log every request: Bifrost in SQLite,
+  which it writes itself, LiteLLM in a PostgreSQL with the settings of the gateway's own. A bare
+  peer relays and translates, and keeps no book; Portkey has no more. LiteLLM runs one worker; it is
+  measured with 8 connections and 50 streams, over longer windows, because it answers so slowly.
+- "Next best" is the cheapest peer divided by the gateway with its database: of each peer with all
+  on, or bare where that was not measured. A question mark: a peer is missing from the comparison.
+- On a translated row nginx relays the client's own wire, because it cannot translate, and the
+  floor is that of the same request on one wire.
+- Refused: the same request with a key that is not known, with a body that is not JSON, and from an
+  organization without credit, compared with the same request served.
+- Batches and collections are counted by the gateway itself and read before and after the window.
+- Memory: growth of resident memory while the streams are open, divided by their number, on a
+  freshly started process that has served a few streams before.
+- Added p50: the median latency at a fixed rate of requests minus that of the mock provider alone.
+- The mock provider and the load generator are raw sockets with prepared bytes
+  (\`bench/mock-provider.ts\`, \`bench/load.ts\`): about 10 us a request at 1 KB, less than nginx. At
+  200 KB and above reading the body costs them more than nginx, so nginx is not quite saturated.
+- Every request row is probed first: an answer that is not of the client's wire, with its text and
+  usage, or a stream without its last event, makes the row a problem and no figure.
+`;
