@@ -51,7 +51,8 @@ export function mixture(port: number, key: string): readonly MixedRequest[] {
   );
 }
 
-const CONNECTIONS = 1_000;
+/** For each request a second: a stream takes half a second, and none is idle for long. */
+const CONNECTIONS = { perRate: 1.5, min: 16, max: 2_000 };
 const WARMUP_MS = 2_000;
 const REPORT_GRACE_MS = 60_000;
 const CALIBRATION = { fromPerSecond: 200, toPerSecond: 50_000, windowMs: 3_000, factor: 1.5 };
@@ -105,8 +106,9 @@ async function run(subject: Subject, pace: Pace): Promise<MixedReport> {
 }
 
 function jobOf({ serve, requests }: Subject, pace: Pace & { readonly windows: number }): MixedJob {
-  const { processId } = serve;
-  return { requests, connections: CONNECTIONS, warmupMs: WARMUP_MS, processId, ...pace };
+  const { perRate, min, max } = CONNECTIONS;
+  const connections = Math.min(max, Math.max(min, Math.ceil(pace.requestsPerSecond * perRate)));
+  return { requests, connections, warmupMs: WARMUP_MS, processId: serve.processId, ...pace };
 }
 
 async function nextReport(load: Helper, windowMs: number): Promise<MixedReport> {
