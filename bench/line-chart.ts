@@ -52,20 +52,21 @@ ${panels.map((panel, at) => panelMarkup(panel, at * PANEL_HEIGHT)).join("\n")}
 }
 
 function panelMarkup({ title, unit, points }: Panel, top: number): string {
-  const minutes = points.map((point) => point.seconds / 60);
-  const across = scaleOf(Math.max(0, ...minutes));
+  // The line reaches the right edge, wherever the last round minute is.
+  const minutesMax = Math.max(0, ...points.map((point) => point.seconds / 60)) || 1;
+  const minuteTicks = scaleOf(minutesMax).ticks.filter((tick) => tick <= minutesMax);
   const up = scaleOf(Math.max(0, ...points.map((point) => point.value)));
   const plotWidth = WIDTH - PLOT.left - PLOT.right;
   const bottom = top + PANEL_HEIGHT - PLOT.bottom;
   const plotHeight = PANEL_HEIGHT - PLOT.top - PLOT.bottom;
-  const x = (minute: number): string => (PLOT.left + (minute / across.max) * plotWidth).toFixed(1);
+  const x = (minute: number): string => (PLOT.left + (minute / minutesMax) * plotWidth).toFixed(1);
   const y = (value: number): string => (bottom - (value / up.max) * plotHeight).toFixed(1);
   const rows = up.ticks.map(
     (tick) =>
       `<line class="grid" x1="${PLOT.left}" x2="${WIDTH - PLOT.right}" y1="${y(tick)}" y2="${y(tick)}"/>` +
       `<text class="ink" x="${PLOT.left - 8}" y="${y(tick)}" text-anchor="end" dominant-baseline="middle">${tick}</text>`,
   );
-  const columns = across.ticks.map(
+  const columns = minuteTicks.map(
     (tick) =>
       `<text class="ink" x="${x(tick)}" y="${bottom + 15}" text-anchor="middle">${tick} min</text>`,
   );

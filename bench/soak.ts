@@ -20,7 +20,7 @@ import { errorsOf, judge, soakChart, soakPage, soakTable, type SoakResults } fro
 
 /**
  * `npm run bench:soak`: half an hour of load on a real `serve` process, to see whether anything grows
- * that should not. Ends with 1 on an error, on a growing figure or on a violation of the books.
+ * that should not. Ends with 1 on an error, on growing memory and on a violation of the books.
  */
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PAGE = join(ROOT, "docs", "soak.md");
@@ -72,7 +72,7 @@ async function run(options: SoakOptions): Promise<number> {
     ...auditOf(audit),
   };
   await report(results);
-  const isFlat = judge(results.samples).every((each) => each.isFlat || !each.isJudged);
+  const isFlat = judge(results.samples).every((each) => each.isFlat || !each.isHeld);
   return errorsOf(results) === 0 && results.auditViolations === 0 && isFlat ? 0 : 1;
 }
 
