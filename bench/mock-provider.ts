@@ -9,7 +9,13 @@ import { CANNED_ANSWERS, type CannedAnswers } from "./mock-answers.ts";
  * Started with an IPC channel; reports its port, obeys `MockOrder`, ends with its parent.
  */
 export type MockOrder =
-  { readonly kind: "pace"; readonly intervalMs: number } | { readonly kind: "finish" };
+  | {
+      readonly kind: "pace";
+      readonly intervalMs: number;
+      /** Streams that begin from now on end by themselves after so many events; default 3,000. */
+      readonly eventsMax?: number;
+    }
+  | { readonly kind: "finish" };
 
 const HEAD_END = Buffer.from("\r\n\r\n");
 const STREAM_WISH = Buffer.from('"stream":true');
@@ -27,6 +33,7 @@ interface OpenStream {
 
 const slots: Set<OpenStream>[] = Array.from({ length: SLOTS }, () => new Set());
 let intervalMs = 100;
+let eventsMax = STREAM_EVENTS_MAX;
 let nextSlot = 0;
 let slotOfNextStream = 0;
 let nextDueMs = systemClock.monotonicMs();
@@ -44,8 +51,10 @@ function reportPort(): void {
 }
 
 function obey(order: MockOrder): void {
-  if (order.kind === "pace") intervalMs = order.intervalMs;
-  else for (const slot of slots) for (const stream of slot) finishStream(stream, slot);
+  if (order.kind === "pace") {
+    intervalMs = order.intervalMs;
+    eventsMax = order.eventsMax ?? STREAM_EVENTS_MAX;
+  } else for (const slot of slots) for (const stream of slot) finishStream(stream, slot);
 }
 
 function serveConnection(socket: Socket): void {
@@ -109,7 +118,7 @@ function sendAnswer(socket: Socket, head: RequestHead): void {
   socket.write(answers.streamOpening);
   const slot = slots[slotOfNextStream % SLOTS];
   slotOfNextStream += 1;
-  slot?.add({ socket, answers, eventsLeft: STREAM_EVENTS_MAX });
+  slot?.add({ socket, answers, eventsLeft: eventsMax });
 }
 
 /** Streams are spread over slots, so that events leave evenly and not in one burst per interval. */

@@ -68,7 +68,7 @@ async function examine(context: CommandContext, flags: Flags): Promise<CommandAn
 function nodeCheck(): Check {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const ok = major > 20 || (major === 20 && minor >= 19);
-  return { id: "node", ok, detail: `${process.version} (needs 20.19 or newer)` };
+  return { id: "node", ok, detail: `${process.version} (needs 20.19 or newer; 24 is recommended)` };
 }
 
 function manifestCheck(context: CommandContext, flags: Flags): Check {

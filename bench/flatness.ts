@@ -1,0 +1,69 @@
+/** A value of a run at a time. */
+export interface Point {
+  readonly seconds: number;
+  readonly value: number;
+}
+
+/** What a series did over the second half of a run. */
+export interface Flatness {
+  /** Of the regression line, in the value's unit per hour. */
+  readonly slopePerHour: number;
+  /** Standard error of the slope, per hour: what noise alone gives two times out of three. */
+  readonly noisePerHour: number;
+  /** The mean of the second half. */
+  readonly level: number;
+  readonly isFlat: boolean;
+}
+
+const SECONDS_PER_HOUR = 3_600;
+/** A slope that noise of this many standard errors explains is not a growth. */
+const NOISE_TIMES = 3;
+/** Less growth than this share of the level in an hour is flat, however certain it is. */
+const SHARE_PER_HOUR = 0.05;
+
+/**
+ * Fits a line to the second half of a series: the first half fills caches and the heap. A series is
+ * flat unless its line rises by more than its noise and by more than a twentieth of its level an hour.
+ */
+export function flatnessOf(points: readonly Point[]): Flatness {
+  const half = secondHalf(points);
+  const { slope, error, level } = regression(half);
+  const slopePerHour = slope * SECONDS_PER_HOUR;
+  const noisePerHour = error * SECONDS_PER_HOUR;
+  const isNoise = !(slopePerHour > NOISE_TIMES * noisePerHour);
+  const isSmall = slopePerHour <= SHARE_PER_HOUR * level;
+  return { slopePerHour, noisePerHour, level, isFlat: isNoise || isSmall };
+}
+
+function secondHalf(points: readonly Point[]): readonly Point[] {
+  const first = points[0]?.seconds ?? 0;
+  const last = points.at(-1)?.seconds ?? 0;
+  return points.filter((point) => point.seconds >= (first + last) / 2);
+}
+
+/** Least squares; the error is 0 for two points and fewer, which fit any line. */
+function regression(points: readonly Point[]): {
+  readonly slope: number;
+  readonly error: number;
+  readonly level: number;
+} {
+  const meanX = mean(points.map((point) => point.seconds));
+  const level = mean(points.map((point) => point.value));
+  const sumXX = sum(points.map((point) => (point.seconds - meanX) ** 2));
+  if (sumXX === 0) return { slope: 0, error: 0, level };
+  const slope = sum(points.map((point) => (point.seconds - meanX) * (point.value - level))) / sumXX;
+  const residuals = sum(
+    points.map((point) => (point.value - level - slope * (point.seconds - meanX)) ** 2),
+  );
+  const freedom = points.length - 2;
+  const error = freedom > 0 ? Math.sqrt(residuals / freedom / sumXX) : 0;
+  return { slope, error, level };
+}
+
+function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : sum(values) / values.length;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

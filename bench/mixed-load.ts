@@ -1,0 +1,208 @@
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "../src/core/time.ts";
+import { AnswerReader } from "./answer-reader.ts";
+import { requestBytes } from "./endpoint.ts";
+import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load-job.ts";
+import { descendantsOf, readCpuNs } from "./process-cost.ts";
+
+/**
+ * A load of many kinds of request, streams among them: a process of its own that takes one
+ * `MixedJob` at a time over IPC and answers with a `MixedReport` for each window, then says that its
+ * connections are closed.
+ */
+process.on("message", (job) => void answerJob(job as MixedJob));
+process.on("disconnect", () => process.exit(0));
+
+async function answerJob(job: MixedJob): Promise<void> {
+  try {
+    await new MixedLoad(job).run((report) => process.send?.({ report }));
+    process.send?.({ ended: true });
+  } catch (error) {
+    process.send?.({ error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+interface Prepared {
+  readonly bytes: Buffer;
+  readonly isStream: boolean;
+  /** How a whole stream of this wire ends. */
+  readonly lastEvent: string;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly answer: AnswerReader;
+  request: Prepared | undefined;
+  sentAtMs: number;
+}
+
+const DRAIN_MS = 10_000;
+const ANNOUNCED = /^HTTP\/1\.1 503 [^]*\r\nretry-after:/i;
+
+class MixedLoad {
+  readonly #job: MixedJob;
+  readonly #requests: readonly Prepared[];
+  readonly #idle: Connection[] = [];
+  #open = 0;
+  #next = 0;
+  #running = true;
+  #tally: Tally = new Tally();
+
+  constructor(job: MixedJob) {
+    this.#job = job;
+    this.#requests = job.requests.map(prepared);
+  }
+
+  async run(onReport: (report: MixedReport) => void): Promise<void> {
+    const { warmupMs, windows, requestsPerSecond } = this.#job;
+    await Promise.all(Array.from({ length: this.#job.connections }, () => this.#connect()));
+    const stop = requestsPerSecond === undefined ? this.#sendAll() : this.#pace(requestsPerSecond);
+    await sleep(warmupMs);
+    for (let window = 0; window < windows; window += 1) onReport(await this.#watch());
+    stop();
+    this.#running = false;
+    await this.#drain();
+  }
+
+  /** Each connection sends again when it has its answer. */
+  #sendAll(): () => void {
+    while (this.#idle.length > 0) this.#send();
+    return () => undefined;
+  }
+
+  #pace(requestsPerSecond: number): () => void {
+    const startMs = systemClock.monotonicMs();
+    let sent = 0;
+    const timer = setInterval(() => {
+      const due = ((systemClock.monotonicMs() - startMs) / 1_000) * requestsPerSecond;
+      for (; sent < due; sent += 1) if (!this.#send()) this.#tally.late += 1;
+    }, 1);
+    return () => clearInterval(timer);
+  }
+
+  /** False: all connections are in use. */
+  #send(): boolean {
+    const connection = this.#idle.shift();
+    const request = this.#requests[this.#next % this.#requests.length];
+    this.#next += 1;
+    if (connection === undefined || request === undefined) return false;
+    connection.answer.reset();
+    connection.request = request;
+    connection.sentAtMs = systemClock.monotonicMs();
+    connection.socket.write(request.bytes);
+    return true;
+  }
+
+  async #connect(): Promise<void> {
+    const port = this.#job.requests[0]?.endpoint.port ?? 0;
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    await new Promise<void>((resolve, reject) => {
+      socket.once("connect", resolve);
+      socket.once("error", reject);
+    });
+    const answer = new AnswerReader();
+    const connection: Connection = { socket, answer, request: undefined, sentAtMs: 0 };
+    this.#open += 1;
+    socket.on("data", (bytes) => {
+      answer.feed(bytes);
+      if (answer.done) this.#answered(connection);
+    });
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => this.#closed(connection));
+    this.#idle.push(connection);
+  }
+
+  #answered(connection: Connection): void {
+    const { request, answer } = connection;
+    if (request === undefined) return;
+    connection.request = undefined;
+    this.#tally.note(request, answer, systemClock.monotonicMs() - connection.sentAtMs);
+    if (connection.socket.destroyed) return;
+    this.#idle.push(connection);
+    if (this.#running && this.#job.requestsPerSecond === undefined) this.#send();
+  }
+
+  /** A connection that was closed is replaced; one that had a request has cost it its answer. */
+  #closed(connection: Connection): void {
+    this.#open -= 1;
+    const at = this.#idle.indexOf(connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+    if (connection.request !== undefined) this.#tally.fail("a connection was closed unanswered");
+    connection.request = undefined;
+    if (!this.#running) return;
+    this.#connect().then(
+      () => void (this.#job.requestsPerSecond === undefined && this.#send()),
+      (error: unknown) => this.#tally.fail(String(error)),
+    );
+  }
+
+  async #watch(): Promise<MixedReport> {
+    const processIds = [this.#job.processId];
+    // Found anew for each window: a database ends idle connections and starts others.
+    const helperProcessIds = descendantsOf(this.#job.processId);
+    const tally = new Tally();
+    this.#tally = tally;
+    const startMs = systemClock.monotonicMs();
+    const startNs = readCpuNs(processIds);
+    const startHelperNs = readCpuNs(helperProcessIds);
+    await sleep(this.#job.windowMs);
+    const cpuNs = readCpuNs(processIds) - startNs;
+    const helperCpuNs = readCpuNs(helperProcessIds) - startHelperNs;
+    return tally.report({ windowMs: systemClock.monotonicMs() - startMs, cpuNs, helperCpuNs });
+  }
+
+  /** Every request in flight ends, so that the next job starts on a quiet target. */
+  async #drain(): Promise<void> {
+    const endMs = systemClock.monotonicMs() + DRAIN_MS;
+    while (this.#idle.length < this.#open && systemClock.monotonicMs() < endMs) await sleep(5);
+    for (const connection of this.#idle) connection.socket.destroy();
+  }
+}
+
+function prepared({ endpoint, body, stream }: MixedRequest): Prepared {
+  const lastEvent = endpoint.path.endsWith("/messages") ? '"message_stop"' : "data: [DONE]";
+  return { bytes: requestBytes(endpoint, body), isStream: stream, lastEvent };
+}
+
+class Tally {
+  late = 0;
+  #answered = 0;
+  #streams = 0;
+  #announced = 0;
+  #errors = 0;
+  #firstError = "";
+  readonly #latenciesMs: number[] = [];
+
+  note(request: Prepared, answer: AnswerReader, tookMs: number): void {
+    if (answer.status === 503 && ANNOUNCED.test(answer.excerpt)) this.#announced += 1;
+    else if (answer.status !== 200) this.fail(answer.excerpt);
+    else if (!request.isStream) {
+      this.#answered += 1;
+      this.#latenciesMs.push(tookMs);
+    } else if (answer.tailText().includes(request.lastEvent)) {
+      this.#answered += 1;
+      this.#streams += 1;
+    } else this.fail(`a stream ended without its last event: ${answer.tailText().slice(-200)}`);
+  }
+
+  fail(message: string): void {
+    this.#errors += 1;
+    if (this.#firstError === "") this.#firstError = message;
+  }
+
+  report(watched: Pick<MixedReport, "windowMs" | "cpuNs" | "helperCpuNs">): MixedReport {
+    const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
+    return {
+      ...watched,
+      answered: this.#answered,
+      streams: this.#streams,
+      announced: this.#announced,
+      errors: this.#errors,
+      firstError: this.#firstError,
+      late: this.late,
+      p50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
+      p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
+    };
+  }
+}

@@ -1,0 +1,187 @@
+import { chatBody, type Wire } from "./chat-bodies.ts";
+import type { Helper } from "./children.ts";
+import type { MockProvider, RunningServe } from "./installation.ts";
+import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load-job.ts";
+import type { MockOrder } from "./mock-provider.ts";
+import { readResidentBytes } from "./process-cost.ts";
+import { readGatewayMetrics } from "./soak-metrics.ts";
+import type { SoakOptions } from "./soak-options.ts";
+import type { SoakResults, SoakSample } from "./soak-page.ts";
+import { chatPath, clientHeaders } from "./targets/target.ts";
+
+/** What a soak loads. */
+export interface Subject {
+  readonly load: Helper;
+  readonly serve: RunningServe;
+  readonly dataFolder: string;
+  readonly requests: readonly MixedRequest[];
+}
+
+/** Streams of half a second. */
+export const SOAK_STREAMS: MockOrder = { kind: "pace", intervalMs: 50, eventsMax: 10 };
+
+const MODEL_ID: Readonly<Record<Wire, string>> = { wire_a: "soak/wire-a", wire_b: "soak/wire-b" };
+
+export function soakProviders(mockPort: number): readonly MockProvider[] {
+  return [
+    { id: "soak-a", wire: "wire_a", mockPort, modelIds: [MODEL_ID.wire_a] },
+    { id: "soak-b", wire: "wire_b", mockPort, modelIds: [MODEL_ID.wire_b] },
+  ];
+}
+
+/** What is asked for in turn: both wires, translated and not, small and large, half of it streams. */
+const KINDS: readonly {
+  readonly client: Wire;
+  readonly upstream: Wire;
+  readonly bodyBytes: number;
+}[] = [
+  { client: "wire_a", upstream: "wire_a", bodyBytes: 1_024 },
+  { client: "wire_b", upstream: "wire_a", bodyBytes: 1_024 },
+  { client: "wire_a", upstream: "wire_b", bodyBytes: 1_024 },
+  { client: "wire_b", upstream: "wire_b", bodyBytes: 8_192 },
+];
+
+export function mixture(port: number, key: string): readonly MixedRequest[] {
+  return KINDS.flatMap(({ client, upstream, bodyBytes }) =>
+    [false, true].map((stream) => ({
+      endpoint: { port, path: chatPath(client), headers: clientHeaders(client, key) },
+      body: chatBody({ wire: client, model: MODEL_ID[upstream], bodyBytes, stream }),
+      stream,
+    })),
+  );
+}
+
+/** For each request a second: a stream takes half a second, and none is idle for long. */
+const CONNECTIONS = { perRate: 1.5, min: 16, max: 2_000 };
+const WARMUP_MS = 2_000;
+const REPORT_GRACE_MS = 60_000;
+const CALIBRATION = { fromPerSecond: 200, toPerSecond: 50_000, windowMs: 3_000, factor: 1.5 };
+const HALVINGS = 2;
+const COMPILE_MS = 8_000;
+const BYTES_PER_MB = 1_000_000;
+/** Kept up: nearly all that was due was answered, and what was not a stream within this time. */
+const KEPT_UP = { shareMin: 0.97, p99MsMax: 500 };
+
+type Say = (line: string) => void;
+
+/** The highest rate that is kept up: in steps until one is not, then between the last two. */
+export async function highestRate(subject: Subject, say: Say): Promise<number> {
+  const { fromPerSecond, toPerSecond, factor } = CALIBRATION;
+  await run(subject, { requestsPerSecond: fromPerSecond, windowMs: COMPILE_MS });
+  let reached = 0;
+  let missed = fromPerSecond;
+  while (missed <= toPerSecond && (await keepsUp(subject, missed, say))) {
+    reached = missed;
+    missed = Math.round(missed * factor);
+  }
+  for (let halving = 0; halving < HALVINGS && reached > 0; halving += 1) {
+    const between = Math.round((reached + missed) / 2);
+    if (await keepsUp(subject, between, say)) reached = between;
+    else missed = between;
+  }
+  if (reached === 0) throw new Error(`not even ${fromPerSecond} requests a second are kept up`);
+  return reached;
+}
+
+async function keepsUp(subject: Subject, requestsPerSecond: number, say: Say): Promise<boolean> {
+  const seen = await run(subject, { requestsPerSecond, windowMs: CALIBRATION.windowMs });
+  const share = seen.answered / ((requestsPerSecond * seen.windowMs) / 1_000);
+  const isKeptUp = share >= KEPT_UP.shareMin && seen.p99Ms <= KEPT_UP.p99MsMax && seen.late === 0;
+  const percent = Math.round(share * 100);
+  say(`  ${requestsPerSecond}/s: ${percent} % answered, p99 ${seen.p99Ms.toFixed(0)} ms`);
+  return isKeptUp;
+}
+
+interface Pace {
+  readonly requestsPerSecond: number;
+  readonly windowMs: number;
+}
+
+async function run(subject: Subject, pace: Pace): Promise<MixedReport> {
+  subject.load.send(jobOf(subject, { ...pace, windows: 1 }));
+  const seen = await nextReport(subject.load, pace.windowMs);
+  // Its connections close before the next job opens its own.
+  await subject.load.receive(REPORT_GRACE_MS);
+  return seen;
+}
+
+function jobOf({ serve, requests }: Subject, pace: Pace & { readonly windows: number }): MixedJob {
+  const { perRate, min, max } = CONNECTIONS;
+  const connections = Math.min(max, Math.max(min, Math.ceil(pace.requestsPerSecond * perRate)));
+  return { requests, connections, warmupMs: WARMUP_MS, processId: serve.processId, ...pace };
+}
+
+async function nextReport(load: Helper, windowMs: number): Promise<MixedReport> {
+  const answer = await load.receive(REPORT_GRACE_MS + WARMUP_MS + windowMs);
+  const { report, error } = answer as { readonly report?: MixedReport; readonly error?: string };
+  if (report === undefined) throw new Error(error ?? "the load gave no report");
+  return report;
+}
+
+interface Soaking {
+  readonly options: SoakOptions;
+  readonly requestsPerSecond: number;
+  readonly say: Say;
+}
+
+/** The load for all of the time, with a sample at the end of each window. */
+export async function soak(
+  subject: Subject,
+  { options, requestsPerSecond, say }: Soaking,
+): Promise<Pick<SoakResults, "samples" | "answered" | "streams" | "firstError">> {
+  const { load, serve } = subject;
+  const windowMs = options.sampleSeconds * 1_000;
+  const windows = Math.round((options.minutes * 60) / options.sampleSeconds);
+  const samples: SoakSample[] = [];
+  let answered = 0;
+  let streams = 0;
+  let firstError = "";
+  load.send(jobOf(subject, { requestsPerSecond, windowMs, windows }));
+  while (samples.length < windows) {
+    const seen = await nextReport(load, windowMs);
+    answered += seen.answered;
+    streams += seen.streams;
+    if (firstError === "") firstError = seen.firstError;
+    const sample = await sampleOf(
+      serve,
+      seen,
+      (samples.at(-1)?.seconds ?? 0) + seen.windowMs / 1_000,
+    );
+    samples.push(sample);
+    say(lineOf(sample));
+  }
+  return { samples, answered, streams, firstError };
+}
+
+async function sampleOf(
+  serve: RunningServe,
+  seen: MixedReport,
+  seconds: number,
+): Promise<SoakSample> {
+  const own = await readGatewayMetrics(serve.internalUrl);
+  const windowNs = seen.windowMs * 1_000_000;
+  return {
+    seconds,
+    residentMb: readResidentBytes([serve.processId]) / BYTES_PER_MB,
+    heapUsedMb: own.heapUsedBytes / BYTES_PER_MB,
+    eventLoopP99Ms: own.eventLoopP99Ms,
+    gatewayCpuPercent: (seen.cpuNs / windowNs) * 100,
+    databaseCpuPercent: (seen.helperCpuNs / windowNs) * 100,
+    requestsPerSecond: (seen.answered / seen.windowMs) * 1_000,
+    announced: seen.announced,
+    errors: seen.errors,
+    late: seen.late,
+    p50Ms: seen.p50Ms,
+    p99Ms: seen.p99Ms,
+  };
+}
+
+function lineOf(sample: SoakSample): string {
+  const { residentMb, heapUsedMb, eventLoopP99Ms, p50Ms, p99Ms } = sample;
+  return (
+    `  ${sample.seconds.toFixed(0)} s: ${sample.requestsPerSecond.toFixed(0)}/s, ` +
+    `${residentMb.toFixed(0)} MB resident, ${heapUsedMb.toFixed(0)} MB heap, ` +
+    `event loop p99 ${eventLoopP99Ms.toFixed(1)} ms, p50 ${p50Ms.toFixed(1)} ms, ` +
+    `p99 ${p99Ms.toFixed(1)} ms, ${sample.announced} announced, ${sample.errors} errors`
+  );
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { flatnessOf, type Point } from "./flatness.ts";
+import { lineChart, scaleOf } from "./line-chart.ts";
+import { metricOf } from "./soak-metrics.ts";
+import { parseSoakOptions } from "./soak-options.ts";
+import { errorsOf, judge, soakChart, soakTable, type SoakSample } from "./soak-page.ts";
+
+/** One value each ten seconds for so many minutes. */
+function series(minutes: number, valueAt: (seconds: number) => number): Point[] {
+  return Array.from({ length: minutes * 6 }, (_, at) => {
+    const seconds = (at + 1) * 10;
+    return { seconds, value: valueAt(seconds) };
+  });
+}
+
+/** From -1 to 1, the same each time, without a trend. */
+function noiseAt(seconds: number): number {
+  return Math.sin(seconds * 12.9898) * Math.cos(seconds * 4.1414);
+}
+
+describe("flatness", () => {
+  test("is judged by the second half: what fills at the start is no growth", () => {
+    const filling = series(30, (seconds) => Math.min(seconds, 600));
+    expect(flatnessOf(filling)).toMatchObject({ slopePerHour: 0, level: 600, isFlat: true });
+  });
+
+  test("a line that rises is measured exactly, per hour", () => {
+    const { slopePerHour, noisePerHour, isFlat } = flatnessOf(series(30, (s) => 100 + s / 100));
+    expect(slopePerHour).toBeCloseTo(36, 6);
+    expect(noisePerHour).toBeCloseTo(0, 6);
+    expect(isFlat).toBe(false);
+  });
+
+  test("noise without a trend is flat, and a leak beneath the same noise is not", () => {
+    const noisy = series(30, (seconds) => 200 + 10 * noiseAt(seconds));
+    expect(flatnessOf(noisy).isFlat).toBe(true);
+    expect(flatnessOf(noisy).noisePerHour).toBeGreaterThan(0);
+    const leaking = series(30, (seconds) => 200 + 10 * noiseAt(seconds) + seconds / 15);
+    expect(flatnessOf(leaking).isFlat).toBe(false);
+  });
+
+  test("less than a twentieth in an hour is flat, and so is what falls", () => {
+    expect(flatnessOf(series(30, (seconds) => 1_000 + (40 * seconds) / 3_600)).isFlat).toBe(true);
+    expect(flatnessOf(series(30, (seconds) => 1_000 + (60 * seconds) / 3_600)).isFlat).toBe(false);
+    expect(flatnessOf(series(30, (seconds) => 1_000 - seconds / 3)).isFlat).toBe(true);
+  });
+
+  test("of nothing, or of one value, is flat", () => {
+    expect(flatnessOf([])).toMatchObject({ slopePerHour: 0, isFlat: true });
+    expect(flatnessOf([{ seconds: 10, value: 5 }])).toMatchObject({ level: 5, isFlat: true });
+  });
+});
+
+describe("the chart", () => {
+  test("has axes from 0 to at least the largest value, in round steps", () => {
+    expect(scaleOf(30)).toEqual({ max: 30, ticks: [0, 10, 20, 30] });
+    expect(scaleOf(0.07)).toEqual({ max: 0.08, ticks: [0, 0.02, 0.04, 0.06, 0.08] });
+    expect(scaleOf(421)).toEqual({ max: 500, ticks: [0, 100, 200, 300, 400, 500] });
+    expect(scaleOf(0)).toEqual({ max: 1, ticks: [0, 1] });
+    expect(scaleOf(Number.NaN)).toEqual({ max: 1, ticks: [0, 1] });
+  });
+
+  test("draws every point inside its panel, for light and dark pages", () => {
+    const points = series(2, (seconds) => seconds);
+    const chart = lineChart([
+      { title: "a < b", unit: "MB", points },
+      { title: "c", unit: "ms", points: [] },
+    ]);
+    expect(chart).toContain("a &lt; b, MB");
+    expect(chart).toContain("prefers-color-scheme: dark");
+    const drawn = [...(/points="([^"]*)"/.exec(chart)?.[1] ?? "").matchAll(/([\d.]+),([\d.]+)/g)];
+    expect(drawn).toHaveLength(points.length);
+    for (const [, x, y] of drawn) {
+      expect(Number(x)).toBeGreaterThanOrEqual(70);
+      expect(Number(x)).toBeLessThanOrEqual(840);
+      expect(Number(y)).toBeGreaterThanOrEqual(32);
+      expect(Number(y)).toBeLessThanOrEqual(126);
+    }
+    expect(chart).not.toContain("NaN");
+  });
+});
+
+test("a metric is found by its whole name", () => {
+  const text = '# HELP a_total x\na_total 7\nlag_p99 0.5\nlag 0.25\nlag_p99{x="1"} 9\n';
+  expect(metricOf(text, "lag")).toBe(0.25);
+  expect(metricOf(text, "lag_p99")).toBe(0.5);
+  expect(() => metricOf(text, "gone")).toThrow("gone");
+});
+
+test("an option that is no number, or leaves too few samples, is refused by name", () => {
+  expect(() => parseSoakOptions(["--minutes", "long"])).toThrow("--minutes");
+  expect(() => parseSoakOptions(["--percent", "101"])).toThrow("--percent");
+  expect(() => parseSoakOptions(["--minutes", "0.5"])).toThrow("samples");
+  expect(parseSoakOptions(["--rate", "50"])?.requestsPerSecond).toBe(50);
+  expect(parseSoakOptions([])).toMatchObject({ minutes: 30, percent: 70, sampleSeconds: 10 });
+});
+
+describe("a soak", () => {
+  const samples = series(30, (seconds) => seconds).map(({ seconds }) => sampleAt(seconds));
+
+  test("is judged in every figure, and held to those of memory", () => {
+    const judged = judge(samples);
+    const held = judged.filter((each) => each.isHeld);
+    expect(held.map((each) => each.title)).toEqual(["Resident memory", "Heap used"]);
+    expect(judged.filter((each) => !each.isFlat).map((each) => each.title)).toEqual(["Heap used"]);
+    const heap = soakTable(judged)
+      .split("\n")
+      .find((line) => line.includes("Heap used"));
+    expect(heap).toBe("| Heap used | MB | 136 | 360 | 0.00 | no |");
+    expect(soakChart(samples).match(/<polyline/g)).toHaveLength(8);
+  });
+
+  test("counts errors, and not the refusals that were announced", () => {
+    const [first] = samples;
+    expect(errorsOf({ samples })).toBe(0);
+    expect(errorsOf({ samples: first === undefined ? [] : [{ ...first, errors: 2 }] })).toBe(2);
+  });
+});
+
+function sampleAt(seconds: number): SoakSample {
+  return {
+    seconds,
+    residentMb: 200,
+    heapUsedMb: seconds / 10,
+    eventLoopP99Ms: 11,
+    gatewayCpuPercent: 50,
+    databaseCpuPercent: 20,
+    requestsPerSecond: 700,
+    announced: 3,
+    errors: 0,
+    late: 0,
+    p50Ms: 5,
+    p99Ms: 20,
+  };
+}
