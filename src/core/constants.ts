@@ -153,6 +153,10 @@ export const UNKNOWN_KEYS_MAX: number = 10_000;
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
 /** Between two of those statements, when the first was asked for a key that does not exist. */
 export const KEY_LOOKUP_PAUSE_MS: number = 20;
+/** Of the ledger: an organization's later requests are refused by it without being held. */
+export const SHORTFALL_MS: number = 250;
+
+export const SHORTFALLS_MAX: number = 10_000;
 
 export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
 /** A shared limit store that takes longer is as good as down: nothing waits for it. */
