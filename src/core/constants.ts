@@ -153,7 +153,7 @@ export const UNKNOWN_KEYS_MAX: number = 10_000;
 export const KEY_LOOKUP_KEYS_MAX: number = 512;
 /** Between two of those statements, when the first was asked for a key that does not exist. */
 export const KEY_LOOKUP_PAUSE_MS: number = 20;
-/** Of the ledger: an organization's later requests are refused by it without being held. */
+/** How long a refusal of the ledger for want of money is remembered. */
 export const SHORTFALL_MS: number = 250;
 
 export const SHORTFALLS_MAX: number = 10_000;
