@@ -135,12 +135,26 @@ test.each([
   expect(shortfalls.find(hold(50n))).toBe(LOW);
 });
 
-test("what is remembered is bounded: the organization that was refused first is forgotten", () => {
-  const { shortfalls, refused } = open();
-  refused(hold(50n), LOW);
-  for (let n = 1; n < SHORTFALLS_MAX; n += 1) refused(hold(50n, `key_${n}`, `org_${n}`), LOW);
-  expect(shortfalls.find(hold(50n))).toBe(LOW);
-  refused(hold(50n, "key_z", "org_z"), LOW);
-  expect(shortfalls.find(hold(50n))).toBeUndefined();
-  expect(shortfalls.find(hold(50n, "key_z", "org_z"))).toBe(LOW);
+describe("what is remembered is bounded", () => {
+  const others = (count: number): readonly ReserveRow[] =>
+    Array.from({ length: count }, (_, n) => hold(50n, `key_${n}`, `org_${n}`));
+
+  test("the refusal that is the oldest is forgotten", () => {
+    const { shortfalls, refused } = open();
+    refused(hold(50n), LOW);
+    for (const row of others(SHORTFALLS_MAX - 1)) refused(row, LOW);
+    expect(shortfalls.find(hold(50n))).toBe(LOW);
+    refused(hold(50n, "key_z", "org_z"), LOW);
+    expect(shortfalls.find(hold(50n))).toBeUndefined();
+    expect(shortfalls.find(hold(50n, "key_z", "org_z"))).toBe(LOW);
+  });
+
+  test("the organization that was refused first is watched no more", () => {
+    const { shortfalls, answered } = open();
+    answered(hold(50n), LOW);
+    for (const row of others(SHORTFALLS_MAX - 1)) answered(row, LOW);
+    expect(shortfalls.asking("org_a" as OrgId)).toBeDefined();
+    answered(hold(50n, "key_z", "org_z"), LOW);
+    expect(shortfalls.asking("org_a" as OrgId)).toBeUndefined();
+  });
 });
