@@ -5,7 +5,7 @@ import { Client, type Pool } from "pg";
 import type { Logger, OrgId } from "../core/index.ts";
 
 /** The triggers of `0006-feature-functions.sql` notify on it. */
-const CHANNEL = "tokenmarket_account";
+export const ACCOUNT_CHANNEL = "tokenmarket_account";
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS = 500;
 /** A change waits no longer for its own notice than other processes do for it. */
@@ -65,7 +65,7 @@ export class AccountNotices {
       this.#fences.set(fence, () => resolve(true));
       timer = setTimeout(() => resolve(false), APPLIED_WITHIN_MS);
     });
-    const sent = this.#pool.query("select pg_notify($1, $2)", [CHANNEL, fence]);
+    const sent = this.#pool.query("select pg_notify($1, $2)", [ACCOUNT_CHANNEL, fence]);
     const failed = sent.then(
       () => received,
       () => false,
@@ -88,7 +88,7 @@ export class AccountNotices {
     client.on("notification", ({ payload = "" }) => this.#receive(payload));
     try {
       await client.connect();
-      await client.query(`listen ${CHANNEL}`);
+      await client.query(`listen ${ACCOUNT_CHANNEL}`);
     } catch (fault) {
       this.#log.warn(
         { err: fault },

@@ -1,8 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import { KEY_LOOKUP_KEYS_MAX, KEY_LOOKUP_PAUSE_MS, UNKNOWN_KEYS_MAX } from "../core/constants.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { PLAIN_RULES } from "./account-rules.ts";
 import { openAuthenticator, type AuthenticatorOptions } from "./authenticate.ts";
-import type { KeyRecord, KeyStore } from "./key-store.ts";
+import type { KeyRecord } from "./key-store.ts";
 import { newVirtualKey } from "./virtual-key.ts";
 
 const good = newVirtualKey();
@@ -25,21 +27,27 @@ const UNAUTHENTICATED = {
 
 interface Fixture {
   readonly records?: Map<string, KeyRecord>;
-  readonly find?: KeyStore["findByDigest"];
+  readonly find?: () => Promise<KeyRecord | undefined>;
   readonly options?: Partial<AuthenticatorOptions>;
 }
 
 function open({ records, find, options }: Fixture = {}) {
   const keys = records ?? new Map([[good.digest.toString("hex"), record]]);
   const asked: string[] = [];
+  const statements: number[] = [];
   let nowMs = 0;
   const authenticator = openAuthenticator({
     keyStore: {
-      findByDigest: (digest) => {
-        asked.push(digest.toString("hex"));
-        return find === undefined
-          ? Promise.resolve(keys.get(digest.toString("hex")))
-          : find(digest);
+      findByDigests: async (digests) => {
+        const names = digests.map((digest) => digest.toString("hex"));
+        asked.push(...names);
+        statements.push(names.length);
+        const found = new Map<string, KeyRecord>();
+        for (const name of names) {
+          const known = find === undefined ? keys.get(name) : await find();
+          if (known !== undefined) found.set(name, known);
+        }
+        return found;
       },
     },
     clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },
@@ -48,6 +56,8 @@ function open({ records, find, options }: Fixture = {}) {
   return {
     keys,
     asked,
+    statements,
+    forget: (orgId?: string) => authenticator.forget(orgId as OrgId | undefined),
     authenticate: (authorization?: string, xApiKey?: string) =>
       authenticator.authenticate(authorization, xApiKey),
     pass: (ms: number) => {
@@ -145,14 +155,36 @@ describe("the cache", () => {
     expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
   });
 
-  test("an unknown key is remembered too, and works within five seconds of its creation", async () => {
+  test("an unknown key is refused without a lookup, and works 250 ms after it was made", async () => {
     const { authenticate, keys, asked, pass } = open({ records: new Map() });
     await authenticate(undefined, good.raw);
+    pass(249);
     expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
     expect(asked).toHaveLength(1);
     keys.set(good.digest.toString("hex"), record);
-    pass(5_000);
+    pass(1);
     expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+  });
+
+  test("a notice that a key was made makes it work at once", async () => {
+    const { authenticate, keys, forget } = open({ records: new Map() });
+    expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
+    keys.set(good.digest.toString("hex"), record);
+    forget(record.orgId);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+  });
+
+  test("a disabled key is remembered until its organization changes, and of no other's change", async () => {
+    const records = new Map([[good.digest.toString("hex"), { ...record, disabled: true }]]);
+    const { authenticate, asked, pass, forget } = open({ records });
+    await authenticate(undefined, good.raw);
+    pass(4_999);
+    forget("org_2");
+    expect(await authenticate(undefined, good.raw)).toMatchObject(UNAUTHENTICATED);
+    expect(asked).toHaveLength(1);
+    forget(record.orgId);
+    await authenticate(undefined, good.raw);
+    expect(asked).toHaveLength(2);
   });
 
   test("many who ask for the same key share one lookup", async () => {
@@ -160,6 +192,82 @@ describe("the cache", () => {
     const all = Array.from({ length: 50 }, async () => authenticate(undefined, good.raw));
     await Promise.all(all);
     expect(asked).toEqual([good.digest.toString("hex")]);
+  });
+});
+
+describe("a flood of random keys", () => {
+  const flood = (count: number): string[] =>
+    Array.from({ length: count }, () => newVirtualKey().raw);
+
+  async function turns(): Promise<void> {
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  }
+
+  test("that arrives together costs one statement, and a good key in it is accepted", async () => {
+    const { authenticate, statements } = open();
+    const answers = await Promise.all(
+      [...flood(50), good.raw].map(async (raw) => authenticate(undefined, raw)),
+    );
+    expect(statements).toEqual([51]);
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(1);
+  });
+
+  test("is asked in bounded statements with a pause between them, not one for each key", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { authenticate, statements } = open({ options: { storeTimeoutMs: 60_000 } });
+      await authenticate(undefined, newVirtualKey().raw);
+      const answers = flood(KEY_LOOKUP_KEYS_MAX + 1).map(async (raw) =>
+        authenticate(undefined, raw),
+      );
+      await turns();
+      expect(statements).toEqual([1]);
+      await vi.advanceTimersByTimeAsync(KEY_LOOKUP_PAUSE_MS);
+      await turns();
+      expect(statements).toEqual([1, KEY_LOOKUP_KEYS_MAX]);
+      await vi.advanceTimersByTimeAsync(KEY_LOOKUP_PAUSE_MS);
+      await Promise.all(answers);
+      expect(statements).toEqual([1, KEY_LOOKUP_KEYS_MAX, 1]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("does not make keys that exist wait", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const others = Array.from({ length: 3 }, newVirtualKey);
+      const records = new Map(others.map(({ digest }) => [digest.toString("hex"), record]));
+      const { authenticate, statements } = open({ records });
+      for (const [at, { raw }] of others.entries()) {
+        void authenticate(undefined, raw);
+        await turns();
+        expect(statements).toHaveLength(at + 1);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("pushes no good key out of the memory", async () => {
+    const { authenticate, asked } = open();
+    await authenticate(undefined, good.raw);
+    const before = asked.length;
+    await Promise.all(flood(UNKNOWN_KEYS_MAX + 1).map(async (raw) => authenticate(undefined, raw)));
+    expect(asked).toHaveLength(before + UNKNOWN_KEYS_MAX + 1);
+    expect(authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+  });
+
+  test("fills no memory: the oldest is forgotten, the newest is known", async () => {
+    const { authenticate, asked } = open({ records: new Map() });
+    const [oldest = "", ...others] = flood(UNKNOWN_KEYS_MAX + 1);
+    await authenticate(undefined, oldest);
+    await Promise.all(others.map(async (raw) => authenticate(undefined, raw)));
+    const before = asked.length;
+    expect(authenticate(undefined, others.at(-1))).toMatchObject(UNAUTHENTICATED);
+    expect(asked).toHaveLength(before);
+    expect(await authenticate(undefined, oldest)).toMatchObject(UNAUTHENTICATED);
+    expect(asked).toHaveLength(before + 1);
   });
 });
 

@@ -9,7 +9,10 @@ import {
   refused,
   type Result,
   STORE_ANSWER_TIMEOUT_MS,
+  UNKNOWN_KEY_MS,
+  UNKNOWN_KEYS_MAX,
 } from "../core/index.ts";
+import { KeyLookups } from "./key-lookups.ts";
 import type { KeyRecord, KeyStore } from "./key-store.ts";
 import { principalOf, type Principal } from "./principal.ts";
 import { digestHex, isVirtualKey } from "./virtual-key.ts";
@@ -17,10 +20,8 @@ import { digestHex, isVirtualKey } from "./virtual-key.ts";
 export interface AuthenticatorOptions {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
-  /** How long an answer of the key store is good, good or bad. Milliseconds, default 5,000. */
+  /** How long a key that was found is remembered, disabled or not. Milliseconds, default 5,000. */
   readonly cacheMs?: number;
-  /** Most keys remembered at once, unknown ones included. Default 100,000. */
-  readonly cacheEntriesMax?: number;
   /** How long the key store may take. Milliseconds, default 2,000. */
   readonly storeTimeoutMs?: number;
   /** Notified of each fault of the key store; the caller only sees a 503. */
@@ -32,7 +33,8 @@ export type AuthOutcome = Result<{ readonly principal: Principal }>;
 export interface Authenticator {
   /**
    * Who calls, from the two headers that may carry a key. A remembered key is answered at once, as
-   * a value; any other takes one lookup, shared by all who ask for the same key meanwhile.
+   * a value, and so is a text that cannot be one; any other takes one lookup, shared by all who ask
+   * for the same key meanwhile.
    */
   authenticate(
     authorization: string | undefined,
@@ -75,10 +77,11 @@ const KEY_STORE_UNAVAILABLE = refused(
 export function openAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { keyStore, clock, onStoreFault } = options;
   const timeoutMs = options.storeTimeoutMs ?? STORE_ANSWER_TIMEOUT_MS;
-  const cache = new ExpiringCache<AuthOutcome>(
-    options.cacheMs ?? KEY_CACHE_MS,
-    options.cacheEntriesMax ?? KEY_CACHE_ENTRIES_MAX,
-  );
+  const lookups = new KeyLookups(keyStore);
+  const cacheMs = options.cacheMs ?? KEY_CACHE_MS;
+  const keys = new ExpiringCache<KnownKey>(cacheMs, KEY_CACHE_ENTRIES_MAX);
+  // Separate from the keys that exist: a flood of random ones must not push those out.
+  const unknown = new ExpiringCache<true>(Math.min(cacheMs, UNKNOWN_KEY_MS), UNKNOWN_KEYS_MAX);
   const lookingUp = new Map<string, Promise<AuthOutcome>>();
   let changes = 0;
 
@@ -87,10 +90,12 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
     const askedAtMs = clock.monotonicMs();
     const changesBefore = changes;
     try {
-      const search = keyStore.findByDigest(Buffer.from(digest, "hex"));
-      const outcome = judge(await withinTime(search, timeoutMs));
+      const record = await withinTime(lookups.find(digest), timeoutMs);
+      const outcome = judge(record);
       // What was read before a change answers the one who asked then, and no later request.
-      if (changes === changesBefore) cache.set(digest, outcome, askedAtMs);
+      if (changes !== changesBefore) return outcome;
+      if (record === undefined) unknown.set(digest, true, askedAtMs);
+      else keys.set(digest, { outcome, orgId: record.orgId }, askedAtMs);
       return outcome;
     } catch (fault) {
       onStoreFault?.(fault);
@@ -101,11 +106,12 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
   return {
     authenticate(authorization, xApiKey) {
       const raw = bearerToken(authorization) ?? xApiKey;
-      if (raw === undefined || raw === "") return NOT_AUTHENTICATED;
+      if (raw === undefined || !isVirtualKey(raw)) return NOT_AUTHENTICATED;
       const digest = digestHex(raw);
-      const known = cache.get(digest, clock.monotonicMs());
-      if (known !== undefined) return known;
-      if (!isVirtualKey(raw)) return NOT_AUTHENTICATED;
+      const nowMs = clock.monotonicMs();
+      const known = keys.get(digest, nowMs);
+      if (known !== undefined) return known.outcome;
+      if (unknown.get(digest, nowMs) !== undefined) return NOT_AUTHENTICATED;
       const shared = lookingUp.get(digest);
       if (shared !== undefined) return shared;
       const search = lookUp(digest).finally(() => {
@@ -119,10 +125,17 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
       changes += 1;
       // A lookup in progress may be older than the change: later requests begin their own.
       lookingUp.clear();
-      // A refusal does not say whose key it was.
-      cache.drop((known) => orgId === undefined || !known.ok || known.principal.orgId === orgId);
+      keys.drop((known) => orgId === undefined || known.orgId === orgId);
+      // The change may be the making of such a key.
+      unknown.drop(() => true);
     },
   };
+}
+
+/** What a key that exists may do, and whose it is. */
+interface KnownKey {
+  readonly outcome: AuthOutcome;
+  readonly orgId: OrgId;
 }
 
 function bearerToken(authorization: string | undefined): string | undefined {

@@ -10,12 +10,17 @@ import {
 import { accountRules, ACCOUNT_RULES_COLUMNS, type AccountRulesRow } from "./account-rules-rows.ts";
 import type { KeyRecord } from "./key-store.ts";
 
-/** A key with everything that is known about its organization, by one column of `api_key`. */
-export function keyRecordSql(column: "digest" | "key_id"): string {
+/** Keys with everything that is known about their organizations; `which` is about `api_key k`. */
+export function keyRecordSql(which: string): string {
   return `
-  select ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}
+  select encode(k.digest, 'hex') as digest, ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}
   from api_key k join org o using (org_id)
-  where k.${column} = $1`;
+  where ${which}`;
+}
+
+export interface KeyRecordRow extends AccountRulesRow {
+  /** SHA-256 of the key, hexadecimal. */
+  readonly digest: string;
 }
 
 /** Of a key `k` and its organization `o`. */

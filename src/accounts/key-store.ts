@@ -22,8 +22,11 @@ export interface KeyRecord {
 
 /** Where keys live. */
 export interface KeyStore {
-  /** The key whose SHA-256 is `digest`, disabled ones included; undefined when there is none. */
-  findByDigest(digest: Buffer): Promise<KeyRecord | undefined>;
+  /**
+   * The keys that have one of these SHA-256 values, disabled ones included, by the value in
+   * hexadecimal.
+   */
+  findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
 }
 
 export interface OrgSummary {

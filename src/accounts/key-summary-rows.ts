@@ -11,6 +11,7 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
+import { ACCOUNT_CHANNEL } from "./account-notices.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 
 /** Everything of a key but its digest. */
@@ -42,9 +43,11 @@ export async function insertKey(database: Pool | PoolClient, key: NewKey): Promi
   return keyColumns.read(rows[0]);
 }
 
+/* Notified like a change: a process may remember that there was no such key. */
 const INSERT_KEY_SQL = `
   insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
-  values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${keyColumns.sql}`;
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
 /** Is this row one of a key that the marketplace keeps for itself? */
 export const MANAGED_SQL: string = `origin in (${MANAGED_ORIGINS.map((each) => `'${each}'`).join(", ")})`;

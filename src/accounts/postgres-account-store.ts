@@ -11,8 +11,7 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
-import type { AccountRulesRow } from "./account-rules-rows.ts";
-import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
+import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
 import type {
   AccountStore,
   KeyRecord,
@@ -32,14 +31,13 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     this.#pool = pool;
   }
 
-  async findByDigest(digest: Buffer): Promise<KeyRecord | undefined> {
-    const result = await queryInTime<AccountRulesRow>(this.#pool, {
-      name: "find_key",
-      text: findByDigestSql,
-      values: [digest],
+  async findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>> {
+    const { rows } = await queryInTime<KeyRecordRow>(this.#pool, {
+      name: "find_keys",
+      text: findByDigestsSql,
+      values: [digests],
     });
-    const row = result.rows[0];
-    return row === undefined ? undefined : keyRecord(row);
+    return new Map(rows.map((row) => [row.digest, keyRecord(row)]));
   }
 
   async createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary> {
@@ -103,7 +101,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 }
 
-const findByDigestSql = keyRecordSql("digest");
+const findByDigestsSql = keyRecordSql("k.digest = any ($1::bytea[])");
 
 /** Of an organization `o` and its wallet `w`. */
 const orgColumns: Columns<OrgSummary> = columns({

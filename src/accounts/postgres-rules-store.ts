@@ -31,7 +31,7 @@ export class PostgresRulesStore implements RulesStore {
   }
 
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
-    const { rows } = await this.#read<AccountRulesRow>(keyRecordSql("key_id"), [keyId]);
+    const { rows } = await this.#read<AccountRulesRow>(keyRecordSql("k.key_id = $1"), [keyId]);
     return rows[0] === undefined ? undefined : keyRecord(rows[0]);
   }
 

@@ -19,7 +19,7 @@ export interface EndpointRecord extends DedicatedEndpoint {
 
 /** What operators and customers set for an organization. */
 export interface RulesStore {
-  /** The key as `KeyStore.findByDigest` would read it now, past every cache. */
+  /** The key as `KeyStore.findByDigests` would read it now, past every cache. */
   findKey(keyId: string): Promise<KeyRecord | undefined>;
   listLimits(orgId: OrgId): Promise<readonly StoredLimit[]>;
   /**

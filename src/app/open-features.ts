@@ -98,7 +98,8 @@ async function compose(
   stack.use(readiness);
   const walk = gatewayServerOptions(options, { serve, videos, holder, readiness });
   await backend.accountNotices.start((orgId) => {
-    for (const each of [walk.authenticator, serve.usage, serve.refusals]) each.forget(orgId);
+    const { usage, refusals, shortfalls } = serve;
+    for (const each of [walk.authenticator, usage, refusals, shortfalls]) each.forget(orgId);
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);

@@ -44,6 +44,8 @@ import { checkSchema, migrateDatabase, openPool, openReportPool } from "../stora
 import { type JobStore, PostgresJobStore } from "../videos/index.ts";
 
 const REPORT_TIMEOUT_MS = 10_000;
+/** Verbs that resolve when this process was notified of what they changed. */
+const KEY_CHANGES = ["createKey", "disableKey", "setOrgCap", "setKeyCap"] as const;
 
 /** Every store of the program in one PostgreSQL database. */
 export interface PostgresBackend {
@@ -95,7 +97,7 @@ export function openPostgresBackend(options: {
   const { connectionString, log, reportTimeoutMs = REPORT_TIMEOUT_MS } = options;
   const pool = openPool(connectionString, log, options.poolMax);
   const accountNotices = new AccountNotices(pool, connectionString, log);
-  const accounts = noticed(new PostgresAccountStore(pool), accountNotices, ["disableKey"]);
+  const accounts = noticed(new PostgresAccountStore(pool), accountNotices, KEY_CHANGES);
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, connectionString, log);
   const usageReports = new PostgresUsageReports(
     openReportPool(connectionString, log, reportTimeoutMs),
@@ -117,12 +119,12 @@ export function openPostgresBackend(options: {
     ]),
     identityStore: new PostgresIdentityStore(pool),
     usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool), accountNotices, ["lift"]),
-    customerStore: noticed(new PostgresCustomerStore(pool), accountNotices, ["disableKey"]),
+    customerStore: noticed(new PostgresCustomerStore(pool), accountNotices, KEY_CHANGES),
     recordStore: new PostgresRecordStore(pool),
     usageReports,
     usageRollup: new PostgresUsageRollup(pool),
-    creditStore: new PostgresCreditStore(pool),
-    purchaseStore: new PostgresPurchaseStore(pool),
+    creditStore: noticed(new PostgresCreditStore(pool), accountNotices, ["grant"]),
+    purchaseStore: noticed(new PostgresPurchaseStore(pool), accountNotices, ["grant"]),
     settlementStore: new PostgresSettlementStore(pool),
     ledgerBatchStore,
     jobStore: new PostgresJobStore(pool),

@@ -7,6 +7,7 @@ import {
   DetachedReadLimit,
   GatewayMetrics,
   RefusalWindows,
+  Shortfalls,
 } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
@@ -103,6 +104,7 @@ export function openServing(
       refusalsPerMinute: config.refusalsPerMinute,
       unfundedRequestsPerMinute: config.unfundedRequestsPerMinute,
     }),
+    shortfalls: new Shortfalls(clock),
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
   };

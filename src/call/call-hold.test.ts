@@ -1,25 +1,42 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import type { AttemptId } from "../core/ids.ts";
+import type { AttemptId, KeyId, OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
 import type { CloseRow, Ledger, ReserveOutcome, ReserveRow } from "../ledger/ledger-store.ts";
 import { tokenCount, type LimitLease, type LimitStore } from "../limits/limit-store.ts";
 import { CallHold } from "./call-hold.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
+import { Shortfalls } from "./shortfalls.ts";
+
+const ORG = "org_a" as OrgId;
+const KEY = "key_a" as KeyId;
 
 function reserveOf(attempt: bigint): ReserveRow {
-  return { attemptId: attempt as AttemptId, reserveMicroUsd: microUsd(5n) } as ReserveRow;
+  const reserveMicroUsd = microUsd(5n);
+  return { attemptId: attempt as AttemptId, orgId: ORG, keyId: KEY, reserveMicroUsd } as ReserveRow;
 }
 
 const LEASE: LimitLease = { remainingRequests: 1, remainingTokens: 1, queueMs: 0 };
 
-function heldCall(outcomes: { reserved?: ReserveOutcome; rolled?: ReserveOutcome } = {}) {
-  const { reserved = { kind: "reserved" }, rolled = { kind: "reserved" } } = outcomes;
+interface Answers {
+  readonly reserved?: ReserveOutcome;
+  readonly rolled?: ReserveOutcome;
+  /** In place of `reserved`, where it changes. */
+  readonly next?: () => ReserveOutcome;
+}
+
+function heldCall(answers: Answers = {}) {
+  const { reserved = { kind: "reserved" }, rolled = { kind: "reserved" } } = answers;
+  const { next = () => reserved } = answers;
   const closed: CloseRow[] = [];
   const said: string[] = [];
+  let asked = 0;
   const ledger: Pick<Ledger, "reserve" | "close" | "roll"> = {
-    reserve: () => Promise.resolve(reserved),
+    reserve: () => {
+      asked += 1;
+      return Promise.resolve(next());
+    },
     close: (row) => {
       closed.push(row);
       return Promise.resolve({ kind: "pending" });
@@ -38,10 +55,12 @@ function heldCall(outcomes: { reserved?: ReserveOutcome; rolled?: ReserveOutcome
     scopes.add(LEASE, []);
     return scopes;
   };
-  const deps = { ledger: ledger as Ledger, clock: systemClock };
+  const shortfalls = new Shortfalls(systemClock);
+  const deps = { ledger: ledger as Ledger, clock: systemClock, shortfalls };
   const hold = new CallHold(deps, claimed("own"));
   const closedIds = (): bigint[] => closed.map((row) => row.attemptId);
-  return { hold, closed, closedIds, said, pool: () => claimed("pool") };
+  const opened = (): CallHold => new CallHold(deps, claimed("own"));
+  return { hold, opened, asked: () => asked, closed, closedIds, said, pool: () => claimed("pool") };
 }
 
 const closing = (attempt: bigint): CloseRow => ({ attemptId: attempt as AttemptId }) as CloseRow;
@@ -105,4 +124,46 @@ test("after a failover it is the new attempt that is given up, or none when it w
   refused.hold.giveUp();
   expect(refused.closedIds()).toEqual([1n]);
   expect(refused.said).toEqual(["pool undone", "own released 0"]);
+});
+
+describe("a hold that the ledger refused twice in a row", () => {
+  const SHORT: ReserveOutcome = {
+    kind: "low_balance",
+    availableMicroUsd: microUsd(1n),
+    heldMicroUsd: microUsd(9n),
+  };
+
+  test("is refused the third time without it, gives its place back, and is exactly the answer", async () => {
+    const { hold, asked, said, pool } = heldCall({ reserved: SHORT });
+    for (let n = 0; n < 3; n += 1) {
+      expect(await hold.reserve(reserveOf(1n), pool())).toBe(SHORT);
+    }
+    expect(asked()).toBe(2);
+    expect(said).toEqual(["pool undone", "pool undone", "pool undone"]);
+  });
+
+  test.each([
+    [
+      "a call of the organization has ended",
+      async (hold: CallHold) => {
+        await hold.close(closing(1n));
+        hold.release(tokenCount(0, 0));
+      },
+    ],
+    [
+      "a call of it has failed over",
+      (hold: CallHold) => hold.roll(closing(1n), reserveOf(2n), undefined),
+    ],
+  ])("is asked again when %s", async (_what, end) => {
+    const reserved = { kind: "reserved" } as const;
+    let outcome: ReserveOutcome = reserved;
+    const { hold, opened, asked } = heldCall({ next: () => outcome });
+    await hold.reserve(reserveOf(1n), undefined);
+    outcome = SHORT;
+    for (let n = 0; n < 3; n += 1) await opened().reserve(reserveOf(2n), undefined);
+    expect(asked()).toBe(3);
+    outcome = reserved;
+    await end(hold);
+    expect(await opened().reserve(reserveOf(3n), undefined)).toBe(reserved);
+  });
 });

@@ -1,10 +1,11 @@
+import type { OrgId } from "../core/index.ts";
 import type { CloseOutcome, CloseRow, ReserveOutcome, ReserveRow } from "../ledger/index.ts";
 import { type ScopeClaim, tokenCount, type TokenCount } from "../limits/index.ts";
 import { faultRow } from "./attempt-rows.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { CallPorts } from "./ports.ts";
 
-type HoldPorts = Pick<CallPorts, "ledger" | "clock">;
+type HoldPorts = Pick<CallPorts, "ledger" | "shortfalls" | "clock">;
 
 /**
  * What a call holds until it ends: its own limits, the place in a provider's pool, and one open
@@ -15,7 +16,8 @@ export class CallHold {
   readonly #own: ClaimedScopes;
   #pool: ClaimedScopes | undefined;
   #open: ReserveRow | undefined;
-  #wasOpen = false;
+  /** Whose money it has held; undefined: nothing was held yet. */
+  #heldOf: OrgId | undefined;
 
   constructor(ports: HoldPorts, own: ClaimedScopes) {
     this.#ports = ports;
@@ -35,7 +37,13 @@ export class CallHold {
   /** Holds the worst case of the first attempt; a refusal gives its place in the pool back. */
   async reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
-    return this.#opened(row, await this.#ports.ledger.reserve(row));
+    const { ledger, shortfalls } = this.#ports;
+    const known = shortfalls.find(row);
+    if (known !== undefined) return this.#opened(row, known);
+    const asked = shortfalls.asking(row.orgId);
+    const outcome = await ledger.reserve(row);
+    shortfalls.note(row, outcome, asked);
+    return this.#opened(row, outcome);
   }
 
   close(row: CloseRow): Promise<CloseOutcome> {
@@ -51,7 +59,9 @@ export class CallHold {
   ): Promise<ReserveOutcome> {
     this.#open = undefined;
     this.#pool = pool;
-    return this.#opened(next, await this.#ports.ledger.roll(row, next));
+    const outcome = await this.#ports.ledger.roll(row, next);
+    this.#ports.shortfalls.forget(next.orgId);
+    return this.#opened(next, outcome);
   }
 
   /** The attempt outlives the request: a job of the provider continues. */
@@ -67,6 +77,8 @@ export class CallHold {
 
   release(tokens: TokenCount): void {
     this.leavePool(tokens);
+    // What the call has not used up is free: the ledger may now hold what it refused before.
+    if (this.#heldOf !== undefined) this.#ports.shortfalls.forget(this.#heldOf);
     this.#own.release(tokens, this.#ports.clock.monotonicMs());
   }
 
@@ -80,7 +92,7 @@ export class CallHold {
 
   /** After a fault of our own: it is not charged, and nothing stays held until a restart. */
   giveUp(): void {
-    if (!this.#wasOpen) return this.undo();
+    if (this.#heldOf === undefined) return this.undo();
     const open = this.#open;
     if (open !== undefined) void this.close(faultRow(open, this.#ports.clock.nowMs()));
     this.release(tokenCount(0, 0));
@@ -89,7 +101,7 @@ export class CallHold {
   #opened(row: ReserveRow, outcome: ReserveOutcome): ReserveOutcome {
     if (outcome.kind === "reserved") {
       this.#open = row;
-      this.#wasOpen = true;
+      this.#heldOf = row.orgId;
     } else {
       this.#pool?.undo(this.#ports.clock.monotonicMs());
       this.#pool = undefined;

@@ -18,3 +18,4 @@ export { RefusalWindows } from "./refusal-windows.ts";
 export { reportFault, refuseBeforeBody, refuseCall } from "./refuse-call.ts";
 export { serveCountTokens } from "./serve-count-tokens.ts";
 export { dryRunOf, serveRoute } from "./serve-route.ts";
+export { Shortfalls } from "./shortfalls.ts";

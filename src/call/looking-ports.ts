@@ -15,6 +15,7 @@ export function lookingPorts(ports: CallPorts, spend: SpendReads): CallPorts {
     limits: lookingLimits(ports),
     health: lookingHealth(ports.health),
     ledger: lookingLedger(ports.ledger, spend),
+    shortfalls: lookingShortfalls(ports.shortfalls),
   };
 }
 
@@ -38,6 +39,16 @@ function lookingHealth(health: DeploymentHealth): DeploymentHealth {
     mayTry: (id, nowMs) => health.mayTry(id, nowMs),
     startProbe: (id, nowMs) => health.mayTry(id, nowMs) !== "no",
     report: () => undefined,
+  };
+}
+
+/** A call would be refused by them; what a dry run reads was not the ledger's answer. */
+function lookingShortfalls(shortfalls: CallPorts["shortfalls"]): CallPorts["shortfalls"] {
+  return {
+    find: (row) => shortfalls.find(row),
+    asking: () => undefined,
+    note: () => undefined,
+    forget: () => undefined,
   };
 }
 

@@ -9,6 +9,7 @@ import type { DeploymentHealth, RepeatedFailures } from "../routing/index.ts";
 import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 import type { RefusalWindows } from "./refusal-windows.ts";
+import type { Shortfalls } from "./shortfalls.ts";
 
 export interface CallTimeouts {
   /** Of an attempt whose answer is a stream, and of one whose answer comes whole. */
@@ -44,6 +45,8 @@ export interface CallPorts {
   readonly usage: AbuseMonitor;
   /** How many requests of a caller may be refused. */
   readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;
+  /** What the ledger refused a moment ago. */
+  readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
   /** The limit scopes of a principal, narrowest first. */
   readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
   /** Limits of all callers together; empty when there are none. */

@@ -145,6 +145,19 @@ export const KEY_CACHE_MS: number = 5_000;
 
 export const KEY_CACHE_ENTRIES_MAX: number = 100_000;
 
+/** How long a key that does not exist is refused without being read again. */
+export const UNKNOWN_KEY_MS: number = 250;
+
+export const UNKNOWN_KEYS_MAX: number = 10_000;
+/** Keys that one statement looks up. */
+export const KEY_LOOKUP_KEYS_MAX: number = 512;
+/** Between two of those statements, when the first was asked for a key that does not exist. */
+export const KEY_LOOKUP_PAUSE_MS: number = 20;
+/** How long a refusal of the ledger for want of money is remembered. */
+export const SHORTFALL_MS: number = 250;
+
+export const SHORTFALLS_MAX: number = 10_000;
+
 export const STORE_ANSWER_TIMEOUT_MS: number = 2_000;
 /** A shared limit store that takes longer is as good as down: nothing waits for it. */
 export const LIMIT_CLAIM_TIMEOUT_MS: number = 500;

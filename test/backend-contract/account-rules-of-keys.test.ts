@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_RULES, type AccountRules } from "../../src/accounts/account-rules.ts";
 import type { LimitTarget } from "../../src/accounts/rules-store.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import { makeRuleKeys, rulesReader, type TestKey } from "../support/rule-keys.ts";
 
@@ -254,7 +255,7 @@ describe("a key by its id", () => {
     await rulesStore.changeLimit(key.orgId, { ...ORG, scope: "key" }, { concurrent: 3 });
     const found = await rulesStore.findKey(key.keyId);
     expect(found?.rules.limits).toHaveLength(1);
-    expect(found).toEqual(await keyStore.findByDigest(key.digest));
+    expect(found).toEqual(await findKey(keyStore, key.digest));
     await accountStore.disableKey(key.keyId);
     expect(await rulesStore.findKey(key.keyId)).toEqual({ ...found, disabled: true });
     expect((await rulesStore.findKey(foreign.keyId))?.rules).toBe(PLAIN_RULES);

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_RULES, type AccountRules } from "../../src/accounts/account-rules.ts";
 import type { LimitTarget } from "../../src/accounts/rules-store.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
+import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import {
   addKey,
@@ -35,7 +36,7 @@ describe("an organization that nothing was said about", () => {
     const trial = await addKey(backend, await emptyOrg(backend));
     expect(await rulesOf(trial)).toEqual({ ...PLAIN_RULES, isTrial: true });
     await grant(backend, trial.orgId, "trial");
-    const record = await backend.keyStore.findByDigest(trial.digest);
+    const record = await findKey(backend.keyStore, trial.digest);
     expect(record).toMatchObject({ funded: true, rules: { isTrial: true } });
     await grant(backend, trial.orgId, "bought");
     expect(await rulesOf(trial)).toBe(PLAIN_RULES);

@@ -5,6 +5,7 @@ import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { CreditFault } from "../../src/ledger/credit-store.ts";
+import { findKey } from "../support/find-key.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
 
@@ -50,11 +51,11 @@ test("a key is found by its digest with what the gateway must know", async () =>
     funded: false,
     rules: { ...PLAIN_RULES, isTrial: true },
   };
-  expect(await keyStore.findByDigest(digest)).toEqual(record);
+  expect(await findKey(keyStore, digest)).toEqual(record);
   await creditStore.grant({ orgId: org.orgId, amountMicroUsd: microUsd(1n), ref: "first" });
   const bought = { ...record, funded: true, rules: PLAIN_RULES };
-  expect(await keyStore.findByDigest(digest)).toEqual(bought);
-  expect(await keyStore.findByDigest(Buffer.alloc(32, 7))).toBeUndefined();
+  expect(await findKey(keyStore, digest)).toEqual(bought);
+  expect(await findKey(keyStore, Buffer.alloc(32, 7))).toBeUndefined();
   expect(await accountStore.listKeys(org.orgId)).toEqual([key]);
 });
 

@@ -10,6 +10,7 @@ import type {
   SignInClaim,
   SignInToResolve,
 } from "../../src/identity/identity-store.ts";
+import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 
 const NOW_MS = 1_800_000_000_000;
@@ -82,7 +83,7 @@ describe("an unknown person", () => {
     expect(resolved).toMatchObject({ kind: "created", isVerified: true, hasReveal: true });
     const org = await backend.accountStore.findOrg(resolved.orgId);
     expect(org).toMatchObject({ name: "Ada Lovelace", email: claim.email, balanceMicroUsd: 0n });
-    const record = await backend.keyStore.findByDigest(signIn.trialKey.digest);
+    const record = await findKey(backend.keyStore, signIn.trialKey.digest);
     expect(record).toMatchObject({
       orgId: resolved.orgId,
       origin: "trial",

@@ -5,6 +5,7 @@ import type { UsageFinding } from "../../src/abuse/abuse-restriction-store.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { withResource } from "../support/with-resource.ts";
@@ -230,7 +231,7 @@ test("a key carries the holds that stand, and none that has ended or was lifted"
     requestsPerMinuteCeiling: 300,
     capMicroUsd: null,
   });
-  const rules = async () => (await keyStore.findByDigest(digest))?.rules;
+  const rules = async () => (await findKey(keyStore, digest))?.rules;
   expect(await rules()).toMatchObject({ isTrial: true, abuseRestrictions: [] });
   const limited = await usageHoldStore.record(finding(orgId));
   const [carried, ...more] = (await rules())?.abuseRestrictions ?? [];

@@ -7,6 +7,7 @@ import { DetachedReadLimit } from "../../src/call/detached-read-limit.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
 import { serveCall } from "../../src/call/call.ts";
 import type { CallPorts } from "../../src/call/ports.ts";
+import { Shortfalls } from "../../src/call/shortfalls.ts";
 import type { Logger } from "../../src/core/log.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -180,6 +181,7 @@ export class SimulatedInstance implements StoreUser {
       pools: new PoolBoard({ limits }),
       usage: NO_ABUSE_MONITOR,
       refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
+      shortfalls: new Shortfalls(clock),
       platform: [],
       ledger: new ObservedLedger(this.#simulation.sabotage(ledger), this, checks),
       upstream: new SimulatedProviders(this.#simulation, this, (served, attemptId) =>

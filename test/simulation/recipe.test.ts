@@ -15,6 +15,7 @@ import { DetachedReadLimit } from "../../src/call/detached-read-limit.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
 import { serveCall } from "../../src/call/call.ts";
 import type { CallPorts } from "../../src/call/ports.ts";
+import { Shortfalls } from "../../src/call/shortfalls.ts";
 import type { CloseRow, Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { limitScopes, SPECIFIED_LIMITS } from "../../src/limits/effective-limits.ts";
 import { PoolBoard } from "../../src/limits/pool-board.ts";
@@ -167,6 +168,7 @@ function newCall() {
     pools: new PoolBoard({ limits }),
     usage: NO_ABUSE_MONITOR,
     refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
+    shortfalls: new Shortfalls(clock),
     platform: [],
     ledger,
     upstream,

@@ -2,6 +2,7 @@ import type { AccountRules } from "../../src/accounts/account-rules.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import { microUsd } from "../../src/core/money.ts";
+import { findKey } from "./find-key.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 export interface TestKey {
@@ -64,7 +65,7 @@ export async function addKey(backend: FreshBackend, orgId: OrgId): Promise<TestK
 /** Reads the rules that a request with this key is served by. */
 export function rulesReader(backend: FreshBackend): (key: TestKey) => Promise<AccountRules> {
   return async ({ digest }) => {
-    const record = await backend.keyStore.findByDigest(digest);
+    const record = await findKey(backend.keyStore, digest);
     if (record === undefined) throw new Error("the key is found");
     return record.rules;
   };

@@ -21,8 +21,14 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-/** Listens on a free port of loopback and passes every connection on to `target`. */
-export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+/**
+ * Listens on a free port of loopback and passes every connection on to `target`. `reader` is called
+ * once for each connection; what it returns gets all that the client sends.
+ */
+export async function startTcpProxy(
+  target: { host: string; port: number },
+  reader?: () => (piece: Buffer) => void,
+): Promise<TcpProxy> {
   let state: ProxyState = "up";
   let underWay = 0;
   const links = new Set<Link>();
@@ -33,6 +39,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     if (to.writable) to.write(piece);
   };
   const server = createServer((near) => {
+    if (reader !== undefined) near.on("data", reader());
     const link = new Link(near, connect(target), {
       pass: (piece, to) =>
         typeof state === "object" ? held(piece, to) : void (to.writable && to.write(piece)),
@@ -64,11 +71,14 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
 }
 
 /** A proxy in front of that database, for the tests of the calling file or `describe`. */
-export function withProxyTo(database: FreshDatabase): TcpProxy {
+export function withProxyTo(
+  database: FreshDatabase,
+  reader?: () => (piece: Buffer) => void,
+): TcpProxy {
   return withResource(
     () => {
       const { hostname, port } = new URL(database.connectionString);
-      return startTcpProxy({ host: hostname, port: Number(port) });
+      return startTcpProxy({ host: hostname, port: Number(port) }, reader);
     },
     (proxy) => proxy.close(),
   );

@@ -1,0 +1,218 @@
+import { Client } from "pg";
+import { describe, expect, test } from "vitest";
+
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { until } from "../support/books.ts";
+import { chatBody } from "../support/chat-bodies.ts";
+import { StoppedClock } from "../support/clocks.ts";
+import { withGateway, type TestAccount } from "../support/gateway.ts";
+import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { asAdmin, withDatabase } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { withResource } from "../support/with-resource.ts";
+
+const database = withDatabase();
+/** Moves only when a test moves it: what is remembered does not age out by itself. */
+const clock = new StoppedClock();
+const gateway = withGateway(() => ({
+  clock,
+  settings: { databaseUrl: database.connectionString, orgRequestsPerMinute: 10_000 },
+}));
+/** The stores of another process on the same database, a command for example. */
+const elsewhere = withResource<PostgresBackend>(
+  () => {
+    const { connectionString } = database;
+    return Promise.resolve(openPostgresBackend({ connectionString, log: silentLog }));
+  },
+  (backend) => backend.close(),
+);
+
+const TOO_LITTLE = "0.000001";
+const DOLLAR = microUsd(1_000_000n);
+const SHORTFALL_LASTS_MS = 250;
+
+async function send(
+  key: string,
+  more: object = {},
+  path = "chat/completions",
+): Promise<HttpAnswer> {
+  const body = chatBody("test/a", more);
+  return await httpCall(`${gateway.url}/v1/${path}`, { headers: bearer(key), body });
+}
+
+/** An account whose refusal by the ledger is remembered. */
+async function refusedAccount(
+  limits: { readonly keyCapUsd?: string; readonly orgCapUsd?: string } = {},
+): Promise<TestAccount> {
+  const isCapped = Object.keys(limits).length > 0;
+  const account = await gateway.account(isCapped ? "1.00" : TOO_LITTLE, limits);
+  for (let n = 0; n < 3; n += 1) {
+    const answer = await send(account.key);
+    expect(answer).toMatchObject({
+      status: 429,
+      headers: { "x-tm-error-code": "insufficient_quota" },
+    });
+  }
+  return account;
+}
+
+const CAPPED = { keyCapUsd: TOO_LITTLE };
+const ORG_CAPPED = { orgCapUsd: TOO_LITTLE };
+
+interface Change {
+  readonly what: string;
+  readonly limits?: { readonly keyCapUsd?: string; readonly orgCapUsd?: string };
+  readonly change: (backend: PostgresBackend, account: TestAccount) => Promise<unknown>;
+}
+
+const CHANGES: readonly Change[] = [
+  {
+    what: "granted credit",
+    change: ({ creditStore }, { orgId }) =>
+      creditStore.grant({ orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` }),
+  },
+  { what: "bought credit", change: buyCredit },
+  {
+    what: "a raised cap of the key",
+    limits: CAPPED,
+    change: ({ accountStore }, { keyId }) => accountStore.setKeyCap(keyId, DOLLAR),
+  },
+  {
+    what: "a cap of the key that its customer took away",
+    limits: CAPPED,
+    change: ({ customerStore }, { orgId, keyId }) => customerStore.setKeyCap(orgId, keyId, null),
+  },
+  {
+    what: "a raised cap of the organization",
+    limits: ORG_CAPPED,
+    change: ({ accountStore }, { orgId }) => accountStore.setOrgCap(orgId, DOLLAR),
+  },
+  {
+    what: "a cap of the organization that its customer took away",
+    limits: ORG_CAPPED,
+    change: ({ customerStore }, { orgId }) => customerStore.setOrgCap(orgId, null),
+  },
+];
+
+async function buyCredit(
+  { purchaseStore }: PostgresBackend,
+  { orgId }: TestAccount,
+): Promise<void> {
+  const purchaseId = `purchase of ${orgId}`;
+  await purchaseStore.create({
+    purchaseId,
+    orgId,
+    amountMicroUsd: DOLLAR,
+    isTestMoney: true,
+    nowMs: 0,
+    expiresAtMs: 0,
+    purchasesMax: 1,
+    countedFromMs: 0,
+  });
+  await purchaseStore.grant({ purchaseId, paymentId: null, receiptUrl: null });
+}
+
+describe.each(CHANGES)("$what", ({ limits, change }) => {
+  test("is usable at once in the process that made it", async () => {
+    const account = await refusedAccount(limits);
+    await change(gateway.backend, account);
+    expect(await send(account.key)).toMatchObject({ status: 200 });
+  });
+
+  test("is usable as soon as the notice of another process arrives", async () => {
+    const account = await refusedAccount(limits);
+    await change(elsewhere, account);
+    const isUsable = async (): Promise<boolean> => (await send(account.key)).status === 200;
+    expect(await until("it is usable", isUsable)).toBe(true);
+  });
+});
+
+/** Credit whose notice never arrives: as if the connection for notices were away. */
+async function creditSilently({ orgId }: TestAccount): Promise<void> {
+  const client = new Client({ connectionString: await asAdmin(database) });
+  await client.connect();
+  try {
+    await client.query("set session_replication_role = replica");
+    await client.query("update account set credits = credits + $2 where account_id = $1", [
+      `wallet:${orgId}`,
+      DOLLAR,
+    ]);
+  } finally {
+    await client.end();
+  }
+}
+
+test("money that comes without a notice is usable 250 ms later", async () => {
+  const account = await refusedAccount();
+  await creditSilently(account);
+  clock.moveOn(SHORTFALL_LASTS_MS - 1);
+  expect(await send(account.key)).toMatchObject({ status: 429 });
+  clock.moveOn(1);
+  expect(await send(account.key)).toMatchObject({ status: 200 });
+});
+
+test("money that a running request held is usable when that request has ended", async () => {
+  // Enough for one of them at a time.
+  const { key } = await gateway.account("0.001");
+  const running = send(key, { messages: [{ role: "user", content: "[[fault:hold]] Hello" }] });
+  await until("it is at the provider", () => gateway.simulator.counts().open === 1);
+  for (let n = 0; n < 4; n += 1) {
+    const answer = await send(key);
+    expect(answer.status).toBe(429);
+    expect(textAt(answer.json, "error.message")).toContain("is held by running requests");
+    expect(at(answer.json, "error.metadata.retryable")).toBe(true);
+  }
+  gateway.simulator.release();
+  expect(await running).toMatchObject({ status: 200 });
+  expect(await send(key)).toMatchObject({ status: 200 });
+});
+
+describe("a dry run", () => {
+  const wouldAdmit = async ({ key }: TestAccount): Promise<unknown> =>
+    at((await send(key, {}, "route?for=chat")).json, "would_admit");
+
+  test("is refused by what a call would be refused by", async () => {
+    const account = await refusedAccount();
+    await creditSilently(account);
+    expect(await wouldAdmit(account)).toBe(false);
+    clock.moveOn(SHORTFALL_LASTS_MS);
+    expect(await wouldAdmit(account)).toBe(true);
+  });
+
+  test("leaves nothing that a call is refused by", async () => {
+    const account = await gateway.account(TOO_LITTLE);
+    for (let n = 0; n < 3; n += 1) expect(await wouldAdmit(account)).toBe(false);
+    await creditSilently(account);
+    expect(await send(account.key)).toMatchObject({ status: 200 });
+  });
+});
+
+describe("a key that was sent before it was made", () => {
+  async function sentBefore(backend: PostgresBackend): Promise<string> {
+    const { orgId } = await gateway.account("1.00");
+    const { raw, digest, label } = newVirtualKey();
+    for (let n = 0; n < 2; n += 1) expect(await send(raw)).toMatchObject({ status: 401 });
+    await backend.accountStore.createKey({
+      orgId,
+      name: "late",
+      origin: "console",
+      digest,
+      label,
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: null,
+    });
+    return raw;
+  }
+
+  test("works at once in the process that made it", async () => {
+    expect(await send(await sentBefore(gateway.backend))).toMatchObject({ status: 200 });
+  });
+
+  test("works as soon as the notice of another process arrives", async () => {
+    const raw = await sentBefore(elsewhere);
+    const works = async (): Promise<boolean> => (await send(raw)).status === 200;
+    expect(await until("it works", works)).toBe(true);
+  });
+});

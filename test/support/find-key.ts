@@ -1,0 +1,6 @@
+import type { KeyRecord, KeyStore } from "../../src/accounts/key-store.ts";
+
+/** One key, as a lookup of several would find it. */
+export async function findKey(keyStore: KeyStore, digest: Buffer): Promise<KeyRecord | undefined> {
+  return (await keyStore.findByDigests([digest])).get(digest.toString("hex"));
+}

@@ -1,0 +1,44 @@
+const LENGTH_BYTES = 4;
+const TYPE_BYTES = 1;
+
+/**
+ * The statements that clients of PostgreSQL execute, read from the bytes that they send: one entry
+ * for each execution, with its text, also where a prepared statement is executed by its name.
+ */
+export class SentStatements {
+  #texts: string[] = [];
+
+  /** For one connection: gets all that its client sends. */
+  reader(): (piece: Buffer) => void {
+    const prepared = new Map<string, string>();
+    let unread = Buffer.alloc(0);
+    // The first message has no type.
+    let typeBytes = 0;
+    return (piece) => {
+      unread = Buffer.concat([unread, piece]);
+      while (unread.length >= typeBytes + LENGTH_BYTES) {
+        const end = typeBytes + unread.readUInt32BE(typeBytes);
+        if (unread.length < end) return;
+        const type = typeBytes === 0 ? "" : String.fromCodePoint(unread[0] ?? 0);
+        this.#read(type, unread.subarray(typeBytes + LENGTH_BYTES, end), prepared);
+        unread = unread.subarray(end);
+        typeBytes = TYPE_BYTES;
+      }
+    };
+  }
+
+  /** What was executed since the last call. */
+  take(): readonly string[] {
+    const taken = this.#texts;
+    this.#texts = [];
+    return taken;
+  }
+
+  #read(type: string, content: Buffer, prepared: Map<string, string>): void {
+    const [first = "", second = ""] = content.toString("latin1").split("\0", 2);
+    if (type === "Q") this.#texts.push(first);
+    // Parse: name, text. Bind: portal, name.
+    else if (type === "P") prepared.set(first, second);
+    else if (type === "B") this.#texts.push(prepared.get(second) ?? `unknown: ${second}`);
+  }
+}
