@@ -5,23 +5,18 @@ import type { LaneConnection, LaneStatement } from "./lane-connection.ts";
 import type { CloseVerdict, Membership, ReserveEntry } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
-/** The instance and its epoch, and the columns of a hold. */
-const RESERVE_PARAMETERS = 2 + holdColumns.cells.length;
+/** The instance and its epoch, the columns of a closing and those of a hold. */
+const HOLD_PARAMETERS = holdColumns.cells.length;
 const CLOSE_PARAMETERS = closeColumns.cells.length;
 
-const reserveStatement: LaneStatement = {
-  name: "reserve_batch",
-  text: `select n, code, a, b, c, reset_ms from reserve_batch(${marks(RESERVE_PARAMETERS)})`,
+const batchStatement: LaneStatement = {
+  name: "ledger_batch",
+  text: `select closed_row, closed_code, debited, over, refused_row, refused_code, a, b, c, reset_ms
+    from ledger_batch(${marks(2 + CLOSE_PARAMETERS + HOLD_PARAMETERS)})`,
 };
-const rollStatement: LaneStatement = {
-  name: "roll_batch",
-  text: `select n, code, a, b, c, reset_ms from roll_batch(${marks(
-    RESERVE_PARAMETERS + CLOSE_PARAMETERS,
-  )})`,
-};
-const closeStatement: LaneStatement = {
-  name: "close_batch",
-  text: `select row_at, codes, debited, over from close_batch(${marks(CLOSE_PARAMETERS)})`,
+const lateStatement: LaneStatement = {
+  name: "late_closings",
+  text: `select closed_row, closed_code, debited, over from late_closings(${marks(CLOSE_PARAMETERS)})`,
 };
 
 /** Holds and journals a batch; the closings of its rolls come first, in the same transaction. */
@@ -30,17 +25,16 @@ export async function runReserveBatch(
   member: Membership,
   entries: readonly ReserveEntry[],
 ): Promise<readonly ReserveOutcome[]> {
-  const values = reserveValues(
-    member,
-    entries.map((entry) => entry.row),
-  );
   const closings = entries.flatMap((entry) => (entry.close === null ? [] : [entry.close]));
-  const refusals =
-    closings.length === 0
-      ? await lane.run(reserveStatement, values)
-      : await lane.run(rollStatement, [...values, ...batchValues(closeColumns, closings)]);
-  const outcomes: ReserveOutcome[] = entries.map(() => RESERVED);
-  for (const row of refusals) outcomes[Number(row[0]) - 1] = refusalOf(row);
+  const holds = entries.map((entry) => entry.row);
+  const answer = await runBatch(lane, member, closings, holds);
+  const outcomes: ReserveOutcome[] = holds.map(() => RESERVED);
+  const { refused_row: rows, refused_code: codes, a, b, c } = answer.columns;
+  rows.forEach((n, i) => {
+    outcomes[Number(n) - 1] = refusalOf([codes[i], a[i], b[i], c[i]], answer.resetMs);
+  });
+  const late = closings.filter((_, i) => answer.verdicts[i] === undefined);
+  if (late.length > 0) await runLateClosings(lane, late);
   return outcomes;
 }
 
@@ -49,16 +43,78 @@ export async function runCloseBatch(
   lane: LaneConnection,
   rows: readonly CloseRow[],
 ): Promise<readonly CloseVerdict[]> {
-  const [answer] = await lane.run(closeStatement, batchValues(closeColumns, rows));
-  assert(answer !== undefined, "close_batch answers one row");
-  const [at, codes, debits, overruns] = answer.map(readPlainColumn);
-  assert(at?.length === rows.length, "close_batch answers every closing");
-  const verdicts = Array.from<CloseVerdict>({ length: rows.length });
-  at.forEach((n, i) => {
+  const { verdicts } = await runBatch(lane, { instanceId: "", epoch: 0n }, rows, []);
+  const late = rows.filter((_, i) => verdicts[i] === undefined);
+  if (late.length === 0) return verdicts as CloseVerdict[];
+  const decided = await runLateClosings(lane, late);
+  let next = 0;
+  return verdicts.map((verdict) => verdict ?? (decided[next++] as CloseVerdict));
+}
+
+const NAMES = [
+  "closed_row",
+  "closed_code",
+  "debited",
+  "over",
+  "refused_row",
+  "refused_code",
+  "a",
+  "b",
+  "c",
+] as const;
+
+interface BatchAnswer {
+  readonly columns: Readonly<Record<(typeof NAMES)[number], readonly string[]>>;
+  readonly verdicts: readonly (CloseVerdict | undefined)[];
+  readonly resetMs: string | undefined;
+}
+
+async function runBatch(
+  lane: LaneConnection,
+  member: Pick<Membership, "instanceId" | "epoch">,
+  closings: readonly CloseRow[],
+  holds: readonly ReserveRow[],
+): Promise<BatchAnswer> {
+  const [answer] = await lane.run(batchStatement, [
+    member.instanceId,
+    String(member.epoch),
+    ...batchValues(closeColumns, closings),
+    ...batchValues(holdColumns, holds),
+  ]);
+  assert(answer !== undefined, "ledger_batch answers one row");
+  const texts = answer as readonly (string | null)[];
+  const columns = Object.fromEntries(
+    NAMES.map((name, i) => [name, texts[i] == null ? [] : readPlainColumn(texts[i])]),
+  ) as unknown as BatchAnswer["columns"];
+  return {
+    columns,
+    verdicts: verdictsOf(columns, closings.length),
+    resetMs: texts[9] ?? undefined,
+  };
+}
+
+async function runLateClosings(
+  lane: LaneConnection,
+  rows: readonly CloseRow[],
+): Promise<readonly CloseVerdict[]> {
+  const [answer] = await lane.run(lateStatement, batchValues(closeColumns, rows));
+  assert(answer !== undefined, "late_closings answers one row");
+  const [closed_row = [], closed_code = [], debited = [], over = []] = answer.map(readPlainColumn);
+  return verdictsOf({ closed_row, closed_code, debited, over }, rows.length) as CloseVerdict[];
+}
+
+function verdictsOf(
+  columns: Pick<BatchAnswer["columns"], "closed_row" | "closed_code" | "debited" | "over">,
+  rows: number,
+): (CloseVerdict | undefined)[] {
+  const verdicts = Array.from<CloseVerdict | undefined>({ length: rows });
+  assert(columns.closed_row.length === rows, "a batch answers every closing");
+  columns.closed_row.forEach((n, i) => {
+    if (columns.closed_code[i] === "0") return;
     verdicts[Number(n) - 1] = {
-      kind: CLOSE_KINDS[knownCode(CLOSE_CODES, codes?.[i])],
-      debitMicroUsd: BigInt(debits?.[i] ?? 0),
-      overrunMicroUsd: BigInt(overruns?.[i] ?? 0),
+      kind: CLOSE_KINDS[knownCode(CLOSE_CODES, columns.closed_code[i])],
+      debitMicroUsd: BigInt(columns.debited[i] ?? 0),
+      overrunMicroUsd: BigInt(columns.over[i] ?? 0),
     };
   });
   return verdicts;
@@ -66,15 +122,14 @@ export async function runCloseBatch(
 
 const RESERVED: ReserveOutcome = { kind: "reserved" };
 
-function reserveValues(member: Membership, rows: readonly ReserveRow[]): string[] {
-  return [member.instanceId, String(member.epoch), ...batchValues(holdColumns, rows)];
-}
-
 /** What `reserve_batch` answers for a row that it does not reserve. */
 const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
 
-function refusalOf(row: readonly string[]): ReserveOutcome {
-  const [, text, a = "0", b = "0", c = "0", resetMs] = row;
+function refusalOf(
+  row: readonly (string | undefined)[],
+  resetMs: string | undefined,
+): ReserveOutcome {
+  const [text, a = "0", b = "0", c = "0"] = row;
   const code = knownCode(REFUSAL_CODES, text);
   switch (code) {
     case "1":
