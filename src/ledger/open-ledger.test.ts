@@ -3,7 +3,12 @@ import { LEASE_MS, LEASE_RENEW_MS } from "../core/constants.ts";
 import type { AttemptId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
-import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
+import type {
+  BatchAnswer,
+  LedgerBatch,
+  LedgerBatchStore,
+  Membership,
+} from "./ledger-batch-store.ts";
 import type { ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 import { openLedger } from "./open-ledger.ts";
 
@@ -31,10 +36,11 @@ async function scriptedLedger() {
     recoverOpenAttempts: () => Promise.resolve(0),
     takeOverDeadInstances: () => Promise.resolve([]),
     leave: () => Promise.resolve(),
-    reserveBatch: (_member: Membership, entries: readonly unknown[]) =>
-      entries.length === 0
-        ? Promise.resolve([])
-        : new Promise<readonly ReserveOutcome[]>((resolve) => (answer = resolve)),
+    runBatch: ({ holds }: LedgerBatch) =>
+      new Promise<BatchAnswer>((resolve) => {
+        answer = (outcomes) => resolve({ verdicts: [], outcomes });
+        if (holds.length === 0) answer([]);
+      }),
     closeBatch: () => Promise.resolve([]),
     annul: (rows: readonly ReserveRow[]) => {
       annulled.push(...rows.map(({ attemptId }) => attemptId));

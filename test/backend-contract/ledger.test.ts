@@ -284,7 +284,7 @@ test("a lost connection answers unavailable, holds nothing, and the ledger conti
   await expect
     .poll(() =>
       backend.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'tokenmarket reserve' and wait_event_type = 'Lock'
+        where application_name = 'tokenmarket ledger' and wait_event_type = 'Lock'
           and datname = current_database()`),
     )
     .toHaveLength(1);

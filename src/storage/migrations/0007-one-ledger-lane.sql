@@ -112,7 +112,7 @@ drop function correct_batch;
 -- gate, fence, wallets sorted, platform accounts sorted.
 --
 -- Of closings it answers, by the row of the batch, 1 closed now, with the debit and the excess over
--- the reserve; 0 not open (any more), which `late_closings` decides. Of two closings of one attempt
+-- the reserve; 0 not open (any more), which `close_batch` decides. Of two closings of one attempt
 -- the first wins.
 -- Of holds it answers only those it did not take: 1 low balance (available, held), 2 org cap and
 -- 3 key cap (cap, settled, in flight), 4 no such key of this organization, 9 fenced. What is owed
@@ -133,6 +133,8 @@ create function ledger_batch(
 ) language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
+  -- An empty batch runs every statement, so that they are planned.
+  v_closes boolean;
   v_position bigint;
   v_now timestamptz;
   v_month date;
@@ -142,7 +144,8 @@ declare
   v_key_taken bigint[];
   v record;
 begin
-  if cardinality(p_closed) > 0 then
+  v_closes := cardinality(p_closed) > 0 or cardinality(p_attempt) = 0;
+  if v_closes then
     perform enter_settlement_gate();
   end if;
   if cardinality(p_attempt) > 0 then
@@ -161,7 +164,7 @@ begin
     select 'wallet:' || org from unnest(p_org) as t(org)
   ) order by account_id for update;
 
-  if cardinality(p_closed) > 0 then
+  if v_closes then
     v_position := nextval('ledger_position');
     v_now := closing_time();
     with asked as (
@@ -247,7 +250,7 @@ begin
     end if;
   end if;
 
-  if cardinality(p_attempt) = 0 then return; end if;
+  if cardinality(p_attempt) = 0 and cardinality(p_closed) > 0 then return; end if;
   v_position := nextval('ledger_position');
   -- After the locks: a batch that waited over midnight belongs to the new month.
   v_month := date_trunc('month', clock_timestamp() at time zone 'utc');
@@ -352,10 +355,10 @@ begin
   on conflict (scope, id, month) do update set reserved = s.reserved + excluded.reserved;
 end $$;
 
--- Closings of attempts that are not open: 2 was closed before (its debit and excess), 3 no such
--- attempt, 4 corrected now: what was charged at its reserve after a crash, and was observed after
--- all, gives the difference back, once.
-create function late_closings(
+-- Closings alone, decided to the last: 1 closed now, 2 was closed before (its debit and excess), 3 no
+-- such attempt, 4 corrected now: what was charged at its reserve after a crash, and was observed
+-- after all, gives the difference back, once.
+create function close_batch(
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
   p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
   p_internal_reasoning bigint[], p_cost numeric[], p_status smallint[], p_error text[],
@@ -367,13 +370,27 @@ create function late_closings(
 declare
   v_position bigint;
   v_now timestamptz;
+  v_undecided integer[];
+  v_corrected integer[];
 begin
   perform enter_settlement_gate();
-  perform lock_wallets((select array_agg(distinct org_id)
-    from attempt where attempt_id = any (p_closed)));
+  -- All at once, in one order: those of what is open, and of what may be corrected.
+  perform lock_wallets(array(
+    select org_id from hold where attempt_id = any (p_closed)
+    union
+    select org_id from attempt where attempt_id = any (p_closed)));
+  select l.closed_row, l.closed_code, l.debited, l.over
+  into closed_row, closed_code, debited, over
+  from ledger_batch('', 0, p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
+    p_completion, p_internal_reasoning, p_cost, p_status, p_error, p_started_ms, p_first_byte_ms,
+    p_duration_ms, p_final, p_served_model, p_substituted,
+    '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}') l;
+  v_undecided := array(select t.n from unnest(closed_row, closed_code) as t(n, code)
+    where t.code = 0);
+  if cardinality(v_undecided) = 0 then return; end if;
+
   v_position := nextval('ledger_position');
   v_now := closing_time();
-
   with asked as (
     select distinct on (t.id) t.*, div(t.cost, 1000000) as micro,
       case when t.basis = 'unknown_after_crash' then 'unknown_after_crash'
@@ -384,6 +401,7 @@ begin
       as t(id, outcome, basis, prompt, cached_prompt, cache_write, completion,
         internal_reasoning, cost, status, error, started_ms, first_byte_ms, duration_ms, final,
         served_model, substituted, n)
+    where t.n = any (v_undecided)
     order by t.id, t.n
   ), corrected as (
     update attempt a set
@@ -440,22 +458,22 @@ begin
     on conflict (account_id) do update
       set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
   )
-  select array_agg(c.n), array_agg(4), array_agg(c.debit), array_agg(c.overrun)
-  into closed_row, closed_code, debited, over from corrected c;
+  select array_agg(c.n) into v_corrected from corrected c;
 
-  select closed_row || array_agg(t.n::integer),
-    closed_code || array_agg(case when x.attempt_id is null then 3 else 2 end),
-    debited || array_agg(coalesce(x.debit, 0)), over || array_agg(coalesce(x.overrun, 0))
+  select array_agg(t.n order by t.n),
+    array_agg(case when t.code = 1 then 1 when x.attempt_id is null then 3
+      when t.n = any (v_corrected) then 4 else 2 end order by t.n),
+    array_agg(coalesce(x.debit, 0) order by t.n), array_agg(coalesce(x.overrun, 0) order by t.n)
   into closed_row, closed_code, debited, over
-  from unnest(p_closed) with ordinality as t(id, n)
-  left join attempt x on x.attempt_id = t.id
-  where t.n <> all (coalesce(closed_row, '{}'));
+  from unnest(closed_row, closed_code) as t(n, code)
+  left join attempt x on x.attempt_id = p_closed[t.n];
 end $$;
 
 -- Closes holds of which nothing was observed; answers how many were still open.
 create function close_unobserved(
   p_closed bigint[], p_outcome text, p_basis text, p_error text, p_duration_ms integer
-) returns integer language plpgsql as $$
+) returns integer language plpgsql set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_size constant integer[] := array[cardinality(p_closed)];
   v_codes integer[];
@@ -476,7 +494,8 @@ end $$;
 -- Closes up to p_limit holds whose instance has started again or was declared dead, at their
 -- reserve. Provider jobs are adopted elsewhere.
 create function recover_attempts(p_limit integer, out seen integer, out closed integer)
-language plpgsql as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_ids bigint[];
 begin
@@ -498,7 +517,8 @@ create function annul_attempt(
   p_attempt bigint, p_request uuid, p_ordinal smallint, p_org text, p_key text, p_model text,
   p_provider text, p_upstream text, p_pin text, p_route text, p_stream boolean, p_tokens bigint,
   p_reserve bigint
-) returns void language plpgsql as $$
+) returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_position constant bigint := nextval('ledger_position');
   v_month constant date := date_trunc('month', clock_timestamp() at time zone 'utc');
@@ -543,7 +563,8 @@ end $$;
 create or replace function adopt_attempts(p_instance text, p_epoch bigint, p_limit integer)
 returns table (attempt_id bigint, request_id uuid, org_id text, key_id text, model_id text,
   provider_id text, upstream_model_id text, provider_job_id text, reserve bigint)
-language plpgsql as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
   perform 1 from instance where instance_id = p_instance and epoch = p_epoch for share;
@@ -603,7 +624,6 @@ create or replace function finish_job(
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_job video_job;
-  v_codes integer[];
   v_debited bigint[];
 begin
   perform enter_settlement_gate();
@@ -614,17 +634,10 @@ begin
     if p_attempt is distinct from array[v_job.attempt_id] then
       raise exception 'video job % ends with its own attempt', p_job using errcode = 'TM409';
     end if;
-    select l.closed_code, l.debited into v_codes, v_debited
-    from ledger_batch('', 0, p_attempt, p_outcome, p_basis, p_prompt, p_cached_prompt,
-      p_cache_write, p_completion, p_internal_reasoning, p_cost, p_status, p_error, p_started_ms,
-      p_first_byte_ms, p_duration_ms, p_final, p_served_model, p_substituted,
-      '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}') l;
-    if v_codes[1] = 0 then
-      select l.debited into v_debited
-      from late_closings(p_attempt, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
-        p_completion, p_internal_reasoning, p_cost, p_status, p_error, p_started_ms,
-        p_first_byte_ms, p_duration_ms, p_final, p_served_model, p_substituted) l;
-    end if;
+    select l.debited into v_debited
+    from close_batch(p_attempt, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
+      p_completion, p_internal_reasoning, p_cost, p_status, p_error, p_started_ms,
+      p_first_byte_ms, p_duration_ms, p_final, p_served_model, p_substituted) l;
     update video_job set state = p_state, error_code = p_error_code, expires_at = p_expires_at,
       reported_cost_pico = p_reported_cost, debit = v_debited[1],
       progress = case p_state when 'completed' then 100 else progress end,
