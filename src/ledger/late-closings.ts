@@ -25,6 +25,7 @@ export class LateClosings {
   #sent: readonly Closing[] = [];
   /** They break a rule of the books: tried again, but not with every batch. */
   readonly #aside: Set<Closing> = new Set();
+  #isInTrouble = false;
   #isScheduled = false;
   #isSending = false;
   #retryMs = RETRY_FIRST_MS;
@@ -38,7 +39,14 @@ export class LateClosings {
 
   add(closings: readonly Closing[]): void {
     if (closings.length === 0) return;
+    this.#isInTrouble = true;
     this.#queue.push(...closings);
+    this.#schedule(0);
+  }
+
+  /** One that the lane was not asked for. */
+  join(closing: Closing): void {
+    this.#queue.push(closing);
     this.#schedule(0);
   }
 
@@ -54,9 +62,9 @@ export class LateClosings {
     this.#isAbandoned = true;
   }
 
-  /** Something waits here for a store that could not do it at once. */
-  get isBusy(): boolean {
-    return this.#isSending || this.#queue.length > 0;
+  /** Since something was added, no batch has committed here. */
+  get isInTrouble(): boolean {
+    return this.#isInTrouble;
   }
 
   get size(): number {
@@ -87,6 +95,7 @@ export class LateClosings {
       return;
     }
     this.#retryMs = RETRY_FIRST_MS;
+    this.#isInTrouble = false;
     if (this.#queue.length > 0) return this.#schedule(0);
     for (const resolve of this.#idle.splice(0)) resolve();
   }

@@ -9,7 +9,7 @@ import type {
   LedgerBatchStore,
   Membership,
 } from "./ledger-batch-store.ts";
-import type { ReserveOutcome, ReserveRow } from "./ledger-store.ts";
+import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 import { openLedger } from "./open-ledger.ts";
 
 const ROW = { attemptId: 1n as AttemptId, reserveMicroUsd: microUsd(5n) } as ReserveRow;
@@ -21,6 +21,9 @@ afterEach(() => void vi.useRealTimers());
 async function scriptedLedger() {
   const time = { ms: 0 };
   const annulled: bigint[] = [];
+  /** Where the closings went. */
+  const closed: string[] = [];
+  let closeLate: () => void = () => undefined;
   let epoch = 0n;
   let isTakenOver = false;
   let answer: (outcomes: readonly ReserveOutcome[]) => void = () => undefined;
@@ -36,12 +39,20 @@ async function scriptedLedger() {
     recoverOpenAttempts: () => Promise.resolve(0),
     takeOverDeadInstances: () => Promise.resolve([]),
     leave: () => Promise.resolve(),
-    runBatch: ({ holds }: LedgerBatch) =>
-      new Promise<BatchAnswer>((resolve) => {
+    runBatch: ({ closings, holds }: LedgerBatch) =>
+      new Promise<BatchAnswer>((resolve, reject) => {
+        closed.push(...closings.map(({ attemptId }) => `batch ${attemptId}`));
+        if (closings.length > 0) reject(new BatchFault("busy", "no", undefined));
         answer = (outcomes) => resolve({ verdicts: [], outcomes });
         if (holds.length === 0) answer([]);
       }),
-    closeBatch: () => Promise.resolve([]),
+    closeBatch: (rows: readonly CloseRow[]) =>
+      new Promise<readonly CloseVerdict[]>((resolve) => {
+        closed.push(...rows.map(({ attemptId }) => `late ${attemptId}`));
+        closeLate = () =>
+          resolve(rows.map(() => ({ kind: "closed", debitMicroUsd: 5n, overrunMicroUsd: 0n })));
+        if (rows.length === 0) closeLate();
+      }),
     annul: (rows: readonly ReserveRow[]) => {
       annulled.push(...rows.map(({ attemptId }) => attemptId));
       return Promise.resolve();
@@ -56,6 +67,8 @@ async function scriptedLedger() {
     ledger,
     time,
     annulled,
+    closed,
+    closeLate: () => closeLate(),
     reserving,
     takeOver: () => (isTakenOver = true),
     commit: () => answer([{ kind: "reserved" }]),
@@ -87,4 +100,26 @@ test("a hold of an earlier life of its instance is not sent either: a peer may h
   commit();
   expect(await reserving).toMatchObject({ kind: "unavailable" });
   expect(annulled).toEqual([1n]);
+});
+
+test("while a late closing finds no way into the store others follow it, and then no longer", async () => {
+  const { ledger, closed, closeLate, commit } = await scriptedLedger();
+  const pass = async (): Promise<void> => {
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const closeOf = (attempt: bigint) => ledger.close({ attemptId: attempt as AttemptId } as CloseRow);
+  commit();
+  await pass();
+  const first = closeOf(1n);
+  await pass();
+  const second = closeOf(2n);
+  await pass();
+  expect(closed).toEqual(["batch 1", "late 1"]);
+  closeLate();
+  expect(await first).toMatchObject({ kind: "closed" });
+  void closeOf(3n);
+  await pass();
+  expect(closed).toEqual(["batch 1", "late 1", "late 2", "batch 3"]);
+  closeLate();
+  expect(await second).toMatchObject({ kind: "closed" });
 });

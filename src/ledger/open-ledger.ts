@@ -117,11 +117,11 @@ class BatchedLedger implements Ledger {
   }
 
   /**
-   * While closings wait for a store in trouble, new ones join them: beside holds they would make
-   * the holds wait, for a wallet of one organization those of all others.
+   * While late closings find no way into the store, new ones join them: beside holds they would
+   * make the holds wait, for a wallet of one organization those of all others.
    */
   #close(closing: Closing): void {
-    if (this.#isShutDown || this.#late.isBusy) this.#late.add([closing]);
+    if (this.#isShutDown || this.#late.isInTrouble) this.#late.join(closing);
     else this.#lane.close(closing);
   }
 

@@ -134,7 +134,8 @@ create function ledger_batch(
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   -- An empty batch runs every statement, so that they are planned.
-  v_closes boolean;
+  v_closes constant boolean := cardinality(p_closed) > 0 or cardinality(p_attempt) = 0;
+  v_holds boolean := cardinality(p_attempt) > 0 or cardinality(p_closed) = 0;
   v_position bigint;
   v_now timestamptz;
   v_month date;
@@ -144,7 +145,6 @@ declare
   v_key_taken bigint[];
   v record;
 begin
-  v_closes := cardinality(p_closed) > 0 or cardinality(p_attempt) = 0;
   if v_closes then
     perform enter_settlement_gate();
   end if;
@@ -154,14 +154,13 @@ begin
       select array_agg(i), array_agg(9), array_agg(0), array_agg(0), array_agg(0), 0
       into refused_row, refused_code, a, b, c, reset_ms
       from generate_subscripts(p_attempt, 1) as i;
-      p_attempt := '{}';
-      p_org := '{}';
+      v_holds := false;
     end if;
   end if;
   perform 1 from account where account_id in (
     select 'wallet:' || org_id from hold where attempt_id = any (p_closed)
     union
-    select 'wallet:' || org from unnest(p_org) as t(org)
+    select 'wallet:' || org from unnest(p_org) as t(org) where v_holds
   ) order by account_id for update;
 
   if v_closes then
@@ -250,7 +249,7 @@ begin
     end if;
   end if;
 
-  if cardinality(p_attempt) = 0 and cardinality(p_closed) > 0 then return; end if;
+  if not v_holds then return; end if;
   v_position := nextval('ledger_position');
   -- After the locks: a batch that waited over midnight belongs to the new month.
   v_month := date_trunc('month', clock_timestamp() at time zone 'utc');
@@ -372,13 +371,17 @@ declare
   v_now timestamptz;
   v_undecided integer[];
   v_corrected integer[];
+  -- The days these attempts can be of: the plans open no other partition.
+  v_first constant bigint := (select min(id) from unnest(p_closed) as t(id));
+  v_last constant bigint := (select max(id) from unnest(p_closed) as t(id));
 begin
   perform enter_settlement_gate();
   -- All at once, in one order: those of what is open, and of what may be corrected.
   perform lock_wallets(array(
     select org_id from hold where attempt_id = any (p_closed)
     union
-    select org_id from attempt where attempt_id = any (p_closed)));
+    select org_id from attempt
+    where attempt_id = any (p_closed) and attempt_id between v_first and v_last));
   select l.closed_row, l.closed_code, l.debited, l.over
   into closed_row, closed_code, debited, over
   from ledger_batch('', 0, p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
@@ -417,6 +420,7 @@ begin
       corrected_at = v_now, corrected_position = v_position
     from asked q where a.attempt_id = q.id and a.state = 'unknown_after_crash'
       and a.corrected_at is null and q.state <> 'unknown_after_crash'
+      and a.attempt_id between v_first and v_last
     returning q.n, a.attempt_id, a.org_id, a.key_id, a.month, a.provider_id, a.reserve,
       a.debit, a.overrun
   ), wallet as (
@@ -466,7 +470,7 @@ begin
     array_agg(coalesce(x.debit, 0) order by t.n), array_agg(coalesce(x.overrun, 0) order by t.n)
   into closed_row, closed_code, debited, over
   from unnest(closed_row, closed_code) as t(n, code)
-  left join attempt x on x.attempt_id = p_closed[t.n];
+  left join attempt x on x.attempt_id = p_closed[t.n] and x.attempt_id between v_first and v_last;
 end $$;
 
 -- Closes holds of which nothing was observed; answers how many were still open.
