@@ -3,11 +3,13 @@ import { LEASE_MS, LEASE_RENEW_MS } from "../core/constants.ts";
 import type { AttemptId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
-import type {
-  BatchAnswer,
-  LedgerBatch,
-  LedgerBatchStore,
-  Membership,
+import {
+  type BatchAnswer,
+  BatchFault,
+  type CloseVerdict,
+  type LedgerBatch,
+  type LedgerBatchStore,
+  type Membership,
 } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 import { openLedger } from "./open-ledger.ts";
@@ -117,6 +119,7 @@ test("while a late closing finds no way into the store others follow it, and the
   expect(closed).toEqual(["batch 1", "late 1"]);
   closeLate();
   expect(await first).toMatchObject({ kind: "closed" });
+  await pass();
   void closeOf(3n);
   await pass();
   expect(closed).toEqual(["batch 1", "late 1", "late 2", "batch 3"]);
