@@ -160,10 +160,10 @@ describe("the gateway's own counters", () => {
   const text = `# HELP tm_ledger_rows_total x
 tm_requests_total{route="chat",status="200",error="-"} 900
 tm_requests_total{route="chat",status="400",error="bad_request"} 100
-tm_ledger_batches_total{lane="reserve"} 40
-tm_ledger_batches_total{lane="close"} 60
-tm_ledger_rows_total{lane="reserve"} 900
-tm_ledger_rows_total{lane="close"} 1.1e3
+tm_ledger_batches_total{kind="batch"} 40
+tm_ledger_batches_total{kind="late"} 60
+tm_ledger_rows_total{kind="hold"} 900
+tm_ledger_rows_total{kind="closing"} 1.1e3
 nodejs_gc_duration_seconds_sum{kind="minor"} 0.5
 nodejs_gc_duration_seconds_count{kind="minor"} 20
 nodejs_gc_duration_seconds_bucket{le="0.1",kind="minor"} 20

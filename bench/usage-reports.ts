@@ -176,6 +176,10 @@ function fillSql(): readonly string[] {
        ) s
      ) ids
    ) x`,
+    // As many as a busy installation has open at a time.
+    `insert into hold select (jsonb_populate_record(null::hold, to_jsonb(a) || jsonb_build_object(
+     'attempt_id', attempt_id + 1, 'request_id', gen_random_uuid(), 'annulled', false))).*
+   from (select * from attempt order by attempt_id desc limit 1000) a`,
     `insert into refused_request
    select (lpad(to_hex(floor(ms)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8'
        || substr(md5(n::text), 4, 15))::uuid, 'org_' || n % 10, 'key_0_1', 'vendor/model-1',

@@ -130,13 +130,13 @@ function ledgerCounters(registry: Registry, ledger: LedgerBatchCounts): void {
   counter(registry, {
     name: "tm_ledger_batches_total",
     help: "Batches that the ledger sent to the database, by kind.",
-    labelNames: ["lane"],
+    labelNames: ["kind"],
     values: ledger.batches,
   });
   counter(registry, {
     name: "tm_ledger_rows_total",
     help: "Holds and closings in the batches of the ledger, by kind.",
-    labelNames: ["lane"],
+    labelNames: ["kind"],
     values: ledger.rows,
   });
 }

@@ -21,7 +21,7 @@ import type { CloseRow, ReserveRow } from "./ledger-store.ts";
 
 /* The columns of `attempt`, each declared once. What writes or reads attempts takes them from here. */
 
-/** What a hold writes, in the order of the parameters of `reserve_batch` and `annul_attempt`. */
+/** What a hold writes, in the order of the parameters of `ledger_batch` and `annul_attempt`. */
 export const heldColumns: ColumnsOf<ReserveRow> = {
   attemptId: big("attempt_id"),
   requestId: word("request_id", "uuid"),
@@ -51,7 +51,7 @@ export const servedColumns: Columns<ServedModel> = columns({
   isSubstituted: bool("substituted"),
 });
 
-/** What a closing writes, in the order of the parameters of `close_batch`. */
+/** What a closing writes, in the order of the parameters of `ledger_batch` and `close_batch`. */
 export const closedColumns: ColumnsOf<CloseRow> = {
   attemptId: heldColumns.attemptId,
   outcome: word("outcome"),
@@ -82,10 +82,10 @@ export const journalColumns: ColumnsOf<{
   closedAtMs: instantMs("closed_at"),
 };
 
-/** A row of `reserve_batch`. */
+/** A hold of `ledger_batch`. */
 export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 
-/** A row of `close_batch`. */
+/** A closing of `ledger_batch` and `close_batch`. */
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
 /** A row of `adopt_attempts`. */

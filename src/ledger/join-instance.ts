@@ -98,8 +98,8 @@ const TAKE_OVER_SQL = `
   from instance_lease l
   where l.instance_id = i.instance_id
     and (l.lease_until < now() or (i.host = $1 and i.process = any ($2)))
-    and exists (select from attempt a
-      where a.instance_id = i.instance_id and a.epoch = i.epoch and a.state = 'open')
+    and exists (select from hold h
+      where h.instance_id = i.instance_id and h.epoch = i.epoch and not h.annulled)
   returning i.instance_id`;
 
 // A number is free again when its instance is long gone and holds nothing.
@@ -107,8 +107,8 @@ const INSERT_SQL = `
   with gone as (
     delete from instance i using instance_lease l
     where l.instance_id = i.instance_id and l.lease_until < now() - interval '1 day'
-      and not exists (select from attempt a
-        where a.instance_id = i.instance_id and a.state = 'open')
+      and not exists (select from hold h
+        where h.instance_id = i.instance_id and not h.annulled)
   )
   insert into instance (instance_id, number, epoch, host, process)
   select $1, min(t.number), 0, $2, $3 from generate_series(0, 1023) as t(number)
@@ -118,7 +118,7 @@ const INSERT_SQL = `
 const JOIN_SQL = `
   with joined as (
     update instance set epoch = greatest(epoch, coalesce((
-        select max(a.epoch) from attempt a where a.instance_id = $1 and a.state = 'open'
+        select max(h.epoch) from hold h where h.instance_id = $1
       ), 0)) + 1, host = $2, process = $3
     where instance_id = $1 returning number, epoch
   ), leased as (
@@ -126,6 +126,7 @@ const JOIN_SQL = `
     values ($1, now() + $4 * interval '1 millisecond')
     on conflict (instance_id) do update set lease_until = excluded.lease_until
   )
-  select number, epoch, coalesce((select max(attempt_id) from attempt), 0) as floor,
+  select number, epoch, coalesce(greatest((select max(attempt_id) from attempt),
+      (select max(attempt_id) from hold)), 0) as floor,
     clock_timestamp() as now
   from joined`;

@@ -42,12 +42,6 @@ export interface AdoptedAttempt {
   readonly reserveMicroUsd: MicroUsd;
 }
 
-/** One hold, and the attempt that ends where it begins. */
-export interface ReserveEntry {
-  readonly row: ReserveRow;
-  readonly close: CloseRow | null;
-}
-
 export interface CloseVerdict {
   /**
    * - `corrected`: it had been charged at its reserve after a crash, and this late observation of
@@ -57,6 +51,20 @@ export interface CloseVerdict {
   readonly kind: "closed" | "already_closed" | "corrected" | "unknown";
   readonly debitMicroUsd: bigint;
   readonly overrunMicroUsd: bigint;
+}
+
+/** Closings and holds of one transaction: the closings come first. */
+export interface LedgerBatch {
+  readonly member: Membership;
+  readonly closings: readonly CloseRow[];
+  readonly holds: readonly ReserveRow[];
+}
+
+export interface BatchAnswer {
+  /** One per closing; undefined: not open (any more), which `closeBatch` decides. */
+  readonly verdicts: readonly (CloseVerdict | undefined)[];
+  /** One per hold. */
+  readonly outcomes: readonly ReserveOutcome[];
 }
 
 /**
@@ -79,12 +87,15 @@ export class BatchFault extends Error {
 
 /** The ledger's storage. Every verb is one durable transaction or none; faults are `BatchFault`. */
 export interface LedgerBatchStore {
-  /** Closings first, then holds in arrival order; one outcome per entry. One call at a time. */
-  reserveBatch(
-    member: Membership,
-    entries: readonly ReserveEntry[],
-  ): Promise<readonly ReserveOutcome[]>;
-  /** Closes what is open; of two closings of one attempt the first wins. One call at a time. */
+  /**
+   * Closes what is open, then holds in arrival order; of two closings of one attempt the first
+   * wins. A lost lease refuses the holds and not the closings. One call at a time.
+   */
+  runBatch(batch: LedgerBatch): Promise<BatchAnswer>;
+  /**
+   * Closings alone, decided to the last and with more patience for a lock than `runBatch` has.
+   * One call at a time.
+   */
   closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]>;
   /** After an ambiguous reserve: afterwards none of these attempts holds anything, ever. */
   annul(rows: readonly ReserveRow[]): Promise<void>;

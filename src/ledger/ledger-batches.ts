@@ -2,46 +2,36 @@ import { assert, microUsd, unreachable } from "../core/index.ts";
 import { batchValues, marks, readPlainColumn } from "../storage/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
 import type { LaneConnection, LaneStatement } from "./lane-connection.ts";
-import type { CloseVerdict, Membership, ReserveEntry } from "./ledger-batch-store.ts";
-import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
+import type { BatchAnswer, CloseVerdict, LedgerBatch } from "./ledger-batch-store.ts";
+import type { CloseRow, ReserveOutcome } from "./ledger-store.ts";
 
-/** The instance and its epoch, and the columns of a hold. */
-const RESERVE_PARAMETERS = 2 + holdColumns.cells.length;
 const CLOSE_PARAMETERS = closeColumns.cells.length;
+const BATCH_PARAMETERS = 2 + CLOSE_PARAMETERS + holdColumns.cells.length;
 
-const reserveStatement: LaneStatement = {
-  name: "reserve_batch",
-  text: `select n, code, a, b, c, reset_ms from reserve_batch(${marks(RESERVE_PARAMETERS)})`,
-};
-const rollStatement: LaneStatement = {
-  name: "roll_batch",
-  text: `select n, code, a, b, c, reset_ms from roll_batch(${marks(
-    RESERVE_PARAMETERS + CLOSE_PARAMETERS,
-  )})`,
+const batchStatement: LaneStatement = {
+  name: "ledger_batch",
+  text: `select closed_row, closed_code, debited, over, refused_row, refused_code, a, b, c, reset_ms
+    from ledger_batch(${marks(BATCH_PARAMETERS)})`,
 };
 const closeStatement: LaneStatement = {
   name: "close_batch",
-  text: `select row_at, codes, debited, over from close_batch(${marks(CLOSE_PARAMETERS)})`,
+  text: `select closed_row, closed_code, debited, over from close_batch(${marks(CLOSE_PARAMETERS)})`,
 };
 
-/** Holds and journals a batch; the closings of its rolls come first, in the same transaction. */
-export async function runReserveBatch(
-  lane: LaneConnection,
-  member: Membership,
-  entries: readonly ReserveEntry[],
-): Promise<readonly ReserveOutcome[]> {
-  const values = reserveValues(
-    member,
-    entries.map((entry) => entry.row),
-  );
-  const closings = entries.flatMap((entry) => (entry.close === null ? [] : [entry.close]));
-  const refusals =
-    closings.length === 0
-      ? await lane.run(reserveStatement, values)
-      : await lane.run(rollStatement, [...values, ...batchValues(closeColumns, closings)]);
-  const outcomes: ReserveOutcome[] = entries.map(() => RESERVED);
-  for (const row of refusals) outcomes[Number(row[0]) - 1] = refusalOf(row);
-  return outcomes;
+/** Closes, then holds: one transaction. */
+export async function runBatch(lane: LaneConnection, batch: LedgerBatch): Promise<BatchAnswer> {
+  const { member, closings, holds } = batch;
+  const [answer] = await lane.run(batchStatement, [
+    member.instanceId,
+    String(member.epoch),
+    ...batchValues(closeColumns, closings),
+    ...batchValues(holdColumns, holds),
+  ]);
+  assert(answer !== undefined, "ledger_batch answers one row");
+  return {
+    verdicts: verdictsOf(answer, closings.length),
+    outcomes: outcomesOf(answer, holds.length),
+  };
 }
 
 /** Closes a batch; one verdict per row, in its order. */
@@ -51,10 +41,21 @@ export async function runCloseBatch(
 ): Promise<readonly CloseVerdict[]> {
   const [answer] = await lane.run(closeStatement, batchValues(closeColumns, rows));
   assert(answer !== undefined, "close_batch answers one row");
-  const [at, codes, debits, overruns] = answer.map(readPlainColumn);
-  assert(at?.length === rows.length, "close_batch answers every closing");
-  const verdicts = Array.from<CloseVerdict>({ length: rows.length });
+  return verdictsOf(answer, rows.length).map((verdict) => {
+    assert(verdict !== undefined, "close_batch decides every closing");
+    return verdict;
+  });
+}
+
+function verdictsOf(
+  answer: readonly (string | null)[],
+  rows: number,
+): (CloseVerdict | undefined)[] {
+  const [at = [], codes, debits, overruns] = answer.slice(0, 4).map(readPlainColumn);
+  assert(at.length === rows, "a batch answers every closing");
+  const verdicts = Array.from<CloseVerdict | undefined>({ length: rows });
   at.forEach((n, i) => {
+    if (codes?.[i] === NOT_OPEN) return;
     verdicts[Number(n) - 1] = {
       kind: CLOSE_KINDS[knownCode(CLOSE_CODES, codes?.[i])],
       debitMicroUsd: BigInt(debits?.[i] ?? 0),
@@ -64,17 +65,26 @@ export async function runCloseBatch(
   return verdicts;
 }
 
-const RESERVED: ReserveOutcome = { kind: "reserved" };
-
-function reserveValues(member: Membership, rows: readonly ReserveRow[]): string[] {
-  return [member.instanceId, String(member.epoch), ...batchValues(holdColumns, rows)];
+/** Only the holds that were not taken are listed. */
+function outcomesOf(answer: readonly (string | null)[], rows: number): ReserveOutcome[] {
+  const outcomes: ReserveOutcome[] = Array.from({ length: rows }, () => RESERVED);
+  const [at = [], codes, a, b, c] = answer.slice(4, 9).map(readPlainColumn);
+  at.forEach((n, i) => {
+    const numbers = [a?.[i], b?.[i], c?.[i], answer[9] ?? undefined];
+    outcomes[Number(n) - 1] = refusalOf(codes?.[i], numbers);
+  });
+  return outcomes;
 }
 
-/** What `reserve_batch` answers for a row that it does not reserve. */
+const RESERVED: ReserveOutcome = { kind: "reserved" };
+
+/** What `ledger_batch` answers for a hold that it does not take. */
 const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
 
-function refusalOf(row: readonly string[]): ReserveOutcome {
-  const [, text, a = "0", b = "0", c = "0", resetMs] = row;
+function refusalOf(
+  text: string | undefined,
+  [a = "0", b = "0", c = "0", resetMs]: readonly (string | undefined)[],
+): ReserveOutcome {
   const code = knownCode(REFUSAL_CODES, text);
   switch (code) {
     case "1":
@@ -102,7 +112,9 @@ function refusalOf(row: readonly string[]): ReserveOutcome {
   }
 }
 
-/** What `close_batch` answers for a row. */
+/** What `ledger_batch` answers for a closing that it leaves to `close_batch`. */
+const NOT_OPEN = "0";
+/** What `close_batch` answers for a row, and `ledger_batch` for those that it closes. */
 const CLOSE_CODES = ["1", "2", "3", "4"] as const;
 
 const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {

@@ -1,13 +1,17 @@
-/** The statements of the ledger that carry batches of rows. */
-export type LedgerLane = "reserve" | "close";
+/** The two kinds of transactions that carry rows: a batch, and one of late closings alone. */
+export type LedgerBatchKind = "batch" | "late";
 
-/** How many batches each lane has sent since the start, and how many rows were in them. */
+export type LedgerRowKind = "hold" | "closing" | "late_closing";
+
+/** How many batches the ledger has sent since the start, and how many rows were in them. */
 export class LedgerCounts {
-  readonly batches: Map<LedgerLane, number> = new Map();
-  readonly rows: Map<LedgerLane, number> = new Map();
+  readonly batches: Map<LedgerBatchKind, number> = new Map();
+  readonly rows: Map<LedgerRowKind, number> = new Map();
 
-  add(lane: LedgerLane, rows: number): void {
-    this.batches.set(lane, (this.batches.get(lane) ?? 0) + 1);
-    this.rows.set(lane, (this.rows.get(lane) ?? 0) + rows);
+  add(kind: LedgerBatchKind, rows: Readonly<Partial<Record<LedgerRowKind, number>>>): void {
+    this.batches.set(kind, (this.batches.get(kind) ?? 0) + 1);
+    for (const [row, count] of Object.entries(rows) as [LedgerRowKind, number][]) {
+      this.rows.set(row, (this.rows.get(row) ?? 0) + count);
+    }
   }
 }

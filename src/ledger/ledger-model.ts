@@ -45,16 +45,26 @@ export interface ModelCloseOutcome {
   readonly overrun: bigint;
 }
 
-export interface ModelAttempt extends ModelReserve {
+/** From its reserve to its end. */
+export interface ModelHold extends ModelReserve {
   readonly month: number;
   member?: ModelMember;
-  state: "open" | "settled" | "void" | "unknown_after_crash";
   /** A job at the provider outlives its instance: adopted, never closed at the reserve. */
   isResumable: boolean;
-  isCorrected: boolean;
-  costPico: bigint;
-  debit: bigint;
-  overrun: bigint;
+}
+
+/** Written once, when it ends; only the one late correction replaces it. */
+export interface ModelAttempt extends Readonly<ModelHold> {
+  readonly state: "settled" | "void" | "unknown_after_crash";
+  readonly isCorrected: boolean;
+  readonly costPico: bigint;
+  readonly debit: bigint;
+  readonly overrun: bigint;
+}
+
+/** A line of the journal: a finished attempt, or a hold as an open one. */
+export interface ModelLine extends Omit<ModelAttempt, "state"> {
+  readonly state: ModelAttempt["state"] | "open";
 }
 
 export interface ModelAccount {
@@ -80,6 +90,9 @@ export class LedgerModel {
   /** `wallet:<org>`, `receivable:<org>`, `grants`, `accrual:<provider>`, … */
   readonly accounts: Map<string, ModelAccount> = new Map();
   readonly orgs: Map<string, ModelOrg> = new Map();
+  /** What is open. */
+  readonly holds: Map<bigint, ModelHold> = new Map();
+  /** What has ended. */
   readonly attempts: Map<bigint, ModelAttempt> = new Map();
   readonly grants: Map<string, { readonly org: string; readonly amount: bigint }> = new Map();
   /** The present life of every instance. */
@@ -133,56 +146,51 @@ export class LedgerModel {
   }
 
   /** Holds without asking whether it may. */
-  hold(row: ModelReserve): ModelAttempt {
-    const attempt = newAttempt(row, this.month, "open");
-    this.attempts.set(row.attempt, attempt);
+  hold(row: ModelReserve): void {
+    this.holds.set(row.attempt, newHold(row, this.month));
     this.account(`wallet:${row.org}`).reserved += row.amount;
     for (const spender of this.#spenders(row)) {
       spender.inFlight += row.amount;
       monthOf(spender, this.month).reserved += row.amount;
     }
-    return attempt;
   }
 
   /** Of two closings the first counts; what was closed at its reserve is corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
+    const hold = this.holds.get(row.attempt);
+    if (hold !== undefined) return { kind: "closed", ...this.#end(hold, row) };
     const attempt = this.attempts.get(row.attempt);
     if (attempt === undefined) return { kind: "unknown", debit: 0n, overrun: 0n };
     const isCorrectable = attempt.state === "unknown_after_crash" && !attempt.isCorrected;
-    let kind: ModelCloseOutcome["kind"] = "already_closed";
-    if (attempt.state === "open") {
-      this.#end(attempt, row);
-      kind = "closed";
-    } else if (isCorrectable && row.kind !== "crash") {
-      this.#correct(attempt, row);
-      kind = "corrected";
+    if (isCorrectable && row.kind !== "crash") {
+      return { kind: "corrected", ...this.#correct(attempt, row) };
     }
-    return { kind, debit: attempt.debit, overrun: attempt.overrun };
+    return { kind: "already_closed", debit: attempt.debit, overrun: attempt.overrun };
   }
 
   /** After a lost answer: the attempt holds nothing, whether it was reserved or not. */
   annul(row: ModelReserve): void {
-    if (this.attempts.has(row.attempt)) {
+    if (this.holds.has(row.attempt)) {
       this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
-    } else {
-      this.attempts.set(row.attempt, newAttempt(row, this.month, "void"));
+    } else if (!this.attempts.has(row.attempt)) {
+      this.attempts.set(row.attempt, ended(newHold(row, this.month), "void", NOTHING));
     }
   }
 
   /** The provider took a job for this attempt; false: it is not open. */
   attachJob(id: bigint): boolean {
-    const attempt = this.attempts.get(id);
-    if (attempt?.state !== "open") return false;
-    attempt.isResumable = true;
+    const hold = this.holds.get(id);
+    if (hold === undefined) return false;
+    hold.isResumable = true;
     return true;
   }
 
   /** Ends the life of an instance that is dead, when it holds something. */
   takeOver(instance: string): boolean {
     const epoch = this.epochs.get(instance);
-    const held = [...this.attempts.values()].some(({ state, member }) => {
-      return state === "open" && member?.instance === instance && member.epoch === epoch;
-    });
+    const held = [...this.holds.values()].some(
+      ({ member }) => member?.instance === instance && member.epoch === epoch,
+    );
     if (held) this.epochs.set(instance, (epoch ?? 0n) + 1n);
     return held;
   }
@@ -190,9 +198,9 @@ export class LedgerModel {
   /** Open jobs of lives that ended become the caller's, oldest first. */
   adopt(member: ModelMember, limit: number): readonly bigint[] {
     if (this.epochs.get(member.instance) !== member.epoch) return [];
-    const left = this.#leftOpen().filter((attempt) => attempt.isResumable);
+    const left = this.#leftOpen().filter((hold) => hold.isResumable);
     const adopted = left.sort((a, b) => (a.attempt < b.attempt ? -1 : 1)).slice(0, limit);
-    for (const attempt of adopted) attempt.member = member;
+    for (const hold of adopted) hold.member = member;
     return adopted.map(({ attempt }) => attempt);
   }
 
@@ -203,7 +211,18 @@ export class LedgerModel {
 
   /** As if every life had ended: every open attempt is charged in full, except jobs. */
   crash(): number {
-    return this.#crash([...this.attempts.values()].filter(({ state }) => state === "open"));
+    return this.#crash([...this.holds.values()]);
+  }
+
+  /** The journal's line of an attempt. */
+  line(id: bigint): ModelLine | undefined {
+    const hold = this.holds.get(id);
+    return hold === undefined ? this.attempts.get(id) : openLine(hold);
+  }
+
+  /** The whole journal. */
+  lines(): readonly ModelLine[] {
+    return [...this.attempts.values(), ...[...this.holds.values()].map(openLine)];
   }
 
   /** `undefined`: the reference belongs to another grant. */
@@ -255,38 +274,38 @@ export class LedgerModel {
     return fresh;
   }
 
-  #end(attempt: ModelAttempt, row: ModelClose): void {
-    const { provider, amount } = attempt;
-    const wallet = `wallet:${attempt.org}`;
+  #end(hold: ModelHold, row: ModelClose): Charge {
+    const { attempt, provider, amount } = hold;
+    const wallet = `wallet:${hold.org}`;
+    this.holds.delete(attempt);
     this.account(wallet).reserved -= amount;
-    for (const spender of this.#spenders(attempt)) {
+    for (const spender of this.#spenders(hold)) {
       spender.inFlight -= amount;
-      monthOf(spender, attempt.month).reserved -= amount;
+      monthOf(spender, hold.month).reserved -= amount;
     }
-    if (row.kind === "crash") {
-      attempt.state = "unknown_after_crash";
-      attempt.debit = amount;
-      this.move(wallet, `unknown:${provider}`, amount);
-    } else {
-      attempt.state = row.kind === "usage" ? "settled" : "void";
-      observe(attempt, row);
-      this.move(wallet, `accrual:${provider}`, attempt.debit);
-      this.move("overrun", `accrual:${provider}`, attempt.overrun);
-    }
-    this.#spend(attempt, attempt.debit);
-    this.#collect(attempt.org);
+    const isCrash = row.kind === "crash";
+    const charge = isCrash ? { ...NOTHING, debit: amount } : chargeOf(amount, row);
+    const state = isCrash ? "unknown_after_crash" : row.kind === "usage" ? "settled" : "void";
+    this.attempts.set(attempt, ended(hold, state, charge));
+    this.move(wallet, `${isCrash ? "unknown" : "accrual"}:${provider}`, charge.debit);
+    this.move("overrun", `accrual:${provider}`, charge.overrun);
+    this.#spend(hold, charge.debit);
+    this.#collect(hold.org);
+    return { debit: charge.debit, overrun: charge.overrun };
   }
 
   /** The reserve was taken: what was observed stays taken, the rest goes back. */
-  #correct(attempt: ModelAttempt, row: ModelClose): void {
+  #correct(attempt: ModelAttempt, row: ModelClose): Charge {
     const { provider, amount } = attempt;
-    observe(attempt, row);
-    attempt.isCorrected = true;
-    this.move(`unknown:${provider}`, `wallet:${attempt.org}`, amount - attempt.debit);
-    this.move(`unknown:${provider}`, `accrual:${provider}`, attempt.debit);
-    this.move("overrun", `accrual:${provider}`, attempt.overrun);
-    this.#spend(attempt, attempt.debit - amount);
+    const { costPico, debit, overrun } = chargeOf(amount, row);
+    const corrected = { ...attempt, isCorrected: true, costPico, debit, overrun };
+    this.attempts.set(attempt.attempt, corrected);
+    this.move(`unknown:${provider}`, `wallet:${attempt.org}`, amount - debit);
+    this.move(`unknown:${provider}`, `accrual:${provider}`, debit);
+    this.move("overrun", `accrual:${provider}`, overrun);
+    this.#spend(attempt, debit - amount);
     this.#collect(attempt.org);
+    return { debit, overrun };
   }
 
   /** A wallet that owes gives whatever is free in it. */
@@ -299,21 +318,21 @@ export class LedgerModel {
   }
 
   /** The month of a debit is the month of admission. */
-  #spend(attempt: ModelAttempt, amount: bigint): void {
+  #spend(attempt: Readonly<ModelHold>, amount: bigint): void {
     for (const spender of this.#spenders(attempt)) {
       monthOf(spender, attempt.month).settled += amount;
     }
   }
 
-  #crash(open: readonly ModelAttempt[]): number {
-    const lost = open.filter((attempt) => !attempt.isResumable);
+  #crash(open: readonly ModelHold[]): number {
+    const lost = open.filter((hold) => !hold.isResumable);
     for (const { attempt } of lost) this.close({ attempt, costPico: 0n, kind: "crash" });
     return lost.length;
   }
 
-  #leftOpen(): ModelAttempt[] {
-    return [...this.attempts.values()].filter(({ state, member }) => {
-      if (state !== "open" || member === undefined) return false;
+  #leftOpen(): ModelHold[] {
+    return [...this.holds.values()].filter(({ member }) => {
+      if (member === undefined) return false;
       return member.epoch < (this.epochs.get(member.instance) ?? 0n);
     });
   }
@@ -327,32 +346,35 @@ export class LedgerModel {
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
-function newAttempt(row: ModelReserve, month: number, state: ModelAttempt["state"]): ModelAttempt {
+/** What an end costs: the debit, and the excess that the platform bears. */
+type Charge = Pick<ModelAttempt, "debit" | "overrun">;
+
+const NOTHING = { costPico: 0n, debit: 0n, overrun: 0n };
+
+function newHold(row: ModelReserve, month: number): ModelHold {
   const { attempt, org, key, provider, amount, member } = row;
-  return {
-    attempt,
-    org,
-    key,
-    provider,
-    amount,
-    ...(member === undefined ? {} : { member }),
-    month,
-    state,
-    isResumable: false,
-    isCorrected: false,
-    costPico: 0n,
-    debit: 0n,
-    overrun: 0n,
-  };
+  const of = member === undefined ? {} : { member };
+  return { attempt, org, key, provider, amount, ...of, month, isResumable: false };
+}
+
+function ended(
+  hold: ModelHold,
+  state: ModelAttempt["state"],
+  { costPico, debit, overrun }: typeof NOTHING,
+): ModelAttempt {
+  return { ...hold, state, isCorrected: false, costPico, debit, overrun };
+}
+
+function openLine(hold: ModelHold): ModelLine {
+  return { ...hold, state: "open", isCorrected: false, ...NOTHING };
 }
 
 /** The debit is the floor of the exact cost within the reserve; the platform bears the rest. */
-function observe(attempt: ModelAttempt, row: ModelClose): void {
-  const cost = row.kind === "usage" ? row.costPico : 0n;
-  const floor = cost / 1_000_000n;
-  attempt.costPico = cost;
-  attempt.debit = floor < attempt.amount ? floor : attempt.amount;
-  attempt.overrun = floor - attempt.debit;
+function chargeOf(reserve: bigint, row: ModelClose): typeof NOTHING {
+  const costPico = row.kind === "usage" ? row.costPico : 0n;
+  const floor = costPico / 1_000_000n;
+  const debit = floor < reserve ? floor : reserve;
+  return { costPico, debit, overrun: floor - debit };
 }
 
 function newSpender(): ModelSpender {

@@ -4,7 +4,14 @@ import type { AttemptId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { systemClock } from "../core/time.ts";
 import { LedgerCounts } from "./ledger-counts.ts";
-import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
+import {
+  type BatchAnswer,
+  BatchFault,
+  type CloseVerdict,
+  type LedgerBatch,
+  type LedgerBatchStore,
+  type Membership,
+} from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 import { openLedger } from "./open-ledger.ts";
 
@@ -19,6 +26,9 @@ afterEach(() => void vi.useRealTimers());
 async function scriptedLedger() {
   const time = { ms: 0 };
   const annulled: bigint[] = [];
+  /** Where the closings went. */
+  const closed: string[] = [];
+  let closeLate: () => void = () => undefined;
   let epoch = 0n;
   let isTakenOver = false;
   let answer: (outcomes: readonly ReserveOutcome[]) => void = () => undefined;
@@ -34,11 +44,20 @@ async function scriptedLedger() {
     recoverOpenAttempts: () => Promise.resolve(0),
     takeOverDeadInstances: () => Promise.resolve([]),
     leave: () => Promise.resolve(),
-    reserveBatch: (_member: Membership, entries: readonly unknown[]) =>
-      entries.length === 0
-        ? Promise.resolve([])
-        : new Promise<readonly ReserveOutcome[]>((resolve) => (answer = resolve)),
-    closeBatch: (rows: readonly unknown[]) => Promise.resolve(rows.map(() => CLOSED)),
+    runBatch: ({ closings, holds }: LedgerBatch) =>
+      new Promise<BatchAnswer>((resolve, reject) => {
+        closed.push(...closings.map(({ attemptId }) => `batch ${attemptId}`));
+        if (closings.length > 0) reject(new BatchFault("busy", "no", undefined));
+        answer = (outcomes) => resolve({ verdicts: [], outcomes });
+        if (holds.length === 0) answer([]);
+      }),
+    closeBatch: (rows: readonly CloseRow[]) =>
+      new Promise<readonly CloseVerdict[]>((resolve) => {
+        closed.push(...rows.map(({ attemptId }) => `late ${attemptId}`));
+        closeLate = () =>
+          resolve(rows.map(() => ({ kind: "closed", debitMicroUsd: 5n, overrunMicroUsd: 0n })));
+        if (rows.length === 0) closeLate();
+      }),
     annul: (rows: readonly ReserveRow[]) => {
       annulled.push(...rows.map(({ attemptId }) => attemptId));
       return Promise.resolve();
@@ -55,6 +74,8 @@ async function scriptedLedger() {
     counts,
     time,
     annulled,
+    closed,
+    closeLate: () => closeLate(),
     reserving,
     takeOver: () => (isTakenOver = true),
     commit: () => answer([{ kind: "reserved" }]),
@@ -88,18 +109,50 @@ test("a hold of an earlier life of its instance is not sent either: a peer may h
   expect(annulled).toEqual([1n]);
 });
 
-test("the batches of each lane are counted, with the rows in them", async () => {
-  const { ledger, counts, reserving, commit } = await scriptedLedger();
+test("the batches are counted by kind, with the rows in them", async () => {
+  const { ledger, counts, reserving, commit, closeLate } = await scriptedLedger();
   commit();
   await reserving;
+  expect([...counts.batches]).toEqual([["batch", 1]]);
+  expect([...counts.rows]).toEqual([
+    ["hold", 1],
+    ["closing", 0],
+  ]);
   const closings = [1n, 2n].map((attemptId) => ledger.close({ attemptId } as CloseRow));
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+  closeLate();
   await Promise.all(closings);
   expect([...counts.batches]).toEqual([
-    ["reserve", 1],
-    ["close", 1],
+    ["batch", 2],
+    ["late", 1],
   ]);
   expect([...counts.rows]).toEqual([
-    ["reserve", 1],
-    ["close", 2],
+    ["hold", 1],
+    ["closing", 2],
+    ["late_closing", 2],
   ]);
+});
+
+test("while a late closing finds no way into the store others follow it, and then no longer", async () => {
+  const { ledger, closed, closeLate, commit } = await scriptedLedger();
+  const pass = async (): Promise<void> => {
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const closeOf = (attempt: bigint) =>
+    ledger.close({ attemptId: attempt as AttemptId } as CloseRow);
+  commit();
+  await pass();
+  const first = closeOf(1n);
+  await pass();
+  const second = closeOf(2n);
+  await pass();
+  expect(closed).toEqual(["batch 1", "late 1"]);
+  closeLate();
+  expect(await first).toMatchObject({ kind: "closed" });
+  await pass();
+  void closeOf(3n);
+  await pass();
+  expect(closed).toEqual(["batch 1", "late 1", "late 2", "batch 3"]);
+  closeLate();
+  expect(await second).toMatchObject({ kind: "closed" });
 });

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { assert, type AttemptId, type Clock, type Logger } from "../core/index.ts";
-import { CloseLane } from "./close-lane.ts";
+import type { Closing } from "./closing.ts";
 import { InstanceLease } from "./instance-lease.ts";
-import type { BatchFault, LedgerBatchStore, ReserveEntry } from "./ledger-batch-store.ts";
+import { LateClosings } from "./late-closings.ts";
+import type { BatchAnswer, BatchFault, LedgerBatchStore } from "./ledger-batch-store.ts";
+import { LedgerLane } from "./ledger-lane.ts";
 import type {
   CloseOutcome,
   CloseRow,
@@ -13,7 +15,6 @@ import type {
 } from "./ledger-store.ts";
 import type { LedgerCounts } from "./ledger-counts.ts";
 import { RefusedLane } from "./refused-lane.ts";
-import { ReserveLane } from "./reserve-lane.ts";
 
 export interface OpenLedgerOptions {
   readonly store: LedgerBatchStore;
@@ -34,8 +35,8 @@ const SHUT_DOWN_WAIT_MS = 10_000;
  */
 export async function openLedger(options: OpenLedgerOptions): Promise<Ledger> {
   const lease = await InstanceLease.start(options);
-  // The first batch opens the connection and plans the statement: not on a customer's time.
-  await options.store.reserveBatch(lease.member, []);
+  // The first batch opens the connection and plans the statements: not on a customer's time.
+  await options.store.runBatch({ member: lease.member, closings: [], holds: [] });
   await options.store.closeBatch([]);
   return new BatchedLedger(options, lease);
 }
@@ -43,8 +44,8 @@ export async function openLedger(options: OpenLedgerOptions): Promise<Ledger> {
 class BatchedLedger implements Ledger {
   readonly #options: OpenLedgerOptions;
   readonly #lease: InstanceLease;
-  readonly #reserves: ReserveLane;
-  readonly #closings: CloseLane;
+  readonly #lane: LedgerLane;
+  readonly #late: LateClosings;
   readonly #refused: RefusedLane;
   readonly #annulments: Set<Promise<void>> = new Set();
   #isShutDown = false;
@@ -54,19 +55,20 @@ class BatchedLedger implements Ledger {
     const { store, clock, log, counts } = options;
     this.#options = options;
     this.#lease = lease;
-    this.#reserves = new ReserveLane({
+    this.#lane = new LedgerLane({
       clock,
-      send: (entries) => {
-        counts?.add("reserve", entries.length);
-        return this.#reserveBatch(entries);
+      send: (closings, holds) => {
+        counts?.add("batch", { hold: holds.length, closing: closings.length });
+        return this.#runBatch(closings, holds);
       },
-      onFault: (entries, fault) => this.#careFor(entries, fault),
+      onLate: (closings) => this.#late.add(closings),
+      onRefused: (rows, fault) => this.#careFor(rows, fault),
     });
-    this.#closings = new CloseLane({
+    this.#late = new LateClosings({
       clock,
       log,
       send: (rows) => {
-        counts?.add("close", rows.length);
+        counts?.add("late", { late_closing: rows.length });
         return store.closeBatch(rows);
       },
     });
@@ -87,18 +89,19 @@ class BatchedLedger implements Ledger {
   reserve(row: ReserveRow): Promise<ReserveOutcome> {
     assert(row.reserveMicroUsd >= 0n, "a reserve is not negative");
     if (!this.healthy) return Promise.resolve(NO_LEASE);
-    return this.#reserves.submit({ row, close: null });
+    return this.#lane.reserve(row, null);
   }
 
   async roll(close: CloseRow, next: ReserveRow): Promise<ReserveOutcome> {
     assert(close.attemptId !== next.attemptId, "an attempt is not rolled into itself");
-    if (this.healthy) return await this.#reserves.submit({ row: next, close });
-    void this.#closings.submit(close);
+    const closing = this.#closingOf(close, undefined);
+    if (this.healthy) return await this.#lane.reserve(next, closing);
+    this.#close(closing);
     return NO_LEASE;
   }
 
   close(row: CloseRow): Promise<CloseOutcome> {
-    return this.#closings.submit(row);
+    return new Promise((answer) => this.#close(this.#closingOf(row, answer)));
   }
 
   recordRefused(request: RefusedRequest): void {
@@ -107,14 +110,14 @@ class BatchedLedger implements Ledger {
 
   async shutDown(): Promise<void> {
     this.#isShutDown = true;
-    await this.#reserves.drained();
+    await this.#lane.drained();
     const isDrained = await Promise.race([
-      Promise.all([this.#closings.drained(), ...this.#annulments]).then(() => true),
+      Promise.all([this.#late.drained(), ...this.#annulments]).then(() => true),
       sleep(SHUT_DOWN_WAIT_MS, false, { ref: false }),
     ]);
-    if (!isDrained || this.#closings.size > 0) {
-      const detail = { closings: this.#closings.size, annulments: this.#annulments.size };
-      this.#closings.abandon();
+    if (!isDrained || this.#late.size > 0) {
+      const detail = { closings: this.#late.size, annulments: this.#annulments.size };
+      this.#late.abandon();
       this.#options.log.error(detail, "shut down with open closings; recovery will close them");
     }
     await this.#refused.drained();
@@ -122,26 +125,42 @@ class BatchedLedger implements Ledger {
     this.#isEnded = true;
   }
 
+  #closingOf(row: CloseRow, answer: Closing["answer"]): Closing {
+    return { row, answer, queuedAtMs: this.#options.clock.monotonicMs() };
+  }
+
+  /**
+   * While late closings find no way into the store, new ones join them: beside holds they would
+   * make the holds wait, for a wallet of one organization those of all others.
+   */
+  #close(closing: Closing): void {
+    if (this.#isShutDown || this.#late.isInTrouble) this.#late.join(closing);
+    else this.#lane.close(closing);
+  }
+
   /**
    * A process that slept past its lease while the journal answered must not send, not even after it
    * has joined again: a peer may have closed these attempts by now.
    */
-  async #reserveBatch(entries: readonly ReserveEntry[]): Promise<readonly ReserveOutcome[]> {
+  async #runBatch(
+    closings: readonly CloseRow[],
+    holds: readonly ReserveRow[],
+  ): Promise<BatchAnswer> {
     const { member } = this.#lease;
-    const outcomes = await this.#options.store.reserveBatch(member, entries);
-    if (this.#lease.isHeld && this.#lease.member === member) return outcomes;
-    const lost = entries.filter((_, i) => outcomes[i]?.kind === "reserved").map(({ row }) => row);
+    const { verdicts, outcomes } = await this.#options.store.runBatch({ member, closings, holds });
+    if (this.#lease.isHeld && this.#lease.member === member) return { verdicts, outcomes };
+    const lost = holds.filter((_, i) => outcomes[i]?.kind === "reserved");
     if (lost.length > 0) this.#startAnnulment(lost);
-    return outcomes.map((outcome) => (outcome.kind === "reserved" ? NO_LEASE : outcome));
+    const unsent = outcomes.map((outcome) => (outcome.kind === "reserved" ? NO_LEASE : outcome));
+    return { verdicts, outcomes: unsent };
   }
 
-  /** What a failed batch leaves behind: closings of rolls, and holds that may have committed. */
-  #careFor(entries: readonly ReserveEntry[], fault: BatchFault): void {
-    const detail = { err: fault, rows: entries.length };
+  /** What a failed batch leaves behind: holds that may have committed. */
+  #careFor(rows: readonly ReserveRow[], fault: BatchFault): void {
+    const detail = { err: fault, rows: rows.length };
     if (fault.kind === "rejected") this.#options.log.error(detail, "a reserve breaks a rule");
     else this.#options.log.warn(detail, "reserves were refused: the journal did not answer");
-    for (const { close } of entries) if (close !== null) void this.#closings.submit(close);
-    if (fault.kind === "ambiguous") this.#startAnnulment(entries.map((entry) => entry.row));
+    if (fault.kind === "ambiguous") this.#startAnnulment(rows);
   }
 
   #startAnnulment(rows: readonly ReserveRow[]): void {

@@ -17,61 +17,59 @@ import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection } from "./lane-connection.ts";
 import type {
   AdoptedAttempt,
+  BatchAnswer,
   CloseVerdict,
+  LedgerBatch,
   LedgerBatchStore,
   Membership,
-  ReserveEntry,
 } from "./ledger-batch-store.ts";
-import { runCloseBatch, runReserveBatch } from "./ledger-batches.ts";
+import { runBatch, runCloseBatch } from "./ledger-batches.ts";
 import type {
   CloseRow,
   PricePin,
   RefusedCount,
   RefusedRequest,
-  ReserveOutcome,
   ReserveRow,
 } from "./ledger-store.ts";
 import { recordRefused } from "./refused-rows.ts";
 
-const RESERVE_STATEMENT_TIMEOUT_MS = 1_000;
-const RESERVE_LOCK_TIMEOUT_MS = 500;
-const CLOSE_STATEMENT_TIMEOUT_MS = 10_000;
-const CLOSE_LOCK_TIMEOUT_MS = 5_000;
+/** A customer waits for the holds of a batch. */
+const BATCH_STATEMENT_TIMEOUT_MS = 1_000;
+const BATCH_LOCK_TIMEOUT_MS = 500;
+const LATE_STATEMENT_TIMEOUT_MS = 10_000;
+const LATE_LOCK_TIMEOUT_MS = 5_000;
 const RECOVERY_BLOCK_ROWS = 500;
 
-/** The ledger's books in PostgreSQL: one connection for reserves, one for closings. */
+/** The ledger's books in PostgreSQL: one connection for batches, a patient one for late closings. */
 export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #pool: Pool;
-  readonly #reserves: LaneConnection;
-  readonly #closings: LaneConnection;
+  readonly #batches: LaneConnection;
+  readonly #late: LaneConnection;
 
   constructor(pool: Pool, connectionString: string, log: Logger) {
     this.#pool = pool;
-    this.#reserves = new LaneConnection({
+    this.#batches = new LaneConnection({
       connectionString,
       log,
-      name: "reserve",
-      statementTimeoutMs: RESERVE_STATEMENT_TIMEOUT_MS,
-      lockTimeoutMs: RESERVE_LOCK_TIMEOUT_MS,
+      name: "ledger",
+      statementTimeoutMs: BATCH_STATEMENT_TIMEOUT_MS,
+      lockTimeoutMs: BATCH_LOCK_TIMEOUT_MS,
     });
-    this.#closings = new LaneConnection({
+    this.#late = new LaneConnection({
       connectionString,
       log,
-      name: "close",
-      statementTimeoutMs: CLOSE_STATEMENT_TIMEOUT_MS,
-      lockTimeoutMs: CLOSE_LOCK_TIMEOUT_MS,
+      name: "late closings",
+      statementTimeoutMs: LATE_STATEMENT_TIMEOUT_MS,
+      lockTimeoutMs: LATE_LOCK_TIMEOUT_MS,
     });
   }
 
-  reserveBatch(
-    member: Membership,
-    entries: readonly ReserveEntry[],
-  ): Promise<readonly ReserveOutcome[]> {
-    return runReserveBatch(this.#reserves, member, entries);
+  runBatch(batch: LedgerBatch): Promise<BatchAnswer> {
+    return runBatch(this.#batches, batch);
   }
 
   closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]> {
-    return runCloseBatch(this.#closings, rows);
+    return runCloseBatch(this.#late, rows);
   }
 
   async annul(rows: readonly ReserveRow[]): Promise<void> {
@@ -142,10 +140,11 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async maintain(): Promise<void> {
     await this.#pool.query("select ensure_attempt_partitions($1)", [PARTITION_DAYS_AHEAD]);
+    await this.#pool.query("select drop_old_annulments()");
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#reserves.close(), this.#closings.close()]);
+    await Promise.all([this.#batches.close(), this.#late.close()]);
   }
 }
 

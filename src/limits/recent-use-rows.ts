@@ -122,13 +122,13 @@ const RECENT_OF_ORG_SQL = `${RECENT_SQL}
 
 const OF_ORG_SQL = `
   select key_id, model_id, ${REQUESTS_SQL}, ${AMOUNTS_SQL}
-  from attempt
+  from journal
   where org_id = $1 and ${RECENT_OF_ORG_SQL}
   group by key_id, model_id, age`;
 
 const OF_ENDPOINT_SQL = `
   select ${REQUESTS_SQL}, ${AMOUNTS_SQL}
-  from attempt
+  from journal
   where (org_id, provider_id) =
       (select org_id, provider_id from dedicated_endpoint where endpoint_id = $1)
     and ${RECENT_OF_ORG_SQL}
@@ -136,13 +136,13 @@ const OF_ENDPOINT_SQL = `
 
 const OF_POOL_SQL = `
   select org_id, count(*) as requests, ${AMOUNTS_SQL}
-  from attempt
+  from journal
   where ${RECENT_SQL}
     and (provider_id, model_id) in (select * from unnest($1::text[], $2::text[]))
   group by org_id, age`;
 
 const OF_PLATFORM_SQL = `
   select ${REQUESTS_SQL}, ${AMOUNTS_SQL}
-  from attempt
+  from journal
   where ${RECENT_SQL}
   group by age`;

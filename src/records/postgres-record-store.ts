@@ -161,7 +161,7 @@ const USAGE_PAGE_SQL = `
     select request_id, min(key_id) as own_key_id, min(model_id) as model_id, min(route) as route,
       (array_agg(provider_id order by ordinal desc))[1] as provider_id,
       (array_agg(basis order by ordinal desc))[1] as basis, ${USAGE_SUMS_SQL}
-    from attempt where ${RANGE_SQL}
+    from journal where ${RANGE_SQL}
     group by request_id order by request_id desc limit $4
   ) page left join (${MANAGED_KEY_SQL}) k on k.managed_id = page.own_key_id
   order by request_id desc`;
@@ -205,13 +205,13 @@ function usageGroupsSql(by: keyof typeof groupSql): string {
   const order = by === "day" ? "1 desc" : "debit desc, 1";
   return `
   select ${groupSql[by]} as group, count(distinct request_id) as requests, ${USAGE_SUMS_SQL}
-  from attempt ${by === "key" ? `left join (${MANAGED_KEY_SQL}) k on k.managed_id = key_id` : ""}
+  from journal ${by === "key" ? `left join (${MANAGED_KEY_SQL}) k on k.managed_id = key_id` : ""}
   where ${RANGE_SQL}
   group by 1 order by ${order} limit $4`;
 }
 
 const ATTEMPTS_SQL = `
-  select ${requestColumns.sql}, ${attemptColumns.sql} from attempt
+  select ${requestColumns.sql}, ${attemptColumns.sql} from journal
   where org_id = $1 and request_id = $2::uuid
   order by ordinal, attempt_id`;
 

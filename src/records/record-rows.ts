@@ -2,7 +2,7 @@ import { closedColumns, heldColumns, journalColumns, servedColumns } from "../le
 import { columns, type Columns, computed, instantMs, orNull, word } from "../storage/index.ts";
 import type { AttemptRecord, RequestRecord } from "./record-store.ts";
 
-/** An attempt of a request, over rows of `attempt`. */
+/** An attempt of a request, over rows of `journal`. */
 export const attemptColumns: Columns<AttemptRecord> = columns({
   ordinal: heldColumns.ordinal,
   providerId: heldColumns.providerId,

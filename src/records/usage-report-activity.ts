@@ -57,6 +57,8 @@ export const FIRST_REQUEST_SQL = `
   select request_id from (
     (select request_id from attempt where org_id = $1 order by request_id limit 1)
     union all
+    (select request_id from hold where org_id = $1 and not annulled order by request_id limit 1)
+    union all
     (select request_id from refused_request where org_id = $1 order by request_id limit 1)
   ) r order by request_id limit 1`;
 

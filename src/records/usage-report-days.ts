@@ -48,8 +48,8 @@ const UNROLLED_REQUEST_IDS_SQL = `
 /** $1 organization, $2 its rolled days, $3 its separate requests: attempts that no sum holds. */
 export function unsummedSql(columns: string, rolledDays: readonly string[]): string {
   return `(
-    select ${columns} from attempt where org_id = $1 and ${attemptsOutsideSql(rolledDays)}
+    select ${columns} from journal where org_id = $1 and ${attemptsOutsideSql(rolledDays)}
     union all
-    select ${columns} from attempt where org_id = $1 and request_id = any ($3::uuid[])
+    select ${columns} from journal where org_id = $1 and request_id = any ($3::uuid[])
       and attempt_day(attempt_id) = any ($2::date[]))`;
 }

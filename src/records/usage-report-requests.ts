@@ -94,9 +94,8 @@ function attemptedSql(
   own: string,
   $: (value: unknown) => string,
 ): string {
-  // Few attempts are open, and they have an index of their own.
   const isOpen = `request_id in (
-      select request_id from attempt where state = 'open' and ${RANGE_SQL})`;
+      select request_id from hold where not annulled and ${RANGE_SQL})`;
   const having = [
     "true",
     ...(status === undefined ? [] : [`${STATUS_SQL} = ${$(status)}`]),
@@ -104,7 +103,7 @@ function attemptedSql(
   ].join(" and ");
   return `
     select ${REQUEST_COLUMNS}
-    from attempt where ${RANGE_SQL} and ${own} ${status === "in_flight" ? `and ${isOpen}` : ""}
+    from journal where ${RANGE_SQL} and ${own} ${status === "in_flight" ? `and ${isOpen}` : ""}
     group by request_id having ${having}`;
 }
 
@@ -131,7 +130,9 @@ function refusedSql(filter: string): string {
       null::bigint as cache_write, null::bigint as completion,
       null::bigint as internal_reasoning, null::integer as first_byte_ms,
       null::integer as duration_ms, 0::bigint as debit
-    from refused_request r where ${RANGE_SQL} and ${filter} and not (
+    from refused_request r where ${RANGE_SQL} and ${filter}
+      and request_id not in (select request_id from hold where not annulled and ${RANGE_SQL})
+      and not (
       select exists (select from attempt a where a.org_id = r.org_id
         and a.request_id = r.request_id
         and a.attempt_id >= attempt_id_at(r.created_at - interval '2 days')
@@ -142,7 +143,7 @@ export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery
   const text = `
   select r.*, k.name as key_name, k.origin as key_origin from (
     select ${REQUEST_COLUMNS}
-    from attempt where org_id = $1 and request_id = $2::uuid group by request_id
+    from journal where org_id = $1 and request_id = $2::uuid group by request_id
     union all
     select request_id, key_id, model_id, null, route, stream, 0, 'refused', error_class,
       null, null, null, null, null, null, null, 0
@@ -156,7 +157,7 @@ export const PRICED_ATTEMPTS_SQL = `
   select a.*, p.prompt_pico, p.cached_prompt_pico, p.cache_write_pico, p.completion_pico,
     p.internal_reasoning_pico
   from (
-    select ${attemptColumns.sql}, attempt_id, price_pin_id from attempt
+    select ${attemptColumns.sql}, attempt_id, price_pin_id from journal
     where org_id = $1 and request_id = $2::uuid
   ) a left join price_pin p on p.pin_id = a.price_pin_id
   order by ordinal, attempt_id`;

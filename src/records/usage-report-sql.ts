@@ -102,7 +102,7 @@ function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
     `(request_id >= ${$(requestIdFrom(firstMs))}::uuid
         and request_id < ${$(requestIdFrom(endMs))}::uuid)`;
   const select = `
-      select ${ATTEMPT_COLUMNS} from attempt where org_id = ${org} and`;
+      select ${ATTEMPT_COLUMNS} from journal where org_id = ${org} and`;
   if (!hasSums(plan)) return `${select} ${between(filter.fromMs, filter.toMs)}`;
   const apart = $(unrolledRequestIds);
   return `${select} (${between(filter.fromMs, wholeFromMs)} or ${between(wholeToMs, filter.toMs)}

@@ -71,7 +71,7 @@ export const ROLL_SQL = `
       min(ordinal) as first_ordinal, max(attempt_id) as last_attempt_id, sum(debit) as debit,
       sum(prompt) as prompt, sum(cached_prompt) as cached_prompt, sum(cache_write) as cache_write,
       sum(completion) as completion, sum(internal_reasoning) as internal_reasoning
-    from attempt where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4
+    from journal where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4
     group by org_id, request_id
   ), split as (
     insert into usage_unrolled (org_id, request_id, day)
@@ -79,6 +79,8 @@ export const ROLL_SQL = `
     where first_ordinal > 1
       or (not is_final and exists (select from attempt b where b.org_id = r.org_id
         and b.request_id = r.request_id and (b.attempt_id < $3 or b.attempt_id >= $4)))
+      or (org_id, request_id) in (select h.org_id, h.request_id from hold h
+        where h.org_id = any ($1) and not h.annulled and (h.attempt_id < $3 or h.attempt_id >= $4))
       or exists (select from refused_request f where f.request_id = r.request_id)
       or exists (select from usage_unrolled u where u.org_id = r.org_id
         and u.request_id = r.request_id and u.day <> $2)
@@ -112,14 +114,21 @@ export const ROLL_SQL = `
 /** $1 organizations, $2 the day: days whose sums count in a request that was just excluded. */
 export const OTHERS_STALE_SQL = `
   insert into usage_stale (org_id, day)
-  select distinct a.org_id, attempt_day(b.attempt_id)
-  from usage_unrolled a
-  cross join lateral (select attempt_id from attempt b
-    where b.org_id = a.org_id and b.request_id = a.request_id offset 0) b
-  join usage_rolled r on r.org_id = a.org_id and r.day = attempt_day(b.attempt_id)
-  where a.day = $2 and a.org_id = any ($1) and attempt_day(b.attempt_id) <> $2
+  select distinct a.org_id, a.other_day from (
+    select a.org_id, a.request_id, attempt_day(b.attempt_id) as other_day
+    from usage_unrolled a
+    cross join lateral (select attempt_id from attempt b
+      where b.org_id = a.org_id and b.request_id = a.request_id offset 0) b
+    where a.day = $2 and a.org_id = any ($1)
+    union all
+    select org_id, request_id, attempt_day(h.attempt_id)
+    from usage_unrolled a join hold h using (org_id, request_id)
+    where a.day = $2 and org_id = any ($1) and not h.annulled
+  ) a
+  join usage_rolled r on r.org_id = a.org_id and r.day = a.other_day
+  where a.other_day <> $2
     and not exists (select from usage_unrolled u where u.org_id = a.org_id
-      and u.request_id = a.request_id and u.day = attempt_day(b.attempt_id))`;
+      and u.request_id = a.request_id and u.day = a.other_day)`;
 
 /** What is left of days that were taken out of the journal. */
 export const forgetRetiredSql: readonly string[] = [

@@ -32,7 +32,7 @@ beforeEach(async () => {
   return async () => {
     for (const each of pools) await each.end();
     await database.drop();
-    rmSync(join(folder.path, "0007-more.sql"), { force: true });
+    rmSync(join(folder.path, "0099-more.sql"), { force: true });
   };
 });
 
@@ -53,15 +53,15 @@ test("of several processes that start together one runs every migration, once", 
 
 test("a newer program runs what is missing, in order, and the older one stops", async () => {
   await migrateDatabase(pool);
-  writeFileSync(join(folder.path, "0007-more.sql"), "create table more (only_row boolean);");
-  expect(await migrateDatabase(pool, folder.path)).toEqual(["0007-more"]);
-  const isNewer = "the database is newer than this program: it has 0007-more;";
+  writeFileSync(join(folder.path, "0099-more.sql"), "create table more (only_row boolean);");
+  expect(await migrateDatabase(pool, folder.path)).toEqual(["0099-more"]);
+  const isNewer = "the database is newer than this program: it has 0099-more;";
   await expect(migrateDatabase(pool)).rejects.toThrow(isNewer);
   await expect(checkSchema(pool)).rejects.toThrow(isNewer);
 });
 
 test("a migration that fails leaves nothing behind, not even of those before it", async () => {
-  writeFileSync(join(folder.path, "0007-more.sql"), "create table more (a text); select 1 / 0;");
+  writeFileSync(join(folder.path, "0099-more.sql"), "create table more (a text); select 1 / 0;");
   await expect(migrateDatabase(pool, folder.path)).rejects.toMatchObject({
     message: "the database schema cannot be updated",
     cause: { message: "division by zero" },

@@ -13,6 +13,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0004-batch-functions": "62fef1b418a67a45d1c4e6928789bda819818ef29080a8eaf5da58a4e1e341f8",
   "0005-ledger-functions": "7aeeef556944116a1f7e62ac3573aea17a6af95fcf1cf00b2251199d88d60e18",
   "0006-feature-functions": "e027a1d50755c516af2a92deb13c53eaec727c4fbb8ba6bc608f909d53b8e11a",
+  "0007-one-ledger-lane": "393e387daedef090187927080dad3d4e903817be4f5c67e4ce6328e8f01489b2",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {
@@ -27,8 +28,8 @@ test("the folder has SQL only, numbered in one row: no file is made out of anoth
 });
 
 test("a reserve counts what is owed against the balance, in every place", () => {
-  const text = readFileSync(join(MIGRATIONS_FOLDER, "0004-batch-functions.sql"), "utf8");
-  const start = text.indexOf("create function reserve_batch(");
+  const text = readFileSync(join(MIGRATIONS_FOLDER, "0007-one-ledger-lane.sql"), "utf8");
+  const start = text.indexOf("create function ledger_batch(");
   const body = text.slice(start, text.indexOf("\nend $$;", start));
   expect(body.match(/w\.credits - w\.debits - w\.owed/g)).toHaveLength(2);
   expect(body.match(/w\.credits - w\.debits(?! - w\.owed)/g)).toBeNull();

@@ -23,10 +23,9 @@ const member = ["text", "bigint"];
 const jobEnd = ["text", "text", "text", "timestamp with time zone", "numeric"];
 
 test.each([
-  { name: "reserve_batch", takes: [...member, ...heldArrays] },
+  { name: "ledger_batch", takes: [...member, ...closedArrays, ...heldArrays] },
   { name: "annul_attempt", takes: held },
   { name: "close_batch", takes: closedArrays },
-  { name: "roll_batch", takes: [...member, ...heldArrays, ...closedArrays] },
   { name: "finish_job", takes: [...jobEnd, ...closedArrays] },
 ])("the parameters of $name are the declared columns, in their order", async ({ name, takes }) => {
   expect(await parametersOf(name)).toEqual(takes);

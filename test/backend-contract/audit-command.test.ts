@@ -28,7 +28,7 @@ function ledger(...words: string[]): Promise<CommandResult> {
 
 async function statesOf(...rows: readonly ReserveRow[]): Promise<unknown> {
   const ids = rows.map(({ attemptId }) => attemptId);
-  const sql = "select state, debit from attempt where attempt_id = any ($1) order by attempt_id";
+  const sql = "select state, debit from journal where attempt_id = any ($1) order by attempt_id";
   return await backend.query(sql, [ids]);
 }
 
@@ -47,7 +47,7 @@ test("ledger recover charges what a dead instance left open, once, but for runni
 test("ledger audit says yes, check by check, and reports how much it replayed", async () => {
   const { code, stdout, stderr } = await ledger("audit");
   expect(code).toBe(0);
-  expect(stdout.trimEnd().split("\n")).toHaveLength(18);
+  expect(stdout.trimEnd().split("\n")).toHaveLength(19);
   expect(stdout).not.toContain("BROKEN");
   expect(stderr).toContain("replayed 4 of 4 journal entries");
 });

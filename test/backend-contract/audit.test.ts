@@ -83,7 +83,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
 test("untouched books pass every check, one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
-    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 rebuild replay-accounts replay-debits replay-spend",
+    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 rebuild replay-accounts replay-debits replay-spend",
   );
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, title: expect.any(String), violations: 0 });
@@ -103,6 +103,20 @@ const HELD = /^account wallet:org_\w+: .*reserved 91 \/ .*reserved 90$/;
 const MOVED = /^account accrual:acme-ai: debits 0, credits 202.* \/ debits 0, credits 142/;
 const REPLAYED_DEARER = /^account accrual:acme-ai: .*credits 202, .* \/ .*credits 203, /;
 const MONTH = "spend of (org|key) \\w+ in \\d{4}-\\d\\d: settled";
+const TWICE = /^request [0-9a-f-]+: key_\w+ of org_\w+, attempts 1 1 \/ one key of/;
+
+/** What finds that holds are not what is counted of them. */
+function heldOf(counted: string, held: string): Damage["found"] {
+  const wallet = new RegExp(`^account wallet:.*${counted} / .*${held}$`);
+  const month = new RegExp(`${MONTH} \\d+, ${counted} / settled \\d+, ${held}$`);
+  return {
+    I3: wallet,
+    I7: month,
+    rebuild: wallet,
+    "replay-accounts": wallet,
+    "replay-spend": month,
+  };
+}
 
 const damages: readonly Damage[] = [
   {
@@ -231,14 +245,16 @@ const damages: readonly Damage[] = [
   },
   {
     what: "an attempt that its instance forgot",
-    sql: () => `update attempt set epoch = epoch - 1, created_at = now() - interval '2 minutes'
+    sql: () => `update hold set epoch = epoch - 1, created_at = now() - interval '2 minutes'
       where attempt_id = 8`,
     found: { I9: /^attempt 8: open since .* in epoch 0 of one \/ epoch 1$/ },
   },
   {
     what: "a request on two keys",
     sql: () => `update attempt set key_id = '${keys[1]}' where attempt_id = 4`,
-    found: { I10: /^request [0-9a-f-]+: key_\w+ of org_\w+, key_\w+ of org_\w+ \/ one key of/ },
+    found: {
+      I10: /^request [0-9a-f-]+: key_\w+ of org_\w+, key_\w+ of org_\w+, attempts 1 2 \/ one key of/,
+    },
   },
   {
     what: "ended attempts that are in no period of their provider",
@@ -277,8 +293,51 @@ const damages: readonly Damage[] = [
   {
     what: "an attempt that a running instance never closed",
     sql: () =>
-      "update attempt set created_at = now() - interval '1 day 1 minute' where attempt_id = 8",
+      "update hold set created_at = now() - interval '1 day 1 minute' where attempt_id = 8",
     found: { I15: /^attempt 8: open since .* of one \/ closed within a day$/ },
+  },
+  {
+    what: "an open attempt whose end has no table of its day",
+    sql: () => "update hold set attempt_id = attempt_id_at('2031-03-05') where attempt_id = 8",
+    found: { I15: /^attempt \d+: no table of 2031-03-05 \/ a table of its day$/ },
+  },
+  {
+    what: "a hold that was lost",
+    sql: () => "delete from hold where attempt_id = 8",
+    found: heldOf("reserved 90", "reserved 0"),
+  },
+  {
+    what: "a hold that its wallet does not count",
+    sql: () => `update account set reserved = 0 where org_id = '${org}';
+      update spend set reserved = 0 where reserved > 0`,
+    found: heldOf("reserved 0", "reserved 90"),
+  },
+  {
+    what: "a hold of another reserve than its wallet counts",
+    sql: () => "update hold set reserve = reserve + 1 where attempt_id = 8",
+    found: heldOf("reserved 90", "reserved 91"),
+  },
+  {
+    what: "an attempt that ended and is open still",
+    sql: () => `insert into hold select (jsonb_populate_record(null::hold,
+      to_jsonb(a) || '{"reserve": 0, "annulled": false}')).* from attempt a where attempt_id = 3`,
+    found: { I10: TWICE, I16: /^attempt 3: open and void \/ one of both$/ },
+  },
+  {
+    what: "an attempt that ended twice",
+    sql: () => `insert into attempt
+      select (jsonb_populate_record(a, '{"attempt_id": 30}')).* from attempt a where attempt_id = 3`,
+    found: { I10: TWICE },
+  },
+  {
+    what: "an annulled attempt without its void end",
+    sql: () => "delete from attempt where attempt_id = 9",
+    found: { I16: /^attempt 9: annulled and in no journal \/ annulled and void$/ },
+  },
+  {
+    what: "an annulled attempt that was charged",
+    sql: () => "update hold set attempt_id = 5 where annulled",
+    found: { I16: /^attempt 5: annulled and settled \/ annulled and void$/ },
   },
   {
     what: "a closing that precedes its opening",

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AttemptId } from "../../src/core/ids.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
-import { runReserveBatch } from "../../src/ledger/ledger-batches.ts";
+import { runBatch } from "../../src/ledger/ledger-batches.ts";
 import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
+import { type ReserveBatchStore, withReserveBatch } from "../support/reserve-batch.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 /*
@@ -14,7 +15,7 @@ import { silentLog } from "../support/silent-log.ts";
  * and its sessions are in a time zone far from UTC, where the month begins half a day earlier.
  */
 const plain = withPricedBackend();
-let backend: PostgresBackend;
+let backend: PostgresBackend & { readonly ledgerBatchStore: ReserveBatchStore };
 
 beforeAll(async () => {
   const [{ name } = {}] = await plain.query("select current_database() as name");
@@ -27,7 +28,8 @@ beforeAll(async () => {
     set search_path = test_clock, pg_catalog, public`);
   await plain.query(`alter database ${String(name)} set timezone = 'Pacific/Auckland'`);
   const { connectionString } = plain;
-  backend = openPostgresBackend({ connectionString, log: silentLog });
+  const opened = openPostgresBackend({ connectionString, log: silentLog });
+  backend = { ...opened, ledgerBatchStore: withReserveBatch(opened.ledgerBatchStore) };
 });
 afterAll(() => backend.close());
 
@@ -36,7 +38,7 @@ async function setClock(instant: string): Promise<void> {
 }
 
 async function monthOf(attemptId: bigint): Promise<unknown> {
-  const sql = "select to_char(month, 'YYYY-MM') as month from attempt where attempt_id = $1";
+  const sql = "select to_char(month, 'YYYY-MM') as month from hold where attempt_id = $1";
   return (await plain.query(sql, [attemptId]))[0]?.["month"];
 }
 
@@ -77,13 +79,13 @@ test("a batch that waits over the end of a month for its wallet belongs to the n
       `wallet:${org.orgId}`,
     ]);
     const row = reserveRow({ ...org, attemptId: 3n as AttemptId }, 100n);
-    const held = runReserveBatch(lane, member, [{ row, close: null }]);
+    const held = runBatch(lane, { member, closings: [], holds: [row] });
     const waiting = `select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
     await until("it waits", async () => (await plain.query(waiting)).length === 1);
     await setClock("2031-07-01T00:00:00Z");
     await blocker.query("commit");
-    expect(await held).toEqual([{ kind: "reserved" }]);
+    expect(await held).toMatchObject({ outcomes: [{ kind: "reserved" }] });
     expect(await monthOf(3n)).toBe("2031-07");
   } finally {
     await lane.close();

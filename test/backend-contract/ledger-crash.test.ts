@@ -43,7 +43,7 @@ test("kill -9 of the database under load loses nothing it confirmed, and holds n
 
   const pool = openPool(connectionString, silentLog);
   const { rows } = await pool.query<{ attempt_id: bigint; state: string; debit: bigint }>(
-    "select attempt_id, state, debit from attempt",
+    "select attempt_id, state, debit from journal",
   );
   await pool.end();
   const journal = new Map(rows.map((row) => [row.attempt_id, row]));

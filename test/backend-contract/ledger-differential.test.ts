@@ -11,6 +11,7 @@ import {
   type LedgerCommand,
 } from "../support/ledger-fixture.ts";
 import { freshBackend, type FreshBackend } from "../support/postgres.ts";
+import { withReserveBatch } from "../support/reserve-batch.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 /** `PROPERTY_COMMANDS=100000` searches longer; `PROPERTY_SEED=<seed of a report>` searches again. */
@@ -64,6 +65,7 @@ beforeAll(async () => {
   backend = {
     ...hasty,
     connectionString,
+    ledgerBatchStore: withReserveBatch(hasty.ledgerBatchStore),
     query: (sql, values) => fresh.query(sql, values),
     close: async () => {
       await hasty.close();

@@ -61,7 +61,7 @@ test("a dead peer's open attempts are charged by the living, in time", async () 
   await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
   offset.ms = LEASE_MS - 4_000; // as if its own lease had been held for a while
   const state = async (): Promise<unknown> => {
-    const sql = "select state, debit from attempt where attempt_id = $1";
+    const sql = "select state, debit from journal where attempt_id = $1";
     return (await backend.query(sql, [row.attemptId]))[0];
   };
   await expect.poll(state, PATIENCE).toEqual({ state: "unknown_after_crash", debit: "40" });

@@ -2,10 +2,10 @@ import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
-import type { Membership, ReserveEntry } from "../../src/ledger/ledger-batch-store.ts";
-import type { ReserveOutcome } from "../../src/ledger/ledger-store.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import type { CloseRow, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
-import { runCloseBatch, runReserveBatch } from "../../src/ledger/ledger-batches.ts";
+import { runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
 import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
@@ -72,12 +72,13 @@ function reserveOf(org: Org): ReturnType<typeof reserveRow> {
   return reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, 100n);
 }
 
-function reserve(
+async function reserve(
   member: Membership,
   org: Org,
-  close: ReserveEntry["close"] = null,
+  ...closings: CloseRow[]
 ): Promise<readonly ReserveOutcome[]> {
-  return runReserveBatch(lane, member, [{ row: reserveOf(org), close }]);
+  const { outcomes } = await runBatch(lane, { member, closings, holds: [reserveOf(org)] });
+  return outcomes;
 }
 
 async function heldBy(member: Membership, org: Org): Promise<AttemptId> {

@@ -6,7 +6,7 @@ import { microUsd } from "../../src/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
-import { runReserveBatch } from "../../src/ledger/ledger-batches.ts";
+import { runBatch } from "../../src/ledger/ledger-batches.ts";
 import { until } from "../support/books.ts";
 import { orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { freshBackend, type FreshBackend } from "../support/postgres.ts";
@@ -73,7 +73,9 @@ async function reserveAtOnce(
   for (const { member, lane } of instances) {
     attempts += 1n;
     const row = reserveRow({ ...org, attemptId: attempts as AttemptId }, amount);
-    running.push(runReserveBatch(lane, member, [{ row, close: null }]));
+    running.push(
+      runBatch(lane, { member, closings: [], holds: [row] }).then((answer) => answer.outcomes),
+    );
     await until("it waits for a lock", async () => (await waiting()) === running.length);
   }
   await gate.query("commit");

@@ -6,6 +6,7 @@ import { systemClock } from "../../src/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -137,10 +138,10 @@ test("a hold of last month counts against this month's cap, its debit does not",
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n, keyCapMicroUsd: 500n });
   const old = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 400n);
   expect(await ledger.reserve(old)).toEqual({ kind: "reserved" });
-  for (const table of ["attempt", "spend"]) {
-    const column = table === "attempt" ? "org_id = $1" : "id in ($1, $2)";
+  for (const table of ["hold", "spend"]) {
+    const column = table === "hold" ? "org_id = $1" : "id in ($1, $2)";
     const sql = `update ${table} set month = month - interval '1 month' where ${column}`;
-    await backend.query(sql, table === "attempt" ? [org.orgId] : [org.orgId, org.keyId]);
+    await backend.query(sql, table === "hold" ? [org.orgId] : [org.orgId, org.keyId]);
   }
   const next = (): Promise<ReserveOutcome> =>
     ledger.reserve(reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n));
@@ -284,7 +285,7 @@ test("a lost connection answers unavailable, holds nothing, and the ledger conti
   await expect
     .poll(() =>
       backend.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'tokenmarket reserve' and wait_event_type = 'Lock'
+        where application_name = 'tokenmarket ledger' and wait_event_type = 'Lock'
           and datname = current_database()`),
     )
     .toHaveLength(1);
@@ -292,7 +293,7 @@ test("a lost connection answers unavailable, holds nothing, and the ledger conti
   await blocker.query("rollback");
   await blocker.end();
   await expect
-    .poll(() => backend.query("select state from attempt where attempt_id = $1", [row.attemptId]))
+    .poll(() => backend.query("select state from journal where attempt_id = $1", [row.attemptId]))
     .toEqual([{ state: "void" }]);
   const again = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1_000n);
   expect(await ledger.reserve(again)).toEqual({ kind: "reserved" });
@@ -316,6 +317,35 @@ test("a closing that cannot commit answers pending, and commits later by itself"
   await expect
     .poll(() => backend.recordStore.balance(org.orgId), { timeout: 10_000 })
     .toEqual({ settledMicroUsd: 940n, heldMicroUsd: 0n });
+});
+
+test("closings of an organization whose wallet is locked do not keep another's holds waiting", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const other = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const rows = [1, 2].map(() => reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n));
+  for (const row of rows) expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
+  const blocker = new Client({ connectionString: backend.connectionString });
+  await blocker.connect();
+  await blocker.query("begin");
+  await blocker.query("select from account where account_id = $1 for update", [
+    `wallet:${org.orgId}`,
+  ]);
+  const [first, second] = rows.map(({ attemptId }) => closeRow(attemptId, 60n));
+  if (first === undefined || second === undefined) throw new Error("two closings");
+  const closings = [ledger.close(first)];
+  const isLate = `select from pg_stat_activity where datname = current_database()
+    and application_name = 'tokenmarket late closings' and wait_event_type = 'Lock'`;
+  await until("it is a late one", async () => (await backend.query(isLate)).length === 1);
+  closings.push(ledger.close(second));
+  const held = reserveRow({ ...other, attemptId: ledger.newAttemptId() }, 100n);
+  expect(await ledger.reserve(held)).toEqual({ kind: "reserved" });
+  await blocker.query("rollback");
+  await blocker.end();
+  await Promise.all(closings);
+  await expect
+    .poll(() => backend.recordStore.balance(org.orgId), { timeout: 10_000 })
+    .toEqual({ settledMicroUsd: 880n, heldMicroUsd: 0n });
+  expect(await ledger.close(voidRow(held.attemptId))).toMatchObject({ kind: "closed" });
 });
 
 test("a refused request answers under its id, to its own organization only", async () => {

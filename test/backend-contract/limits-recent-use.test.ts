@@ -93,13 +93,13 @@ describe("what the journal says about the last minute", () => {
   test("returns the age in whole seconds, never too old, and forgets after a minute", async () => {
     await newOrg();
     const { attemptId } = await begin();
-    const sql = `update attempt set created_at = clock_timestamp() - $2::interval
+    const sql = `update hold set created_at = clock_timestamp() - $2::interval
       where attempt_id = $1`;
     await backend.query(sql, [attemptId, "40.1 seconds"]);
     const [charge] = await charges();
     const [row] = await backend.query(
       `select extract(epoch from clock_timestamp() - created_at)::float8 as age
-      from attempt where attempt_id = $1`,
+      from hold where attempt_id = $1`,
       [attemptId],
     );
     expect(charge?.ageSeconds).toBeGreaterThanOrEqual(40);

@@ -197,6 +197,32 @@ describe("a day that is not ready stays, and so does every day behind it", () =>
     expect(await brokenChecks(books)).toEqual([]);
   });
 
+  test("when an attempt of it is opened while it is taken out, and lets it end", async () => {
+    const day = await settledDay();
+    let open: AttemptId | undefined;
+    const before = async (step: "freeze" | "retire"): Promise<RetireOutcome> =>
+      await run("opened", {
+        session: (real) =>
+          overridden(real, {
+            [step]: async (of: never) => {
+              open = await books.hold(day);
+              await real[step](of);
+            },
+          }),
+      });
+    const end = async (): Promise<void> => {
+      await books.close(closeRow(open as AttemptId, 5n));
+      await books.settle();
+    };
+    expect(await before("freeze")).toMatchObject({ retired: [], stopped: { day } });
+    await end();
+    await expect(before("retire")).rejects.toThrow("no attempt is open of a day that is taken out");
+    await expectStop(day, /1 attempt is still open/);
+    await end();
+    expect(daysOf(await run("opened-again"))).toEqual([day]);
+    expect(await brokenChecks(books)).toEqual([]);
+  });
+
   test("while what ended in it may still be settled, and while no closed period has it", async () => {
     const day = freshDay();
     await books.close(closeRow(await books.hold(day), 5n));

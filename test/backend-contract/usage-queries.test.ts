@@ -131,9 +131,11 @@ describe("summing up", () => {
     await closing.connect();
     await closing.query("begin");
     await closing.query(
-      `update attempt set state = 'settled', outcome = 'completed', debit = 100,
-        closed_at = now(), closed_position = 1, first_byte_ms = 5
-      where org_id = $1 and state = 'open'`,
+      `with ended as (delete from hold where org_id = $1 returning *)
+      insert into attempt select (jsonb_populate_record(null::attempt, to_jsonb(e)
+        || jsonb_build_object('state', 'settled', 'outcome', 'completed', 'debit', 100, 'overrun', 0,
+          'final', true, 'closed_at', now(), 'closed_position', 1, 'first_byte_ms', 5))).*
+      from ended e`,
       [orgId],
     );
     // Sums the day up again because of the attempt before; of the closing it sees nothing yet.

@@ -133,7 +133,7 @@ describe("the end of a job", () => {
     await fixture.backend.query("begin");
     await fixture.backend.query("set local session_replication_role = replica");
     const earlier = "month = month - interval '1 month'";
-    await fixture.backend.query(`update attempt set ${earlier} where org_id = $1`, [owner.orgId]);
+    await fixture.backend.query(`update hold set ${earlier} where org_id = $1`, [owner.orgId]);
     const spenders = [owner.orgId, owner.keyId];
     await fixture.backend.query(`update spend set ${earlier} where id = any ($1)`, [spenders]);
     await fixture.backend.query("commit");

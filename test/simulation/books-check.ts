@@ -1,8 +1,8 @@
-import type { ModelAttempt } from "../../src/ledger/ledger-model.ts";
+import type { ModelLine } from "../../src/ledger/ledger-model.ts";
 import type { SimulatedDatabase } from "./database.ts";
 
 interface Seen {
-  readonly state: ModelAttempt["state"];
+  readonly state: ModelLine["state"];
   readonly debit: bigint;
   readonly isCorrected: boolean;
 }
@@ -21,13 +21,19 @@ export class BooksCheck {
     const { database } = this.#simulation;
     if (database.version === this.#version) return;
     this.#version = database.version;
-    for (const attempt of database.books.attempts.values()) this.#checkAttempt(attempt);
-    for (const org of database.books.orgs.keys()) this.#checkOrg(org);
+    const lines = database.books.lines();
+    for (const attempt of lines) this.#checkAttempt(attempt);
+    for (const org of database.books.orgs.keys()) {
+      this.#checkOrg(
+        org,
+        lines.filter((attempt) => attempt.org === org),
+      );
+    }
     this.#checkConservation();
   }
 
   /** Closed at most once, ever; afterwards nothing changes but by the one late correction. */
-  #checkAttempt(attempt: ModelAttempt): void {
+  #checkAttempt(attempt: ModelLine): void {
     const { state, debit, isCorrected, amount } = attempt;
     const before = this.#seen.get(attempt.attempt);
     const name = `attempt ${attempt.attempt}`;
@@ -42,10 +48,9 @@ export class BooksCheck {
     this.#seen.set(attempt.attempt, { state, debit, isCorrected });
   }
 
-  #checkOrg(org: string): void {
+  #checkOrg(org: string, own: readonly ModelLine[]): void {
     const { books } = this.#simulation.database;
     const wallet = books.account(`wallet:${org}`);
-    const own = [...books.attempts.values()].filter((attempt) => attempt.org === org);
     const held = sum(own, (attempt) => (attempt.state === "open" ? attempt.amount : 0n));
     if (wallet.reserved !== held) {
       this.#fail(`${org} holds ${wallet.reserved}, its open attempts need ${held}`);
@@ -61,9 +66,9 @@ export class BooksCheck {
     this.#checkCaps(org, own);
   }
 
-  #checkCaps(org: string, own: readonly ModelAttempt[]): void {
+  #checkCaps(org: string, own: readonly ModelLine[]): void {
     const { books } = this.#simulation.database;
-    const inMonth = (attempts: readonly ModelAttempt[]): bigint =>
+    const inMonth = (attempts: readonly ModelLine[]): bigint =>
       sum(attempts, ({ state, month, amount, debit }) =>
         state === "open" ? amount : month === books.month ? debit : 0n,
       );
@@ -91,6 +96,6 @@ export class BooksCheck {
   }
 }
 
-function sum(attempts: readonly ModelAttempt[], read: (attempt: ModelAttempt) => bigint): bigint {
+function sum(attempts: readonly ModelLine[], read: (attempt: ModelLine) => bigint): bigint {
   return attempts.reduce((total, attempt) => total + read(attempt), 0n);
 }

@@ -3,14 +3,15 @@ import { PARTITION_DAYS_AHEAD } from "../../src/core/constants.ts";
 import type { AttemptId, RequestId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import {
+  type BatchAnswer,
   BatchFault,
   type CloseVerdict,
+  type LedgerBatch,
   type Membership,
-  type ReserveEntry,
 } from "../../src/ledger/ledger-batch-store.ts";
 import {
   LedgerModel,
-  type ModelAttempt,
+  type ModelLine,
   type ModelReserve,
   type ModelReserveOutcome,
 } from "../../src/ledger/ledger-model.ts";
@@ -33,7 +34,7 @@ interface InstanceRow {
 /** One attempt of the journal with what the model does not keep. */
 export interface JournalRow {
   readonly row: ReserveRow;
-  readonly book: ModelAttempt;
+  readonly book: ModelLine;
   /** Undefined: its id was taken by an annulment. */
   readonly caller: Caller | undefined;
   outcome: CloseRow["outcome"] | undefined;
@@ -65,22 +66,17 @@ export class SimulatedDatabase {
   }
 
   /** All of these or, when one breaks a rule, none: closings first. */
-  reserveBatch(
-    caller: Caller,
-    member: Membership,
-    entries: readonly ReserveEntry[],
-  ): readonly ReserveOutcome[] {
+  runBatch(caller: Caller, { member, closings, holds }: LedgerBatch): BatchAnswer {
     this.#advanceCalendar();
-    const astray = entries.find(({ row }) => !this.#hasCapacityFor(row.attemptId));
-    if (astray !== undefined) {
-      throw new BatchFault("rejected", `no partition for ${astray.row.attemptId}`, undefined);
-    }
-    const taken = entries.find(({ row }) => this.journal.has(row.attemptId));
+    this.#refuseWithoutPartition(closings);
+    const taken = holds.find(({ attemptId }) => this.journal.has(attemptId));
     if (taken !== undefined) {
-      throw new BatchFault("rejected", `attempt ${taken.row.attemptId} exists`, undefined);
+      throw new BatchFault("rejected", `attempt ${taken.attemptId} exists`, undefined);
     }
-    for (const { close } of entries) if (close !== null) this.#close(close);
-    return entries.map(({ row }) => {
+    const verdicts = closings.map((row) =>
+      this.books.holds.has(row.attemptId) ? this.#close(row) : undefined,
+    );
+    const outcomes = holds.map((row) => {
       const asked = {
         ...modelRow(row),
         member: { instance: member.instanceId, epoch: member.epoch },
@@ -89,10 +85,12 @@ export class SimulatedDatabase {
       if (outcome.kind === "reserved") this.#journal(row, caller);
       return this.#outcomeOf(outcome);
     });
+    return { verdicts, outcomes };
   }
 
   closeBatch(rows: readonly CloseRow[]): readonly CloseVerdict[] {
     this.#advanceCalendar();
+    this.#refuseWithoutPartition(rows);
     return rows.map((row) => this.#close(row));
   }
 
@@ -146,6 +144,13 @@ export class SimulatedDatabase {
     return this.books.recover();
   }
 
+  /** An end is written into the partition of its day. */
+  #refuseWithoutPartition(closings: readonly CloseRow[]): void {
+    const astray = closings.find(({ attemptId }) => !this.#hasCapacityFor(attemptId));
+    if (astray === undefined) return;
+    throw new BatchFault("rejected", `no partition for ${astray.attemptId}`, undefined);
+  }
+
   /** The journal has partitions for days, by the time in the id: some behind, some ahead. */
   #hasCapacityFor(attemptId: AttemptId): boolean {
     const atMs = Number(attemptId >> 22n) + Date.UTC(2025, 0, 1);
@@ -162,9 +167,8 @@ export class SimulatedDatabase {
 
   #holdsSomething(instance: string): boolean {
     const epoch = this.books.epochs.get(instance);
-    return [...this.books.attempts.values()].some(
-      ({ state, member }) =>
-        state === "open" && member?.instance === instance && member.epoch === epoch,
+    return [...this.books.holds.values()].some(
+      ({ member }) => member?.instance === instance && member.epoch === epoch,
     );
   }
 
@@ -183,10 +187,18 @@ export class SimulatedDatabase {
   }
 
   #journal(row: ReserveRow, caller: Caller | undefined): void {
-    const book = this.books.attempts.get(row.attemptId);
-    if (book === undefined) throw new Error("a reserved attempt is in the books");
+    const { books } = this;
     this.version += 1;
-    const line: JournalRow = { row, book, caller, outcome: undefined };
+    const line: JournalRow = {
+      row,
+      get book(): ModelLine {
+        const book = books.line(row.attemptId);
+        if (book === undefined) throw new Error("a reserved attempt is in the books");
+        return book;
+      },
+      caller,
+      outcome: undefined,
+    };
     this.journal.set(row.attemptId, line);
     const others = this.attemptsOf.get(row.requestId) ?? [];
     this.attemptsOf.set(row.requestId, [...others, line]);

@@ -124,7 +124,7 @@ After every event:
   credits.
 - An attempt is closed once. Afterwards nothing about it changes, but for the one late correction of
   an attempt that recovery had charged at its reserve.
-- An attempt is sent once, and at that instant the journal has its durable, open row. The one
+- An attempt is sent once, and at that instant the database has its durable hold. The one
   exception is counted: a machine whose clocks were all frozen past its lease cannot know it; what it
   sends then is paid from the reserve that recovery has charged.
 - The recipe closes an attempt once, releases a lease once, and writes nothing behind the last

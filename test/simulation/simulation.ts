@@ -317,7 +317,7 @@ export class Simulation {
       const ending = client.ending ?? "waiting";
       endings.set(ending, (endings.get(ending) ?? 0) + 1);
     }
-    const attempts = [...this.database.books.attempts.values()];
+    const attempts = this.database.books.lines();
     const records = [...this.checks.requests.values()];
     return {
       seed: this.#seed,

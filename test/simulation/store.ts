@@ -1,17 +1,17 @@
 import {
-  BatchFault,
   type AdoptedAttempt,
+  type BatchAnswer,
+  BatchFault,
   type CloseVerdict,
+  type LedgerBatch,
   type LedgerBatchStore,
   type Membership,
-  type ReserveEntry,
 } from "../../src/ledger/ledger-batch-store.ts";
 import type {
   CloseRow,
   PricePin,
   RefusedCount,
   RefusedRequest,
-  ReserveOutcome,
   ReserveRow,
 } from "../../src/ledger/ledger-store.ts";
 import type { Caller, SimulatedDatabase } from "./database.ts";
@@ -51,8 +51,8 @@ interface Call<T> {
 
 type Fate = "answered" | "busy" | "rejected" | "lost before" | "lost after" | "late";
 
-const RESERVE_TIMEOUT_MS = 1_900;
-const CLOSE_TIMEOUT_MS = 10_900;
+const BATCH_TIMEOUT_MS = 1_900;
+const LATE_TIMEOUT_MS = 10_900;
 const QUERY_TIMEOUT_MS = 5_000;
 const REFUSED_MS = 3;
 const LATE_MS_MAX = 8_000;
@@ -68,23 +68,19 @@ export class NetworkedStore implements LedgerBatchStore {
     this.#user = user;
   }
 
-  async reserveBatch(
-    member: Membership,
-    entries: readonly ReserveEntry[],
-  ): Promise<readonly ReserveOutcome[]> {
-    const verb = entries.some(({ close }) => close !== null) ? "roll" : "reserve";
-    return await this.#onLane("reserve lane", {
-      verb,
-      transaction: () => this.#simulation.database.reserveBatch(this.#user, member, entries),
-      timeoutMs: RESERVE_TIMEOUT_MS,
+  async runBatch(batch: LedgerBatch): Promise<BatchAnswer> {
+    return await this.#onLane("ledger lane", {
+      verb: verbOf(batch),
+      transaction: () => this.#simulation.database.runBatch(this.#user, batch),
+      timeoutMs: BATCH_TIMEOUT_MS,
     });
   }
 
   async closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]> {
-    return await this.#onLane("close lane", {
-      verb: "close",
+    return await this.#onLane("late lane", {
+      verb: "late close",
       transaction: () => this.#simulation.database.closeBatch(rows),
-      timeoutMs: CLOSE_TIMEOUT_MS,
+      timeoutMs: LATE_TIMEOUT_MS,
     });
   }
 
@@ -222,7 +218,7 @@ export class NetworkedStore implements LedgerBatchStore {
 
   #fateOf(call: { readonly verb: string }): Fate {
     const { faults } = this.#simulation;
-    const isBatch = ["reserve", "roll", "close"].includes(call.verb);
+    const isBatch = ["reserve", "batch", "close", "late close"].includes(call.verb);
     if (faults.strikes("database: busy")) return "busy";
     if (isBatch && faults.strikes("database: batch rejected")) return "rejected";
     if (faults.strikes("database: request lost before the commit")) return "lost before";
@@ -284,6 +280,10 @@ class GivenCall<T> {
   #faultOf(kind: BatchFault["kind"]): BatchFault {
     return new BatchFault(kind, `simulated: ${kind}`, undefined);
   }
+}
+
+function verbOf({ closings, holds }: LedgerBatch): string {
+  return closings.length === 0 ? "reserve" : holds.length === 0 ? "close" : "batch";
 }
 
 function reported(result: unknown): string {

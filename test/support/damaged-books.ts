@@ -8,6 +8,7 @@ const TABLES = [
   "price_pin",
   "instance",
   "attempt",
+  "hold",
   "spend",
   "cap_change",
   "retired_day",

@@ -93,7 +93,7 @@ export class JobFixture {
   /** The state of a job's attempt in the journal, and what it was debited. */
   async attempt(job: Pick<NewVideoJob, "attemptId">): Promise<Record<string, unknown>> {
     const columns = "state, debit, resumable, provider_job_id, served_model, substituted";
-    const sql = `select ${columns} from attempt where attempt_id = $1`;
+    const sql = `select ${columns} from journal where attempt_id = $1`;
     const [row] = await this.backend.query(sql, [job.attemptId]);
     return row ?? {};
   }

@@ -9,10 +9,15 @@ import {
 } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { CreditFault } from "../../src/ledger/credit-store.ts";
-import { BatchFault, type Membership } from "../../src/ledger/ledger-batch-store.ts";
+import {
+  BatchFault,
+  type CloseVerdict,
+  type Membership,
+} from "../../src/ledger/ledger-batch-store.ts";
 import {
   LedgerModel,
   type ModelClose,
+  type ModelCloseOutcome,
   type ModelMember,
   type ModelReserve,
   type ModelReserveOutcome,
@@ -20,6 +25,7 @@ import {
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow, voidRow } from "./ledger-rows.ts";
 import { PurchaseModel } from "./purchase-model.ts";
+import { lateOf } from "./reserve-batch.ts";
 import type { FreshBackend } from "./postgres.ts";
 
 export const ORGS = 2;
@@ -116,7 +122,7 @@ export class LedgerFixture {
 
   /** Ends what is still open, so that no later environment sees it. */
   async end(): Promise<void> {
-    const sql = "select attempt_id from attempt where state = 'open' and org_id = any ($1)";
+    const sql = "select attempt_id from hold where not annulled and org_id = any ($1)";
     const open = await this.#backend.query(sql, [this.orgs.map(({ id }) => id)]);
     const rows = open.map((row) => voidRow(BigInt(String(row["attempt_id"])) as AttemptId));
     if (rows.length > 0) await this.#backend.ledgerBatchStore.closeBatch(rows);
@@ -175,38 +181,47 @@ export class LedgerFixture {
   }): Promise<void> {
     const closings = step.rows.map(({ close }) => (close === null ? null : this.#closing(close)));
     const rows = step.rows.map((spec) => this.#holding(spec));
-    const outcomes = await this.#backend.ledgerBatchStore.reserveBatch(
-      this.#member(step.by),
-      rows.map((row, i) => ({ row, close: closings[i]?.row ?? null })),
-    );
-    for (const closing of closings) if (closing !== null) this.model.close(closing.model);
+    const store = this.#backend.ledgerBatchStore;
+    const closed = closings.flatMap((closing) => closing ?? []);
+    const batch = { member: this.#member(step.by), closings: closed.map(({ row }) => row) };
+    const { verdicts, outcomes } = await store.runBatch({ ...batch, holds: rows });
+    const late: ModelClose[] = [];
+    for (const [i, { model }] of closed.entries()) {
+      const isOpen = this.model.holds.has(model.attempt);
+      if (!isOpen) late.push(model);
+      const verdict = verdicts[i];
+      agree(verdict && found(verdict), isOpen ? this.model.close(model) : undefined);
+    }
     const expected = rows.map((row) => this.model.reserve(this.#modelRow(row, step.by)));
     agree(outcomes.map(comparable), expected);
+    await this.#closeLate(lateOf(batch, verdicts), late);
     for (const outcome of expected) this.answers.add(nameOf(outcome));
     this.attempts.push(...rows.filter((_, i) => expected[i]?.kind === "reserved"));
   }
 
   async #close(specs: readonly CloseSpec[]): Promise<void> {
     const closings = specs.map((spec) => this.#closing(spec));
-    const verdicts = await this.#backend.ledgerBatchStore.closeBatch(
+    await this.#closeLate(
       closings.map(({ row }) => row),
+      closings.map(({ model }) => model),
     );
-    const found = verdicts.map((verdict) => ({
-      kind: verdict.kind,
-      debit: verdict.debitMicroUsd,
-      overrun: verdict.overrunMicroUsd,
-    }));
-    for (const { kind } of found) this.answers.add(kind);
+  }
+
+  /** Closings alone, decided to the last. */
+  async #closeLate(rows: readonly CloseRow[], expected: readonly ModelClose[]): Promise<void> {
+    if (rows.length === 0) return;
+    const verdicts = (await this.#backend.ledgerBatchStore.closeBatch(rows)).map(found);
+    for (const { kind } of verdicts) this.answers.add(kind);
     agree(
-      found,
-      closings.map(({ model }) => this.model.close(model)),
+      verdicts,
+      expected.map((model) => this.model.close(model)),
     );
   }
 
   async #annul(step: { by: number; pick: number | null; late: ReserveSpec }): Promise<void> {
     const known = step.pick === null ? undefined : this.attempts.at(-1 - step.pick);
     const row = known ?? this.#holding(step.late);
-    if (this.model.attempts.get(row.attemptId)?.state === "open") this.answers.add("annulled");
+    if (this.model.holds.has(row.attemptId)) this.answers.add("annulled");
     await this.#backend.ledgerBatchStore.annul([row]);
     this.model.annul(this.#modelRow(row, step.by));
     if (known !== undefined) return;
@@ -379,7 +394,7 @@ export class LedgerFixture {
         case when resumable then 'resumable' end,
         case when corrected_at is not null then 'corrected' end,
         case when state = 'open' then concat_ws(' ', instance_id, epoch) end) as line
-      from attempt where org_id = any ($1)`,
+      from journal where org_id = any ($1)`,
       [this.orgs.map(({ id }) => id)],
     );
     return new Set(rows.map((row) => row["line"]));
@@ -423,7 +438,7 @@ export class LedgerFixture {
 }
 
 function attemptsOf(model: LedgerModel): Set<unknown> {
-  const lines = [...model.attempts.values()].map((attempt) => {
+  const lines = model.lines().map((attempt) => {
     const { isResumable, isCorrected, state, member } = attempt;
     return [
       `${attempt.attempt} ${state} ${attempt.debit} ${attempt.overrun} ${attempt.costPico}`,
@@ -450,6 +465,11 @@ function spendOf(model: LedgerModel): Set<unknown> {
       .map(([month, { settled, reserved }]) => `${id} ${month} ${settled} ${reserved}`),
   );
   return new Set(lines);
+}
+
+function found(verdict: CloseVerdict): ModelCloseOutcome {
+  const { kind, debitMicroUsd: debit, overrunMicroUsd: overrun } = verdict;
+  return { kind, debit, overrun };
 }
 
 function comparable(outcome: ReserveOutcome): ModelReserveOutcome {
@@ -490,10 +510,10 @@ async function passMonth(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Pr
   for (const move of ["- interval '1000 years'", "+ interval '1000 years' - interval '1 month'"]) {
     await backend.query(`update spend set month = month ${move} where id = any ($1)`, [spenders]);
   }
-  await backend.query(
-    "update attempt set month = month - interval '1 month' where org_id = any ($1)",
-    [orgIds],
-  );
+  for (const table of ["attempt", "hold"]) {
+    const past = "set month = month - interval '1 month' where org_id = any ($1)";
+    await backend.query(`update ${table} ${past}`, [orgIds]);
+  }
   await backend.query("commit");
 }
 

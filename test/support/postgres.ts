@@ -8,6 +8,7 @@ import { PROGRAM_ROLE } from "../../src/storage/embedded-database.ts";
 import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { pinPrices } from "./ledger-rows.ts";
+import { type ReserveBatchStore, withReserveBatch } from "./reserve-batch.ts";
 import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
 
@@ -124,6 +125,7 @@ export function withDatabase(): FreshDatabase {
 
 export interface FreshBackend extends PostgresBackend {
   readonly connectionString: string;
+  readonly ledgerBatchStore: ReserveBatchStore;
   /** Any SQL, for what no store offers. */
   query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
@@ -141,6 +143,7 @@ export async function freshBackend(): Promise<FreshBackend> {
   return {
     ...backend,
     connectionString,
+    ledgerBatchStore: withReserveBatch(backend.ledgerBatchStore),
     query: async (sql, values = []) =>
       (await client.query<Record<string, unknown>>(sql, values)).rows,
     close: async () => {

@@ -29,7 +29,7 @@ const TOKENS = ["prompt", "cached_prompt", "cache_write", "completion", "interna
 /** Every request of an organization, newest first, read row by row. */
 export async function readRequests(backend: FreshBackend, orgId: string): Promise<ModelRequest[]> {
   const attempts = await backend.query(
-    "select *, debit::text as d from attempt where org_id = $1 order by ordinal, attempt_id",
+    "select *, debit::text as d from journal where org_id = $1 order by ordinal, attempt_id",
     [orgId],
   );
   const refused = await backend.query("select * from refused_request where org_id = $1", [orgId]);

@@ -39,4 +39,4 @@ const journalSql = `
   select attempt_id::text as "attemptId", request_id::text as "requestId", state,
     corrected_at is not null as "isCorrected", basis, instance_id = '' as "isAnnulled", reserve,
     debit, overrun, prompt, completion
-  from attempt order by attempt_id`;
+  from journal order by attempt_id`;

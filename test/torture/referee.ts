@@ -162,8 +162,8 @@ function shown(row: JournalAttempt): string {
 /** What SQL alone can find: one line for each violation. */
 const CHECKS: Readonly<Record<string, string>> = {
   "no attempt is open and nothing is held": `
-    select 'attempt ' || attempt_id || ' of ' || instance_id as what from attempt
-      where state = 'open'
+    select 'attempt ' || attempt_id || ' of ' || instance_id as what from hold
+      where not annulled
     union all
     select account_id || ' holds ' || reserved from account where reserved <> 0
     union all
@@ -173,7 +173,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       select o.org_id, t.position, t.amount from transfer t
         join org o on t.credit_account = 'wallet:' || o.org_id where t.kind = 'grant'
       union all
-      select org_id, opened_position, -reserve from attempt
+      select org_id, opened_position, -reserve from journal
       union all
       select org_id, closed_position, reserve from attempt where state in ('settled', 'void')
       union all

@@ -89,4 +89,4 @@ const departedSql = `
   order by l.lease_until desc limit 1`;
 
 const openSql = `
-  select count(*) from attempt where instance_id = $1 and epoch = $2 and state = 'open'`;
+  select count(*) from hold where instance_id = $1 and epoch = $2 and not annulled`;

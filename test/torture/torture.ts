@@ -260,7 +260,7 @@ const OWN_END = "no gateway ended by itself";
 const FAILED_START = "every gateway started when the database was there";
 const BAD_CLOSE = "every gateway ended well when it was asked to";
 
-const openSql = "select count(*) from attempt where state = 'open'";
+const openSql = "select count(*) from hold where not annulled";
 
 /** One model at two providers, one of each wire, so that a failed attempt has another candidate. */
 function writeManifests(folder: string, providerUrl: string): string {

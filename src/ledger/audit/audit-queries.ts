@@ -64,7 +64,7 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
         concat('reserved ', coalesce(w.reserved, 0)) as found,
         concat('reserved ', coalesce(o.held, 0)) as expected
       from account w full join (
-        select org_id, sum(reserve) as held from attempt where state = 'open' group by org_id
+        select org_id, sum(reserve) as held from hold group by org_id
       ) o using (org_id)
       where coalesce(w.reserved, 0) <> coalesce(o.held, 0)`,
   },
@@ -137,9 +137,12 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
       from spend s full join (
         select scope, id, month, sum(settled) as settled, sum(reserved) as reserved from (
           select case grouping(org_id) when 0 then 'org' else 'key' end as scope,
-            coalesce(org_id, key_id) as id, month, sum(debit) as settled,
-            coalesce(sum(reserve) filter (where state = 'open'), 0) as reserved
+            coalesce(org_id, key_id) as id, month, sum(debit) as settled, 0 as reserved
           from attempt group by grouping sets ((org_id, month), (key_id, month))
+          union all
+          select case grouping(org_id) when 0 then 'org' else 'key' end,
+            coalesce(org_id, key_id), month, 0, sum(reserve)
+          from hold group by grouping sets ((org_id, month), (key_id, month))
           union all
           select scope, id, month, settled, 0 from retired_spend
         ) x group by scope, id, month
@@ -152,20 +155,22 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
     title: "no attempt of an instance's earlier life is open for longer than a minute",
     sql: `
       select concat('attempt ', attempt_id) as what,
-        format('open since %s in epoch %s of %s', a.created_at, a.epoch, a.instance_id) as found,
+        format('open since %s in epoch %s of %s', h.created_at, h.epoch, h.instance_id) as found,
         coalesce('epoch ' || i.epoch, 'an instance that is known') as expected
-      from attempt a left join instance i using (instance_id)
-      where a.state = 'open' and not a.resumable and (i.epoch is null or a.epoch < i.epoch)
-        and a.created_at < now() - interval '1 minute'`,
+      from hold h left join instance i using (instance_id)
+      where not h.annulled and not h.resumable and (i.epoch is null or h.epoch < i.epoch)
+        and h.created_at < now() - interval '1 minute'`,
   },
   {
     id: "I10",
-    title: "every request's attempts belong to one organization and one key",
+    title: "every request's attempts belong to one organization and one key, each number once",
     sql: `
       select concat('request ', request_id) as what,
-        string_agg(distinct format('%s of %s', key_id, org_id), ', ') as found,
-        'one key of one organization' as expected
-      from attempt group by request_id having count(distinct (org_id, key_id)) > 1`,
+        format('%s, attempts %s', string_agg(distinct format('%s of %s', key_id, org_id), ', '),
+          string_agg(ordinal::text, ' ' order by ordinal)) as found,
+        'one key of one organization, each number once' as expected
+      from journal group by request_id
+      having count(distinct (org_id, key_id)) > 1 or count(distinct ordinal) < count(*)`,
   },
   {
     id: "I13",
@@ -174,12 +179,13 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
       select concat('attempt ', attempt_id) as what,
         format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'no provider')) as found,
         concat('prices of ', a.provider_id) as expected
-      from attempt a left join price_pin p on p.pin_id = a.price_pin_id
+      from journal a left join price_pin p on p.pin_id = a.price_pin_id
       where p.provider_id is distinct from a.provider_id`,
   },
   {
     id: "I15",
-    title: "every closing can be written: no account is nearly full, no attempt is open for a day",
+    title:
+      "every closing can be written: no account is nearly full, no attempt is open for a day or has no day",
     sql: `
       select concat('account ', account_id) as what,
         format('debits %s, credits %s', debits, credits) as found,
@@ -188,8 +194,27 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
       union all
       select concat('attempt ', attempt_id), format('open since %s of %s', created_at, instance_id),
         'closed within a day'
-      from attempt where state = 'open' and not resumable
-        and created_at < now() - interval '1 day'`,
+      from hold where not annulled and not resumable and created_at < now() - interval '1 day'
+      union all
+      select concat('attempt ', attempt_id), concat('no table of ', day), 'a table of its day'
+      from (select attempt_id, ${attemptDay("attempt_id")} as day from hold where not annulled) h
+      where not exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'attempt'::regclass
+          and c.relname = 'attempt_' || to_char(day, 'YYYYMMDD'))`,
+  },
+  {
+    id: "I16",
+    title: "every attempt is open or finished, once, and every annulled one has its void end",
+    sql: `
+      select concat('attempt ', attempt_id) as what, concat('open and ', a.state) as found,
+        'one of both' as expected
+      from hold h join attempt a using (attempt_id) where not h.annulled
+      union all
+      select concat('attempt ', attempt_id),
+        concat('annulled and ', coalesce(a.state, 'in no journal')), 'annulled and void'
+      from hold h left join attempt a using (attempt_id)
+        left join retired_day r on r.day = ${attemptDay("h.attempt_id")}
+      where h.annulled and r.day is null and a.state is distinct from 'void'`,
   },
   {
     id: "rebuild",
@@ -203,7 +228,7 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
           select debit_account as account_id, amount as debits, 0 as credits, 0 as reserved
           from transfer
           union all select credit_account, 0, amount, 0 from transfer
-          union all select 'wallet:' || org_id, 0, 0, reserve from attempt where state = 'open'
+          union all select 'wallet:' || org_id, 0, 0, reserve from hold
         ) x group by account_id
       )
       select concat('account ', account_id) as what,

@@ -132,7 +132,8 @@ const monthNumber = (month: string): string =>
 
 /** How many lines the journal has at most, and where money of a retired attempt last moved. */
 const JOURNAL_SIZE_SQL = `
-  select (select count(*) + count(closed_at) + count(corrected_at) from attempt)
+  select (select 2 * count(*) + count(corrected_at) from attempt)
+      + (select count(*) from hold where not annulled)
       + (select count(*) from cap_change)
       + (select count(*) from transfer where attempt_id is null),
     (select max(t.position) from transfer t join retired_day r on r.day = ${attemptDay("t.attempt_id")})`;
@@ -147,7 +148,7 @@ const JOURNAL_SQL = `
     select case when t.position < f.position then 0 else t.position end as position,
       t.debit_account, t.credit_account, t.amount
     from transfer t left join retired_day r on r.day = ${attemptDay("t.attempt_id")}
-    cross join (select coalesce(min(opened_position), 0) as position from attempt) f
+    cross join (select coalesce(min(opened_position), 0) as position from journal) f
     where t.attempt_id is null or r.day is not null
   )
   select kind, position, attempt_id, a, b, c, x, y, cost_pico from (
@@ -174,7 +175,7 @@ const JOURNAL_SQL = `
     union all
     select 2, 'open', opened_position, attempt_id, org_id, key_id, provider_id, reserve,
       ${monthNumber("month")}, null
-    from attempt where opened_position is distinct from closed_position
+    from journal where opened_position is distinct from closed_position
   ) line order by position, step`;
 
 const ACCOUNTS_SQL = "select account_id, debits, credits, reserved from account";

@@ -66,14 +66,18 @@ class Writer {
       case "close":
         return this.#close(step.pick, step.costPico);
       case "crash": {
-        const open = [...model.attempts.values()].filter(({ state }) => state === "open");
+        const open = [...model.holds.keys()];
         model.crash();
-        for (const { attempt } of open) this.#ended("closed", attempt, null);
+        for (const attempt of open) this.#ended("closed", attempt, null);
         return;
       }
       case "month":
         model.month += 1;
     }
+  }
+
+  get #attempts(): number {
+    return this.model.lines().length;
   }
 
   #cap(keyAt: 0 | 1 | undefined, cap: bigint | null): void {
@@ -90,14 +94,14 @@ class Writer {
   #reserve(keyAt: 0 | 1, reserve: bigint): void {
     const { month } = this.model;
     const position = BigInt(this.journal.length + 1);
-    const attempt = BigInt(this.model.attempts.size + 1);
+    const attempt = BigInt(this.#attempts + 1);
     const row = { attempt, org: ORG, key: KEYS[keyAt], provider: "acme", amount: reserve };
     if (this.model.reserve(row).kind !== "reserved") return;
     this.journal.push({ kind: "open", position, month, ...row });
   }
 
   #close(pick: number, cost: bigint | null): void {
-    const attempt = BigInt(this.model.attempts.size - pick);
+    const attempt = BigInt(this.#attempts - pick);
     const kind = cost === null ? "void" : "usage";
     const outcome = this.model.close({ attempt, costPico: cost ?? 0n, kind });
     if (outcome.kind === "corrected") {
@@ -168,7 +172,7 @@ function isWithoutEffect(entry: JournalEntry, model: LedgerModel): boolean {
     case "cap":
       return true;
     case "open":
-      return entry.amount === 0n && model.attempts.get(entry.attempt)?.state === "open";
+      return entry.amount === 0n && model.holds.has(entry.attempt);
     case "closed":
     case "corrected":
       return model.attempts.get(entry.attempt)?.amount === 0n;

@@ -98,7 +98,7 @@ class PostgresRetentionSession implements RetentionSession {
       fromId: head.from_id,
       toId: head.to_id,
       sums: sumsOf(rows),
-      open: all?.open ?? 0n,
+      open: head.open,
       unsettled: all?.unsettled ?? 0n,
       outsidePeriods: all?.outside ?? 0n,
       isRetired: head.is_retired,
@@ -106,15 +106,20 @@ class PostgresRetentionSession implements RetentionSession {
   }
 
   async freeze(day: Day): Promise<void> {
-    const { rows } = await this.#client.query<{ is_frozen: boolean }>(sql.IS_FROZEN_SQL, [
-      sql.dayTable(day),
-    ]);
-    if (rows[0]?.is_frozen === true) return;
+    if (await this.#isFrozen(day)) return;
     await this.#inTransaction(() => this.#whenFree(day, [sql.freezeSql(day)]));
   }
 
   async unfreeze(day: Day): Promise<void> {
+    if (!(await this.#isFrozen(day))) return;
     await this.#inTransaction(() => this.#whenFree(day, [sql.unfreezeSql(day)]));
+  }
+
+  async #isFrozen(day: Day): Promise<boolean> {
+    const { rows } = await this.#client.query<{ is_frozen: boolean }>(sql.IS_FROZEN_SQL, [
+      sql.dayTable(day),
+    ]);
+    return rows[0]?.is_frozen === true;
   }
 
   // Pages and not one long cursor: nothing changes here any more, and a snapshot of minutes would
@@ -149,6 +154,9 @@ class PostgresRetentionSession implements RetentionSession {
       await this.#client.query("create schema if not exists retired");
       // Last, and then the commit at once: every batch waits while this lock is held.
       await this.#whenFree(day, sql.detachSql(day));
+      const query = { text: sql.IS_OPEN_SQL, values: [fromId, toId] };
+      const { rows } = await this.#client.query<{ is_open: boolean }>(query);
+      assert(rows[0]?.is_open === false, "no attempt is open of a day that is taken out");
     });
   }
 
@@ -227,6 +235,7 @@ interface BoundsRow {
   readonly to_id: bigint;
   readonly bounds: string;
   readonly is_retired: boolean;
+  readonly open: bigint;
 }
 
 interface SurveyRow {
@@ -237,7 +246,6 @@ interface SurveyRow {
   readonly overrun: bigint;
   readonly cost_pico: bigint;
   readonly refund: bigint;
-  readonly open: bigint;
   readonly unsettled: bigint;
   readonly outside: bigint;
 }

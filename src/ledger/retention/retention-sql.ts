@@ -31,14 +31,25 @@ export const COLUMNS_SQL = `
 
 export const SCHEMA_SQL = "select max(name) as name from schema_migration";
 
+const FIRST_ID = "attempt_id_at(d.day::timestamp at time zone 'utc')";
+const END_ID = "attempt_id_at((d.day + 1)::timestamp at time zone 'utc')";
+
 /** $1 the day, $2 its table. */
 export const BOUNDS_SQL = `
-  select attempt_id_at(d.day::timestamp at time zone 'utc') as from_id,
-    attempt_id_at((d.day + 1)::timestamp at time zone 'utc') as to_id,
+  select ${FIRST_ID} as from_id, ${END_ID} as to_id,
     pg_get_expr(c.relpartbound, c.oid) as bounds,
-    exists (select from retired_day r where r.day = d.day) as is_retired
+    exists (select from retired_day r where r.day = d.day) as is_retired,
+    (${holdsSql(FIRST_ID, END_ID)}) as open
   from (select $1::date as day) d
   join pg_class c on c.oid = $2::regclass`;
+
+/** $1 the first id, $2 the id behind the last: is an attempt of these open? */
+export const IS_OPEN_SQL: string = `select (${holdsSql("$1", "$2")}) > 0 as is_open`;
+
+function holdsSql(from: string, until: string): string {
+  return `select count(*) from hold
+      where not annulled and attempt_id >= ${from} and attempt_id < ${until}`;
+}
 
 /** One row for all, one for each provider, one for each organization. */
 export function surveySql(day: Day): string {
@@ -50,7 +61,6 @@ export function surveySql(day: Day): string {
   select a.provider_id, a.org_id, count(*) as attempts, coalesce(sum(debit), 0) as debit,
     coalesce(sum(overrun), 0) as overrun, coalesce(sum(cost_pico), 0) as cost_pico,
     coalesce(sum(reserve - debit) filter (where corrected_at is not null), 0) as refund,
-    count(*) filter (where state = 'open') as open,
     count(*) filter (where closed_at >= through or corrected_at >= through) as unsettled,
     count(*) filter (where periods @> closed_at is not true
       or (corrected_at is not null and periods @> corrected_at is not true)) as outside
@@ -98,6 +108,8 @@ export function retiredSpendSql(day: Day): string {
 export function detachSql(day: Day): readonly string[] {
   const table = dayTable(day);
   return [
+    // The day's frozen table refuses ends, not beginnings: none commits from here on.
+    "lock table hold in share mode",
     `alter table attempt detach partition ${table}`,
     `alter table ${table} set schema retired`,
   ];

@@ -65,8 +65,13 @@ export async function retireDays(
 /** Answers the day as it was retired, or why it is not ready. */
 async function retireDay(deps: RetireDeps, day: Day): Promise<DaySurvey | string> {
   const { session, archive, progress } = deps;
-  const reason = readinessProblem(await session.survey(day));
-  if (reason !== undefined) return reason;
+  const first = await session.survey(day);
+  const reason = readinessProblem(first);
+  if (reason !== undefined) {
+    // A run that was ended leaves the day frozen; what is open in it must be able to end.
+    if (first.open > 0n) await session.unfreeze(day);
+    return reason;
+  }
   await session.freeze(day);
   // What is late came before the freeze or never: only now is the day sure to stay as it is.
   const survey = await session.survey(day);

@@ -32,7 +32,7 @@ export async function readBooks(backend: FreshBackend, account: TestAccount): Pr
       "select credits - debits as settled, reserved from account where org_id = $1",
       [orgId],
     ),
-    await backend.query("select * from attempt where org_id = $1 order by attempt_id", [orgId]),
+    await backend.query("select * from journal where org_id = $1 order by attempt_id", [orgId]),
     await backend.query(
       `select kind, amount from transfer where attempt_id in
         (select attempt_id from attempt where org_id = $1) order by transfer_id`,

@@ -69,7 +69,7 @@ async function expectBatchRow(fixture: CrashFixture, row: BatchRow): Promise<Dec
   const { view, lock } = await dieUnderLock(fixture, scenario, row);
   expectSeen(view, scenario, row);
   const { backend } = fixture;
-  const session = row.diesAt === "settle sent" ? "tokenmarket close" : "tokenmarket reserve";
+  const session = "tokenmarket ledger";
   await until("the dead process's batch waits", () => isWaiting(fixture, session));
   if (row.batch === "commits under the next start") {
     const restarted = fixture.restart();

@@ -3,7 +3,7 @@ import { subscribe } from "node:diagnostics_channel";
 import { UpstreamClient } from "../../../src/dispatch/upstream-client.ts";
 import { DetachedReadLimit } from "../../../src/call/detached-read-limit.ts";
 import { HttpExchange } from "../../../src/http/http-exchange.ts";
-import { BatchFault } from "../../../src/ledger/ledger-batch-store.ts";
+import { BatchFault, type LedgerBatch } from "../../../src/ledger/ledger-batch-store.ts";
 import { MemoryLimitStore } from "../../../src/limits/memory/memory-limit-store.ts";
 import { LaneConnection } from "../../../src/ledger/lane-connection.ts";
 import { PostgresLedgerBatchStore } from "../../../src/ledger/postgres-ledger-batch-store.ts";
@@ -16,6 +16,8 @@ import type { Command, FailPoint, Order, Report } from "./fail-points.ts";
 
 let order: Order | undefined;
 let timesLeft = 0;
+/** Of the batch that was begun last. */
+let batchKind: ReturnType<typeof kindOf>;
 const waiting: (() => void)[] = [];
 
 const begun = new Promise<void>((resolve) => {
@@ -35,6 +37,7 @@ const begun = new Promise<void>((resolve) => {
 process.on("disconnect", () => process.exit(3));
 
 watchAdmission();
+watchBatches();
 watchDispatch();
 watchSettlement();
 watchStatements();
@@ -83,19 +86,6 @@ function watchAdmission(): void {
       return outcome;
     };
   });
-  wrap(PostgresLedgerBatchStore, "reserveBatch", (reserveBatch) => {
-    return async function (member, entries) {
-      if (entries.length === 0) return await reserveBatch.call(this, member, entries);
-      const isRoll = entries.some((entry) => entry.close !== null);
-      await passOrWait(isRoll ? "roll queued" : "reserve queued");
-      const outcomes = await reserveBatch.call(this, member, entries);
-      await passOrWait(isRoll ? "roll committed" : "reserve committed");
-      if (order?.at === "hold to be annulled") {
-        throw new BatchFault("ambiguous", "the answer was lost", undefined);
-      }
-      return outcomes;
-    };
-  });
   wrap(PostgresLedgerBatchStore, "annul", (annul) => {
     return async function (rows) {
       pass("hold to be annulled");
@@ -134,16 +124,30 @@ function watchDispatch(): void {
   });
 }
 
-function watchSettlement(): void {
-  wrap(PostgresLedgerBatchStore, "closeBatch", (closeBatch) => {
-    return async function (rows) {
-      if (rows.length === 0) return await closeBatch.call(this, rows);
-      await passOrWait("settle queued");
-      const verdicts = await closeBatch.call(this, rows);
-      pass("settle committed");
-      return verdicts;
+/** The tests send one request at a time: a batch of it is a reserve, a roll or a settlement. */
+function watchBatches(): void {
+  wrap(PostgresLedgerBatchStore, "runBatch", (runBatch) => {
+    return async function (batch) {
+      const kind = kindOf(batch);
+      batchKind = kind;
+      if (kind !== undefined) await passOrWait(`${kind} queued`);
+      const answer = await runBatch.call(this, batch);
+      if (kind === "settle") pass("settle committed");
+      else if (kind !== undefined) await passOrWait(`${kind} committed`);
+      if (kind !== "settle" && order?.at === "hold to be annulled") {
+        throw new BatchFault("ambiguous", "the answer was lost", undefined);
+      }
+      return answer;
     };
   });
+}
+
+function kindOf({ closings, holds }: LedgerBatch): "reserve" | "roll" | "settle" | undefined {
+  if (holds.length > 0) return closings.length > 0 ? "roll" : "reserve";
+  return closings.length > 0 ? "settle" : undefined;
+}
+
+function watchSettlement(): void {
   wrap(HttpExchange, "end", (end) => {
     return function (last) {
       pass("last bytes");
@@ -161,15 +165,12 @@ function watchSettlement(): void {
 
 /** A batch on the wire, and a process that dies before it knows what became of it. */
 function watchStatements(): void {
-  const sent: Readonly<Record<string, FailPoint>> = {
-    reserve_batch: "reserve sent",
-    roll_batch: "roll sent",
-    close_batch: "settle sent",
-  };
   wrap(LaneConnection, "run", (run) => {
     return async function (statement, values) {
-      const at = sent[statement.name];
-      if (at === undefined || order?.at !== at) return await run.call(this, statement, values);
+      const at = `${batchKind} sent` as const;
+      if (batchKind === undefined || statement.name !== "ledger_batch" || order?.at !== at) {
+        return await run.call(this, statement, values);
+      }
       // The server is to wait for a lock until the test says otherwise, not until its time is up.
       for (const name of ["lock_timeout", "statement_timeout"]) {
         await run.call(this, { name, text: `set ${name} = '60s'` }, []);

@@ -156,7 +156,7 @@ async function settleUnderLock(): Promise<WaitingSettlement> {
   const lock = await fixture.lockWallet(scenario.account);
   await gateway.goOn();
   await until("the settlement waits", async () =>
-    (await waitingSessions(fixture.backend)).includes("tokenmarket close"),
+    (await waitingSessions(fixture.backend)).includes("tokenmarket ledger"),
   );
   return { scenario, gateway, request, lock };
 }

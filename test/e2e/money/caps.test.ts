@@ -305,7 +305,9 @@ async function passMonth(account: TestAccount): Promise<void> {
       account.orgId,
       account.keyId,
     ]);
-    await client.query(`update attempt set ${month} where org_id = $1`, [account.orgId]);
+    for (const table of ["attempt", "hold"]) {
+      await client.query(`update ${table} set ${month} where org_id = $1`, [account.orgId]);
+    }
     await client.query("commit");
   });
 }

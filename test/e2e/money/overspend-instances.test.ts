@@ -172,7 +172,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     const { answers, refused } = await storm(account, keys);
     expect(capsOf(refused)).toEqual([capOf("key")]);
     const spent = await backend.query(
-      "select count(*)::integer as attempts from attempt where org_id = $1 group by key_id",
+      "select count(*)::integer as attempts from journal where org_id = $1 group by key_id",
       [account.orgId],
     );
     expect(spent).toEqual(keys.map(() => ({ attempts: 4 })));

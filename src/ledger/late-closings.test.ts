@@ -2,9 +2,10 @@ import { expect, test, vi } from "vitest";
 import { SETTLE_WAIT_MS } from "../core/constants.ts";
 import type { AttemptId } from "../core/ids.ts";
 import { systemClock } from "../core/time.ts";
-import { CloseLane } from "./close-lane.ts";
+import type { Closing } from "./closing.ts";
+import { LateClosings } from "./late-closings.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
-import type { CloseRow } from "./ledger-store.ts";
+import type { CloseOutcome, CloseRow } from "./ledger-store.ts";
 
 function row(attempt: number): CloseRow {
   return { attemptId: BigInt(attempt) as AttemptId } as CloseRow;
@@ -14,13 +15,13 @@ function closed(rows: readonly CloseRow[]): readonly CloseVerdict[] {
   return rows.map(() => ({ kind: "closed", debitMicroUsd: 5n, overrunMicroUsd: 0n }));
 }
 
-/** A lane over a script: each sending is answered by the next step, the last one is repeated. */
-function scriptedLane(script: ((rows: readonly CloseRow[]) => readonly CloseVerdict[])[]) {
+/** Late closings over a script: each sending is answered by the next step, the last one is repeated. */
+function scripted(script: ((rows: readonly CloseRow[]) => readonly CloseVerdict[])[]) {
   const sent: bigint[][] = [];
   const logged: string[] = [];
   const time = { ms: 0 };
   const log = (_: object, message: string): void => void logged.push(message);
-  const lane = new CloseLane({
+  const late = new LateClosings({
     clock: { ...systemClock, monotonicMs: () => time.ms },
     log: { info: log, warn: log, error: log },
     send: async (rows) => {
@@ -29,7 +30,11 @@ function scriptedLane(script: ((rows: readonly CloseRow[]) => readonly CloseVerd
       return (script.length > 1 ? script.shift() : script[0])?.(rows) ?? [];
     },
   });
-  return { lane, sent, logged, time };
+  const submit = (attempt: number): Promise<CloseOutcome> =>
+    new Promise((answer: NonNullable<Closing["answer"]>) => {
+      late.add([{ row: row(attempt), answer, queuedAtMs: time.ms }]);
+    });
+  return { late, submit, sent, logged, time };
 }
 
 function fail(kind: BatchFault["kind"]): () => never {
@@ -39,8 +44,8 @@ function fail(kind: BatchFault["kind"]): () => never {
 }
 
 test("closings that did not commit are sent again, before newer ones, until they do", async () => {
-  const { lane, sent, logged } = scriptedLane([fail("busy"), fail("ambiguous"), closed]);
-  const outcomes = await Promise.all([lane.submit(row(1)), lane.submit(row(2))]);
+  const { late, submit, sent, logged } = scripted([fail("busy"), fail("ambiguous"), closed]);
+  const outcomes = await Promise.all([submit(1), submit(2)]);
   const outcome = { kind: "closed", debitMicroUsd: 5n, overrun: false };
   expect(outcomes).toEqual([outcome, outcome]);
   expect(sent).toEqual([
@@ -49,55 +54,55 @@ test("closings that did not commit are sent again, before newer ones, until they
     [1n, 2n],
   ]);
   expect(logged).toHaveLength(2);
-  expect(lane.size).toBe(0);
+  expect(late.size).toBe(0);
 });
 
 test("a caller gets pending in time, and the closing still commits", async () => {
   let isUp = false;
-  const { lane, time } = scriptedLane([(rows) => (isUp ? closed(rows) : fail("busy")())]);
-  const outcome = lane.submit(row(1));
+  const { late, submit, time } = scripted([(rows) => (isUp ? closed(rows) : fail("busy")())]);
+  const outcome = submit(1);
   time.ms += SETTLE_WAIT_MS + 1;
   expect(await outcome).toEqual({ kind: "pending" });
-  expect(lane.size).toBe(1);
+  expect(late.size).toBe(1);
   isUp = true;
-  await lane.drained();
-  expect(lane.size).toBe(0);
+  await late.drained();
+  expect(late.size).toBe(0);
 });
 
 test("a closing that breaks a rule of the books is separated, the others commit", async () => {
-  const { lane } = scriptedLane([
+  const { late, submit } = scripted([
     (rows) => (rows.some((one) => one.attemptId === 2n) ? fail("rejected")() : closed(rows)),
   ]);
-  const outcomes = await Promise.all([1, 2, 3].map((id) => lane.submit(row(id))));
+  const outcomes = await Promise.all([1, 2, 3].map((id) => submit(id)));
   expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "pending", "closed"]);
 });
 
 test("what fails for another reason while a rejected batch is halved is sent again", async () => {
   const busyOnce = [fail("busy"), closed];
-  const { lane } = scriptedLane([
+  const { late, submit } = scripted([
     (rows) => {
       if (rows.length > 1) return fail("rejected")();
       return rows[0]?.attemptId === 1n ? closed(rows) : (busyOnce.shift() ?? closed)(rows);
     },
   ]);
-  const outcomes = await Promise.all([1, 2].map((id) => lane.submit(row(id))));
+  const outcomes = await Promise.all([1, 2].map((id) => submit(id)));
   expect(outcomes.map((outcome) => outcome.kind)).toEqual(["closed", "closed"]);
-  expect(lane.size).toBe(0);
+  expect(late.size).toBe(0);
 });
 
 test("a closing that broke a rule is counted, and tried again before a shutdown", async () => {
-  const { lane } = scriptedLane([fail("rejected"), closed]);
-  expect(await lane.submit(row(1))).toEqual({ kind: "pending" });
-  expect(lane.size).toBeGreaterThan(0);
-  await lane.drained();
-  expect(lane.size).toBe(0);
+  const { late, submit } = scripted([fail("rejected"), closed]);
+  expect(await submit(1)).toEqual({ kind: "pending" });
+  expect(late.size).toBeGreaterThan(0);
+  await late.drained();
+  expect(late.size).toBe(0);
 });
 
 test("a closing that broke a rule is tried again by itself, half a minute later", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
-    const { lane, sent } = scriptedLane([fail("rejected"), closed]);
-    expect(await lane.submit(row(1))).toEqual({ kind: "pending" });
+    const { late, submit, sent } = scripted([fail("rejected"), closed]);
+    expect(await submit(1)).toEqual({ kind: "pending" });
     await vi.advanceTimersByTimeAsync(29_000);
     expect(sent).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1_000);
@@ -109,8 +114,8 @@ test("a closing that broke a rule is tried again by itself, half a minute later"
 });
 
 test("an attempt that never was counts as closed at nothing", async () => {
-  const { lane } = scriptedLane([
+  const { late, submit } = scripted([
     (rows) => rows.map(() => ({ kind: "unknown", debitMicroUsd: 0n, overrunMicroUsd: 0n })),
   ]);
-  expect(await lane.submit(row(1))).toEqual({ kind: "already_closed", debitMicroUsd: 0n });
+  expect(await submit(1)).toEqual({ kind: "already_closed", debitMicroUsd: 0n });
 });

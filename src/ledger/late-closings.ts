@@ -1,21 +1,9 @@
-import {
-  type Clock,
-  LEDGER_BATCH_ROWS_MAX,
-  type Logger,
-  microUsd,
-  SETTLE_WAIT_MS,
-} from "../core/index.ts";
+import { type Clock, LEDGER_BATCH_ROWS_MAX, type Logger } from "../core/index.ts";
+import { answerOnce, answerOverdue, answerVerdict, type Closing } from "./closing.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
-import type { CloseOutcome, CloseRow } from "./ledger-store.ts";
+import type { CloseRow } from "./ledger-store.ts";
 
-interface Waiting {
-  readonly row: CloseRow;
-  /** Undefined once answered: the row itself stays until it commits. */
-  answer: ((outcome: CloseOutcome) => void) | undefined;
-  readonly queuedAtMs: number;
-}
-
-export interface CloseLaneOptions {
+export interface LateClosingsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly send: (rows: readonly CloseRow[]) => Promise<readonly CloseVerdict[]>;
@@ -27,13 +15,17 @@ const RETRY_MAX_MS = 250;
 /** A row that breaks a rule of the books is kept, so that its hold is not forgotten. */
 const REJECTED_RETRY_MS = 30_000;
 
-/** Queues closings and sends them in natural batches until every one has committed. */
-export class CloseLane {
-  readonly #options: CloseLaneOptions;
-  #queue: Waiting[] = [];
-  #unanswered: Waiting[] = [];
+/**
+ * The closings that the ledger's lane could not commit, or that found their attempt not open:
+ * without holds beside them, patient, and until every one has committed.
+ */
+export class LateClosings {
+  readonly #options: LateClosingsOptions;
+  #queue: Closing[] = [];
+  #sent: readonly Closing[] = [];
   /** They break a rule of the books: tried again, but not with every batch. */
-  readonly #aside: Set<Waiting> = new Set();
+  readonly #aside: Set<Closing> = new Set();
+  #isInTrouble = false;
   #isScheduled = false;
   #isSending = false;
   #retryMs = RETRY_FIRST_MS;
@@ -41,21 +33,26 @@ export class CloseLane {
   #isAbandoned = false;
   #idle: (() => void)[] = [];
 
-  constructor(options: CloseLaneOptions) {
+  constructor(options: LateClosingsOptions) {
     this.#options = options;
   }
 
-  /** Resolves with the committed outcome, or with `pending` after `SETTLE_WAIT_MS`. */
-  submit(row: CloseRow): Promise<CloseOutcome> {
-    return new Promise((answer) => {
-      this.#queue.push({ row, answer, queuedAtMs: this.#options.clock.monotonicMs() });
-      this.#schedule(0);
-    });
+  add(closings: readonly Closing[]): void {
+    if (closings.length === 0) return;
+    this.#isInTrouble = true;
+    this.#queue.push(...closings);
+    this.#schedule(0);
+  }
+
+  /** One that the lane was not asked for. */
+  join(closing: Closing): void {
+    this.#queue.push(closing);
+    this.#schedule(0);
   }
 
   /** Resolves when every closing has committed, but for what the books reject to the last. */
   drained(): Promise<void> {
-    for (const waiting of this.#aside) this.#takeBack(waiting);
+    for (const closing of this.#aside) this.#takeBack(closing);
     if (!this.#isSending && this.#queue.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
@@ -65,8 +62,13 @@ export class CloseLane {
     this.#isAbandoned = true;
   }
 
+  /** Since something was added, no batch has committed here. */
+  get isInTrouble(): boolean {
+    return this.#isInTrouble;
+  }
+
   get size(): number {
-    return this.#queue.length + this.#unanswered.length + this.#aside.size;
+    return this.#queue.length + this.#sent.length + this.#aside.size;
   }
 
   #schedule(delayMs: number): void {
@@ -81,10 +83,10 @@ export class CloseLane {
     this.#isScheduled = false;
     this.#isSending = true;
     const batch = this.#queue.splice(0, LEDGER_BATCH_ROWS_MAX);
-    this.#unanswered = batch;
+    this.#sent = batch;
     if (!this.#isSweeping) this.#sweepLater();
     const failed = await this.#send(batch);
-    this.#unanswered = [];
+    this.#sent = [];
     this.#isSending = false;
     if (failed.length > 0) {
       this.#queue = [...failed, ...this.#queue];
@@ -93,15 +95,20 @@ export class CloseLane {
       return;
     }
     this.#retryMs = RETRY_FIRST_MS;
+    this.#isInTrouble = false;
     if (this.#queue.length > 0) return this.#schedule(0);
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Returns the rows that have to be sent again. */
-  async #send(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
+  async #send(batch: readonly Closing[]): Promise<readonly Closing[]> {
     try {
-      const verdicts = await this.#options.send(batch.map((waiting) => waiting.row));
-      batch.forEach((waiting, i) => answerOnce(waiting, outcomeOf(verdicts[i])));
+      const verdicts = await this.#options.send(batch.map((closing) => closing.row));
+      batch.forEach((closing, i) => {
+        const verdict = verdicts[i];
+        if (verdict === undefined) answerOnce(closing, { kind: "pending" });
+        else answerVerdict(closing, verdict);
+      });
       return [];
     } catch (error) {
       const isRejected = error instanceof BatchFault && error.kind === "rejected";
@@ -115,29 +122,28 @@ export class CloseLane {
         "closings did not commit; they are kept and retried",
       );
       if (!isRejected) return batch;
-      for (const waiting of batch) this.#park(waiting);
+      for (const closing of batch) this.#park(closing);
       return [];
     }
   }
 
-  #park(waiting: Waiting): void {
-    answerOnce(waiting, { kind: "pending" });
-    this.#aside.add(waiting);
-    setTimeout(() => this.#takeBack(waiting), REJECTED_RETRY_MS).unref();
+  #park(closing: Closing): void {
+    answerOnce(closing, { kind: "pending" });
+    this.#aside.add(closing);
+    setTimeout(() => this.#takeBack(closing), REJECTED_RETRY_MS).unref();
   }
 
-  #takeBack(waiting: Waiting): void {
-    if (!this.#aside.delete(waiting)) return;
-    this.#queue.push(waiting);
+  #takeBack(closing: Closing): void {
+    if (!this.#aside.delete(closing)) return;
+    this.#queue.push(closing);
     this.#schedule(0);
   }
 
   #answerPending(): void {
     this.#isSweeping = false;
-    const oldestMs = this.#options.clock.monotonicMs() - SETTLE_WAIT_MS;
-    for (const waiting of [...this.#unanswered, ...this.#queue]) {
-      if (waiting.queuedAtMs <= oldestMs) answerOnce(waiting, { kind: "pending" });
-    }
+    const nowMs = this.#options.clock.monotonicMs();
+    answerOverdue(this.#sent, nowMs);
+    answerOverdue(this.#queue, nowMs);
     if (this.size > this.#aside.size) this.#sweepLater();
   }
 
@@ -145,17 +151,4 @@ export class CloseLane {
     this.#isSweeping = true;
     setTimeout(() => this.#answerPending(), SWEEP_MS).unref();
   }
-}
-
-function answerOnce(waiting: Waiting, outcome: CloseOutcome): void {
-  waiting.answer?.(outcome);
-  waiting.answer = undefined;
-}
-
-function outcomeOf(verdict: CloseVerdict | undefined): CloseOutcome {
-  if (verdict === undefined) return { kind: "pending" };
-  const debitMicroUsd = microUsd(verdict.debitMicroUsd);
-  return verdict.kind === "closed" || verdict.kind === "corrected"
-    ? { kind: "closed", debitMicroUsd, overrun: verdict.overrunMicroUsd > 0n }
-    : { kind: "already_closed", debitMicroUsd };
 }

@@ -1,0 +1,34 @@
+import { microUsd, SETTLE_WAIT_MS } from "../core/index.ts";
+import type { CloseVerdict } from "./ledger-batch-store.ts";
+import type { CloseOutcome, CloseRow } from "./ledger-store.ts";
+
+/** A closing on its way to its commit, and who waits for the answer. */
+export interface Closing {
+  readonly row: CloseRow;
+  readonly queuedAtMs: number;
+  /** Undefined once answered: the row itself stays until it commits. */
+  answer: ((outcome: CloseOutcome) => void) | undefined;
+}
+
+export function answerOnce(closing: Closing, outcome: CloseOutcome): void {
+  closing.answer?.(outcome);
+  closing.answer = undefined;
+}
+
+export function answerVerdict(closing: Closing, verdict: CloseVerdict): void {
+  answerOnce(closing, outcomeOf(verdict));
+}
+
+/** Those that wait for longer than `SETTLE_WAIT_MS` get `pending`. */
+export function answerOverdue(closings: readonly Closing[], nowMs: number): void {
+  for (const closing of closings) {
+    if (closing.queuedAtMs <= nowMs - SETTLE_WAIT_MS) answerOnce(closing, { kind: "pending" });
+  }
+}
+
+function outcomeOf(verdict: CloseVerdict): CloseOutcome {
+  const debitMicroUsd = microUsd(verdict.debitMicroUsd);
+  return verdict.kind === "closed" || verdict.kind === "corrected"
+    ? { kind: "closed", debitMicroUsd, overrun: verdict.overrunMicroUsd > 0n }
+    : { kind: "already_closed", debitMicroUsd };
+}

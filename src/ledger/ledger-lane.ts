@@ -1,0 +1,193 @@
+import {
+  type Clock,
+  LEDGER_BATCH_ROWS_MAX,
+  LEDGER_QUEUE_AGE_MS,
+  LEDGER_QUEUE_ROWS_MAX,
+  LEDGER_QUEUE_ROWS_PER_ORG_MAX,
+} from "../core/index.ts";
+import { answerOverdue, answerVerdict, type Closing } from "./closing.ts";
+import { BatchFault, type BatchAnswer } from "./ledger-batch-store.ts";
+import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
+
+interface Waiting {
+  readonly row: ReserveRow;
+  /** Of the attempt that ends where this one begins: in the same transaction. */
+  readonly rolled: Closing | null;
+  readonly answer: (outcome: ReserveOutcome) => void;
+  readonly queuedAtMs: number;
+}
+
+export interface LedgerLaneOptions {
+  readonly clock: Clock;
+  readonly send: (
+    closings: readonly CloseRow[],
+    holds: readonly ReserveRow[],
+  ) => Promise<BatchAnswer>;
+  /** These did not commit, or found their attempt not open: they are no longer the lane's. */
+  readonly onLate: (closings: readonly Closing[]) => void;
+  /** These were not reserved, or it is unknown. */
+  readonly onRefused: (rows: readonly ReserveRow[], fault: BatchFault) => void;
+}
+
+const SWEEP_MS = 50;
+
+/**
+ * Queues holds and closings and sends both in natural batches: when idle, or as soon as the
+ * previous batch returned. A hold that cannot be sent in time is answered `unavailable` and never
+ * sent; a closing that does not commit with its batch is handed on.
+ */
+export class LedgerLane {
+  readonly #options: LedgerLaneOptions;
+  #holds: Waiting[] = [];
+  #closings: Closing[] = [];
+  #sentClosings: readonly Closing[] = [];
+  #isScheduled = false;
+  #isSending = false;
+  #isSweeping = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: LedgerLaneOptions) {
+    this.#options = options;
+  }
+
+  reserve(row: ReserveRow, rolled: Closing | null): Promise<ReserveOutcome> {
+    if (this.#holds.length >= LEDGER_QUEUE_ROWS_PER_ORG_MAX && this.#isOverShare(row)) {
+      this.#options.onRefused([row], new BatchFault("busy", QUEUE_FULL, undefined));
+      if (rolled !== null) this.close(rolled);
+      return Promise.resolve({ kind: "unavailable", reason: QUEUE_FULL });
+    }
+    return new Promise((answer) => {
+      const queuedAtMs = this.#options.clock.monotonicMs();
+      this.#holds.push({ row, rolled, answer, queuedAtMs });
+      this.#schedule();
+    });
+  }
+
+  close(closing: Closing): void {
+    this.#closings.push(closing);
+    this.#schedule();
+  }
+
+  /** Resolves when nothing is queued and nothing is under way. */
+  drained(): Promise<void> {
+    if (!this.#isSending && this.#isEmpty) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  get #isEmpty(): boolean {
+    return this.#holds.length === 0 && this.#closings.length === 0;
+  }
+
+  /** One organization cannot fill the queue for all; counted only when it is long. */
+  #isOverShare({ orgId }: ReserveRow): boolean {
+    if (this.#holds.length >= LEDGER_QUEUE_ROWS_MAX) return true;
+    let rows = 0;
+    for (const waiting of this.#holds) if (waiting.row.orgId === orgId) rows += 1;
+    return rows >= LEDGER_QUEUE_ROWS_PER_ORG_MAX;
+  }
+
+  #schedule(): void {
+    if (this.#isSending || this.#isScheduled) return;
+    this.#isScheduled = true;
+    // After the input of this event loop iteration has been read: what arrived together is sent
+    // together.
+    setImmediate(() => void this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    this.#isScheduled = false;
+    this.#isSending = true;
+    if (!this.#isSweeping) this.#sweepLater();
+    const holds = this.#holds.splice(0, LEDGER_BATCH_ROWS_MAX);
+    const rolls = holds.reduce((sum, { rolled }) => (rolled === null ? sum : sum + 1), 0);
+    await this.#send(this.#closings.splice(0, LEDGER_BATCH_ROWS_MAX - rolls), holds);
+    this.#isSending = false;
+    if (!this.#isEmpty) return this.#schedule();
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #send(single: readonly Closing[], holds: readonly Waiting[]): Promise<void> {
+    const closings = [...single, ...holds.flatMap(({ rolled }) => rolled ?? [])];
+    this.#sentClosings = closings;
+    try {
+      const answer = await this.#options.send(
+        closings.map(({ row }) => row),
+        holds.map(({ row }) => row),
+      );
+      this.#answerClosings(closings, answer);
+      holds.forEach((waiting, i) => waiting.answer(answer.outcomes[i] ?? LOST));
+    } catch (error) {
+      const fault =
+        error instanceof BatchFault ? error : new BatchFault("ambiguous", String(error), error);
+      if (fault.kind === "rejected" && single.length + holds.length > 1) {
+        this.#options.onLate(single);
+        return await this.#sendApart(holds);
+      }
+      this.#options.onLate(closings);
+      this.#refuse(holds, fault);
+    } finally {
+      this.#sentClosings = [];
+    }
+  }
+
+  /** One row that breaks a rule must not fail the others. */
+  async #sendApart(holds: readonly Waiting[]): Promise<void> {
+    const middle = (holds.length + 1) >> 1;
+    for (const half of [holds.slice(0, middle), holds.slice(middle)]) {
+      if (half.length > 0) await this.#send([], half);
+    }
+  }
+
+  #answerClosings(closings: readonly Closing[], { verdicts }: BatchAnswer): void {
+    const late: Closing[] = [];
+    closings.forEach((closing, i) => {
+      const verdict = verdicts[i];
+      if (verdict === undefined) late.push(closing);
+      else answerVerdict(closing, verdict);
+    });
+    this.#options.onLate(late);
+  }
+
+  #refuse(holds: readonly Waiting[], fault: BatchFault): void {
+    if (holds.length === 0) return;
+    this.#options.onRefused(
+      holds.map(({ row }) => row),
+      fault,
+    );
+    const reason = `the journal did not answer (${fault.kind})`;
+    for (const waiting of holds) waiting.answer({ kind: "unavailable", reason });
+  }
+
+  #sweepLater(): void {
+    this.#isSweeping = true;
+    setTimeout(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  #sweep(): void {
+    this.#isSweeping = false;
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#refuseAged(nowMs - LEDGER_QUEUE_AGE_MS);
+    answerOverdue(this.#sentClosings, nowMs);
+    answerOverdue(this.#closings, nowMs);
+    if (this.#isSending || !this.#isEmpty) this.#sweepLater();
+  }
+
+  #refuseAged(oldestMs: number): void {
+    const fresh = this.#holds.findIndex((waiting) => waiting.queuedAtMs >= oldestMs);
+    const aged = this.#holds.splice(0, fresh === -1 ? this.#holds.length : fresh);
+    if (aged.length === 0) return;
+    const fault = new BatchFault("busy", TOO_OLD, undefined);
+    this.#options.onRefused(
+      aged.map(({ row }) => row),
+      fault,
+    );
+    for (const { rolled, answer } of aged) {
+      if (rolled !== null) this.close(rolled);
+      answer({ kind: "unavailable", reason: TOO_OLD });
+    }
+  }
+}
+
+const QUEUE_FULL = "the ledger's queue is full";
+const TOO_OLD = "the ledger's queue is too slow";
+const LOST: ReserveOutcome = { kind: "unavailable", reason: "the journal lost a row" };

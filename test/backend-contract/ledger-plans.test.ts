@@ -1,0 +1,137 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import type { AttemptId } from "../../src/core/ids.ts";
+import { LaneConnection } from "../../src/ledger/lane-connection.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import { runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { withPricedBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { withResource } from "../support/with-resource.ts";
+
+/*
+ * Rows that a batch reads, by the server's own count: as many as the batch has, whatever the
+ * planner believes of the tables. A plan that reads a table whole is found here, not in a storm.
+ */
+const ROLLS = 1_000;
+const BATCH = 100;
+/** Of one table, for one roll: its closing, its hold, and what both are checked against. */
+const READS_PER_ROLL = 8;
+const HOLDS = 3_000;
+const JOURNAL_ROWS = 20_000n;
+
+const backend = withPricedBackend();
+const lane = withResource(
+  () =>
+    new LaneConnection({
+      connectionString: backend.connectionString,
+      name: "counted",
+      statementTimeoutMs: 60_000,
+      lockTimeoutMs: 60_000,
+      log: silentLog,
+    }),
+  (opened) => opened.close(),
+);
+
+let member: Membership;
+let lastAttempt = 0n;
+
+beforeAll(async () => {
+  member = await backend.ledgerBatchStore.join("planner", 3_600_000);
+});
+
+async function holdsOf(
+  org: Awaited<ReturnType<typeof orgWithKey>>,
+  count = BATCH,
+): Promise<readonly ReserveRow[]> {
+  const holds = Array.from({ length: count }, () =>
+    reserveRow({ ...org, attemptId: ++lastAttempt as AttemptId }, 1n),
+  );
+  await runBatch(lane, { member, closings: [], holds });
+  return holds;
+}
+
+/** Rows that all sessions have read of the ledger's tables so far. */
+async function rowsRead(): Promise<ReadonlyMap<string, number>> {
+  await lane.run({ name: "flush", text: "select pg_stat_force_next_flush()" }, []);
+  await lane.run({ name: "after the flush", text: "select 1" }, []);
+  const rows = await backend.query(`
+    select regexp_replace(relname, '^attempt_.*', 'attempt') as name,
+      sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as read
+    from pg_stat_user_tables
+    where relname in ('hold', 'account', 'spend', 'transfer') or relname like 'attempt%'
+    group by 1`);
+  return new Map(rows.map((row) => [String(row["name"]), Number(row["read"])]));
+}
+
+async function expectFewReads(work: () => Promise<void>, rows: number): Promise<void> {
+  const before = await rowsRead();
+  await work();
+  for (const [table, read] of await rowsRead()) {
+    const most = rows * READS_PER_ROLL;
+    expect(read - (before.get(table) ?? 0), `rows read of ${table}`).toBeLessThan(most);
+  }
+}
+
+/** Each batch ends the attempts of the one before and holds the next ones. */
+async function roll(): Promise<void> {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+  let open = await holdsOf(org);
+  await expectFewReads(async () => {
+    for (let done = 0; done < ROLLS; done += BATCH) {
+      const closings = open.map(({ attemptId }) => closeRow(attemptId, 1n));
+      const holds = open.map((row) => ({ ...row, attemptId: ++lastAttempt as AttemptId }));
+      const answer = await runBatch(lane, { member, closings, holds });
+      expect(new Set(answer.outcomes.map(({ kind }) => kind))).toEqual(new Set(["reserved"]));
+      expect(new Set(answer.verdicts.map((verdict) => verdict?.kind))).toEqual(new Set(["closed"]));
+      open = holds;
+    }
+  }, ROLLS);
+}
+
+/** Late closings, annulments and recovery: what is called when something went wrong. */
+async function trouble(): Promise<void> {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+  const [closed = [], annulled = []] = [await holdsOf(org), await holdsOf(org)];
+  const closings = closed.map(({ attemptId }) => closeRow(attemptId, 1n));
+  await expectFewReads(async () => {
+    await runCloseBatch(lane, closings);
+    const again = await runCloseBatch(lane, closings);
+    expect(new Set(again.map(({ kind }) => kind))).toEqual(new Set(["already_closed"]));
+    await backend.ledgerBatchStore.annul(annulled);
+  }, 3 * BATCH);
+}
+
+/** Open attempts and ended ones, of which a batch has none. */
+async function fill(): Promise<void> {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+  for (let made = 0; made < HOLDS; made += 500) await holdsOf(org, 500);
+  await backend.query(
+    `insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
+      upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens,
+      reserve, month, state, outcome, basis, final, opened_position, closed_position, closed_at)
+    select ${(lastAttempt += JOURNAL_ROWS)} - n, gen_random_uuid(), 1, $1, $2, 'm', 'acme-ai',
+      'm', 'pin-1', '/', false, 'gone', 0, 1, 1, '2025-01-01', 'void', 'failed', 'none', true, 0,
+      0, now()
+    from generate_series(0, ${JOURNAL_ROWS - 1n}) as n`,
+    [org.orgId, org.keyId],
+  );
+}
+
+describe("with statistics of empty tables, which are no longer empty", () => {
+  beforeAll(async () => {
+    await backend.query("analyze");
+    await fill();
+  });
+  test("a thousand rolls read a few rows each", roll);
+  test("late closings and annulments read a few rows each", trouble);
+});
+
+describe("with statistics of a long journal and many holds", () => {
+  beforeAll(async () => {
+    await fill();
+    await backend.query("analyze");
+  });
+  test("a thousand rolls read a few rows each", roll);
+  test("late closings and annulments read a few rows each", trouble);
+});

@@ -1,0 +1,46 @@
+import type {
+  LedgerBatchStore,
+  LedgerBatch,
+  BatchAnswer,
+  Membership,
+} from "../../src/ledger/ledger-batch-store.ts";
+import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
+
+/** One hold, and the attempt that ends where it begins. */
+export interface ReserveEntry {
+  readonly row: ReserveRow;
+  readonly close: CloseRow | null;
+}
+
+export interface ReserveBatchStore extends LedgerBatchStore {
+  /** Holds, with the closings of their rolls in front; late ones are decided afterwards. */
+  reserveBatch(
+    member: Membership,
+    entries: readonly ReserveEntry[],
+  ): Promise<readonly ReserveOutcome[]>;
+}
+
+/** The same store with the verb of a test that only holds. */
+export function withReserveBatch(store: LedgerBatchStore): ReserveBatchStore {
+  return Object.assign(store, {
+    reserveBatch: async (member: Membership, entries: readonly ReserveEntry[]) => {
+      const batch = batchOf(member, entries);
+      const { verdicts, outcomes } = await store.runBatch(batch);
+      const late = lateOf(batch, verdicts);
+      if (late.length > 0) await store.closeBatch(late);
+      return outcomes;
+    },
+  });
+}
+
+export function batchOf(member: Membership, entries: readonly ReserveEntry[]): LedgerBatch {
+  const closings = entries.flatMap(({ close }) => close ?? []);
+  return { member, closings, holds: entries.map(({ row }) => row) };
+}
+
+export function lateOf(
+  { closings }: Pick<LedgerBatch, "closings">,
+  verdicts: BatchAnswer["verdicts"],
+): readonly CloseRow[] {
+  return closings.filter((_, i) => verdicts[i] === undefined);
+}
