@@ -29,6 +29,8 @@ export interface MixedReport {
   readonly streams: number;
   /** Answers 503 that say when to come again. */
   readonly announced: number;
+  /** The first of them, for its reason; empty when there was none. */
+  readonly firstAnnounced: string;
   /** Any other answer but 200, and streams that ended early. */
   readonly errors: number;
   readonly firstError: string;

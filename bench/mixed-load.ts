@@ -170,12 +170,13 @@ class Tally {
   #answered = 0;
   #streams = 0;
   #announced = 0;
+  #firstAnnounced = "";
   #errors = 0;
   #firstError = "";
   readonly #latenciesMs: number[] = [];
 
   note(request: Prepared, answer: AnswerReader, tookMs: number): void {
-    if (answer.status === 503 && ANNOUNCED.test(answer.excerpt)) this.#announced += 1;
+    if (answer.status === 503 && ANNOUNCED.test(answer.excerpt)) this.#announce(answer.excerpt);
     else if (answer.status !== 200) this.fail(answer.excerpt);
     else if (!request.isStream) {
       this.#answered += 1;
@@ -191,6 +192,11 @@ class Tally {
     if (this.#firstError === "") this.#firstError = message;
   }
 
+  #announce(message: string): void {
+    this.#announced += 1;
+    if (this.#firstAnnounced === "") this.#firstAnnounced = message;
+  }
+
   report(watched: Pick<MixedReport, "windowMs" | "cpuNs" | "helperCpuNs">): MixedReport {
     const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
     return {
@@ -198,6 +204,7 @@ class Tally {
       answered: this.#answered,
       streams: this.#streams,
       announced: this.#announced,
+      firstAnnounced: this.#firstAnnounced,
       errors: this.#errors,
       firstError: this.#firstError,
       late: this.late,

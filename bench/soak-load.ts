@@ -128,19 +128,23 @@ interface Soaking {
 export async function soak(
   subject: Subject,
   { options, requestsPerSecond, say }: Soaking,
-): Promise<Pick<SoakResults, "samples" | "answered" | "streams" | "firstError">> {
+): Promise<
+  Pick<SoakResults, "samples" | "answered" | "streams" | "firstAnnounced" | "firstError">
+> {
   const { load, serve } = subject;
   const windowMs = options.sampleSeconds * 1_000;
   const windows = Math.round((options.minutes * 60) / options.sampleSeconds);
   const samples: SoakSample[] = [];
   let answered = 0;
   let streams = 0;
+  let firstAnnounced = "";
   let firstError = "";
   load.send(jobOf(subject, { requestsPerSecond, windowMs, windows }));
   while (samples.length < windows) {
     const seen = await nextReport(load, windowMs);
     answered += seen.answered;
     streams += seen.streams;
+    if (firstAnnounced === "") firstAnnounced = seen.firstAnnounced;
     if (firstError === "") firstError = seen.firstError;
     const sample = await sampleOf(
       serve,
@@ -150,7 +154,7 @@ export async function soak(
     samples.push(sample);
     say(lineOf(sample));
   }
-  return { samples, answered, streams, firstError };
+  return { samples, answered, streams, firstAnnounced, firstError };
 }
 
 async function sampleOf(

@@ -34,6 +34,8 @@ export interface SoakResults {
   readonly samples: readonly SoakSample[];
   readonly answered: number;
   readonly streams: number;
+  /** The whole answer, head and body: the page has its body. */
+  readonly firstAnnounced: string;
   readonly firstError: string;
   readonly auditViolations: number;
   readonly auditChecks: number;
@@ -113,7 +115,8 @@ export function soakPage(results: SoakResults): string {
       ? `${results.requestsPerSecond} requests a second, as asked for`
       : `${results.requestsPerSecond} requests a second, ${options.percent} % of the ` +
         `${highestPerSecond} that it kept up with in the calibration`;
-  const first = errors === 0 ? "" : ` The first: \`${results.firstError.slice(0, 200)}\`.`;
+  const first = errors === 0 ? "" : ` The first: \`${bodyOf(results.firstError)}\`.`;
+  const reason = announced === 0 ? "" : ` The first: \`${bodyOf(results.firstAnnounced)}\`.`;
   return `# Soak
 
 Written by \`npm run bench:soak\` from what it measured; change it in \`bench/soak-page.ts\`.
@@ -126,7 +129,8 @@ on the same machine, for ${options.minutes} minutes at ${rate}. Half of the requ
 translated and not, are among them.
 
 - Answered: ${print3(results.answered)}, of them ${print3(results.streams)} streams.
-- Refused with 503 and \`retry-after\`: ${print3(announced)}. Other errors: ${print3(errors)}.${first}
+- Refused with 503 and \`retry-after\`: ${print3(announced)}.${reason}
+- Other errors: ${print3(errors)}.${first}
 - Due while all connections were in use: ${print3(late)}.
 - \`ledger audit\` at the end: ${results.auditChecks} checks, ${results.auditViolations} violations.
 
@@ -143,6 +147,15 @@ The event-loop delay and the heap come from the gateway's own \`/metrics\`, whic
 last read; its histogram wakes every 10 ms, which is the least that it can show. Processor time and resident
 memory are the kernel's figures. Latencies are of the requests that are not streams, from sending to the last byte.
 `;
+}
+
+/** What follows the head of an answer, on one line. */
+function bodyOf(answer: string): string {
+  const headEnd = answer.indexOf("\r\n\r\n");
+  return answer
+    .slice(headEnd === -1 ? 0 : headEnd + 4)
+    .replaceAll(/[\r\n`]+/g, " ")
+    .slice(0, 200);
 }
 
 function print3(value: number): string {
