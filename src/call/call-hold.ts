@@ -33,9 +33,9 @@ export class CallHold {
   }
 
   /** Holds the worst case of the first attempt; a refusal gives its place in the pool back. */
-  async reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
+  reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
-    return this.#opened(row, await this.#ports.ledger.reserve(row));
+    return this.#ports.ledger.reserve(row).then((outcome) => this.#opened(row, outcome));
   }
 
   close(row: CloseRow): Promise<CloseOutcome> {
