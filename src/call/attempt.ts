@@ -10,13 +10,12 @@ import {
   runAttempt,
   type RunningAttempt,
 } from "../dispatch/index.ts";
-import type { ReserveRow } from "../ledger/index.ts";
 import type { ScopeClaim } from "../limits/index.ts";
 import { debitOf } from "../pricing/index.ts";
 import type { HealthOutcome } from "../routing/index.ts";
 import type { CallRequest, Output } from "../wire/index.ts";
 import type { CallHold } from "./call-hold.ts";
-import type { CallKind } from "./call-kind.ts";
+import type { AcceptedJob, CallKind } from "./call-kind.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import { leaveCircuit } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";
@@ -123,19 +122,22 @@ type JobOutcome =
   | { readonly ok: false; readonly result: AttemptResult };
 
 /** Makes an accepted job durable, for the kinds of calls that have jobs. */
-async function acceptJob<R extends CallRequest>(
+function acceptJob<R extends CallRequest>(
   kind: CallKind<R>,
   result: AttemptResult,
-  ran: {
-    readonly reserve: ReserveRow;
-    readonly deployment: Deployment;
-    readonly startedAtMs: number;
-  },
-): Promise<JobOutcome> {
+  ran: Omit<AcceptedJob, "bridge">,
+): JobOutcome | Promise<JobOutcome> {
   const { bridge, failure } = result;
   const isAccepted = failure === undefined && bridge !== undefined;
   if (kind.accept === undefined || !isAccepted) return { ok: false, result };
-  const accepted = await kind.accept({ ...ran, bridge });
+  return jobOutcome(kind.accept({ ...ran, bridge }), result);
+}
+
+async function jobOutcome(
+  accepting: ReturnType<NonNullable<CallKind<CallRequest>["accept"]>>,
+  result: AttemptResult,
+): Promise<JobOutcome> {
+  const accepted = await accepting;
   if (accepted.ok) return accepted;
   const unwritten = { refusal: accepted.refusal, failover: false, strike: "neutral" } as const;
   return { ok: false, result: { ...result, failure: unwritten } };

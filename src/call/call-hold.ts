@@ -35,15 +35,16 @@ export class CallHold {
   }
 
   /** Holds the worst case of the first attempt; a refusal gives its place in the pool back. */
-  async reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
+  reserve(row: ReserveRow, pool: ClaimedScopes | undefined): Promise<ReserveOutcome> {
     this.#pool = pool;
     const { ledger, shortfalls } = this.#ports;
     const known = shortfalls.find(row);
-    if (known !== undefined) return this.#opened(row, known);
+    if (known !== undefined) return Promise.resolve(this.#opened(row, known));
     const asked = shortfalls.asking(row.orgId);
-    const outcome = await ledger.reserve(row);
-    shortfalls.note(row, outcome, asked);
-    return this.#opened(row, outcome);
+    return ledger.reserve(row).then((outcome) => {
+      shortfalls.note(row, outcome, asked);
+      return this.#opened(row, outcome);
+    });
   }
 
   close(row: CloseRow): Promise<CloseOutcome> {

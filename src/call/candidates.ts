@@ -33,12 +33,15 @@ type Encode = (deployment: Deployment) => Result<{ readonly upstream: UpstreamRe
 export class CandidateList {
   /** Why the first deployment that could not be encoded could not be. */
   unencoded: Refusal | undefined;
-  readonly #deployments: Iterator<Deployment>;
+  readonly #plan: RoutePlan;
   readonly #encode: Encode;
+  #isAtFirst = true;
+  /** Made when the first has failed, which few do. */
+  #others: Iterator<Deployment> | undefined;
   #ready: Step | undefined;
 
   constructor(plan: RoutePlan, encode: Encode) {
-    this.#deployments = deploymentsOf(plan);
+    this.#plan = plan;
     this.#encode = encode;
   }
 
@@ -57,19 +60,23 @@ export class CandidateList {
 
   #encoded(): Step | undefined {
     for (;;) {
-      const found = this.#deployments.next();
-      if (found.done === true) return undefined;
-      const deployment = found.value;
+      const deployment = this.#nextDeployment();
+      if (deployment === undefined) return undefined;
       const encoded = this.#encode(deployment);
       if (encoded.ok) return { deployment, upstream: encoded.upstream };
       this.unencoded ??= encoded.refusal;
     }
   }
-}
 
-function* deploymentsOf(plan: RoutePlan): Generator<Deployment> {
-  yield plan.first;
-  yield* plan.others();
+  #nextDeployment(): Deployment | undefined {
+    if (this.#isAtFirst) {
+      this.#isAtFirst = false;
+      return this.#plan.first;
+    }
+    this.#others ??= this.#plan.others();
+    const found = this.#others.next();
+    return found.done === true ? undefined : found.value;
+  }
 }
 
 /** What takes a slot of a pool. */
@@ -128,12 +135,14 @@ export function leaveCircuit(
   health.report(step.deployment.id, "aborted", clock.monotonicMs(), probedMs);
 }
 
+type EnteredPool = Result<{ readonly pool: ClaimedScopes | undefined }>;
+
 /** Takes a place in the pool of a deployment, or returns the refusal of what limits it. */
-export async function enterPool(
+export function enterPool(
   ports: CandidatePorts,
   principal: Principal,
   { deployment, tokens, marketplace }: PoolClaim & { readonly deployment: Deployment },
-): Promise<Result<{ readonly pool: ClaimedScopes | undefined }>> {
+): EnteredPool | Promise<EnteredPool> {
   const { pool } = deployment;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
@@ -142,10 +151,12 @@ export async function enterPool(
   const part = ports.pools.claimOf(pool, principal.orgId, monotonicMs);
   const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
   if (parts.length === 0) return { ok: true, pool: undefined };
-  const outcome = await claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
-  if (!outcome.ok) return outcome;
-  marketplace?.admitted(deployment);
-  return { ok: true, pool: outcome.claimed };
+  const claiming = claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
+  return claiming.then((outcome) => {
+    if (!outcome.ok) return outcome;
+    marketplace?.admitted(deployment);
+    return { ok: true, pool: outcome.claimed };
+  });
 }
 
 function poolCooldowns(poolId: string, cooldownMs: number, nowMs: number): Refusal {

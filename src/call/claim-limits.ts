@@ -21,12 +21,12 @@ export interface LimitedCall {
 }
 
 /** Claims what a call is admitted by before a candidate is chosen: all of it, or one refusal. */
-export async function claimLimits(
+export function claimLimits(
   ports: Pick<CallPorts, "limits" | "scopesOf" | "platform" | "drains" | "clock">,
   principal: Principal,
   { limited, tokens }: { readonly limited: LimitedCall; readonly tokens: TokenCount },
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
-  return await claimScopes(ports.limits, {
+  return claimScopes(ports.limits, {
     principal,
     parts: claimParts(ports, principal, limited),
     tokens,

@@ -6,15 +6,15 @@ import { clientLeft, routingDeadlinePassed, shuttingDown } from "./refuse-call.t
  * Waits as long as a paced request has to; ends early when the client leaves or this process shuts
  * down. The shared timer is coarse: a request may start one tick late, never early.
  */
-export async function waitForPacing(
+export function waitForPacing(
   ports: { readonly clock: Clock; readonly deadlines: Deadlines },
   client: ClientExchange,
   { queueMs, timeoutMs }: { readonly queueMs: number; readonly timeoutMs: number },
-): Promise<Result<object>> {
+): Result<object> | Promise<Result<object>> {
   if (queueMs > timeoutMs) return refused(routingDeadlinePassed(timeoutMs));
   if (queueMs <= 0) return { ok: true };
   if (client.gone) return refused(clientLeft());
-  return await new Promise((resolve) => {
+  return new Promise((resolve) => {
     const end = (outcome: Result<object>): void => {
       ports.deadlines.unwatch(delay);
       resolve(outcome);

@@ -53,7 +53,6 @@ export class MemoryLimitStore implements LimitStore {
 
   claim(claim: LimitClaim): ClaimOutcome {
     const now = this.#moveTo(claim.nowMs);
-    const uses: ScopeUse[] = [];
     for (const scope of claim.scopes) {
       const use = this.#useOf(scope.id);
       use.advance(now.second);
@@ -63,8 +62,8 @@ export class MemoryLimitStore implements LimitStore {
         const { scope: name, id, shownId = id } = scope;
         return { kind: "refused", scope: name, limitKind, id: shownId, limit, retryAfterSeconds };
       }
-      uses.push(use);
     }
+    const uses = claim.scopes.map(({ id }) => this.#useOf(id));
     return { kind: "claimed", lease: take(claim, uses, now) };
   }
 

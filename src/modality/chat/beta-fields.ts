@@ -29,6 +29,7 @@ const nothing: SameWireDrops = { words: [], inside: [], names: [] };
 
 /** The fields of a body that only these dropped names open. */
 export function findBetaFields(doc: JsonDocument, dropped: readonly string[]): SameWireDrops {
+  if (dropped.length === 0) return nothing;
   const rules = OPENED.filter(({ beta }) => dropped.some((name) => beta.test(name)));
   if (rules.length === 0) return nothing;
   const config = doc.present(0, word.output_config);

@@ -69,7 +69,9 @@ function translatingReader(open: OpenChatAnswer): AnswerReader {
 
 function labelOf(open: OpenChatAnswer): AnswerLabel {
   return {
-    idTail: open.requestId.replaceAll("-", ""),
+    get idTail() {
+      return open.requestId.replaceAll("-", "");
+    },
     modelId: open.deployment.modelId,
     createdSeconds: open.createdSeconds,
     wantsUsageChunk: open.request.wantsUsageChunk,
