@@ -157,7 +157,7 @@ function problemOf(
   const isOf = (whole: Buffer): boolean =>
     whole.length === declaredBytes && whole.subarray(0, bytes.length).equals(bytes);
   if (expected.some(isOf)) return [];
-  const shown = new Set(bytes.toString("latin1").match(/<\d+>|!+/g));
+  const shown = new Set(bytes.toString("latin1").match(/<\d+>|!/g));
   return [
     `${bytes.length} of ${declaredBytes} bytes (${manner}): ${[...shown].slice(0, 5).join(" ")}`,
   ];
