@@ -4,7 +4,12 @@ import { hostname } from "node:os";
 import { openAuthenticator } from "../accounts/index.ts";
 import { callInProcess, type CallPorts, refuseBeforeBody, refuseCall } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
-import { ClientAddresses, type Clock, INTERNAL_CONNECTIONS_MAX } from "../core/index.ts";
+import {
+  type BufferPool,
+  ClientAddresses,
+  type Clock,
+  INTERNAL_CONNECTIONS_MAX,
+} from "../core/index.ts";
 import {
   CLIENT_TIMEOUTS,
   createGatewayServer,
@@ -37,6 +42,8 @@ export interface FeatureOptions extends ConsoleOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What clients and providers may speak. Default: the wires of the program. */
   readonly wires?: WireTable;
+  /** What large request bodies are in. Default: one of the bound of the program. */
+  readonly bodyPool?: BufferPool;
 }
 
 /** The program, put together: its three servers do not listen yet. */
@@ -89,14 +96,14 @@ async function compose(
   const ledger = await openLedger({ store, clock, log, instanceName, counts });
   stack.defer(() => ledger.shutDown());
   const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
-  const { serve } = serving;
+  const { serve, bodyPool } = serving;
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
   const isLeaseHeld = (): boolean => ledger.healthy;
   const readiness = new Readiness({ clock, isLeaseHeld, pingDatabase: () => backend.ping() });
   stack.use(readiness);
-  const walk = gatewayServerOptions(options, { serve, videos, holder, readiness });
+  const walk = gatewayServerOptions(options, { serve, bodyPool, videos, holder, readiness });
   await backend.accountNotices.start((orgId) => {
     const { usage, refusals, shortfalls } = serve;
     for (const each of [walk.authenticator, usage, refusals, shortfalls]) each.forget(orgId);
@@ -177,12 +184,13 @@ function gatewayServerOptions(
   { config, clock, log, backend, wires }: FeatureOptions,
   parts: {
     readonly serve: CallPorts;
+    readonly bodyPool: BufferPool;
     readonly videos: VideoReadDeps;
     readonly holder: CatalogHolder;
     readonly readiness: Readiness;
   },
 ): GatewayServerOptions {
-  const { serve, videos, holder, readiness } = parts;
+  const { serve, bodyPool, videos, holder, readiness } = parts;
   const stored = {
     catalog: holder,
     records: backend.recordStore,
@@ -206,6 +214,7 @@ function gatewayServerOptions(
     }),
     routes: gatewayRoutes(serve, stored, wires),
     metrics: serve.metrics,
+    bodyPool,
     log: new RequestLog(log),
     refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),
     refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),

@@ -11,7 +11,7 @@ import {
 } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
-import { type Clock, Deadlines } from "../core/index.ts";
+import { BufferPool, type Clock, Deadlines } from "../core/index.ts";
 import {
   attemptClassifier,
   type AttemptTimeouts,
@@ -35,11 +35,15 @@ export interface ServingOptions {
   readonly backend: Backend;
   /** What clients and providers may speak. Default: the wires of the program. */
   readonly wires?: WireTable;
+  /** Default: one of the bound of the program. */
+  readonly bodyPool?: BufferPool;
 }
 
 /** What the recipes work with, and how it ends. */
 export interface Serving {
   readonly serve: CallPorts;
+  /** What large request bodies are in, while they are read and while they are sent. */
+  readonly bodyPool: BufferPool;
   /** Stops hearing of other instances. */
   close(): void;
 }
@@ -59,14 +63,14 @@ export function prepareServing(options: ServingOptions): PreparedServing {
 
 /** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
 export function openServing(
-  options: Pick<ServingOptions, "config" | "env" | "clock" | "wires">,
+  options: Pick<ServingOptions, "config" | "env" | "clock" | "wires" | "bodyPool">,
   opened: PreparedServing & {
     readonly catalog: CatalogHolder;
     readonly ledger: Ledger;
     readonly limits: Pick<Limits, "store" | "sharedHealth">;
   },
 ): Serving {
-  const { config, env, clock, wires } = options;
+  const { config, env, clock, wires, bodyPool = new BufferPool() } = options;
   const { catalog, ledger, limits, usage, openKey } = opened;
   const exchange = new HealthExchange({ shared: limits.sharedHealth, clock });
   const health = new MemoryDeploymentHealth({
@@ -88,6 +92,7 @@ export function openServing(
     upstream: new UpstreamClient({
       allowPrivateUpstreams: config.allowPrivateUpstreams,
       providerKey: (name) => env[name],
+      bodyPool,
       ...(openKey === undefined ? {} : { openKey }),
       ...(wires === undefined ? {} : { wires }),
     }),
@@ -108,7 +113,7 @@ export function openServing(
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
   };
-  return { serve, close: () => exchange.close() };
+  return { serve, bodyPool, close: () => exchange.close() };
 }
 
 function callTimeouts(config: Config): CallTimeouts {

@@ -28,6 +28,15 @@ export const IMAGES_PER_REQUEST_MAX: number = 4;
 
 export const IMAGE_PROMPT_CHARS_MAX: number = 32_000;
 
+// Buffers that are used again
+
+/** Of all of them together, lent and idle. */
+export const POOL_BYTES_MAX: number = 64 * MiB;
+/** Below this an allocation is cheap. */
+export const POOLED_BYTES_MIN: number = 8 * KiB;
+/** Above this there are too few requests to keep memory for. */
+export const POOLED_BYTES_MAX: number = 4 * MiB;
+
 // Provider answers
 
 export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
@@ -191,5 +200,6 @@ assert(
   "the default output bound is within the maximum",
 );
 assert(SMALL_BODY_BYTES_MAX <= BODY_BYTES_MAX, "no route takes more than the general body bound");
+assert(POOLED_BYTES_MAX <= POOL_BYTES_MAX, "each length that is lent fits into the pool");
 assert(UNFUNDED_REQUESTS_PER_MINUTE <= ORG_REQUESTS_PER_MINUTE, "unfunded organizations get less");
 assert(LEASE_RENEW_MS * 3 < LEASE_MS, "a lease survives two lost renewals");

@@ -1,4 +1,5 @@
 export { assert, AssertionFault, unreachable } from "./assert.ts";
+export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
 export { ClientAddresses, networksProblem } from "./client-address.ts";
 export * from "./constants.ts";
 export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";

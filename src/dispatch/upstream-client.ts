@@ -1,9 +1,10 @@
-import { Client, Pool, type buildConnector, type Dispatcher } from "undici";
+import { buildConnector, Client, type Dispatcher, Pool } from "undici";
 
 import type { Deployment, OwnKey } from "../catalog/index.ts";
-import { assert, type AttemptId } from "../core/index.ts";
+import { assert, type AttemptId, BufferPool } from "../core/index.ts";
 import { type KeyCheck, type UpstreamRequest, wires, type WireTable } from "../wire/index.ts";
 import { isPrivateAddress, PrivateAddressError, publicLookup } from "./address-guard.ts";
+import { SentBodies } from "./sent-bodies.ts";
 
 export interface UpstreamClientOptions {
   /** Lets provider addresses be loopback or private: development and tests. */
@@ -14,6 +15,8 @@ export interface UpstreamClientOptions {
   readonly openKey?: (ownKey: OwnKey) => string;
   /** Those that providers may speak. Default: those of the program. */
   readonly wires?: WireTable;
+  /** What request bodies are written in. Default: one of its own. */
+  readonly bodyPool?: BufferPool;
 }
 
 /** Notified of everything that happens to a request; `onRefused`: it was not sent. */
@@ -48,11 +51,13 @@ interface Endpoint {
 export class UpstreamClient {
   readonly #options: UpstreamClientOptions;
   readonly #pools = new Map<string, Pool>();
+  readonly #bodies: SentBodies;
   // Weak: a swapped catalog takes its endpoints with it.
   readonly #endpoints = new WeakMap<Deployment, Endpoint>();
 
   constructor(options: UpstreamClientOptions) {
     this.#options = options;
+    this.#bodies = new SentBodies(options.bodyPool ?? new BufferPool());
   }
 
   /**
@@ -133,16 +138,15 @@ export class UpstreamClient {
       return;
     }
     const { method, path, headers, body, attemptId } = request;
-    endpoint.pool.dispatch(
-      {
-        path: typeof path === "string" ? endpoint.basePath + path : pathOn(endpoint, path),
-        method,
-        headers: withHeaders(endpoint.headers, headers, attemptId),
-        ...(body !== undefined && { body }),
-        ...NO_TIMEOUTS,
-      },
-      handler,
-    );
+    const options = {
+      path: typeof path === "string" ? endpoint.basePath + path : pathOn(endpoint, path),
+      method,
+      headers: withHeaders(endpoint.headers, headers, attemptId),
+      ...NO_TIMEOUTS,
+    };
+    if (body === undefined) endpoint.pool.dispatch(options, handler);
+    else if (Buffer.isBuffer(body)) endpoint.pool.dispatch({ ...options, body }, handler);
+    else this.#bodies.dispatch(endpoint.pool, { ...options, body }, handler);
   }
 
   #endpointOf(deployment: Deployment): Endpoint {
@@ -202,7 +206,7 @@ export class UpstreamClient {
       connections: CONNECTIONS_PER_ORIGIN_MAX,
       pipelining: 1,
       keepAliveTimeout: IDLE_SOCKET_MS,
-      connect: this.#connect(),
+      connect: this.#bodies.connector(buildConnector(this.#connect())),
     });
     this.#pools.set(origin, pool);
     return pool;
@@ -224,7 +228,7 @@ const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
 interface Dispatched extends UpstreamQuestion {
   readonly method: "POST" | "GET" | "DELETE";
-  readonly body?: Buffer;
+  readonly body?: UpstreamRequest["body"];
   readonly attemptId?: AttemptId | undefined;
 }
 

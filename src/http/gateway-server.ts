@@ -4,11 +4,13 @@ import type { Duplex } from "node:stream";
 import type { Authenticator, AuthOutcome, Principal } from "../accounts/index.ts";
 import { reportFault, type GatewayMetrics } from "../call/index.ts";
 import {
+  type BufferPool,
   type ClientAddresses,
   type Clock,
   type Deadlines,
   HEADER_BYTES_MAX,
   JOURNAL_RETRY_AFTER_SECONDS,
+  type LentBuffer,
   newRequestId,
   refusal,
   type Refusal,
@@ -38,6 +40,8 @@ export interface GatewayServerOptions {
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
+  /** What bodies of several chunks are put together in. */
+  readonly bodyPool: BufferPool;
   /** Refuses a caller whose body is not even read; such a refusal is not recorded. */
   /** Refuses a caller whose body is not worth reading; false: nothing is to be refused. */
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
@@ -209,20 +213,32 @@ class RequestWalk implements OpenRequest {
     if (known.route.method === "GET") return this.#serve(known);
     if (this.#options.refuseBeforeBody(this.#exchange)) return;
     this.#isReading = true;
-    readBody(this.#request, known.route.bodyBytesMax, (read) => {
+    const { bodyPool: pool } = this.#options;
+    readBody(this.#request, { bytesMax: known.route.bodyBytesMax, pool }, (read) => {
       // The rest may arrive while a refused connection is being closed.
-      if (this.#exchange.isAnswered) return;
+      if (this.#exchange.isAnswered) {
+        if (read.ok) read.loan?.giveBack();
+        return;
+      }
       this.#isReading = false;
       if (!read.ok) return this.#options.refuseUnread(this.#exchange, read.refusal);
       this.#exchange.body = read.body;
-      this.#serve(known);
+      this.#serve(known, read.loan);
     });
   }
 
-  #serve(known: { readonly route: Route; readonly id?: string }): void {
-    known.route
-      .serve(this.#exchange, { queryText: this.#queryText, id: known.id })
-      .catch((fault: unknown) => this.#crashed(fault));
+  /** A recipe that has ended reads its body no more; of one that failed nothing is known. */
+  #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
+    known.route.serve(this.#exchange, { queryText: this.#queryText, id: known.id }).then(
+      () => {
+        this.#exchange.body = NO_BODY;
+        loan?.giveBack();
+      },
+      (fault: unknown) => {
+        loan?.leave();
+        this.#crashed(fault);
+      },
+    );
   }
 
   #crashed(fault: unknown): void {
@@ -281,6 +297,8 @@ class RequestWalk implements OpenRequest {
     });
   }
 }
+
+const NO_BODY = Buffer.alloc(0);
 
 function noSuchRoute(method: string, path: string): Refusal {
   // The default route of some clients: a setting makes them use the one that is served.

@@ -1,6 +1,21 @@
 import type { IncomingMessage } from "node:http";
 
-import { invalidRequest, refusal, refused, type Refused, type Result } from "../core/index.ts";
+import {
+  type BufferPool,
+  invalidRequest,
+  type LentBuffer,
+  refusal,
+  refused,
+  type Refused,
+  type Result,
+} from "../core/index.ts";
+
+/** A request body. */
+export interface ReadBody {
+  readonly body: Buffer;
+  /** What it is in, when that is on loan. */
+  readonly loan: LentBuffer | undefined;
+}
 
 /**
  * Reads a request body, counting while it reads: over `bytesMax` it is refused; the refusal reads
@@ -8,8 +23,8 @@ import { invalidRequest, refusal, refused, type Refused, type Result } from "../
  */
 export function readBody(
   request: IncomingMessage,
-  bytesMax: number,
-  done: (read: Result<{ readonly body: Buffer }>) => void,
+  { bytesMax, pool }: { readonly bytesMax: number; readonly pool: BufferPool },
+  done: (read: Result<ReadBody>) => void,
 ): void {
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
@@ -22,13 +37,16 @@ export function readBody(
     done(tooLarge(bytesMax));
     return;
   }
-  collect(request, bytesMax, done);
+  collect(request, bytesMax, (chunks, bytes) => {
+    done(chunks === undefined ? tooLarge(bytesMax) : { ok: true, ...joined(chunks, bytes, pool) });
+  });
 }
 
+/** Calls `done` with the chunks, or with none when there are more than `bytesMax` bytes. */
 function collect(
   request: IncomingMessage,
   bytesMax: number,
-  done: (read: Result<{ readonly body: Buffer }>) => void,
+  done: (chunks: readonly Buffer[] | undefined, bytes: number) => void,
 ): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -42,19 +60,31 @@ function collect(
     }
     finished = true;
     chunks.length = 0;
-    done(tooLarge(bytesMax));
+    done(undefined, bytes);
   });
   request.on("end", () => {
     if (finished) return;
     finished = true;
-    const [only] = chunks;
-    // One chunk is the common case: no copy.
-    const body = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
-    done({ ok: true, body });
+    done(chunks, bytes);
   });
   request.on("error", () => {
     finished = true;
   });
+}
+
+/**
+ * The chunks as one. The buffer is lent only now, so a slow upload keeps none of the pool from
+ * others.
+ */
+function joined(chunks: readonly Buffer[], bytes: number, pool: BufferPool): ReadBody {
+  const [only] = chunks;
+  // One chunk is the common case: no copy.
+  if (chunks.length === 1 && only !== undefined) return { body: only, loan: undefined };
+  const loan = pool.lend(bytes);
+  const body = loan?.bytes ?? Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const chunk of chunks) at += chunk.copy(body, at);
+  return { body, loan };
 }
 
 function tooLarge(bytesMax: number): Refused {

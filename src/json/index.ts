@@ -1,3 +1,4 @@
+export type { EditedBytes } from "./edited-bytes.ts";
 export { foldName } from "./fold-name.ts";
 export {
   ABSENT,

@@ -1,12 +1,6 @@
+import { type Edit, EditedBytes } from "./edited-bytes.ts";
 import { ABSENT, type JsonDocument, type JsonNode } from "./json-document.ts";
 import type { JsonText } from "./json-text.ts";
-
-/** Bytes `start` to `end` of the old body give way to `text`. */
-interface Edit {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
 
 /**
  * Edits of the top level of a JSON object that leave every other byte as it was sent. Use: collect
@@ -63,27 +57,14 @@ export class Splice {
     if (keptEnd === ABSENT && droppedFrom !== ABSENT) this.#cut(droppedFrom, previousEnd);
   }
 
-  /** The edited bytes; the body itself when nothing was edited. */
-  result(): Buffer {
-    const body = this.#doc.body;
+  /** The edited body, to be written where it is sent from. */
+  result(): EditedBytes {
     if (this.#inserted !== "") {
       const at = this.#doc.end(0) - 1;
       this.#edits.push({ start: at, end: at, text: this.#inserted });
     }
-    if (this.#edits.length === 0) return body;
     this.#edits.sort((a, b) => a.start - b.start);
-    let length = body.length;
-    for (const edit of this.#edits) length += edit.text.length - (edit.end - edit.start);
-    const out = Buffer.allocUnsafe(length);
-    let from = 0;
-    let to = 0;
-    for (const edit of this.#edits) {
-      to += body.copy(out, to, from, edit.start);
-      to += out.write(edit.text, to, "latin1");
-      from = edit.end;
-    }
-    body.copy(out, to, from);
-    return out;
+    return new EditedBytes(this.#doc.body, this.#edits);
   }
 
   #cut(start: number, end: number): void {

@@ -1,5 +1,6 @@
 import type { Deployment, ModalityId } from "../catalog/index.ts";
 import type { MicroUsd, RequestId, Result } from "../core/index.ts";
+import type { EditedBytes } from "../json/index.ts";
 import type { AnswerBridge } from "./answer/answer-bridge.ts";
 import type { FailedAnswer, UpstreamFailure } from "./failure/upstream-failure.ts";
 import type { ProviderControls } from "./fields/provider-controls.ts";
@@ -62,7 +63,8 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Names and values without the provider's key, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  /** Never the client's own buffer, which is lent to others when the call has ended. */
+  readonly body: Buffer | EditedBytes;
   /** Everything dropped on the way to this deployment, for `x-tm-dropped-params`. */
   readonly droppedParams: readonly string[];
 }

@@ -8,6 +8,7 @@ import { answerTo, type SimAnswer, type SimUsage } from "../../src/dev/simulator
 import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
 import type { Dialect, Envelope } from "../../src/dev/simulator/dialect.ts";
 import { isObject, type JsonObject } from "../../src/dev/simulator/json.ts";
+import { bytesOf } from "../../src/modality/fixtures/request-kit.ts";
 import type { UpstreamRequest } from "../../src/wire/modality.ts";
 import type { Faults } from "./faults.ts";
 import type { Random } from "./random.ts";
@@ -75,7 +76,7 @@ export class SimulatedProviders extends UpstreamClient {
     const simulation = this.#simulation;
     const served: Served = {
       deployment,
-      requestId: requestOf(request.body),
+      requestId: requestOf(bytesOf(request.body)),
       usage: undefined,
       isWhole: false,
     };
@@ -147,7 +148,7 @@ class Script {
     const { faults, random } = this.#simulation;
     const isSlow = faults.strikes("provider: slow headers");
     const waitMs = isSlow ? random.between(1_000, 15_000) : random.between(5, 400);
-    const body: unknown = JSON.parse(this.#request.body.toString());
+    const body: unknown = JSON.parse(bytesOf(this.#request.body).toString());
     if (!isObject(body)) throw new Error("the body is a JSON object");
     const problem = this.#dialect.problemOf(body, this.#request.headers);
     if (problem !== undefined) {

@@ -59,6 +59,8 @@ export interface TestGatewayOptions {
   readonly clock?: Clock & { stop?(): void };
   /** Default: the wires of the program. */
   readonly wires?: GatewayOptions["wires"];
+  /** Default: one of the bound of the program. */
+  readonly bodyPool?: GatewayOptions["bodyPool"];
   /** Manifests instead of the standard ones; `{simulator}` is replaced by the simulator's URL. */
   readonly manifests?: readonly object[];
 }
@@ -113,6 +115,7 @@ async function openTestGateway(
     backend,
     ...(options.testCheckout === undefined ? {} : { testCheckout: options.testCheckout }),
     ...(options.wires === undefined ? {} : { wires: options.wires }),
+    ...(options.bodyPool === undefined ? {} : { bodyPool: options.bodyPool }),
   });
   closers.push(() => running.close());
   return {

@@ -6,6 +6,7 @@ import { pino } from "pino";
 
 import { PLAIN_RULES } from "../../src/accounts/account-rules.ts";
 import type { Principal } from "../../src/accounts/principal.ts";
+import { BufferPool } from "../../src/core/buffer-pool.ts";
 import { ClientAddresses } from "../../src/core/client-address.ts";
 import { Deadlines } from "../../src/core/deadlines.ts";
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
@@ -74,6 +75,7 @@ export class Listeners {
       },
       routes: new RouteTable(routes),
       metrics: new GatewayMetrics(),
+      bodyPool: new BufferPool(),
       log: new RequestLog(
         pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
       ),

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { assert } from "../../core/assert.ts";
 import { anthropicMessages } from "../../wire/anthropic-messages/index.ts";
-import { bodyOf, deploymentOf, sentBy } from "../fixtures/request-kit.ts";
+import { bodyOf, bytesOf, deploymentOf, sentBy } from "../fixtures/request-kit.ts";
 import { TokenCounting } from "./count-tokens.ts";
 
 const { tokenCounter } = anthropicMessages;
@@ -26,7 +26,7 @@ test("the provider is asked with the caller's body, without a bound", () => {
   if (!read.ok) throw new Error(read.refusal.message);
   const asked = counting.encode(read.request, deploymentOf("wire_b", { upstreamModelId: "up" }));
   expect(asked.path).toBe("/messages/count_tokens");
-  expect(JSON.parse(asked.body.toString())).toEqual({
+  expect(JSON.parse(bytesOf(asked.body).toString())).toEqual({
     model: "up",
     messages: [{ role: "user", content: "hi" }],
     tools: [{ name: "f" }],

@@ -1,5 +1,5 @@
 import type { Deployment } from "../../catalog/index.ts";
-import { Splice, textToken } from "../../json/index.ts";
+import { type EditedBytes, Splice, textToken } from "../../json/index.ts";
 import {
   KEPT_BACK,
   lostEffort,
@@ -53,7 +53,7 @@ function splicedBody(
   codec: RequestCodec,
   drops: SameWireDrops,
   target: { readonly request: ParsedChatRequest; readonly deployment: Deployment },
-): Buffer {
+): EditedBytes {
   const { request, deployment } = target;
   const { doc } = request;
   const splice = new Splice(doc);

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import {
+  bytesOf,
   chatOf,
   deploymentOf,
   encode,
@@ -84,7 +85,7 @@ test.each(bodies)(
         if (!read.ok) return read.refusal.status === 400 && read.refusal.message.length > 10;
         taken += 1;
         const { request } = read;
-        const sent = JSON.parse(encode(request, deployment).body.toString()) as unknown;
+        const sent = JSON.parse(bytesOf(encode(request, deployment).body).toString()) as unknown;
         expect(sent).toEqual(expectedBody(wire, body, request.outputTokens));
         return true;
       }),
@@ -106,7 +107,7 @@ test.each(bodies)(
         if (!read.ok) return;
         const { request } = read;
         if (chatOf(request).servabilityProblem(request, deployment) !== undefined) return;
-        const again = readBody(target, encode(request, deployment).body);
+        const again = readBody(target, bytesOf(encode(request, deployment).body));
         expect(again.ok ? "taken" : again.refusal.message).toBe("taken");
       }),
       { numRuns: runs(3000) },

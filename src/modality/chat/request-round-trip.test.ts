@@ -3,7 +3,14 @@ import { expect, test } from "vitest";
 import { runs } from "../../../test/support/depth.ts";
 import type { WireId } from "../../catalog/catalog.ts";
 import { TranslationIssues } from "../../wire/neutral/translation-issues.ts";
-import { bodyOf, deploymentOf, encode, otherWire, readGood } from "../fixtures/request-kit.ts";
+import {
+  bodyOf,
+  bytesOf,
+  deploymentOf,
+  encode,
+  otherWire,
+  readGood,
+} from "../fixtures/request-kit.ts";
 
 /** What a body means in terms that both wires share. */
 function meaning(wire: WireId, body: string): unknown {
@@ -14,7 +21,7 @@ function meaning(wire: WireId, body: string): unknown {
 }
 
 function across(wire: WireId, body: string): string {
-  return encode(readGood(wire, body), deploymentOf(otherWire(wire))).body.toString();
+  return bytesOf(encode(readGood(wire, body), deploymentOf(otherWire(wire))).body).toString();
 }
 
 const words = fc.string({ unit: "binary", minLength: 1 }).map((text) => `${text}.`);

@@ -1,6 +1,6 @@
 import type { Deployment } from "../../catalog/index.ts";
 import { assert } from "../../core/index.ts";
-import { Splice, textToken } from "../../json/index.ts";
+import { type EditedBytes, Splice, textToken } from "../../json/index.ts";
 import { KEPT_BACK, upstreamControls, type UpstreamRequest, word } from "../../wire/index.ts";
 import { lowerRequest } from "./lower-request.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
@@ -30,7 +30,10 @@ const headers = { "content-type": "application/json" };
 const NOT_FORWARDED = [...KEPT_BACK, word.user, word.metadata, word.session_id];
 
 /** The buyer's own bytes with the few edits that the gateway owes. */
-function spliceRequest({ doc, modelId }: ParsedDecisionRequest, deployment: Deployment): Buffer {
+function spliceRequest(
+  { doc, modelId }: ParsedDecisionRequest,
+  deployment: Deployment,
+): EditedBytes {
   const splice = new Splice(doc);
   if (deployment.upstreamModelId !== modelId) {
     splice.replace(doc.member(0, word.model), textToken(deployment.upstreamModelId));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { Deployment } from "../../catalog/catalog.ts";
 import { assert } from "../../core/assert.ts";
-import { deploymentOf } from "../fixtures/request-kit.ts";
+import { bytesOf, deploymentOf } from "../fixtures/request-kit.ts";
 import { AcceptBridge } from "./accept-bridge.ts";
 import { contentPath, isVideoAccept, jobPath, videos } from "./index.ts";
 import { parseVideoRequest, type ParsedVideoRequest } from "./parse-request.ts";
@@ -34,7 +34,7 @@ function read(body: object | string): ParsedVideoRequest {
 function sent(body: object | string, deployment: Deployment = listing): string {
   const encoded = videos.encode(read(body), deployment);
   assert(encoded.ok, "it is encoded");
-  return encoded.upstream.body.toString();
+  return bytesOf(encoded.upstream.body).toString();
 }
 
 describe("what a listing takes", () => {
@@ -169,5 +169,6 @@ function outcomeOf(bytes: Buffer): unknown {
   if (videos.servabilityProblem(request, listing) !== undefined) return "unservable";
   const encoded = videos.encode(request, listing);
   assert(encoded.ok, "what is servable is encoded");
-  return (JSON.parse(encoded.upstream.body.toString()) as { readonly model: unknown }).model;
+  return (JSON.parse(bytesOf(encoded.upstream.body).toString()) as { readonly model: unknown })
+    .model;
 }

@@ -1,0 +1,164 @@
+import { Agent, request } from "node:http";
+
+import { afterAll, expect, test } from "vitest";
+
+import { BufferPool, type LentBuffer } from "../../src/core/buffer-pool.ts";
+import { Random } from "../simulation/random.ts";
+import { quickOrDeep, seedOf } from "../support/depth.ts";
+import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
+import { type ArrivedRequest, RecordingProvider } from "../support/recording-provider.ts";
+import { withResource } from "../support/with-resource.ts";
+
+/* The memory of request bodies is used again: no byte of one may ever be in another. */
+
+const REQUESTS = quickOrDeep(160, 1_600);
+const CLIENTS = 16;
+const MODELS = 20;
+const MiB = 1024 * 1024;
+/** Too little for what is under way at once. */
+const POOL_BYTES = 12 * MiB;
+/** More than the system takes over for a connection whose other end does not read. */
+const LONG_BODY_BYTES = 4_100_000;
+const UNLIMITED = 1_000_000_000;
+
+/** Overwrites what comes back: a reader that comes too late reads nothing else. */
+class OverwritingPool extends BufferPool {
+  exhausted = 0;
+  returned = 0;
+
+  override lend(length: number): LentBuffer | undefined {
+    const loan = super.lend(length);
+    if (loan === undefined) this.exhausted += 1;
+    return loan;
+  }
+
+  override ended(bytes: number, memory: Buffer | undefined): void {
+    if (memory !== undefined) this.returned += 1;
+    memory?.fill("!");
+    super.ended(bytes, memory);
+  }
+}
+
+const random = new Random(seedOf("request bodies"));
+const pool = new OverwritingPool(POOL_BYTES);
+/** The first candidate of every model, and the second. */
+const providers = [0, 1].map(() => new RecordingProvider(new Random(random.between(0, 1e9))));
+const upstreamIds = ["the-first-of-both-providers", "2"] as const;
+const addresses = providers.map((provider) =>
+  withResource(
+    async () => ({ url: await provider.listen() }),
+    () => provider.close(),
+  ),
+);
+const gateway = withGateway(() => ({
+  bodyPool: pool,
+  settings: {
+    orgRequestsPerMinute: UNLIMITED,
+    keyRequestsPerMinute: UNLIMITED,
+    tokensPerMinute: UNLIMITED,
+    concurrentRequests: UNLIMITED,
+  },
+  manifests: addresses.map(({ url }, at) =>
+    simulatorManifest({
+      provider: `provider-${at}`,
+      dialect: "wire_a",
+      priority: at,
+      baseUrl: `${url}/v1`,
+      models: Array.from({ length: MODELS }, (_, model) =>
+        textModel(`market/${model}`, { upstream_id: upstreamIds[at], context_length: 100 * MiB }),
+      ),
+    }),
+  ),
+}));
+const account = withAccount(gateway, "100000.00", { requestsPerMinute: UNLIMITED });
+const agent = new Agent({ keepAlive: true });
+afterAll(() => agent.destroy());
+
+test("every byte that a provider gets is of the one request that it is part of", async () => {
+  const calls = Array.from({ length: REQUESTS }, (_, at) => drawCall(at));
+  const queue = calls.values();
+  const statuses: number[] = [];
+  const client = async (): Promise<void> => {
+    for (const call of queue) statuses.push(await makeCall(call));
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  // What was lent has come back or was left, however its request ended.
+  while (pool.lentBytes > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+
+  const foreign = providers.flatMap(({ arrived }, at) => {
+    const expected = calls.map(({ body, model }) =>
+      Buffer.from(body.replace(`"market/${model}"`, `"${upstreamIds[at]}"`)),
+    );
+    return arrived.flatMap((each) => problemOf(each, expected));
+  });
+  expect(foreign).toEqual([]);
+
+  // The run has seen what it is about.
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(REQUESTS / 4);
+  expect(statuses).toContain(0);
+  expect(pool.returned).toBeGreaterThan(REQUESTS / 2);
+  expect(pool.exhausted).toBeGreaterThan(REQUESTS / 20);
+  for (const { arrived } of providers) {
+    expect(new Set(arrived.map(({ manner }) => manner)).size).toBe(4);
+  }
+});
+
+interface Call {
+  readonly model: number;
+  readonly body: string;
+  /** Sent without a length. */
+  readonly chunked: boolean;
+  /** The client leaves after so much of the body; 1: with the body sent, before the answer. */
+  readonly leavesAfter: number | undefined;
+}
+
+function drawCall(at: number): Call {
+  const model = random.between(0, MODELS - 1);
+  const bytes = at % 8 === 0 ? LONG_BODY_BYTES : random.between(1_000, 400_000);
+  const mark = `<${at}>`;
+  const messages = [{ role: "user", content: mark.repeat(Math.ceil(bytes / mark.length)) }];
+  const name = { model: `market/${model}` };
+  const body = random.chance(0.5)
+    ? { ...name, max_tokens: 5, messages }
+    : { max_tokens: 5, messages, ...name };
+  const leavesAfter = random.chance(0.25) ? random.between(0, 4) / 4 : undefined;
+  return { model, body: JSON.stringify(body), chunked: random.chance(0.2), leavesAfter };
+}
+
+/** Resolves with the status of the answer; 0: the client left before there was one. */
+async function makeCall({ body, chunked, leavesAfter }: Call): Promise<number> {
+  return await new Promise((resolve) => {
+    const sent = request(`${gateway.url}/v1/chat/completions`, {
+      agent,
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${account.key}`,
+        ...(chunked ? {} : { "content-length": body.length }),
+      },
+    });
+    sent.on("error", () => resolve(0));
+    sent.on("close", () => resolve(0));
+    sent.on("response", (response) => {
+      response.on("error", () => resolve(0));
+      response.on("end", () => resolve(response.statusCode ?? 0));
+      response.resume();
+    });
+    if (leavesAfter === undefined) sent.end(body);
+    else sent.write(body.slice(0, leavesAfter * body.length), () => sent.destroy());
+  });
+}
+
+/** What is wrong with what arrived: it is not the beginning of any request of its length. */
+function problemOf(
+  { declaredBytes, chunks, manner }: ArrivedRequest,
+  expected: readonly Buffer[],
+): string[] {
+  const bytes = Buffer.concat(chunks);
+  const isOf = (whole: Buffer): boolean =>
+    whole.length === declaredBytes && whole.subarray(0, bytes.length).equals(bytes);
+  if (expected.some(isOf)) return [];
+  const shown = new Set(bytes.toString("latin1").match(/<\d+>|!/g));
+  return [
+    `${bytes.length} of ${declaredBytes} bytes (${manner}): ${[...shown].slice(0, 5).join(" ")}`,
+  ];
+}

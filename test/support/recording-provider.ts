@@ -1,0 +1,105 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+
+import type { Random } from "../simulation/random.ts";
+
+/** What arrived of one request, whether or not all of it did. */
+export interface ArrivedRequest {
+  /** Bytes that its head declares. */
+  readonly declaredBytes: number;
+  readonly chunks: Buffer[];
+  readonly manner: Manner;
+}
+
+const MANNERS = ["answers", "answers early", "fails early", "resets"] as const;
+/** How it is answered: early is before the body was read, which is read later all the same. */
+export type Manner = (typeof MANNERS)[number];
+
+const READS_ON_AFTER_MS = 10;
+
+/** A provider that keeps every byte it gets, and treats each request in a manner drawn by chance. */
+export class RecordingProvider {
+  readonly arrived: ArrivedRequest[] = [];
+  readonly #random: Random;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(random: Random) {
+    this.#random = random;
+    this.#server = createServer((socket) => this.#serve(socket));
+  }
+
+  /** Resolves with its address. */
+  async listen(): Promise<string> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #serve(socket: Socket): void {
+    let unread = Buffer.alloc(0);
+    let current: ArrivedRequest | undefined;
+    let missing = 0;
+    this.#sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk: Buffer) => {
+      unread = Buffer.concat([unread, chunk]);
+      while (unread.length > 0) {
+        if (current === undefined) {
+          const end = unread.indexOf("\r\n\r\n");
+          if (end === -1) return;
+          current = this.#begin(socket, unread.toString("latin1", 0, end));
+          missing = current.declaredBytes;
+          unread = unread.subarray(end + 4);
+        }
+        const part = unread.subarray(0, missing);
+        unread = unread.subarray(part.length);
+        missing -= part.length;
+        current.chunks.push(part);
+        if (current.manner === "resets" && missing < current.declaredBytes / 2) {
+          socket.resetAndDestroy();
+          return;
+        }
+        if (missing > 0) return;
+        if (current.manner === "answers") socket.write(answer(200));
+        current = undefined;
+      }
+    });
+  }
+
+  #begin(socket: Socket, head: string): ArrivedRequest {
+    const declaredBytes = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]);
+    const manner = MANNERS[this.#random.between(0, MANNERS.length - 1)] ?? "answers";
+    const request: ArrivedRequest = { declaredBytes, chunks: [], manner };
+    this.arrived.push(request);
+    if (manner === "answers early" || manner === "fails early") {
+      socket.write(answer(manner === "answers early" ? 200 : 500));
+      // What is not read by now stays where it is: in the memory of the sender, if it is much.
+      socket.pause();
+      setTimeout(() => socket.resume(), READS_ON_AFTER_MS);
+    }
+    return request;
+  }
+}
+
+function answer(status: number): string {
+  const body = status === 200 ? ANSWER : '{"error":{"message":"not now"}}';
+  return (
+    `HTTP/1.1 ${status} Answer\r\ncontent-type: application/json\r\n` +
+    `content-length: ${body.length}\r\n\r\n${body}`
+  );
+}
+
+const ANSWER = JSON.stringify({
+  id: "answer-1",
+  object: "chat.completion",
+  created: 1,
+  model: "served",
+  choices: [{ index: 0, message: { role: "assistant", content: "yes" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+});
