@@ -24,6 +24,9 @@ const CONFIG = `limits:
   concurrent_requests: 100000
   refusals_rpm: 1000000
   unfunded_requests_per_minute: 1000000
+unusual_use:
+  refused_requests: 0
+  error_percent: 0
 `;
 
 /** Writes what the gateway is started with: limits out of the way, two priced models on the mock. */
