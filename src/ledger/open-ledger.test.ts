@@ -109,7 +109,8 @@ test("while a late closing finds no way into the store others follow it, and the
   const pass = async (): Promise<void> => {
     for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
   };
-  const closeOf = (attempt: bigint) => ledger.close({ attemptId: attempt as AttemptId } as CloseRow);
+  const closeOf = (attempt: bigint) =>
+    ledger.close({ attemptId: attempt as AttemptId } as CloseRow);
   commit();
   await pass();
   const first = closeOf(1n);

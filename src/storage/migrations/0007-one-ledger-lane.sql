@@ -134,6 +134,7 @@ create function ledger_batch(
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   -- An empty batch runs every statement, so that they are planned.
+  -- A batch of nothing runs every statement, so that they are planned before a customer waits.
   v_closes constant boolean := cardinality(p_closed) > 0 or cardinality(p_attempt) = 0;
   v_holds boolean := cardinality(p_attempt) > 0 or cardinality(p_closed) = 0;
   v_position bigint;
