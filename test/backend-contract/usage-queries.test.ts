@@ -1,6 +1,12 @@
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
-import { newRequestId, type AttemptId, type OrgId } from "../../src/core/ids.ts";
+import {
+  newRequestId,
+  type AttemptId,
+  type KeyId,
+  type OrgId,
+  type RequestId,
+} from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { ReportTimeout } from "../../src/records/usage-reports.ts";
@@ -169,6 +175,38 @@ describe("summing up", () => {
     await backend.query("insert into usage_stale (org_id, day) values ($1, $2)", older);
     await rollAll(backend);
     await expectOne();
+  });
+
+  test("counts a request over midnight once while an attempt of it is open", async () => {
+    const [open, failed] = [
+      { ...settled, end: "open" as const, cost: 0 },
+      { ...settled, end: "void" as const, cost: 0 },
+    ];
+    const { range, orgId, journal } = await journalOf(
+      spec(0, { attempts: [failed, { ...open, nextDay: true }] }),
+      spec(2),
+      spec(2, { attempts: [open] }),
+    );
+    const statuses = async (): Promise<unknown> => {
+      const { groups } = await backend.usageReports.report(range, "status");
+      return Object.fromEntries(groups.map(({ group, figures }) => [group, figures.requests]));
+    };
+    await rollAll(backend);
+    expect(await statuses()).toEqual({ in_flight: 2, ok: 1 });
+
+    const [first] = await backend.query(
+      "select request_id, key_id from hold where org_id = $1 and ordinal = 1",
+      [orgId],
+    );
+    const attemptId = ((BigInt(journal.startOf(3) - Date.UTC(2025, 0, 1)) << 22n) +
+      999_999n) as AttemptId;
+    const keyId = first?.["key_id"] as KeyId;
+    const requestId = first?.["request_id"] as RequestId;
+    const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, { requestId, ordinal: 2 });
+    await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
+    await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 7n)]);
+    await rollAll(backend);
+    expect(await statuses()).toEqual({ in_flight: 2, ok: 1 });
   });
 
   test("is done by one at a time, and leaves today alone", async () => {
