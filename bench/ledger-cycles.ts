@@ -81,7 +81,7 @@ async function run(server: EmbeddedPostgres, days: number): Promise<Line[]> {
     measure({ server, ledger, rowOf, concurrent });
   await lineOf(GOAL.concurrent);
   const lines: Line[] = [];
-  for (const concurrent of [1, 8, 64, 512]) lines.push(await lineOf(concurrent));
+  for (const concurrent of [1, 8, 64, 256, 512]) lines.push(await lineOf(concurrent));
   console.table(lines);
   await ledger.shutDown();
   const broken = (await backend.audit()).filter((check) => check.violations > 0);

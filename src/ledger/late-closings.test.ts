@@ -70,7 +70,7 @@ test("a caller gets pending in time, and the closing still commits", async () =>
 });
 
 test("a closing that breaks a rule of the books is separated, the others commit", async () => {
-  const { late, submit } = scripted([
+  const { submit } = scripted([
     (rows) => (rows.some((one) => one.attemptId === 2n) ? fail("rejected")() : closed(rows)),
   ]);
   const outcomes = await Promise.all([1, 2, 3].map((id) => submit(id)));
@@ -101,7 +101,7 @@ test("a closing that broke a rule is counted, and tried again before a shutdown"
 test("a closing that broke a rule is tried again by itself, half a minute later", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   try {
-    const { late, submit, sent } = scripted([fail("rejected"), closed]);
+    const { submit, sent } = scripted([fail("rejected"), closed]);
     expect(await submit(1)).toEqual({ kind: "pending" });
     await vi.advanceTimersByTimeAsync(29_000);
     expect(sent).toHaveLength(1);
@@ -114,7 +114,7 @@ test("a closing that broke a rule is tried again by itself, half a minute later"
 });
 
 test("an attempt that never was counts as closed at nothing", async () => {
-  const { late, submit } = scripted([
+  const { submit } = scripted([
     (rows) => rows.map(() => ({ kind: "unknown", debitMicroUsd: 0n, overrunMicroUsd: 0n })),
   ]);
   expect(await submit(1)).toEqual({ kind: "already_closed", debitMicroUsd: 0n });

@@ -170,9 +170,9 @@ export class LedgerModel {
 
   /** After a lost answer: the attempt holds nothing, whether it was reserved or not. */
   annul(row: ModelReserve): void {
-    if (this.holds.has(row.attempt)) {
+    if (this.line(row.attempt) !== undefined) {
       this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
-    } else if (!this.attempts.has(row.attempt)) {
+    } else {
       this.attempts.set(row.attempt, ended(newHold(row, this.month), "void", NOTHING));
     }
   }

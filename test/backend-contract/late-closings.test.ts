@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AttemptId, OrgId } from "../../src/core/ids.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
 
@@ -15,6 +16,7 @@ describe("an attempt that was charged at its reserve and then observed after all
   async function chargedAfterCrash(reserveMicroUsd: bigint): Promise<{
     readonly orgId: OrgId;
     readonly attemptId: AttemptId;
+    readonly row: ReserveRow;
     settledMicroUsd(): Promise<bigint>;
     spentMicroUsd(): Promise<bigint>;
   }> {
@@ -27,6 +29,7 @@ describe("an attempt that was charged at its reserve and then observed after all
     return {
       orgId: org.orgId,
       attemptId: row.attemptId,
+      row,
       settledMicroUsd: async () => (await backend.recordStore.balance(org.orgId)).settledMicroUsd,
       spentMicroUsd: async () =>
         (await backend.recordStore.monthSpend(org.orgId, org.keyId)).spentMicroUsd,
@@ -57,6 +60,15 @@ describe("an attempt that was charged at its reserve and then observed after all
   test("that turned out to be void returns everything", async () => {
     const charged = await chargedAfterCrash(100n);
     await ledger.close(voidRow(charged.attemptId));
+    expect(await charged.settledMicroUsd()).toBe(1_000n);
+    expect(await charged.spentMicroUsd()).toBe(0n);
+    await expectCleanBooks();
+  });
+
+  test("that is annulled, because nothing of it was sent, returns everything", async () => {
+    const charged = await chargedAfterCrash(100n);
+    expect(await charged.settledMicroUsd()).toBe(900n);
+    await backend.ledgerBatchStore.annul([charged.row]);
     expect(await charged.settledMicroUsd()).toBe(1_000n);
     expect(await charged.spentMicroUsd()).toBe(0n);
     await expectCleanBooks();

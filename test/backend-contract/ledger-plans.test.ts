@@ -92,7 +92,8 @@ async function roll(): Promise<void> {
 /** Late closings, annulments and recovery: what is called when something went wrong. */
 async function trouble(): Promise<void> {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
-  const [closed = [], annulled = []] = [await holdsOf(org), await holdsOf(org)];
+  const closed = await holdsOf(org);
+  const annulled = await holdsOf(org);
   const closings = closed.map(({ attemptId }) => closeRow(attemptId, 1n));
   await expectFewReads(async () => {
     await runCloseBatch(lane, closings);

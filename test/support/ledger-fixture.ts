@@ -190,7 +190,7 @@ export class LedgerFixture {
       const isOpen = this.model.holds.has(model.attempt);
       if (!isOpen) late.push(model);
       const verdict = verdicts[i];
-      agree(verdict && found(verdict), isOpen ? this.model.close(model) : undefined);
+      agree(verdict && comparableClosing(verdict), isOpen ? this.model.close(model) : undefined);
     }
     const expected = rows.map((row) => this.model.reserve(this.#modelRow(row, step.by)));
     agree(outcomes.map(comparable), expected);
@@ -210,7 +210,7 @@ export class LedgerFixture {
   /** Closings alone, decided to the last. */
   async #closeLate(rows: readonly CloseRow[], expected: readonly ModelClose[]): Promise<void> {
     if (rows.length === 0) return;
-    const verdicts = (await this.#backend.ledgerBatchStore.closeBatch(rows)).map(found);
+    const verdicts = (await this.#backend.ledgerBatchStore.closeBatch(rows)).map(comparableClosing);
     for (const { kind } of verdicts) this.answers.add(kind);
     agree(
       verdicts,
@@ -467,7 +467,7 @@ function spendOf(model: LedgerModel): Set<unknown> {
   return new Set(lines);
 }
 
-function found(verdict: CloseVerdict): ModelCloseOutcome {
+function comparableClosing(verdict: CloseVerdict): ModelCloseOutcome {
   const { kind, debitMicroUsd: debit, overrunMicroUsd: overrun } = verdict;
   return { kind, debit, overrun };
 }

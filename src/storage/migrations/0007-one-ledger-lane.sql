@@ -134,6 +134,7 @@ create function ledger_batch(
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
   -- An empty batch runs every statement, so that they are planned.
+  -- A batch of nothing runs every statement, so that they are planned before a customer waits.
   v_closes constant boolean := cardinality(p_closed) > 0 or cardinality(p_attempt) = 0;
   v_holds boolean := cardinality(p_attempt) > 0 or cardinality(p_closed) = 0;
   v_position bigint;
@@ -482,7 +483,7 @@ declare
   v_size constant integer[] := array[cardinality(p_closed)];
   v_codes integer[];
 begin
-  select l.closed_code into v_codes from ledger_batch('', 0, p_closed,
+  select l.closed_code into v_codes from close_batch(p_closed,
     array_fill(p_outcome, v_size), array_fill(p_basis, v_size),
     array_fill(null::bigint, v_size), array_fill(null::bigint, v_size),
     array_fill(null::bigint, v_size), array_fill(null::bigint, v_size),
@@ -490,8 +491,7 @@ begin
     array_fill(null::smallint, v_size), array_fill(p_error, v_size),
     array_fill(null::bigint, v_size), array_fill(null::integer, v_size),
     array_fill(p_duration_ms, v_size), array_fill(true, v_size),
-    array_fill(null::text, v_size), array_fill(null::boolean, v_size),
-    '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}') l;
+    array_fill(null::text, v_size), array_fill(null::boolean, v_size)) l;
   return (select count(*) from unnest(v_codes) as t(code) where t.code = 1);
 end $$;
 
@@ -530,24 +530,26 @@ begin
   perform enter_settlement_gate();
   -- A reserve that is under way has this lock, unless it waits for it.
   perform lock_wallets(array[p_org]);
-  if exists (select from attempt where attempt_id = p_attempt) then return; end if;
-  insert into hold (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
-    upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve,
-    month, annulled, opened_position)
-  values (p_attempt, p_request, p_ordinal, p_org, p_key, p_model, p_provider, p_upstream, p_pin,
-    p_route, p_stream, '', 0, p_tokens, 0, v_month, true, v_position)
-  on conflict (attempt_id) do nothing;
-  if not found then
-    perform close_unobserved(array[p_attempt], 'failed', 'none', 'gateway_error', 0);
-    return;
+  if not exists (select from attempt where attempt_id = p_attempt) then
+    insert into hold (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
+      upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens,
+      reserve, month, annulled, opened_position)
+    values (p_attempt, p_request, p_ordinal, p_org, p_key, p_model, p_provider, p_upstream, p_pin,
+      p_route, p_stream, '', 0, p_tokens, 0, v_month, true, v_position)
+    on conflict (attempt_id) do nothing;
+    if found then
+      insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
+        upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens,
+        reserve, month, state, outcome, basis, error_class, final, started_at, duration_ms,
+        opened_position, closed_position, closed_at)
+      values (p_attempt, p_request, p_ordinal, p_org, p_key, p_model, p_provider, p_upstream,
+        p_pin, p_route, p_stream, '', 0, p_tokens, p_reserve, v_month, 'void', 'failed', 'none',
+        'gateway_error', true, now(), 0, v_position, v_position, closing_time());
+      return;
+    end if;
   end if;
-  insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
-    upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve,
-    month, state, outcome, basis, error_class, final, started_at, duration_ms, opened_position,
-    closed_position, closed_at)
-  values (p_attempt, p_request, p_ordinal, p_org, p_key, p_model, p_provider, p_upstream, p_pin,
-    p_route, p_stream, '', 0, p_tokens, p_reserve, v_month, 'void', 'failed', 'none',
-    'gateway_error', true, now(), 0, v_position, v_position, closing_time());
+  -- It was held, and a peer may have charged it since: that is taken back.
+  perform close_unobserved(array[p_attempt], 'failed', 'none', 'gateway_error', 0);
 end $$;
 
 -- No statement of a connection that was lost commits after an hour.

@@ -155,8 +155,11 @@ async function settleUnderLock(): Promise<WaitingSettlement> {
   await gateway.waitsAt("settle queued");
   const lock = await fixture.lockWallet(scenario.account);
   await gateway.goOn();
+  // In its batch, and then alone.
   await until("the settlement waits", async () =>
-    (await waitingSessions(fixture.backend)).includes("tokenmarket ledger"),
+    (await waitingSessions(fixture.backend)).some((name) =>
+      ["tokenmarket ledger", "tokenmarket late closings"].includes(name),
+    ),
   );
   return { scenario, gateway, request, lock };
 }
