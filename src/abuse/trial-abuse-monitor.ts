@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 
 import type { AbuseRestriction, CallFamily, Principal } from "../accounts/index.ts";
 import {
@@ -48,8 +48,11 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
   readonly #watched: WatchedUse;
   readonly #fresh = new FreshHolds();
+  /** Made once: from plain bytes each mark would make a key first. */
+  readonly #salt: KeyObject;
 
   constructor(options: UsageWatchOptions) {
+    this.#salt = createSecretKey(options.salt);
     assert(options.limitedMs > 0 && options.repeatMs > 0, "a hold lasts, and is remembered");
     this.#options = options;
     const { windowMs, clientAddresses = 0 } = options.policy;
@@ -106,9 +109,9 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   }
 
   #markOf(clientAddress: string | undefined): string | undefined {
-    const { policy, salt } = this.#options;
+    const { policy } = this.#options;
     if (clientAddress === undefined || policy.clientAddresses === undefined) return undefined;
-    return createHmac("sha256", salt).update(clientNetwork(clientAddress)).digest("base64");
+    return createHmac("sha256", this.#salt).update(clientNetwork(clientAddress)).digest("base64");
   }
 
   #limit(
