@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { afterEach, expect, test } from "vitest";
-import { newRequestId, type KeyId } from "../../src/core/ids.ts";
+import { newRequestId, type AttemptId, type KeyId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
@@ -220,6 +220,20 @@ test("a key of another organization reserves nothing", async () => {
     1n,
   );
   expect(await ledger.reserve(row)).toMatchObject({ kind: "unavailable" });
+});
+
+test("a hold whose end could not be written, for want of its day's table, is refused", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const [{ id }] = (await backend.query(
+    "select attempt_id_at(now() + interval '400 days') as id",
+  )) as [{ id: bigint }];
+  const rows = [ledger.newAttemptId(), id as AttemptId].map((attemptId) =>
+    reserveRow({ ...org, attemptId }, 100n),
+  );
+  const outcomes = await Promise.all(rows.map((row) => ledger.reserve(row)));
+  expect(outcomes).toMatchObject([{ kind: "reserved" }, { kind: "unavailable" }]);
+  await ledger.close(voidRow(rows[0]?.attemptId as AttemptId));
+  await expectCleanBooks();
 });
 
 test("what a crashed life left open is charged its reserve, once, by however many", async () => {

@@ -133,7 +133,6 @@ create function ledger_batch(
 ) language plpgsql set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 declare
-  -- An empty batch runs every statement, so that they are planned.
   -- A batch of nothing runs every statement, so that they are planned before a customer waits.
   v_closes constant boolean := cardinality(p_closed) > 0 or cardinality(p_attempt) = 0;
   v_holds boolean := cardinality(p_attempt) > 0 or cardinality(p_closed) = 0;
@@ -144,6 +143,8 @@ declare
   v_refused boolean[];
   v_org_taken bigint[];
   v_key_taken bigint[];
+  v_first bigint;
+  v_last bigint;
   v record;
 begin
   if v_closes then
@@ -251,6 +252,14 @@ begin
   end if;
 
   if not v_holds then return; end if;
+  -- The end of a hold must have a day to be written to: without one nothing may be sent.
+  select min(t.id), max(t.id) into v_first, v_last from unnest(p_attempt) as t(id);
+  if v_first is not null
+      and (to_regclass('attempt_' || to_char(attempt_day(v_first), 'YYYYMMDD')) is null
+        or to_regclass('attempt_' || to_char(attempt_day(v_last), 'YYYYMMDD')) is null) then
+    raise exception 'no partition for the day of attempt % or %', v_first, v_last
+      using errcode = '23514';
+  end if;
   v_position := nextval('ledger_position');
   -- After the locks: a batch that waited over midnight belongs to the new month.
   v_month := date_trunc('month', clock_timestamp() at time zone 'utc');
