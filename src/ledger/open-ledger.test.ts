@@ -17,8 +17,6 @@ import { openLedger } from "./open-ledger.ts";
 
 const ROW = { attemptId: 1n as AttemptId, reserveMicroUsd: microUsd(5n) } as ReserveRow;
 
-const CLOSED = { kind: "closed", debitMicroUsd: 0n, overrunMicroUsd: 0n };
-
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
