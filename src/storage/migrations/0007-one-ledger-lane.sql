@@ -168,27 +168,34 @@ begin
   if v_closes then
     v_position := nextval('ledger_position');
     v_now := closing_time();
-    with asked as (
-      select distinct on (t.id) t.*, div(t.cost, 1000000) as micro,
-        case when t.basis = 'unknown_after_crash' then 'unknown_after_crash'
-          when t.basis = 'none' then 'void' else 'settled' end as state
-      from unnest(p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
-        p_completion, p_internal_reasoning, p_cost, p_status, p_error, p_started_ms,
-        p_first_byte_ms, p_duration_ms, p_final, p_served_model, p_substituted) with ordinality
-        as t(id, outcome, basis, prompt, cached_prompt, cache_write, completion,
-          internal_reasoning, cost, status, error, started_ms, first_byte_ms, duration_ms, final,
-          served_model, substituted, n)
-      order by t.id, t.n
-    ), released as (
-      delete from hold h using asked q where h.attempt_id = q.id and not h.annulled
-      returning h.*, q.n, q.state, q.outcome, q.basis, q.prompt, q.cached_prompt, q.cache_write,
-        q.completion, q.internal_reasoning, case q.state when 'settled' then q.cost end as cost,
+    -- Of two closings of one attempt the nested loop meets the first one first.
+    -- What the later parts read comes first: reading a column reads those in front of it, too.
+    with released as (
+      delete from hold h
+      using (
+        select t.*, div(t.cost, 1000000) as micro,
+          case when t.basis = 'unknown_after_crash' then 'unknown_after_crash'
+            when t.basis = 'none' then 'void' else 'settled' end as state
+        from unnest(p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
+          p_completion, p_internal_reasoning, p_cost, p_status, p_error, p_started_ms,
+          p_first_byte_ms, p_duration_ms, p_final, p_served_model, p_substituted) with ordinality
+          as t(id, outcome, basis, prompt, cached_prompt, cache_write, completion,
+            internal_reasoning, cost, status, error, started_ms, first_byte_ms, duration_ms,
+            final, served_model, substituted, n)
+      ) q
+      where h.attempt_id = q.id and not h.annulled
+      returning q.n, h.attempt_id, h.org_id, h.key_id, h.provider_id, h.month, h.reserve, q.state,
         case q.state when 'settled' then least(q.micro, h.reserve)
           when 'void' then 0 else h.reserve end::bigint as debit,
         case q.state when 'settled' then greatest(q.micro - h.reserve, 0) else 0 end::bigint
           as overrun,
-        q.status, q.error, q.served_model, q.substituted, q.final,
-        to_timestamp(q.started_ms / 1000.0) as started_at, q.first_byte_ms, q.duration_ms
+        h.request_id, h.ordinal, h.model_id, h.upstream_model_id, h.price_pin_id, h.route,
+        h.stream, h.instance_id, h.epoch, h.estimated_tokens, h.resumable, h.provider_job_id,
+        h.opened_position, h.created_at, q.outcome, q.basis, q.prompt, q.cached_prompt,
+        q.cache_write, q.completion, q.internal_reasoning,
+        case q.state when 'settled' then q.cost end as cost, q.status, q.error, q.served_model,
+        q.substituted, q.final, to_timestamp(q.started_ms / 1000.0) as started_at,
+        q.first_byte_ms, q.duration_ms
     ), finished as (
       insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
         upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens,
