@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { orgWithKey } from "../support/ledger-rows.ts";
+import { freshDatabase } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
+import { withResource } from "../support/with-resource.ts";
+
+const DOLLAR = microUsd(1_000_000n);
+
+const database = withResource(freshDatabase, (fresh) => fresh.drop());
+const proxy = withProxyTo(database);
+const backend = withResource<PostgresBackend>(
+  () => {
+    const connectionString = urlThrough(proxy, database).href;
+    return openPostgresBackend({ connectionString, log: silentLog });
+  },
+  (opened) => opened.close(),
+);
+
+/** Of another process: nothing here waits for what it changes. */
+const elsewhere = withResource<PostgresBackend>(
+  () => {
+    const { connectionString } = database;
+    return openPostgresBackend({ connectionString, log: silentLog });
+  },
+  (opened) => opened.close(),
+);
+
+/** Of which organizations this process was notified; undefined: any. */
+let notified: (OrgId | undefined)[] = [];
+
+beforeAll(async () => {
+  await backend.accountNotices.start((orgId) => notified.push(orgId));
+  // It is the only connection up to now: notices never arrive again, everything else does.
+  proxy.lose();
+});
+
+interface Of {
+  readonly orgId: OrgId;
+  readonly keyId: string;
+}
+
+function newKey({ orgId }: Of) {
+  const { digest, label } = newVirtualKey();
+  const limits = { requestsPerMinuteCeiling: 300, capMicroUsd: null };
+  return { orgId, name: "new", origin: "console", digest, label, ...limits } as const;
+}
+
+async function buyCredit({ orgId }: Of): Promise<boolean> {
+  const { purchaseStore } = backend;
+  const purchaseId = `purchase of ${orgId}`;
+  const bounds = { nowMs: 0, expiresAtMs: 0, purchasesMax: 1, countedFromMs: 0 };
+  const purchase = { purchaseId, orgId, amountMicroUsd: DOLLAR, isTestMoney: true };
+  await purchaseStore.create({ ...purchase, ...bounds });
+  return await purchaseStore.grant({ purchaseId, paymentId: null, receiptUrl: null });
+}
+
+const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }[] = [
+  {
+    what: "a grant of credit",
+    run: ({ orgId }) =>
+      backend.creditStore.grant({ orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` }),
+  },
+  { what: "a purchase of credit", run: buyCredit },
+  { what: "a new key", run: (of) => backend.accountStore.createKey(newKey(of)) },
+  {
+    what: "a new key of its customer's own",
+    run: (of) => backend.customerStore.createKey(newKey(of)),
+  },
+  { what: "a cap of a key", run: ({ keyId }) => backend.accountStore.setKeyCap(keyId, DOLLAR) },
+  {
+    what: "a cap of a key by its customer",
+    run: ({ orgId, keyId }) => backend.customerStore.setKeyCap(orgId, keyId, DOLLAR),
+  },
+  {
+    what: "a cap of an organization",
+    run: ({ orgId }) => backend.accountStore.setOrgCap(orgId, DOLLAR),
+  },
+  {
+    what: "a cap of an organization by itself",
+    run: ({ orgId }) => backend.customerStore.setOrgCap(orgId, DOLLAR),
+  },
+  { what: "a disabled key", run: ({ keyId }) => backend.accountStore.disableKey(keyId) },
+  {
+    what: "a key that its customer disabled",
+    run: ({ orgId, keyId }) => backend.customerStore.disableKey(orgId, keyId),
+  },
+];
+
+describe("while no notice arrives", () => {
+  test.each(CHANGES)(
+    "$what is done when this process has forgotten what it knew",
+    async (change) => {
+      const account = await orgWithKey(elsewhere, { creditMicroUsd: 0n });
+      notified = [];
+      await change.run(account);
+      expect(notified).toEqual([undefined]);
+    },
+  );
+});
