@@ -195,6 +195,8 @@ test("whatever is asked, and whatever was summed up before, figures are those of
         // Corrections, late ends and late attempts in days that are summed up.
         await journal.endLate();
         await journal.write(late);
+        // A hold is of today: none is open that began in a day after it was summed up.
+        await journal.endLate();
         await expectAll(journal, filters);
         await rollAll(backend);
         await expectAll(journal, filters);

@@ -94,7 +94,7 @@ test("every byte that a provider gets is of the one request that it is part of",
   expect(foreign).toEqual([]);
 
   // The run has seen what it is about.
-  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(REQUESTS / 4);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(REQUESTS / 10);
   expect(statuses).toContain(0);
   expect(pool.returned).toBeGreaterThan(REQUESTS / 2);
   expect(pool.exhausted).toBeGreaterThan(REQUESTS / 20);

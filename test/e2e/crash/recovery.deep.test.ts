@@ -24,10 +24,11 @@ import { putToSleep, type Sleeper } from "./sleepers.ts";
 
 /** Where instances die. */
 const suite = crashSuite();
-/** Where two instances sleep past their leases and a third one lives; they do so meanwhile. */
+/** Where three instances sleep past their leases and a fourth one lives; they do so meanwhile. */
 let bedroom: CrashFixture;
 let one: CrashProcess;
 let two: CrashProcess;
+let three: CrashProcess;
 let sleepers: readonly Sleeper[];
 let joinLock: HeldLock;
 
@@ -36,7 +37,8 @@ beforeAll(async () => {
   await bedroom.up();
   one = await bedroom.start().ready;
   two = await bedroom.start().ready;
-  sleepers = await putToSleep(bedroom, { one, two });
+  three = await bedroom.start().ready;
+  sleepers = await putToSleep(bedroom, { one, two, three });
 });
 afterAll(() => bedroom.close());
 
@@ -94,10 +96,9 @@ test("a peer charges at its reserve what an instance has open that slept past it
 
 test("an instance that wakes up sends nothing new until it has joined again", async () => {
   joinLock = await bedroom.lock("select pg_advisory_xact_lock(hashtext('tokenmarket join'))");
-  one.signal("SIGCONT");
-  two.signal("SIGCONT");
+  for (const woken of [one, two, three]) woken.signal("SIGCONT");
   const scenario = await openScenario(bedroom, { wire: "wire_a" });
-  for (const woken of [one, two]) {
+  for (const woken of [one, two, three]) {
     const refused = await ask(woken.url, scenario.doomed);
     expect(refused.status).toBe(503);
     expect(at(refused.json, "error", "metadata", "retryable")).toBe(true);
@@ -111,8 +112,7 @@ test("an instance that wakes up sends nothing new until it has joined again", as
 });
 
 test("what it observed late returns what was charged too much, once", async () => {
-  await one.goOn();
-  await two.goOn();
+  for (const woken of [one, two, three]) await woken.goOn();
   for (const { scenario, view, row } of sleepers) {
     expect(await view).toMatchObject({ status: row.status, isWhole: true });
     await until("it is corrected", async () => !(await isAtReserve(scenario)));
@@ -123,7 +123,7 @@ test("what it observed late returns what was charged too much, once", async () =
 test("when it has joined again it serves; nothing is charged or returned twice", async () => {
   await joinLock.release();
   const scenario = await openScenario(bedroom, { wire: "wire_b", stream: true });
-  for (const woken of [one, two]) {
+  for (const woken of [one, two, three]) {
     await until(
       "it serves again",
       async () => (await ask(woken.url, scenario.doomed)).status === 200,
@@ -131,7 +131,7 @@ test("when it has joined again it serves; nothing is charged or returned twice",
   }
   const late: Decided[] = [];
   for (const sleeper of sleepers) late.push(await expectServedAgain(bedroom, sleeper.scenario));
-  for (const woken of [one, two]) {
+  for (const woken of [one, two, three]) {
     woken.signal("SIGKILL");
     await woken.ended;
   }

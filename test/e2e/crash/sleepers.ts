@@ -17,7 +17,7 @@ export interface Sleeper {
 
 interface SleeperRow extends Asked {
   readonly what: string;
-  readonly instance: "one" | "two";
+  readonly instance: "one" | "two" | "three";
   readonly fault?: string;
   /** The step it waits at, or how far it has got otherwise. */
   readonly at: FailPoint | "the provider" | "the first words";
@@ -30,13 +30,13 @@ interface SleeperRow extends Asked {
 const CHARGED: Decision = { pays: ["the reserve"], received: 1 };
 const USED: Decision = { pays: ["what was used, told late"], received: 1 };
 
-/* In the order in which they are sent: a batch that waits holds up its lane for all that follow. */
+/* In the order in which they are sent: a batch that waits holds up all that its instance sends later. */
 const ROWS: readonly SleeperRow[] = [
   {
     what: "an answer that waits for its settlement",
     wire: "wire_b",
     stream: true,
-    instance: "two",
+    instance: "three",
     at: "settle queued",
     givenUp: CHARGED,
     late: USED,
@@ -94,7 +94,7 @@ const ROWS: readonly SleeperRow[] = [
   },
 ];
 
-/** Stops two instances with requests under way at different steps. */
+/** Stops the instances with requests under way at different steps. */
 export async function putToSleep(
   fixture: CrashFixture,
   instances: Readonly<Record<SleeperRow["instance"], CrashProcess>>,
