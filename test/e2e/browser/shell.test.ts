@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await field.waitFor({ state: "detached" });
     await page.keyboard.press("Control+k");
     await field.fill("test/b");
-    // Selected: the list is the one of these words, not the whole one of a moment ago.
+    // Selected: the list is the one of this text, not the whole one of a moment ago.
     const found = page.getByRole("option", { name: "test/b", selected: true });
     await found.waitFor();
     const first = await found.textContent();

@@ -142,7 +142,7 @@ describe("installed in an empty folder", () => {
     const page = await httpCall(String(program.ready["console_url"]));
     expect(page.status).toBe(200);
     expect(page.text).toContain("<script");
-    expect(program.stdout()).toContain("sim/both");
+    await until("it says what to call", () => program.stdout().includes("sim/both"));
     expect(readdirSync(place.cwd)).toEqual(["data"]);
   });
 
