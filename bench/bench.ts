@@ -1,19 +1,13 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { cpus, loadavg, release, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "../src/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
+import { loadAverage, machineFacts, today } from "./command.ts";
 import type { InnerFigures } from "./gateway-counters.ts";
 import { measure, warmUp, type Sample, type Tools } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
-import {
-  median,
-  type BenchResults,
-  type Figure,
-  type MachineFacts,
-  type ResultRow,
-} from "./results.ts";
+import { median, type BenchResults, type Figure, type ResultRow } from "./results.ts";
 import { startBifrost, startFullBifrost } from "./targets/bifrost.ts";
 import { startDirect } from "./targets/direct.ts";
 import { startFloor } from "./targets/floor.ts";
@@ -50,7 +44,7 @@ export class Bench {
   private readonly targets: Map<TargetId, Target> = new Map();
   private readonly absent: { id: TargetId; reason: string }[] = [];
   private readonly samples: Map<string, Sample[]> = new Map();
-  private readonly loadAverageAtStart: number = Math.round((loadavg()[0] ?? 0) * 100) / 100;
+  private readonly loadAverageAtStart: number = loadAverage();
   private started = 0;
   private stopping: Promise<void> | undefined;
 
@@ -174,7 +168,7 @@ export class Bench {
     const { rounds, seconds, connections, streams, memoryStreams, requestsPerSecond } = options;
     return {
       format: 1,
-      date: new Date(systemClock.nowMs()).toISOString().slice(0, 10),
+      date: today(),
       node: process.versions.node,
       machine: machineFacts(this.loadAverageAtStart),
       settings: { rounds, seconds, connections, streams, memoryStreams, requestsPerSecond },
@@ -238,15 +232,4 @@ function innerOf(inners: readonly InnerFigures[]): Pick<Figure, "inner"> {
 
 function rounded(value: number): number {
   return Math.round(value * 1_000) / 1_000;
-}
-
-function machineFacts(loadAverageAtStart: number): MachineFacts {
-  const cores = cpus();
-  const cpu = (cores[0]?.model ?? "unknown").trim();
-  return {
-    cpu,
-    cores: cores.length,
-    kernel: release().split(".", 2).join("."),
-    loadAverageAtStart,
-  };
 }

@@ -1,13 +1,21 @@
-import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, release, tmpdir } from "node:os";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { format } from "prettier";
+import { DisposalStack } from "../src/app/disposal-stack.ts";
 import { systemClock } from "../src/core/time.ts";
 import type { Ledger } from "../src/ledger/ledger-store.ts";
 import { chatBody } from "./chat-bodies.ts";
 import { receivePort, startHelper, type Helper } from "./children.ts";
+import {
+  buildGateway,
+  commandLine,
+  loadAverage,
+  machineFacts,
+  runToEnd,
+  saveRun,
+  today,
+  writePage,
+} from "./command.ts";
 import { fillInstallation, settleDatabase } from "./growth-fill.ts";
 import { measureCycles, openBenchLedger, openBooks, type OpenBooks } from "./growth-ledger.ts";
 import { Figures } from "./growth-figures.ts";
@@ -39,40 +47,28 @@ import { chatPath, clientHeaders } from "./targets/target.ts";
  * `npm run bench:growth`: what a request, and a reserve with its settlement, cost on an installation
  * that has grown, beside an empty one, measured in turn in one run.
  */
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const PAGE = join(ROOT, "docs", "growth.md");
-const RESULTS = join(ROOT, "bench", "results", "growth");
 const BODY_BYTES = 1_024;
 const COMPILE_MS = 4_000;
 const WARMUP_MS = 300;
 
 const startedMs = systemClock.monotonicMs();
-const loadAtStart = Math.round((loadavg()[0] ?? 0) * 100) / 100;
-const closers: (() => Promise<void> | void)[] = [];
+const loadAtStart = loadAverage();
+const resources = new DisposalStack();
 const words = process.argv.slice(2);
 const chosen = parseGrowthOptions(words);
 if (chosen === undefined) process.stdout.write(`${USAGE}\n`);
-else {
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.once(signal, () => void closeAll().finally(() => process.exit(1)));
-  }
-  try {
-    process.exitCode = await run(chosen);
-  } finally {
-    await closeAll();
-  }
-}
+else await runToEnd(resources, () => run(chosen));
 
 async function run(options: GrowthOptions): Promise<number> {
-  if (options.build) buildGateway();
+  if (options.build) buildGateway(say);
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-growth-"));
   chmodSync(folder, 0o755); // as root the database runs as another user, who must get in
-  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  resources.defer(() => rmSync(folder, { recursive: true, force: true }));
   const mock = startHelper("./mock-provider.ts");
-  closers.push(() => mock.stop());
+  resources.defer(() => mock.stop());
   const mockPort = await receivePort(mock);
   const load = startHelper("./mixed-load.ts");
-  closers.push(() => load.stop());
+  resources.defer(() => load.stop());
   const makingMs = systemClock.monotonicMs();
   const make = (id: SubjectId, sizes: Sizes): Promise<Made> =>
     makeInstallation({ id, sizes, options, mockPort, folder: join(folder, id) });
@@ -99,15 +95,10 @@ async function run(options: GrowthOptions): Promise<number> {
   const auditViolations = options.audit ? await auditGrown(subjects) : undefined;
   const results: GrowthResults = {
     format: 1,
-    date: new Date(systemClock.nowMs()).toISOString().slice(0, 10),
+    date: today(),
     node: process.versions.node,
-    machine: {
-      cpu: (cpus()[0]?.model ?? "unknown").trim(),
-      cores: cpus().length,
-      kernel: release().split(".", 2).join("."),
-      loadAverageAtStart: loadAtStart,
-    },
-    command: ["npm run bench:growth", ...(words.length === 0 ? [] : ["--", ...words])].join(" "),
+    machine: machineFacts(loadAtStart),
+    command: commandLine("bench:growth", words),
     options,
     generatedInSeconds,
     rows: figures.rows(),
@@ -172,11 +163,11 @@ async function startSubject(made: Made): Promise<Subject> {
   const first = await startServe(made.installation);
   await first.stop();
   const serve = await startServe(made.installation);
-  closers.push(() => serve.stop());
+  resources.defer(() => serve.stop());
   const books = await openBooks(made.installation.dataFolder);
-  closers.push(() => books.close());
+  resources.defer(() => books.close());
   const ledger = await openBenchLedger(books);
-  closers.push(() => ledger.shutDown());
+  resources.defer(() => ledger.shutDown());
   return { ...made, serve, startMs: serve.startMs, books, ledger };
 }
 
@@ -266,28 +257,9 @@ async function auditGrown(subjects: readonly Subject[]): Promise<number> {
 }
 
 async function report(results: GrowthResults): Promise<void> {
-  mkdirSync(RESULTS, { recursive: true });
-  const file = join(RESULTS, `${results.date}-node${results.node}.json`);
-  writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
-  say(`saved ${file}`);
-  if (results.options.save) {
-    const printed = { parser: "markdown", printWidth: 100, proseWrap: "preserve" } as const;
-    writeFileSync(PAGE, await format(growthPage(results), printed));
-    say(`wrote ${PAGE}`);
-  }
+  say(`saved ${saveRun("growth", results)}`);
+  if (results.options.save) say(`wrote ${await writePage("growth.md", growthPage(results))}`);
   process.stdout.write(`${growthTable(results.rows)}\n`);
-}
-
-function buildGateway(): void {
-  say("building dist/");
-  const built = spawnSync("npm", ["run", "build"], { cwd: ROOT, encoding: "utf8" });
-  if (built.status !== 0) throw new Error(`the build failed:\n${built.stdout}${built.stderr}`);
-}
-
-async function closeAll(): Promise<void> {
-  for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
-    await Promise.resolve(close()).catch((error: unknown) => say(String(error)));
-  }
 }
 
 function say(line: string): void {

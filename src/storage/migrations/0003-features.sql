@@ -22,7 +22,7 @@ create table video_job (
   completed_at timestamptz,
   expires_at timestamptz,
   error_code text,
-  -- The cost that the provider reports, also where no customer pays for it.
+  -- What the provider reports that it cost, whoever pays for it.
   reported_cost_pico numeric,
   debit bigint,
   deadline_at timestamptz not null,
