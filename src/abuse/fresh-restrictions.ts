@@ -4,6 +4,11 @@ import type { UsageFinding } from "./abuse-restriction-store.ts";
 
 /** Most holds that are remembered before every process can read them from the store. */
 const FRESH_HOLDS_MAX = 10_000;
+/**
+ * A request on its way carries the principal of before a change while its body arrives: a stored
+ * hold applies so much longer, or one such request would pass between the old and the new one.
+ */
+export const REQUESTS_ON_THEIR_WAY_MS = 1_000;
 
 /** A hold that this process has made, until principals carry it. */
 export interface FreshHold {
@@ -55,10 +60,12 @@ export class FreshHolds {
     this.#holds.delete(key);
   }
 
-  /** Forgets the holds of this organization, or of all, that principals carry when read again. */
-  forgetStored(orgId: OrgId | undefined): void {
-    for (const [key, { isStored, orgId: ofOrg }] of this.#holds) {
-      if (isStored && (orgId === undefined || orgId === ofOrg)) this.#holds.delete(key);
+  /** The holds of this organization, or of all, that principals carry when read again end soon. */
+  forgetStored(orgId: OrgId | undefined, nowMs: number): void {
+    const endMs = nowMs + REQUESTS_ON_THEIR_WAY_MS;
+    for (const [key, fresh] of this.#holds) {
+      if (!fresh.isStored || (orgId !== undefined && orgId !== fresh.orgId)) continue;
+      if (endMs < fresh.goodUntilMs) this.#holds.set(key, { ...fresh, goodUntilMs: endMs });
     }
   }
 }

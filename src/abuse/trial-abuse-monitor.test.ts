@@ -7,6 +7,7 @@ import type { KeyId, OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import { NO_ABUSE_MONITOR, type UsageEvent } from "./abuse-monitor.ts";
 import type { UsageFinding } from "./abuse-restriction-store.ts";
+import { REQUESTS_ON_THEIR_WAY_MS } from "./fresh-restrictions.ts";
 import { TrialAbuseMonitor } from "./trial-abuse-monitor.ts";
 
 const START_MS = 1_800_000_000_000;
@@ -301,6 +302,21 @@ describe("a notice that something of an organization changed", () => {
     expect(refuse()).toMatchObject({ class: "usage_limited" });
     // An operator lifted it.
     watch.forget(TRIAL.orgId);
+    world.nowMs += REQUESTS_ON_THEIR_WAY_MS;
+    expect(refuse()).toBeUndefined();
+  });
+
+  test("lets no request pass that began before it and is decided after it", async () => {
+    const { watch, world, misbehave, refuse, answered } = monitorFixture();
+    world.answer = LIMITED;
+    misbehave();
+    await answered();
+    watch.forget(TRIAL.orgId);
+    world.nowMs += REQUESTS_ON_THEIR_WAY_MS - 1;
+    // Further notices prolong nothing.
+    watch.forget(undefined);
+    expect(refuse()).toMatchObject({ class: "usage_limited" });
+    world.nowMs += 1;
     expect(refuse()).toBeUndefined();
   });
 

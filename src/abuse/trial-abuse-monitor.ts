@@ -95,7 +95,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   }
 
   forget(orgId: OrgId | undefined): void {
-    this.#fresh.forgetStored(orgId);
+    this.#fresh.forgetStored(orgId, this.#options.clock.nowMs());
   }
 
   /** The strongest hold in effect: of the store, or one that this process has just made. */
