@@ -39,6 +39,17 @@ describe("flatness", () => {
     expect(flatnessOf(leaking).isFlat).toBe(false);
   });
 
+  test("a rise that its own noise explains is flat, however large it is; without the noise it is not", () => {
+    const risingBy60 = (noise: number): Point[] =>
+      series(30, (seconds) => 200 + (60 * seconds) / 3_600 + noise * noiseAt(seconds));
+    const noisy = flatnessOf(risingBy60(80));
+    // More than a twentieth of its level: only the rule about noise makes it flat.
+    expect(noisy.slopePerHour).toBeGreaterThan(0.05 * noisy.level);
+    expect(noisy.slopePerHour).toBeLessThan(3 * noisy.noisePerHour);
+    expect(noisy.isFlat).toBe(true);
+    expect(flatnessOf(risingBy60(1)).isFlat).toBe(false);
+  });
+
   test("less than a twentieth in an hour is flat, and so is what falls", () => {
     expect(flatnessOf(series(30, (seconds) => 1_000 + (40 * seconds) / 3_600)).isFlat).toBe(true);
     expect(flatnessOf(series(30, (seconds) => 1_000 + (60 * seconds) / 3_600)).isFlat).toBe(false);
