@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as fc from "fast-check";
 import { AnswerReader } from "./answer-reader.ts";
 import { chatBody } from "./chat-bodies.ts";
+import { estimatedMinutes, warmedUp } from "./estimate.ts";
 import { countersIn, innerFigures } from "./gateway-counters.ts";
 import { CANNED_ANSWERS } from "./mock-answers.ts";
 import { parseOptions } from "./options.ts";
@@ -9,7 +10,9 @@ import { withoutAddresses } from "./peer-reasons.ts";
 import { performancePage } from "./performance-page.ts";
 import { newestOfEachMajor, type BenchResults, type Figure } from "./results.ts";
 import { markdownTables } from "./table.ts";
-import type { TargetId } from "./targets/target.ts";
+import { TARGET_IDS, type TargetId } from "./targets/target.ts";
+import { isWarm, warmUpPlan } from "./warm-up.ts";
+import { WORKS } from "./works.ts";
 
 describe("the request bodies", () => {
   for (const wire of ["wire_a", "wire_b"] as const) {
@@ -148,12 +151,75 @@ describe("the table of peers", () => {
     });
   }
 
+  test("a library without its program is shown and decides nothing", () => {
+    const figures = [figure("bifrost-core", 60), figure("portkey", 700), figure("litellm", 4_000)];
+    const cells = lastCells(run({ "1kb-same": [gateway, ...figures] }), "peer");
+    expect(cells).toContain("60.0 (0.40x)");
+    expect(cells.slice(-2)).toEqual(["4.67x", "?"]);
+  });
+
   test("a peer with all on is what counts, not what it costs bare", () => {
     const figures = [figure("bifrost", 60), figure("bifrost-full", 200)];
     const others = [figure("portkey", 700), figure("litellm", 4_000)];
     const results = run({ "1kb-same": [gateway, ...figures, ...others] });
     expect(lastCells(results, "peer").slice(-2)).toEqual(["1.33x", "reach"]);
   });
+});
+
+describe("the warm-up", () => {
+  const first = warmUpPlan(40, true);
+  /** So many windows are run when they cost this. */
+  function windowsRun(costAt: (window: number) => number, plan = first): number {
+    const costs: number[] = [];
+    do costs.push(costAt(costs.length));
+    while (!isWarm(costs, plan));
+    return costs.length;
+  }
+
+  test("lasts as long as requests get cheaper, with spikes of a busy machine or without", () => {
+    const compiled = (window: number): number => Math.max(80, 230 - window * 10);
+    const spiky = (window: number): number => compiled(window) * (window % 3 === 0 ? 1.5 : 1);
+    expect(windowsRun(compiled)).toBeGreaterThanOrEqual(16);
+    expect(windowsRun(spiky)).toBeGreaterThanOrEqual(16);
+    // It has cost the same for five windows, spikes or not.
+    const soonCompiled = (window: number): number => Math.max(180, spiky(window));
+    expect(windowsRun(soonCompiled)).toBeLessThan(16);
+  });
+
+  test("has a shortest time, and a longest one for what never gets steady", () => {
+    expect(windowsRun(() => 100)).toBe(10);
+    expect(windowsRun((window) => 1_000 * 0.9 ** window)).toBe(20);
+    const later = warmUpPlan(40, false);
+    expect(windowsRun(() => 100, later)).toBe(4);
+    expect(windowsRun((window) => 1_000 * 0.9 ** window, later)).toBe(10);
+  });
+
+  test("is 20 to 40 seconds for a first row and 2 to 5 for a later one, as the page says", () => {
+    const seconds = ({ windowMs, windowsMin, windowsMax }: typeof first): number[] =>
+      [windowsMin, windowsMax].map((windows) => (windows * windowMs) / 1_000);
+    expect(seconds(first)).toEqual([20, 40]);
+    expect(seconds(warmUpPlan(40, false))).toEqual([2, 5]);
+  });
+
+  test("is given to every row of requests and of streams", () => {
+    const kinds = WORKS.filter((work) => !warmedUp(WORKS).includes(work)).map(({ kind }) => kind);
+    expect(kinds).toEqual(["latency", "memory"]);
+  });
+});
+
+test("a run of every row on every candidate is expected to end before it is stopped", () => {
+  const options = parseOptions([]);
+  if (options === undefined) throw new Error("no options");
+  const { least, most } = estimatedMinutes(
+    options,
+    TARGET_IDS.map((id) => ({ id })),
+  );
+  expect(least).toBeGreaterThan(10);
+  expect(most).toBeLessThan(options.timeLimitMinutes);
+  const [one, two] = [1, 2].map((rounds) =>
+    estimatedMinutes({ ...options, rounds }, [{ id: "gateway" }]),
+  );
+  expect(two?.least).toBeGreaterThan(one?.least ?? Infinity);
 });
 
 describe("the gateway's own counters", () => {
@@ -190,6 +256,15 @@ nodejs_gc_duration_seconds_bucket{le="0.1",kind="minor"} 20
     });
     expect(innerFigures(before, before, 0)).toBeUndefined();
   });
+});
+
+test("the page says for how long each candidate was warmed up", () => {
+  const targets = [
+    { id: "gateway", version: "", warmedSeconds: 28 },
+    { id: "nginx", version: "1.2", warmedSeconds: 12 },
+  ] as const;
+  const page = performancePage([{ ...run({ "1kb-same": [figure("gateway", 100)] }), targets }]);
+  expect(page).toContain("first row: gateway 28, nginx 12.");
 });
 
 test("of each Node version the newest run is taken, the newest version first", () => {

@@ -5,9 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { receivePort, startHelper } from "./children.ts";
 import { loadAverage, machineFacts, today } from "./command.ts";
 import type { InnerFigures } from "./gateway-counters.ts";
+import { estimatedMinutes, warmedUp } from "./estimate.ts";
 import { measure, warmUp, type Sample, type Tools } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { median, type BenchResults, type Figure, type ResultRow } from "./results.ts";
+import { startBifrostCore } from "./targets/bifrost-core.ts";
 import { startBifrost, startFullBifrost } from "./targets/bifrost.ts";
 import { startDirect } from "./targets/direct.ts";
 import { startFloor } from "./targets/floor.ts";
@@ -16,6 +18,7 @@ import { startFullLiteLlm, startLiteLlm } from "./targets/litellm.ts";
 import { startNginx } from "./targets/nginx.ts";
 import { startPortkey } from "./targets/portkey.ts";
 import { TargetAbsent, type Target, type TargetId, type TargetStart } from "./targets/target.ts";
+import { warmUpPlan } from "./warm-up.ts";
 import { WORKS, unitOf, type Work } from "./works.ts";
 
 const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promise<Target>>> = {
@@ -25,6 +28,7 @@ const STARTERS: Readonly<Record<TargetId, (start: TargetStart) => Target | Promi
   nginx: startNginx,
   floor: startFloor,
   portkey: startPortkey,
+  "bifrost-core": startBifrostCore,
   bifrost: startBifrost,
   "bifrost-full": startFullBifrost,
   litellm: startLiteLlm,
@@ -43,6 +47,8 @@ export class Bench {
   private readonly mockPort: number;
   private readonly targets: Map<TargetId, Target> = new Map();
   private readonly absent: { id: TargetId; reason: string }[] = [];
+  /** How long the first row of each was warmed up. */
+  private readonly warmedSeconds: Map<TargetId, number> = new Map();
   private readonly samples: Map<string, Sample[]> = new Map();
   private readonly loadAverageAtStart: number = loadAverage();
   private started = 0;
@@ -72,6 +78,7 @@ export class Bench {
       const wanted = options.works.some((work) => work.targets.includes(id));
       if (wanted && options.targets.has(id)) await bench.startTarget(id);
     }
+    bench.sayEstimate();
     await bench.warmUpTargets();
     return bench;
   }
@@ -101,16 +108,38 @@ export class Bench {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  private sayEstimate(): void {
+    const { least, most } = estimatedMinutes(this.options, [...this.targets.values()]);
+    const { timeLimitMinutes } = this.options;
+    this.say(
+      `this run takes about ${least.toFixed(0)} to ${most.toFixed(0)} minutes ` +
+        `(--rounds, --seconds and --warm-up change it; stopped after ${timeLimitMinutes})`,
+    );
+  }
+
   /** Every row's own path through a target is compiled before any of them is measured. */
   private async warmUpTargets(): Promise<void> {
-    const rows = this.options.works.filter((each) => each.kind === "request");
+    const rows = warmedUp(this.options.works);
     for (const work of rows.length > 0 ? rows : WORKS.slice(0, 1)) {
       this.say(`warming up: ${work.title}`);
       for (const id of work.targets) {
         const target = this.targets.get(id);
-        if (target !== undefined) await warmUp(this.tools, work, target);
+        if (target !== undefined) await this.warmUpTarget(work, target);
       }
     }
+  }
+
+  private async warmUpTarget(work: Work, target: Target): Promise<void> {
+    const { id } = target;
+    const plan = warmUpPlan(this.options.warmUpSeconds, !this.warmedSeconds.has(id));
+    const seen = await warmUp(this.tools, { work, target }, plan);
+    if (seen === undefined) return;
+    if (!this.warmedSeconds.has(id)) this.warmedSeconds.set(id, seen.seconds);
+    const [first, last] = [seen.costs.at(0) ?? 0, seen.costs.at(-1) ?? 0];
+    this.say(
+      `  ${id.padEnd(15)} ${seen.seconds.toFixed(1).padStart(5)} s, ` +
+        `${first.toFixed(1)} -> ${last.toFixed(1)} us`,
+    );
   }
 
   private async startTarget(id: TargetId): Promise<void> {
@@ -165,14 +194,26 @@ export class Bench {
 
   private results(): Omit<BenchResults, "command"> {
     const { options } = this;
-    const { rounds, seconds, connections, streams, memoryStreams, requestsPerSecond } = options;
+    const { rounds, seconds, connections, streams, memoryStreams } = options;
+    const { requestsPerSecond, warmUpSeconds } = options;
     return {
       format: 1,
       date: today(),
       node: process.versions.node,
       machine: machineFacts(this.loadAverageAtStart),
-      settings: { rounds, seconds, connections, streams, memoryStreams, requestsPerSecond },
-      targets: [...this.targets.values()].map(({ id, version }) => ({ id, version })),
+      settings: {
+        rounds,
+        seconds,
+        connections,
+        streams,
+        memoryStreams,
+        requestsPerSecond,
+        warmUpSeconds,
+      },
+      targets: [...this.targets.values()].map(({ id, version }) => {
+        const warmedSeconds = this.warmedSeconds.get(id);
+        return { id, version, ...(warmedSeconds === undefined ? {} : { warmedSeconds }) };
+      }),
       absent: this.absent,
       rows: options.works.map((work) => this.resultRow(work)),
     };

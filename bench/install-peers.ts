@@ -4,6 +4,8 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { withoutAddresses } from "./peer-reasons.ts";
 import {
+  BIFROST_CORE_PROGRAM,
+  BIFROST_CORE_SOURCE,
   BIFROST_PROGRAM,
   BIFROST_VERSION,
   INSTALLED,
@@ -25,6 +27,7 @@ const REASON_BYTES_MAX = 400;
 
 const INSTALLERS: Readonly<Record<PeerPart, () => void>> = {
   portkey: () => run("npm", ["ci", "--prefix", HERE]),
+  "bifrost-core": installBifrostCore,
   bifrost: installBifrost,
   litellm: installLiteLlm,
   "litellm-database": installPrismaEngine,
@@ -52,6 +55,11 @@ function install(part: PeerPart): string {
     writeFileSync(reasonFile(part), `${error.message}\n`);
     return `ABSENT: ${error.message}`;
   }
+}
+
+/** In exactly the versions of its go.mod and go.sum. */
+function installBifrostCore(): void {
+  run("go", ["-C", BIFROST_CORE_SOURCE, "build", "-mod=readonly", "-o", BIFROST_CORE_PROGRAM, "."]);
 }
 
 function installBifrost(): void {

@@ -14,6 +14,7 @@ import type { MockOrder } from "./mock-provider.ts";
 import { probe } from "./probe.ts";
 import { readResidentBytes } from "./process-cost.ts";
 import type { Target } from "./targets/target.ts";
+import { isWarm, type WarmUpPlan, type WarmUpReport } from "./warm-up.ts";
 import type { Work } from "./works.ts";
 
 /** One measurement of one target: what a round adds to a figure. */
@@ -40,7 +41,6 @@ export interface Tools {
 }
 
 const WARMUP_MS = 300;
-const COMPILE_MS = 5_000;
 const STREAM_INTERVAL_MS = 100;
 const MEMORY_INTERVAL_MS = 1_000;
 const LATENCY_CONNECTIONS = 32;
@@ -93,18 +93,45 @@ export function destinationOf(work: Work, target: Target): Destination | undefin
   };
 }
 
-/** Runs a target until its code is compiled; what is measured later is its steady state. */
-export async function warmUp(tools: Tools, work: Work, target: Target): Promise<void> {
+/**
+ * Runs a row of a target until it gets no cheaper; what is measured later is its steady state.
+ * Undefined when it does not serve the route.
+ */
+export async function warmUp(
+  tools: Tools,
+  { work, target }: Subject,
+  plan: WarmUpPlan,
+): Promise<WarmUpReport | undefined> {
   const destination = destinationOf(work, target);
-  if (destination === undefined) return;
-  await runJob(tools, {
-    kind: "closed_loop",
-    ...destination,
-    ...watchedOf(target),
-    connections: connectionsOf(tools, work, target),
-    warmupMs: 0,
-    windowMs: target.warmUpMs ?? COMPILE_MS,
-  });
+  if (destination === undefined) return undefined;
+  const job = warmUpJob(tools, { work, target }, { destination, windowMs: plan.windowMs });
+  if (work.kind === "stream") {
+    await openStreams(tools, destination, streamsOf(tools, target), STREAM_INTERVAL_MS);
+  }
+  const costs: number[] = [];
+  do {
+    const report = await runJob(tools, job);
+    // It serves none of these: the measurement says why.
+    if (report.count === 0) break;
+    costs.push(report.cpuNs / report.count / 1_000);
+  } while (!isWarm(costs, plan));
+  if (work.kind === "stream") await closeStreams(tools);
+  return { seconds: (costs.length * plan.windowMs) / 1_000, costs };
+}
+
+function warmUpJob(
+  tools: Tools,
+  { work, target }: Subject,
+  { destination, windowMs }: { readonly destination: Destination; readonly windowMs: number },
+): LoadJob {
+  const watched = { windowMs, ...watchedOf(target) };
+  if (work.kind === "stream") return { kind: "watch_streams", ...watched };
+  const connections = connectionsOf(tools, work, target);
+  return { kind: "closed_loop", ...destination, ...watched, connections, warmupMs: 0 };
+}
+
+function streamsOf({ options }: Tools, { pace }: Target): number {
+  return Math.min(options.streams, pace?.streamsMax ?? Infinity);
 }
 
 function connectionsOf({ options }: Tools, work: Work, { pace }: Target): number {
@@ -155,7 +182,7 @@ async function measureStreams(
   destination: Destination,
 ): Promise<Sample> {
   const { seconds } = tools.options;
-  const streams = Math.min(tools.options.streams, target.pace?.streamsMax ?? Infinity);
+  const streams = streamsOf(tools, target);
   const opened = await openStreams(tools, destination, streams, STREAM_INTERVAL_MS);
   if (opened.failures > 0) return failedSample(opened, await closeStreams(tools));
   await sleep(WARMUP_MS);

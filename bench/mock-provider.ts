@@ -18,7 +18,8 @@ export type MockOrder =
   | { readonly kind: "finish" };
 
 const HEAD_END = Buffer.from("\r\n\r\n");
-const STREAM_WISH = Buffer.from('"stream":true');
+// As JSON is written without spaces, and as a peer writes it.
+const STREAM_WISHES = [Buffer.from('"stream":true'), Buffer.from('"stream": true')];
 // Only small bodies are searched for the wish to stream: the works stream nothing larger.
 const SEARCHED_BYTES_MAX = 16 * 1024;
 // A stream that is never finished ends by itself.
@@ -104,7 +105,8 @@ function readHead(bytes: Buffer): RequestHead | undefined {
   const bodyEnd = bodyStart + Number(length ?? 0);
   const searched = bodyEnd - bodyStart <= SEARCHED_BYTES_MAX;
   if (searched && bytes.length < bodyEnd) return undefined;
-  const stream = searched && bytes.subarray(bodyStart, bodyEnd).includes(STREAM_WISH);
+  const body = bytes.subarray(bodyStart, bodyEnd);
+  const stream = searched && STREAM_WISHES.some((wish) => body.includes(wish));
   const path = head.slice(0, head.indexOf("\r\n"));
   return { wire: path.includes("/messages") ? "wire_b" : "wire_a", stream, bodyEnd };
 }

@@ -6,13 +6,17 @@ import { isCost, WORKS } from "./works.ts";
 
 const COLUMNS: readonly (readonly [TargetId, string])[] = [
   ["portkey", "Portkey, bare"],
+  ["bifrost-core", "Bifrost core, bare relay (a lower bound: its HTTP program cannot be fetched)"],
   ["bifrost", "Bifrost, bare"],
   ["bifrost-full", "Bifrost, all on"],
   ["litellm", "LiteLLM, bare"],
   ["litellm-full", "LiteLLM, all on"],
 ];
 
-/** Each peer as it compares best with this gateway: with all on, else bare, which costs less. */
+/**
+ * Each peer as it compares best with this gateway: with all on, else bare, which costs less. The
+ * library below a handler is none of them: the peer itself costs more, and how much is not known.
+ */
 const PEERS: readonly (readonly TargetId[])[] = [
   ["portkey"],
   ["bifrost-full", "bifrost"],

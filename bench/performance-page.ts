@@ -21,6 +21,9 @@ function sectionOf(results: BenchResults): string {
   const versions = results.targets
     .filter((target) => target.version !== "")
     .map((target) => `${target.id} ${target.version}`);
+  const warmed = results.targets.flatMap(({ id, warmedSeconds }) =>
+    warmedSeconds === undefined ? [] : [`${id} ${warmedSeconds}`],
+  );
   const settingsText = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
   const tables = markdownTables(results).map(({ title, table }) => `### ${title}\n\n${table}`);
   const notes = tableNotes(results).map((note) => `- ${note}`);
@@ -28,7 +31,9 @@ function sectionOf(results: BenchResults): string {
     `## Node ${results.node}`,
     `Measured on ${results.date} with Node ${results.node} on ${machine.cores} cores
 (${machine.cpu}, Linux ${machine.kernel}, load average at start ${machine.loadAverageAtStart}).
-Candidates: ${versions.join(", ")}. Settings: ${settingsText.join(", ")}.`,
+Candidates: ${versions.join(", ")}. Settings: ${settingsText.join(", ")}.${
+      warmed.length === 0 ? "" : `\nSeconds of warm-up of the first row: ${warmed.join(", ")}.`
+    }`,
     ...tables,
     ...(notes.length === 0 ? [] : [notes.join("\n")]),
   ];
@@ -40,6 +45,12 @@ const WHAT_IS_MEASURED = `## What is measured
 All candidates run side by side in front of the same mock provider and are measured in turn, round
 after round, so that a noisy neighbour hits all of them.
 
+- Warm-up, the same rule for every candidate: before anything is measured each of its request and
+  stream rows runs at the row's own load until the processor time of a request has not fallen by 3 %
+  from some windows to as many next: 20 to 40 seconds for the first row of a process, 2 to 5
+  for each later one (a shorter \`--warm-up\` shortens all of them alike). In its first six
+  seconds a quarter of the gateway's time is that of the threads that compile and collect, after
+  twenty it is about 3 %.
 - A cell with two figures is minimum / median over the rounds; every other figure is a median, and
   ratios to nginx and to the floor are of the minimums.
 - Requests and stream chunks: processor time of the gateway's own processes, user and system, all
@@ -54,6 +65,10 @@ after round, so that a noisy neighbour hits all of them.
   which it writes itself, LiteLLM in a PostgreSQL with the settings of the gateway's own. A bare
   peer relays and translates, and keeps no book; Portkey has no more. LiteLLM runs one worker; it is
   measured with 8 connections and 50 streams, over longer windows, because it answers so slowly.
+- Bifrost core is the library of that peer (a Go module) below a handler of ours that reads a chat
+  request, calls the library and writes its answer: no keys, no budgets, no log, wire_a clients only. Its
+  HTTP program cannot be fetched where the runs are made and does more, so this is a lower bound.
+  It is shown and decides nothing: "Next best" counts Bifrost only where the program was measured.
 - "Next best" is the cheapest peer divided by the gateway with its database: of each peer with all
   on, or bare where that was not measured. A question mark: a peer is missing from the comparison.
 - On a translated row nginx relays the client's own wire, because it cannot translate, and the

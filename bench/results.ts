@@ -13,10 +13,17 @@ export interface BenchResults {
   readonly machine: MachineFacts;
   readonly command: string;
   readonly settings: Readonly<Record<string, number>>;
-  readonly targets: readonly { readonly id: TargetId; readonly version: string }[];
+  readonly targets: readonly MeasuredTarget[];
   /** Candidates left out and why. */
   readonly absent: readonly { readonly id: TargetId; readonly reason: string }[];
   readonly rows: readonly ResultRow[];
+}
+
+export interface MeasuredTarget {
+  readonly id: TargetId;
+  readonly version: string;
+  /** How long its first row was warmed up. */
+  readonly warmedSeconds?: number;
 }
 
 export interface MachineFacts {

@@ -5,14 +5,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { freePort } from "../free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
 import { BIFROST_PROGRAM, BIFROST_VERSION, requirePart } from "./peer-files.ts";
-import {
-  chatPath,
-  clientHeaders,
-  NATIVE_WARM_UP_MS,
-  type Route,
-  type Target,
-  type TargetStart,
-} from "./target.ts";
+import { chatPath, clientHeaders, type Route, type Target, type TargetStart } from "./target.ts";
 
 const VIRTUAL_KEY = "sk-bf-bench";
 const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
@@ -47,7 +40,6 @@ async function startWith(
     version: BIFROST_VERSION,
     endpoint: ({ client }) => endpoint(port, client),
     modelId: ({ upstream }) => `${PROVIDERS[upstream]}/${UPSTREAM_MODEL_ID[upstream]}`,
-    warmUpMs: NATIVE_WARM_UP_MS,
     // Its databases are files that it writes itself.
     processIds: () => [program.processId],
     helperProcessIds: () => [],

@@ -10,8 +10,6 @@ import { MODEL_ID, writeGatewayFiles, type GatewayFiles } from "./gateway-files.
 import { TargetAbsent, chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
 
 const COMMAND_FILE = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-/** Each worker compiles for itself, and gets a part of the requests. */
-const WORKERS_WARM_UP_MS = 10_000;
 
 /** This gateway as it is built, with everything on: keys, limits, durable holds, bills, records. */
 export function startGateway(start: TargetStart): Promise<Target> {
@@ -123,7 +121,6 @@ function gatewayTarget(running: RunningGateway): Target {
     modelId: ({ upstream }) => MODEL_ID[upstream],
     keys: { many: keys.many, bad_key: [keys.unknown], no_credit: [keys.unfunded] },
     metricsUrls: ready.metricsUrls,
-    ...(redis === undefined ? {} : { warmUpMs: WORKERS_WARM_UP_MS }),
     processIds: () => [
       program.processId,
       ...descendantsOf(program.processId).filter((id) => isSameProgram(id, program.processId)),

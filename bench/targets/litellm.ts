@@ -6,14 +6,7 @@ import { descendantsOf } from "../process-cost.ts";
 import { startDatabase, type BenchDatabase } from "./bench-database.ts";
 import { INSTALLED, LITELLM_ENVIRONMENT, PRISMA_FOLDER, requirePart } from "./peer-files.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import {
-  chatPath,
-  clientHeaders,
-  NATIVE_WARM_UP_MS,
-  type Pace,
-  type Target,
-  type TargetStart,
-} from "./target.ts";
+import { chatPath, clientHeaders, type Pace, type Target, type TargetStart } from "./target.ts";
 
 const PROGRAM = join(LITELLM_ENVIRONMENT, "bin", "python3");
 const MASTER_KEY = "sk-bench-master";
@@ -135,7 +128,6 @@ function target({ id, program, port, key, database }: RunningProxy): Target {
       headers: clientHeaders(client, key),
     }),
     modelId: ({ upstream }) => MODELS[upstream],
-    warmUpMs: NATIVE_WARM_UP_MS,
     pace: PACE,
     // Its workers, and the engine through which they reach the database.
     processIds: () => [program.processId, ...descendantsOf(program.processId)],

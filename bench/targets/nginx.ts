@@ -5,14 +5,7 @@ import { acceptsConnections, awaitReady, startProgram } from "../children.ts";
 import { freePort } from "../free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
 import { descendantsOf } from "../process-cost.ts";
-import {
-  chatPath,
-  clientHeaders,
-  NATIVE_WARM_UP_MS,
-  TargetAbsent,
-  type Target,
-  type TargetStart,
-} from "./target.ts";
+import { chatPath, clientHeaders, TargetAbsent, type Target, type TargetStart } from "./target.ts";
 
 /** nginx as a bare reverse proxy with one worker: no key, no parse, no bill. */
 export async function startNginx(start: TargetStart): Promise<Target> {
@@ -37,7 +30,6 @@ export async function startNginx(start: TargetStart): Promise<Target> {
       headers: clientHeaders(client, "bench"),
     }),
     modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
-    warmUpMs: NATIVE_WARM_UP_MS,
     processIds: () => [program.processId, ...descendantsOf(program.processId)],
     helperProcessIds: () => [],
     stop: () => program.stop(),

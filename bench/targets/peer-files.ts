@@ -4,11 +4,18 @@ import { fileURLToPath } from "node:url";
 import { TargetAbsent } from "./target.ts";
 
 /** What `bench/install-peers.ts` can install; `litellm-database` is LiteLLM's access to one. */
-export type PeerPart = "portkey" | "bifrost" | "litellm" | "litellm-database";
+export type PeerPart = "portkey" | "bifrost-core" | "bifrost" | "litellm" | "litellm-database";
 
 /** Everything that is installed for the bench, and why something is not; ignored by git. */
 export const INSTALLED: string = fileURLToPath(new URL("../peer/installed/", import.meta.url));
 
+/** A Go handler of ours over the peer's library, which can be fetched where its program cannot. */
+export const BIFROST_CORE_SOURCE: string = fileURLToPath(
+  new URL("./bifrost-core/", import.meta.url),
+);
+/** As in its go.mod. */
+export const BIFROST_CORE_VERSION = "v1.3.0";
+export const BIFROST_CORE_PROGRAM: string = join(INSTALLED, "bifrost-core", "bifrost-core");
 export const BIFROST_VERSION = "v1.5.15";
 export const BIFROST_PROGRAM: string = join(INSTALLED, "bifrost", "bifrost-http");
 export const LITELLM_ENVIRONMENT: string = join(INSTALLED, "litellm", "venv");

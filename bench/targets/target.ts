@@ -7,6 +7,7 @@ export const TARGET_IDS = [
   "nginx",
   "floor",
   "portkey",
+  "bifrost-core",
   "bifrost",
   "bifrost-full",
   "litellm",
@@ -44,8 +45,6 @@ export interface Target {
   readonly keys?: Partial<Readonly<Record<Callers, readonly string[]>>>;
   /** Where its own counters are read, one address for each process. */
   readonly metricsUrls?: readonly string[];
-  /** Runs so long before it is measured; default: until a JavaScript engine has compiled it. */
-  readonly warmUpMs?: number;
   /** What is asked of a candidate that answers a hundred times more slowly than the others. */
   readonly pace?: Pace;
   /** The processes whose cost is the candidate's figure. */
@@ -66,9 +65,6 @@ export interface TargetStart {
 
 /** Thrown when a candidate is not on this machine: it is left out, loudly. */
 export class TargetAbsent extends Error {}
-
-/** A program that is not JavaScript is soon as fast as it gets. */
-export const NATIVE_WARM_UP_MS = 1_000;
 
 export function chatPath(wire: Wire): string {
   return wire === "wire_a" ? "/v1/chat/completions" : "/v1/messages";
