@@ -156,6 +156,8 @@ describe("the table of peers", () => {
     const cells = lastCells(run({ "1kb-same": [gateway, ...figures] }), "peer");
     expect(cells).toContain("60.0 (0.40x)");
     expect(cells.slice(-2)).toEqual(["4.67x", "?"]);
+    const alone = lastCells(run({ "1kb-same": [gateway, figure("bifrost-core", 60)] }), "peer");
+    expect(alone.slice(-2)).toEqual(["-", "-"]);
   });
 
   test("a peer with all on is what counts, not what it costs bare", () => {

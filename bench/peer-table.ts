@@ -44,7 +44,7 @@ function peerCells(title: string, row: ResultRow): readonly string[] {
     variants.map((id) => togetherOf(usable(row, id))).find((cost) => cost !== undefined),
   );
   const measured = costs.filter((cost) => cost !== undefined);
-  const nextBest = ratio(Math.min(...measured), own);
+  const nextBest = measured.length === 0 ? undefined : ratio(Math.min(...measured), own);
   const isEveryOne = measured.length === costs.length;
   return [
     title,
