@@ -199,6 +199,22 @@ test("a failover closes one attempt and holds the next in one step", async () =>
   ]);
 });
 
+test("a closing and a hold that wait together are one commit, and the hold gets what it frees", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 500n });
+  const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  const second = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
+  expect(await ledger.reserve(first)).toEqual({ kind: "reserved" });
+  const answers = [ledger.reserve(second), ledger.close(voidRow(first.attemptId))];
+  expect(await Promise.all(answers)).toMatchObject([{ kind: "reserved" }, { kind: "closed" }]);
+  const commits = await backend.query(
+    `select xmin::text from hold where attempt_id = $1
+    union all select xmin::text from attempt where attempt_id = $2`,
+    [second.attemptId, first.attemptId],
+  );
+  expect(commits).toHaveLength(2);
+  expect(new Set(commits.map(({ xmin }) => xmin)).size).toBe(1);
+});
+
 test("one row that breaks the books does not fail the others of its batch", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 10_000n });
   const taken = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 1n);
