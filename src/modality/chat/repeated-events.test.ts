@@ -12,15 +12,17 @@ import type { KnownWire } from "../fixtures/request-kit.ts";
 const text = fc.constantFrom("", "a", "b c", "a", "über 🙂", '"', "\\", "\n", "content", "}]");
 const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 
+const call = { index: 0, id: "c", function: { name: "f", arguments: "[1]" } };
+
 const chunkA = fc.oneof(
   { arbitrary: text.map((content) => delta({ content })), weight: 12 },
   text.map((content) => ({ ...delta({ content }), usage })),
   text.map((content) => ({ ...delta({ content }), usage: { ...usage, completion_tokens: 5 } })),
   text.map((content) => ({ ...delta({ content }), model: "another" })),
   text.map((content) => delta({ role: "assistant", content })),
-  text.map((content) => delta({ content, reasoning_content: content })),
+  text.map((content) => delta({ content, reasoning_content: "why" })),
   text.map((content) => delta({ content }, "stop")),
-  text.map((content) => delta({ content, tool_calls: [{ index: 0, id: "c", function: {} }] })),
+  text.map((content) => delta({ content, tool_calls: [call] })),
   text.map((content) => ({
     ...delta({}),
     choices: [{ index: 0, delta: { content }, finish_reason: null }, { index: 1 }],
