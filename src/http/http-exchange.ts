@@ -215,12 +215,12 @@ export class HttpExchange implements ClientExchange, Deadline {
     const { request, response } = this.#input;
     const [only] = pieces;
     if (hasUnreadBody(request)) {
-      for (const piece of pieces) response.write(piece, encodingOf(piece));
+      for (const piece of pieces) response.write(piece);
       discardBody(request, () => response.end());
     } else if (pieces.length === 1 && only !== undefined) {
-      response.end(only, encodingOf(only));
+      response.end(only);
     } else {
-      for (const piece of pieces) response.write(piece, encodingOf(piece));
+      for (const piece of pieces) response.write(piece);
       response.end();
     }
     this.#boundWriting();
@@ -258,7 +258,7 @@ const LAST_CHUNK = "0\r\n\r\n";
  * A text of ASCII alone has the same bytes in both encodings, and the server writes latin1 without
  * converting it: 14 % of a stream chunk.
  */
-function encodingOf(output: Output, bytes: number = Buffer.byteLength(output)): BufferEncoding {
+function encodingOf(output: Output, bytes: number): BufferEncoding {
   return bytes === output.length ? "latin1" : "utf8";
 }
 

@@ -10,6 +10,7 @@ import type { KnownWire } from "../fixtures/request-kit.ts";
  * are sent twice: once as they are, once with blanks that make each of them another.
  */
 const text = fc.constantFrom("", "a", "b c", "a", "über 🙂", '"', "\\", "\n", "content", "}]");
+const INDEXED = { index: 0 };
 const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 };
 
 const call = { index: 0, id: "c", function: { name: "f", arguments: "[1]" } };
@@ -60,7 +61,8 @@ describe("a repeated event means what it says in full", () => {
     fc.assert(
       fc.property(fc.array(eventB, { maxLength: 30 }), (list) => {
         const wires = { client, upstream: "wire_b" } as const;
-        const start = events({ type: "message_start", ...{ message: { usage: {} } } });
+        const opening = { type: "message_start", message: { usage: {} } };
+        const start = events(opening);
         const pieces = list.map((each) => events(each));
         const stop = events({ type: "message_stop" });
         expect(answered(wires, [start, ...pieces, stop])).toEqual(
@@ -79,8 +81,8 @@ test("a repeated event goes on under the marketplace's model id, on one line", (
   expect(play(bridge, [...said, chunks(done)]).text.startsWith(sent)).toBe(true);
 });
 
-function deltaB(fields: object): { readonly type: string; readonly index: number } {
-  return { type: "content_block_delta", index: 0, ...{ delta: fields } };
+function deltaB(fields: object): { readonly type: string; readonly delta: object } {
+  return { type: "content_block_delta", ...INDEXED, delta: fields };
 }
 
 /** The same event with as many blanks behind it as no other event has. */

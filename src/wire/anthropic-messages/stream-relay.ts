@@ -42,7 +42,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
     const text = readEventText(event.data);
-    // What was learned is a delta of a text block: it goes on as it came.
+    // What was learned is a delta of a text block: it is sent as it came.
     if (text !== undefined && this.#repeated.textIn(text) !== undefined) {
       out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
       return "content";

@@ -9,7 +9,7 @@ export interface TextFrame {
 /** Frames that are learned in a row without being used: then the provider varies more than a text. */
 const UNUSED_FRAMES_MAX = 4;
 /** Text that is the same inside and outside of a JSON string. */
-const PLAIN_TEXT = /^[^"\\\u0000-\u001f]+$/;
+const PLAIN_TEXT = /^[ !#-[\]-\uffff]+$/;
 const LINE_BREAK = /[\r\n]/;
 
 /**
