@@ -19,7 +19,7 @@ import {
 } from "../../src/wire/fields/check-shape.ts";
 import type { AnswerCodec } from "../../src/wire/neutral/chat-answer.ts";
 import type { ChatEvent } from "../../src/wire/neutral/chat-event.ts";
-import { readEventJson } from "../../src/wire/neutral/event-json.ts";
+import { parseEventJson, readEventText } from "../../src/wire/neutral/event-json.ts";
 import { countOf, type UsageReport } from "../../src/wire/neutral/usage-report.ts";
 import type { SseEvent } from "../../src/wire/sse/sse-reader.ts";
 import { sseDataText } from "../../src/wire/sse/sse-writer.ts";
@@ -95,7 +95,7 @@ class PlainDecoder implements StreamDecoder {
   report: UsageReport | undefined;
 
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void {
-    const value = readEventJson(event.data)?.value;
+    const value = parseEventJson(readEventText(event.data))?.value;
     if (value === undefined) return emit({ type: "failure", failure: unusableFailure() });
     if (value["text"] !== undefined) return emit({ type: "text", text: textOf(value["text"]) });
     this.report = { usage: usageOf(value["tokens"]) };

@@ -3,7 +3,8 @@ import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { ChatEvent } from "../neutral/chat-event.ts";
-import { type EventJson, readEventJson } from "../neutral/event-json.ts";
+import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
+import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
@@ -48,6 +49,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
   readonly #tools = new Map<unknown, OpenTool>();
+  readonly #repeated = new RepeatedEvent();
   #callCount = 0;
   #hasStarted = false;
   #stopReason = "";
@@ -62,7 +64,10 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   }
 
   decode(event: SseEvent, emit: Emit): void {
-    const json = readEventJson(event.data);
+    const eventText = readEventText(event.data);
+    const text = this.#repeated.textIn(eventText);
+    if (text !== undefined) return emit({ type: "text", text });
+    const json = parseEventJson(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
     else this.#event(json, emit);
   }
@@ -75,7 +80,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     const { value } = json;
     switch (value["type"]) {
       case "content_block_delta":
-        return this.#delta(value, emit);
+        return this.#delta(json, emit);
       case "content_block_start":
         return this.#blockStart(json, emit);
       case "content_block_stop":
@@ -114,10 +119,12 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "tool_start", call, id: textOf(block["id"]), name: textOf(block["name"]) });
   }
 
-  #delta(event: Fields, emit: Emit): void {
+  #delta(json: EventJson, emit: Emit): void {
+    const event = json.value;
     const delta = asObject(event["delta"]);
     switch (delta?.["type"]) {
       case "text_delta":
+        this.#learn(json, delta["text"]);
         return emitText("text", delta["text"], emit);
       case "thinking_delta":
         return emitText("reasoning", delta["thinking"], emit);
@@ -126,6 +133,12 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
       default:
       // Signatures and citations have no counterpart.
     }
+  }
+
+  #learn({ text }: EventJson, said: unknown): void {
+    if (!this.#repeated.isLearning || textOf(said) === "") return;
+    const frame = frameAt(text, findPath(text, "delta", "text"));
+    if (frame !== undefined) this.#repeated.learn(frame);
   }
 
   #arguments(index: unknown, json: string, emit: Emit): void {

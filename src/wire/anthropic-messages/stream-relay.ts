@@ -5,7 +5,8 @@ import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
-import { type EventJson, readEventJson } from "../neutral/event-json.ts";
+import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
+import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
@@ -25,6 +26,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
   readonly #modelId: string;
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
+  readonly #repeated = new RepeatedEvent();
   #heldDeltas: string[] = [];
   #hasStarted = false;
   #hasContent = false;
@@ -39,7 +41,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
   }
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
-    const json = readEventJson(event.data);
+    const text = readEventText(event.data);
+    // What was learned is a delta of a text block: it is sent as it came.
+    if (text !== undefined && this.#repeated.textIn(text) !== undefined) {
+      out.add(`${this.#takeHeld()}event: content_block_delta\ndata: ${text}\n\n`);
+      return "content";
+    }
+    const json = parseEventJson(text);
     if (json === undefined) return unusableFailure();
     const type = textOf(json.value["type"]) || event.name;
     switch (type) {
@@ -96,14 +104,23 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (type === "") return "silent";
     if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
     // A delta of the message that was not the last is sent before what follows it.
-    if (this.#heldDeltas.length > 0) out.add(this.#takeHeld());
+    out.add(this.#takeHeld());
     out.add(sseEventText(type, json.text));
     if (!bearsContent(json.value)) return "silent";
     this.#hasContent = true;
+    this.#learn(json);
     return "content";
   }
 
+  #learn({ text, value }: EventJson): void {
+    if (!this.#repeated.isLearning || value["type"] !== "content_block_delta") return;
+    if (textOf(asObject(value["delta"])?.["text"]) === "") return;
+    const frame = frameAt(text, findPath(text, "delta", "text"));
+    if (frame !== undefined) this.#repeated.learn(frame);
+  }
+
   #takeHeld(): string {
+    if (this.#heldDeltas.length === 0) return "";
     const text = this.#heldDeltas.map((delta) => sseEventText("message_delta", delta)).join("");
     this.#heldDeltas = [];
     return text;

@@ -7,10 +7,14 @@ export interface EventJson {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined when the bytes are not UTF-8, not JSON, or no object. */
-export function readEventJson(data: Buffer): EventJson | undefined {
-  if (!isUtf8(data)) return undefined;
-  const text = data.toString("utf8");
+/** The bytes of an event as text; undefined when they are not UTF-8. */
+export function readEventText(data: Buffer): string | undefined {
+  return isUtf8(data) ? data.toString("utf8") : undefined;
+}
+
+/** Undefined when there is no text, or it is not JSON, or no object. */
+export function parseEventJson(text: string | undefined): EventJson | undefined {
+  if (text === undefined) return undefined;
   try {
     const value = asObject(JSON.parse(text) as unknown);
     return value === undefined ? undefined : { text, value };

@@ -3,13 +3,15 @@ import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
-import { readEventJson } from "../neutral/event-json.ts";
+import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
+import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { isDone } from "./done-mark.ts";
 import { isFailureWord, reasonOfWord } from "./finish.ts";
 import { answerTexts } from "./message-text.ts";
+import { isTextAlone, textSpan } from "./text-chunk.ts";
 import { ToolCallReader } from "./tool-call-reader.ts";
 import { readUsage } from "./usage.ts";
 
@@ -26,6 +28,7 @@ export interface DecoderOptions {
 export class OpenaiChatDecoder implements StreamDecoder {
   readonly #options: DecoderOptions;
   readonly #calls = new ToolCallReader();
+  readonly #repeated = new RepeatedEvent();
   #report: UsageReport | undefined;
   #finish: FinishReason | undefined;
   #stopSequence: string | undefined;
@@ -44,9 +47,12 @@ export class OpenaiChatDecoder implements StreamDecoder {
       this.#complete(emit);
       return;
     }
-    const json = readEventJson(event.data);
+    const eventText = readEventText(event.data);
+    const text = this.#repeated.textIn(eventText);
+    if (text !== undefined) return emit({ type: "text", text });
+    const json = parseEventJson(eventText);
     if (json === undefined) emit({ type: "failure", failure: unusableFailure() });
-    else this.#chunk(json.value, json.text, emit);
+    else this.#chunk(json, emit);
   }
 
   endOfBody(emit: Emit): void {
@@ -54,7 +60,8 @@ export class OpenaiChatDecoder implements StreamDecoder {
     else this.#complete(emit);
   }
 
-  #chunk(chunk: Fields, text: string, emit: Emit): void {
+  #chunk(json: EventJson, emit: Emit): void {
+    const { text, value: chunk } = json;
     this.#options.note.take(chunk["model"]);
     if (chunk["usage"] !== null) this.#report = readUsage(chunk, text) ?? this.#report;
     const choice = Array.isArray(chunk["choices"]) ? asObject(chunk["choices"][0]) : undefined;
@@ -67,6 +74,9 @@ export class OpenaiChatDecoder implements StreamDecoder {
     const delta = asObject(choice["delta"]);
     if (delta !== undefined) this.#delta(delta, emit);
     this.#keepFinish(choice);
+    if (!this.#repeated.isLearning || !isTextAlone(json)) return;
+    const frame = frameAt(text, textSpan(text));
+    if (frame !== undefined) this.#repeated.learn(frame);
   }
 
   #delta(delta: Fields, emit: Emit): void {

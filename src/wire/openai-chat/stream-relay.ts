@@ -12,8 +12,9 @@ import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
-import { type EventJson, readEventJson } from "../neutral/event-json.ts";
+import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
 import { ModelSplice } from "../neutral/model-splice.ts";
+import { frameAt, RepeatedEvent, type TextFrame } from "../neutral/repeated-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { countOf, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
@@ -29,6 +30,7 @@ import {
 import { isDone } from "./done-mark.ts";
 import { answerTexts } from "./message-text.ts";
 import { isErrorChunk } from "./stream-decoder.ts";
+import { isTextAlone, textSpan } from "./text-chunk.ts";
 import { choiceUsage, readUsage } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -43,6 +45,9 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #label: AnswerLabel;
   readonly #model: ModelSplice;
   readonly #note: ServedModelNote;
+  readonly #repeated = new RepeatedEvent();
+  /** What a repeated event becomes. */
+  #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
   #usageText: string | undefined;
   #head: string | undefined;
@@ -63,7 +68,13 @@ export class OpenaiChatRelay implements StreamDriver {
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
     if (isDone(event.data)) return this.#hasChoices ? "end" : brokenOffFailure();
-    const json = readEventJson(event.data);
+    const eventText = readEventText(event.data);
+    const repeated = this.#repeated.textIn(eventText);
+    if (repeated !== undefined) {
+      out.add(`${this.#takeLast()}data: ${this.#sent.before}${repeated}${this.#sent.after}\n\n`);
+      return "content";
+    }
+    const json = parseEventJson(eventText);
     if (json === undefined) return unusableFailure();
     const chunk = json.value;
     this.#note.take(chunk["model"]);
@@ -100,18 +111,25 @@ export class OpenaiChatRelay implements StreamDriver {
     const finish = textOf(choice["finish_reason"]);
     this.#hasFinish ||= finish !== "";
     out.add(this.#takeLast());
-    if (this.#label.wantsUsageChunk) {
-      out.add(sseDataText(this.#model.apply(oneChoice(withoutCost(json), choices))));
-      return;
-    }
-    const text = this.#model.apply(oneChoice(withoutUsage(json), choices));
-    if (finish === "") out.add(sseDataText(text));
-    else if (!bearsContent(choice)) this.#last = text;
+    const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
+    const text = this.#model.apply(oneChoice(kept, choices));
+    if (this.#label.wantsUsageChunk || finish === "") {
+      out.add(sseDataText(text));
+      if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
+    } else if (!bearsContent(choice)) this.#last = text;
     else {
       // Content is not kept back: the reason gets a chunk of its own.
       out.add(sseDataText(withoutFinish(text)));
       this.#last = lastChunk(this.#headText(), finish);
     }
+  }
+
+  #learn(received: string, sent: string): void {
+    const frame = frameAt(received, textSpan(received));
+    const sentFrame = frameAt(sent, textSpan(sent));
+    if (frame === undefined || sentFrame === undefined) return;
+    this.#repeated.learn(frame);
+    this.#sent = sentFrame;
   }
 
   /** The last chunk as it is, for what comes behind it. */

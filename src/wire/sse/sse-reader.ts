@@ -16,6 +16,8 @@ const CR = 13;
 const SPACE = 32;
 const COLON = 58;
 const NO_BYTES = Buffer.alloc(0);
+const DATA = Buffer.from("data");
+const EVENT = Buffer.from("event");
 
 /**
  * Bytes to events, for any split of the bytes: LF, CRLF and lone CR, one leading byte order mark,
@@ -51,7 +53,8 @@ export class SseReader {
         this.#keep(bytes.subarray(at));
         break;
       }
-      this.#line(this.#wholeLine(bytes, at, end));
+      if (this.#carry.length === 0) this.#line(bytes, at, end);
+      else this.#carriedLine(bytes.subarray(at, end));
       at = end + 1;
       if (!endsInCr) continue;
       if (at === bytes.length) this.#skipLf = true;
@@ -63,7 +66,7 @@ export class SseReader {
   /** The body ended: an unfinished last line and an event without its blank line still count. */
   end(): SseFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
-    if (this.#carry.length > 0) this.#line(this.#carry.take());
+    if (this.#carry.length > 0) this.#carriedLine(NO_BYTES);
     if (this.#fault === undefined) this.#dispatch();
     return this.#fault;
   }
@@ -73,20 +76,23 @@ export class SseReader {
     else this.#carry.add(piece);
   }
 
-  #wholeLine(bytes: Buffer, start: number, end: number): Buffer {
-    const piece = bytes.subarray(start, end);
-    if (this.#carry.length === 0) return piece;
-    this.#carry.add(piece);
-    return this.#carry.take();
+  /** A line whose beginning came in earlier pieces. */
+  #carriedLine(rest: Buffer): void {
+    this.#carry.add(rest);
+    const whole = this.#carry.take();
+    this.#line(whole, 0, whole.length);
   }
 
-  #line(whole: Buffer): void {
-    const line = this.#atStart ? withoutByteOrderMark(whole) : whole;
+  /** By offsets: a view of each line would cost more than reading it. */
+  #line(bytes: Buffer, from: number, end: number): void {
+    const start = this.#atStart ? behindByteOrderMark(bytes, from, end) : from;
     this.#atStart = false;
-    if (line.length > SSE_LINE_BYTES_MAX) this.#fault = "line_too_long";
-    else if (line.length === 0) this.#dispatch();
-    else if (hasField(line, "data")) this.#addData(valueAfter(line, 4));
-    else if (hasField(line, "event")) this.#name = valueAfter(line, 5).toString("utf8");
+    if (end - start > SSE_LINE_BYTES_MAX) this.#fault = "line_too_long";
+    else if (start === end) this.#dispatch();
+    else if (hasField(bytes, start, end, DATA)) this.#addData(valueAfter(bytes, start + 4, end));
+    else if (hasField(bytes, start, end, EVENT)) {
+      this.#name = valueAfter(bytes, start + 5, end).toString("utf8");
+    }
     // Comments, `id`, `retry` and unknown fields mean nothing to a gateway.
   }
 
@@ -110,21 +116,21 @@ export class SseReader {
   }
 }
 
-function withoutByteOrderMark(line: Buffer): Buffer {
-  const marked = line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf;
-  return marked ? line.subarray(3) : line;
+function behindByteOrderMark(bytes: Buffer, start: number, end: number): number {
+  const hasMark = bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf;
+  return hasMark && start + 3 <= end ? start + 3 : start;
 }
 
-function hasField(line: Buffer, field: "data" | "event"): boolean {
-  const after = line[field.length];
-  if (after !== COLON && after !== undefined) return false;
-  for (let at = 0; at < field.length; at++) {
-    if (line[at] !== field.charCodeAt(at)) return false;
-  }
+/** Does the line begin with this name, and a colon or nothing behind it? */
+function hasField(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  const after = start + name.length;
+  if (after > end || (after < end && bytes[after] !== COLON)) return false;
+  for (let at = 0; at < name.length; at++) if (bytes[start + at] !== name[at]) return false;
   return true;
 }
 
-function valueAfter(line: Buffer, fieldLength: number): Buffer {
-  if (line.length <= fieldLength + 1) return NO_BYTES;
-  return line.subarray(line[fieldLength + 1] === SPACE ? fieldLength + 2 : fieldLength + 1);
+/** The value of a field whose name ends at `colonAt`. */
+function valueAfter(bytes: Buffer, colonAt: number, end: number): Buffer {
+  const start = bytes[colonAt + 1] === SPACE ? colonAt + 2 : colonAt + 1;
+  return start >= end ? NO_BYTES : bytes.subarray(start, end);
 }
