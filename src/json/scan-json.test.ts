@@ -168,6 +168,14 @@ describe("refusals", () => {
     ).not.toHaveProperty("fault");
   });
 
+  test("one set of rules holds for every table of words, whichever came before", () => {
+    const rules = { forbidden: FORBIDDEN_KEYS };
+    const body = Buffer.from('{"a":{"prototype":1}}');
+    for (const names of [["a"], FORBIDDEN_KEYS, ["a"], ["b", ...FORBIDDEN_KEYS]]) {
+      expect(scanJson(body, new WordTable(names), rules).ok).toBe(!names.includes("prototype"));
+    }
+  });
+
   test("a __proto__ key is refused at any depth with its path, escaped or not", () => {
     const deep = `${'{"x":'.repeat(30)}{"__proto__":1}${"}".repeat(30)}`;
     expect(scan(deep)).toMatchObject({ fault: "forbidden_key" });

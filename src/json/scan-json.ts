@@ -26,12 +26,12 @@ import type { WordTable } from "./word-table.ts";
 export function scanJson(
   body: Buffer,
   words: WordTable,
-  rules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS },
+  rules: KeyRules = defaultRules,
 ): ScannedJson {
   if (!isUtf8(body)) {
     return { ok: false, fault: { fault: "encoding", offset: firstBadByte(body) } };
   }
-  const scan = new Scan(body, words, rules);
+  const scan = new Scan(body, words, wordsOf(rules, words));
   const fault = scan.run();
   if (fault !== undefined) return { ok: false, fault };
   return { ok: true, doc: new JsonDocument(body, scan.takeTape(), words) };
@@ -51,6 +51,34 @@ export interface KeyRules {
   readonly forbidden: readonly string[];
   /** Places of free data: keys from the root on, `""` for any item of an array. */
   readonly freeData?: readonly (readonly string[])[];
+}
+
+const defaultRules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS };
+
+/** The rules as word ids. */
+interface RuleWords {
+  readonly table: WordTable;
+  readonly forbidden: readonly number[];
+  readonly forbiddenInFreeData: readonly number[];
+  readonly freeData: readonly (readonly number[])[];
+}
+
+const knownRules = new WeakMap<KeyRules, RuleWords>();
+
+/* Rules are constants: looked up for each body they were a quarter of the scan of 1 KB. */
+function wordsOf(rules: KeyRules, table: WordTable): RuleWords {
+  const known = knownRules.get(rules);
+  if (known?.table === table) return known;
+  const { forbidden, freeData = [] } = rules;
+  const idOf = (name: string): number => table.idOf(name);
+  const made = {
+    table,
+    forbidden: forbidden.map(idOf),
+    forbiddenInFreeData: FREE_DATA_FORBIDDEN_KEYS.map(idOf),
+    freeData: freeData.map((path) => path.map((key) => (key === "" ? ARRAY_ITEM : idOf(key)))),
+  };
+  knownRules.set(rules, made);
+  return made;
 }
 
 /** Open containers around the deepest values that are kept. */
@@ -79,9 +107,7 @@ class Scan {
   readonly #body: Buffer;
   readonly #words: WordTable;
   readonly #plainRun: PlainRun;
-  readonly #forbidden: readonly number[];
-  readonly #forbiddenInFreeData: readonly number[];
-  readonly #freeData: readonly (readonly number[])[];
+  readonly #rules: RuleWords;
   #at = 0;
   #depth = 0;
   #top = 0;
@@ -91,16 +117,11 @@ class Scan {
   #escaped = false;
   #fault: JsonFault | undefined;
 
-  constructor(body: Buffer, words: WordTable, { forbidden, freeData = [] }: KeyRules) {
-    const idOf = (name: string): number => words.idOf(name);
+  constructor(body: Buffer, words: WordTable, rules: RuleWords) {
     this.#body = body;
     this.#words = words;
+    this.#rules = rules;
     this.#plainRun = new PlainRun(body);
-    this.#forbidden = forbidden.map(idOf);
-    this.#forbiddenInFreeData = FREE_DATA_FORBIDDEN_KEYS.map(idOf);
-    this.#freeData = freeData.map((path) =>
-      path.map((key) => (key === "" ? ARRAY_ITEM : idOf(key))),
-    );
   }
 
   takeTape(): Int32Array {
@@ -170,13 +191,14 @@ class Scan {
   }
 
   #isForbidden(word: number): boolean {
-    if (!this.#forbidden.includes(word)) return false;
-    return this.#forbiddenInFreeData.includes(word) || !this.#isInFreeData();
+    const { forbidden, forbiddenInFreeData } = this.#rules;
+    if (!forbidden.includes(word)) return false;
+    return forbiddenInFreeData.includes(word) || !this.#isInFreeData();
   }
 
   /** The root is open container 1, and the value of one of its keys can be container 2. */
   #isInFreeData(): boolean {
-    return this.#freeData.some(
+    return this.#rules.freeData.some(
       (path) =>
         path.length < this.#depth && path.every((word, index) => openWords[index + 2] === word),
     );

@@ -1,0 +1,21 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { runs } from "../../../test/support/depth.ts";
+import { SeenNames } from "./seen-names.ts";
+
+test("of any names, few or many, exactly those are new that were not seen before", () => {
+  const name = fc.string({ maxLength: 2 });
+  fc.assert(
+    fc.property(fc.array(name, { maxLength: 60 }), (names) => {
+      const seen = new SeenNames();
+      const expected = new Set<string>();
+      for (const each of names) {
+        expect(seen.add(each)).toBe(!expected.has(each));
+        expected.add(each);
+        expect(seen.size).toBe(expected.size);
+      }
+    }),
+    { numRuns: runs(300) },
+  );
+});
