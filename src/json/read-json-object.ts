@@ -1,7 +1,8 @@
 import { invalidRequest, refused, type Result } from "../core/index.ts";
 import type { JsonDocument } from "./json-document.ts";
 import { describeFault } from "./json-fault.ts";
-import { FORBIDDEN_KEYS, type KeyRules, scanJson } from "./scan-json.ts";
+import { FORBIDDEN_KEYS, type KeyRules } from "./key-rules.ts";
+import { scanJson } from "./scan-json.ts";
 import type { WordTable } from "./word-table.ts";
 
 const defaultRules: KeyRules = { forbidden: FORBIDDEN_KEYS };

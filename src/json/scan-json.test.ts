@@ -8,7 +8,8 @@ import { JSON_KEYS_MAX } from "../core/constants.ts";
 import { ABSENT, JsonDocument, type JsonNode } from "./json-document.ts";
 import type { JsonFault } from "./json-fault.ts";
 import { JSON_VALUES_MAX } from "./json-limits.ts";
-import { FORBIDDEN_KEYS, scanJson } from "./scan-json.ts";
+import { FORBIDDEN_KEYS } from "./key-rules.ts";
+import { scanJson } from "./scan-json.ts";
 import { WordTable } from "./word-table.ts";
 
 const words = new WordTable(["__proto__", "a", "model", "messages", "stream"]);

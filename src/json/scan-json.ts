@@ -15,6 +15,7 @@ import {
 } from "./json-document.ts";
 import type { JsonFault } from "./json-fault.ts";
 import { JSON_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
+import { ARRAY_ITEM, defaultRules, type KeyRules, type RuleWords, wordsOf } from "./key-rules.ts";
 import { pathOfKey } from "./path-of-key.ts";
 import { PlainRun } from "./plain-run.ts";
 import type { WordTable } from "./word-table.ts";
@@ -41,46 +42,6 @@ export type ScannedJson =
   | { readonly ok: true; readonly doc: JsonDocument }
   | { readonly ok: false; readonly fault: JsonFault };
 
-/** Keys that some parsers act on. They are refused at any depth, where the word table has them. */
-export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
-/** The same for data whose keys are the customer's own names: states, arguments of tools. */
-export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
-
-/** Which keys are refused where. */
-export interface KeyRules {
-  readonly forbidden: readonly string[];
-  /** Places of free data: keys from the root on, `""` for any item of an array. */
-  readonly freeData?: readonly (readonly string[])[];
-}
-
-const defaultRules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS };
-
-/** The rules as word ids. */
-interface RuleWords {
-  readonly table: WordTable;
-  readonly forbidden: readonly number[];
-  readonly forbiddenInFreeData: readonly number[];
-  readonly freeData: readonly (readonly number[])[];
-}
-
-const knownRules = new WeakMap<KeyRules, RuleWords>();
-
-/* Rules are constants: looked up for each body they were a quarter of the scan of 1 KB. */
-function wordsOf(rules: KeyRules, table: WordTable): RuleWords {
-  const known = knownRules.get(rules);
-  if (known?.table === table) return known;
-  const { forbidden, freeData = [] } = rules;
-  const idOf = (name: string): number => table.idOf(name);
-  const made = {
-    table,
-    forbidden: forbidden.map(idOf),
-    forbiddenInFreeData: FREE_DATA_FORBIDDEN_KEYS.map(idOf),
-    freeData: freeData.map((path) => path.map((key) => (key === "" ? ARRAY_ITEM : idOf(key)))),
-  };
-  knownRules.set(rules, made);
-  return made;
-}
-
 /** Open containers around the deepest values that are kept. */
 const DEEPEST_KEPT = READ_DEPTH_MAX + 1;
 
@@ -90,9 +51,8 @@ const SCRATCH_KEPT_ENTRIES = 1 << 18;
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
 const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
-/** The word of the key whose value each open container is, or that it is an item of an array. */
+/** The word of the key whose value each open container is, or `ARRAY_ITEM`. */
 const openWords = new Int32Array(JSON_DEPTH_MAX + 2);
-const ARRAY_ITEM = -1;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
