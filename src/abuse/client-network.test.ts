@@ -14,6 +14,8 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ["2001:db8:1:2:3::", "2001:db8:1:2::/64"],
   ["not an address", "not an address"],
+  ["203.0.113.7.9", "203.0.113.7.9"],
+  ["203.0.113.7%eth0", "203.0.113.7"],
 ])("the network of %s is %s", (address, network) => {
   expect(clientNetwork(address)).toBe(network);
 });

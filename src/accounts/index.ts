@@ -24,4 +24,4 @@ export { PostgresCustomerStore } from "./postgres-customer-store.ts";
 export { PostgresRulesStore } from "./postgres-rules-store.ts";
 export { type Organization, organizationOf, type Principal, principalOf } from "./principal.ts";
 export type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
-export { newVirtualKey } from "./virtual-key.ts";
+export { digestHex, newVirtualKey } from "./virtual-key.ts";

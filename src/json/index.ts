@@ -41,8 +41,9 @@ export {
   textToken,
   tokenText,
 } from "./json-text.ts";
+export { FORBIDDEN_KEYS, FREE_DATA_FORBIDDEN_KEYS, type KeyRules } from "./key-rules.ts";
 export { readJsonObject } from "./read-json-object.ts";
 export { JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonFlaw, readJson } from "./read-manifest-json.ts";
-export { FORBIDDEN_KEYS, FREE_DATA_FORBIDDEN_KEYS, type KeyRules, scanJson } from "./scan-json.ts";
+export { scanJson } from "./scan-json.ts";
 export { Splice } from "./splice.ts";
 export { WordTable } from "./word-table.ts";

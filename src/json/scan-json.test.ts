@@ -8,7 +8,8 @@ import { JSON_KEYS_MAX } from "../core/constants.ts";
 import { ABSENT, JsonDocument, type JsonNode } from "./json-document.ts";
 import type { JsonFault } from "./json-fault.ts";
 import { JSON_VALUES_MAX } from "./json-limits.ts";
-import { FORBIDDEN_KEYS, scanJson } from "./scan-json.ts";
+import { FORBIDDEN_KEYS } from "./key-rules.ts";
+import { scanJson } from "./scan-json.ts";
 import { WordTable } from "./word-table.ts";
 
 const words = new WordTable(["__proto__", "a", "model", "messages", "stream"]);
@@ -166,6 +167,14 @@ describe("refusals", () => {
     expect(
       scanJson(Buffer.from(`{"a":"${name}"}`), known, { forbidden: FORBIDDEN_KEYS }),
     ).not.toHaveProperty("fault");
+  });
+
+  test("one set of rules holds for every table of words, whichever came before", () => {
+    const rules = { forbidden: FORBIDDEN_KEYS };
+    const body = Buffer.from('{"a":{"prototype":1}}');
+    for (const names of [["a"], FORBIDDEN_KEYS, ["a"], ["b", ...FORBIDDEN_KEYS]]) {
+      expect(scanJson(body, new WordTable(names), rules).ok).toBe(!names.includes("prototype"));
+    }
   });
 
   test("a __proto__ key is refused at any depth with its path, escaped or not", () => {

@@ -15,6 +15,7 @@ import {
 } from "./json-document.ts";
 import type { JsonFault } from "./json-fault.ts";
 import { JSON_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
+import { ARRAY_ITEM, defaultRules, type KeyRules, type RuleWords, wordsOf } from "./key-rules.ts";
 import { pathOfKey } from "./path-of-key.ts";
 import { PlainRun } from "./plain-run.ts";
 import type { WordTable } from "./word-table.ts";
@@ -26,12 +27,12 @@ import type { WordTable } from "./word-table.ts";
 export function scanJson(
   body: Buffer,
   words: WordTable,
-  rules: KeyRules = { forbidden: FREE_DATA_FORBIDDEN_KEYS },
+  rules: KeyRules = defaultRules,
 ): ScannedJson {
   if (!isUtf8(body)) {
     return { ok: false, fault: { fault: "encoding", offset: firstBadByte(body) } };
   }
-  const scan = new Scan(body, words, rules);
+  const scan = new Scan(body, words, wordsOf(rules, words));
   const fault = scan.run();
   if (fault !== undefined) return { ok: false, fault };
   return { ok: true, doc: new JsonDocument(body, scan.takeTape(), words) };
@@ -40,18 +41,6 @@ export function scanJson(
 export type ScannedJson =
   | { readonly ok: true; readonly doc: JsonDocument }
   | { readonly ok: false; readonly fault: JsonFault };
-
-/** Keys that some parsers act on. They are refused at any depth, where the word table has them. */
-export const FORBIDDEN_KEYS: readonly string[] = ["__proto__", "constructor", "prototype"];
-/** The same for data whose keys are the customer's own names: states, arguments of tools. */
-export const FREE_DATA_FORBIDDEN_KEYS: readonly string[] = ["__proto__"];
-
-/** Which keys are refused where. */
-export interface KeyRules {
-  readonly forbidden: readonly string[];
-  /** Places of free data: keys from the root on, `""` for any item of an array. */
-  readonly freeData?: readonly (readonly string[])[];
-}
 
 /** Open containers around the deepest values that are kept. */
 const DEEPEST_KEPT = READ_DEPTH_MAX + 1;
@@ -62,9 +51,8 @@ const SCRATCH_KEPT_ENTRIES = 1 << 18;
 let scratch = new Int32Array(SCRATCH_ENTRIES);
 const openNodes = new Int32Array(JSON_DEPTH_MAX + 2);
 const openKinds = new Uint8Array(JSON_DEPTH_MAX + 2);
-/** The word of the key whose value each open container is, or that it is an item of an array. */
+/** The word of the key whose value each open container is, or `ARRAY_ITEM`. */
 const openWords = new Int32Array(JSON_DEPTH_MAX + 2);
-const ARRAY_ITEM = -1;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -79,9 +67,7 @@ class Scan {
   readonly #body: Buffer;
   readonly #words: WordTable;
   readonly #plainRun: PlainRun;
-  readonly #forbidden: readonly number[];
-  readonly #forbiddenInFreeData: readonly number[];
-  readonly #freeData: readonly (readonly number[])[];
+  readonly #rules: RuleWords;
   #at = 0;
   #depth = 0;
   #top = 0;
@@ -91,16 +77,11 @@ class Scan {
   #escaped = false;
   #fault: JsonFault | undefined;
 
-  constructor(body: Buffer, words: WordTable, { forbidden, freeData = [] }: KeyRules) {
-    const idOf = (name: string): number => words.idOf(name);
+  constructor(body: Buffer, words: WordTable, rules: RuleWords) {
     this.#body = body;
     this.#words = words;
+    this.#rules = rules;
     this.#plainRun = new PlainRun(body);
-    this.#forbidden = forbidden.map(idOf);
-    this.#forbiddenInFreeData = FREE_DATA_FORBIDDEN_KEYS.map(idOf);
-    this.#freeData = freeData.map((path) =>
-      path.map((key) => (key === "" ? ARRAY_ITEM : idOf(key))),
-    );
   }
 
   takeTape(): Int32Array {
@@ -170,13 +151,14 @@ class Scan {
   }
 
   #isForbidden(word: number): boolean {
-    if (!this.#forbidden.includes(word)) return false;
-    return this.#forbiddenInFreeData.includes(word) || !this.#isInFreeData();
+    const { forbidden, forbiddenInFreeData } = this.#rules;
+    if (!forbidden.includes(word)) return false;
+    return forbiddenInFreeData.includes(word) || !this.#isInFreeData();
   }
 
   /** The root is open container 1, and the value of one of its keys can be container 2. */
   #isInFreeData(): boolean {
-    return this.#freeData.some(
+    return this.#rules.freeData.some(
       (path) =>
         path.length < this.#depth && path.every((word, index) => openWords[index + 2] === word),
     );

@@ -11,7 +11,7 @@ const HALF_A_SECOND_MS = 500;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function refused(keyId: string): RefusedRequest {
+function refused(keyId: string, createdAtMs = 0): RefusedRequest {
   return {
     requestId: "req_a" as RequestId,
     orgId: `org of ${keyId}` as OrgId,
@@ -20,7 +20,7 @@ function refused(keyId: string): RefusedRequest {
     route: "/v1/chat/completions",
     stream: false,
     errorClass: "invalid_request",
-    createdAtMs: 0,
+    createdAtMs,
   };
 }
 
@@ -50,4 +50,40 @@ test("requests beyond the rows of a minute are counted together, twice a second"
     [each, each],
     [each, each],
   ]);
+});
+
+test("in any minutes, and though sending fails, each request of each key is counted once", async () => {
+  const counted = new Map<string, number>();
+  let rows = 0;
+  let fails = true;
+  const lane = new RefusedLane({
+    log: silentLog,
+    send: (sentRows, counts) => {
+      fails = !fails;
+      if (!fails) return Promise.reject(new Error("the database is away"));
+      rows += sentRows.length;
+      for (const { keyId, minuteMs, requests } of counts) {
+        const name = `${keyId} ${minuteMs}`;
+        counted.set(name, (counted.get(name) ?? 0) + requests);
+      }
+      return Promise.resolve();
+    },
+  });
+  const minuteMs = 60_000;
+  const more = 7;
+  for (const minute of [0, 1, 2]) {
+    for (let n = 0; n < REFUSED_ROWS_PER_MINUTE + more; n += 1) {
+      for (const key of ["key_a", "key_b"]) lane.submit(refused(key, minute * minuteMs + n));
+    }
+    await lane.drained();
+  }
+  await vi.advanceTimersByTimeAsync(minuteMs);
+  expect(rows).toBe(6 * REFUSED_ROWS_PER_MINUTE);
+  expect(Object.fromEntries(counted)).toEqual(
+    Object.fromEntries(
+      ["key_a", "key_b"].flatMap((key) =>
+        [0, 1, 2].map((minute) => [`${key} ${minute * minuteMs}`, more]),
+      ),
+    ),
+  );
 });

@@ -1,6 +1,8 @@
 import {
   LEDGER_BATCH_ROWS_MAX,
+  type KeyId,
   type Logger,
+  type OrgId,
   REFUSED_ROWS_PER_MINUTE,
   REFUSED_ROWS_PER_MINUTE_PER_ORG,
 } from "../core/index.ts";
@@ -12,6 +14,11 @@ export interface RefusedLaneOptions {
     requests: readonly RefusedRequest[],
     counts: readonly RefusedCount[],
   ) => Promise<void>;
+}
+
+/** Those of a key in one minute, which are still being counted. */
+interface Counting extends RefusedCount {
+  requests: number;
 }
 
 const MINUTE_MS = 60_000;
@@ -28,12 +35,14 @@ const RETRY_MS = 1_000;
  */
 export class RefusedLane {
   readonly #options: RefusedLaneOptions;
-  /** Requests of the newest minute that go one by one, by key and by organization. */
-  readonly #listed = new Map<string, number>();
+  /** Requests of the newest minute that go one by one. */
+  readonly #listedOfKey = new Map<KeyId, number>();
+  readonly #listedOfOrg = new Map<OrgId, number>();
   #minuteMs = 0;
   #queue: RefusedRequest[] = [];
-  /** By key and minute. */
-  #counts = new Map<string, RefusedCount>();
+  /** By minute and key. */
+  readonly #counts = new Map<number, Map<KeyId, Counting>>();
+  #countsSize = 0;
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
   #countTimer: NodeJS.Timeout | undefined;
@@ -68,23 +77,30 @@ export class RefusedLane {
   #isListed({ orgId, keyId }: RefusedRequest, minuteMs: number): boolean {
     if (minuteMs !== this.#minuteMs) {
       this.#minuteMs = minuteMs;
-      this.#listed.clear();
+      this.#listedOfKey.clear();
+      this.#listedOfOrg.clear();
     }
-    const [ofKey, ofOrg] = [`key ${keyId}`, `org ${orgId}`];
-    const byKey = this.#listed.get(ofKey) ?? 0;
-    const byOrg = this.#listed.get(ofOrg) ?? 0;
+    const byKey = this.#listedOfKey.get(keyId) ?? 0;
+    const byOrg = this.#listedOfOrg.get(orgId) ?? 0;
     if (byKey >= REFUSED_ROWS_PER_MINUTE || byOrg >= REFUSED_ROWS_PER_MINUTE_PER_ORG) return false;
-    this.#listed.set(ofKey, byKey + 1).set(ofOrg, byOrg + 1);
+    this.#listedOfKey.set(keyId, byKey + 1);
+    this.#listedOfOrg.set(orgId, byOrg + 1);
     return true;
   }
 
+  /* Above their rows this is done for each refused request: no name is made of key and minute. */
   #count(count: RefusedCount): void {
-    const name = `${count.keyId} ${count.minuteMs}`;
-    const known = this.#counts.get(name);
-    if (known === undefined && this.#counts.size >= COUNTS_MAX) this.#lost += count.requests;
-    else {
-      this.#counts.set(name, { ...count, requests: count.requests + (known?.requests ?? 0) });
-    }
+    const known = this.#counts.get(count.minuteMs)?.get(count.keyId);
+    if (known !== undefined) known.requests += count.requests;
+    else if (this.#countsSize >= COUNTS_MAX) this.#lost += count.requests;
+    else this.#beginCounting(count);
+  }
+
+  #beginCounting(count: RefusedCount): void {
+    const { minuteMs, keyId } = count;
+    const ofMinute = this.#counts.get(minuteMs) ?? new Map<KeyId, Counting>();
+    this.#counts.set(minuteMs, ofMinute.set(keyId, { ...count }));
+    this.#countsSize += 1;
   }
 
   #start(): void {
@@ -96,7 +112,7 @@ export class RefusedLane {
   }
 
   async #flush(): Promise<void> {
-    while (this.#queue.length > 0 || this.#counts.size > 0) {
+    while (this.#queue.length > 0 || this.#countsSize > 0) {
       const batch = this.#queue.slice(0, LEDGER_BATCH_ROWS_MAX);
       const counts = this.#takeCounts();
       try {
@@ -113,10 +129,14 @@ export class RefusedLane {
 
   #takeCounts(): readonly RefusedCount[] {
     const taken: RefusedCount[] = [];
-    for (const [name, count] of this.#counts) {
-      if (taken.length === LEDGER_BATCH_ROWS_MAX) break;
-      this.#counts.delete(name);
-      taken.push(count);
+    for (const [minuteMs, ofMinute] of this.#counts) {
+      for (const [keyId, count] of ofMinute) {
+        if (taken.length === LEDGER_BATCH_ROWS_MAX) return taken;
+        ofMinute.delete(keyId);
+        this.#countsSize -= 1;
+        taken.push(count);
+      }
+      this.#counts.delete(minuteMs);
     }
     return taken;
   }

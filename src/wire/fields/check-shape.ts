@@ -13,6 +13,7 @@ import {
   UNKNOWN_FIELDS_MAX,
 } from "../../json/index.ts";
 import { type ChatWord, chatVocabulary, word } from "./chat-vocabulary.ts";
+import { SeenNames } from "./seen-names.ts";
 
 /** What is wrong with a value, and where below the value that was checked. */
 export interface Problem {
@@ -104,7 +105,8 @@ export interface ShapeRules {
 /** An object whose known members fit, and that has no key twice: both sides must read the same. */
 export function shape(fields: Fields, rules: ShapeRules = {}): Check {
   const checks = checksByWord(fields);
-  const keyRules = { checks, other: rules.other };
+  const knowsNames = Object.keys(fields).length > 0;
+  const keyRules = { checks, knowsNames, other: rules.other };
   const required = (rules.required ?? []).map((name) => word[name]);
   return (doc, node) => {
     if (!doc.isObject(node)) return mustBeObject;
@@ -132,25 +134,26 @@ let round = 0;
 
 interface KeyRules {
   readonly checks: readonly (Check | undefined)[];
+  /** Is there a name that another one could be a spelling of? */
+  readonly knowsNames: boolean;
   readonly other: ShapeRules["other"];
 }
 
 function checkKeys(doc: JsonDocument, object: JsonNode, rules: KeyRules): Problem | undefined {
-  const { checks, other } = rules;
+  const { checks, knowsNames, other } = rules;
   round += 1;
   const end = doc.next(object);
-  let unknown: Set<string> | undefined;
+  let unknown: SeenNames | undefined;
   for (let key = object + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
     const wordId = doc.keyWord(key);
     const name = wordId === 0 ? doc.text(key) : undefined;
     if (name !== undefined) {
-      unknown ??= new Set();
-      if (unknown.has(name)) return duplicate(name);
-      unknown.add(name);
+      unknown ??= new SeenNames();
+      if (!unknown.add(name)) return duplicate(name);
       if (unknown.size > UNKNOWN_FIELDS_MAX) return tooManyFields;
     } else if (seenInRound[wordId] === round) return duplicate(chatVocabulary.nameOf(wordId) ?? "");
     seenInRound[wordId] = round;
-    if (name !== undefined) {
+    if (name !== undefined && knowsNames) {
       const found = checkSpelling(name, checks);
       if (found !== undefined) return found;
     }
