@@ -60,6 +60,16 @@ test("a newer program runs what is missing, in order, and the older one stops", 
   await expect(checkSchema(pool)).rejects.toThrow(isNewer);
 });
 
+test("a database with a text that was published before, and reads the same, goes on", async () => {
+  const file = join(folder.path, "0003-features.sql");
+  const now = "-- What the provider reports that it cost, whoever pays for it.";
+  const before = "-- The cost that the provider reports, also where no customer pays for it.";
+  writeFileSync(file, readFileSync(file, "utf8").replace(now, before));
+  await migrateDatabase(pool, folder.path);
+  await checkSchema(pool);
+  expect(await migrateDatabase(pool)).toEqual([]);
+});
+
 test("a migration that fails leaves nothing behind, not even of those before it", async () => {
   writeFileSync(join(folder.path, "0099-more.sql"), "create table more (a text); select 1 / 0;");
   await expect(migrateDatabase(pool, folder.path)).rejects.toMatchObject({

@@ -9,6 +9,8 @@ export interface Migration {
   readonly text: string;
   /** Of the file, in hexadecimal digits. */
   readonly sha256: string;
+  /** Of texts of the file that were published too, and differ from it in comments only. */
+  readonly otherSha256: readonly string[];
 }
 
 /**
@@ -19,16 +21,23 @@ export const MIGRATIONS_FOLDER: string = resolve(import.meta.dirname, "../storag
 
 const ENDING = ".sql";
 
+/** One published version explained `reported_cost_pico` differently. */
+const REWORDED: Readonly<Record<string, readonly string[]>> = {
+  "0003-features": ["d4dcbd80e12e07dcd8fb975dada8de33cebbe4376aa8d89cc20c0ca38a027b72"],
+};
+
 export function readMigrations(folder: string): readonly Migration[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(ENDING))
     .sort()
     .map((file) => {
       const bytes = readFileSync(join(folder, file));
+      const name = file.slice(0, -ENDING.length);
       return {
-        name: file.slice(0, -ENDING.length),
+        name,
         text: bytes.toString("utf8"),
         sha256: createHash("sha256").update(bytes).digest("hex"),
+        otherSha256: REWORDED[name] ?? [],
       };
     });
 }

@@ -44,7 +44,10 @@ export async function readSchemaState(
     missing: own.filter(({ name }) => !applied.has(name)),
     unknown: [...applied.keys()].filter((name) => !ownNames.has(name)),
     changed: own
-      .filter(({ name, sha256 }) => (applied.get(name) ?? sha256) !== sha256)
+      .filter(({ name, sha256, otherSha256 }) => {
+        const found = applied.get(name) ?? sha256;
+        return found !== sha256 && !otherSha256.includes(found);
+      })
       .map(({ name }) => name),
   };
 }
