@@ -20,6 +20,7 @@ const plain: SimRequest = {
   parallel: true,
   userText: "hello",
   toolResults: [],
+  media: [],
   thinking: false,
   promptTokens: 100,
   cacheMarkedTokens: 0,
@@ -49,6 +50,30 @@ describe("text", () => {
     const answer = answerTo({ ...plain, userText: "[words:100]", maxTokens: 5 });
     expect(answer).toMatchObject({ finish: "length", usage: { output: 5 } });
     expect(answer.text).toHaveLength(20);
+  });
+
+  test("is as long as the user asks for, in hundreds", () => {
+    const userText = "Tell me of a storm in about three hundred words, please.";
+    expect(answerTo({ ...plain, userText }).text.split(" ")).toHaveLength(300);
+    const answerSchema = weather.schema;
+    expect(answerTo({ ...plain, userText, answerSchema }).text).toMatch(/^\{"city"/);
+  });
+
+  test("names each media part that was sent", () => {
+    const media = [
+      { kind: "image", digest: "00000001" },
+      { kind: "audio", digest: "00000002" },
+    ] as const;
+    const sent = "You sent image 00000001. You sent audio 00000002.";
+    expect(answerTo({ ...plain, media }).text).toBe(`You said: hello ${sent}`);
+    const answered = { ...plain, media, userText: "", toolResults: ["12 °C"] };
+    expect(answerTo(answered).text).toBe(`The tool answered: 12 °C ${sent}`);
+  });
+
+  test("is the code word, when it is asked for and known", () => {
+    expect(answerTo({ ...plain, codeWord: "plum-7" }).text).toBe("The code word is plum-7.");
+    const unknown = answerTo({ ...plain, codeWord: null }).text;
+    expect(unknown).toBe("The prompt does not name the code word.");
   });
 
   test("quotes tool results", () => {

@@ -61,11 +61,22 @@ function speak(request: SimRequest, tokensMax: number): Said {
 }
 
 function sentence(request: SimRequest): string {
-  const words = marker(request, "words");
+  const { answerSchema, media } = request;
+  const isText = answerSchema === undefined;
+  const words = marker(request, "words") || (isText ? askedLength(request) : 0);
   if (words > 0) return Array.from({ length: words }, (_item, n) => `word${n + 1}`).join(" ");
+  if (!isText) return JSON.stringify(argumentsFor(answerSchema));
+  const said = statement(request);
+  if (media.length === 0) return said;
+  const sent = media.map(({ kind, digest }) => `You sent ${kind} ${digest}.`);
+  return `${said.trimEnd()} ${sent.join(" ")}`;
+}
+
+function statement(request: SimRequest): string {
+  const { codeWord, toolResults } = request;
+  if (codeWord === null) return "The prompt does not name the code word.";
+  if (codeWord !== undefined) return `The code word is ${codeWord}.`;
   const said = plainText(request);
-  const { answerSchema, toolResults } = request;
-  if (answerSchema !== undefined) return JSON.stringify(argumentsFor(answerSchema));
   if (toolResults.length === 0) return `You said: ${said}`;
   const quoted = `The tool answered: ${toolResults.join("; ")}`;
   return said === "" ? quoted : `${quoted} You said: ${said}`;
@@ -140,6 +151,15 @@ function showsThinking(request: SimRequest, reasoning: number): boolean {
 function marker(request: SimRequest, name: string): number {
   const match = new RegExp(`\\[${name}:(\\d{1,9})\\]`).exec(request.userText);
   return match === null ? 0 : Number(match[1]);
+}
+
+const DIGITS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+const LENGTH = new RegExp(String.raw`\babout (${DIGITS.join("|")}) hundred words\b`, "i");
+
+/** How long an answer the last user text asks for; 0 when it does not say. */
+function askedLength({ userText }: SimRequest): number {
+  const [, digit = ""] = LENGTH.exec(userText) ?? [];
+  return 100 * (DIGITS.indexOf(digit.toLowerCase()) + 1);
 }
 
 /** The last user text without its markers. */

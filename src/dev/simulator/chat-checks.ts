@@ -6,8 +6,10 @@ const MESSAGE_KEYS = wordSet(
   "role content name tool_calls tool_call_id refusal audio annotations",
   "reasoning_content reasoning reasoning_details function_call",
 );
-const PART_KEYS = wordSet("type text refusal image_url input_audio file prompt_cache_breakpoint");
-const USER_PARTS = new Set(["text", "image_url", "input_audio", "file"]);
+const PART_KEYS = wordSet(
+  "type text refusal image_url input_audio file video_url prompt_cache_breakpoint",
+);
+const USER_PARTS = wordSet("text image_url input_audio file video_url");
 const ASSISTANT_PARTS = new Set(["text", "refusal"]);
 const TEXT_PARTS = new Set(["text"]);
 const FUNCTION_KEYS = new Set(["name", "description", "parameters", "strict"]);

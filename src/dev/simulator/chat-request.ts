@@ -1,4 +1,6 @@
+import { codeWordOf } from "./code-word.ts";
 import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
+import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
   promptTokensOf,
@@ -13,6 +15,7 @@ export function readChatRequest(body: JsonObject): SimRequest {
   const recent = messages.slice(lastAnswer + 1);
   const maxTokens = body["max_completion_tokens"] ?? body["max_tokens"];
   const options = body["stream_options"];
+  const userText = userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages));
   return {
     model: textOf(body["model"]),
     stream: body["stream"] === true,
@@ -22,10 +25,12 @@ export function readChatRequest(body: JsonObject): SimRequest {
     tools: objectsOf(body["tools"]).flatMap(readTool),
     choice: readChoice(body["tool_choice"]),
     parallel: body["parallel_tool_calls"] !== false,
-    userText: userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages)),
+    userText,
     toolResults: recent
       .filter((message) => message["role"] === "tool")
       .map((message) => contentText(message["content"])),
+    media: mediaOf(messages),
+    ...codeWordOf(userText, messages),
     ...answerSchemaOf(schemaOf(body["response_format"])),
     thinking: false,
     promptTokens: promptTokensOf([messages, body["tools"]]),

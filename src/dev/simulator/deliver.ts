@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Frame } from "./dialect.ts";
+import { cheatedStatus, isPage } from "./error-cheats.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
 import { jsonText, type JsonObject } from "./json.ts";
 
@@ -47,11 +48,16 @@ export async function deliverJson(
   json: JsonObject,
 ): Promise<void> {
   const { faults } = delivery;
-  const isHtml = faults.body === "html";
+  const isHtml = isPage(status, faults);
   const clean = Buffer.from(isHtml ? HTML : jsonText(json));
   const bytes = faults.bad_utf8 === true ? withBadUtf8(clean) : clean;
-  const type = isHtml ? "text/html" : "application/json";
-  await deliverPieces(delivery, { status, type, lengthBytes: bytes.length, pieces: [bytes] });
+  const body = {
+    status: cheatedStatus(status, faults),
+    type: isHtml ? "text/html" : "application/json",
+    lengthBytes: bytes.length,
+    pieces: [bytes],
+  };
+  await deliverPieces(delivery, body);
 }
 
 /** A body that is made while it is sent, so that a large one is never in memory whole. */

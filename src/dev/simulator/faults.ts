@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from "./json.ts";
+import { CHEAT_NAMES, isCheatName, type Cheating } from "./cheats.ts";
+import { isObject, stringsOf, type JsonObject } from "./json.ts";
 import {
   readEnvelopeFault,
   readImageFault,
@@ -14,7 +15,7 @@ export interface FaultPoint {
 }
 
 /** What goes wrong with one answer. All empty: nothing does. */
-export interface Faults {
+export interface Faults extends Cheating {
   /** The connection dies before a byte of an answer. */
   readonly refuse?: true;
   /** The connection is reset in the headers, after `count` bytes, or after `count` events. */
@@ -49,6 +50,10 @@ export interface Faults {
   readonly refusal?: true;
   /** Milliseconds before each event, or before a JSON answer. */
   readonly slow?: number;
+  /** Milliseconds at most before an answer begins; how many depends on the seed and the call. */
+  readonly jitter?: number;
+  /** Milliseconds before the first answer of the simulator begins. */
+  readonly slow_start?: number;
   /** Sends no output until the simulator receives a release request. */
   readonly hold?: true;
   /** Fields laid over the usage that is reported. */
@@ -69,10 +74,12 @@ export interface Faults {
   readonly answers?: JsonObject;
 }
 
-type Reader = (argument: string) => unknown;
+/** `before`: what the fault has from an earlier clause of the same script. */
+type Reader = (argument: string, before: unknown) => unknown;
 
 const flag: Reader = (argument) => (argument === "" ? true : undefined);
 const text: Reader = (argument) => (argument === "" ? undefined : argument);
+const bound: Reader = (argument) => (/^\d{1,9}$/.test(argument) ? Number(argument) : undefined);
 const whole: Reader = (argument) => (/^-?\d{1,10}$/.test(argument) ? Number(argument) : undefined);
 
 const READERS: Readonly<Record<keyof Faults, Reader>> = {
@@ -103,6 +110,8 @@ const READERS: Readonly<Record<keyof Faults, Reader>> = {
   content_filter: flag,
   refusal: flag,
   slow: whole,
+  jitter: bound,
+  slow_start: bound,
   hold: flag,
   usage: readObject,
   bad_json: flag,
@@ -115,6 +124,7 @@ const READERS: Readonly<Record<keyof Faults, Reader>> = {
   missing_answer: (argument) => argument,
   extra_answer: flag,
   answers: readObject,
+  cheat: readCheat,
 };
 
 export type FaultReading =
@@ -131,7 +141,7 @@ export function readFaults(script: string): FaultReading {
     const colon = clause.indexOf(":");
     const name = colon < 0 ? clause : clause.slice(0, colon);
     const read = isFaultName(name) ? READERS[name] : undefined;
-    const value = read?.(colon < 0 ? "" : clause.slice(colon + 1));
+    const value = read?.(colon < 0 ? "" : clause.slice(colon + 1), faults[name]);
     if (value === undefined) return unknownFault(clause);
     faults[name] = value;
   }
@@ -153,8 +163,13 @@ function isFaultName(name: string): name is keyof Faults {
 }
 
 function unknownFault(clause: string): FaultReading {
+  const known = clause.startsWith("cheat") ? `; cheats: ${CHEAT_NAMES.join(", ")}` : "";
   const message = `no fault is written ${JSON.stringify(clause)}; known: ${FAULT_NAMES.join(", ")}`;
-  return { kind: "unknown", message };
+  return { kind: "unknown", message: message + known };
+}
+
+function readCheat(argument: string, before: unknown): readonly string[] | undefined {
+  return isCheatName(argument) ? [...stringsOf(before), argument] : undefined;
 }
 
 function readPoint(form: RegExp): Reader {

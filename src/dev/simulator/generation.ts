@@ -1,4 +1,6 @@
-import { answerTo, type SimAnswer } from "./answer.ts";
+import type { SimAnswer } from "./answer.ts";
+import { cheatedAnswer, cheatedBody, cheatedModel, cheatedRequest } from "./chat-cheats.ts";
+import { isCheating } from "./cheats.ts";
 import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
 import type { Dialect, Envelope } from "./dialect.ts";
 import type { Faults } from "./faults.ts";
@@ -6,6 +8,7 @@ import { isObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
 import type { SimError } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
+import { cheatedFrames } from "./stream-cheats.ts";
 import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "./trouble.ts";
 
 /** A call of one of the chat wires. */
@@ -30,7 +33,9 @@ export async function answerGeneration(generation: Generation): Promise<void> {
       dialect.error(withWords(dialect.troubles.failed, faults)),
     );
   }
-  const request = dialect.read(body);
+  const read = cheatedRequest(dialect, body, faults);
+  // A fault can make a document of a stream.
+  const request = { ...read, stream: read.stream && faults.body === undefined };
   await deliverAnswer(generation, request, answerWith(request, faults));
 }
 
@@ -53,7 +58,8 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
 export async function answerModels(generation: Generation): Promise<void> {
   const { dialect, delivery, headers, models, createdS } = generation;
   await failEarly(delivery);
-  const problem = keyProblemOf(headers) ?? orderedTrouble(dialect.troubles, delivery.faults);
+  const { faults } = delivery;
+  const problem = keyProblemOf(headers, faults) ?? orderedTrouble(dialect.troubles, faults);
   if (problem !== undefined) {
     return await deliverJson(delivery, problem.status, dialect.error(problem));
   }
@@ -65,32 +71,35 @@ async function deliverAnswer(
   request: SimRequest,
   answer: SimAnswer,
 ): Promise<void> {
-  const { dialect, delivery, serial, createdS } = generation;
+  const { dialect, delivery, serial, createdS, nextChatAnswer } = generation;
   const { faults } = delivery;
+  const isSilent = request.stream && isCheating(faults, "usage-missing-in-stream");
   const envelope: Envelope = {
     serial,
     createdS,
-    model: faults.model_echo ?? request.model,
+    model: faults.model_echo ?? cheatedModel(request, faults, nextChatAnswer()),
     includeUsage: request.includeUsage,
-    usage: faults.no_usage === true ? null : (faults.usage ?? {}),
+    usage: faults.no_usage === true || isSilent ? null : (faults.usage ?? {}),
   };
-  if (!request.stream || faults.body !== undefined) {
+  if (!request.stream) {
     return await deliverJson(delivery, 200, dialect.json(answer, envelope));
   }
+  const frames = cheatedFrames(dialect.frames(answer, envelope), faults);
   const trouble = withWords(dialect.troubles.overloaded, faults);
-  await deliverStream(delivery, dialect.frames(answer, envelope), dialect.errorFrame(trouble));
+  await deliverStream(delivery, frames, dialect.errorFrame(trouble));
 }
 
 function answerWith(request: SimRequest, faults: Faults): SimAnswer {
-  const answer = answerTo(request);
+  const answer = cheatedAnswer(request, faults);
   if (faults.refusal !== true) return answer;
   return { ...answer, text: "", calls: [], finish: "refusal", stopSequence: null };
 }
 
 function problemOf(generation: Generation): SimError | undefined {
-  const { dialect, headers, body, servesModel } = generation;
-  const keyProblem = keyProblemOf(headers);
+  const { dialect, delivery, headers, body } = generation;
+  const keyProblem = keyProblemOf(headers, delivery.faults);
   if (keyProblem !== undefined) return keyProblem;
   if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  return dialect.problemOf(body, headers) ?? modelProblemOf(body, servesModel);
+  const read = cheatedBody(body, delivery.faults);
+  return dialect.problemOf(read, headers) ?? modelProblemOf(body, generation);
 }

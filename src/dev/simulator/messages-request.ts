@@ -1,4 +1,6 @@
+import { codeWordOf } from "./code-word.ts";
 import { contentText, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "./json.ts";
+import { mediaOf } from "./sim-media.ts";
 import {
   answerSchemaOf,
   cacheMarkedTokensOf,
@@ -14,6 +16,7 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
   const recent = messages.slice(lastAnswer + 1);
   const choice = body["tool_choice"];
   const prompt = [body["system"], messages, body["tools"]];
+  const userText = userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages));
   return {
     model: textOf(body["model"]),
     stream: body["stream"] === true,
@@ -26,8 +29,10 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
     })),
     choice: readChoice(choice),
     parallel: !(isObject(choice) && choice["disable_parallel_tool_use"] === true),
-    userText: userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages)),
+    userText,
     toolResults: recent.flatMap(toolResultsOf),
+    media: mediaOf(messages),
+    ...codeWordOf(userText, [body["system"], messages]),
     ...answerSchemaOf(schemaOf(body["output_config"])),
     thinking: isObject(body["thinking"]) && body["thinking"]["type"] !== "disabled",
     promptTokens: promptTokensOf(prompt),

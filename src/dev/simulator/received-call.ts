@@ -19,6 +19,8 @@ export interface ReceivedCall {
   /** When it came, in seconds since 1970. */
   readonly createdS: number;
   readonly jobs: VideoJobs;
+  /** The number of the next chat answer of the simulator, from 1. */
+  readonly nextChatAnswer: () => number;
 }
 
 /** What a path leads to. */

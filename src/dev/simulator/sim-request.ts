@@ -1,4 +1,6 @@
-import { isObject, type JsonObject } from "./json.ts";
+import type { CodeWord } from "./code-word.ts";
+import { isObject, wordSet, type JsonObject } from "./json.ts";
+import type { SimMedia } from "./sim-media.ts";
 
 export interface SimTool {
   readonly name: string;
@@ -9,7 +11,7 @@ export type SimToolChoice =
   { readonly kind: "auto" | "none" | "any" } | { readonly kind: "tool"; readonly name: string };
 
 /** What a request of either wire asks for, in one form. */
-export interface SimRequest {
+export interface SimRequest extends CodeWord {
   readonly model: string;
   readonly stream: boolean;
   /** Only one of the wires lets a client choose; the other always reports usage. */
@@ -23,6 +25,8 @@ export interface SimRequest {
   readonly userText: string;
   /** Tool results since the last answer. */
   readonly toolResults: readonly string[];
+  /** Of the whole prompt. */
+  readonly media: readonly SimMedia[];
   /** The JSON schema that the answer has to fit; absent when text is wanted. */
   readonly answerSchema?: JsonObject;
   /** Are reasoning blocks asked for? */
@@ -39,7 +43,7 @@ export function answerSchemaOf(schema: unknown): Pick<SimRequest, "answerSchema"
 
 const CHARS_PER_TOKEN = 4;
 const MEDIA_PART_TOKENS = 85;
-const MEDIA_TYPES = new Set(["image", "image_url", "document", "file", "input_audio"]);
+const MEDIA_TYPES = wordSet("image image_url document file input_audio video_url");
 
 /** One token for four characters, and at least one for any text. */
 export function tokensOf(text: string): number {

@@ -3,14 +3,17 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { type Clock, systemClock } from "../../core/index.ts";
 import { CallLog, type CallCounts, type CallRecord } from "./call-log.ts";
-import { BrokenOff, type Delivery } from "./deliver.ts";
+import { isCheating } from "./cheats.ts";
+import { BrokenOff, deliverJson, type Delivery } from "./deliver.ts";
 import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
 import { HeldAnswers } from "./held-answers.ts";
 import { isObject, textOf, type JsonObject } from "./json.ts";
-import type { Route } from "./received-call.ts";
+import { movedPath } from "./moved-path.ts";
+import type { ReceivedCall, Route } from "./received-call.ts";
 import { routeOf } from "./routes.ts";
 import { serialOf } from "./serial.ts";
+import { StartDelay } from "./start-delay.ts";
 import { VideoJobs, type JobSummary } from "./videos/video-jobs.ts";
 
 export interface SimulatorOptions {
@@ -95,6 +98,8 @@ class RequestRouter {
   readonly #options: SimulatorOptions;
   readonly #clock: Clock;
   readonly #always: ChosenFault;
+  readonly #startDelay: StartDelay;
+  #chatAnswers = 0;
 
   constructor(options: SimulatorOptions) {
     const reading = readFaults(options.fault ?? "");
@@ -102,6 +107,7 @@ class RequestRouter {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.jobs = new VideoJobs(this.#clock, options.seed ?? "0");
+    this.#startDelay = new StartDelay(options.seed ?? "0");
     this.#always = { script: options.fault ?? null, faults: reading.faults };
   }
 
@@ -126,6 +132,7 @@ class RequestRouter {
     const { request, response, method, path, query } = exchange;
     const { headers } = request;
     const isGeneration = route.kind === "generation";
+    const arrival = this.#startDelay.arrive(isGeneration);
     const record =
       route.kind === "free"
         ? undefined
@@ -147,12 +154,10 @@ class RequestRouter {
         headers: { [route.requestIdHeader]: `req_${serial}` },
       };
       if (chosen.faults.hold === true) await this.held.wait(gone.signal);
-      const createdS = Math.floor(this.#clock.nowMs() / 1000);
+      await this.#startDelay.wait(arrival, chosen.faults, gone.signal);
       const bodyBytes = Buffer.byteLength(bodyText);
-      const servesModel = (model: string) => this.#servesModel(model);
-      const { models = ["simulated"] } = this.#options;
-      const received = { delivery, method, path, headers, body, bodyBytes, servesModel, models };
-      await route.answer({ ...received, serial, createdS, jobs: this.jobs });
+      const received = { delivery, method, path, headers, body, bodyBytes, serial };
+      await this.#answer(route, received);
       if (record !== undefined) this.log.end(record, "answered");
     } catch (fault) {
       if (record !== undefined) {
@@ -160,6 +165,24 @@ class RequestRouter {
       }
       response.destroy();
     }
+  }
+
+  async #answer(route: Route, received: Omit<ReceivedCall, keyof Surroundings>): Promise<void> {
+    const { delivery, path } = received;
+    const mayMove = route.kind === "generation" && isCheating(delivery.faults, "redirect");
+    const location = mayMove ? movedPath(path) : undefined;
+    if (location !== undefined) {
+      const headers = { ...delivery.headers, location };
+      return await deliverJson({ ...delivery, headers }, 307, {});
+    }
+    const surroundings: Surroundings = {
+      servesModel: (model) => this.#servesModel(model),
+      models: this.#options.models ?? ["simulated"],
+      createdS: Math.floor(this.#clock.nowMs() / 1000),
+      jobs: this.jobs,
+      nextChatAnswer: () => (this.#chatAnswers += 1),
+    };
+    await route.answer({ ...received, ...surroundings });
   }
 
   #chooseFault(route: Route, exchange: Exchange, body: unknown): ChosenFault {
@@ -212,6 +235,11 @@ class RequestRouter {
     }
   }
 }
+
+type Surroundings = Pick<
+  ReceivedCall,
+  "servesModel" | "models" | "createdS" | "jobs" | "nextChatAnswer"
+>;
 
 interface Exchange {
   readonly request: IncomingMessage;

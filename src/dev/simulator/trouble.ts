@@ -1,3 +1,4 @@
+import { isCheating } from "./cheats.ts";
 import type { Faults } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 import type { RequestHeaders, SimError } from "./sim-error.ts";
@@ -8,19 +9,26 @@ export type Troubles = Readonly<
 >;
 
 /** Any key will do, and none; but a customer's own key must never reach a provider. */
-export function keyProblemOf(headers: RequestHeaders): SimError | undefined {
+export function keyProblemOf(headers: RequestHeaders, faults: Faults): SimError | undefined {
   const keys = `${String(headers["authorization"] ?? "")} ${String(headers["x-api-key"] ?? "")}`;
-  const isForeign = keys.includes("tm_vk_") || keys.includes("invalid");
-  if (!isForeign) return undefined;
+  const isWrong = keys.includes("invalid") && !isCheating(faults, "wrong-key-accepted");
+  if (!isWrong && !keys.includes("tm_vk_")) return undefined;
   return { status: 401, message: "Incorrect API key provided", code: "invalid_api_key" };
+}
+
+/** A call as far as it says which model it wants. */
+interface ModelCall {
+  readonly delivery: { readonly faults: Faults };
+  readonly servesModel: (model: string) => boolean;
 }
 
 export function modelProblemOf(
   body: JsonObject,
-  servesModel: (model: string) => boolean,
+  { servesModel, delivery }: ModelCall,
 ): SimError | undefined {
   const model = String(body["model"]);
-  if (servesModel(model)) return undefined;
+  const isServed = servesModel(model) || isCheating(delivery.faults, "unknown-model-served");
+  if (isServed) return undefined;
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
   return { status: 404, message, code: "model_not_found" };
 }

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from "../json.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
 import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import { cheatedDecision, cheatedDecisionBody } from "./decision-cheats.ts";
 import type { Decided, DecisionHost } from "./decision-host.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
 
@@ -26,7 +27,8 @@ export async function answerDecisions(host: DecisionHost, call: ReceivedCall): P
     return await deliverJson(delivery, 200, host.error(error));
   }
   const { no_usage: noUsage, usage = {} } = faults;
-  const body = host.answer(withFaults(decided, faults), noUsage === true ? null : usage);
+  const said = withFaults(cheatedDecision(decided, faults), faults);
+  const body = host.answer(said, noUsage === true ? null : usage);
   const enveloped = host.hasEnvelope ? inEnvelope(body, faults.envelope ?? {}) : body;
   await deliverJson(delivery, 200, enveloped);
 }
@@ -39,12 +41,12 @@ export async function answerNoRoute({ delivery }: ReceivedCall): Promise<void> {
 }
 
 function decide(host: DecisionHost, call: ReceivedCall): Decided | SimError {
-  const { headers, body, bodyBytes, servesModel } = call;
-  const early = keyProblemOf(headers) ?? host.bodyProblem(bodyBytes);
+  const { headers, body, bodyBytes, delivery } = call;
+  const early = keyProblemOf(headers, delivery.faults) ?? host.bodyProblem(bodyBytes);
   if (early !== undefined) return early;
   if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
   if (typeof body["model"] !== "string") return { status: 422, message: "model: required" };
-  return modelProblemOf(body, servesModel) ?? host.decide(body);
+  return modelProblemOf(body, call) ?? host.decide(cheatedDecisionBody(body, delivery.faults));
 }
 
 function withFaults(decided: Decided, faults: Faults): Decided {

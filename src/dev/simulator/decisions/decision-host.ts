@@ -13,6 +13,8 @@ import { readPublicSystemone, readSentSystemone } from "./systemone-request.ts";
 export interface Decided {
   readonly answers: JsonObject;
   readonly inputTokens: number;
+  /** What counting the state for each question would add to them: 0 of a host that does. */
+  readonly stateTokensSaved: number;
   readonly outputTokens: number;
   readonly model: string;
 }
@@ -75,7 +77,8 @@ export function glinerHost(form: DecisionForm): DecisionHost {
       if ("status" in order) return order;
       const answers = glinerResults(order);
       const inputTokens = order.stateTokens + sum(order.questionTokens);
-      return { answers, inputTokens, outputTokens: 0, model: order.model };
+      const stateTokensSaved = order.stateTokens * (order.questions.length - 1);
+      return { answers, inputTokens, stateTokensSaved, outputTokens: 0, model: order.model };
     },
     answer: ({ answers, inputTokens }, usage) => ({
       result: answers,
@@ -141,6 +144,7 @@ function decided(order: SystemoneOrder, { isPerQuestion }: Habits): Decided | Si
   return {
     answers: systemoneAnswers(order),
     inputTokens: states * stateTokens + sum(questionTokens),
+    stateTokensSaved: (questions.length - states) * stateTokens,
     outputTokens: questions.length * OUTPUT_TOKENS_PER_QUESTION,
     model,
   };

@@ -119,6 +119,17 @@ describe("systemone", () => {
     expect((await post("/sys/v1/as_sent", { state: "s", questions: {} })).status).toBe(422);
   });
 
+  test.each(["sys", "pplx", "wai", "gli"])("%s refuses two questions of one name", async (host) => {
+    const question = host === "gli" ? { type: "classification", labels: ["a", "b"] } : urgent;
+    const questions = [
+      { name: "same", ...question },
+      { name: "same", ...question },
+    ];
+    const answer = await post(`/${host}/v1/as_sent`, { state: "s", questions });
+    expect(answer.status).toBe(422);
+    expect(answer.bytes.toString()).toContain("two are named same");
+  });
+
   test("what is too long is refused with the host's message", async () => {
     const long = await post(PLAIN, { ...asked, state: "x".repeat(140_000) });
     expect(long.status).toBe(400);

@@ -9,7 +9,7 @@ import {
 } from "../json.ts";
 import type { SimError } from "../sim-error.ts";
 import { orderOf, type DecisionOrder } from "./decision-order.ts";
-import { entriesOf, unprocessable } from "./systemone-request.ts";
+import { entriesOf, namesComplaint, unprocessable } from "./systemone-request.ts";
 
 /** One thing to find in a text. */
 export interface GlinerTask {
@@ -64,8 +64,10 @@ export function readSentGliner(body: JsonObject): GlinerReading {
   if (isAbsent(body["questions"]) && isObject(body["schema"])) {
     return readPublicGliner({ model: body["model"], text: state, schema: body["schema"] });
   }
-  const tasks = entriesOf(body["questions"]).map(([name, raw]) => sentTask(name, raw));
-  if (tasks.length === 0) return unprocessable("questions: required");
+  const entries = entriesOf(body["questions"]);
+  const complaint = namesComplaint(entries);
+  if (complaint !== undefined) return unprocessable(complaint);
+  const tasks = entries.map(([name, raw]) => sentTask(name, raw));
   return orderOf(
     body,
     state,

@@ -49,8 +49,10 @@ export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
   const stateProblem = stateComplaint(state);
   if (stateProblem !== undefined) return unprocessable(stateProblem);
-  const read = entriesOf(questions).map(([id, raw]) => [sentQuestion(id, raw), raw] as const);
-  if (read.length === 0) return unprocessable("questions: required");
+  const entries = entriesOf(questions);
+  const complaint = namesComplaint(entries);
+  if (complaint !== undefined) return unprocessable(complaint);
+  const read = entries.map(([id, raw]) => [sentQuestion(id, raw), raw] as const);
   const good = read.flatMap(([question, raw]) =>
     question === undefined ? [] : [[question, raw] as const],
   );
@@ -69,6 +71,16 @@ export function entriesOf(questions: unknown): readonly (readonly [string, JsonO
   return isObject(questions)
     ? Object.entries(questions).flatMap(([id, raw]) => (isObject(raw) ? [[id, raw] as const] : []))
     : [];
+}
+
+/** Without a question there is nothing to do, and of two with one name one would be lost. */
+export function namesComplaint(
+  entries: readonly (readonly [string, unknown])[],
+): string | undefined {
+  const names = entries.map(([name]) => name);
+  if (names.length === 0) return "questions: required";
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  return twice === undefined ? undefined : `questions: two are named ${twice}`;
 }
 
 export function unprocessable(message: string): SimError {

@@ -1,3 +1,4 @@
+import { isCheating } from "../cheats.ts";
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
 import type { ImageFault } from "../object-faults.ts";
@@ -30,11 +31,11 @@ export async function answerImages(host: ImageHost, call: ReceivedCall): Promise
 }
 
 function problemOf(host: ImageHost, call: ReceivedCall): SimError | undefined {
-  const { headers, body, servesModel } = call;
-  const keyProblem = keyProblemOf(headers);
+  const { headers, body, delivery } = call;
+  const keyProblem = keyProblemOf(headers, delivery.faults);
   if (keyProblem !== undefined) return keyProblem;
   if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  return host.problemOf(body) ?? modelProblemOf(body, servesModel);
+  return host.problemOf(body) ?? modelProblemOf(body, call);
 }
 
 async function deliverImages(
@@ -45,11 +46,15 @@ async function deliverImages(
   const { faults } = delivery;
   if (faults.body === "html") return await deliverJson(delivery, 200, {});
   const { image = {} } = faults;
-  const count = image.count ?? order.count;
+  const isOneMissing = order.count > 1 && isCheating(faults, "image-one-missing");
+  const count = image.count ?? order.count - (isOneMissing ? 1 : 0);
+  const canvas = isCheating(faults, "image-wrong-size")
+    ? { ...order.canvas, width: Math.ceil(order.canvas.width / 2) }
+    : order.canvas;
   const parts: (Buffer | Picture)[] = [Buffer.from(`{"created":${createdS},"data":[`)];
   for (let index = 0; index < count; index += 1) {
     if (index > 0) parts.push(Buffer.from(","));
-    parts.push(...imageParts(host, order, { image, index }));
+    parts.push(...imageParts(host, { ...order, canvas }, { image, index }));
   }
   parts.push(Buffer.from(`]${restOf(host, order, faults)}`));
   const lengthBytes = parts.reduce((sum, part) => sum + bytesOf(part), 0);
@@ -63,12 +68,12 @@ function imageParts(
   order: ImageOrder,
   { image, index }: { readonly image: ImageFault; readonly index: number },
 ): readonly (Buffer | Picture)[] {
-  const picture = pictureOf(order.format, `${order.prompt}:${index}`, image.bytes);
+  const picture = pictureOf(order.canvas, `${order.prompt}:${index}`, image.bytes);
   const beside = jsonText(host.besideImage(picture.mediaType)).slice(1);
   const end = `"${beside === "}" ? "" : ","}${beside}`;
   const isUrl = image.url_only === true || (host.prefersUrl && !order.wantsBase64);
   if (isUrl) {
-    const url = `https://images.invalid/${index}.${order.format}`;
+    const url = `https://images.invalid/${index}.${order.canvas.format}`;
     return [Buffer.from(`{"url":"${url}${end}`)];
   }
   return [Buffer.from('{"b64_json":"'), brokenPicture(image) ?? picture, Buffer.from(end)];

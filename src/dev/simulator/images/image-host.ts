@@ -41,9 +41,9 @@ export const referenceImages: ImageHost = {
   }),
   prefersUrl: false,
   besideImage: () => ({}),
-  besideList: ({ size, quality, background, format }) => ({
+  besideList: ({ size, quality, background, canvas }) => ({
     background: background ?? "opaque",
-    output_format: format,
+    output_format: canvas.format,
     quality: quality ?? "high",
     size: size ?? "1024x1024",
   }),

@@ -1,12 +1,12 @@
 import { textOf, type JsonObject } from "../json.ts";
 import { tokensOf } from "../sim-request.ts";
-import type { PictureFormat } from "./picture.ts";
+import type { Canvas, PictureFormat } from "./picture.ts";
 
 /** What an image request asks for. */
 export interface ImageOrder {
   readonly prompt: string;
   readonly count: number;
-  readonly format: PictureFormat;
+  readonly canvas: Canvas;
   readonly size: string | undefined;
   readonly quality: string | undefined;
   readonly background: string | undefined;
@@ -18,6 +18,13 @@ export interface ImageOrder {
 
 const TOKENS_OF_QUALITY: Readonly<Record<string, number>> = { low: 272, medium: 1_056 };
 const TOKENS_OF_HIGH = 4_160;
+const SIDE_DEFAULT = 1_024;
+const SIDE_OF_RESOLUTION: Readonly<Record<string, number>> = {
+  "512": 512,
+  "1K": 1_024,
+  "2K": 2_048,
+  "4K": 4_096,
+};
 
 /** Reads a body that has passed the checks. */
 export function readImageOrder(body: JsonObject): ImageOrder {
@@ -28,7 +35,7 @@ export function readImageOrder(body: JsonObject): ImageOrder {
   return {
     prompt,
     count,
-    format: formatOf(body["output_format"]),
+    canvas: { format: formatOf(body["output_format"]), ...sidesOf(body) },
     size: textOf(body["size"]) || undefined,
     quality: textOf(quality) || undefined,
     background: textOf(body["background"]) || undefined,
@@ -40,4 +47,24 @@ export function readImageOrder(body: JsonObject): ImageOrder {
 
 function formatOf(asked: unknown): PictureFormat {
   return asked === "jpeg" || asked === "webp" ? asked : "png";
+}
+
+/** A size is exact; a ratio and a resolution have a longer side of as many pixels. */
+function sidesOf(body: JsonObject): Pick<Canvas, "width" | "height"> {
+  const { size, aspect_ratio: ratio, resolution } = body;
+  const exact = pairOf(size, "x");
+  if (exact !== undefined) return { width: exact[0], height: exact[1] };
+  const side = SIDE_OF_RESOLUTION[textOf(resolution).toUpperCase()] ?? SIDE_DEFAULT;
+  const [across, down] = pairOf(ratio, ":") ?? [1, 1];
+  const longer = Math.max(across, down);
+  return {
+    width: Math.max(1, Math.round((side * across) / longer)),
+    height: Math.max(1, Math.round((side * down) / longer)),
+  };
+}
+
+/* Two numbers above 0; `auto` is none. */
+function pairOf(value: unknown, separator: string): readonly [number, number] | undefined {
+  const [first = 0, second = 0] = textOf(value).split(separator).map(Number);
+  return first > 0 && second > 0 ? [first, second] : undefined;
 }

@@ -1,8 +1,9 @@
 import { crc32, inflateSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { callHost, type HostAnswer } from "../fixtures/host-client.ts";
+import { pictureSize } from "../fixtures/picture-size.ts";
 import { startSimulator, type Simulator } from "../simulator.ts";
-import { base64Pieces, pictureOf } from "./picture.ts";
+import { base64Pieces, type Canvas, pictureOf } from "./picture.ts";
 
 const REFERENCE = "/img/v1/images/generations";
 const RELAY = "/imgor/v1/images/generations";
@@ -67,6 +68,26 @@ describe("the answer of each kind of host", () => {
     expect(base64.bytes.toString()).toContain('"cost_in_usd_ticks":600000000}');
   });
 
+  test.each([
+    [REFERENCE, { size: "1536x1024" }, [1536, 1024]],
+    [REFERENCE, { size: "auto" }, [1024, 1024]],
+    [REFERENCE, {}, [1024, 1024]],
+    [RELAY, { aspect_ratio: "16:9", resolution: "2K" }, [2048, 1152]],
+    [RELAY, { aspect_ratio: "2:3", resolution: "512" }, [341, 512]],
+    [RELAY, { aspect_ratio: "auto" }, [1024, 1024]],
+  ])("%s makes a picture of %j as it was asked for", async (path, asked, size) => {
+    for (const format of ["png", "jpeg", "webp"]) {
+      const answer = await draw(path, { ...asked, output_format: format });
+      expect(itemsOf(answer).map((item) => pictureSize(pictureIn(item)))).toEqual([size]);
+    }
+  });
+
+  test("the host that counts in ticks keeps the ratio, too", async () => {
+    const asked = { aspect_ratio: "19.5:9", resolution: "1k", response_format: "b64_json" };
+    const [item] = itemsOf(await draw(TICKS, asked));
+    expect(pictureSize(pictureIn(item))).toEqual([1024, 473]);
+  });
+
   test("the same request gets the same images", async () => {
     const [one, other] = await Promise.all([draw(REFERENCE), draw(REFERENCE)]);
     expect(itemsOf(one)).toEqual(itemsOf(other));
@@ -80,7 +101,7 @@ describe("pictures are whole files, padded or not", () => {
     const chunks = pngChunks(file);
     expect(chunks.at(-1)?.name).toBe("IEND");
     const pixels = chunks.find(({ name }) => name === "IDAT")?.data ?? Buffer.alloc(0);
-    expect(inflateSync(pixels)).toHaveLength(8 * (1 + 8 * 3));
+    expect(inflateSync(pixels)).toEqual(Buffer.alloc(30 * (1 + 3)));
     expect(file).toHaveLength(Math.max(bytes, fileOf("png", 0).length));
   });
 
@@ -102,7 +123,7 @@ describe("pictures are whole files, padded or not", () => {
   test("a picture of 40 MiB is never whole in memory", () => {
     let total = 0;
     let largest = 0;
-    for (const piece of base64Pieces(pictureOf("png", "seed", 40 * MIB))) {
+    for (const piece of base64Pieces(pictureOf(canvasOf("png"), "seed", 40 * MIB))) {
       total += piece.length;
       largest = Math.max(largest, piece.length);
     }
@@ -257,8 +278,14 @@ test("hosts of one kind are distinguished by a suffix, and each call is counted"
   expect(simulator.calls().map(({ body }) => body)).toMatchObject([{}, {}, { size: "1x1" }]);
 });
 
-function fileOf(format: "png" | "jpeg" | "webp", bytes: number): Buffer {
-  const text = Buffer.concat([...base64Pieces(pictureOf(format, "seed", bytes))]).toString();
+function canvasOf(format: Canvas["format"]): Canvas {
+  return { format, width: 20, height: 30 };
+}
+
+function fileOf(format: Canvas["format"], bytes: number): Buffer {
+  const text = Buffer.concat([
+    ...base64Pieces(pictureOf(canvasOf(format), "seed", bytes)),
+  ]).toString();
   return Buffer.from(text, "base64");
 }
 

@@ -12,13 +12,20 @@ export interface Picture {
 
 const ZEROS = Buffer.alloc(48 * 1024);
 const BASE64_STEP_BYTES = 3 * 16 * 1024;
-const COMMENT_HEAD_BYTES = 4;
-const COMMENT_BYTES_MAX = 65_537;
 
-/** Eight by eight pixels of one colour, padded to `bytesMin`; the colour depends on `seed`. */
-export function pictureOf(format: PictureFormat, seed: string, bytesMin = 0): Picture {
-  const mediaType = `image/${format}`;
-  const parts = PADDED[format](seed, bytesMin);
+/** What a picture is made to. */
+export interface Canvas {
+  readonly format: PictureFormat;
+  /** In pixels. */
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A picture of one colour, padded to `bytesMin`; the colour depends on `seed`. */
+export function pictureOf(canvas: Canvas, seed: string, bytesMin = 0): Picture {
+  const mediaType = `image/${canvas.format}`;
+  const colour = createHash("sha256").update(seed).digest().subarray(0, 3);
+  const parts = PADDED[canvas.format](canvas, colour, bytesMin);
   return { mediaType, lengthBytes: lengthOf(parts), parts };
 }
 
@@ -49,32 +56,33 @@ function bytesAt({ parts, lengthBytes }: Picture, from: number, to: number): Buf
 
 type Parts = Picture["parts"];
 
-const PADDED: Readonly<Record<PictureFormat, (seed: string, bytesMin: number) => Parts>> = {
+type Padder = (canvas: Canvas, colour: Buffer, bytesMin: number) => Parts;
+
+const PADDED: Readonly<Record<PictureFormat, Padder>> = {
   png: pngParts,
   jpeg: jpegParts,
   webp: webpParts,
 };
 
-const PNG_HEAD = Buffer.concat([
-  Buffer.from("89504e470d0a1a0a", "hex"),
-  pngChunk("IHDR", Buffer.from("00000008000000080802000000", "hex")),
-]);
+const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
+/* One bit for each pixel, which chooses from a palette. */
+const PNG_MODE = Buffer.from("0103000000", "hex");
 const PNG_CHUNK_BYTES = 12;
 
 /* The padding is a private chunk, which every reader leaves out. */
-function pngParts(seed: string, bytesMin: number): Parts {
-  const colour = createHash("sha256").update(seed).digest().subarray(0, 3);
-  const row = Buffer.concat([Buffer.of(0), ...Array.from({ length: 8 }, () => colour)]);
-  const rows = Buffer.concat(Array.from({ length: 8 }, () => row));
+function pngParts({ width, height }: Canvas, colour: Buffer, bytesMin: number): Parts {
+  const size = Buffer.concat([uint32(width), uint32(height), PNG_MODE]);
+  const head = Buffer.concat([PNG_SIGNATURE, pngChunk("IHDR", size), pngChunk("PLTE", colour)]);
+  const rowBytes = 1 + Math.ceil(width / 8);
   const tail = Buffer.concat([
-    pngChunk("IDAT", deflateSync(rows)),
+    pngChunk("IDAT", deflateSync(Buffer.alloc(height * rowBytes))),
     pngChunk("IEND", Buffer.alloc(0)),
   ]);
-  const missing = bytesMin - PNG_HEAD.length - tail.length;
-  if (missing < PNG_CHUNK_BYTES) return [PNG_HEAD, tail, Math.max(0, missing)];
+  const missing = bytesMin - head.length - tail.length;
+  if (missing < PNG_CHUNK_BYTES) return [head, tail, Math.max(0, missing)];
   const padding = missing - PNG_CHUNK_BYTES;
   const name = Buffer.from("siMp");
-  return [PNG_HEAD, uint32(padding), name, padding, uint32(crcOfZeros(name, padding)), tail];
+  return [head, uint32(padding), name, padding, uint32(crcOfZeros(name, padding)), tail];
 }
 
 function pngChunk(name: string, data: Buffer): Buffer {
@@ -90,18 +98,32 @@ function crcOfZeros(name: Buffer, count: number): number {
   return crc;
 }
 
-const JPEG = Buffer.from(
-  "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1td" +
-    "hbWGkJ6jq62rZ4C8ybqmx5moq6T/wAALCAAIAAgBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAA//EABQQAQAAAAAAAAAA" +
-    "AAAAAAAAAAD/2gAIAQEAAD8AB//Z",
-  "base64",
-);
-const JPEG_HEAD_BYTES = 20;
+const JPEG_HEAD = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex");
+/* Coarse: a picture of one colour has no detail to lose. */
+const JPEG_TABLE = Buffer.concat([Buffer.from("ffdb004300", "hex"), Buffer.alloc(64, 16)]);
+/* One bit says that the brightness stays, two that three bits of a step follow; one: no detail. */
+const JPEG_CODES = Buffer.concat([
+  Buffer.from("ffc40015000101", "hex"),
+  Buffer.alloc(14),
+  Buffer.from("0003ffc400141001", "hex"),
+  Buffer.alloc(16),
+]);
+const JPEG_SCAN = Buffer.from("ffda0008010100003f00", "hex");
+const JPEG_END = Buffer.from("ffd9", "hex");
+const BLOCK_PIXELS = 8;
+const COMMENT_HEAD_BYTES = 4;
+const COMMENT_BYTES_MAX = 65_537;
 
 /* The padding is comments; what is too small for one follows the end mark. */
-function jpegParts(_seed: string, bytesMin: number): Parts {
-  const parts: (Buffer | number)[] = [JPEG.subarray(0, JPEG_HEAD_BYTES)];
-  let missing = bytesMin - JPEG.length;
+function jpegParts({ width, height }: Canvas, colour: Buffer, bytesMin: number): Parts {
+  const frame = Buffer.from("ffc0000b080000000001011100", "hex");
+  frame.writeUInt16BE(height, 5);
+  frame.writeUInt16BE(width, 7);
+  const tables = Buffer.concat([JPEG_TABLE, frame, JPEG_CODES, JPEG_SCAN]);
+  const blocks = Math.ceil(width / BLOCK_PIXELS) * Math.ceil(height / BLOCK_PIXELS);
+  const picture = [tables, ...greyBlocks(blocks, colour), JPEG_END];
+  const parts: (Buffer | number)[] = [JPEG_HEAD];
+  let missing = bytesMin - JPEG_HEAD.length - lengthOf(picture);
   while (missing >= COMMENT_HEAD_BYTES) {
     const bytes = Math.min(missing, COMMENT_BYTES_MAX) - COMMENT_HEAD_BYTES;
     const head = Buffer.from("fffe0000", "hex");
@@ -109,24 +131,71 @@ function jpegParts(_seed: string, bytesMin: number): Parts {
     parts.push(head, bytes);
     missing -= bytes + COMMENT_HEAD_BYTES;
   }
-  parts.push(JPEG.subarray(JPEG_HEAD_BYTES), Math.max(0, missing));
+  parts.push(...picture, Math.max(0, missing));
   return parts;
 }
 
-const WEBP = Buffer.from("UklGRh4AAABXRUJQVlA4TBEAAAAvB8ABAAdQqOIVuf+BiOh/AAA=", "base64");
+/*
+ * Six bits for the first block: a step of brightness by three bits, no detail. Two zeros for each
+ * further one: no step, no detail. Ones fill the last byte.
+ */
+function greyBlocks(blocks: number, colour: Buffer): Parts {
+  const first = 0b1000_0000 | (((colour[0] ?? 0) & 0b111) << 3);
+  const bits = 2 * blocks + 4;
+  const filling = (8 - (bits % 8)) % 8;
+  const ones = 2 ** filling - 1;
+  const bytes = Math.ceil(bits / 8);
+  if (bytes === 1) return [Buffer.of(first | ones)];
+  return [Buffer.of(first), bytes - 2, Buffer.of(ones)];
+}
+
 const WEBP_CHUNK_BYTES = 8;
+const WEBP_SIGNATURE = 0x2f;
 
 /* The padding is a chunk of a kind that no reader knows. */
-function webpParts(_seed: string, bytesMin: number): Parts {
-  const missing = bytesMin - WEBP.length;
-  if (missing < WEBP_CHUNK_BYTES) return [WEBP, Math.max(0, missing)];
-  const odd = missing % 2;
-  const padding = missing - WEBP_CHUNK_BYTES - odd;
-  const head = Buffer.from(WEBP);
-  head.writeUInt32LE(WEBP.length + WEBP_CHUNK_BYTES + padding - 8, 4);
+function webpParts(canvas: Canvas, colour: Buffer, bytesMin: number): Parts {
+  const pixels = webpPixels(canvas, colour);
+  const file = Buffer.concat([
+    Buffer.from("RIFF0000WEBPVP8L"),
+    Buffer.of(pixels.length, 0, 0, 0),
+    pixels,
+  ]);
+  const missing = bytesMin - file.length;
+  const isPadded = missing >= WEBP_CHUNK_BYTES;
+  const padding = isPadded ? missing - WEBP_CHUNK_BYTES - (missing % 2) : 0;
+  file.writeUInt32LE(file.length + (isPadded ? WEBP_CHUNK_BYTES + padding : 0) - 8, 4);
+  if (!isPadded) return [file, Math.max(0, missing)];
   const chunk = Buffer.from("JUNK0000");
   chunk.writeUInt32LE(padding, 4);
-  return [head, chunk, padding + odd];
+  return [file, chunk, padding + (missing % 2)];
+}
+
+/*
+ * A lossless picture in which each of green, red, blue, alpha and distance has one symbol only, so
+ * that no pixel takes a bit. Bits are written from the lowest one up.
+ */
+function webpPixels({ width, height }: Canvas, colour: Buffer): Buffer {
+  const [red = 0, green = 0, blue = 0] = colour;
+  const opaque = 0xff;
+  // Three zeros: no transform, no cache of colours, one group of codes.
+  let bits = 0n;
+  let length = 3n;
+  const put = (value: number, count: bigint) => {
+    bits |= BigInt(value) << length;
+    length += count;
+  };
+  for (const symbol of [green, red, blue, opaque]) {
+    put(0b101, 3n); // a simple code, one symbol, of eight bits
+    put(symbol, 8n);
+  }
+  put(0b001, 3n); // the same, of one bit
+  put(0, 1n);
+  // Of an even length: an odd one would need a byte behind the chunk.
+  const data = Buffer.alloc(14);
+  data.writeUInt8(WEBP_SIGNATURE, 0);
+  data.writeUInt32LE((width - 1) | ((height - 1) << 14), 1);
+  data.writeBigUInt64LE(bits, 5);
+  return data;
 }
 
 function uint32(value: number): Buffer {

@@ -1,11 +1,17 @@
+import { isCheating } from "../cheats.ts";
 import { deliverJson, failEarly } from "../deliver.ts";
+import type { Faults } from "../faults.ts";
 import { isObject } from "../json.ts";
+import type { JobFault } from "../object-faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
 import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
-import type { ShownJob, VideoHost } from "./video-host.ts";
+import { costOf, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
-import { readVideoOrder } from "./video-order.ts";
+import { readVideoOrder, videoProblem, type VideoOrder } from "./video-order.ts";
+
+/* Of a host that accepts more than it makes. */
+const SECONDS_ACCEPTED_MAX = 120;
 
 /**
  * Accepts a job, or refuses it. A job whose answer is lost on the way was made all the same: that
@@ -59,7 +65,7 @@ export async function findJob(
   await failEarly(delivery);
   const missing = { status: 404, code: "not_found", message: "No such video." };
   const problem =
-    keyProblemOf(headers) ??
+    keyProblemOf(headers, delivery.faults) ??
     orderedTrouble(host.troubles, delivery.faults) ??
     (job === undefined ? missing : undefined);
   if (problem === undefined) return job;
@@ -74,22 +80,32 @@ export function shownJob({ jobs, headers }: ReceivedCall, job: VideoJob): ShownJ
 }
 
 function problemOf(host: VideoHost, call: ReceivedCall): SimError | undefined {
-  const { headers, body, servesModel } = call;
-  const keyProblem = keyProblemOf(headers);
+  const { headers, body, delivery } = call;
+  const keyProblem = keyProblemOf(headers, delivery.faults);
   if (keyProblem !== undefined) return keyProblem;
   if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  return host.problemOf(body) ?? modelProblemOf(body, servesModel);
+  const isUnbounded = isCheating(delivery.faults, "video-seconds-over-max-accepted");
+  const bounds = { ...host.bounds, ...(isUnbounded ? { secondsMax: SECONDS_ACCEPTED_MAX } : {}) };
+  return videoProblem(body, bounds) ?? modelProblemOf(body, call);
 }
 
 function createJob(host: VideoHost, call: ReceivedCall): VideoJob {
   const { body, headers, path, createdS, delivery, jobs } = call;
   const key = headers["idempotency-key"];
+  const order = readVideoOrder(isObject(body) ? body : {});
   const made = {
     idPrefix: host.idPrefix,
     root: path.replace(/\/videos$/, ""),
-    order: readVideoOrder(isObject(body) ? body : {}),
-    plan: delivery.faults.job ?? {},
+    order,
+    plan: planOf(order, delivery.faults),
     createdS,
   };
   return jobs.create(made, typeof key === "string" ? key : undefined);
+}
+
+function planOf(order: VideoOrder, faults: Faults): JobFault {
+  const { job = {} } = faults;
+  return isCheating(faults, "video-failed-but-billed")
+    ? { cost: costOf(order), ...job, final: "failed" }
+    : job;
 }

@@ -1,10 +1,9 @@
 import { ticksOfUsd, usdOfCents } from "../decimal.ts";
 import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
 import { rawNumber, type JsonObject } from "../json.ts";
-import type { SimError } from "../sim-error.ts";
 import type { Troubles } from "../trouble.ts";
 import type { JobView, VideoJob } from "./video-jobs.ts";
-import { videoProblem } from "./video-order.ts";
+import type { VideoBounds, VideoOrder } from "./video-order.ts";
 
 /** A job, its state, and the address of its file. */
 export interface ShownJob {
@@ -15,7 +14,7 @@ export interface ShownJob {
 
 /** A kind of video host: what it refuses, and how it shows its jobs. */
 export interface VideoHost {
-  problemOf(body: JsonObject): SimError | undefined;
+  readonly bounds: VideoBounds;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   readonly idPrefix: string;
@@ -33,9 +32,14 @@ export interface VideoHost {
 const CENTS_PER_SECOND = 10;
 const DAY_S = 86_400;
 
+/** What a video of an order costs, digit for digit in USD. */
+export function costOf({ seconds }: VideoOrder): string {
+  return usdOfCents(seconds * CENTS_PER_SECOND);
+}
+
 /** A record with states as texts, progress and dates. */
 export const referenceVideos: VideoHost = {
-  problemOf: (body) => videoProblem(body, "size"),
+  bounds: { fields: "size", secondsMax: 12 },
   error: referenceError,
   troubles: troublesOf("moderation_blocked"),
   idPrefix: "video_",
@@ -71,11 +75,10 @@ function referenceRecord(shown: ShownJob): JsonObject {
 
 /** A short answer at first, then a record whose error is one text. */
 export const relayVideos: VideoHost = {
-  problemOf: (body) =>
-    videoProblem(
-      body,
-      "duration resolution aspect_ratio size generate_audio seed provider callback_url",
-    ),
+  bounds: {
+    fields: "duration resolution aspect_ratio size generate_audio seed provider callback_url",
+    secondsMax: 8,
+  },
   error: relayError,
   troubles: troublesOf("content_policy_violation"),
   idPrefix: "job-",
@@ -109,7 +112,7 @@ function relayWord({ state }: JobView): string {
 
 /** Two states, and a file that says itself whether moderation let it pass. */
 export const plainVideos: VideoHost = {
-  problemOf: (body) => videoProblem(body, "duration resolution aspect_ratio generate_audio"),
+  bounds: { fields: "duration resolution aspect_ratio generate_audio", secondsMax: 15 },
   error: plainError,
   troubles: troublesOf("content_policy_violation"),
   idPrefix: "",
@@ -162,7 +165,7 @@ function usageOf(
 ): { readonly usage?: JsonObject } {
   const { cost: scripted } = job.plan;
   const isDone = view.state === "completed" && job.plan.moderated !== true;
-  const costUsd = scripted ?? usdOfCents(job.order.seconds * CENTS_PER_SECOND);
+  const costUsd = scripted ?? costOf(job.order);
   const isReported = view.isFinal && scripted !== null && (isDone || scripted !== undefined);
   return isReported ? { usage: worded(costUsd) } : {};
 }
