@@ -37,11 +37,15 @@ async function send(key: string | undefined, body: unknown): Promise<HttpAnswer>
 }
 
 /** What requests cause; leases, probes and the like are the process's own. */
-const OF_REQUESTS = /api_key|reserve_batch|close_batch|roll_batch|refused|pg_notify|attempt/;
+const OF_REQUESTS = /api_key|ledger_batch|refused|pg_notify|attempt/;
+/** Days are summed up and attempts of dead instances are ended whatever is requested. */
+const OF_THE_PROCESS = /usage_day|pg_inherits|lease/;
 const OF_BOUNDED_ROWS = /refused_request/;
 
 function taken(): { readonly others: readonly string[]; readonly rows: number } {
-  const ofRequests = statements.take().filter((text) => OF_REQUESTS.test(text));
+  const ofRequests = statements
+    .take()
+    .filter((text) => OF_REQUESTS.test(text) && !OF_THE_PROCESS.test(text));
   const others = ofRequests.filter((text) => !OF_BOUNDED_ROWS.test(text));
   return { others, rows: ofRequests.length - others.length };
 }
