@@ -6,6 +6,7 @@ import {
   type ConnectionFault,
   timeoutFailure,
   unusableFailure,
+  withoutBlame,
 } from "../wire/index.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
@@ -33,11 +34,12 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
     timeout: (status) => timeoutFailure(status ?? undefined),
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
-    endless: (status) => brokenOffFailure(status),
+    // Of what a client may ask, some needs more bytes for each token than others.
+    endless: (status) => withoutBlame(brokenOffFailure(status)),
     // Our own decision: it says nothing about the provider's health, and no other provider is
     // tried.
     abandoned: (status) => ({
-      ...brokenOffFailure(status ?? 200),
+      ...withoutBlame(brokenOffFailure(status ?? 200)),
       strike: "neutral",
       failover: false,
     }),

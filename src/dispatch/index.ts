@@ -11,6 +11,7 @@ export {
 export { ownKeyClassifier } from "./own-key-classifier.ts";
 export {
   type AttemptClassifier,
+  type AttemptHandler,
   type AttemptResult,
   type AttemptTimeouts,
   type OutputSink,

@@ -14,11 +14,14 @@ const COMMIT_MS = 45_000;
 const TOTAL_MS = 90_000;
 
 function failureOf(name: string): UpstreamFailure {
-  return { refusal: refusal("upstream_error", name), failover: true, strike: "strike" };
+  const says = refusal("upstream_error", name);
+  return { refusal: says, failover: true, strike: "strike", isMalformed: true };
 }
 
 /** Everything the provider sends is output, until it sends `end`. */
 class EchoBridge implements AnswerBridge {
+  readonly hasFlawedUsage = false;
+  readonly hasWrongFinish = false;
   state: AnswerBridge["state"] = "waiting";
   readonly contentType = "text/event-stream";
   readonly usage = undefined;
@@ -58,9 +61,11 @@ function scriptedAttempt() {
   const written: Output[] = [];
   const sink = {
     committed: false,
+    isFull: false,
     write(output: Output) {
       sink.committed = true;
-      return written.push(output) > 0;
+      written.push(output);
+      return !sink.isFull;
     },
     commit() {
       sink.committed = true;
@@ -140,6 +145,23 @@ test("headers and silence commit to no provider; the first output does", async (
   });
   expect(attempt.written).toEqual(["hello"]);
   expect(attempt.sink.committed).toBe(true);
+});
+
+test("a provider that had to wait for a slow client is not blamed for what breaks off", async () => {
+  const broken = async (isFull: boolean): Promise<UpstreamFailure | undefined> => {
+    const attempt = scriptedAttempt();
+    attempt.sink.isFull = isFull;
+    attempt.connected();
+    attempt.headers();
+    attempt.bytes("hello");
+    attempt.running.resume();
+    attempt.bodyError();
+    return (await attempt.running.ended).failure;
+  };
+  expect(await broken(false)).toMatchObject({ strike: "strike", isMalformed: true });
+  const waited = await broken(true);
+  expect(waited?.strike).toBe("strike");
+  expect(waited?.isMalformed).toBeUndefined();
 });
 
 test("what an attempt owes does not depend on whether its client stayed for the output", async () => {

@@ -1,7 +1,13 @@
 import type { Dispatcher } from "undici";
 
 import { type Clock, type Deadline, type Deadlines, ERROR_BODY_BYTES_MAX } from "../core/index.ts";
-import type { AnswerBridge, FailedAnswer, Output, UpstreamFailure } from "../wire/index.ts";
+import {
+  type AnswerBridge,
+  type FailedAnswer,
+  type Output,
+  type UpstreamFailure,
+  withoutBlame,
+} from "../wire/index.ts";
 
 /** Everything one physical dispatch may take. */
 export interface AttemptTimeouts {
@@ -124,6 +130,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #hasOutput = false;
   #detached = false;
   #sawData = false;
+  /** The provider had to wait for a slow client. */
+  #hasWaited = false;
   #responseEnded = false;
   #totalDueMs: number;
   /** Of the headers, then of a stream's silence. */
@@ -294,7 +302,9 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     if (output === undefined) return;
     this.#hasOutput = true;
     if (this.#detached) return;
-    if (!this.#input.sink.write(output)) this.#controller?.pause();
+    if (this.#input.sink.write(output)) return;
+    this.#hasWaited = true;
+    this.#controller?.pause();
   }
 
   #awaitErrorBody(nowMs: number): void {
@@ -329,7 +339,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.#releaseProvider(failure);
     this.#resolve({
       bridge: finished === "answer" ? this.#bridge : undefined,
-      failure,
+      // A provider may close a connection that took nothing for long.
+      failure: failure !== undefined && this.#hasWaited ? withoutBlame(failure) : failure,
       timedOut,
       hasOutput: this.#hasOutput,
       upstreamStatus: this.#status,

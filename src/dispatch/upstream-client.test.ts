@@ -241,6 +241,7 @@ function listed(wire: WireId): Deployment {
     providerName: "Acme",
     modelId: "m" as ModelId,
     upstreamModelId: "m",
+    manifestSha256: "of no file",
     resolvesTo: [],
     wire,
     modality: "text",

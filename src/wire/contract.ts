@@ -6,6 +6,7 @@ import type { Check } from "./fields/check-shape.ts";
 import type { AnswerCodec, AnswerLabel } from "./neutral/chat-answer.ts";
 import type { ChatCall } from "./neutral/chat-call.ts";
 import type { MediaCollector } from "./neutral/media-collector.ts";
+import type { ProviderQuestions } from "./neutral/provider-answer.ts";
 import type { ServedModelNote } from "./neutral/served-model-note.ts";
 import type { TranslationIssues } from "./neutral/translation-issues.ts";
 
@@ -31,6 +32,8 @@ export interface Wire {
   authHeader(key: string): readonly [name: string, value: string];
   /** A question that costs nothing and shows whether a provider takes a key. */
   readonly keyCheck: KeyCheck;
+  /** For conformance checks of its providers; absent: those of chat answers are skipped. */
+  readonly providerQuestions?: ProviderQuestions;
   /** Absent: the wire has no route that counts tokens. */
   readonly tokenCounter?: TokenCounter;
 }

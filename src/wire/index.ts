@@ -35,6 +35,7 @@ export {
   type ConnectionFault,
   timeoutFailure,
   unusableFailure,
+  withoutBlame,
 } from "./failure/failures.ts";
 export {
   type ProviderErrorText,
@@ -82,6 +83,15 @@ export type { AnswerJson, AnswerLabel, AnswerReader, ReadyAnswer } from "./neutr
 export type { ChatCall } from "./neutral/chat-call.ts";
 export { lostEffort } from "./neutral/effort.ts";
 export { MediaCollector, type MediaPart } from "./neutral/media-collector.ts";
+export {
+  type ChatQuestion,
+  type Fields,
+  type ProviderAnswer,
+  type ProviderCall,
+  type ProviderEvent,
+  type ProviderQuestions,
+  type QuestionTool,
+} from "./neutral/provider-answer.ts";
 export { ServedModelNote } from "./neutral/served-model-note.ts";
 export {
   headerName,

@@ -42,20 +42,23 @@ const PRELUDE = {
 const WORD = { wire_a: chunks(delta({ content: "hi" })), wire_b: events(word) };
 const USAGE = {
   wire_a: chunks(usageChunk),
-  wire_b: events({ type: "message_delta", delta: {}, usage: { output_tokens: 2 } } as never),
+  wire_b: events({ type: "message_delta", delta: {}, usage: { output_tokens: 2 } }),
 };
 const ERROR = {
   wire_a: chunks({ error: { code: 529, message: "secret words" } }),
   wire_b: events({
     type: "error",
     error: { type: "overloaded_error", message: "secret" },
-  } as never),
+  }),
 };
 const END = {
   wire_a: chunks(delta({}, "stop"), done),
-  wire_b: events({ type: "message_delta", delta: { stop_reason: "end_turn" } } as never, {
-    type: "message_stop",
-  }),
+  wire_b: events(
+    { type: "message_delta", delta: { stop_reason: "end_turn" } },
+    {
+      type: "message_stop",
+    },
+  ),
 };
 
 function fed(wires: Wires, ...texts: readonly string[]): AnswerBridge {

@@ -60,10 +60,10 @@ function translatingReader(open: OpenChatAnswer): AnswerReader {
   return (json) => {
     const read = upstream.answers.read(json, stopSequences(request.body));
     if (!read.ok) return read;
-    const { answer, report } = read;
+    const { answer, report, hasWrongFinish } = read;
     const bodyText = (costUsd: string): string =>
       request.wire.answers.write(answer, labelOf(open), { report, costUsd });
-    return { ok: true, report, bodyText };
+    return { ok: true, report, bodyText, ...(hasWrongFinish === true && { hasWrongFinish }) };
   };
 }
 

@@ -69,6 +69,14 @@ export class ImageBridge implements AnswerBridge {
     return servedModelOf(this.#open.deployment, this.#answer?.model);
   }
 
+  get hasFlawedUsage(): boolean {
+    return this.#answer?.report.isFlawed === true;
+  }
+
+  get hasWrongFinish(): boolean {
+    return false;
+  }
+
   get failure(): UpstreamFailure | undefined {
     return this.#failure;
   }

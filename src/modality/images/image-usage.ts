@@ -8,6 +8,8 @@ export interface ImageReport {
   readonly usage: Usage | undefined;
   /** Its own cost in USD as decimal text. */
   readonly costUsd: string | undefined;
+  /** The counts contradict each other. */
+  readonly isFlawed?: true;
   /** The counts for the client, as they were reported: members of its `usage`. */
   readonly counts: readonly string[];
 }
@@ -36,6 +38,7 @@ export function readImageReport(
       internalReasoning: 0,
     },
     costUsd,
+    ...(isFlawed({ input, output, total: countOf(usage["total_tokens"]) }) && { isFlawed: true }),
     counts: [
       `"input_tokens":${prompt}`,
       `"output_tokens":${completion}`,
@@ -44,6 +47,15 @@ export function readImageReport(
       ...detailsText("output_tokens_details", outputDetails),
     ],
   };
+}
+
+/** A host may count one of them only; a total of both is their sum. */
+function isFlawed(
+  counts: Readonly<Record<"input" | "output" | "total", number | undefined>>,
+): boolean {
+  const { input, output, total } = counts;
+  if (input === undefined || output === undefined || total === undefined) return false;
+  return total !== input + output;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -34,6 +34,8 @@ export class AcceptBridge implements VideoAcceptBridge {
   readonly reportedCostUsd: undefined;
   /** The record of the finished job has it, not that of the accepted one. */
   readonly servedModel: undefined;
+  readonly hasFlawedUsage = false;
+  readonly hasWrongFinish = false;
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];
   job: ProviderJob | undefined;

@@ -34,6 +34,13 @@ export interface AnswerBridge {
   readonly reportedCostUsd: string | undefined;
   /** The model that the provider reported; undefined while it reported none. */
   readonly servedModel: ServedModel | undefined;
+  /** Do the counts of the usage contradict each other, or is one of them not a count? */
+  readonly hasFlawedUsage: boolean;
+  /**
+   * Is the reason of a `complete` answer certainly wrong: is there none, or does it name a tool call
+   * that is not in the answer?
+   */
+  readonly hasWrongFinish: boolean;
   /** Set exactly when `state` is `failed`. */
   readonly failure: UpstreamFailure | undefined;
   /** Takes the next bytes of the provider's body. */

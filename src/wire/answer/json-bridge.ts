@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { ANSWER_BYTES_MAX, type Refusal, type ServedModel, type Usage } from "../../core/index.ts";
 import { asObject, tryParse } from "../../json/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { unusableFailure } from "../failure/failures.ts";
+import { unusableFailure, withoutBlame } from "../failure/failures.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../failure/upstream-failure.ts";
 import type { AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
@@ -58,6 +58,14 @@ export class JsonBridge implements AnswerBridge {
     return this.#options.note.served;
   }
 
+  get hasFlawedUsage(): boolean {
+    return this.#answer?.report?.isFlawed === true;
+  }
+
+  get hasWrongFinish(): boolean {
+    return this.#answer?.hasWrongFinish === true;
+  }
+
   get failure(): UpstreamFailure | undefined {
     return this.#failure;
   }
@@ -66,7 +74,7 @@ export class JsonBridge implements AnswerBridge {
     if (this.state !== "waiting") return;
     this.#bytes += bytes.length;
     this.#pieces.push(bytes);
-    if (this.#bytes > (this.#options.bytesMax ?? ANSWER_BYTES_MAX)) this.#conclude(UNUSABLE);
+    if (this.#bytes > (this.#options.bytesMax ?? ANSWER_BYTES_MAX)) this.#conclude(TOO_LARGE);
   }
 
   end(): void {
@@ -105,6 +113,8 @@ export class JsonBridge implements AnswerBridge {
 }
 
 const UNUSABLE = failedRead(unusableFailure());
+/** Beyond the bounds of this gateway, which a provider need not know. */
+const TOO_LARGE = failedRead(withoutBlame(unusableFailure()));
 const BYTE_ORDER_MARK = 0xfeff;
 
 function readBody(

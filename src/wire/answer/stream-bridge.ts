@@ -6,7 +6,7 @@ import {
   type Usage,
 } from "../../core/index.ts";
 import { classifyPlainBody } from "../failure/classify-failure.ts";
-import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { GrowingBuffer } from "../sse/growing-buffer.ts";
@@ -18,6 +18,9 @@ import type { StepOutcome, StreamDriver } from "./stream-driver.ts";
 
 /** An answer bounded by tokens stays far below; an endless one is cut here. */
 const STREAM_BYTES_MAX = 8 * ANSWER_BYTES_MAX;
+
+/** A line or an event beyond the bounds of this gateway, which a provider need not know. */
+const TOO_LONG = withoutBlame(unusableFailure());
 
 /**
  * The stream side of `AnswerBridge`: reads events, lets the driver relay or translate them, and
@@ -61,6 +64,14 @@ export class StreamBridge implements AnswerBridge {
     return this.#note.served;
   }
 
+  get hasFlawedUsage(): boolean {
+    return this.#driver.report?.isFlawed === true;
+  }
+
+  get hasWrongFinish(): boolean {
+    return this.#driver.hasWrongFinish;
+  }
+
   get failure(): UpstreamFailure | undefined {
     return this.#failure;
   }
@@ -72,15 +83,15 @@ export class StreamBridge implements AnswerBridge {
     if (!this.#hasEvents) this.#keepHead(bytes);
     else if (this.#head.length > 0) this.#head.take();
     if (!this.#isReading()) return;
-    if (fault !== undefined) this.#conclude(unusableFailure());
-    else if (this.#bytes > STREAM_BYTES_MAX) this.#conclude(brokenOffFailure());
+    if (fault !== undefined) this.#conclude(TOO_LONG);
+    else if (this.#bytes > STREAM_BYTES_MAX) this.#conclude(withoutBlame(brokenOffFailure()));
   }
 
   end(): void {
     if (!this.#isReading()) return;
     const fault = this.#reader.end();
     if (!this.#isReading()) return;
-    if (fault !== undefined) this.#conclude(unusableFailure());
+    if (fault !== undefined) this.#conclude(TOO_LONG);
     else if (!this.#hasEvents) this.#conclude(failureOfPlainBody(this.#head.take()));
     else this.#conclude(this.#driver.endOfBody(this.#out));
   }

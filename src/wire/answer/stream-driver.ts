@@ -14,6 +14,8 @@ export type StepOutcome = "silent" | "content" | "end" | UpstreamFailure;
 /** What a stream bridge drives: either relays a stream of the client's own wire, or translates. */
 export interface StreamDriver {
   readonly report: UsageReport | undefined;
+  /** See `AnswerBridge`. */
+  readonly hasWrongFinish: boolean;
   /** Takes one event of the provider and writes what the client gets for it. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
   /** The body ended before an end mark was read: was the answer complete nevertheless? */
@@ -28,6 +30,8 @@ export interface StreamDriver {
 /** A provider's stream to neutral events. */
 export interface StreamDecoder {
   readonly report: UsageReport | undefined;
+  /** See `AnswerBridge`. */
+  readonly hasWrongFinish: boolean;
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
   /** The body ended without an end mark: emits `end` where the answer is whole, else `failure`. */
   endOfBody(emit: (event: ChatEvent) => void): void;

@@ -19,6 +19,10 @@ export class StreamTranslation implements StreamDriver {
     return this.#decoder.report;
   }
 
+  get hasWrongFinish(): boolean {
+    return this.#decoder.hasWrongFinish;
+  }
+
   get keepAliveText(): string {
     return this.#encoder.keepAliveText;
   }

@@ -6,7 +6,7 @@ import {
   findPath,
   textOf,
 } from "../../json/index.ts";
-import { unusableFailure } from "../failure/failures.ts";
+import { unusableFailure, withoutBlame } from "../failure/failures.ts";
 import { failedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
 import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
@@ -14,20 +14,22 @@ import { relayText } from "../neutral/relayed-text.ts";
 import { toMessagesToolId } from "../neutral/tool-ids.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
-import { reasonOfWord, wordOfReason } from "./finish.ts";
-import { mergeCounts, usageJson, usageOfCounts } from "./usage.ts";
+import { isCall, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { mergeCounts, reportOf, usageJson, usageOfCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The JSON answers of messages. */
 export const anthropicMessagesAnswers: AnswerCodec = {
   relay(json, label) {
-    return blocksOf(json) === undefined ? UNUSABLE : relayed(json, label.modelId);
+    const blocks = blocksOf(json);
+    return blocks === undefined ? UNUSABLE : relayed(json, blocks, label.modelId);
   },
 
   read(json) {
     const blocks = blocksOf(json);
-    if (blocks === undefined || !isExpressible(blocks)) return UNUSABLE;
+    if (blocks === undefined) return UNUSABLE;
+    if (!isExpressible(blocks)) return INEXPRESSIBLE;
     const calls = readCalls(json, blocks);
     const stopSequence = textOf(json.value["stop_sequence"]);
     const answer = {
@@ -37,7 +39,8 @@ export const anthropicMessagesAnswers: AnswerCodec = {
       finish: settledFinish(reasonOfWord(textOf(json.value["stop_reason"])), calls.length > 0),
       ...(stopSequence === "" ? {} : { stopSequence }),
     };
-    return { ok: true, answer, report: readReport(json) };
+    const report = readReport(json);
+    return { ok: true, answer, report, hasWrongFinish: hasWrongFinish(json, blocks) };
   },
 
   write(answer, label, { report, costUsd }) {
@@ -56,8 +59,12 @@ export const anthropicMessagesAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
+/** The client's wire cannot express it. */
+const INEXPRESSIBLE = failedRead(withoutBlame(unusableFailure()));
 
-function blocksOf(json: AnswerJson): readonly (Fields | undefined)[] | undefined {
+type Blocks = readonly (Fields | undefined)[];
+
+function blocksOf(json: AnswerJson): Blocks | undefined {
   const { content } = json.value;
   return Array.isArray(content) ? content.map(asObject) : undefined;
 }
@@ -92,12 +99,17 @@ function readCalls(json: AnswerJson, blocks: readonly (Fields | undefined)[]): T
   });
 }
 
+function hasWrongFinish(json: AnswerJson, blocks: Blocks): boolean {
+  return isWrongWord(textOf(json.value["stop_reason"]), blocks.some(isCall));
+}
+
 function readReport(json: AnswerJson): UsageReport | undefined {
-  const usage = usageOfCounts(mergeCounts({}, json.value["usage"]));
+  const counts = mergeCounts({}, json.value["usage"]);
+  const usage = usageOfCounts(counts);
   if (usage === undefined) return undefined;
   const span = findPath(json.text, "usage", "cost");
   const cost = span === undefined ? undefined : costText(json.text.slice(span.start, span.end));
-  return cost === undefined ? { usage } : { usage, reportedCostUsd: cost };
+  return reportOf(usage, counts, cost);
 }
 
 function toolUseJson(call: ToolCall, ids: UniqueIds): string {
@@ -107,12 +119,13 @@ function toolUseJson(call: ToolCall, ids: UniqueIds): string {
 }
 
 /** The provider's text with the marketplace's model id, and the cost in the usage. */
-function relayed(json: AnswerJson, modelId: string): ReadAnswer<ReadyAnswer> {
+function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
   const relay = relayText(json.text, modelId);
   return {
     ok: true,
     report,
+    hasWrongFinish: hasWrongFinish(json, blocks),
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
 }

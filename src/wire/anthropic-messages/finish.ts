@@ -23,6 +23,17 @@ export function reasonOfWord(word: string): FinishReason {
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
 }
 
+/** The stop reason of a complete answer: is it missing, or does it name a call that is not there? */
+export function isWrongWord(word: string, hasCalls: boolean): boolean {
+  return word === "" || (!hasCalls && word === "tool_use");
+}
+
+/** Calls of tools of the provider's own count: their blocks have names of their own. */
+export function isCall(block: Readonly<Record<string, unknown>> | undefined): boolean {
+  const type = block?.["type"];
+  return typeof type === "string" && type.endsWith("tool_use");
+}
+
 export function wordOfReason(reason: FinishReason): string {
   return WORDS[reason];
 }

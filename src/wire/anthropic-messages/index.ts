@@ -4,6 +4,7 @@ import { countOf } from "../neutral/usage-report.ts";
 import { anthropicMessagesAnswers } from "./answer-json.ts";
 import { errorBody } from "./error-body.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
+import { providerQuestions } from "./provider-questions.ts";
 import { anthropicMessagesRequests, versionHeader } from "./request-codec.ts";
 import { AnthropicMessagesDecoder } from "./stream-decoder.ts";
 import { AnthropicMessagesEncoder } from "./stream-encoder.ts";
@@ -22,6 +23,7 @@ export const anthropicMessages: Wire = {
     relay: (label, note) => new AnthropicMessagesRelay(label, note),
   },
   errorBody,
+  providerQuestions,
   authHeader: (key) => ["x-api-key", key],
   keyCheck: { path: "/models", headers: versionHeader },
   tokenCounter: {

@@ -8,8 +8,8 @@ import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
-import { reasonOfWord } from "./finish.ts";
-import { mergeCounts, usageOfCounts, type ReportedCounts } from "./usage.ts";
+import { isCall, isWrongWord, reasonOfWord } from "./finish.ts";
+import { mergeCounts, reportOf, usageOfCounts, type ReportedCounts } from "./usage.ts";
 
 type Emit = (event: ChatEvent) => void;
 type Fields = Readonly<Record<string, unknown>>;
@@ -39,8 +39,7 @@ export class StreamReporter {
     if (span !== undefined) this.#cost = costText(json.text.slice(span.start, span.end));
     const known = usageOfCounts(this.#counts);
     if (known === undefined) return;
-    this.#report =
-      this.#cost === undefined ? { usage: known } : { usage: known, reportedCostUsd: this.#cost };
+    this.#report = reportOf(known, this.#counts, this.#cost);
   }
 }
 
@@ -51,6 +50,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   readonly #tools = new Map<unknown, OpenTool>();
   readonly #repeated = new RepeatedEvent();
   #callCount = 0;
+  #hasCalls = false;
   #hasStarted = false;
   #stopReason = "";
   #stopSequence = "";
@@ -61,6 +61,10 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
 
   get report(): UsageReport | undefined {
     return this.#reporter.report;
+  }
+
+  get hasWrongFinish(): boolean {
+    return isWrongWord(this.#stopReason, this.#hasCalls);
   }
 
   decode(event: SseEvent, emit: Emit): void {
@@ -110,6 +114,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
   #blockStart(json: EventJson, emit: Emit): void {
     const block = asObject(json.value["content_block"]);
     if (block === undefined) return;
+    this.#hasCalls ||= isCall(block);
     if (block["type"] === "text") emitText("text", block["text"], emit);
     if (block["type"] === "thinking") emitText("reasoning", block["thinking"], emit);
     if (block["type"] !== "tool_use") return;

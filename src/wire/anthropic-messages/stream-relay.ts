@@ -12,6 +12,7 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
 import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
+import { isCall, isWrongWord } from "./finish.ts";
 import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
 
@@ -30,6 +31,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
   #heldDeltas: string[] = [];
   #hasStarted = false;
   #hasContent = false;
+  #stopReason = "";
+  #hasCalls = false;
 
   constructor(label: AnswerLabel, note: ServedModelNote) {
     this.#note = note;
@@ -38,6 +41,10 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   get report(): UsageReport | undefined {
     return this.#reporter.report;
+  }
+
+  get hasWrongFinish(): boolean {
+    return isWrongWord(this.#stopReason, this.#hasCalls);
   }
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
@@ -54,9 +61,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
       case "message_start":
         return this.#start(json, out);
       case "message_delta":
-        this.#reporter.read(json, json.value["usage"], ["usage"]);
-        this.#heldDeltas.push(json.text);
-        return "silent";
+        return this.#delta(json);
       case "message_stop":
         return this.#hasStarted ? "end" : unusableFailure();
       case "ping":
@@ -99,6 +104,13 @@ export class AnthropicMessagesRelay implements StreamDriver {
     return "silent";
   }
 
+  #delta(json: EventJson): StepOutcome {
+    this.#reporter.read(json, json.value["usage"], ["usage"]);
+    this.#stopReason ||= textOf(asObject(json.value["delta"])?.["stop_reason"]);
+    this.#heldDeltas.push(json.text);
+    return "silent";
+  }
+
   #relay(type: string, json: EventJson, out: OutputPieces): StepOutcome {
     if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
     if (type === "") return "silent";
@@ -106,6 +118,7 @@ export class AnthropicMessagesRelay implements StreamDriver {
     // A delta of the message that was not the last is sent before what follows it.
     out.add(this.#takeHeld());
     out.add(sseEventText(type, json.text));
+    this.#hasCalls ||= isCall(asObject(json.value["content_block"]));
     if (!bearsContent(json.value)) return "silent";
     this.#hasContent = true;
     this.#learn(json);

@@ -1,6 +1,6 @@
 import { outputTokensTotal, type Usage, ZERO_USAGE } from "../../core/index.ts";
 import { asObject } from "../../json/index.ts";
-import { countOf } from "../neutral/usage-report.ts";
+import { countOf, isFlawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
 /** The counts of a wire_b usage object, as far as they have been reported. */
 export interface ReportedCounts {
@@ -9,6 +9,8 @@ export interface ReportedCounts {
   readonly cacheWrite?: number;
   readonly output?: number;
   readonly thinking?: number;
+  /** One of them was reported as something that is not a count. */
+  readonly hasFlaw?: true;
 }
 
 /** Lays a later usage object over earlier counts: the last readable value of each field wins. */
@@ -23,7 +25,32 @@ export function mergeCounts(earlier: ReportedCounts, reported: unknown): Reporte
     ...counted("cacheWrite", fields["cache_creation_input_tokens"]),
     ...counted("output", fields["output_tokens"]),
     ...counted("thinking", thinking),
+    ...(COUNTS.some((name) => isFlawedCount(fields[name])) && { hasFlaw: true as const }),
   };
+}
+
+const COUNTS = [
+  "input_tokens",
+  "output_tokens",
+  "cache_read_input_tokens",
+  "cache_creation_input_tokens",
+];
+
+export function reportOf(
+  usage: Usage,
+  counts: ReportedCounts,
+  cost: string | undefined,
+): UsageReport {
+  return {
+    usage,
+    ...(cost !== undefined && { reportedCostUsd: cost }),
+    ...(isFlawed(counts) && { isFlawed: true }),
+  };
+}
+
+/** Do the counts contradict each other, or is one of them not a count? */
+function isFlawed({ output, thinking, hasFlaw }: ReportedCounts): boolean {
+  return hasFlaw === true || (thinking ?? 0) > (output ?? thinking ?? 0);
 }
 
 /** The five buckets of the counts; undefined while neither input nor output was reported. */

@@ -44,6 +44,7 @@ export function brokenOffFailure(upstreamStatus = 200): UpstreamFailure {
     }),
     failover: true,
     strike: "strike",
+    isMalformed: true,
   };
 }
 
@@ -54,5 +55,14 @@ export function unusableFailure(upstreamStatus = 200): UpstreamFailure {
     refusal: refusal("gateway_error", message, { status: 502, origin: "upstream", upstreamStatus }),
     failover: false,
     strike: "strike",
+    isMalformed: true,
   };
+}
+
+/** The same of what a client's own request may have caused: it says nothing about the listing. */
+export function withoutBlame({
+  isMalformed: _isMalformed,
+  ...failure
+}: UpstreamFailure): UpstreamFailure {
+  return failure;
 }

@@ -28,6 +28,8 @@ export interface AnswerJson {
 /** A body that can be sent as soon as the cost is known. */
 export interface ReadyAnswer {
   readonly report: UsageReport | undefined;
+  /** See `AnswerBridge`. Absent: false. */
+  readonly hasWrongFinish?: boolean;
   bodyText(costUsd: string): string;
 }
 
@@ -42,7 +44,12 @@ export interface AnswerCodec {
   read(
     json: AnswerJson,
     isStopSequence: (word: string) => boolean,
-  ): ReadAnswer<{ readonly answer: ChatAnswer; readonly report: UsageReport | undefined }>;
+  ): ReadAnswer<{
+    readonly answer: ChatAnswer;
+    readonly report: UsageReport | undefined;
+    /** See `AnswerBridge`. Absent: false. */
+    readonly hasWrongFinish?: boolean;
+  }>;
   write(
     answer: ChatAnswer,
     label: AnswerLabel,

@@ -5,11 +5,18 @@ export interface UsageReport {
   readonly usage: Usage;
   /** Raw number text of the provider's own cost in USD. */
   readonly reportedCostUsd?: string;
+  /** The counts contradict each other, or one of them is not a count. */
+  readonly isFlawed?: true;
 }
 
 /** A count as a safe integer of at least 0; undefined for everything else. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** A field that is there and is not a count. */
+export function isFlawedCount(value: unknown): boolean {
+  return value !== undefined && value !== null && countOf(value) === undefined;
 }
 
 /** The first readable count. */

@@ -9,13 +9,13 @@ import {
   tryPrint,
 } from "../../json/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { unusableFailure } from "../failure/failures.ts";
+import { unusableFailure, withoutBlame } from "../failure/failures.ts";
 import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
 import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
-import { isFailureWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { isFailureWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
 import { answerTexts } from "./message-text.ts";
 import { readUsage, usageJson } from "./usage.ts";
 
@@ -26,7 +26,7 @@ export const openaiChatAnswers: AnswerCodec = {
   relay(json, label) {
     const choice = firstChoice(json);
     if (choice === undefined) return UNUSABLE;
-    return failureInChoice(json, choice) ?? relayed(json, label.modelId);
+    return failureInChoice(json, choice) ?? relayed(json, choice, label.modelId);
   },
 
   read(json, isStopSequence) {
@@ -36,18 +36,20 @@ export const openaiChatAnswers: AnswerCodec = {
     if (failure !== undefined) return failure;
     const message = asObject(choice["message"]) ?? {};
     const calls = readCalls(message["tool_calls"]);
-    if (calls === undefined) return UNUSABLE;
+    if (calls === undefined) return UNUSABLE_CALLS;
     const { text, reasoning } = answerTexts(message);
     const refusal = textOf(message["refusal"]);
+    const hasWrongFinish = isWrongFinish(choice, message);
     const answer = { text: text + refusal, reasoning, calls };
     const stopSequence = textOf(choice["stop_reason"]);
     const reason = refusal === "" ? reasonOfWord(textOf(choice["finish_reason"])) : "refusal";
     const finish = settledFinish(reason, calls.length > 0);
     const report = readUsage(json.value, json.text);
     if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
-      return { ok: true, answer: { ...answer, finish: "stop_sequence", stopSequence }, report };
+      const stopped = { ...answer, finish: "stop_sequence", stopSequence } as const;
+      return { ok: true, answer: stopped, report, hasWrongFinish };
     }
-    return { ok: true, answer: { ...answer, finish }, report };
+    return { ok: true, answer: { ...answer, finish }, report, hasWrongFinish };
   },
 
   write(answer, label, { report, costUsd }) {
@@ -71,6 +73,8 @@ export const openaiChatAnswers: AnswerCodec = {
 };
 
 const UNUSABLE = failedRead(unusableFailure());
+/** A model wrote them, as it was asked to. */
+const UNUSABLE_CALLS = failedRead(withoutBlame(unusableFailure()));
 
 /** Undefined when the body has no choice with a message: no answer of this wire. */
 function firstChoice(json: AnswerJson): Fields | undefined {
@@ -108,6 +112,16 @@ function argumentsOf(value: unknown): string | undefined {
   return asObject(tryParse(text)?.value) === undefined ? undefined : compactJson(text);
 }
 
+/** Certainly: no reason at all, or a call that is not there. */
+function isWrongFinish(
+  choice: Fields,
+  { tool_calls: calls, function_call: call }: Fields,
+): boolean {
+  const word = textOf(choice["finish_reason"]);
+  const hasCalls = (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
+  return isWrongWord(word, hasCalls);
+}
+
 function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
   const list = calls.map((call) => callJson(call, ids)).join(",");
   return list === "" ? "" : `,"tool_calls":[${list}]`;
@@ -126,7 +140,7 @@ function callJson(call: ToolCall, ids: UniqueIds): string {
 }
 
 /** The provider's text with the marketplace's model id, one choice, and the cost in the usage. */
-function relayed(json: AnswerJson, modelId: string): ReadAnswer<ReadyAnswer> {
+function relayed(json: AnswerJson, choice: Fields, modelId: string): ReadAnswer<ReadyAnswer> {
   const report = readUsage(json.value, json.text);
   const { choices } = json.value;
   const hasSurplus = Array.isArray(choices) && choices.length > 1;
@@ -134,6 +148,7 @@ function relayed(json: AnswerJson, modelId: string): ReadAnswer<ReadyAnswer> {
   return {
     ok: true,
     report,
+    hasWrongFinish: isWrongFinish(choice, asObject(choice["message"]) ?? {}),
     bodyText: (costUsd) =>
       relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),
   };

@@ -29,6 +29,11 @@ export function wordOfReason(reason: FinishReason, usesFunctions: boolean): stri
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
+/** The finish reason of a complete answer: is it missing, or does it name a call that is not there? */
+export function isWrongWord(word: string, hasCalls: boolean): boolean {
+  return word === "" || (!hasCalls && reasonOfWord(word) === "tool_calls");
+}
+
 export function isFailureWord(word: unknown): boolean {
   return typeof word === "string" && FAILURES.has(word);
 }

@@ -1,6 +1,7 @@
 import type { Wire } from "../contract.ts";
 import { openaiChatAnswers } from "./answer-json.ts";
 import { errorBody } from "./error-body.ts";
+import { providerQuestions } from "./provider-questions.ts";
 import { openaiChatRequests } from "./request-codec.ts";
 import { OpenaiChatDecoder } from "./stream-decoder.ts";
 import { OpenaiChatEncoder } from "./stream-encoder.ts";
@@ -19,6 +20,7 @@ export const openaiChat: Wire = {
     relay: (label, note) => new OpenaiChatRelay(label, note),
   },
   errorBody,
+  providerQuestions,
   authHeader: (key) => ["authorization", `Bearer ${key}`],
   keyCheck: { path: "/models", headers: {} },
 };

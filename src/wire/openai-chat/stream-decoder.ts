@@ -1,7 +1,7 @@
 import { asObject, textOf } from "../../json/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
 import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
@@ -40,6 +40,11 @@ export class OpenaiChatDecoder implements StreamDecoder {
 
   get report(): UsageReport | undefined {
     return this.#report;
+  }
+
+  get hasWrongFinish(): boolean {
+    const isOfCalls = this.#finish === "tool_calls";
+    return this.#finish === undefined || (isOfCalls && !this.#calls.hasCalls);
   }
 
   decode(event: SseEvent, emit: Emit): void {
@@ -103,7 +108,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
   #complete(emit: Emit): void {
     if (!this.#hasChoices) return emit({ type: "failure", failure: brokenOffFailure() });
     if (this.#calls.hasNamelessCall()) {
-      return emit({ type: "failure", failure: unusableFailure() });
+      return emit({ type: "failure", failure: withoutBlame(unusableFailure()) });
     }
     const stopSequence = this.#stopSequence;
     const reason = this.#finish ?? "stop";

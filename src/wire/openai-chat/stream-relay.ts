@@ -28,6 +28,7 @@ import {
   usageChunkText,
 } from "./chunk-text.ts";
 import { isDone } from "./done-mark.ts";
+import { isWrongWord } from "./finish.ts";
 import { answerTexts } from "./message-text.ts";
 import { isErrorChunk } from "./stream-decoder.ts";
 import { isTextAlone, textSpan } from "./text-chunk.ts";
@@ -52,7 +53,9 @@ export class OpenaiChatRelay implements StreamDriver {
   #usageText: string | undefined;
   #head: string | undefined;
   #hasChoices = false;
-  #hasFinish = false;
+  /** The first finish reason; empty: none yet. */
+  #finish = "";
+  #hasCalls = false;
   /** The chunk with the finish reason, until the usage is known. */
   #last: string | undefined;
 
@@ -64,6 +67,10 @@ export class OpenaiChatRelay implements StreamDriver {
 
   get report(): UsageReport | undefined {
     return this.#report;
+  }
+
+  get hasWrongFinish(): boolean {
+    return isWrongWord(this.#finish, this.#hasCalls);
   }
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
@@ -90,7 +97,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   endOfBody(): StepOutcome {
-    return this.#hasFinish ? "end" : brokenOffFailure();
+    return this.#finish !== "" ? "end" : brokenOffFailure();
   }
 
   finishText(costUsd: string): string {
@@ -109,7 +116,8 @@ export class OpenaiChatRelay implements StreamDriver {
     out: OutputPieces,
   ): void {
     const finish = textOf(choice["finish_reason"]);
-    this.#hasFinish ||= finish !== "";
+    this.#finish ||= finish;
+    this.#hasCalls ||= hasCalls(asObject(choice["delta"]));
     out.add(this.#takeLast());
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
     const text = this.#model.apply(oneChoice(kept, choices));
@@ -219,13 +227,17 @@ function oneChoice(text: string, choices: unknown[] | undefined): string {
   });
 }
 
+function hasCalls(delta: Fields | undefined): boolean {
+  const calls = delta?.["tool_calls"];
+  if (Array.isArray(calls) && calls.length > 0) return true;
+  return asObject(delta?.["function_call"]) !== undefined;
+}
+
 function bearsContent(choice: Fields): boolean {
   const delta = asObject(choice["delta"]);
   if (delta === undefined) return false;
   if (textOf(delta["content"]) !== "") return true;
-  if (Array.isArray(delta["tool_calls"]) && delta["tool_calls"].length > 0) return true;
-  if (textOf(delta["refusal"]) !== "" || asObject(delta["function_call"]) !== undefined)
-    return true;
+  if (hasCalls(delta) || textOf(delta["refusal"]) !== "") return true;
   const { text, reasoning } = answerTexts(delta);
   return text !== "" || reasoning !== "";
 }

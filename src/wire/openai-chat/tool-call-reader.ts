@@ -32,6 +32,10 @@ export class ToolCallReader {
     this.#advance(call, argumentText(fn?.["arguments"]), emit);
   }
 
+  get hasCalls(): boolean {
+    return this.#calls.length > 0;
+  }
+
   /** A call with arguments for a tool that was never named cannot be handed on. */
   hasNamelessCall(): boolean {
     return this.#calls.some((call) => !call.isStarted && call.json !== "");

@@ -1,6 +1,12 @@
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/index.ts";
 import { asObject, findElements, findMember, findPath, type Span } from "../../json/index.ts";
-import { costText, countOf, firstCount, type UsageReport } from "../neutral/usage-report.ts";
+import {
+  costText,
+  countOf,
+  firstCount,
+  isFlawedCount,
+  type UsageReport,
+} from "../neutral/usage-report.ts";
 
 /**
  * The usage of a wire_a body or chunk, with the deviations of the vendors undone; undefined when
@@ -17,7 +23,28 @@ export function readUsage(
   const usage = bucketsOf(reported);
   if (usage === undefined) return undefined;
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
-  return cost === undefined ? { usage } : { usage, reportedCostUsd: cost };
+  return {
+    usage,
+    ...(cost !== undefined && { reportedCostUsd: cost }),
+    ...(isFlawedUsage(reported) && { isFlawed: true }),
+  };
+}
+
+/**
+ * Do the counts contradict each other? What vendors leave out, or count beside each other and not
+ * inside, is not a contradiction.
+ */
+export function isFlawedUsage(reported: Fields): boolean {
+  const { prompt_tokens: prompt, completion_tokens: output, total_tokens: total } = reported;
+  if (isFlawedCount(prompt) || isFlawedCount(output) || isFlawedCount(total)) return true;
+  const cached = countOf(asObject(reported["prompt_tokens_details"])?.["cached_tokens"]) ?? 0;
+  if (typeof prompt === "number" && cached > prompt) return true;
+  if (typeof prompt !== "number" || typeof output !== "number") return false;
+  const reasoning =
+    countOf(asObject(reported["completion_tokens_details"])?.["reasoning_tokens"]) ?? 0;
+  if (typeof total !== "number") return reasoning > output;
+  if (total === prompt + output) return reasoning > output;
+  return total !== prompt + output + reasoning;
 }
 
 /** Moonshot reports inside the choice of a stream's last chunk. */
