@@ -1,0 +1,61 @@
+import type { Check } from "./check.ts";
+import { failed, type Finding, passed, warned, worstOf } from "../report/finding.ts";
+import type { Lab } from "../probing/lab.ts";
+import { plainProbe } from "./modality-probes.ts";
+import type { Observation } from "../probing/observation.ts";
+
+const FIRST_BYTE_MS_MAX = 10_000;
+
+/** C1: the endpoint answers in time, refuses a wrong key, and does not redirect. */
+export const reachability: Check = {
+  id: "C1",
+  title: "reachability and auth",
+  inapplicable: () => undefined,
+  run: async (lab) => {
+    const reached = reachedFinding(await lab.ask(plainProbe(lab.deployment)));
+    if (reached.status === "fail") return reached;
+    return worstOf([await wrongKeyFinding(lab)], reached);
+  },
+};
+
+function reachedFinding({ status, firstByteMs, timedOut, failure }: Observation): Finding {
+  if (status === null || firstByteMs === null) {
+    const why = timedOut ? "it sent nothing in time" : (failure?.refusal.message ?? "no answer");
+    return failed(`the endpoint did not answer: ${why}`, { is_unreachable: true });
+  }
+  const evidence = { status, first_byte_ms: firstByteMs };
+  const unusable = { ...evidence, is_unreachable: true };
+  if (status >= 300 && status < 400) {
+    return failed(
+      `the endpoint redirects (${status}): list the address that it leads to`,
+      unusable,
+    );
+  }
+  if (status === 401 || status === 403) {
+    return failed(`the listing's own key is refused (${status})`, unusable);
+  }
+  if (status >= 500) return failed(`a usual request is answered with ${status}`, unusable);
+  if (firstByteMs > FIRST_BYTE_MS_MAX) {
+    return failed(`the first byte came after ${firstByteMs} ms; 10 s are allowed`, evidence);
+  }
+  return passed(`answered with ${status} after ${firstByteMs} ms`, evidence);
+}
+
+async function wrongKeyFinding(lab: Lab): Promise<Finding | undefined> {
+  const { deployment } = lab;
+  if (deployment.apiKeyEnv === undefined) return undefined;
+  const { status, timedOut } = await lab.ask({
+    ...plainProbe(deployment),
+    name: "wrong key",
+    as: "wrong_key",
+  });
+  const evidence = { wrong_key_status: status };
+  if (status === 401 || status === 403) return passed(`a wrong key gets ${status}`, evidence);
+  if (status === null) {
+    return failed(`a wrong key gets no answer${timedOut ? " in time" : ""}`, evidence);
+  }
+  if (status >= 400 && status < 500) {
+    return warned(`a wrong key gets ${status} instead of 401 or 403`, evidence);
+  }
+  return failed(`a wrong key gets ${status} instead of 401 or 403`, evidence);
+}

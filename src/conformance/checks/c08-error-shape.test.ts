@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+
+import { chatListing, stubLab } from "../fixtures/stub-lab.ts";
+import { errorShape } from "./c08-error-shape.ts";
+
+const ERROR = { error: { message: "no" } };
+
+/** The check on a provider that answers bad requests with these, in the order of the probes. */
+async function findingOf(statuses: readonly number[]) {
+  const left = [...statuses];
+  const lab = stubLab(chatListing(["text"]), () => ({ status: left.shift() ?? 400, body: ERROR }));
+  return await errorShape.run(lab);
+}
+
+test("bad requests that are refused as JSON pass", async () => {
+  expect(await findingOf([400, 404, 422])).toMatchObject({ status: "pass" });
+});
+
+test("a failure shows what every bad request got, so that all can be repaired at once", async () => {
+  expect(await findingOf([500, 200, 400])).toEqual({
+    status: "fail",
+    message: "invalid JSON: answered with 500, as if the server broke",
+    evidence: {
+      probe: "invalid JSON",
+      status: 500,
+      answers: ["invalid JSON: 500", "unknown model: 200", "temperature 99: 400"],
+    },
+  });
+});

@@ -1,0 +1,38 @@
+import type { Check } from "./check.ts";
+import { failed, type Finding, passed, worstOf } from "../report/finding.ts";
+import type { Lab } from "../probing/lab.ts";
+import { badProbes } from "./modality-probes.ts";
+import type { Observation } from "../probing/observation.ts";
+import { jsonOf } from "../chat/read-chat.ts";
+
+/** C8: what cannot be served is refused at once, as JSON, and with the status of a refusal. */
+export const errorShape: Check = {
+  id: "C8",
+  title: "error shape",
+  inapplicable: () => undefined,
+  run: async (lab: Lab) => {
+    const parts: Finding[] = [];
+    const answers: string[] = [];
+    for (const probe of badProbes(lab.deployment)) {
+      const seen = await lab.ask(probe);
+      parts.push(refusalFinding(seen));
+      answers.push(`${seen.probe}: ${seen.status ?? "no answer"}`);
+    }
+    const worst = worstOf(parts, passed(`${parts.length} bad requests get a 4xx with a JSON body`));
+    // All of them, so that a provider repairs all at once.
+    return { ...worst, evidence: { ...worst.evidence, answers } };
+  },
+};
+
+function refusalFinding({ probe, status, timedOut, body }: Observation): Finding {
+  const evidence = { probe, status };
+  if (status === null) {
+    return failed(`${probe}: no answer${timedOut ? " in time" : ""}`, evidence);
+  }
+  if (status < 400) return failed(`${probe}: answered with ${status}`, evidence);
+  if (status >= 500)
+    return failed(`${probe}: answered with ${status}, as if the server broke`, evidence);
+  if (jsonOf(body) === undefined)
+    return failed(`${probe}: the error is not a JSON object`, evidence);
+  return passed(`${probe}: ${status}`, evidence);
+}

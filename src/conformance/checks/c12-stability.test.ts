@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+
+import { chatListing, observed } from "../fixtures/stub-lab.ts";
+import { Lab } from "../probing/lab.ts";
+import type { Observation } from "../probing/observation.ts";
+import { stability } from "./c12-stability.ts";
+
+/** The check on a provider whose answers have these properties. */
+async function findingOf(broken: Partial<Observation>) {
+  let sent = 0;
+  const lab = new Lab(chatListing(["text"]), async (probe) => {
+    sent += 1;
+    return { ...observed(probe), ...broken };
+  });
+  return { ...(await stability.run(lab)), sent };
+}
+
+test("ten answers that are whole and in time pass", async () => {
+  expect(await findingOf({})).toMatchObject({ status: "pass", sent: 10 });
+});
+
+test("streams that never end are a failure, although they are not asked for ten times", async () => {
+  const { status, message, sent } = await findingOf({ timedOut: true });
+  expect({ status, message }).toEqual({
+    status: "fail",
+    message: "4 of 4 answers broke: it did not end in time",
+  });
+  expect(sent).toBe(4);
+});
+
+test("a connection that is closed in the answer is named", async () => {
+  const { status, message } = await findingOf({ wasReset: true });
+  expect(status).toBe("fail");
+  expect(message).toBe("10 of 10 answers broke: the connection was closed in the answer");
+});

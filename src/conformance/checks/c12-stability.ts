@@ -1,0 +1,83 @@
+import { chatProbes } from "../chat/chat-probes.ts";
+import type { Check } from "./check.ts";
+import { failed, passed, warned } from "../report/finding.ts";
+import type { Lab } from "../probing/lab.ts";
+import { plainProbe } from "./modality-probes.ts";
+import { type Observation, ProbeNotSent, problemOf } from "../probing/observation.ts";
+import type { Probe } from "../probing/probe.ts";
+
+const REPEATS = 10;
+const AT_ONCE = 2;
+/** The gateway's own wait for a stream's first content is a little longer. */
+const FIRST_BYTE_MS_MAX = 20_000;
+
+/** C12: ten requests, two at a time, are answered whole and begin in time. */
+export const stability: Check = {
+  id: "C12",
+  title: "latency and stability",
+  inapplicable: ({ modality }) =>
+    modality === "image" || modality === "video" ? "repeating it would cost too much" : undefined,
+  run: async (lab) => {
+    const answers = await askRepeatedly(lab);
+    const broken = answers.filter(isBroken);
+    const times = answers.flatMap(({ firstByteMs }) => (firstByteMs === null ? [] : [firstByteMs]));
+    const sorted = times.toSorted((a, b) => a - b);
+    const evidence = {
+      answers: answers.length,
+      broken: broken.length,
+      first_byte_p50_ms: quantile(sorted, 0.5),
+      first_byte_p95_ms: quantile(sorted, 0.95),
+    };
+    const [first] = broken;
+    if (first !== undefined) {
+      return failed(
+        `${broken.length} of ${answers.length} answers broke: ${howItBroke(first)}`,
+        evidence,
+      );
+    }
+    if (evidence.first_byte_p95_ms > FIRST_BYTE_MS_MAX) {
+      return failed("the first byte comes too late for the gateway's wait of 20 s", evidence);
+    }
+    const retried = answers.filter(({ tries }) => tries > 1).length;
+    const text = `first byte after ${evidence.first_byte_p50_ms} ms (p50), ${evidence.first_byte_p95_ms} ms (p95)`;
+    return retried > REPEATS / 2
+      ? warned(`${text}; ${retried} of ${answers.length} requests had to be sent again`, evidence)
+      : passed(text, evidence);
+  },
+};
+
+/** An answer that comes whole and is wrong is another check's. */
+function isBroken({ status, wasReset, timedOut }: Observation): boolean {
+  return wasReset || timedOut || status === null || status === 429 || status >= 500;
+}
+
+function howItBroke(answer: Observation): string {
+  if (answer.timedOut) return "it did not end in time";
+  if (answer.wasReset) return "the connection was closed in the answer";
+  return problemOf(answer);
+}
+
+/** A model that lets probes wait is asked no more: what it did until then is judged all the same. */
+async function askRepeatedly(lab: Lab): Promise<readonly Observation[]> {
+  const answers: Observation[] = [];
+  for (let n = 0; n < REPEATS; n += AT_ONCE) {
+    const pair = Array.from({ length: AT_ONCE }, (_, i) => lab.ask(repeated(lab, n + i + 1)));
+    const ended = await Promise.allSettled(pair);
+    answers.push(...ended.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));
+    const fault = ended.find((each) => each.status === "rejected")?.reason as unknown;
+    if (fault === undefined) continue;
+    if (fault instanceof ProbeNotSent && answers.some(isBroken)) return answers;
+    throw fault;
+  }
+  return answers;
+}
+
+function repeated({ deployment }: Lab, number: number): Probe {
+  const probe =
+    deployment.modality === "text" ? chatProbes.shortStream(deployment) : plainProbe(deployment);
+  return { ...probe, name: `${probe.name}, repeat ${number}` };
+}
+
+function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}

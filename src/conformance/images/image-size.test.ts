@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+
+import { imageSizeOf, imageSizeOfBase64, SIZE_BYTES } from "./image-size.ts";
+import { pngOf, RED } from "../probing/media-files.ts";
+
+/** 33 by 17 pixels, written by common encoders. */
+const FILES = {
+  png:
+    "iVBORw0KGgoAAAANSUhEUgAAACEAAAARCAIAAADc/FKVAAAACXBIWXMAAAABAAAAAQBPJcTWAAAAH0lEQVR4nGP8x0BzwEJ7" +
+    "K0btGLVj1I5RO0btGIZ2AAB36wFApepbXwAAAABJRU5ErkJggg==",
+  jpeg:
+    "/9j/4AAQSkZJRgABAgAAAQABAAD//gAPTGF2YzYzLjEuMTAyAP/bAEMACD4+ST5JVVVVVVVVZF1kaGhoZGRkZGhoaHBwcIOD" +
+    "g3BwcGhocHB8fIODj5OPh4eDh5OTm5uburqystnZ4P/////EAE0AAQEAAAAAAAAAAAAAAAAAAAAGAQEBAQAAAAAAAAAAAAAA" +
+    "AAAABgcQAQAAAAAAAAAAAAAAAAAAAAARAQAAAAAAAAAAAAAAAAAAAAD/wAARCAARACEDASIAAhEAAxEA/9oADAMBAAIRAxEA" +
+    "PwCLASbfwAAAAAAAAAH/2Q==",
+  lossless: "UklGRhwAAABXRUJQVlA4TA8AAAAvIAAEAAcQ9Y/+ByKi/wEA",
+  lossy:
+    "UklGRkQAAABXRUJQVlA4IDgAAAAwAwCdASohABEAP83m7XA/uDIrJWgD8DmJZwDPoA8KmggAAP7XldbYq47/ih5rewdOJM7v" +
+    "4UAAAA==",
+  extended:
+    "UklGRmgAAABXRUJQVlA4WAoAAAAQAAAAIAAAEAAAQUxQSAoAAAABB9C/iAhERP8DVlA4IDgAAAAwAwCdASohABEAP83m7XA/" +
+    "uDIrJWgD8DmJZwDPoA8KmggAAP7XldbYq47/ih5rewdOJM7v4UAAAA==",
+};
+
+const FORMATS = [
+  ["png", "png"],
+  ["jpeg", "jpeg"],
+  ["lossless", "webp"],
+  ["lossy", "webp"],
+  ["extended", "webp"],
+] as const;
+
+function bytesOf(name: keyof typeof FILES): Buffer {
+  return Buffer.from(FILES[name], "base64");
+}
+
+describe("the size of an image is read from its file", () => {
+  test.each(FORMATS)("%s", (name, format) => {
+    expect(imageSizeOfBase64(FILES[name])).toEqual({ format, width: 33, height: 17 });
+  });
+
+  test("whose head alone is there", () => {
+    expect(imageSizeOf(pngOf(RED).subarray(0, 24))).toEqual({
+      format: "png",
+      width: 64,
+      height: 64,
+    });
+  });
+
+  test("where a JPEG has a profile, markers without content and filling bytes before its size", () => {
+    const file = bytesOf("jpeg");
+    const profile = Buffer.alloc(60_000, 0xc0);
+    profile.set([0xff, 0xe2, (profile.length - 2) >> 8, (profile.length - 2) & 0xff]);
+    const before = [file.subarray(0, 2), profile, profile, Buffer.of(0xff, 0x01, 0xff, 0xff)];
+    const whole = Buffer.concat([...before, file.subarray(2)]);
+    expect(whole.length).toBeLessThan(SIZE_BYTES);
+    expect(imageSizeOf(whole)).toEqual({ format: "jpeg", width: 33, height: 17 });
+  });
+
+  test("where a JPEG is a progressive one", () => {
+    const file = Buffer.from(bytesOf("jpeg"));
+    file[file.indexOf(Buffer.from("ffc0", "hex")) + 1] = 0xc2;
+    expect(imageSizeOf(file)).toMatchObject({ width: 33, height: 17 });
+  });
+});
+
+describe("what is no image has no size", () => {
+  test.each(FORMATS)("%s that ends before its size", (name) => {
+    const file = bytesOf(name);
+    for (let length = 0; length < 20; length += 1) {
+      expect(imageSizeOf(file.subarray(0, length))).toBeUndefined();
+    }
+  });
+
+  test.each([
+    ["a text", Buffer.from("a text and no picture at all, of some length")],
+    ["a PNG of no width", withoutWidth()],
+    ["a JPEG that is only tables", bytesOf("jpeg").subarray(0, 100)],
+    ["a sound in the same container as WebP", Buffer.from("RIFF0000WAVEfmt 0000000000000000")],
+    ["a WebP of an unknown kind", Buffer.from("RIFF0000WEBPVP9 0000000000000000")],
+  ])("%s", (_what, file) => {
+    expect(imageSizeOf(file)).toBeUndefined();
+  });
+
+  test.each([
+    ["an empty text", ""],
+    ["an address", "https://images.example/1.png"],
+    ["base64 that was cut", FILES.png.slice(0, -1)],
+    ["base64 with a line break", `${FILES.png.slice(0, 75)}\n${FILES.png.slice(76)}`],
+  ])("%s", (_what, text) => {
+    expect(imageSizeOfBase64(text)).toBeUndefined();
+  });
+});
+
+function withoutWidth(): Buffer {
+  const file = Buffer.from(pngOf(RED));
+  file.writeUInt32BE(0, 16);
+  return file;
+}

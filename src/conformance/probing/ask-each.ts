@@ -1,0 +1,32 @@
+import type { Finding } from "../report/finding.ts";
+import type { Lab } from "./lab.ts";
+import { type Observation, ProbeNotSent } from "./observation.ts";
+import type { Probe } from "./probe.ts";
+
+/** What came of probes of which each is judged by itself. */
+export interface Judged {
+  readonly parts: readonly (Finding | undefined)[];
+  /** Why the others were not sent; undefined: all were. */
+  readonly unsent: ProbeNotSent | undefined;
+}
+
+/**
+ * Asks one probe after another until one cannot be sent, so that what the first ones have shown is
+ * not lost with the budget.
+ */
+export async function askEach<P extends Probe>(
+  lab: Lab,
+  probes: readonly P[],
+  judge: (seen: Observation, probe: P) => Finding | undefined,
+): Promise<Judged> {
+  const parts: (Finding | undefined)[] = [];
+  for (const probe of probes) {
+    try {
+      parts.push(judge(await lab.ask(probe), probe));
+    } catch (fault) {
+      if (!(fault instanceof ProbeNotSent)) throw fault;
+      return { parts, unsent: fault };
+    }
+  }
+  return { parts, unsent: undefined };
+}

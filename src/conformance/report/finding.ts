@@ -1,0 +1,77 @@
+/** The twelve checks, in the order of reports. */
+export const CHECK_IDS = [
+  "C1",
+  "C2",
+  "C3",
+  "C4",
+  "C5",
+  "C6",
+  "C7",
+  "C8",
+  "C9",
+  "C10",
+  "C11",
+  "C12",
+] as const;
+
+export type CheckId = (typeof CHECK_IDS)[number];
+
+/**
+ * - `pass`, `warn`, `fail`: what the provider did was seen and judged.
+ * - `skip`: the check does not apply to this listing, or its probes were not sent (budget, abort).
+ * - `error`: our side or the network failed, after retries. Never the provider's failure.
+ */
+export type CheckStatus = "pass" | "warn" | "fail" | "skip" | "error";
+
+/** A short value of a report; never a key, a prompt, or a provider's body over the bound. */
+export type EvidenceValue = string | number | boolean | null | readonly EvidenceValue[];
+export type Evidence = Readonly<Record<string, EvidenceValue>>;
+
+/** What a check found out. */
+export interface Finding {
+  readonly status: CheckStatus;
+  /** One sentence: what was seen, or why the check did not run. */
+  readonly message: string;
+  readonly evidence?: Evidence;
+}
+
+/** One line of a model's report. */
+export interface CheckReport extends Finding {
+  readonly id: CheckId;
+  readonly title: string;
+  readonly durationMs: number;
+  /** Skipped although it applies: over the budget, too slow, or the run was ended. */
+  readonly isUnasked?: boolean;
+}
+
+export function passed(message: string, evidence?: Evidence): Finding {
+  return found("pass", message, evidence);
+}
+
+export function warned(message: string, evidence?: Evidence): Finding {
+  return found("warn", message, evidence);
+}
+
+export function failed(message: string, evidence?: Evidence): Finding {
+  return found("fail", message, evidence);
+}
+
+export function skipped(message: string, evidence?: Evidence): Finding {
+  return found("skip", message, evidence);
+}
+
+/** The worst of these, or `otherwise` when there is none: a check that has several parts. */
+export function worstOf(parts: readonly (Finding | undefined)[], otherwise: Finding): Finding {
+  const real = parts.filter((part) => part !== undefined);
+  for (const status of SEVERITY) {
+    const first = real.find((part) => part.status === status);
+    if (first !== undefined) return first;
+  }
+  return otherwise;
+}
+
+const SEVERITY: readonly CheckStatus[] = ["fail", "error", "warn"];
+
+function found(status: CheckStatus, message: string, evidence: Evidence | undefined): Finding {
+  return evidence === undefined ? { status, message } : { status, message, evidence };
+}

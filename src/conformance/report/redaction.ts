@@ -1,0 +1,73 @@
+/** Most characters of a provider's own text in a report. */
+export const PROVIDER_TEXT_CHARS_MAX = 300;
+
+const REMOVED = "[removed]";
+/** Shorter texts are not secret: taking them out would spoil every sentence. */
+const SECRET_CHARS_MIN = 6;
+/** Of a secret, any part of this length is found. */
+const SECRET_PIECE_CHARS = 8;
+/** A prompt is known by pieces of this length: any part of it twice as long is found. */
+const PROMPT_PIECE_CHARS = 16;
+
+/** Takes out of a provider's text what a report must not have: keys, and prompts sent back. */
+export class Redaction {
+  readonly #secrets: readonly string[];
+  readonly #secretPieces = new Set<string>();
+  readonly #promptPieces = new Set<string>();
+
+  /** `secrets`: texts that are never shown, such as the key of the listing. */
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets.filter(({ length }) => length >= SECRET_CHARS_MIN);
+    for (const secret of this.#secrets) {
+      addPieces(this.#secretPieces, secret, { length: SECRET_PIECE_CHARS, step: 1 });
+    }
+  }
+
+  /** Every text in a body that was sent. */
+  addPrompt(value: unknown): void {
+    if (typeof value === "string") {
+      const pieces = { length: PROMPT_PIECE_CHARS, step: PROMPT_PIECE_CHARS };
+      addPieces(this.#promptPieces, value, pieces);
+      addPieces(this.#promptPieces, JSON.stringify(value).slice(1, -1), pieces);
+    } else if (typeof value === "object" && value !== null) {
+      for (const member of Object.values(value)) this.addPrompt(member);
+    }
+  }
+
+  /** One line, without what cannot be seen, cut at the bound. */
+  shown(text: string): string {
+    let shown = text.slice(0, 4 * PROVIDER_TEXT_CHARS_MAX);
+    for (const secret of this.#secrets) shown = shown.replaceAll(secret, REMOVED);
+    shown = without(shown, this.#secretPieces, SECRET_PIECE_CHARS);
+    shown = without(shown, this.#promptPieces, PROMPT_PIECE_CHARS)
+      .replaceAll(/\b(?:sk|pk|rk|tm_vk|key)[-_][\w-]{8,}/gi, REMOVED)
+      .replaceAll(/\bbearer\s+\S+/gi, REMOVED)
+      .replaceAll(/\p{C}+/gu, " ")
+      .trim();
+    if (shown.length <= PROVIDER_TEXT_CHARS_MAX) return shown;
+    return `${shown.slice(0, PROVIDER_TEXT_CHARS_MAX - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  }
+}
+
+function addPieces(
+  pieces: Set<string>,
+  text: string,
+  { length, step }: { readonly length: number; readonly step: number },
+): void {
+  for (let at = 0; at + length <= text.length; at += step) pieces.add(text.slice(at, at + length));
+}
+
+/** The text, with one mark for each run of these pieces, which may share characters. */
+function without(text: string, pieces: ReadonlySet<string>, length: number): string {
+  let kept = "";
+  let removedTo = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    if (pieces.has(text.slice(at, at + length))) {
+      if (at > removedTo || removedTo === 0) kept += REMOVED;
+      removedTo = at + length;
+    } else if (at >= removedTo) {
+      kept += text[at];
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+
+import { type ConformanceReport, junitReport, markdownReport } from "./report.ts";
+
+const REPORT: ConformanceReport = {
+  report_version: "1",
+  provider: "lab-a",
+  manifest_sha256: "0123456789abcdef".repeat(4),
+  started_at: "2026-11-20T10:00:00.000Z",
+  duration_ms: 41_230,
+  spend_usd: "0.013100",
+  is_complete: false,
+  verdict: "fail",
+  models: [
+    {
+      id: "lab/one|two",
+      upstream_id: "one",
+      ready: true,
+      verdict: "fail",
+      checks: [
+        { id: "C1", status: "pass", title: "reachability and auth", message: "fine", ms: 12 },
+        {
+          id: "C7",
+          status: "fail",
+          title: "no silent substitution",
+          message: 'not <"this">',
+          ms: 5,
+        },
+      ],
+    },
+    {
+      id: "lab/staged",
+      upstream_id: "staged",
+      ready: false,
+      verdict: "fail",
+      checks: [{ id: "C7", status: "fail", title: "no silent substitution", message: "no", ms: 5 }],
+    },
+  ],
+};
+
+test("the table for people has a row a model, and a sentence for what did not pass", () => {
+  const text = markdownReport(REPORT);
+  expect(text).toContain(String.raw`| lab/one\|two | **fail** | pass | fail |`);
+  expect(text).toContain("| lab/staged (staged) | **fail** |  | fail |");
+  expect(text).toContain(String.raw`**C7 no silent substitution** (fail): not \<"this"\>`);
+  expect(text).toContain("ended early");
+});
+
+test("the XML for CI escapes what a provider wrote, and a staged model fails nothing", () => {
+  const text = junitReport(REPORT);
+  expect(text).toContain('<failure message="not &lt;&quot;this&quot;&gt;"/>');
+  expect(text.match(/<failure /g)).toHaveLength(1);
+  expect(text).toContain('tests="1" failures="0" errors="0" skipped="0"');
+});

@@ -1,0 +1,77 @@
+import { generateKeyPairSync } from "node:crypto";
+
+import { expect, test } from "vitest";
+
+import type { ConformanceReport } from "./report.ts";
+import { readSignedReport, signReport } from "./signed-report.ts";
+
+const key = generateKeyPairSync("ed25519");
+const other = generateKeyPairSync("ed25519");
+
+const REPORT: ConformanceReport = {
+  report_version: "1",
+  provider: "lab",
+  manifest_sha256: "ab".repeat(32),
+  started_at: "2026-11-20T10:00:00.000Z",
+  duration_ms: 5,
+  spend_usd: "0.010000",
+  is_complete: true,
+  verdict: "pass",
+  models: [
+    {
+      id: "lab/one",
+      upstream_id: "one",
+      ready: true,
+      verdict: "pass",
+      checks: [{ id: "C1", status: "pass", title: "reachability", message: "fine", ms: 3 }],
+    },
+  ],
+};
+
+function withCheck(more: object): object {
+  const [model] = REPORT.models;
+  return { ...REPORT, models: [{ ...model, checks: [{ ...model?.checks[0], ...more }] }] };
+}
+
+function signedText(report: object = REPORT): string {
+  return JSON.stringify(signReport(report as ConformanceReport, key.privateKey), undefined, 2);
+}
+
+test("what was signed is read as it was, however it is indented", () => {
+  expect(readSignedReport(signedText(), key.publicKey)).toEqual({ ok: true, report: REPORT });
+});
+
+test("a report that was changed, or that another key signed, is refused", () => {
+  const changed = signedText().replace('"pass"', '"warn"');
+  expect(readSignedReport(changed, key.publicKey)).toMatchObject({ ok: false });
+  expect(readSignedReport(signedText(), other.publicKey)).toMatchObject({
+    ok: false,
+    problem: expect.stringMatching(/trusted key/),
+  });
+});
+
+test("a report without a signature is refused with the next step", () => {
+  expect(readSignedReport(JSON.stringify(REPORT), key.publicKey)).toMatchObject({
+    problem: expect.stringMatching(/--sign/),
+  });
+});
+
+test.each([
+  ["another version", { ...REPORT, report_version: "2" }],
+  ["a hash that is none", { ...REPORT, manifest_sha256: "x" }],
+  ["the same model twice", { ...REPORT, models: [REPORT.models[0], REPORT.models[0]] }],
+  ["no word on whether it is whole", { ...REPORT, is_complete: undefined }],
+  ["a message longer than a run writes", withCheck({ message: "x".repeat(301) })],
+  ["evidence longer than a run writes", withCheck({ evidence: { text: "x".repeat(9_000) } })],
+  ["no date", { ...REPORT, started_at: "soon" }],
+  [
+    "a verdict that there is not",
+    { ...REPORT, models: [{ ...REPORT.models[0], verdict: "fine" }] },
+  ],
+  [
+    "a check that there is not",
+    { ...REPORT, models: [{ ...REPORT.models[0], checks: [{ id: "C99" }] }] },
+  ],
+])("a signed report with %s is refused", (_name, report) => {
+  expect(readSignedReport(signedText(report), key.publicKey)).toMatchObject({ ok: false });
+});

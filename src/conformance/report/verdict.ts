@@ -1,0 +1,64 @@
+import type { CheckId, CheckStatus } from "./finding.ts";
+
+/** `inconclusive`: something could not be asked, and nothing that was asked failed. */
+export type Verdict = "pass" | "warn" | "fail" | "inconclusive";
+
+/** `staged`: every listing of the manifest is one that is not offered yet. */
+export type ProviderVerdict = Verdict | "staged";
+
+export interface JudgedCheck {
+  readonly id: CheckId;
+  readonly status: CheckStatus;
+  /** It applies to the listing, and was skipped because its probes were not sent. */
+  readonly isUnasked?: boolean;
+}
+
+/** A failure of these is one of the listing, whatever else it declares. */
+const GATING: ReadonlySet<CheckId> = new Set([
+  "C1",
+  "C2",
+  "C3",
+  "C4",
+  "C7",
+  "C8",
+  "C9",
+  "C10",
+  "C11",
+]);
+
+/**
+ * The verdict on one model. `declares`: does the listing state that it has what the check is
+ * about, so that a failure of it breaks the listing?
+ */
+export function modelVerdict(
+  checks: readonly JudgedCheck[],
+  declares: (id: CheckId) => boolean,
+): Verdict {
+  const isBroken = ({ id, status }: JudgedCheck): boolean =>
+    status === "fail" && (GATING.has(id) || declares(id));
+  if (checks.some(isBroken)) return "fail";
+  const isUnknown = ({ status, isUnasked }: JudgedCheck): boolean =>
+    status === "error" || isUnasked === true;
+  if (checks.some(isUnknown)) return "inconclusive";
+  if (checks.every(({ status }) => status === "skip")) return "inconclusive";
+  return checks.some(({ status }) => status === "warn" || status === "fail") ? "warn" : "pass";
+}
+
+/** The worst verdict of the models that are offered; those that are staged never count. */
+export function providerVerdict(
+  models: readonly { readonly ready: boolean; readonly verdict: Verdict }[],
+): ProviderVerdict {
+  const ready = models.filter((model) => model.ready);
+  if (ready.length === 0) return models.length === 0 ? "inconclusive" : "staged";
+  return WORST_FIRST.find((each) => ready.some(({ verdict }) => verdict === each)) ?? "pass";
+}
+
+const WORST_FIRST: readonly Verdict[] = ["fail", "inconclusive", "warn", "pass"];
+
+/** 0: every listing holds (`warn` included); 1: one does not; 2: not known; 3: see the manifest. */
+export type ConformanceExit = 0 | 1 | 2 | 3;
+
+export function exitCodeOf(verdict: ProviderVerdict): ConformanceExit {
+  if (verdict === "fail") return 1;
+  return verdict === "inconclusive" ? 2 : 0;
+}

@@ -1,0 +1,257 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
+
+import { describe, expect, test } from "vitest";
+
+import {
+  type ConformanceReport,
+  junitReport,
+  markdownReport,
+} from "../../src/conformance/report/report.ts";
+import { runListing } from "../support/conformance-run.ts";
+
+const KEY = "9f3a77c1d2e84b60aa51c3";
+const KEY_PART_CHARS = 10;
+const CHARS_MAX = 300;
+/** Of each text that is sent, any part of this length would be a part of a prompt. */
+const PROMPT_PART_CHARS = 40;
+
+interface Call {
+  readonly body: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Writes as long as the other side reads. */
+  readonly pour: (piece: Buffer) => void;
+}
+
+type Handler = (call: Call) => void;
+
+interface Hosted {
+  readonly report: ConformanceReport;
+  readonly calls: readonly string[];
+  readonly bytesSent: number;
+}
+
+/** A run of all checks against a provider that answers so. */
+async function runAgainstHost(
+  handler: Handler,
+  more: { readonly timeoutMs?: number; readonly allowPrivate?: boolean } = {},
+): Promise<Hosted> {
+  const calls: string[] = [];
+  let bytesSent = 0;
+  const server = createServer((request, response) => {
+    const pieces: Buffer[] = [];
+    request.on("data", (piece: Buffer) => pieces.push(piece));
+    request.on("end", () => {
+      const body = Buffer.concat(pieces).toString("utf8");
+      calls.push(body);
+      const pour = (piece: Buffer): void => {
+        while (!response.destroyed) {
+          bytesSent += piece.length;
+          if (!response.write(piece)) {
+            response.once("drain", () => pour(piece));
+            return;
+          }
+        }
+      };
+      handler({ body, request, response, pour });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  try {
+    const report = await runListing({
+      manifest: "manifests/simulator-a.json",
+      baseUrl: `http://127.0.0.1:${port}/v1`,
+      key: KEY,
+      timeoutMs: 400,
+      ...more,
+    });
+    return { report, calls, bytesSent };
+  } finally {
+    server.closeAllConnections();
+    await promisify(server.close.bind(server))();
+  }
+}
+
+const REDIRECTED_TO = "http://169.254.169.254/latest/meta-data";
+
+const SSE = { "content-type": "text/event-stream" };
+const JSON_TYPE = { "content-type": "application/json" };
+const CHUNK = `data: ${JSON.stringify({
+  id: "x",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "echo-a",
+  choices: [{ index: 0, delta: { content: "on and on " }, finish_reason: null }],
+})}\n\n`;
+
+const HOSTILE: readonly (readonly [string, Handler])[] = [
+  ["never answers", () => undefined],
+  [
+    "sends its head and then nothing",
+    ({ response }) => response.writeHead(200, JSON_TYPE).write(" "),
+  ],
+  [
+    "sends a byte now and then",
+    ({ response }) => {
+      response.writeHead(200, JSON_TYPE);
+      const timer = setInterval(() => response.write(" "), 50);
+      response.on("close", () => clearInterval(timer));
+    },
+  ],
+  [
+    "sends ten gigabytes",
+    ({ response, pour }) => {
+      response.writeHead(200, { ...JSON_TYPE, "content-length": String(10 * 1024 ** 3) });
+      pour(Buffer.alloc(65_536, " "));
+    },
+  ],
+  [
+    "sends a stream without an end",
+    ({ response, pour }) => {
+      response.writeHead(200, SSE);
+      pour(Buffer.from(CHUNK.repeat(200)));
+    },
+  ],
+  [
+    "sends an error without an end",
+    ({ response, pour }) => {
+      response.writeHead(400, JSON_TYPE);
+      pour(Buffer.from('{"error":{"message":"' + "no ".repeat(20_000)));
+    },
+  ],
+  [
+    "sends one event without an end",
+    ({ response, pour }) => {
+      response.writeHead(200, SSE);
+      response.write("data: ");
+      pour(Buffer.alloc(65_536, "x"));
+    },
+  ],
+  ["breaks every connection", ({ request }) => request.socket.destroy()],
+  [
+    "redirects to a private address",
+    ({ response }) => response.writeHead(307, { location: REDIRECTED_TO }).end(),
+  ],
+  ["answers what is no HTTP", ({ request }) => request.socket.end("\u0000\u0001garbage\r\n\r\n")],
+  [
+    "nests its JSON without an end",
+    ({ response }) => response.writeHead(200, JSON_TYPE).end("[".repeat(300_000)),
+  ],
+];
+
+describe.concurrent("a run against a hostile provider ends, with a verdict", () => {
+  test.each(HOSTILE)("%s", async (_what, answer) => {
+    const { report, calls, bytesSent } = await runAgainstHost(answer);
+    expect(["fail", "inconclusive"]).toContain(report.verdict);
+    expect(report.is_complete).toBe(true);
+    // The host is asked little more when it is of no use, and is not read without a bound.
+    expect(calls.length).toBeLessThan(80);
+    expect(bytesSent).toBeLessThan(2 * 1024 ** 3);
+  });
+
+  test("at a private address that is not allowed is never asked", async () => {
+    const handler: Handler = ({ response }) => response.writeHead(200, JSON_TYPE).end("{}");
+    const { report, calls } = await runAgainstHost(handler, { allowPrivate: false });
+    expect(report.verdict).not.toBe("pass");
+    expect(calls).toEqual([]);
+  });
+});
+
+type Part = "model" | "finish" | "text" | "role" | "call" | "id" | "type" | "error" | "everything";
+
+/** Answers as a chat provider does, and sends back all that it was sent in one part of it. */
+function echoes(part: Part, status = 200): Handler {
+  return ({ body, request, response }) => {
+    const heard = `${request.headers.authorization} ${body} `.repeat(3);
+    const said = (own: Part, usual: string): string =>
+      part === own || part === "everything" ? heard : usual;
+    const message = {
+      role: said("role", "assistant"),
+      content: said("text", "Hello."),
+      ...((part === "call" || part === "everything") && {
+        tool_calls: [{ id: "c", type: "function", function: { name: heard, arguments: heard } }],
+      }),
+    };
+    const stream = body.includes('"stream":true');
+    const choice = { index: 0, finish_reason: said("finish", "stop") };
+    const answer = {
+      id: said("id", "chat-1"),
+      object: stream ? "chat.completion.chunk" : "chat.completion",
+      created: 1,
+      model: said("model", "echo-a"),
+      choices: [stream ? { ...choice, delta: message } : { ...choice, message }],
+      usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 },
+      ...((part === "error" || part === "everything") && {
+        error: { message: heard, type: heard, code: heard, param: heard },
+      }),
+    };
+    const text = JSON.stringify(answer);
+    const usual = stream ? "text/event-stream" : "application/json";
+    const heardInHeader = heard.replaceAll(/[^\x20-\x7e]/g, "").slice(0, 4_000);
+    const type = part === "type" ? heardInHeader : usual;
+    response.writeHead(status, { "content-type": type, "x-heard": heardInHeader });
+    response.end(stream ? `data: ${text}\n\ndata: [DONE]\n\n` : text);
+  };
+}
+
+describe.concurrent(
+  "a report has no key, no prompt, and no long text of a provider that sends all of it back",
+  () => {
+    test.each<[Part, number]>([
+      ["model", 200],
+      ["finish", 200],
+      ["text", 200],
+      ["role", 200],
+      ["call", 200],
+      ["id", 200],
+      ["type", 200],
+      ["error", 200],
+      ["everything", 200],
+      ["error", 400],
+      ["error", 401],
+      ["error", 404],
+      ["error", 422],
+      ["error", 429],
+      ["error", 500],
+    ])("in %s, with status %d", async (part, status) => {
+      const { report, calls } = await runAgainstHost(echoes(part, status), { timeoutMs: 2_000 });
+      const written = [JSON.stringify(report), markdownReport(report), junitReport(report)];
+      const prompts = calls.flatMap((body) => promptParts(body));
+      for (const text of written) {
+        expect(text).not.toContain(KEY.slice(0, KEY_PART_CHARS));
+        expect(text).not.toContain(KEY.slice(-KEY_PART_CHARS));
+        expect(prompts.filter((prompt) => text.includes(prompt))).toEqual([]);
+      }
+      expect(textsOf(report).filter(({ length }) => length > CHARS_MAX)).toEqual([]);
+    });
+  },
+);
+
+/** Every part of the texts in a body's messages, in steps of some characters. */
+function promptParts(body: string): readonly string[] {
+  const parts: string[] = [];
+  const { messages } = safeJson(body) as { messages?: unknown };
+  for (const text of textsOf(messages)) {
+    for (let at = 0; at + PROMPT_PART_CHARS <= text.length; at += 7) {
+      parts.push(text.slice(at, at + PROMPT_PART_CHARS));
+    }
+  }
+  return [...new Set(parts)];
+}
+
+function safeJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((member) => textsOf(member));
+}

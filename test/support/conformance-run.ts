@@ -1,0 +1,156 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+
+import { type ConformanceReport } from "../../src/conformance/report/report.ts";
+import { runSuite } from "../../src/conformance/run-suite.ts";
+import { parseUsd, ZERO_MICRO_USD } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { CheatModality } from "../../src/dev/simulator/cheats.ts";
+import {
+  type FaultRule,
+  type Simulator,
+  startSimulator,
+} from "../../src/dev/simulator/simulator.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+/** A provider that the simulator plays, with one listing. */
+export interface Host {
+  readonly name: string;
+  readonly modality: CheatModality;
+  /** From the root of the repository. */
+  readonly manifest: string;
+  /** Path of the simulated host. */
+  readonly path: string;
+  /** Members of the listing that the file does not have. */
+  readonly listing?: Readonly<Record<string, unknown>>;
+  /** Of what some checks ask about, what it does not declare. */
+  readonly lacks?: readonly string[];
+}
+
+const EVERY_INPUT = { input_modalities: ["text", "image", "file", "audio", "video"] };
+const IMAGES_READ = "images in the prompt";
+const STATE_ONCE = "a state that is counted once";
+
+/** Of each wire and of each other modality one, and of decisions one that reads images. */
+export const HOSTS: readonly Host[] = [
+  {
+    name: "chat, wire_a",
+    modality: "text",
+    manifest: "manifests/simulator-a.json",
+    path: "/a/v1",
+    listing: EVERY_INPUT,
+  },
+  {
+    name: "chat, wire_b",
+    modality: "text",
+    manifest: "manifests/simulator-b.json",
+    path: "/b/v1",
+    listing: EVERY_INPUT,
+  },
+  {
+    name: "images",
+    modality: "image",
+    manifest: "manifests/simulator-images.json",
+    path: "/img/v1",
+  },
+  {
+    name: "videos",
+    modality: "video",
+    manifest: "manifests/simulator-videos.json",
+    path: "/vid/v1",
+  },
+  {
+    name: "decisions",
+    modality: "decisions",
+    manifest: "manifests/simulator-decisions.json",
+    path: "/sys/v1",
+    lacks: [IMAGES_READ],
+  },
+  {
+    name: "decisions on images",
+    modality: "decisions",
+    manifest: "examples/manifests/decisions-per-question.json",
+    path: "/pplx/v1",
+    lacks: [STATE_ONCE],
+  },
+];
+
+export interface RunAgainst {
+  /** A fault of every answer, in the simulator's language. */
+  readonly fault?: string;
+  /** Faults of some answers, before it. */
+  readonly rules?: readonly FaultRule[];
+  readonly seed?: string;
+  readonly budgetUsd?: string;
+}
+
+/** A whole run of all checks on one listing, against a simulator of its own. */
+export async function runAgainst(
+  host: Host,
+  { fault, rules = [], seed = "conformance", budgetUsd = "20" }: RunAgainst = {},
+): Promise<{ readonly report: ConformanceReport; readonly calls: number }> {
+  const simulator: Simulator = await startSimulator({
+    port: 0,
+    host: "127.0.0.1",
+    seed,
+    ...(fault === undefined ? {} : { fault }),
+  });
+  try {
+    for (const rule of rules) simulator.script(rule);
+    const baseUrl = simulator.url + host.path;
+    const report = await runListing({ ...host, baseUrl, budgetUsd });
+    return { report, calls: simulator.counts().total };
+  } finally {
+    await simulator.close();
+  }
+}
+
+export interface ListingAt extends Pick<Host, "manifest" | "listing"> {
+  readonly modality?: CheatModality;
+  readonly baseUrl: string;
+  readonly key?: string;
+  readonly budgetUsd?: string;
+  readonly timeoutMs?: number;
+  readonly allowPrivate?: boolean;
+}
+
+/** A whole run of all checks on the first listing of a manifest, at another address. */
+export async function runListing(asked: ListingAt): Promise<ConformanceReport> {
+  const { manifest, key = "a-good-key", budgetUsd = "20", timeoutMs = 20_000 } = asked;
+  const outcome = await runSuite({
+    manifestText: manifestAt(asked),
+    file: manifest,
+    env: { SIMULATOR_KEY: key },
+    clock: systemClock,
+    allowPrivateUpstreams: asked.allowPrivate ?? true,
+    models: [],
+    checks: [],
+    budgetMicroUsd: parseUsd(budgetUsd) ?? ZERO_MICRO_USD,
+    concurrency: 1,
+    timeoutMs,
+    jobPollMs: 5,
+    signal: new AbortController().signal,
+  });
+  if (!outcome.ok) throw new Error(outcome.problems.join("\n"));
+  return outcome.report;
+}
+
+/** The first listing of the file, at this address and with a key. */
+function manifestAt({ manifest: file, modality, listing, baseUrl }: ListingAt): string {
+  const manifest = JSON.parse(readFileSync(resolve(ROOT, file), "utf8")) as {
+    readonly endpoint: Record<string, unknown>;
+    readonly models: readonly Record<string, unknown>[];
+  };
+  const endpoint = {
+    ...manifest.endpoint,
+    base_url: baseUrl,
+    api_key_env: "SIMULATOR_KEY",
+    ...(modality === "decisions" && { decisions_path: "/as_sent" }),
+  };
+  return JSON.stringify({
+    ...manifest,
+    endpoint,
+    models: [{ ...manifest.models[0], ...listing }],
+  });
+}
