@@ -21,6 +21,7 @@ import { httpCall, type HttpAnswer } from "./support/http-call.ts";
 import { Listeners } from "./support/http-listener.ts";
 import { plainWire } from "./support/plain-wire.ts";
 import { openRecipe } from "./support/recipe.ts";
+import { TRUSTED_LISTINGS } from "./support/trusted-listings.ts";
 
 /*
  * A chat wire is one value and one entry of a table: a program whose table has a third one serves
@@ -90,6 +91,7 @@ async function openGateway(baseUrl: string): Promise<string> {
     { config, env: { TEST_PROVIDER_KEY: "sk-1" }, clock: systemClock, wires: table },
     {
       usage: NO_ABUSE_MONITOR,
+      standing: TRUSTED_LISTINGS,
       openKey: undefined,
       catalog: new CatalogHolder(catalogOf(baseUrl)),
       ledger: { ...ledger, close: () => Promise.resolve(closed) },
@@ -111,8 +113,9 @@ function catalogOf(baseUrl: string): CatalogHolder["current"] {
     const parsed = parseManifestFiles([{ file: id, text }]);
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
     // The list in the schema of manifests is the one thing that a program's own third wire adds to.
-    return parsed.manifests.map(({ file, manifest }) => ({
+    return parsed.manifests.map(({ file, manifest, sha256 }) => ({
       file,
+      sha256,
       manifest: { ...manifest, endpoint: { ...manifest.endpoint, dialect } },
     }));
   });

@@ -8,6 +8,7 @@ import {
   compileCatalog,
   type KeyOwners,
   type ManifestFile,
+  type ManifestText,
   NO_POOLS,
   parseKeyOrigins,
   parseManifestFiles,
@@ -64,7 +65,7 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   const files = names
     .filter((file) => file.endsWith(".json"))
     .toSorted()
-    .map((file) => ({ file, text: readText(sources, file) }));
+    .map((file) => readManifest(sources, file));
   const parsed = parseManifestFiles(files);
   if (!parsed.ok) return parsed;
   const stated = readPools(sources);
@@ -94,10 +95,10 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
 }
 
-function readText(sources: CatalogSources, file: string): string {
-  const text = readFileSync(join(sources.manifestsDir, file), "utf8");
-  const { rewrite } = sources;
-  return rewrite === undefined ? text : text.replaceAll(rewrite.from, rewrite.to);
+function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): ManifestText {
+  const original = readFileSync(join(manifestsDir, file), "utf8");
+  const text = rewrite === undefined ? original : original.replaceAll(rewrite.from, rewrite.to);
+  return { file, text, original };
 }
 
 function readPools({ poolsFile = "" }: CatalogSources): ReadPools {

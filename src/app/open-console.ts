@@ -11,6 +11,7 @@ import type { Clock } from "../core/index.ts";
 import { type Identity, makeClaimLink, openIdentity } from "../identity/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startUsageRollup } from "../records/index.ts";
+import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault } from "./open-key-vault.ts";
@@ -78,6 +79,7 @@ export interface RunningConsole {
 interface GatewayParts {
   readonly catalog: CatalogHolder;
   readonly serve: CallPorts;
+  readonly verification: Verification;
   /** Makes a chat call of wire_a within this process. */
   readonly chat: Parameters<typeof openModelCaller>[0];
   readonly playground: ConsoleDeps["playground"];
@@ -111,6 +113,8 @@ export async function openConsole(
     catalog,
     limitUse: { ...serve, rules: backend.rulesStore, limitDefaults: config },
     health: serve.health,
+    verification: parts.verification,
+    verdicts: backend.verdictStore,
     playground,
     serverResponse: parts.serverResponse,
     config,

@@ -17,6 +17,7 @@ import {
   drainingResponse,
   gatewayRoutes,
   type GatewayServerOptions,
+  type ListingState,
   metricsRegistry,
   Readiness,
   RequestLog,
@@ -24,6 +25,7 @@ import {
 } from "../http/index.ts";
 import { LedgerCounts, openLedger } from "../ledger/index.ts";
 import { chatOn } from "../modality/index.ts";
+import type { Verification } from "../verification/index.ts";
 import type { VideoMetrics, VideoReadDeps } from "../videos/index.ts";
 import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
@@ -35,6 +37,7 @@ import {
 } from "./open-console.ts";
 import { openLimits } from "./open-limits.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
+import { listingStates, openStanding } from "./open-standing.ts";
 import { openVideos } from "./open-videos.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
@@ -95,27 +98,36 @@ async function compose(
   const store = backend.ledgerBatchStore;
   const ledger = await openLedger({ store, clock, log, instanceName, counts });
   stack.defer(() => ledger.shutDown());
-  const serving = openServing(options, { ...prepared, catalog: holder, ledger, limits });
-  const { serve, bodyPool } = serving;
+  const { verification, standing } = await openStanding(options, stack);
+  const opened = { ...prepared, catalog: holder, ledger, limits, standing };
+  const serving = openServing(options, opened);
+  const { serve } = serving;
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
   const isLeaseHeld = (): boolean => ledger.healthy;
   const readiness = new Readiness({ clock, isLeaseHeld, pingDatabase: () => backend.ping() });
   stack.use(readiness);
-  const walk = gatewayServerOptions(options, { serve, bodyPool, videos, holder, readiness });
+  const parts = { ...serving, videos, holder, readiness, verification };
+  const walk = gatewayServerOptions(options, parts);
   await backend.accountNotices.start((orgId) => {
     const { usage, refusals, shortfalls } = serve;
     for (const each of [walk.authenticator, usage, refusals, shortfalls]) each.forget(orgId);
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const internal = openInternal(serve, { videos: videos.videoMetrics, ledger: counts, readiness });
+  const internal = openInternal(serve, {
+    videos: videos.videoMetrics,
+    ledger: counts,
+    readiness,
+    listings: () => listingStates(holder.current, verification),
+  });
   const console = await openConsole(options, {
     ...preparedConsole,
     ...known,
     catalog: holder,
     serve,
+    verification,
     chat: (request) => callInProcess({ ...walk, ports: serve }, chat, request),
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
@@ -166,13 +178,15 @@ function openInternal(
     readonly videos: VideoMetrics;
     readonly ledger: LedgerCounts;
     readonly readiness: Readiness;
+    readonly listings: () => readonly ListingState[];
   },
 ): Server {
-  const { videos, ledger, readiness } = parts;
+  const { videos, ledger, readiness, listings } = parts;
   const registry = metricsRegistry(serve.metrics, videos, {
     drains: () => serve.drains.active,
     instanceState: () => readiness.state,
     ledger,
+    listings,
   });
   const internal = createInternalServer({ registry, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
@@ -188,12 +202,14 @@ function gatewayServerOptions(
     readonly videos: VideoReadDeps;
     readonly holder: CatalogHolder;
     readonly readiness: Readiness;
+    readonly verification: Verification;
   },
 ): GatewayServerOptions {
-  const { serve, bodyPool, videos, holder, readiness } = parts;
+  const { serve, bodyPool, videos, holder, readiness, verification } = parts;
   const stored = {
     catalog: holder,
     records: backend.recordStore,
+    verdicts: verification,
     rules: backend.rulesStore,
     limitDefaults: config,
     videos,

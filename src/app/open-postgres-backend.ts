@@ -41,6 +41,12 @@ import {
   type UsageRollup,
 } from "../records/index.ts";
 import { checkSchema, migrateDatabase, openPool, openReportPool } from "../storage/index.ts";
+import {
+  PostgresVerdictStore,
+  PostgresWatchStore,
+  type VerdictStore,
+  type WatchStore,
+} from "../verification/index.ts";
 import { type JobStore, PostgresJobStore } from "../videos/index.ts";
 
 const REPORT_TIMEOUT_MS = 10_000;
@@ -65,6 +71,8 @@ export interface PostgresBackend {
   readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
   readonly jobStore: JobStore;
+  readonly verdictStore: VerdictStore;
+  readonly watchStore: WatchStore;
   readonly retentionStore: RetentionStore;
   readonly optimizeStore: OptimizeStore;
   /** For a shared limit store that lost its data. */
@@ -127,6 +135,8 @@ export function openPostgresBackend(options: {
     purchaseStore: noticed(new PostgresPurchaseStore(pool), accountNotices, ["grant"]),
     settlementStore: new PostgresSettlementStore(pool),
     ledgerBatchStore,
+    verdictStore: new PostgresVerdictStore(pool),
+    watchStore: new PostgresWatchStore(pool),
     jobStore: new PostgresJobStore(pool),
     retentionStore: new PostgresRetentionStore(pool),
     optimizeStore: new PostgresOptimizeStore(pool),

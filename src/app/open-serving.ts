@@ -68,10 +68,11 @@ export function openServing(
     readonly catalog: CatalogHolder;
     readonly ledger: Ledger;
     readonly limits: Pick<Limits, "store" | "sharedHealth">;
+    readonly standing: CallPorts["standing"];
   },
 ): Serving {
   const { config, env, clock, wires, bodyPool = new BufferPool() } = options;
-  const { catalog, ledger, limits, usage, openKey } = opened;
+  const { catalog, ledger, limits, usage, openKey, standing } = opened;
   const exchange = new HealthExchange({ shared: limits.sharedHealth, clock });
   const health = new MemoryDeploymentHealth({
     onOpened: (id, forMs) => exchange.publish({ kind: "circuit", id, forMs }),
@@ -87,6 +88,7 @@ export function openServing(
     catalog,
     health,
     pools,
+    standing,
     limits: limits.store,
     ledger,
     upstream: new UpstreamClient({

@@ -22,6 +22,7 @@ import type { ClientExchange } from "./client-exchange.ts";
 import type { Delivery } from "./deliver.ts";
 import type { CallPorts, CallTimeouts } from "./ports.ts";
 import { clientLeft } from "./refuse-call.ts";
+import { noteConduct } from "./note-conduct.ts";
 import { observedTokens, settlementOf } from "./settlement.ts";
 
 /** A stream may spend this many bytes of framing and text for each token of its output bound. */
@@ -52,16 +53,19 @@ export async function attemptCandidate<R extends CallRequest>(
   const { deployment } = held.candidate.step;
   const startedAtMs = ports.clock.nowMs();
   const ran = await dispatch(ports, client, input);
+  const noted = { deployment, orgId: client.principal.orgId, request: call.request };
   const job = await acceptJob(call.kind, ran, { reserve, deployment, startedAtMs });
   if (job.ok) {
     // The job continues, and so does its hold; the request itself has ended.
     hold.keepOpen();
     hold.release(call.tokens);
+    noteConduct(ports, { ...noted, result: ran, isImpossible: false });
     return { kind: "job", body: job.body };
   }
   const { result } = job;
   const settlement = settlementOf(result, deployment, reserve.reserveMicroUsd);
   if (settlement.flag !== undefined) ports.metrics.impossible(deployment);
+  noteConduct(ports, { ...noted, result, isImpossible: settlement.flag !== undefined });
   return {
     kind: "ended",
     attemptId: reserve.attemptId,

@@ -33,7 +33,7 @@ export function findModel(
 
 /** The plan's input of one call, whatever its kind. */
 export function callPlanInput<R extends CallRequest>(
-  ports: Pick<CallPorts, "opensOwnKeys" | "health" | "clock">,
+  ports: Pick<CallPorts, "opensOwnKeys" | "health" | "clock" | "standing">,
   principal: Principal,
   call: {
     readonly kind: CallKind<R>;
@@ -67,13 +67,14 @@ export interface PlanNeeds {
  * where this installation can open them.
  */
 export function planInput(
-  ports: Pick<CallPorts, "opensOwnKeys">,
+  ports: Pick<CallPorts, "opensOwnKeys" | "standing">,
   principal: Principal,
   needs: PlanNeeds,
 ): PlanInput {
   const { policy, connections } = principal.rules;
   return {
     ...needs,
+    standing: ports.standing,
     ...(policy === undefined ? {} : { policy }),
     ...(connections.length === 0 || !ports.opensOwnKeys
       ? {}

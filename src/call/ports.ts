@@ -1,11 +1,12 @@
 import type { AbuseMonitor } from "../abuse/index.ts";
 import type { Principal } from "../accounts/index.ts";
-import type { Catalog } from "../catalog/index.ts";
+import type { Catalog, Deployment } from "../catalog/index.ts";
 import type { Clock, Deadlines } from "../core/index.ts";
 import type { AttemptClassifier, AttemptTimeouts, UpstreamClient } from "../dispatch/index.ts";
 import type { Ledger } from "../ledger/index.ts";
 import type { AskedRequest, LimitStore, PoolBoard, ScopeClaim } from "../limits/index.ts";
-import type { DeploymentHealth, RepeatedFailures } from "../routing/index.ts";
+import type { DeploymentHealth, ListingStanding, RepeatedFailures } from "../routing/index.ts";
+import type { Breaches } from "../verification/index.ts";
 import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 import type { RefusalWindows } from "./refusal-windows.ts";
@@ -42,6 +43,10 @@ export interface CallPorts {
   readonly drains: DetachedReadLimit;
   readonly metrics: GatewayMetrics;
   readonly pools: PoolBoard;
+  /** How far listings are trusted, and what live answers say about them. */
+  readonly standing: ListingStanding & {
+    note(deployment: Deployment, orgId: string, breaches: Breaches): void;
+  };
   readonly usage: AbuseMonitor;
   /** How many requests of a caller may be refused. */
   readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;

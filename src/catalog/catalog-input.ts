@@ -5,7 +5,10 @@ import type { Manifest } from "./manifest/manifest.ts";
 export interface ManifestFile {
   readonly file: string;
   readonly manifest: Manifest;
+  /** SHA-256 of its text, hexadecimal: a verdict on it counts as long as this is the same. */
+  readonly sha256: string;
 }
+
 /** Why manifests cannot be one catalog. */
 export interface CatalogIssue {
   readonly file: string;

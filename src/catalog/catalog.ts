@@ -102,6 +102,8 @@ export interface Deployment {
   readonly providerId: ProviderId;
   readonly providerName: string;
   readonly modelId: ModelId;
+  /** Of the manifest that lists it, hexadecimal. */
+  readonly manifestSha256: string;
   /** The id the endpoint expects and echoes. */
   readonly upstreamModelId: string;
   /** Other ids the endpoint may report in `response.model`. */

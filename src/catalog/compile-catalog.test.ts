@@ -33,7 +33,11 @@ function manifestOf(provider: string, edits: Edits = {}): Manifest {
 }
 
 function compile(manifests: readonly Manifest[], more: Partial<CatalogInput> = {}): CatalogOutcome {
-  const files = manifests.map((manifest, index) => ({ file: `${index}.json`, manifest }));
+  const files = manifests.map((manifest, index) => ({
+    file: `${index}.json`,
+    manifest,
+    sha256: "of no file",
+  }));
   return compileCatalog({ manifests: files, hasKey: () => true, today, ...more });
 }
 
@@ -69,6 +73,7 @@ describe("a deployment", () => {
       upstreamModelId: "m",
       resolvesTo: [],
       wire: "wire_a",
+      manifestSha256: "of no file",
       modality: "text",
       baseUrl: "https://api.acme.example/v1",
       priority: 0,

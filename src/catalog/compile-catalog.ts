@@ -56,7 +56,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const { hasKey, publicForm = () => false } = input;
   const compiled = current.map((entry): CompiledEntry => ({
     ...entry,
-    deployment: compileDeployment(entry.manifest, entry.model, {
+    deployment: compileDeployment(entry, entry.model, {
       hasKey,
       mayHaveKey: !elsewhere.has(entry.file),
       publicForm,
@@ -86,10 +86,8 @@ function issueOf({ file, pointer, message }: CatalogIssue): CatalogIssue {
   return { file, pointer, message };
 }
 
-interface Entry {
-  readonly file: string;
+interface Entry extends ManifestFile {
   readonly index: number;
-  readonly manifest: Manifest;
   readonly model: Manifest["models"][number];
 }
 
@@ -109,8 +107,8 @@ function duplicateProviders(manifests: readonly ManifestFile[]): CatalogIssue[] 
   });
 }
 
-function listingsOf({ file, manifest }: ManifestFile): Entry[] {
-  return manifest.models.map((model, index) => ({ file, index, manifest, model }));
+function listingsOf(listed: ManifestFile): Entry[] {
+  return listed.manifest.models.map((model, index) => ({ ...listed, index, model }));
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

@@ -1,4 +1,5 @@
 import { assert, type ModelId, type ProviderId, unreachable } from "../core/index.ts";
+import type { ManifestFile } from "./catalog-input.ts";
 import type {
   CapabilityDescriptor,
   CapacityDeclaration,
@@ -28,7 +29,7 @@ export interface DeploymentSettings {
 
 /** Compiles one listing of a valid manifest, with every default of the specification filled in. */
 export function compileDeployment(
-  manifest: Manifest,
+  { manifest, sha256 }: Pick<ManifestFile, "manifest" | "sha256">,
   model: ManifestModel,
   { hasKey, mayHaveKey, publicForm }: DeploymentSettings,
 ): Deployment {
@@ -45,6 +46,7 @@ export function compileDeployment(
     providerId: provider.id as ProviderId,
     providerName: provider.name,
     modelId: model.id as ModelId,
+    manifestSha256: sha256,
     upstreamModelId: model.upstream_id ?? model.id,
     resolvesTo: [...(model.resolves_to ?? [])],
     wire: endpoint.dialect,

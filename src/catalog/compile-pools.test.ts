@@ -19,7 +19,7 @@ function manifestFile(provider: string, document: Json, edits: Edits = {}): Mani
   const named: Edits = { "/provider/id": provider, "/endpoint/api_key_env": undefined };
   const verdict = validateManifest(JSON.stringify(edited(document, { ...named, ...edits })));
   if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
-  return { file: `${provider}.json`, manifest: verdict.manifest };
+  return { file: `${provider}.json`, manifest: verdict.manifest, sha256: "of no file" };
 }
 
 /** `text/acme/quill` declares a capacity, `text/acme/nib` none; `judge` has two decision models. */

@@ -17,6 +17,6 @@ export type {
 export { compileCatalog } from "./compile-catalog.ts";
 export { NO_POOLS, type StatedPool, type StatedPools } from "./compile-pools.ts";
 export { type KeyOwners, keyProblems, parseKeyOrigins } from "./key-origins.ts";
-export { parseManifestFiles } from "./load-manifests.ts";
+export { type ManifestText, parseManifestFiles } from "./load-manifests.ts";
 export { publishedSchema, validateManifest } from "./manifest/index.ts";
 export { ownKeyDeployment, zeroPricePin } from "./own-key-deployment.ts";

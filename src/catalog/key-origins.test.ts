@@ -14,7 +14,7 @@ function fileOf(file: string, origin: string, variable = "SHARED_KEY"): Manifest
   };
   const verdict = validateManifest(JSON.stringify(edited(textManifest(), edits)));
   if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
-  return { file, manifest: verdict.manifest };
+  return { file, manifest: verdict.manifest, sha256: "of no file" };
 }
 
 function compile(manifests: readonly ManifestFile[], origins: KeyOrigins): CatalogOutcome {

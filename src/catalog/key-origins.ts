@@ -1,5 +1,7 @@
 import type { ManifestFile } from "./catalog-input.ts";
 
+type NamedManifest = Pick<ManifestFile, "file" | "manifest">;
+
 /** Which origins (scheme, host, port) the key in a variable may be sent to, by its name. */
 export type KeyOrigins = ReadonlyMap<string, ReadonlySet<string>>;
 
@@ -28,7 +30,7 @@ export interface KeyProblem {
  * Finds manifests that would send a key where it does not belong: a variable of this program, or
  * one that belongs to another origin.
  */
-export function keyProblems(manifests: readonly ManifestFile[], rules: KeyRules): KeyProblem[] {
+export function keyProblems(manifests: readonly NamedManifest[], rules: KeyRules): KeyProblem[] {
   const owners = findOwners(manifests, rules);
   return inOrder(manifests).flatMap(({ file, manifest }): KeyProblem[] => {
     const { api_key_env: name, base_url: baseUrl } = manifest.endpoint;
@@ -52,7 +54,7 @@ export function keyProblems(manifests: readonly ManifestFile[], rules: KeyRules)
 }
 
 /** The owners that a catalog of these manifests has, for the one that will replace it. */
-export function keyOwners(manifests: readonly ManifestFile[], rules: KeyRules): KeyOwners {
+export function keyOwners(manifests: readonly NamedManifest[], rules: KeyRules): KeyOwners {
   const owners = findOwners(manifests, rules);
   return new Map([...owners].map(([name, { origin }]) => [name, origin]));
 }
@@ -69,7 +71,7 @@ interface Owner {
  * else to the origin of the first file (in the order of their names) that names it.
  */
 function findOwners(
-  manifests: readonly ManifestFile[],
+  manifests: readonly NamedManifest[],
   rules: KeyRules,
 ): ReadonlyMap<string, Owner> {
   const owners = new Map<string, Owner>();
@@ -85,7 +87,7 @@ function findOwners(
   return owners;
 }
 
-function inOrder(manifests: readonly ManifestFile[]): readonly ManifestFile[] {
+function inOrder(manifests: readonly NamedManifest[]): readonly NamedManifest[] {
   return manifests.toSorted((a, b) => (a.file < b.file ? -1 : 1));
 }
 

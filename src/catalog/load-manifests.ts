@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import type { CatalogIssue, ManifestFile } from "./catalog-input.ts";
 import { validateManifest } from "./manifest/index.ts";
 
@@ -5,6 +7,8 @@ import { validateManifest } from "./manifest/index.ts";
 export interface ManifestText {
   readonly file: string;
   readonly text: string;
+  /** As it is on disk, where `text` is a changed copy. */
+  readonly original?: string;
 }
 
 export type ParsedManifests =
@@ -15,11 +19,16 @@ export type ParsedManifests =
 export function parseManifestFiles(files: readonly ManifestText[]): ParsedManifests {
   const manifests: ManifestFile[] = [];
   const issues: CatalogIssue[] = [];
-  for (const { file, text } of files) {
+  for (const { file, text, original } of files) {
     const verdict = validateManifest(text);
-    if (verdict.ok) manifests.push({ file, manifest: verdict.manifest });
+    if (verdict.ok)
+      manifests.push({ file, manifest: verdict.manifest, sha256: sha256Of(original ?? text) });
     else
       for (const { pointer, message } of verdict.problems) issues.push({ file, pointer, message });
   }
   return issues.length === 0 ? { ok: true, manifests } : { ok: false, issues };
+}
+
+function sha256Of(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

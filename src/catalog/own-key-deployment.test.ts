@@ -19,6 +19,7 @@ function listed(change: Partial<Deployment> = {}): Deployment {
     providerName: "Acme",
     modelId: "m" as ModelId,
     upstreamModelId: "m-2026",
+    manifestSha256: "of no file",
     resolvesTo: [],
     wire: "wire_a",
     modality: "text",

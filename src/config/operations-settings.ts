@@ -1,8 +1,9 @@
+import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
 
 /** What an operator decides about starts and stops. */
-export interface OperationsConfig {
+export interface OperationsConfig extends ConformanceConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -41,4 +42,5 @@ export const OPERATIONS_SETTINGS: {
     0,
     "How long running requests may take to finish after the ports are closed.",
   ),
+  ...CONFORMANCE_SETTINGS,
 };

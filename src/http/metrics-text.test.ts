@@ -10,6 +10,7 @@ test("the operator sees how many batches the ledger has sent, and how many rows 
     drains: () => 0,
     instanceState: () => "serving",
     ledger,
+    listings: () => [],
   });
   ledger.batches.set("late", 2);
   ledger.rows.set("closing", 30);

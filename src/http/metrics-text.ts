@@ -20,6 +20,7 @@ export function metricsRegistry(
     readonly drains: () => number;
     readonly instanceState: () => InstanceState;
     readonly ledger: LedgerBatchCounts;
+    readonly listings: () => readonly ListingState[];
   },
 ): Registry {
   const registry = new Registry();
@@ -71,7 +72,46 @@ export function metricsRegistry(
     instance.drains,
   );
   stateGauge(registry, instance.instanceState);
+  listingGauges(registry, instance.listings);
   return registry;
+}
+
+/** How far one routed listing is trusted. */
+export interface ListingState {
+  readonly provider: string;
+  readonly model: string;
+  readonly isVerified: boolean;
+  readonly isSuspect: boolean;
+}
+
+/** One series a routed listing, so that a query for one that is not verified finds it. */
+function listingGauges(registry: Registry, read: () => readonly ListingState[]): void {
+  const gauges = [
+    {
+      name: "tm_listing_verified",
+      help: "1: the last conformance run of this routed listing passed and counts; 0: not.",
+      valueOf: ({ isVerified }: ListingState) => Number(isVerified),
+    },
+    {
+      name: "tm_listing_suspect",
+      help: "1: live answers broke what this routed listing promises, so it is tried last; 0: not.",
+      valueOf: ({ isSuspect }: ListingState) => Number(isSuspect),
+    },
+  ];
+  for (const { name, help, valueOf } of gauges) {
+    const made: Gauge<"provider" | "model"> = new Gauge({
+      name,
+      help,
+      labelNames: ["provider", "model"],
+      registers: [registry],
+      collect() {
+        made.reset();
+        for (const each of read()) {
+          made.set({ provider: each.provider, model: each.model }, valueOf(each));
+        }
+      },
+    });
+  }
 }
 
 interface CounterInput {

@@ -1,4 +1,5 @@
 import type { Catalog, Deployment, ListedModel } from "../catalog/index.ts";
+import type { ListingVerification, Verification } from "../verification/index.ts";
 
 /** Query of the wire_b list: a page of ids after or before a known one. */
 export interface ModelPageQuery {
@@ -14,13 +15,17 @@ const OUTPUT_OF: Readonly<Record<ListedModel["modality"], string>> = {
   decisions: "decisions",
 };
 
+/** What is known of listings by conformance runs and live answers. */
+export type Verdicts = Pick<Verification, "of">;
+
 /** `GET /v1/models` in the wire_a shape. */
-export function modelListA(catalog: Catalog): object {
-  return { object: "list", data: catalog.models.map(modelEntryA) };
+export function modelListA(catalog: Catalog, verdicts: Verdicts): object {
+  const data = catalog.models.map((model) => modelEntryA(model, verdicts));
+  return { object: "list", data };
 }
 
 /** One entry of the wire_a list, and the answer of `GET /v1/models/{id}`. */
-export function modelEntryA(model: ListedModel): object {
+export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
   const first = model.deployments[0];
   return {
     id: model.id,
@@ -51,9 +56,21 @@ export function modelEntryA(model: ListedModel): object {
       prompt_logging: each.promptLogging,
       datacenters: each.datacenters,
       capacity: each.capacity,
+      verification: shownVerification(verdicts.of(each)),
     })),
     expiration_date: model.deprecationDate ?? null,
     released: model.released ?? null,
+  };
+}
+
+function shownVerification({ state, verdict, suspect }: ListingVerification): object {
+  const checked = verdict === undefined ? null : new Date(verdict.checkedAtMs).toISOString();
+  const failed = verdict?.checks.filter(({ status }) => status === "fail") ?? [];
+  return {
+    state,
+    checked_at: checked,
+    failed_checks: failed.map(({ id, title }) => ({ id, title })),
+    suspect_since: suspect === undefined ? null : new Date(suspect.sinceMs).toISOString(),
   };
 }
 

@@ -2,7 +2,7 @@ import type { ClientExchange } from "../call/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import { parseRequestId, printJson, refusal } from "../core/index.ts";
 import { unknownModel } from "../routing/index.ts";
-import { modelEntryA, modelEntryB, modelListA, modelListB } from "./list-models.ts";
+import { modelEntryA, modelEntryB, modelListA, modelListB, type Verdicts } from "./list-models.ts";
 import type { RecordStore, UsageQuery } from "./record-store.ts";
 import { shownGeneration, shownUsage } from "./show-records.ts";
 import type { UsageCsv } from "./usage-csv.ts";
@@ -12,6 +12,7 @@ import { LIST_ROWS_MAX, readFormat, readInteger, readUsageQuery } from "./usage-
 export interface RecordDeps {
   readonly catalog: { readonly current: Catalog };
   readonly records: RecordStore;
+  readonly verdicts: Verdicts;
 }
 
 const USAGE_ROWS_DEFAULT = 50;
@@ -23,7 +24,8 @@ export function serveModels(
   query: URLSearchParams,
 ): void {
   const catalog = deps.catalog.current;
-  if (!speaksWireB(exchange)) return json(exchange, JSON.stringify(modelListA(catalog)));
+  if (!speaksWireB(exchange))
+    return json(exchange, JSON.stringify(modelListA(catalog, deps.verdicts)));
   const limit = readInteger(query, "limit", { min: 1, max: LIST_ROWS_MAX });
   if (!limit.ok) return exchange.refuse(limit.refusal);
   const afterId = query.get("after_id");
@@ -40,7 +42,7 @@ export function serveModels(
 export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
   const model = deps.catalog.current.find(id);
   if (model === undefined) return exchange.refuse(unknownModel(id));
-  const entry = speaksWireB(exchange) ? modelEntryB(model) : modelEntryA(model);
+  const entry = speaksWireB(exchange) ? modelEntryB(model) : modelEntryA(model, deps.verdicts);
   json(exchange, JSON.stringify(entry));
 }
 

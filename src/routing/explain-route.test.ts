@@ -31,6 +31,7 @@ function inputOf({ unpriced, cooling, unservable, controls }: Case): PlanInput {
     providerName: id,
     modelId: "m" as ModelId,
     upstreamModelId: "m",
+    manifestSha256: "of no file",
     resolvesTo: [],
     wire: "wire_a",
     modality: "text",

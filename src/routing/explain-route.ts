@@ -45,6 +45,7 @@ export function explainRoute(input: PlanInput): RouteExplanation {
 function exclusionReason(deployment: Deployment, input: PlanInput): string {
   const forbidden = policyProblem(deployment, input);
   if (forbidden !== undefined) return forbidden;
+  if (input.standing?.mayRoute(deployment) === false) return "its listing is not verified";
   if (deployment.ownKey === undefined && input.controls.connections === "only") {
     return 'provider.connections is "only"';
   }

@@ -5,6 +5,7 @@ export { healthScripts } from "./health-scripts.ts";
 export { type DeploymentHealth, MemoryDeploymentHealth } from "./health.ts";
 export {
   allCooling,
+  type ListingStanding,
   type OwnKeys,
   type PlanInput,
   planRoute,

@@ -21,6 +21,7 @@ function deployment(providerId: string, change: Partial<Deployment> = {}): Deplo
     providerName: providerId,
     modelId: "m" as ModelId,
     upstreamModelId: "m",
+    manifestSha256: "of no file",
     resolvesTo: [],
     wire: "wire_a",
     modality: "text",
@@ -144,6 +145,56 @@ describe("an organization's routing policy", () => {
   });
 });
 
+/** Of the providers named. */
+function standingOf(of: { suspects?: readonly string[]; verified?: readonly string[] }) {
+  const { suspects = [], verified } = of;
+  return {
+    standing: {
+      mayRoute: ({ providerId }: Deployment) => verified?.includes(providerId) !== false,
+      isSuspect: ({ providerId }: Deployment) => suspects.includes(providerId.replace("*", "")),
+    },
+  };
+}
+
+describe("a listing that live answers made suspect", () => {
+  test("is tried last, and the others keep their order", () => {
+    expect(plan(standingOf({ suspects: ["one"] }))).toEqual(["two", "three", "one"]);
+    expect(plan(standingOf({ suspects: ["one", "two"] }))).toEqual(["three", "one", "two"]);
+  });
+
+  test("serves when all are suspect, or when it is the only healthy one", () => {
+    const suspects = ["one", "two", "three"];
+    expect(plan(standingOf({ suspects }))).toEqual(suspects);
+    const isHealthy = ({ providerId }: Deployment): boolean => providerId === "one";
+    expect(plan({ ...standingOf({ suspects: ["one"] }), isHealthy })).toEqual(["one"]);
+  });
+
+  test("comes first for a caller that names it first", () => {
+    const suspect = standingOf({ suspects: ["one"] });
+    expect(plan({ ...suspect, ...controls({ order: ["one"] }) })).toEqual(["one", "two", "three"]);
+    expect(plan({ ...suspect, ...controls({ only: ["one"] }) })).toEqual(["one"]);
+  });
+});
+
+describe("where verified listings are required", () => {
+  test("only they are candidates", () => {
+    expect(plan(standingOf({ verified: ["three", "two"] }))).toEqual(["two", "three"]);
+  });
+
+  test("a model without one is a refusal that says so", () => {
+    expect(plan(standingOf({ verified: [] }))).toMatch(
+      /^404 model_unavailable: no provider of m that this request may use is verified at the moment;/,
+    );
+  });
+
+  test("a request that names only others is refused for that", () => {
+    const verified = standingOf({ verified: ["two"] });
+    expect(plan({ ...verified, ...controls({ only: ["one"] }) })).toContain(
+      "no provider of m that this request may use is verified",
+    );
+  });
+});
+
 describe("a customer's own provider keys", () => {
   const ownKey = {
     connectionId: "conn_1",
@@ -158,6 +209,11 @@ describe("a customer's own provider keys", () => {
 
   test("are used first, and the marketplace's keys behind them", () => {
     expect(plan({ ownKeyOf })).toEqual(["two*", "one", "two", "three"]);
+  });
+
+  test("are used first though the listing is suspect: their answers are not the listing's", () => {
+    const suspects = standingOf({ suspects: ["two"] });
+    expect(plan({ ownKeyOf, ...suspects })).toEqual(["two*", "one", "three", "two"]);
   });
 
   test("are the only ones with connections only, and none of them with never", () => {

@@ -46,6 +46,16 @@ export interface PlanInput {
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   /** False while the deployment's circuit keeps traffic away. */
   readonly isHealthy: (deployment: Deployment) => boolean;
+  /** What is known of how listings keep their promises. Default: nothing, and none is needed. */
+  readonly standing?: ListingStanding;
+}
+
+/** How far a listing is trusted. */
+export interface ListingStanding {
+  /** False: it is not routed, because verified listings are required and it is none. */
+  mayRoute(deployment: Deployment): boolean;
+  /** True: live answers broke its promises, so it is tried last among its model's deployments. */
+  isSuspect(deployment: Deployment): boolean;
 }
 
 export type PlanOutcome = RoutePlan | { readonly kind: "refused"; readonly refusal: Refusal };
@@ -69,12 +79,14 @@ export function planRoute(input: PlanInput): PlanOutcome {
   if (model.modality !== input.modality) return refused(wrongRoute(model));
   const named = model.deployments.filter((each) => policyProblem(each, input) === undefined);
   if (named.length === 0) return refused(controlsExcludeAll(input));
-  const allowed = withOwnKeys(named, input);
+  const trusted = trustedOf(named, input.standing);
+  if (trusted.length === 0) return refused(notVerified(modelId));
+  const allowed = withOwnKeys(trusted, input);
   // Not served by the key's connection: the caller cannot distinguish it from an id that never
   // existed.
   if (allowed.length === 0) return refused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
-  const ranked = applyOrder(usable, controls.order);
+  const ranked = applyOrder(suspectsLast(usable, input.standing), controls.order);
   const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
   const first = ranked[firstAt];
   if (first === undefined) return refused(noCandidateRefusal(input, allowed));
@@ -163,6 +175,45 @@ function applyOrder(
     return at === -1 ? order.length : at;
   };
   return deployments.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Mostly all of them: no other list is made then. */
+function trustedOf(
+  deployments: readonly Deployment[],
+  standing: ListingStanding | undefined,
+): readonly Deployment[] {
+  if (standing === undefined || deployments.every((each) => standing.mayRoute(each))) {
+    return deployments;
+  }
+  return deployments.filter((each) => standing.mayRoute(each));
+}
+
+/**
+ * A caller's own order is kept, because it names providers knowingly. So is the place of its own
+ * provider keys: their answers are not the listing's.
+ */
+function suspectsLast(
+  deployments: readonly Deployment[],
+  standing: ListingStanding | undefined,
+): readonly Deployment[] {
+  if (standing === undefined || !deployments.some((each) => isTriedLast(each, standing))) {
+    return deployments;
+  }
+  return [
+    ...deployments.filter((each) => !isTriedLast(each, standing)),
+    ...deployments.filter((each) => isTriedLast(each, standing)),
+  ];
+}
+
+function isTriedLast(deployment: Deployment, standing: ListingStanding): boolean {
+  return deployment.ownKey === undefined && standing.isSuspect(deployment);
+}
+
+function notVerified(modelId: string): Refusal {
+  return refusal(
+    "model_unavailable",
+    `no provider of ${modelId} that this request may use is verified at the moment; choose another model, or try again later`,
+  );
 }
 
 function controlsExcludeAll({ controls, policy, modelId }: PlanInput): Refusal {

@@ -14,6 +14,8 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0005-ledger-functions": "7aeeef556944116a1f7e62ac3573aea17a6af95fcf1cf00b2251199d88d60e18",
   "0006-feature-functions": "e027a1d50755c516af2a92deb13c53eaec727c4fbb8ba6bc608f909d53b8e11a",
   "0007-one-ledger-lane": "77b4c8a3a2ff8ec5433c68a4f61a598563e34efddb6222140b928b07779d77e1",
+  "0008-listing-verdicts": "2e91e0f214ec008bf69c93d1337a7881ab4a008d4ff541cde6107e87fd15dc5d",
+  "0009-watched-runs": "6148ac04c8e0c62ef57c3f2cd8856d1cfb5bd30ee1a03fd6e8719b5bdfe8ef89",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

@@ -28,6 +28,7 @@ import { NetworkedStore, type StoreUser } from "./store.ts";
 import { SkewedClock } from "./virtual-time.ts";
 import type { Simulation } from "./simulation.ts";
 import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
+import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
 
 interface InstanceDeps extends CallPorts {
   readonly health: ObservedHealth;
@@ -180,6 +181,7 @@ export class SimulatedInstance implements StoreUser {
       limits,
       pools: new PoolBoard({ limits }),
       usage: NO_ABUSE_MONITOR,
+      standing: TRUSTED_LISTINGS,
       refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
       shortfalls: new Shortfalls(clock),
       platform: [],

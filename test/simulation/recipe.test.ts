@@ -27,6 +27,7 @@ import { simulatedCatalog } from "./catalog.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
 import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
+import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
 
 /*
  * One call through the whole recipe, with the ledger's and the providers' answers given by the test:
@@ -167,6 +168,7 @@ function newCall() {
     limits,
     pools: new PoolBoard({ limits }),
     usage: NO_ABUSE_MONITOR,
+    standing: TRUSTED_LISTINGS,
     refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
     shortfalls: new Shortfalls(clock),
     platform: [],

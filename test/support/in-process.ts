@@ -17,6 +17,7 @@ import { openaiChat } from "../../src/wire/openai-chat/index.ts";
 import { wires } from "../../src/wire/wires.ts";
 import { silentLog } from "./silent-log.ts";
 import { withResource } from "./with-resource.ts";
+import { TRUSTED_LISTINGS } from "./trusted-listings.ts";
 
 /** What a search asks. */
 export const chat = chatOn(openaiChat, wires);
@@ -44,6 +45,7 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
     { config, env: { TEST_PROVIDER_KEY: PROVIDER_KEY }, clock },
     {
       usage: NO_ABUSE_MONITOR,
+      standing: TRUSTED_LISTINGS,
       openKey: undefined,
       catalog: new CatalogHolder(running.catalog.current),
       ledger,

@@ -92,6 +92,7 @@ const answers: AnswerCodec = {
 };
 
 class PlainDecoder implements StreamDecoder {
+  readonly hasWrongFinish = false;
   report: UsageReport | undefined;
 
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void {

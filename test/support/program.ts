@@ -103,6 +103,27 @@ export async function runProgram(
   return await resultOf(child);
 }
 
+/** Starts `tokenmarket <args>`, which has no ready line and stays until a signal ends it. */
+export async function spawnCommand(
+  args: readonly string[],
+  env: Environment = {},
+): Promise<Pick<RunningProgram, "stderr" | "stdout" | "end">> {
+  const child = await spawnProgram(args, env);
+  child.stdin.end();
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const closed = new Promise<number | null>((done) => child.once("close", done));
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    end: async (signal) => {
+      child.kill(signal);
+      return await closed;
+    },
+  };
+}
+
 /** Runs `tokenmarket <args>` and kills it (-9) as soon as its standard error says `word`. */
 export async function killCommand(
   args: readonly string[],

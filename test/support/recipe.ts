@@ -21,6 +21,7 @@ import type { ClientExchange } from "../../src/call/client-exchange.ts";
 import type { CallPorts } from "../../src/call/ports.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
+import { TRUSTED_LISTINGS } from "./trusted-listings.ts";
 
 /** One dispatch under control of the test: what undici would report, the test reports. */
 export class Dispatched {
@@ -105,6 +106,7 @@ export function openRecipe(clock: Clock, manifests: readonly object[]): TestReci
     { config: loaded.config, env: {}, clock },
     {
       usage: NO_ABUSE_MONITOR,
+      standing: TRUSTED_LISTINGS,
       openKey: undefined,
       catalog: new CatalogHolder(catalogOf(manifests)),
       ledger: grantingLedger,

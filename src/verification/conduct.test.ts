@@ -1,0 +1,203 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { BREACH, type Breaches, Conduct, type WatchedListing } from "./conduct.ts";
+import type { LiveBreaches } from "./verdict-store.ts";
+
+const GOOD = 0;
+const { substituted: SUBSTITUTED } = BREACH;
+const LISTING = listing("lab", "lab/one");
+
+function listing(providerId: string, modelId: string, manifestSha256 = "ab"): WatchedListing {
+  return { id: `${providerId}/${modelId}`, providerId, modelId, manifestSha256 };
+}
+
+function conductFixture() {
+  const found: LiveBreaches[] = [];
+  const policy = { badPercent: 1, answersMin: 200 };
+  const conduct = new Conduct(policy, (_listing, breaches) => {
+    found.push(breaches);
+  });
+  const note = (times: number, breaches: Breaches, orgId = "org-1"): void => {
+    for (let n = 0; n < times; n += 1) conduct.note(LISTING, orgId, breaches);
+  };
+  return { found, conduct, note };
+}
+
+test("a listing is suspect when more than one in a hundred answers break a promise", () => {
+  const { found, note } = conductFixture();
+  note(298, GOOD);
+  note(3, SUBSTITUTED);
+  expect(found).toEqual([]);
+  note(1, BREACH.usageMissing | BREACH.unreadable);
+  expect(found).toEqual([
+    {
+      answers: 302,
+      substituted: 3,
+      usageMissing: 1,
+      usageImpossible: 0,
+      boundExceeded: 0,
+      wrongFinish: 0,
+      unreadable: 1,
+    },
+  ]);
+});
+
+test("fewer than two hundred answers say nothing", () => {
+  const { found, note } = conductFixture();
+  note(199, SUBSTITUTED);
+  expect(found).toEqual([]);
+  note(1, SUBSTITUTED);
+  expect(found).toHaveLength(1);
+});
+
+test("it is found again when it goes on so, and not when it does not", () => {
+  const { found, note } = conductFixture();
+  note(200, SUBSTITUTED);
+  note(5_000, GOOD);
+  expect(found).toHaveLength(1);
+  note(40, SUBSTITUTED);
+  expect(found).toHaveLength(2);
+});
+
+test("each listing is counted for itself", () => {
+  const { found, conduct, note } = conductFixture();
+  note(199, SUBSTITUTED);
+  conduct.note(listing("lab", "lab/two"), "org-1", SUBSTITUTED);
+  conduct.note(listing("other", "lab/one"), "org-1", SUBSTITUTED);
+  expect(found).toEqual([]);
+});
+
+test("what is found is what a plain list of the last answers has, for any history", () => {
+  const run = fc.record({ bad: fc.boolean(), times: fc.integer({ min: 1, max: 700 }) });
+  fc.assert(
+    fc.property(fc.array(run, { maxLength: 12 }), (runs) => {
+      const { found, note } = conductFixture();
+      let older: boolean[] = [];
+      let newer: boolean[] = [];
+      let expected = 0;
+      for (const { bad, times } of runs) {
+        note(times, bad ? SUBSTITUTED : GOOD);
+        for (let n = 0; n < times; n += 1) {
+          newer.push(bad);
+          const all = [...older, ...newer];
+          const broken = all.filter(Boolean).length;
+          if (bad && all.length >= 200 && broken * 100 > all.length) {
+            expected += 1;
+            older = [];
+            newer = [];
+          } else if (newer.length === 1_000) {
+            older = newer;
+            newer = [];
+          }
+        }
+      }
+      expect(found).toHaveLength(expected);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("what was counted of another manifest is forgotten", () => {
+  const { found, conduct, note } = conductFixture();
+  note(199, SUBSTITUTED);
+  conduct.note(listing("lab", "lab/one", "cd"), "org-1", SUBSTITUTED);
+  expect(found).toEqual([]);
+});
+
+test("what was counted before a passed run is forgotten", () => {
+  const { found, conduct, note } = conductFixture();
+  note(199, SUBSTITUTED);
+  conduct.forget(LISTING.id);
+  note(199, GOOD);
+  note(1, SUBSTITUTED);
+  expect(found).toEqual([]);
+});
+
+test("no organization alone makes a listing suspect that serves others well", () => {
+  const { found, note } = conductFixture();
+  note(200, GOOD, "other");
+  note(700, SUBSTITUTED, "hostile");
+  note(200, GOOD, "other");
+  note(700, SUBSTITUTED, "hostile");
+  expect(found).toEqual([]);
+});
+
+test("a few bad answers of another organization do not help the one that provokes them", () => {
+  const { found, note } = conductFixture();
+  note(300, GOOD, "other");
+  note(3, SUBSTITUTED, "other");
+  note(300, SUBSTITUTED, "hostile");
+  expect(found).toEqual([]);
+});
+
+test("where few others ask, the answers of one organization are enough", () => {
+  const { found, note } = conductFixture();
+  note(199, GOOD, "other");
+  note(200, SUBSTITUTED, "only");
+  expect(found).toHaveLength(1);
+});
+
+test("good answers of one organization do not hide what the others get", () => {
+  const { found, note } = conductFixture();
+  for (let n = 0; n < 100; n += 1) {
+    note(1, SUBSTITUTED, "org-1");
+    note(1, SUBSTITUTED, "org-2");
+    note(1, SUBSTITUTED, "org-3");
+    note(1, GOOD, "accomplice");
+  }
+  expect(found).toHaveLength(1);
+});
+
+test("a listing is suspect when it is so without any one organization, over both halves", () => {
+  const { found, note } = conductFixture();
+  for (let n = 0; n < 400; n += 1) {
+    note(1, GOOD, "org-1");
+    note(1, GOOD, "org-2");
+    note(1, GOOD, "org-3");
+  }
+  for (let n = 0; n < 100 && found.length === 0; n += 1) {
+    note(1, SUBSTITUTED, `org-${1 + (n % 3)}`);
+  }
+  const [first] = found;
+  // Without the one that got most, more than one in a hundred of some 800 are bad.
+  expect(first?.substituted).toBeGreaterThan(12);
+  expect(first?.substituted).toBeLessThan(16);
+});
+
+test("whatever one organization gets, the others' answers decide, for any traffic", () => {
+  const run = fc.record({
+    org: fc.integer({ min: 0, max: 3 }),
+    bad: fc.boolean(),
+    times: fc.integer({ min: 1, max: 120 }),
+  });
+  fc.assert(
+    fc.property(fc.array(run, { maxLength: 12 }), (runs) => {
+      const { found, note } = conductFixture();
+      let seen: { org: number; bad: boolean }[] = [];
+      let expected = 0;
+      for (const { org, bad, times } of runs) {
+        for (let n = 0; n < times && seen.length < 999; n += 1) {
+          note(1, bad ? SUBSTITUTED : GOOD, `org-${org}`);
+          seen.push({ org, bad });
+          if (!bad || !isSuspect(seen)) continue;
+          expected += 1;
+          seen = [];
+        }
+      }
+      expect(found).toHaveLength(expected);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+function isSuspect(seen: readonly { org: number; bad: boolean }[]): boolean {
+  const isOver = (answers: typeof seen): boolean =>
+    answers.length >= 200 && answers.filter(({ bad }) => bad).length * 100 > answers.length;
+  const accusers = new Set(seen.filter(({ bad }) => bad).map(({ org }) => org));
+  const contradicts = (org: number): boolean => {
+    const others = seen.filter((each) => each.org !== org);
+    return others.length >= 200 && !isOver(others);
+  };
+  return isOver(seen) && ![...accusers].some(contradicts);
+}

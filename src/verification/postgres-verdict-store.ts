@@ -1,0 +1,120 @@
+import type { Pool } from "pg";
+
+import {
+  instantMs,
+  columns,
+  type Columns,
+  type ColumnsOf,
+  type Row,
+  text,
+} from "../storage/index.ts";
+import type { ListingName } from "./listing-name.ts";
+import type {
+  ListingVerdict,
+  LiveBreaches,
+  RecordedCheck,
+  SuspectListing,
+  VerdictStore,
+} from "./verdict-store.ts";
+
+const LISTINGS_MAX = 20_000;
+const HISTORY_MAX = 20;
+
+/** Verdicts in PostgreSQL. */
+export class PostgresVerdictStore implements VerdictStore {
+  readonly #pool: Pool;
+  #read: { readonly version: string; readonly verdicts: readonly ListingVerdict[] } | undefined;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async record(verdicts: readonly ListingVerdict[]): Promise<void> {
+    if (verdicts.length === 0) return;
+    await this.#pool.query(RECORD_SQL, [
+      verdicts.map(({ providerId }) => providerId),
+      verdicts.map(({ modelId }) => modelId),
+      verdicts.map(({ upstreamModelId }) => upstreamModelId),
+      verdicts.map(({ manifestSha256 }) => manifestSha256),
+      verdicts.map(({ verdict }) => verdict),
+      verdicts.map(({ checkedAtMs }) => new Date(checkedAtMs)),
+      verdicts.map(({ source }) => source),
+      verdicts.map(({ checks }) => JSON.stringify(checks)),
+    ]);
+  }
+
+  async latest(): Promise<readonly ListingVerdict[]> {
+    // Before the verdicts: what is recorded between the two is read again the next time.
+    const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
+    const version = String(versions[0]?.["version"]);
+    if (this.#read?.version === version) return this.#read.verdicts;
+    const { rows } = await this.#pool.query<Row>(LATEST_SQL, [LISTINGS_MAX]);
+    const verdicts = rows.map(readVerdict);
+    this.#read = { version, verdicts };
+    return verdicts;
+  }
+
+  async history({ providerId, modelId }: ListingName): Promise<readonly ListingVerdict[]> {
+    const { rows } = await this.#pool.query<Row>(HISTORY_SQL, [providerId, modelId, HISTORY_MAX]);
+    return rows.map(readVerdict);
+  }
+
+  async suspects(): Promise<readonly SuspectListing[]> {
+    const { rows } = await this.#pool.query<Row>(SUSPECTS_SQL, [LISTINGS_MAX]);
+    return rows.map((row) => ({
+      ...suspectColumns.read(row),
+      breaches: row["breaches"] as LiveBreaches,
+    }));
+  }
+
+  async suspect({ providerId, modelId }: ListingName, breaches: LiveBreaches): Promise<void> {
+    await this.#pool.query(SUSPECT_SQL, [providerId, modelId, JSON.stringify(breaches)]);
+  }
+}
+
+const verdictProperties: ColumnsOf<Omit<ListingVerdict, "checks">> = {
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+  upstreamModelId: text("upstream_id"),
+  manifestSha256: text("manifest_sha256"),
+  verdict: text("verdict"),
+  checkedAtMs: instantMs("checked_at"),
+  source: text("source"),
+};
+
+const verdictColumns: Columns<Omit<ListingVerdict, "checks">> = columns(verdictProperties);
+
+const suspectProperties: ColumnsOf<Omit<SuspectListing, "breaches">> = {
+  providerId: text("provider_id"),
+  modelId: text("model_id"),
+  sinceMs: instantMs("since"),
+};
+
+const suspectColumns: Columns<Omit<SuspectListing, "breaches">> = columns(suspectProperties);
+
+function readVerdict(row: Row): ListingVerdict {
+  return { ...verdictColumns.read(row), checks: row["checks"] as readonly RecordedCheck[] };
+}
+
+const VERSION_SQL = "select version from verdict_version";
+
+const RECORD_SQL = `select record_verdicts($1, $2, $3, $4, $5, $6, $7, $8)`;
+
+/* A run that could not ask enough says nothing about a listing that has a result. */
+const LATEST_SQL = `
+  select distinct on (provider_id, model_id) ${verdictColumns.sql}, checks
+  from listing_verdict
+  order by provider_id, model_id, verdict = 'inconclusive', checked_at desc, verdict_id desc
+  limit $1`;
+
+const HISTORY_SQL = `
+  select ${verdictColumns.sql}, checks from listing_verdict
+  where provider_id = $1 and model_id = $2
+  order by checked_at desc, verdict_id desc
+  limit $3`;
+
+const SUSPECTS_SQL = `select ${suspectColumns.sql}, breaches from suspect_listing limit $1`;
+
+const SUSPECT_SQL = `
+  insert into suspect_listing (provider_id, model_id, breaches) values ($1, $2, $3)
+  on conflict do nothing`;

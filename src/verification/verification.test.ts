@@ -1,0 +1,101 @@
+import { expect, test } from "vitest";
+
+import type { ListingVerdict } from "./verdict-store.ts";
+import { stateOf, Verification, VERIFIED_FOR_MS } from "./verification.ts";
+
+const NOW_MS = Date.parse("2026-11-23T10:00:00Z");
+const SHA256 = "ab".repeat(32);
+const DEPLOYMENT = {
+  id: "lab/lab/one",
+  providerId: "lab",
+  modelId: "lab/one",
+  upstreamModelId: "one",
+  manifestSha256: SHA256,
+};
+
+function verdict(more: Partial<ListingVerdict> = {}): ListingVerdict {
+  return {
+    providerId: "lab",
+    modelId: "lab/one",
+    upstreamModelId: "one",
+    manifestSha256: SHA256,
+    verdict: "pass",
+    checkedAtMs: NOW_MS - 1,
+    source: "run",
+    checks: [],
+    ...more,
+  };
+}
+
+test.each([
+  ["a passed run", verdict(), "verified"],
+  ["one that warned", verdict({ verdict: "warn" }), "verified"],
+  ["one that failed", verdict({ verdict: "fail" }), "failed"],
+  ["one that could not ask", verdict({ verdict: "inconclusive" }), "unchecked"],
+  ["none", undefined, "unchecked"],
+  ["one of another manifest", verdict({ manifestSha256: "cd".repeat(32) }), "changed"],
+  ["one of another upstream id", verdict({ upstreamModelId: "two" }), "changed"],
+  ["one of 30 days ago", verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS }), "verified"],
+  ["one that is older", verdict({ checkedAtMs: NOW_MS - VERIFIED_FOR_MS - 1 }), "expired"],
+])("%s makes a listing what it is", (_name, last, state) => {
+  expect(stateOf(last, DEPLOYMENT, NOW_MS)).toBe(state);
+});
+
+test("while the store does not answer, what was known stays in force", async () => {
+  const answers: (() => Promise<readonly ListingVerdict[]>)[] = [
+    () => Promise.resolve([verdict()]),
+    () => Promise.reject(new Error("away")),
+  ];
+  const verification = new Verification({
+    store: {
+      latest: () => answers.shift()?.() ?? Promise.resolve([]),
+      suspects: () => Promise.resolve([]),
+    },
+    clock: { nowMs: () => NOW_MS },
+    log: { warn: () => undefined },
+  });
+  const isVerified = (): boolean => verification.isVerified(DEPLOYMENT);
+  expect(isVerified()).toBe(false);
+  await verification.refresh();
+  expect(isVerified()).toBe(true);
+  await verification.refresh();
+  expect(isVerified()).toBe(true);
+  await verification.refresh();
+  expect(isVerified()).toBe(false);
+});
+
+test("a listing that is suspect no more is reported once, so that its counts start anew", async () => {
+  const suspect = {
+    providerId: "lab",
+    modelId: "lab/one",
+    sinceMs: NOW_MS,
+    breaches: {
+      answers: 200,
+      substituted: 3,
+      usageMissing: 0,
+      usageImpossible: 0,
+      boundExceeded: 0,
+      wrongFinish: 0,
+      unreadable: 0,
+    },
+  };
+  const answers = [[suspect], [suspect], [], []];
+  const cleared: string[] = [];
+  const verification = new Verification({
+    store: {
+      latest: () => Promise.resolve([]),
+      suspects: () => Promise.resolve(answers.shift() ?? []),
+    },
+    clock: { nowMs: () => NOW_MS },
+    log: { warn: () => undefined },
+    onCleared: (listingId) => cleared.push(listingId),
+  });
+  await verification.refresh();
+  await verification.refresh();
+  expect(verification.isSuspect(DEPLOYMENT)).toBe(true);
+  expect(cleared).toEqual([]);
+  await verification.refresh();
+  await verification.refresh();
+  expect(verification.isSuspect(DEPLOYMENT)).toBe(false);
+  expect(cleared).toEqual(["lab/lab/one"]);
+});

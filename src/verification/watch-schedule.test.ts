@@ -1,0 +1,201 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { listingKey } from "./listing-name.ts";
+import { dueListings, type KnownRuns, nextRunMs } from "./watch-schedule.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
+const NOW_MS = Date.parse("2026-11-23T10:00:00Z");
+const SHA256 = "ab".repeat(32);
+
+function listing(modelId: string) {
+  const providerId = "lab";
+  const id = listingKey({ providerId, modelId });
+  return { id, providerId, modelId, upstreamModelId: "one", manifestSha256: SHA256 };
+}
+
+const LISTING = listing("lab/one");
+
+function due(runs: KnownRuns) {
+  const known = new Map([["lab/lab/one", runs]]);
+  const [first] = dueListings([LISTING], known, WEEK_MS);
+  if (first === undefined) throw new Error("every listing has a time");
+  return { isDue: first.atMs <= NOW_MS, reason: first.reason, atMs: first.atMs };
+}
+
+function verdict(agoMs: number, more: Partial<NonNullable<KnownRuns["verdict"]>> = {}) {
+  return {
+    upstreamModelId: "one",
+    manifestSha256: SHA256,
+    isConclusive: true,
+    checkedAtMs: NOW_MS - agoMs,
+    ...more,
+  };
+}
+
+function attempt(agoMs: number, isRecorded: boolean) {
+  return { startedMs: NOW_MS - agoMs, isRecorded };
+}
+
+describe("a listing is due", () => {
+  test.each<[string, KnownRuns, string]>([
+    ["that was never checked", {}, "unchecked"],
+    ["whose run is older than the interval", { verdict: verdict(WEEK_MS) }, "interval"],
+    [
+      "that became suspect after its run",
+      { verdict: verdict(HOUR_MS), suspectSinceMs: NOW_MS - 1 },
+      "suspect",
+    ],
+    [
+      "whose manifest is another than the tested one",
+      { verdict: verdict(HOUR_MS, { manifestSha256: "cd".repeat(32) }) },
+      "changed",
+    ],
+    [
+      "whose upstream id is another than the tested one",
+      { verdict: verdict(HOUR_MS, { upstreamModelId: "two" }) },
+      "changed",
+    ],
+    [
+      "of a new manifest, whatever the run of the old one found",
+      { verdict: verdict(HOUR_MS, { upstreamModelId: "two", isConclusive: false }) },
+      "changed",
+    ],
+    [
+      "whose run was inconclusive, a day later",
+      { verdict: verdict(DAY_MS, { isConclusive: false }) },
+      "retry",
+    ],
+    [
+      "whose run was lost with its process, a day later",
+      { verdict: verdict(WEEK_MS), attempt: attempt(DAY_MS, false) },
+      "retry",
+    ],
+  ])("%s", (_name, runs, reason) => {
+    expect(due(runs)).toMatchObject({ isDue: true, reason });
+  });
+});
+
+describe("a listing is not due", () => {
+  test.each<[string, KnownRuns, string]>([
+    ["that was checked an hour ago", { verdict: verdict(HOUR_MS) }, "interval"],
+    [
+      "whose run is a quarter of the interval old, even at its own time",
+      { verdict: verdict(WEEK_MS / 4 - 1) },
+      "interval",
+    ],
+    [
+      "that is suspect since before its run: that one found what it found",
+      { verdict: verdict(HOUR_MS), suspectSinceMs: NOW_MS - 2 * HOUR_MS },
+      "interval",
+    ],
+    [
+      "that is suspect, and whose run by the clock of the database came after that",
+      {
+        verdict: verdict(2 * HOUR_MS),
+        attempt: attempt(HOUR_MS, true),
+        suspectSinceMs: NOW_MS - HOUR_MS - 1,
+      },
+      "interval",
+    ],
+    [
+      "whose run was inconclusive an hour ago",
+      { verdict: verdict(HOUR_MS, { isConclusive: false }) },
+      "retry",
+    ],
+    [
+      "whose run is under way, or was lost an hour ago",
+      { verdict: verdict(WEEK_MS), attempt: attempt(HOUR_MS, false) },
+      "retry",
+    ],
+    [
+      "of a new manifest, whose run is under way",
+      { verdict: verdict(WEEK_MS, { upstreamModelId: "two" }), attempt: attempt(1, false) },
+      "retry",
+    ],
+    ["whose first run is under way", { attempt: attempt(1, false) }, "retry"],
+  ])("%s", (_name, runs, reason) => {
+    expect(due(runs)).toMatchObject({ isDue: false, reason });
+  });
+});
+
+test("a recorded run by hand counts more than a run that was lost before it", () => {
+  const runs = { verdict: verdict(HOUR_MS), attempt: attempt(2 * HOUR_MS, false) };
+  expect(due(runs)).toMatchObject({ isDue: false, reason: "interval" });
+});
+
+test("what is due first comes first", () => {
+  const names = ["lab/late", "lab/old", "lab/new", "lab/older"];
+  const known = new Map<string, KnownRuns>([
+    ["lab/lab/late", { verdict: verdict(HOUR_MS) }],
+    ["lab/lab/old", { verdict: verdict(4 * WEEK_MS) }],
+    ["lab/lab/older", { verdict: verdict(6 * WEEK_MS) }],
+  ]);
+  const dues = dueListings(names.map(listing), known, WEEK_MS);
+  expect(dues.map((each) => each.listing.modelId)).toEqual([
+    "lab/new",
+    "lab/older",
+    "lab/old",
+    "lab/late",
+  ]);
+});
+
+const anyInterval = fc.integer({ min: HOUR_MS, max: 30 * DAY_MS });
+const anyName = fc.record({
+  providerId: fc.string({ minLength: 1 }),
+  modelId: fc.string({ minLength: 1 }),
+});
+
+describe("whatever the listing, its last run and the interval", () => {
+  test("its next run comes a quarter of an interval after it at the earliest, an interval at the latest", () => {
+    fc.assert(
+      fc.property(
+        anyName,
+        fc.integer({ min: 0, max: NOW_MS }),
+        anyInterval,
+        (name, lastMs, interval) => {
+          const waitMs = nextRunMs(name, lastMs, interval) - lastMs;
+          expect(waitMs).toBeGreaterThanOrEqual(interval / 4 - 1);
+          expect(waitMs).toBeLessThanOrEqual(interval);
+        },
+      ),
+    );
+  });
+
+  test("it has found its own time at the third run, and comes once in an interval from then on", () => {
+    const late = fc.integer({ min: 0, max: HOUR_MS / 4 });
+    fc.assert(
+      fc.property(anyName, anyInterval, late, (name, interval, lateMs) => {
+        let lastMs = NOW_MS;
+        const dueMs: number[] = [];
+        for (let runs = 0; runs < 6; runs += 1) {
+          dueMs.push(nextRunMs(name, lastMs, interval));
+          lastMs = (dueMs.at(-1) ?? 0) + lateMs;
+        }
+        const settled = dueMs.slice(2);
+        for (const [at, each] of settled.slice(1).entries()) {
+          expect(Math.abs(each - (settled[at] ?? 0) - interval)).toBeLessThan(2);
+        }
+      }),
+    );
+  });
+});
+
+test("a thousand listings that were checked together are spread over the interval", () => {
+  const names = Array.from({ length: 1_000 }, (_, at) => listing(`lab/${at}`));
+  const lastMs = new Map(names.map((each) => [each, NOW_MS]));
+  for (let runs = 0; runs < 3; runs += 1) {
+    for (const each of names) {
+      lastMs.set(each, nextRunMs(each, lastMs.get(each) ?? 0, WEEK_MS));
+    }
+  }
+  const byTenth = Array.from({ length: 10 }, () => 0);
+  for (const ms of lastMs.values()) {
+    const tenth = Math.floor(((ms % WEEK_MS) / WEEK_MS) * 10);
+    byTenth[tenth] = (byTenth[tenth] ?? 0) + 1;
+  }
+  expect(Math.min(...byTenth)).toBeGreaterThan(60);
+  expect(Math.max(...byTenth)).toBeLessThan(150);
+});

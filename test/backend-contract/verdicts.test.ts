@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+
+import { openPool } from "../../src/storage/connection.ts";
+import { PostgresVerdictStore } from "../../src/verification/postgres-verdict-store.ts";
+import type { ListingVerdict } from "../../src/verification/verdict-store.ts";
+import { withBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const backend = withBackend();
+const START_MS = Date.parse("2026-01-01T00:00:00Z");
+const MINUTE_MS = 60_000;
+
+function verdict(providerId: string, modelId: string, minute: number): ListingVerdict {
+  return {
+    providerId,
+    modelId,
+    upstreamModelId: "up",
+    manifestSha256: "a".repeat(64),
+    verdict: "fail",
+    checkedAtMs: START_MS + minute * MINUTE_MS,
+    source: "watch",
+    checks: [
+      {
+        id: "C7",
+        status: "fail",
+        title: "no silent substitution",
+        message: "another model",
+        ms: 3,
+        evidence: { reported: ["mini", null], tokens: 1.5 },
+      },
+    ],
+  };
+}
+
+describe("the history of a listing", () => {
+  test("is what was recorded of it, newest first, at most 20, and nothing of another", async () => {
+    const { verdictStore } = backend;
+    const minutes = Array.from({ length: 25 }, (_, at) => at);
+    await verdictStore.record(minutes.toReversed().map((at) => verdict("lab", "m", at)));
+    await verdictStore.record([verdict("lab", "other", 99), verdict("labs", "m", 99)]);
+    const history = await verdictStore.history({ providerId: "lab", modelId: "m" });
+    expect(history).toEqual(
+      minutes
+        .slice(5)
+        .toReversed()
+        .map((at) => verdict("lab", "m", at)),
+    );
+  });
+
+  test("is empty where nothing was recorded", async () => {
+    const listing = { providerId: "lab", modelId: "unknown" };
+    expect(await backend.verdictStore.history(listing)).toEqual([]);
+  });
+});
+
+test("the latest verdicts are those of every listing, also after another process recorded some", async () => {
+  const { verdictStore } = backend;
+  const later = { ...verdict("lab", "m", 200), verdict: "pass" as const };
+  await verdictStore.record([verdict("lab", "m", 100)]);
+  const before = await verdictStore.latest();
+  expect(before.find(({ modelId }) => modelId === "m")).toEqual(verdict("lab", "m", 100));
+  expect(await verdictStore.latest()).toBe(before);
+  const pool = openPool(backend.connectionString, silentLog);
+  await new PostgresVerdictStore(pool).record([later]);
+  await pool.end();
+  const after = await verdictStore.latest();
+  expect(after.find(({ modelId }) => modelId === "m")).toEqual(later);
+});

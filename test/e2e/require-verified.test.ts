@@ -1,0 +1,102 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import type { ListingVerdict } from "../../src/verification/verdict-store.ts";
+import { ask, at, get, type HttpAnswer } from "../support/ask.ts";
+import { until } from "../support/books.ts";
+import { MovableClock } from "../support/clocks.ts";
+import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
+
+const MODEL = "test/m";
+const DAY_MS = 86_400_000;
+
+const clock = new MovableClock();
+const gateway = withGateway({
+  clock,
+  settings: { requireVerified: true },
+  manifests: ["first", "second"].map((provider, priority) =>
+    simulatorManifest({
+      provider,
+      dialect: "wire_a",
+      priority,
+      baseUrl: `{simulator}/${provider}/v1`,
+      models: [textModel(MODEL)],
+    }),
+  ),
+});
+const account = withAccount(gateway, "5.00");
+
+function asked(): Promise<HttpAnswer> {
+  return ask(gateway.url, { key: account.key, wire: "wire_a", model: MODEL, text: "Hi" });
+}
+
+async function record(providerId: string, verdict: ListingVerdict["verdict"]): Promise<void> {
+  const { deployments } = gateway.running.catalog.current;
+  const listed = deployments.find((each) => each.providerId === providerId);
+  if (listed === undefined) throw new Error(`${providerId} is not listed`);
+  const { modelId, upstreamModelId, manifestSha256 } = listed;
+  const checkedAtMs = Date.now();
+  const run = { verdict, checkedAtMs, source: "run", checks: [] } as const;
+  await gateway.backend.verdictStore.record([
+    { providerId, modelId, upstreamModelId, manifestSha256, ...run },
+  ]);
+}
+
+async function statesAre(...wanted: readonly string[]): Promise<void> {
+  await until(`the listings are ${wanted.join(" and ")}`, async () => {
+    const { json } = await get(gateway.url, { key: account.key, path: `/v1/models/${MODEL}` });
+    const providers = at(json, "providers") as readonly unknown[];
+    const states = providers.map((each) => at(each, "verification", "state"));
+    return states.join() === wanted.join();
+  });
+}
+
+async function expectRefused(): Promise<void> {
+  const before = await gateway.backend.recordStore.balance(account.orgId);
+  const calls = gateway.simulator.calls().length;
+  const { status, json } = await asked();
+  expect({ status, error: at(json, "error") }).toMatchObject({
+    status: 404,
+    error: {
+      code: "model_unavailable",
+      message:
+        "no provider of test/m that this request may use is verified at the moment; " +
+        "choose another model, or try again later",
+    },
+  });
+  expect(await gateway.backend.recordStore.balance(account.orgId)).toEqual(before);
+  expect(gateway.simulator.calls().length).toBe(calls);
+}
+
+async function expectServedBy(provider: string): Promise<void> {
+  const { status, headers } = await asked();
+  expect({ status, by: headers["x-tm-provider"] }).toEqual({ status: 200, by: provider });
+}
+
+test("only a listing that passed, with this manifest, in the last 30 days is routed", async () => {
+  await statesAre("unchecked", "unchecked");
+  await expectRefused();
+
+  await record("first", "fail");
+  await record("second", "pass");
+  await statesAre("failed", "verified");
+  await expectServedBy("second");
+  const { json } = await get(gateway.url, { key: account.key, path: `/v1/models/${MODEL}` });
+  expect(at(json, "providers", 1)).toMatchObject({ verification: { suspect_since: null } });
+
+  const file = join(gateway.config.manifestsDir, "manifest-1.json");
+  writeFileSync(file, readFileSync(file, "utf8").replace(`"name":"second"`, `"name":"Second"`));
+  gateway.running.reload();
+  await statesAre("failed", "changed");
+  await expectRefused();
+
+  await record("second", "warn");
+  await statesAre("failed", "verified");
+  await expectServedBy("second");
+
+  clock.moveOn(31 * DAY_MS);
+  await statesAre("failed", "expired");
+  await expectRefused();
+});

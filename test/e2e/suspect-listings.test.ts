@@ -1,0 +1,248 @@
+import { join } from "node:path";
+
+import { afterEach, describe, expect, test } from "vitest";
+
+import { ask, at, get, type Ask, type HttpAnswer } from "../support/ask.ts";
+import { until } from "../support/books.ts";
+import {
+  PROVIDER_KEY,
+  simulatorManifest,
+  textModel,
+  withAccount,
+  withGateway,
+  type TestAccount,
+} from "../support/gateway.ts";
+import { httpCall } from "../support/http-call.ts";
+import { serve, withOperatorFolder, withPrograms } from "../support/operator.ts";
+import { runCommand } from "../support/program.ts";
+
+const MODEL = "test/m";
+const CHEAP_PATH = "/cheap/v1/chat/completions";
+const MANY = {
+  concurrentRequests: 100,
+  orgRequestsPerMinute: 100_000,
+  keyRequestsPerMinute: 100_000,
+};
+
+/** The first is cheaper, so that it is tried first. */
+const MANIFESTS = [
+  simulatorManifest({
+    provider: "cheap",
+    dialect: "wire_a",
+    baseUrl: "{simulator}/cheap/v1",
+    models: [textModel(MODEL)],
+  }),
+  simulatorManifest({
+    provider: "second",
+    dialect: "wire_a",
+    baseUrl: "{simulator}/second/v1",
+    priority: 1,
+    models: [textModel(MODEL)],
+  }),
+];
+
+const gateway = withGateway({ settings: MANY, manifests: MANIFESTS });
+/** Another process on the same database. */
+const folder = withOperatorFolder({
+  get url() {
+    return gateway.simulator.url;
+  },
+});
+const programs = withPrograms(() => {
+  for (const [index, manifest] of MANIFESTS.entries()) {
+    const text = JSON.stringify(manifest).replaceAll("{simulator}", gateway.simulator.url);
+    folder.writeManifest(`manifest-${index}.json`, text);
+  }
+  return [serve(folder, { DATABASE_URL: gateway.config.databaseUrl })];
+});
+const other = {
+  get url() {
+    return String(programs[0]?.ready["gateway_url"]);
+  },
+  get internalUrl() {
+    return String(programs[0]?.ready["internal_url"]);
+  },
+};
+const hostile = withAccount(gateway, "50.00", { requestsPerMinute: 100_000 });
+const accounts = [1, 2, 3].map(() => withAccount(gateway, "50.00", { requestsPerMinute: 100_000 }));
+
+afterEach(async () => {
+  await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
+});
+
+async function answers(
+  account: TestAccount,
+  times: number,
+  more: Partial<Ask> = {},
+): Promise<readonly HttpAnswer[]> {
+  const all: HttpAnswer[] = [];
+  const asked: Ask = { key: account.key, wire: "wire_a", model: MODEL, text: "Hi", ...more };
+  while (all.length < times) {
+    const batch = Array.from({ length: Math.min(20, times - all.length) }, () =>
+      ask(gateway.url, asked),
+    );
+    all.push(...(await Promise.all(batch)));
+  }
+  return all;
+}
+
+async function providerAt({ url }: { readonly url: string }): Promise<string | undefined> {
+  const [account] = accounts;
+  if (account === undefined) throw new Error("there are accounts");
+  const answer = await ask(url, { key: account.key, wire: "wire_a", model: MODEL, text: "Hi" });
+  expect(answer.status).toBe(200);
+  return answer.headers["x-tm-provider"];
+}
+
+async function verificationsAt({ url }: { readonly url: string }): Promise<unknown> {
+  const { json } = await get(url, { key: hostile.key, path: `/v1/models/${MODEL}` });
+  const providers = at(json, "providers") as readonly Record<string, unknown>[];
+  return providers.map((each) => at(each, "verification"));
+}
+
+async function suspectMetric(internalUrl: string): Promise<string | undefined> {
+  const { text } = await httpCall(`${internalUrl}/metrics`);
+  return /tm_listing_suspect\{provider="cheap",model="test\/m"\} (\d)/.exec(text)?.[1];
+}
+
+function untilSuspect(process: { readonly internalUrl: string }, value: "0" | "1") {
+  const what = `the metric of the cheap listing is ${value}`;
+  return until(what, async () => (await suspectMetric(process.internalUrl)) === value);
+}
+
+const UNSUSPECTED = { state: "unchecked", suspect_since: null };
+const SUSPECTED = { state: "unchecked", suspect_since: expect.stringMatching(/^\d{4}-/) };
+
+test("no customer alone makes a provider suspect that serves others well", async () => {
+  const [account] = accounts;
+  if (account === undefined) throw new Error("there are accounts");
+  await answers(account, 220);
+  await answers(hostile, 260, { text: "[[fault:cheat:model-whole]]" });
+  await answers(hostile, 40, { text: "[[fault:reset:event:2]]", stream: true });
+  await answers(hostile, 40, { text: "[[fault:status:400]]" });
+  await answers(hostile, 40, { text: "[[fault:cheat:model-whole]]" });
+  expect(await gateway.backend.verdictStore.suspects()).toEqual([]);
+  expect(await verificationsAt(gateway)).toMatchObject([UNSUSPECTED, UNSUSPECTED]);
+  expect(await suspectMetric(gateway.running.internalUrl)).toBe("0");
+  expect(await providerAt(gateway)).toBe("cheap");
+});
+
+test("a provider that answers with another model is tried last in every process, until a run passes", async () => {
+  gateway.simulator.script({ path: CHEAP_PATH, fault: "cheat:model-whole" });
+  for (const account of accounts) await answers(account, 110);
+
+  await untilSuspect(gateway.running, "1");
+  expect(await gateway.backend.verdictStore.suspects()).toMatchObject([
+    { providerId: "cheap", modelId: MODEL, breaches: { usageMissing: 0, wrongFinish: 0 } },
+  ]);
+  expect(await verificationsAt(gateway)).toMatchObject([SUSPECTED, UNSUSPECTED]);
+  expect(gateway.log()).toContain("live answers break what the listing promises");
+  expect(await providerAt(gateway)).toBe("second");
+  await untilSuspect(other, "1");
+  expect(await providerAt(other)).toBe("second");
+  expect(await verificationsAt(other)).toMatchObject([SUSPECTED, UNSUSPECTED]);
+
+  gateway.simulator.script({ path: "/second/v1/chat/completions", fault: "status:503" });
+  expect(await providerAt(gateway)).toBe("cheap");
+
+  await fetch(`${gateway.simulator.url}/faults`, { method: "DELETE" });
+  await expectPassed("manifest-0.json");
+  for (const each of [gateway.running, other]) await untilSuspect(each, "0");
+  expect(await providerAt(gateway)).toBe("cheap");
+  expect(await providerAt(other)).toBe("cheap");
+  expect(await verificationsAt(gateway)).toMatchObject([
+    { state: "verified", suspect_since: null, failed_checks: [] },
+    UNSUSPECTED,
+  ]);
+});
+
+test("a model whose listings are all suspect is served as before", async () => {
+  const breaches = {
+    answers: 200,
+    substituted: 200,
+    usageMissing: 0,
+    usageImpossible: 0,
+    boundExceeded: 0,
+    wrongFinish: 0,
+    unreadable: 0,
+  };
+  for (const providerId of ["cheap", "second"]) {
+    await gateway.backend.verdictStore.suspect({ providerId, modelId: MODEL }, breaches);
+  }
+  await until("both are suspect", async () => {
+    const [first, second] = (await verificationsAt(gateway)) as readonly unknown[];
+    return at(first, "suspect_since") !== null && at(second, "suspect_since") !== null;
+  });
+  expect(await providerAt(gateway)).toBe("cheap");
+});
+
+async function expectPassed(manifest: string): Promise<void> {
+  const file = join(gateway.config.manifestsDir, manifest);
+  const run = ["conformance", "run", file, "--record", "--allow-private", "--budget-usd", "20"];
+  const env = { DATABASE_URL: gateway.config.databaseUrl, TEST_PROVIDER_KEY: PROVIDER_KEY };
+  const { code, stdout, stderr } = await runCommand(run, env);
+  expect({ code, text: stdout + (code === 0 ? "" : stderr) }).toMatchObject({ code: 0 });
+}
+
+/** What a provider does, and the count that shows it. */
+const CHEATS: readonly (readonly [string, string, boolean])[] = [
+  ["cheat:model-whole", "substituted", false],
+  ["cheat:model-in-stream", "substituted", true],
+  ["cheat:model-fake-date", "substituted", false],
+  ["cheat:usage-missing-in-stream", "usageMissing", true],
+  ["cheat:usage-cached-over-prompt", "usageImpossible", false],
+  ["cheat:bound-ignored", "boundExceeded", true],
+  ["cheat:bound-off-by-one", "boundExceeded", false],
+  ["reset:event:2", "unreadable", true],
+];
+
+/** Promises that one answer does not show to be broken: the suite's checks find them. */
+const UNSEEN: readonly (readonly [string, boolean])[] = [
+  ["cheat:length-as-stop", false],
+  ["cheat:usage-plus-10-percent", false],
+  ["cheat:two-end-marks", true],
+  ["cheat:text-after-end-mark", true],
+  ["status:400", false],
+  ["status:503", false],
+];
+
+describe("of what a provider breaks", () => {
+  const modelOf = (fault: string): string => `test/${fault.replaceAll(/[:_]/g, "-")}`;
+  const faults = [...CHEATS, ...UNSEEN].map(([fault]) => fault);
+  const watched = withGateway({
+    settings: { ...MANY, liveAnswersMin: 10 },
+    manifests: [
+      simulatorManifest({
+        provider: "lab",
+        dialect: "wire_a",
+        models: faults.map((fault) => textModel(modelOf(fault))),
+      }),
+    ],
+  });
+  const account = withAccount(watched, "50.00", { requestsPerMinute: 100_000 });
+
+  async function askedFor(fault: string, stream: boolean): Promise<void> {
+    const { key } = account;
+    const text = `Please write about five hundred words. [[fault:${fault}]]`;
+    const asked: Ask = { key, wire: "wire_a", model: modelOf(fault), text, stream, maxTokens: 32 };
+    for (let n = 0; n < 12; n += 1) await ask(watched.url, asked);
+  }
+
+  async function foundOf(fault: string) {
+    const suspects = await watched.backend.verdictStore.suspects();
+    return suspects.find(({ modelId }) => modelId === modelOf(fault));
+  }
+
+  test.each(CHEATS)("%s is counted as %s", async (fault, name, stream) => {
+    await askedFor(fault, stream);
+    const found = await until("it is suspect", () => foundOf(fault));
+    const { answers: seen, ...counts } = found.breaches;
+    expect(seen).toBe(10);
+    expect(Object.entries(counts).filter(([, count]) => count > 0)).toEqual([[name, 10]]);
+  });
+
+  test("what one answer does not prove is left to conformance runs", async () => {
+    for (const [fault, stream] of UNSEEN) await askedFor(fault, stream);
+    for (const [fault] of UNSEEN) expect(await foundOf(fault)).toBeUndefined();
+  });
+});

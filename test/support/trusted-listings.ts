@@ -1,0 +1,8 @@
+import type { CallPorts } from "../../src/call/ports.ts";
+
+/** Of a program that neither asks for verdicts nor counts what answers break. */
+export const TRUSTED_LISTINGS: CallPorts["standing"] = {
+  mayRoute: () => true,
+  isSuspect: () => false,
+  note: () => undefined,
+};
