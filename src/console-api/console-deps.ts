@@ -17,6 +17,7 @@ import type { Identity } from "../identity/index.ts";
 import type { OptimizeSearches } from "../optimize/index.ts";
 import type { LimitUseDeps, RecordStore, UsageReports } from "../records/index.ts";
 import type { DeploymentHealth } from "../routing/index.ts";
+import type { VerdictStore, Verification } from "../verification/index.ts";
 
 /** What a provider made of a customer's own key. */
 export type ConnectionCheck =
@@ -49,6 +50,8 @@ export interface ConsoleDeps {
   readonly catalog: { readonly current: Catalog };
   readonly limitUse: LimitUseDeps;
   readonly health: Pick<DeploymentHealth, "mayTry">;
+  readonly verification: Pick<Verification, "of">;
+  readonly verdicts: Pick<VerdictStore, "history">;
   /** The gateway's own walk for a caller who is known; `url` is the gateway's path and query. */
   readonly playground: (
     request: IncomingMessage,

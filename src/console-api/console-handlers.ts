@@ -9,6 +9,7 @@ import { optimizeHandlers } from "./optimize-routes.ts";
 import { openReportGates } from "./report-gates.ts";
 import { sessionHandlers } from "./session-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
+import { verificationHandlers } from "./verification-routes.ts";
 
 /** One handler for each route of the contract, and no other: the type sees to both. */
 export function consoleHandlers(deps: ConsoleDeps): Handlers {
@@ -22,5 +23,6 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...catalogHandlers(deps),
     ...connectionHandlers(deps, gates),
     ...optimizeHandlers(deps),
+    ...verificationHandlers(deps, gates),
   };
 }

@@ -20,6 +20,7 @@ import { optimizeRoutes } from "./contract/optimize.ts";
 import { sessionRoutes } from "./contract/session.ts";
 import type { RouteContract } from "./contract/shared.ts";
 import { usageRoutes } from "./contract/usage.ts";
+import { verificationRoutes } from "./contract/verification.ts";
 
 export type * from "./contract/billing.ts";
 export type * from "./contract/catalog.ts";
@@ -30,6 +31,7 @@ export type * from "./contract/optimize.ts";
 export type * from "./contract/session.ts";
 export type * from "./contract/shared.ts";
 export type * from "./contract/usage.ts";
+export type * from "./contract/verification.ts";
 
 export const ROUTES = {
   ...sessionRoutes,
@@ -40,6 +42,7 @@ export const ROUTES = {
   ...catalogRoutes,
   ...connectionRoutes,
   ...optimizeRoutes,
+  ...verificationRoutes,
 } as const satisfies Readonly<Record<string, RouteContract>>;
 
 export type Routes = typeof ROUTES;

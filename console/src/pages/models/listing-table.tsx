@@ -1,7 +1,12 @@
 import { useMemo, type ReactElement } from "react";
 
-import type { ModelProvider, Provider } from "../../../../src/console-api/contract.ts";
+import type {
+  ListingTrust,
+  ModelProvider,
+  Provider,
+} from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
@@ -9,6 +14,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { PolicyLinks } from "../providers/policy-links.tsx";
 import { ProviderStatus } from "../providers/provider-status.tsx";
+import { ListingVerdict } from "../verification/listing-verdict.tsx";
 import { capacityLabel, countryNames, loggingLabel } from "./model-labels.ts";
 import { defaultLabel, showPrice, skuName, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
@@ -17,6 +23,7 @@ type Row = ModelProvider & {
   readonly model: string;
   readonly place: number;
   readonly known: Provider | undefined;
+  readonly trust: ListingTrust | undefined;
 };
 
 /** A model's providers with all that distinguishes them, in the order the gateway asks them. */
@@ -26,6 +33,10 @@ export function ListingTable(props: {
 }): ReactElement {
   const { model, listings } = props;
   const providers = useAnswer("GET /api/providers.json").data?.providers;
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const asked = { query: { model } };
+  const trusts = useAnswer("GET /api/console/verification", asked, { enabled: isSignedIn }).data
+    ?.listings;
   const rows = useMemo(
     () =>
       listings.map((listing, at) => ({
@@ -33,13 +44,14 @@ export function ListingTable(props: {
         model,
         place: at + 1,
         known: providers?.find(({ id }) => id === listing.provider),
+        trust: trusts?.find(({ provider }) => provider === listing.provider),
       })),
-    [model, listings, providers],
+    [model, listings, providers, trusts],
   );
   return (
     <DataTable
       caption="Providers of this model, in routing order"
-      columns={COLUMNS}
+      columns={isSignedIn ? COLUMNS : PUBLIC_COLUMNS}
       rows={rows}
       rowKey={({ provider, place }) => `${place}-${provider}`}
     />
@@ -75,6 +87,9 @@ const ORDER: readonly Sku[] = [
   "internal_reasoning",
 ];
 
+/** For signed-in readers only. */
+const VERDICT = "verdict";
+
 const COLUMNS: readonly Column<Row>[] = [
   { id: "place", label: "Order", render: ({ place }) => place },
   {
@@ -96,6 +111,11 @@ const COLUMNS: readonly Column<Row>[] = [
     id: "status",
     label: "Status",
     render: ({ known }) => (known === undefined ? "–" : <ProviderStatus status={known.status} />),
+  },
+  {
+    id: VERDICT,
+    label: "Verdict",
+    render: ({ trust }) => (trust === undefined ? "–" : <ListingVerdict trust={trust} />),
   },
   {
     id: "reported",
@@ -133,6 +153,8 @@ const COLUMNS: readonly Column<Row>[] = [
     render: ({ known }) => (known === undefined ? "–" : <PolicyLinks provider={known} />),
   },
 ];
+
+const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERDICT);
 
 function priceColumn(sku: Sku): Column<Row> {
   return {

@@ -19,6 +19,7 @@ import { FactList } from "../models/fact-list.tsx";
 import { capacityLabel, countryNames, loggingLabel } from "../models/model-labels.ts";
 import { priceLine } from "../models/price-labels.ts";
 import styles from "../models/models.module.css";
+import { ConformancePanel } from "../verification/conformance-panel.tsx";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 import { PROVIDER_STATUS } from "./provider-labels.ts";
@@ -98,6 +99,7 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
       <Panel title="Models">
         <ServedModels providerId={provider.id} />
       </Panel>
+      <ConformancePanel provider={provider.id} />
     </>
   );
 }

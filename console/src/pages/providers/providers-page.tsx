@@ -3,6 +3,7 @@ import { useMemo, type ReactElement } from "react";
 
 import type { Provider } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -17,6 +18,8 @@ import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { countryNames, loggingLabel } from "../models/model-labels.ts";
 import styles from "../models/models.module.css";
+import { TrustSummary } from "../verification/trust-summary.tsx";
+import { countTrust, type TrustCount } from "../verification/verification-labels.ts";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 
@@ -49,14 +52,19 @@ export function ProvidersPage(): ReactElement {
 function ProviderList({ providers }: { readonly providers: readonly Provider[] }): ReactElement {
   const [search, change] = useFilters<ProviderSearch>();
   const q = (search.q ?? "").toLowerCase();
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const asked = { enabled: isSignedIn };
+  const trusts = useAnswer("GET /api/console/verification", undefined, asked).data?.listings;
   const found = useMemo(
     () =>
-      providers.filter(
-        ({ id, name, prompt_logging }) =>
-          `${id} ${name}`.toLowerCase().includes(q) &&
-          (search.logging !== "none" || prompt_logging === "none"),
-      ),
-    [providers, q, search.logging],
+      providers
+        .filter(
+          ({ id, name, prompt_logging }) =>
+            `${id} ${name}`.toLowerCase().includes(q) &&
+            (search.logging !== "none" || prompt_logging === "none"),
+        )
+        .map((each) => ({ ...each, trust: trusts && countTrust(trusts, each.id) })),
+    [providers, trusts, q, search.logging],
   );
   return (
     <Stack gap="md">
@@ -74,7 +82,7 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
       </Group>
       <DataTable
         caption="Providers"
-        columns={COLUMNS}
+        columns={isSignedIn ? COLUMNS : PUBLIC_COLUMNS}
         rows={found}
         rowKey={({ id }) => id}
         empty={
@@ -91,7 +99,12 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
   );
 }
 
-const COLUMNS: readonly Column<Provider>[] = [
+type Row = Provider & { readonly trust: TrustCount | undefined };
+
+/** For signed-in readers only. */
+const VERIFIED = "verified";
+
+const COLUMNS: readonly Column<Row>[] = [
   {
     id: "name",
     label: "Provider",
@@ -120,6 +133,12 @@ const COLUMNS: readonly Column<Provider>[] = [
     align: "right",
     sortValue: ({ models }) => models.length,
     render: ({ models }) => formatCount(models.length),
+  },
+  {
+    id: VERIFIED,
+    label: "Verified listings",
+    sortValue: ({ trust }) => trust?.verified ?? 0,
+    render: ({ trust }) => (trust === undefined ? "–" : <TrustSummary count={trust} />),
   },
   {
     id: "success",
@@ -157,3 +176,5 @@ const COLUMNS: readonly Column<Provider>[] = [
     render: (provider) => <PolicyLinks provider={provider} />,
   },
 ];
+
+const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERIFIED);

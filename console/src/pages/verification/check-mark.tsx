@@ -1,0 +1,22 @@
+import { CircleAlert, CircleCheck, CircleHelp, CircleMinus, CircleX } from "lucide-react";
+import type { ReactElement } from "react";
+
+import type { CheckFinding } from "../../../../src/console-api/contract.ts";
+import kit from "../../ui/kit.module.css";
+import { CHECK_STATUS } from "./verification-labels.ts";
+import styles from "./verification.module.css";
+
+/** How a check ended; shape and colour say the same, and so does a text beside it. */
+export function CheckMark(props: { readonly status: CheckFinding["status"] }): ReactElement {
+  const Mark = MARKS[props.status];
+  const tone = kit[`tone-${CHECK_STATUS[props.status].tone}`];
+  return <Mark size={16} aria-hidden className={`${styles.mark} ${tone}`} />;
+}
+
+const MARKS = {
+  pass: CircleCheck,
+  warn: CircleAlert,
+  fail: CircleX,
+  skip: CircleMinus,
+  error: CircleHelp,
+} as const;

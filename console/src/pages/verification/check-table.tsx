@@ -1,0 +1,113 @@
+import { Button, UnstyledButton } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { CheckFinding, ListingTrust } from "../../../../src/console-api/contract.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Tip } from "../../ui/tip.tsx";
+import { CheckMark } from "./check-mark.tsx";
+import { TrustBadges } from "./trust-badges.tsx";
+import { CHECK_STATUS, checkIds, checkLabel } from "./verification-labels.ts";
+import styles from "./verification.module.css";
+
+interface CheckTableProps {
+  readonly listings: readonly ListingTrust[];
+  /** The model whose findings are shown below. */
+  readonly shown: string;
+  readonly onChoose: (model: string, check: string | undefined) => void;
+}
+
+/** Listings by checks: a mark for each, which opens what was found. */
+export function CheckTable({ listings, shown, onChoose }: CheckTableProps): ReactElement {
+  const columns = [
+    ...FIRST_COLUMNS,
+    ...checkIds(listings).map((id) => checkColumn(id, onChoose)),
+    detailsColumn(shown, onChoose),
+  ];
+  const hasChecks = listings.some(({ checks }) => checks.length > 0);
+  return (
+    <div className={styles.table}>
+      <DataTable
+        caption="Checks of each listing"
+        columns={columns}
+        rows={listings}
+        rowKey={({ model }) => model}
+      />
+      {hasChecks ? <Legend /> : null}
+    </div>
+  );
+}
+
+function Legend(): ReactElement {
+  const statuses = Object.keys(CHECK_STATUS) as CheckFinding["status"][];
+  return (
+    <ul className={styles.legend} aria-label="What the marks mean">
+      {statuses.map((status) => (
+        <li key={status}>
+          <CheckMark status={status} /> {CHECK_STATUS[status].word}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const FIRST_COLUMNS: readonly Column<ListingTrust>[] = [
+  {
+    id: "model",
+    label: "Model",
+    render: ({ model }) => (
+      <AppLink
+        to="/models/$"
+        params={{ _splat: model }}
+        size="sm"
+        fw={500}
+        className={styles.model}
+      >
+        {model}
+      </AppLink>
+    ),
+  },
+  { id: "state", label: "Verdict", render: (trust) => <TrustBadges trust={trust} /> },
+];
+
+function checkColumn(id: string, onChoose: CheckTableProps["onChoose"]): Column<ListingTrust> {
+  return {
+    id,
+    label: id,
+    render: ({ model, checks }) => {
+      const check = checks.find((each) => each.id === id);
+      if (check === undefined) return <span className={styles.none}>–</span>;
+      const label = checkLabel(check);
+      return (
+        <Tip label={label}>
+          <UnstyledButton
+            className={styles.cell}
+            aria-label={`${label}, of ${model}`}
+            onClick={() => onChoose(model, id)}
+          >
+            <CheckMark status={check.status} />
+          </UnstyledButton>
+        </Tip>
+      );
+    },
+  };
+}
+
+function detailsColumn(shown: string, onChoose: CheckTableProps["onChoose"]): Column<ListingTrust> {
+  return {
+    id: "details",
+    label: "Findings",
+    align: "right",
+    render: ({ model }) => (
+      <Button
+        size="compact-sm"
+        variant={model === shown ? "light" : "default"}
+        aria-pressed={model === shown}
+        aria-label={`Details of ${model}`}
+        onClick={() => onChoose(model, undefined)}
+      >
+        Details
+      </Button>
+    ),
+  };
+}

@@ -1,0 +1,110 @@
+import { Stack, Text, Title } from "@mantine/core";
+import { useId, useState, type ReactElement } from "react";
+
+import type { ListingTrust } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { LinkButton } from "../../ui/app-link.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { CheckTable } from "./check-table.tsx";
+import { FindingList } from "./finding-list.tsx";
+import { RunHistory } from "./run-history.tsx";
+import { SuspectNote } from "./suspect-note.tsx";
+import { listingToShow, trustSentence } from "./verification-labels.ts";
+import styles from "./verification.module.css";
+
+type Chosen = Readonly<Partial<Record<"listing" | "check", string | undefined>>>;
+
+/** What runs and live answers say about a provider's listings; for signed-in readers. */
+export function ConformancePanel({ provider }: { readonly provider: string }): ReactElement {
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  return (
+    <Panel title="Conformance">
+      <Text size="sm" c="dimmed" mb="md" className={styles.lead}>
+        A listing is a contract: up to twelve checks ask the endpoint whether it does what its
+        manifest says. A passed run counts for 30 days, and only for the manifest that was tested.
+      </Text>
+      {isSignedIn ? <Listings provider={provider} /> : <ToSignIn provider={provider} />}
+    </Panel>
+  );
+}
+
+function ToSignIn({ provider }: { readonly provider: string }): ReactElement {
+  return (
+    <Empty
+      title="Signed-in customers see what conformance runs found."
+      action={
+        <LinkButton
+          to="/sign-in"
+          search={{ return: `/providers/${encodeURIComponent(provider)}` }}
+          variant="default"
+        >
+          Sign in
+        </LinkButton>
+      }
+    />
+  );
+}
+
+function Listings({ provider }: { readonly provider: string }): ReactElement {
+  const answer = useAnswer("GET /api/console/verification", { query: { provider } });
+  const [chosen, choose] = useFilters<Chosen>();
+  const [choices, setChoices] = useState(0);
+  return (
+    <Answer of={answer} skeleton={<Loading rows={8} />}>
+      {({ listings }) => {
+        const shown = listingToShow(listings, chosen.listing);
+        if (shown === undefined) return <Empty title="None of its models is listed now." />;
+        return (
+          <Stack gap="xl">
+            <CheckTable
+              listings={listings}
+              shown={shown.model}
+              onChoose={(listing, check) => {
+                choose({ listing, check });
+                setChoices(choices + 1);
+              }}
+            />
+            <ListingFindings
+              key={shown.model}
+              trust={shown}
+              chosen={chosen.check}
+              choices={choices}
+            />
+          </Stack>
+        );
+      }}
+    </Answer>
+  );
+}
+
+function ListingFindings(props: {
+  readonly trust: ListingTrust;
+  readonly chosen: string | undefined;
+  readonly choices: number;
+}): ReactElement {
+  const { trust, chosen, choices } = props;
+  const id = useId();
+  return (
+    <section aria-labelledby={id} className={styles.listing}>
+      <Title order={3} size="h5" id={id} className={styles.listingTitle}>
+        {trust.model}
+      </Title>
+      <Stack gap="md">
+        <Text size="sm">{trustSentence(trust)}</Text>
+        <SuspectNote suspect={trust.suspect} />
+        {trust.checks.length === 0 ? null : (
+          <FindingList checks={trust.checks} chosen={chosen} choices={choices} />
+        )}
+        <Title order={4} size="h6">
+          Last runs
+        </Title>
+        <RunHistory {...trust} />
+      </Stack>
+    </section>
+  );
+}

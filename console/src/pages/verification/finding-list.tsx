@@ -1,0 +1,69 @@
+import { Text } from "@mantine/core";
+import { ChevronDown } from "lucide-react";
+import { useEffect, useRef, type ReactElement } from "react";
+
+import type { CheckFinding } from "../../../../src/console-api/contract.ts";
+import { CheckMark } from "./check-mark.tsx";
+import { CHECK_STATUS, checkName } from "./verification-labels.ts";
+import styles from "./verification.module.css";
+
+/** Every check of a run; what did not pass is open at first, and so is the chosen one. */
+export function FindingList(props: {
+  readonly checks: readonly CheckFinding[];
+  /** The id of a check that was chosen elsewhere on the page: it is open. */
+  readonly chosen: string | undefined;
+  /** How often the reader has chosen one since the page was opened: each time it gets the focus. */
+  readonly choices: number;
+}): ReactElement {
+  return (
+    <ul className={styles.findings}>
+      {props.checks.map((check) => (
+        <li key={check.id}>
+          <Finding check={check} choices={check.id === props.chosen ? props.choices : undefined} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Finding(props: {
+  readonly check: CheckFinding;
+  /** Undefined: it is not the chosen one. */
+  readonly choices: number | undefined;
+}): ReactElement {
+  const { check, choices } = props;
+  const { status, message, evidence } = check;
+  const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (choices === undefined || details.current === null) return;
+    details.current.open = true;
+    if (choices > 0) details.current.querySelector("summary")?.focus();
+  }, [choices]);
+  const isProblem = status === "fail" || status === "warn" || status === "error";
+  return (
+    <details ref={details} className={styles.finding} open={isProblem}>
+      <summary>
+        <CheckMark status={status} />
+        <span className={styles.findingName}>
+          {checkName(check)} <span className={styles.note}>{CHECK_STATUS[status].word}</span>
+        </span>
+        <ChevronDown size={16} aria-hidden className={styles.chevron} />
+      </summary>
+      <div className={styles.findingBody}>
+        <Text size="sm">{message}</Text>
+        {evidence.length === 0 ? null : (
+          <dl className={styles.evidence}>
+            {evidence.map(({ name, value }) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>
+                  <code>{value}</code>
+                </dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,70 @@
+import type { ReactElement } from "react";
+
+import type {
+  CheckFlaw,
+  ConformanceRun,
+  ListingTrust,
+} from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Time } from "../../ui/time.tsx";
+import { CheckMark } from "./check-mark.tsx";
+import { CHECK_STATUS, checkName, RUN_SOURCE, RUN_VERDICT } from "./verification-labels.ts";
+import styles from "./verification.module.css";
+
+/** The last runs of one listing, newest first. */
+export function RunHistory({ provider, model }: ListingTrust): ReactElement {
+  const runs = useAnswer("GET /api/console/verification/runs", { query: { provider, model } });
+  return (
+    <Answer of={runs} skeleton={<Loading rows={3} />}>
+      {(answer) => (
+        <DataTable
+          caption={`Last conformance runs of ${model}`}
+          columns={COLUMNS}
+          rows={answer.runs}
+          rowKey={({ checked_at, source }) => `${checked_at} ${source}`}
+          empty={<Empty title="No conformance run of this listing is recorded." />}
+        />
+      )}
+    </Answer>
+  );
+}
+
+function Flaws({ flaws }: { readonly flaws: readonly CheckFlaw[] }): ReactElement {
+  if (flaws.length === 0) return <>nothing</>;
+  return (
+    <ul className={styles.flaws}>
+      {flaws.map((flaw) => (
+        <li key={flaw.id}>
+          <CheckMark status={flaw.status} />
+          <span>
+            {checkName(flaw)}, {CHECK_STATUS[flaw.status].word}: {flaw.message}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const COLUMNS: readonly Column<ConformanceRun>[] = [
+  { id: "at", label: "Run", render: ({ checked_at }) => <Time at={checked_at} /> },
+  {
+    id: "verdict",
+    label: "Verdict",
+    render: ({ verdict }) => {
+      const { word, tone } = RUN_VERDICT[verdict];
+      return <StatusBadge tone={tone}>{word}</StatusBadge>;
+    },
+  },
+  { id: "flaws", label: "What did not pass", render: ({ flaws }) => <Flaws flaws={flaws} /> },
+  { id: "source", label: "From", render: ({ source }) => RUN_SOURCE[source] },
+  {
+    id: "manifest",
+    label: "Manifest",
+    render: ({ is_current_manifest }) => (is_current_manifest ? "current" : "an earlier one"),
+  },
+];

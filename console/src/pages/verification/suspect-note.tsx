@@ -1,0 +1,33 @@
+import { Text } from "@mantine/core";
+import { CircleAlert } from "lucide-react";
+import type { ReactElement } from "react";
+
+import type { ListingTrust } from "../../../../src/console-api/contract.ts";
+import { formatCount } from "../../ui/count.tsx";
+import { Time } from "../../ui/time.tsx";
+import { breachLines } from "./verification-labels.ts";
+import styles from "./verification.module.css";
+
+/** What live answers broke, where they did. */
+export function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactElement | null {
+  if (suspect === null) return null;
+  return (
+    <div className={styles.suspect} role="note" aria-label="Suspect by live answers">
+      <CircleAlert size={18} aria-hidden className={styles.mark} />
+      <div>
+        <Text size="sm" fw={600}>
+          Suspect since <Time at={suspect.since} />
+        </Text>
+        <Text size="sm">
+          Live answers break what the listing promises, so it is tried last until a run passes. Of{" "}
+          {formatCount(suspect.answers)} answers:
+        </Text>
+        <ul className={styles.breaches}>
+          {breachLines(suspect).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}

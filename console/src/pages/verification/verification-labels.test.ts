@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+
+import type { ListingTrust } from "../../../../src/console-api/contract.ts";
+import {
+  breachLines,
+  checkIds,
+  checkLabel,
+  countTrust,
+  listingToShow,
+  trustSentence,
+} from "./verification-labels.ts";
+
+const SUSPICION = {
+  since: "2026-11-20T10:00:00.000Z",
+  answers: 240,
+  substituted: 12,
+  usage_missing: 0,
+  usage_impossible: 0,
+  bound_exceeded: 0,
+  wrong_finish: 0,
+  unreadable: 1,
+};
+
+function listing(model: string, change: Partial<ListingTrust> = {}): ListingTrust {
+  return {
+    provider: "lab",
+    model,
+    state: "verified",
+    verdict: "pass",
+    source: "run",
+    checked_at: "2026-11-20T10:00:00.000Z",
+    ends_at: null,
+    flaws: [],
+    suspect: null,
+    checks: [],
+    ...change,
+  };
+}
+
+function checksOf(...ids: readonly string[]): ListingTrust["checks"] {
+  return ids.map((id) => ({ id, title: "", status: "pass", message: "", evidence: [] }));
+}
+
+test("a mark without a text says which check it is of, and how that ended", () => {
+  const check = { id: "C7", title: "no silent substitution" };
+  expect(checkLabel({ ...check, status: "fail" })).toBe("C7 no silent substitution: failed");
+  expect(checkLabel({ ...check, status: "skip" })).toBe(
+    "C7 no silent substitution: not applicable",
+  );
+});
+
+test("checks are in the order of their numbers, each once", () => {
+  const listings = [
+    { checks: checksOf("C1", "C10", "C2") },
+    { checks: checksOf("C12", "C2", "C3") },
+  ];
+  expect(checkIds(listings)).toEqual(["C1", "C2", "C3", "C10", "C12"]);
+});
+
+test("what live answers broke is counted, and what they kept is not named", () => {
+  expect(breachLines(SUSPICION)).toEqual([
+    "12 (5%) named another model",
+    "1 (0.4%) could not be read",
+  ]);
+});
+
+test("a provider's listings are counted without those of others", () => {
+  const listings = [
+    listing("a"),
+    listing("b", { state: "failed", suspect: SUSPICION }),
+    listing("c", { provider: "other" }),
+  ];
+  expect(countTrust(listings, "lab")).toEqual({ listed: 2, verified: 1, failed: 1, suspect: 1 });
+});
+
+test("a state is explained with what its run was", () => {
+  expect(trustSentence(listing("a", { verdict: "warn", source: "watch" }))).toBe(
+    "The newest run of the checks passed, with this manifest and this model. It had warnings. Recorded from a scheduled run.",
+  );
+  const none = { state: "unchecked", verdict: null, source: null } as const;
+  expect(trustSentence(listing("a", none))).toBe("No run of the checks has had a result yet.");
+  expect(trustSentence(listing("a", { ...none, verdict: "inconclusive", source: "run" }))).toBe(
+    "No run of the checks has had a result yet. The last one could not ask enough. Recorded from a run by the operator.",
+  );
+});
+
+describe("the page opens with", () => {
+  const failed = listing("b", { state: "failed" });
+  const suspect = listing("s", { suspect: SUSPICION });
+  const listings = [listing("a"), suspect, failed, listing("c")];
+
+  test("the listing of its address", () => {
+    expect(listingToShow(listings, "c")?.model).toBe("c");
+  });
+
+  test("else with one that failed, then one that is suspect", () => {
+    expect(listingToShow(listings, undefined)).toBe(failed);
+    expect(listingToShow([listing("a"), suspect], undefined)).toBe(suspect);
+    expect(listingToShow(listings, "unknown")).toBe(failed);
+  });
+
+  test("else with the first one, if there is one", () => {
+    expect(listingToShow([listing("a"), listing("c")], undefined)?.model).toBe("a");
+    expect(listingToShow([], undefined)).toBeUndefined();
+  });
+});

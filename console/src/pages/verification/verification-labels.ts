@@ -1,0 +1,158 @@
+import type {
+  CheckFinding,
+  CheckFlaw,
+  ConformanceRun,
+  ListingTrust,
+  Suspicion,
+} from "../../../../src/console-api/contract.ts";
+import type { Tone } from "../../ui/badge.tsx";
+import { formatCount, formatShare } from "../../ui/count.tsx";
+
+/** How far a listing is trusted, in a word, and what that means. */
+export const TRUST: Readonly<
+  Record<ListingTrust["state"], { word: string; tone: Tone; meaning: string }>
+> = {
+  verified: {
+    word: "Verified",
+    tone: "ok",
+    meaning: "The newest run of the checks passed, with this manifest and this model.",
+  },
+  failed: {
+    word: "Failed",
+    tone: "bad",
+    meaning: "The newest run of the checks found that the listing breaks its promises.",
+  },
+  changed: {
+    word: "Changed",
+    tone: "warn",
+    meaning: "A run passed, but the provider has changed its manifest or its model since.",
+  },
+  expired: {
+    word: "Expired",
+    tone: "warn",
+    meaning: "A run passed, but too long ago to count.",
+  },
+  unchecked: {
+    word: "Unchecked",
+    tone: "quiet",
+    meaning: "No run of the checks has had a result yet.",
+  },
+};
+
+type CheckStatus = CheckFinding["status"];
+
+export const CHECK_STATUS: Readonly<Record<CheckStatus, { word: string; tone: Tone }>> = {
+  pass: { word: "passed", tone: "ok" },
+  warn: { word: "warning", tone: "warn" },
+  fail: { word: "failed", tone: "bad" },
+  skip: { word: "not applicable", tone: "quiet" },
+  error: { word: "could not be asked", tone: "warn" },
+};
+
+export const RUN_VERDICT: Readonly<
+  Record<ConformanceRun["verdict"], { word: string; tone: Tone }>
+> = {
+  pass: { word: "Passed", tone: "ok" },
+  warn: { word: "Passed with warnings", tone: "warn" },
+  fail: { word: "Failed", tone: "bad" },
+  inconclusive: { word: "Inconclusive", tone: "quiet" },
+};
+
+export const RUN_SOURCE: Readonly<Record<ConformanceRun["source"], string>> = {
+  run: "a run by the operator",
+  import: "a signed report",
+  watch: "a scheduled run",
+};
+
+/** `"C7 no silent substitution"` */
+export function checkName({ id, title }: Pick<CheckFlaw, "id" | "title">): string {
+  return `${id} ${title}`;
+}
+
+/** What a small mark says to people who do not see it: `"C7 no silent substitution: failed"`. */
+export function checkLabel(check: Pick<CheckFlaw, "id" | "title" | "status">): string {
+  return `${checkName(check)}: ${CHECK_STATUS[check.status].word}`;
+}
+
+/** The ids of all checks that a table of these listings needs, by their number. */
+export function checkIds(listings: readonly Pick<ListingTrust, "checks">[]): readonly string[] {
+  const ids = new Set(listings.flatMap(({ checks }) => checks.map(({ id }) => id)));
+  return [...ids].sort((a, b) => numberOf(a) - numberOf(b));
+}
+
+function numberOf(id: string): number {
+  return Number(id.slice(1));
+}
+
+/** What live answers broke, one line for each promise that was: `"12 (5%) named another model"`. */
+export function breachLines(suspicion: Suspicion): readonly string[] {
+  const { answers } = suspicion;
+  return BREACHES.filter(([name]) => suspicion[name] > 0).map(([name, what]) => {
+    const count = suspicion[name];
+    return `${formatCount(count)} (${formatShare(count / Math.max(1, answers))}) ${what}`;
+  });
+}
+
+const BREACHES: readonly (readonly [
+  (
+    | "substituted"
+    | "usage_missing"
+    | "usage_impossible"
+    | "bound_exceeded"
+    | "wrong_finish"
+    | "unreadable"
+  ),
+  string,
+])[] = [
+  ["substituted", "named another model"],
+  ["usage_missing", "reported no usage"],
+  ["usage_impossible", "reported usage that cannot be"],
+  ["bound_exceeded", "had more tokens than were allowed"],
+  ["wrong_finish", "had no finish reason, or one that cannot be true"],
+  ["unreadable", "could not be read"],
+];
+
+/** How many of a provider's listings are verified, and how many are suspect. */
+export interface TrustCount {
+  readonly listed: number;
+  readonly verified: number;
+  readonly failed: number;
+  readonly suspect: number;
+}
+
+export function countTrust(listings: readonly ListingTrust[], provider: string): TrustCount {
+  const own = listings.filter((each) => each.provider === provider);
+  return {
+    listed: own.length,
+    verified: own.filter(({ state }) => state === "verified").length,
+    failed: own.filter(({ state }) => state === "failed").length,
+    suspect: own.filter(({ suspect }) => suspect !== null).length,
+  };
+}
+
+/** What the state means, and of which run it is. */
+export function trustSentence({ state, verdict, source }: ListingTrust): string {
+  const { meaning } = TRUST[state];
+  if (verdict === null || source === null) return meaning;
+  return `${meaning} ${VERDICT_NOTES[verdict]}Recorded from ${RUN_SOURCE[source]}.`;
+}
+
+const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
+  pass: "",
+  warn: "It had warnings. ",
+  fail: "",
+  inconclusive: "The last one could not ask enough. ",
+};
+
+/** What a page opens with: a listing that failed, else one that is suspect, else the first. */
+export function listingToShow(
+  listings: readonly ListingTrust[],
+  wanted: string | undefined,
+): ListingTrust | undefined {
+  return (
+    listings.find(({ model }) => model === wanted) ??
+    listings.find(({ state }) => state === "failed") ??
+    listings.find(({ suspect }) => suspect !== null) ??
+    listings[0]
+  );
+}

@@ -1,0 +1,92 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Id, Instant, nullable, oneOf } from "./shared.ts";
+
+const CheckStatus = oneOf("pass", "warn", "fail", "skip", "error");
+const RunVerdict = oneOf("pass", "warn", "fail", "inconclusive");
+const RunSource = oneOf("run", "import", "watch");
+
+/** A check that did not pass: `error` is a fault of the tester, `warn` none of the listing. */
+export const CheckFlaw = Type.Object({
+  /** `C1` to `C12`. */
+  id: Type.String(),
+  title: Type.String(),
+  status: CheckStatus,
+  message: Type.String(),
+});
+export type CheckFlaw = Static<typeof CheckFlaw>;
+
+export const CheckFinding = Type.Object({
+  id: Type.String(),
+  title: Type.String(),
+  status: CheckStatus,
+  message: Type.String(),
+  /** Short values: no keys, no prompts, no addresses. */
+  evidence: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
+});
+export type CheckFinding = Static<typeof CheckFinding>;
+
+/** Answers of live traffic that broke a promise of the listing, out of so many. */
+export const Suspicion = Type.Object({
+  since: Instant,
+  answers: Count,
+  substituted: Count,
+  usage_missing: Count,
+  usage_impossible: Count,
+  bound_exceeded: Count,
+  wrong_finish: Count,
+  unreadable: Count,
+});
+export type Suspicion = Static<typeof Suspicion>;
+
+/** How far one provider's listing of a model is trusted now. */
+export const ListingTrust = Type.Object({
+  provider: Type.String(),
+  model: Type.String(),
+  /**
+   * `verified`: the newest run passed, and it counts; `changed` and `expired`: it counts no more;
+   * `unchecked`: no run has had a result.
+   */
+  state: oneOf("verified", "failed", "changed", "expired", "unchecked"),
+  /** Of the run that the state is of; null without one, as are its source and its time. */
+  verdict: nullable(RunVerdict),
+  source: nullable(RunSource),
+  checked_at: nullable(Instant),
+  /** When a passed run of the listing as it is now stops counting. */
+  ends_at: nullable(Instant),
+  /** What of that run did not pass. */
+  flaws: Type.Array(CheckFlaw),
+  /** Live answers break what the listing promises: it is tried last. */
+  suspect: nullable(Suspicion),
+  /** Everything that run found; empty unless one provider is asked for. */
+  checks: Type.Array(CheckFinding),
+});
+export type ListingTrust = Static<typeof ListingTrust>;
+
+export const ConformanceRun = Type.Object({
+  checked_at: Instant,
+  verdict: RunVerdict,
+  source: RunSource,
+  /** The manifest was the one that is in use now. */
+  is_current_manifest: Type.Boolean(),
+  flaws: Type.Array(CheckFlaw),
+});
+export type ConformanceRun = Static<typeof ConformanceRun>;
+
+export const verificationRoutes = {
+  "GET /api/console/verification": {
+    summary: "What conformance runs and live answers say about public listings",
+    access: "session",
+    query: Type.Object(
+      { provider: Type.Optional(Id), model: Type.Optional(Id) },
+      { additionalProperties: false },
+    ),
+    answer: Type.Object({ listings: Type.Array(ListingTrust) }),
+  },
+  "GET /api/console/verification/runs": {
+    summary: "The last 20 conformance runs of one public listing, newest first",
+    access: "session",
+    query: Type.Object({ provider: Id, model: Id }, { additionalProperties: false }),
+    answer: Type.Object({ runs: Type.Array(ConformanceRun) }),
+  },
+} as const;

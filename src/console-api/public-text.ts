@@ -1,0 +1,39 @@
+/** Most characters of one text of a conformance report on a page. */
+const TEXT_CHARS_MAX = 300;
+
+/**
+ * A text of a conformance report as customers may read it: one line, bounded, without addresses
+ * (`hidden`: those of the endpoint) and without anything that could be a key. Reports of this
+ * program have no keys; one that a provider has signed may say anything.
+ */
+export function publicText(text: string, hidden: readonly string[]): string {
+  let shown = text.slice(0, 4 * TEXT_CHARS_MAX);
+  for (const each of hidden) shown = shown.replaceAll(each, REMOVED);
+  for (const pattern of PATTERNS) shown = shown.replaceAll(pattern, REMOVED);
+  shown = shown.replaceAll(/\p{C}+/gu, " ").trim();
+  if (shown.length <= TEXT_CHARS_MAX) return shown;
+  return `${shown.slice(0, TEXT_CHARS_MAX - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
+
+const REMOVED = "[removed]";
+
+const PATTERNS: readonly RegExp[] = [
+  // Addresses: of the web, of a host with its port, of IPv4, of IPv6.
+  /\b[a-z][a-z\d+.-]*:\/\/[^\s"'<>]+/gi,
+  /\b(?:[a-z\d-]+\.)+[a-z]{2,}:\d{2,5}\b/gi,
+  /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
+  /(?<![\w:])(?:[\da-f]{1,4}:){4,7}[\da-f]{1,4}(?![\w:])/gi,
+  /(?<![\w:])(?:[\da-f]{1,4}:)*:(?:[\da-f]{1,4}:)*[\da-f]{1,4}(?![\w:])/gi,
+  /(?<=\b(?:ENOTFOUND|EAI_AGAIN)\s)\S+/g,
+  // Keys.
+  /\b(?:sk|pk|rk|tm_vk|key)[-_][\w-]{8,}/gi,
+  /\bbearer\s+\S+/gi,
+];
+
+/** What names the endpoint, longest first. */
+export function hostTexts(baseUrl: string): readonly string[] {
+  if (!URL.canParse(baseUrl)) return [baseUrl];
+  const { host, hostname } = new URL(baseUrl);
+  // A name without a dot may be a word of any sentence.
+  return [baseUrl, ...new Set([host, hostname])].filter((text) => /[.:]/.test(text));
+}

@@ -1,0 +1,234 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { failed, skipped, warned } from "../../../src/conformance/report/finding.ts";
+import { signReport } from "../../../src/conformance/report/signed-report.ts";
+import { openSigningKey } from "../../../src/ledger/retention/signing-key.ts";
+import { until } from "../../support/books.ts";
+import {
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  newVisitor,
+  showIn,
+  takePicture,
+  withBrowser,
+} from "../../support/browser.ts";
+import { newcomer, pageShown } from "../../support/console-steps.ts";
+import { withConsole } from "../../support/console-fixture.ts";
+import { readTable } from "../../support/console-tables.ts";
+import { reportOf, sha256OfManifest, type FoundModel } from "../../support/conformance-reports.ts";
+import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
+import { runCommand } from "../../support/program.ts";
+
+const DAY_MS = 86_400_000;
+const LAB = simulatorManifest({
+  provider: "lab-a",
+  dialect: "wire_a",
+  models: ["lab/chat-one", "lab/chat-two", "lab/chat-large-preview", "lab/new"].map((id) =>
+    textModel(id),
+  ),
+});
+const OTHER = simulatorManifest({
+  provider: "lab-b",
+  dialect: "wire_a",
+  models: [textModel("lab/chat-two")],
+});
+const NOT_SUBSTITUTED = "C7 no silent substitution";
+
+const fixture = withConsole({ manifests: [LAB, OTHER] });
+const browser = withBrowser();
+
+describe.skipIf(!hasChromium)("what conformance runs found", () => {
+  beforeAll(async () => {
+    const { url } = fixture.gateway.simulator;
+    const substituted = failed(`an answer of ${url}/a/v1 names another model`, {
+      sent: "lab/chat-two",
+      reported: ["lab/chat-mini"],
+      header: `Bearer ${PROVIDER_KEY}`,
+    });
+    const noTools = skipped("the listing declares no tools");
+    const late = warned("3 of 10 requests had to be sent again", { p95_ms: 2_140 });
+    const before: readonly FoundModel[] = [{ id: "lab/chat-one" }, { id: "lab/chat-two" }];
+    await importReport(12, before);
+    await importReport(2, [
+      { id: "lab/chat-one", found: { C6: noTools } },
+      { id: "lab/chat-two", found: { C6: noTools, C7: substituted, C12: late } },
+      { id: "lab/chat-large-preview", found: { C6: noTools, C12: late } },
+    ]);
+    await fixture.gateway.backend.verdictStore.suspect(
+      { providerId: "lab-a", modelId: "lab/chat-large-preview" },
+      {
+        answers: 240,
+        substituted: 12,
+        usageMissing: 3,
+        usageImpossible: 0,
+        boundExceeded: 0,
+        wrongFinish: 0,
+        unreadable: 0,
+      },
+    );
+    await verdictsKnown();
+  });
+
+  test("is on the provider's page, by listing and check, and opens by the keyboard", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "reader" });
+    await open(page, "/providers");
+    const providers = await readTable(page, "Providers");
+    expect(providers.column("Verified listings")[0]).toMatch(/^2 of 4\s*1 failed\s*1 suspect$/);
+    await page.getByRole("link", { name: "lab-a", exact: true }).click();
+    await pageShown(page);
+    await page.getByRole("table", { name: "Checks of each listing" }).waitFor();
+    const row = (model: string) =>
+      page.getByRole("row").filter({ has: page.getByRole("link", { name: model, exact: true }) });
+    const table = page.getByRole("table", { name: "Checks of each listing" });
+    expect(await table.locator("thead").innerText()).toContain("C12");
+    const verdicts = (await readTable(page, "Checks of each listing")).column("Verdict");
+    expect(verdicts.map((cell) => cell.split(/\s/)[0])).toEqual([
+      "Verified",
+      "Verified",
+      "Failed",
+      "Unchecked",
+    ]);
+    expect(verdicts[0]).toContain("Suspect");
+    expect(verdicts[1]).toContain(", until ");
+    // Opened with what has a problem.
+    await page.getByRole("heading", { name: "lab/chat-two" }).waitFor();
+    await page.getByText("an answer of [removed] names another model").first().waitFor();
+    await page.getByText("lab/chat-mini").waitFor();
+    await expectAccessible(page, "a failed listing");
+    await expectFits(page);
+    await expectNoSecret(page);
+    await takePicture(page, "conformance-failed");
+
+    await table.getByRole("button", { name: "Details of lab/chat-large-preview" }).press("Enter");
+    const note = page.getByRole("note", { name: "Suspect by live answers" });
+    expect(await note.innerText()).toMatch(/Of 240 answers:\s+12 \(5%\) named another model/);
+    await expectAccessible(page, "a suspect listing");
+    const mark = `${NOT_SUBSTITUTED}: failed, of lab/chat-two`;
+    await table.getByRole("button", { name: mark }).press("Enter");
+    await until("the check has the focus", async () =>
+      (await page.locator("summary:focus").allInnerTexts()).join("").includes(NOT_SUBSTITUTED),
+    );
+    expect(new URL(page.url()).searchParams.get("check")).toBe("C7");
+    await page.keyboard.press("Enter");
+    await page.getByText("lab/chat-mini").waitFor({ state: "hidden" });
+
+    await table
+      .getByRole("button", { name: "C4 usage arithmetic: passed, of lab/chat-one" })
+      .click();
+    await page.getByText("all is as C4 wants it").waitFor();
+    expect(await row("lab/new").getByText("Unchecked").count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  test("has a history, newest first", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "historian" });
+    await open(page, "/providers/lab-a?listing=lab/chat-two");
+    const runs = await readTable(page, "Last conformance runs of lab/chat-two");
+    expect(runs.column("Verdict")).toEqual(["Failed", "Passed"]);
+    expect(runs.column("What did not pass")[0]).toContain(`${NOT_SUBSTITUTED}, failed: an answer`);
+    expect(runs.column("What did not pass")[1]).toBe("nothing");
+    expect(runs.column("From")).toEqual(["a signed report", "a signed report"]);
+    await open(page, "/providers/lab-a?listing=lab/new");
+    await page.getByText("No conformance run of this listing is recorded.").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("is on the model's page for each of its listings, and leads to the check", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "buyer" });
+    await open(page, "/models/lab/chat-two");
+    const listings = await readTable(page, "Providers of this model, in routing order");
+    const [own = "", other] = listings.column("Verdict");
+    expect(own).toMatch(/^Failed\s.*C7 no silent substitution: failed/s);
+    expect(own).toContain("C12 latency and stability: warning");
+    expect(other).toBe("Unchecked");
+    await expectAccessible(page, "a model with a failed listing");
+    await expectFits(page);
+    await takePicture(page, "conformance-model");
+    await page.getByRole("link", { name: `${NOT_SUBSTITUTED}: failed` }).click();
+    await page.waitForURL((url) => url.searchParams.get("check") === "C7");
+    await page.getByText("lab/chat-mini").waitFor();
+    await expectNoSecret(page);
+    expect(complaints).toEqual([]);
+  });
+
+  test("fits in the dark and on a phone", async () => {
+    const who = { name: "night", theme: "dark" } as const;
+    const { page, complaints } = await newcomer(fixture, browser, who);
+    await open(page, "/providers/lab-a?listing=lab/chat-large-preview");
+    await showIn(page, "dark");
+    await page.getByRole("note", { name: "Suspect by live answers" }).waitFor();
+    await expectAccessible(page, "a suspect listing in the dark");
+    await takePicture(page, "conformance-dark");
+    await page.setViewportSize({ width: 360, height: 900 });
+    await expectFits(page);
+    await expectAccessible(page, "a suspect listing on a phone");
+    await takePicture(page, "conformance-phone");
+    expect(complaints).toEqual([]);
+  });
+
+  test("is for customers: a visitor is asked to sign in, and gets nothing of it", async () => {
+    const { page, complaints } = await newVisitor(browser);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    for (const path of ["/providers", "/models/lab/chat-two", "/providers/lab-a"]) {
+      await open(page, path);
+      expect(await page.locator("main").innerText()).not.toMatch(/C7|Verified|Suspect/);
+    }
+    await page.getByText("Signed-in customers see what conformance runs found.").waitFor();
+    expect(asked.filter((path) => path.startsWith("/api/console/verification"))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
+
+async function open(page: Page, path: string): Promise<void> {
+  await page.goto(fixture.consoleUrl + path);
+  await pageShown(page);
+}
+
+async function expectNoSecret(page: Page): Promise<void> {
+  const { url } = fixture.gateway.simulator;
+  const content = await page.content();
+  for (const secret of [PROVIDER_KEY, url, new URL(url).host]) {
+    expect(content).not.toContain(secret);
+  }
+}
+
+/** As an operator imports what the provider has signed. */
+async function importReport(daysAgo: number, models: readonly FoundModel[]): Promise<void> {
+  const { simulator, config } = fixture.gateway;
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-report-"));
+  try {
+    const key = join(folder, "key.pem");
+    const { privateKey } = openSigningKey(key);
+    const report = reportOf({
+      provider: "lab-a",
+      manifestSha256: sha256OfManifest(LAB, simulator.url),
+      startedAtMs: Date.now() - daysAgo * DAY_MS,
+      models,
+    });
+    const file = join(folder, "report.json");
+    writeFileSync(file, JSON.stringify(signReport(report, privateKey)));
+    const args = ["conformance", "import", file, "--trusted-key", key];
+    const result = await runCommand(args, { DATABASE_URL: config.databaseUrl });
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The program reads verdicts of other processes every few seconds. */
+async function verdictsKnown(): Promise<void> {
+  const { page } = await newcomer(fixture, browser, { name: "waiting" });
+  await until("the console knows the verdicts", async () => {
+    const path = "/api/console/verification?provider=lab-a&model=lab/chat-large-preview";
+    const answer = await page.request.get(fixture.consoleUrl + path);
+    const text = await answer.text();
+    return text.includes('"substituted":12') && text.includes('"state":"verified"');
+  });
+}

@@ -1,0 +1,206 @@
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { verdictsOf } from "../../../src/cli/conformance-verdicts.ts";
+import { failed, warned } from "../../../src/conformance/report/finding.ts";
+import type { LiveBreaches } from "../../../src/verification/verdict-store.ts";
+import { until } from "../../support/books.ts";
+import { reportOf, sha256OfManifest, type FoundModel } from "../../support/conformance-reports.ts";
+import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
+import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+
+const DAY_MS = 86_400_000;
+const LAB = simulatorManifest({
+  provider: "lab",
+  dialect: "wire_a",
+  models: [
+    textModel("lab/fine"),
+    textModel("lab/broken"),
+    textModel("lab/new"),
+    textModel("lab/staged", { is_ready: false }),
+  ],
+});
+const OTHER = simulatorManifest({
+  provider: "other",
+  dialect: "wire_a",
+  models: [textModel("lab/fine")],
+});
+const HIDDEN = withPrivateListing(
+  simulatorManifest({ provider: "hidden", dialect: "wire_a", models: [textModel("lab/fine")] }),
+);
+
+const fixture = withProviderConsole({ manifests: [LAB, OTHER, HIDDEN] });
+let ann: Person;
+/** What a report must not bring onto a page, though a signed one may say anything. */
+let secrets: readonly string[];
+const nowMs = Date.now();
+
+beforeAll(async () => {
+  const { simulator } = fixture.gateway;
+  ann = await fixture.signIn(newcomer("ann"));
+  const { host } = new URL(simulator.url);
+  secrets = [simulator.url, host, PROVIDER_KEY, "10.1.2.3", "hooks.evil.example"];
+  const substituted = failed(`an answer of ${simulator.url}/a/v1 names another model`, {
+    sent: "lab/broken",
+    reported: ["lab/mini", `via ${host}`],
+    header: `Bearer ${PROVIDER_KEY}`,
+    note: `key ${PROVIDER_KEY} at 10.1.2.3:80, see https://hooks.evil.example/x`,
+  });
+  const late = warned("one answer was late");
+  await recordRun(3, [{ id: "lab/fine", found: { C12: late } }, { id: "lab/broken" }]);
+  await recordRun(2, [{ id: "lab/broken", found: { C7: substituted } }]);
+  await recordRun(1, [
+    { id: "lab/fine" },
+    { id: "lab/broken", found: { C7: substituted, C12: late } },
+    { id: "lab/staged" },
+  ]);
+  await recordRun(1, [{ id: "lab/fine" }], "hidden");
+  await fixture.gateway.backend.verdictStore.suspect(
+    { providerId: "lab", modelId: "lab/new" },
+    BREACHES,
+  );
+  await until("the console knows the verdicts", async () => {
+    const [listing] = await listings("?provider=lab&model=lab/broken");
+    return at(listing, "state") === "failed";
+  });
+});
+
+const BREACHES: LiveBreaches = {
+  answers: 240,
+  substituted: 12,
+  usageMissing: 3,
+  usageImpossible: 0,
+  boundExceeded: 0,
+  wrongFinish: 0,
+  unreadable: 0,
+};
+
+async function recordRun(
+  daysAgo: number,
+  models: readonly FoundModel[],
+  provider = "lab",
+): Promise<void> {
+  const { backend, simulator } = fixture.gateway;
+  const manifestSha256 = sha256OfManifest(LAB, simulator.url);
+  const startedAtMs = nowMs - daysAgo * DAY_MS;
+  const report = reportOf({ provider, manifestSha256, startedAtMs, models });
+  await backend.verdictStore.record(verdictsOf(report, "run"));
+}
+
+async function listings(query: string): Promise<readonly unknown[]> {
+  const { json } = await ann.do(`GET /api/console/verification${query}`);
+  return listAt(json, "listings");
+}
+
+async function runs(query: string): Promise<HttpAnswer> {
+  return await ann.ask(`GET /api/console/verification/runs?${query}`);
+}
+
+describe("a listing of the console's API", () => {
+  test("that passed is verified for 30 days from its run, with all that was checked", async () => {
+    const [fine] = await listings("?provider=lab&model=lab/fine");
+    expect(fine).toMatchObject({
+      state: "verified",
+      verdict: "pass",
+      source: "run",
+      checked_at: new Date(nowMs - DAY_MS).toISOString(),
+      ends_at: new Date(nowMs + 29 * DAY_MS).toISOString(),
+      flaws: [],
+      suspect: null,
+    });
+    expect(listAt(fine, "checks")).toHaveLength(12);
+    expect(at(fine, "checks.3")).toEqual({
+      id: "C4",
+      title: "usage arithmetic",
+      status: "pass",
+      message: "all is as C4 wants it",
+      evidence: [{ name: "answers", value: "13" }],
+    });
+  });
+
+  test("that failed says what, with evidence that has no address and no key", async () => {
+    const [broken] = await listings("?provider=lab&model=lab/broken");
+    expect(broken).toMatchObject({ state: "failed", verdict: "fail", ends_at: null });
+    const flaws = listAt(broken, "flaws");
+    expect(flaws.map((flaw) => `${textAt(flaw, "id")} ${textAt(flaw, "status")}`)).toEqual([
+      "C7 fail",
+      "C12 warn",
+    ]);
+    const evidence = listAt(broken, "checks.6.evidence");
+    expect(evidence).toContainEqual({ name: "sent", value: "lab/broken" });
+    expect(evidence).toContainEqual({ name: "reported", value: "lab/mini, via [removed]" });
+    const text = JSON.stringify(broken);
+    for (const secret of secrets) expect(text).not.toContain(secret);
+  });
+
+  test("that no run has tested says so, and what live answers broke", async () => {
+    const [unchecked] = await listings("?provider=lab&model=lab/new");
+    expect(unchecked).toMatchObject({ state: "unchecked", verdict: null, checked_at: null });
+    expect(at(unchecked, "suspect")).toMatchObject({
+      answers: 240,
+      substituted: 12,
+      usage_missing: 3,
+    });
+  });
+
+  test("has its checks where one provider is asked for, and is short among all others", async () => {
+    const all = await listings("");
+    expect(
+      all.map((each) => `${textAt(each, "provider")} ${textAt(each, "model")}`).sort(),
+    ).toEqual(["lab lab/broken", "lab lab/fine", "lab lab/new", "other lab/fine"]);
+    for (const each of all) expect(at(each, "checks")).toEqual([]);
+    const ofModel = await listings("?model=lab/fine");
+    expect(ofModel.map((each) => textAt(each, "state")).sort()).toEqual(["unchecked", "verified"]);
+  });
+});
+
+test("without a session nothing is said of any listing", async () => {
+  const paths = ["verification?provider=lab", "verification/runs?provider=lab&model=lab/fine"];
+  for (const path of paths) {
+    const { status, text } = await fixture.stranger().ask(`GET /api/console/${path}`);
+    expect({ path, status }).toEqual({ path, status: 401 });
+    expect(text).not.toContain("C7");
+  }
+});
+
+describe("the runs of a listing", () => {
+  test("are newest first, with what did not pass and why", async () => {
+    const { json, text } = await runs("provider=lab&model=lab/broken");
+    const found = listAt(json, "runs");
+    expect(found.map((run) => at(run, "verdict"))).toEqual(["fail", "fail", "pass"]);
+    expect(found.map((run) => at(run, "checked_at"))).toEqual(
+      [1, 2, 3].map((days) => new Date(nowMs - days * DAY_MS).toISOString()),
+    );
+    expect(at(found[0], "flaws.1")).toMatchObject({ id: "C12", message: "one answer was late" });
+    expect(at(found[0], "is_current_manifest")).toBe(true);
+    for (const secret of secrets) expect(text).not.toContain(secret);
+  });
+
+  test("are none where nothing was run", async () => {
+    const { json } = await runs("provider=other&model=lab/fine");
+    expect(json).toEqual({ runs: [] });
+  });
+
+  test("need a provider and a model", async () => {
+    for (const query of ["", "provider=lab", "model=lab/fine"]) {
+      expect((await runs(query)).status).toBe(400);
+    }
+  });
+
+  test("of a staged or private listing are as unknown as those of no listing", async () => {
+    const unknown = await runs("provider=nothing&model=lab/fine");
+    expect(unknown.status).toBe(404);
+    for (const query of ["provider=lab&model=lab/staged", "provider=hidden&model=lab/fine"]) {
+      const { status, json } = await runs(query);
+      expect({ status, error: at(json, "error") }).toEqual({
+        status: 404,
+        error: at(unknown.json, "error"),
+      });
+    }
+  });
+});
+
+function withPrivateListing(manifest: object): object {
+  const { provider } = manifest as { readonly provider: object };
+  return { ...manifest, provider: { ...provider, listing: "private" } };
+}
