@@ -1,7 +1,10 @@
 import type { TextOutput } from "../app/index.ts";
 
-/** 0: done; 1: the answer is no; 2: a wrong call or a fault. */
-export type ExitCode = 0 | 1 | 2;
+/**
+ * 0: done; 1: the answer is no; 2: a wrong call, a fault, or no clear answer; 3: what was to be
+ * checked is not valid.
+ */
+export type ExitCode = 0 | 1 | 2 | 3;
 
 export type StandardInput = AsyncIterable<unknown> & { readonly isTTY?: boolean };
 
@@ -15,7 +18,8 @@ export interface CommandIo {
   readonly stdin: () => StandardInput;
   readonly stdout: NodeJS.WritableStream;
   /** Messages and logs. */
-  readonly stderr: TextOutput;
+  /** `isTTY`: a person reads it while it is written. */
+  readonly stderr: TextOutput & { readonly isTTY?: boolean | undefined };
   /** Ends the process with whatever is still open in it. Servers call it, other commands return. */
   readonly exit: (code: ExitCode) => void;
 }

@@ -110,7 +110,7 @@ function manifestFiles(path: string): string[] {
 function checkFiles(files: readonly string[], providerKeyOrigins: string): FileIssue[] {
   const parsed = parseKeyOrigins(providerKeyOrigins);
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
-  const manifests: ManifestFile[] = [];
+  const manifests: Pick<ManifestFile, "file" | "manifest">[] = [];
   const issues = files.flatMap((file): FileIssue[] => {
     const verdict = validateManifest(readFileSync(file, "utf8"));
     if (verdict.ok) manifests.push({ file, manifest: verdict.manifest });

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import { UsageFault } from "./command-context.ts";
-import { LIMIT_RANGE, readRate, readWhole, readWholeOrNone } from "./number-flags.ts";
+import {
+  LIMIT_RANGE,
+  readDurationMs,
+  readRate,
+  readWhole,
+  readWholeOrNone,
+} from "./number-flags.ts";
 
 describe("a whole number on the command line", () => {
   test.each([
@@ -49,4 +55,30 @@ describe("a rate on the command line", () => {
       expect(() => readRate({ pace: text }, "pace", 10)).toThrow("--pace must be above 0");
     },
   );
+});
+
+describe("a duration on the command line", () => {
+  const range = { min: "1h", max: "30d" };
+
+  test.each([
+    ["60m", 3_600_000],
+    ["12h", 43_200_000],
+    ["7d", 604_800_000],
+    ["30d", 2_592_000_000],
+  ])("%s is taken", (text, ms) => {
+    expect(readDurationMs({ every: text }, "every", range)).toBe(ms);
+  });
+
+  test.each(["59m", "31d", "7", "d", "1.5d", "-1d", "7 d", "7w", "7dd", ""])(
+    "%j is refused, with the flag and the range",
+    (text) => {
+      const read = (): unknown => readDurationMs({ every: text }, "every", range);
+      expect(read).toThrow(UsageFault);
+      expect(read).toThrow("--every must be from 1h to 30d");
+    },
+  );
+
+  test("one that is not there sets nothing", () => {
+    expect(readDurationMs({}, "every", range)).toBeUndefined();
+  });
 });

@@ -39,7 +39,28 @@ export function readRate(flags: Flags, name: string, max: number): number | unde
   );
 }
 
-function readText(flags: Flags, name: string): string | undefined {
+/** What was written for `--<name>`; undefined when the flag is not there. */
+export function readText(flags: Flags, name: string): string | undefined {
   const value = flags[name.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase())];
   return value === undefined ? undefined : String(value);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** The duration of `--<name>`, such as 30m, 12h or 7d, in milliseconds. `min`, `max`: such texts. */
+export function readDurationMs(
+  flags: Flags,
+  name: string,
+  { min, max }: { readonly min: string; readonly max: string },
+): number | undefined {
+  const text = readText(flags, name);
+  if (text === undefined) return undefined;
+  const value = durationMs(text);
+  if (value >= durationMs(min) && value <= durationMs(max)) return value;
+  throw new UsageFault(`--${name} must be from ${min} to ${max}, such as 12h or 7d, not ${text}`);
+}
+
+function durationMs(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  return Number(count) * (UNIT_MS[unit] ?? Number.NaN);
 }

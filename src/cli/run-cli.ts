@@ -3,15 +3,17 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
+import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
 import { addCreditCommand } from "./credit-command.ts";
-import { addDatabaseCommands } from "./database-command.ts";
+import { addDoctorCommand } from "./doctor-command.ts";
 import { addEndpointCommand } from "./endpoint-command.ts";
 import { addKeyCommand } from "./key-command.ts";
 import { addLedgerCommand } from "./ledger-command.ts";
 import { addLimitsCommand } from "./limits-command.ts";
 import { addManifestCommand } from "./manifest-command.ts";
+import { addMigrateCommand } from "./migrate-command.ts";
 import { addOrgCommand } from "./org-command.ts";
 import { addProbeCommand } from "./probe-command.ts";
 import { addServeCommands } from "./serve-command.ts";
@@ -66,10 +68,12 @@ function commandLine(context: CommandContext): Command {
   addUnusualUseCommand(program, context);
   addConsoleLinkCommand(program, context);
   addManifestCommand(program, context);
+  addConformanceCommand(program, context);
   addLedgerCommand(program, context);
   addSettlementCommand(program, context);
   addSimulateCommand(program, context);
-  addDatabaseCommands(program, context);
+  addMigrateCommand(program, context);
+  addDoctorCommand(program, context);
   return program;
 }
 

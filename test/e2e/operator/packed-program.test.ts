@@ -1,10 +1,18 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { builtinModules } from "node:module";
-import { dirname, join, normalize } from "node:path";
+import { dirname, join, normalize, resolve } from "node:path";
 
 import { parseSync } from "oxc-parser";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
 import { at } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { isDeep } from "../../support/depth.ts";
@@ -20,6 +28,7 @@ import {
   type ProgramPlace,
   type RunningProgram,
 } from "../../support/program.ts";
+import { withResource } from "../../support/with-resource.ts";
 
 const database = withDatabase();
 let packed: PackedProgram;
@@ -72,6 +81,7 @@ describe("the tarball", () => {
       "README.md",
       "dist/cli/main.js",
       "dist/catalog/manifest/index.d.ts",
+      "dist/conformance/library.d.ts",
       "dist/console/index.html",
       "dist/storage/migrations/0001-accounts.sql",
       "manifests/simulator-a.json",
@@ -82,7 +92,7 @@ describe("the tarball", () => {
       expect(packed.files).toContain(needed);
     }
     const allowed =
-      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/catalog\/manifest\/.+\.d\.ts|dist\/console\/.+|dist\/storage\/migrations\/.+\.sql|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
+      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/(catalog\/manifest|conformance)\/.+\.d\.ts|dist\/console\/.+|dist\/storage\/migrations\/.+\.sql|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
     expect(packed.files.filter((file) => !allowed.test(file))).toEqual([]);
     const unneeded = /\.test\.|fixtures|\.map$|\.built-from|docs\/decisions\//;
     expect(packed.files.filter((file) => unneeded.test(file))).toEqual([]);
@@ -201,6 +211,53 @@ describe("installed in an empty folder", () => {
     expect(readdirSync(place.cwd)).toEqual([]);
   });
 });
+
+describe("tokenmarket/conformance", () => {
+  const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+  const example = "examples/conformance/check.mjs";
+
+  test("runs the example that the package has, on an endpoint of one's own", async () => {
+    const { cwd } = emptyPlace("conformance");
+    copyFileSync(join(packed.packageFolder, example), join(cwd, "check.mjs"));
+    const shipped = readFileSync(join(packed.packageFolder, "manifests/simulator-a.json"), "utf8");
+    const manifest = shipped.replaceAll("http://127.0.0.1:9100", simulator.url);
+    writeFileSync(join(cwd, "lab.json"), manifest);
+    const place: ProgramPlace = { command: [process.execPath, "check.mjs"], cwd };
+    const result = await runProgram(["lab.json", "--allow-private"], {}, { place });
+    expect(result).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("# Conformance of sim-a: pass"),
+      stderr: expect.stringContaining("24/24 pass C7"),
+    });
+    expect(readFileSync(join(cwd, "conformance.xml"), "utf8")).toContain('failures="0"');
+    const refused = await runProgram(["lab.json"], {}, { place });
+    expect(refused.code).not.toBe(0);
+  });
+
+  test("has types, and all that they need", async () => {
+    const { cwd } = emptyPlace("typed");
+    const text = readFileSync(join(packed.packageFolder, example), "utf8");
+    writeFileSync(join(cwd, "check.mjs"), text);
+    expect(await typeProblems(cwd)).toEqual([]);
+    writeFileSync(join(cwd, "check.mjs"), text.replace("budgetUsd", "budget"));
+    expect(await typeProblems(cwd)).toEqual([expect.stringContaining("'budget' does not exist")]);
+    writeFileSync(join(cwd, "check.mjs"), text.replace("{ report }", "{ repair }"));
+    expect(await typeProblems(cwd)).not.toEqual([]);
+  });
+});
+
+/** What the compiler says of `check.mjs`, and of every declaration that it reads. */
+async function typeProblems(cwd: string): Promise<readonly string[]> {
+  const modules = resolve(import.meta.dirname, "../../../node_modules");
+  const place: ProgramPlace = { command: [process.execPath], cwd };
+  const options = [
+    ["--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2023"],
+    ["--module", "nodenext", "--typeRoots", join(modules, "@types"), "--types", "node"],
+  ];
+  const args = [join(modules, "typescript/bin/tsc"), ...options.flat(), "check.mjs"];
+  const { stdout } = await runProgram(args, {}, { place });
+  return stdout.split("\n").filter((line) => line.includes("error"));
+}
 
 function packageJson(): {
   readonly version: string;

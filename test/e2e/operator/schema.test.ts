@@ -29,6 +29,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["settlement", "list"],
   ["settlement", "close"],
   ["console-link"],
+  ["conformance", "watch", "--once"],
   ["doctor"],
 ];
 

@@ -1,0 +1,210 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+
+import type { Command } from "commander";
+
+import { keyProblems, validateManifest } from "../catalog/index.ts";
+import { isOwnVariable } from "../config/index.ts";
+import {
+  CHECK_IDS,
+  type CheckId,
+  type ConformanceReport,
+  exitCodeOf,
+  junitReport,
+  markdownReport,
+  readSignedReport,
+  runSuite,
+  signReport,
+} from "../conformance/index.ts";
+import { openSigningKey, readPublicKey } from "../ledger/index.ts";
+import type { ListingVerdict } from "../verification/index.ts";
+import {
+  answering,
+  clock,
+  type CommandAnswer,
+  type Flags,
+  onStoredData,
+  UsageFault,
+  withBackend,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { onProbes, readUsd, readTimeoutMs } from "./conformance-flags.ts";
+import { conformanceProgress } from "./conformance-progress.ts";
+import { verdictsOf } from "./conformance-verdicts.ts";
+import { addConformanceWatch } from "./conformance-watch.ts";
+import { readWhole } from "./number-flags.ts";
+import { onSignals } from "./signals.ts";
+
+/** `conformance run <manifest>`, `conformance import <report>`, `conformance watch` */
+export function addConformanceCommand(program: Command, context: CommandContext): void {
+  const conformance = program
+    .command("conformance")
+    .description("check that providers do what their manifests list");
+  onProbes(conformance.command("run <manifest>"))
+    .description(
+      "send small probes to every model; exit 0: it conforms, 1: it does not, 2: not known, 3: the manifest is not valid",
+    )
+    .option("--models <globs...>", "only these model ids; * is any text")
+    .option("--checks <ids>", `only these checks, with commas (${CHECK_IDS.join(",")})`)
+    .option("--markdown <file>", "write the report as a table for people")
+    .option("--junit <file>", "write the report as JUnit XML")
+    .option("--evidence <folder>", "write one file a model with what was seen")
+    .option("--json [file]", "write the report as JSON to this file, or to standard output")
+    .option("--concurrency <n>", "models tested at once (default 2)")
+    .option("--allow-private", "let the endpoint be loopback or private")
+    .option("--decisions-public-form", "ask a decisions host in its own public grammar")
+    .option("--sign <key>", "sign the JSON report with this Ed25519 key (PEM); made when missing")
+    .option("--record", "store the verdicts, so that listings count as verified")
+    .option("--data <folder>", "with --record: folder of the embedded PostgreSQL (default ./data)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
+    .action(
+      answering(context, (manifest: string, flags: Flags) =>
+        runConformance(context, manifest, flags),
+      ),
+    );
+  onStoredData(conformance.command("import <report>"))
+    .description("store the verdicts of a report that a trusted key signed")
+    .requiredOption("--trusted-key <file>", "PEM file of the key that signs such reports")
+    .action(
+      answering(context, (report: string, flags: Flags) => importReport(context, report, flags)),
+    );
+  addConformanceWatch(conformance, context);
+}
+
+async function runConformance(
+  context: CommandContext,
+  manifest: string,
+  flags: Flags,
+): Promise<CommandAnswer> {
+  if (!existsSync(manifest)) throw new UsageFault(`${manifest}: there is no such file`);
+  // Before anything is spent: a key that cannot be used would lose the report.
+  const key = typeof flags["sign"] === "string" ? openSigningKey(flags["sign"]) : undefined;
+  const manifestText = readFileSync(manifest, "utf8");
+  const misused = misusedKeys(basename(manifest), manifestText);
+  if (misused.length > 0) return invalid(misused);
+  const isRecorded = flags["record"] === true;
+  // Nor is anything spent for a database that does not answer.
+  if (isRecorded) await record(context, flags, []);
+  const stop = new AbortController();
+  // The first one ends the run with a report of what ran.
+  const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
+  const progress = conformanceProgress(context);
+  try {
+    const outcome = await runSuite({
+      manifestText,
+      file: basename(manifest),
+      env: context.env,
+      clock,
+      allowPrivateUpstreams: flags["allowPrivate"] === true,
+      decisionsPublicForm: flags["decisionsPublicForm"] === true,
+      models: globsOf(flags["models"]),
+      checks: checksOf(flags["checks"]),
+      budgetMicroUsd: readUsd(flags, "budget-usd"),
+      concurrency: readWhole(flags, "concurrency", { min: 1, max: 32 }) ?? 2,
+      timeoutMs: readTimeoutMs(flags),
+      signal: stop.signal,
+      onProgress: progress.checkEnded,
+    });
+    if (!outcome.ok) return invalid(outcome.problems);
+    const { report } = outcome;
+    const written = key === undefined ? report : signReport(report, key.privateKey);
+    writeReports(report, written, flags);
+    const verdicts = isRecorded ? verdictsOf(report, "run") : [];
+    if (isRecorded) await record(context, flags, verdicts);
+    const text = isRecorded ? `${summaryOf(report)}\n${recordedText(verdicts)}` : summaryOf(report);
+    return { json: written, text, exitCode: exitCodeOf(report.verdict) };
+  } finally {
+    progress.end();
+    stopListening();
+  }
+}
+
+function recordedText({ length }: readonly ListingVerdict[]): string {
+  return length === 0
+    ? "nothing was recorded: only a whole run of all checks counts"
+    : `recorded the verdicts on ${length} models`;
+}
+
+function invalid(problems: readonly string[]): CommandAnswer {
+  return { json: { verdict: "invalid", problems }, text: problems.join("\n"), exitCode: 3 };
+}
+
+/** A manifest of another party must not get a secret of this program sent to its endpoint. */
+function misusedKeys(file: string, manifestText: string): readonly string[] {
+  const verdict = validateManifest(manifestText);
+  if (!verdict.ok) return [];
+  const { manifest } = verdict;
+  const problems = keyProblems([{ file, manifest }], { isOwnVariable, origins: new Map() });
+  return problems.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+}
+
+async function importReport(
+  context: CommandContext,
+  file: string,
+  flags: Flags,
+): Promise<CommandAnswer> {
+  if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file`);
+  const keyFile = String(flags["trustedKey"]);
+  const key = readPublicKey(keyFile);
+  if (key === undefined) throw new UsageFault(`${keyFile}: there is no such file`);
+  const read = readSignedReport(readFileSync(file, "utf8"), key);
+  if (!read.ok) throw new UsageFault(`${file}: nothing was stored: ${read.problem}`);
+  const verdicts = verdictsOf(read.report, "import");
+  await record(context, flags, verdicts);
+  const { provider, verdict } = read.report;
+  return {
+    json: { provider, verdict, stored: verdicts.length },
+    text: `${provider}: stored the verdicts on ${verdicts.length} models (${verdict})`,
+  };
+}
+
+async function record(
+  context: CommandContext,
+  flags: Flags,
+  verdicts: readonly ListingVerdict[],
+): Promise<void> {
+  await withBackend(context, flags, async ({ verdictStore }) => {
+    await verdictStore.record(verdicts);
+    return { json: {}, text: "" };
+  });
+}
+
+function globsOf(value: Flags[string] | readonly string[]): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function checksOf(value: Flags[string]): readonly CheckId[] {
+  if (typeof value !== "string") return [];
+  const named = value.split(",").map((id) => id.trim().toUpperCase());
+  const unknown = named.find((id) => !CHECK_IDS.some((known) => known === id));
+  if (unknown !== undefined) {
+    throw new UsageFault(`--checks: there is no check ${unknown}; known: ${CHECK_IDS.join(", ")}`);
+  }
+  return CHECK_IDS.filter((id) => named.includes(id));
+}
+
+function writeReports(report: ConformanceReport, written: object, flags: Flags): void {
+  const { json, markdown, junit, evidence } = flags;
+  if (typeof json === "string") writeFileSync(json, `${JSON.stringify(written, undefined, 2)}\n`);
+  if (typeof markdown === "string") writeFileSync(markdown, markdownReport(report));
+  if (typeof junit === "string") writeFileSync(junit, junitReport(report));
+  if (typeof evidence !== "string") return;
+  mkdirSync(evidence, { recursive: true });
+  for (const model of report.models) {
+    const name = `${model.id.replaceAll(/[^\w.-]+/g, "_")}.json`;
+    writeFileSync(join(evidence, name), `${JSON.stringify(model, undefined, 2)}\n`);
+  }
+}
+
+function summaryOf(report: ConformanceReport): string {
+  const models = report.models.map(({ id, verdict, ready, checks }) => {
+    const bad = checks.filter(({ status }) => status !== "pass" && status !== "skip");
+    const why = bad.map((check) => `\n  ${check.id} ${check.status}: ${check.message}`).join("");
+    return `${id}${ready ? "" : " (staged)"}: ${verdict}${why}`;
+  });
+  const ended = report.is_complete ? "" : ", ended early";
+  return [
+    ...models,
+    `${report.provider}: ${report.verdict} ($${report.spend_usd} spent${ended})`,
+  ].join("\n");
+}

@@ -1,0 +1,24 @@
+import { CHECK_IDS, type ConformanceReport } from "../conformance/index.ts";
+import type { ListingVerdict } from "../verification/index.ts";
+
+/**
+ * What of a report is stored: a verdict for each model that all checks were run on. A run that was
+ * ended early has none, and one of some checks says nothing about the listing as a whole.
+ */
+export function verdictsOf(
+  report: ConformanceReport,
+  source: ListingVerdict["source"],
+): readonly ListingVerdict[] {
+  if (!report.is_complete) return [];
+  const whole = report.models.filter(({ checks }) => checks.length === CHECK_IDS.length);
+  return whole.map(({ id, upstream_id: upstreamModelId, verdict, checks }) => ({
+    providerId: report.provider,
+    modelId: id,
+    upstreamModelId,
+    manifestSha256: report.manifest_sha256,
+    verdict,
+    checkedAtMs: Date.parse(report.started_at),
+    source,
+    checks,
+  }));
+}

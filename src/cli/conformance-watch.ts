@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Command } from "commander";
+
+import { exitCodeOf } from "../conformance/index.ts";
+import { isStoreFault, microUsd } from "../core/index.ts";
+import { dueListings, type WatchSession } from "../verification/index.ts";
+import {
+  answering,
+  type CommandAnswer,
+  type Flags,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+} from "./command-context.ts";
+import type { CommandContext, ExitCode } from "./command-io.ts";
+import { onProbes, readTimeoutMs, readUsd } from "./conformance-flags.ts";
+import { readDurationMs } from "./number-flags.ts";
+import { onSignals } from "./signals.ts";
+import { type WatchedListing, watchedListings } from "./watched-listings.ts";
+import { runWatched, type Watch } from "./watched-run.ts";
+import { WatchLog } from "./watch-log.ts";
+
+const EVERY_RANGE = { min: "1h", max: "30d" };
+const EVERY_DEFAULT = "7d";
+const INTERVAL_BUDGET_USD_DEFAULT = "20.00";
+/** Manifests change and listings become suspect at any time. */
+const POLL_MS = 30_000;
+/** Another process runs a listing, or the database is away. */
+const BUSY_MS = 1_000;
+const AWAY_MS = 10_000;
+
+/** `conformance watch`: a scheduled run of every listing, which keeps it verified. */
+export function addConformanceWatch(conformance: Command, context: CommandContext): void {
+  onProbes(onStoredData(conformance.command("watch")))
+    .description(
+      "run the checks of every listing once in an interval, one listing at a time, and store the verdicts",
+    )
+    .option("--every <duration>", "the interval, such as 12h or 7d", EVERY_DEFAULT)
+    .option(
+      "--interval-budget-usd <amount>",
+      "most that all runs of an interval may cost",
+      INTERVAL_BUDGET_USD_DEFAULT,
+    )
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .option(
+      "--once",
+      "run what is due and end; exit 0: it conforms, 1: a listing does not, 2: not all is known, 3: the manifests are not valid",
+    )
+    .action(answering(context, (flags: Flags) => watch(context, flags)));
+}
+
+async function watch(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
+  const intervalMs = readDurationMs(flags, "every", EVERY_RANGE);
+  if (intervalMs === undefined) throw new UsageFault("--every must be a duration such as 7d");
+  const budgetMicroUsd = readUsd(flags, "budget-usd");
+  const intervalBudgetMicroUsd = readUsd(flags, "interval-budget-usd");
+  if (intervalBudgetMicroUsd < budgetMicroUsd) {
+    throw new UsageFault("--interval-budget-usd must not be less than --budget-usd");
+  }
+  const timeoutMs = readTimeoutMs(flags);
+  const stop = new AbortController();
+  // A run under way is ended, and counts as none.
+  const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
+  try {
+    return await withBackend(context, flags, async (backend) => {
+      const log = new WatchLog(context.stdout, flags["json"] === true);
+      const { signal } = stop;
+      const amounts = { budgetMicroUsd, intervalBudgetMicroUsd };
+      const parts = { context, config, backend, log, intervalMs, ...amounts, timeoutMs, signal };
+      const exitCode = await watchUntilEnd(parts, flags["once"] === true);
+      return { ...log.ended(), exitCode };
+    });
+  } finally {
+    stopListening();
+  }
+}
+
+interface LoggedWatch extends Watch {
+  readonly log: WatchLog;
+}
+
+/** What one step did, or why it did nothing. */
+type Step =
+  | { readonly kind: "ran"; readonly exitCode: ExitCode }
+  /** `isShort`: something is due, and the budget of the interval does not allow it. */
+  | { readonly kind: "idle"; readonly waitMs: number; readonly isShort?: boolean }
+  | { readonly kind: "busy" }
+  | { readonly kind: "away"; readonly fault: unknown }
+  | { readonly kind: "invalid" };
+
+async function watchUntilEnd(parts: LoggedWatch, isOnce: boolean): Promise<ExitCode> {
+  const { signal, log } = parts;
+  const codes = new Set<ExitCode>();
+  while (!signal.aborted) {
+    const step = await takeStep(parts);
+    if (step.kind === "ran") {
+      codes.add(step.exitCode);
+      continue;
+    }
+    if (step.kind === "away") {
+      if (isOnce) throw step.fault;
+      log.problem("the database does not answer; trying again");
+    }
+    if (isOnce && step.kind === "invalid") return 3;
+    if (isOnce && step.kind === "idle") return worstOf(codes, step.isShort === true);
+    await sleep(waitMsOf(step), undefined, { signal }).catch(() => undefined);
+  }
+  return 0;
+}
+
+function worstOf(codes: ReadonlySet<ExitCode>, isShort: boolean): ExitCode {
+  if (codes.has(1)) return 1;
+  return isShort || codes.has(2) ? 2 : 0;
+}
+
+function waitMsOf(step: Exclude<Step, { readonly kind: "ran" }>): number {
+  if (step.kind === "busy") return BUSY_MS;
+  if (step.kind === "away") return AWAY_MS;
+  return step.kind === "idle" ? Math.min(step.waitMs, POLL_MS) : POLL_MS;
+}
+
+async function takeStep(parts: LoggedWatch): Promise<Step> {
+  const { context, config, backend, log } = parts;
+  const found = watchedListings(context.env, config);
+  if (!found.ok) {
+    log.problem(found.problems.join("; "));
+    return { kind: "invalid" };
+  }
+  try {
+    const session = await backend.watchStore.open();
+    if (session === undefined) return { kind: "busy" };
+    try {
+      return await takeLockedStep(parts, session, found.listings);
+    } finally {
+      await session.close();
+    }
+  } catch (fault) {
+    if (!isStoreFault(fault)) throw fault;
+    return { kind: "away", fault };
+  }
+}
+
+/** Behind the lock: what is due is read where no other process can begin it. */
+async function takeLockedStep(
+  parts: LoggedWatch,
+  session: WatchSession,
+  listings: readonly WatchedListing[],
+): Promise<Step> {
+  const { log, intervalMs, budgetMicroUsd, intervalBudgetMicroUsd } = parts;
+  const state = await session.state(intervalMs);
+  const dues = dueListings(listings, state.known, intervalMs);
+  const due = dues.filter(({ atMs }) => atMs <= state.nowMs);
+  const before = { intervalMicroUsd: state.spentMicroUsd, intervalBudgetMicroUsd };
+  const [first] = due;
+  if (first === undefined) {
+    const nextMs = dues[0]?.atMs;
+    log.waiting(listings.length, nextMs, before);
+    return { kind: "idle", waitMs: nextMs === undefined ? POLL_MS : nextMs - state.nowMs };
+  }
+  if (state.spentMicroUsd + budgetMicroUsd > intervalBudgetMicroUsd) {
+    log.overBudget(due.length, before);
+    return { kind: "idle", waitMs: POLL_MS, isShort: true };
+  }
+  const run = await runWatched(parts, session, first.listing);
+  // Ended by the operator: the listing is as due as it was.
+  if (run.outcome === "ended") return { kind: "ran", exitCode: 0 };
+  const intervalMicroUsd = microUsd(state.spentMicroUsd + run.spentMicroUsd);
+  log.ran(first, run, due.length - 1, { intervalMicroUsd, intervalBudgetMicroUsd });
+  return { kind: "ran", exitCode: run.verdict === undefined ? 2 : exitCodeOf(run.verdict) };
+}

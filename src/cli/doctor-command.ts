@@ -1,0 +1,105 @@
+import { existsSync } from "node:fs";
+
+import type { Command } from "commander";
+
+import { loadCatalog } from "../app/index.ts";
+import {
+  answering,
+  clock,
+  type CommandAnswer,
+  type Flags,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { databaseChecks, unusableDatabase } from "./doctor/database-checks.ts";
+import type {
+  CheckGroup,
+  CheckLevel,
+  DatabaseCheckGroup,
+  DoctorCheck,
+  Examined,
+} from "./doctor/doctor-check.ts";
+import { listingChecks } from "./doctor/listing-checks.ts";
+import { manifestChecks } from "./doctor/manifest-checks.ts";
+import { programChecks } from "./doctor/program-checks.ts";
+
+/** In the order of the report. A new group is a file of `doctor/` and an entry here. */
+const GROUPS: readonly CheckGroup[] = [programChecks, manifestChecks];
+const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [databaseChecks, listingChecks];
+
+/** `doctor` */
+export function addDoctorCommand(program: Command, context: CommandContext): void {
+  onStoredData(program.command("doctor"))
+    .description(
+      "check configuration, manifests, keys, database, books and listings; exit 1 when something does not work, 0 for warnings",
+    )
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .action(answering(context, (flags: Flags) => examine(context, flags)));
+}
+
+async function examine(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const examined = readExamined(context, flags);
+  if (!examined.ok) return answerOf([examined.problem]);
+  const checks = GROUPS.flatMap((group) => group(examined.value));
+  return answerOf([...checks, ...(await databaseGroups(context, flags, examined.value))]);
+}
+
+type ReadExamined =
+  | { readonly ok: true; readonly value: Examined }
+  | { readonly ok: false; readonly problem: DoctorCheck };
+
+/** A file that was named and is missing is a wrong call; what a file says is what is examined. */
+function readExamined(context: CommandContext, flags: Flags): ReadExamined {
+  const { env } = context;
+  try {
+    const config = readConfig(context, flags);
+    const loaded = loadCatalog({ ...config, env, clock, allowPrivateUpstreams: true });
+    return { ok: true, value: { env, config, loaded } };
+  } catch (fault) {
+    const file = flags["config"];
+    const isMissing = typeof file === "string" && !existsSync(file);
+    if (!(fault instanceof UsageFault) || isMissing) throw fault;
+    const detail = fault.message;
+    return { ok: false, problem: { id: "configuration", level: "problem", detail } };
+  }
+}
+
+async function databaseGroups(
+  context: CommandContext,
+  flags: Flags,
+  examined: Examined,
+): Promise<readonly DoctorCheck[]> {
+  const checks: DoctorCheck[] = [];
+  try {
+    await withBackend(context, flags, async (backend) => {
+      for (const group of DATABASE_GROUPS) checks.push(...(await group(examined, backend)));
+      return { json: {}, text: "" };
+    });
+    return checks;
+  } catch (fault) {
+    return [unusableDatabase(fault)];
+  }
+}
+
+const MARKS: Readonly<Record<CheckLevel, string>> = {
+  ok: "ok     ",
+  warning: "warning",
+  problem: "BROKEN ",
+};
+
+function answerOf(checks: readonly DoctorCheck[]): CommandAnswer {
+  const ok = checks.every(({ level }) => level !== "problem");
+  const warnings = checks.filter(({ level }) => level === "warning").length;
+  return {
+    json: {
+      ok,
+      warnings,
+      checks: checks.map((each) => ({ ...each, ok: each.level !== "problem" })),
+    },
+    text: checks.map(({ id, level, detail }) => `${MARKS[level]}  ${id}  ${detail}`).join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}

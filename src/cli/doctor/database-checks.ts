@@ -1,0 +1,38 @@
+import type { FlaggedListing } from "../../ledger/index.ts";
+import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
+
+/** As long as a broken report is worth a word to the provider. */
+const FLAGGED_DAYS = 7;
+
+/** The database and what is in it. Opening it has shown that it answers, with this schema. */
+export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => {
+  const broken = (await backend.audit()).filter((check) => check.violations > 0);
+  const names = named(broken.map(({ id }) => id));
+  return [
+    { id: "database", level: "ok", detail: "it answers, and has the schema of this version" },
+    broken.length === 0
+      ? { id: "books", level: "ok", detail: "they balance" }
+      : {
+          id: "books",
+          level: "problem",
+          detail: `failed checks: ${names}; run \`tokenmarket ledger audit\``,
+        },
+    reportsCheck(await backend.flaggedListings(FLAGGED_DAYS)),
+  ];
+};
+
+export function unusableDatabase(fault: unknown): DoctorCheck {
+  const detail = fault instanceof Error ? fault.message : String(fault);
+  return { id: "database", level: "problem", detail };
+}
+
+function reportsCheck(flagged: readonly FlaggedListing[]): DoctorCheck {
+  const listed = flagged.map(
+    ({ flag, providerId, modelId, attempts }) => `${flag} ${providerId}/${modelId} (${attempts})`,
+  );
+  const isEmpty = listed.length === 0;
+  const detail = isEmpty
+    ? `no impossible usage in the last ${FLAGGED_DAYS} days`
+    : `implausible usage was not billed in the last ${FLAGGED_DAYS} days: ${listed.join(", ")}; ask the provider`;
+  return { id: "usage reports", level: isEmpty ? "ok" : "problem", detail };
+}

@@ -1,0 +1,39 @@
+import type { Backend, loadCatalog } from "../../app/index.ts";
+import type { Config } from "../../config/index.ts";
+import type { CommandIo } from "../command-io.ts";
+
+/** `problem`: something does not work. `warning`: it works, and an operator should act. */
+export type CheckLevel = "ok" | "warning" | "problem";
+
+/** One line of the report. */
+export interface DoctorCheck {
+  readonly id: string;
+  readonly level: CheckLevel;
+  /** What was found; where something is wrong, with the next step. */
+  readonly detail: string;
+}
+
+/** What every check may read: the surroundings, the configuration, and the catalog made of it. */
+export interface Examined {
+  readonly env: CommandIo["env"];
+  readonly config: Config;
+  readonly loaded: ReturnType<typeof loadCatalog>;
+}
+
+/** Checks of one kind that need no database. They send nothing and change nothing. */
+export type CheckGroup = (examined: Examined) => readonly DoctorCheck[];
+
+/** The same with an open database. */
+export type DatabaseCheckGroup = (
+  examined: Examined,
+  backend: Backend,
+) => Promise<readonly DoctorCheck[]>;
+
+const NAMES_MAX = 5;
+
+/** `a, b, c and 4 more` */
+export function named(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).join(", ");
+  const more = names.length - NAMES_MAX;
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}

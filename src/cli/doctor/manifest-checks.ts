@@ -1,0 +1,31 @@
+import { type CheckGroup, type DoctorCheck, type Examined, named } from "./doctor-check.ts";
+
+/** The manifests folder, and the keys of the providers in it. */
+export const manifestChecks: CheckGroup = (examined) => [
+  manifestCheck(examined),
+  ...keyChecks(examined),
+];
+
+function manifestCheck({ config, loaded }: Examined): DoctorCheck {
+  if (loaded.ok) {
+    const detail = `${loaded.catalog.models.length} models in ${config.manifestsDir}`;
+    return { id: "manifests", level: "ok", detail };
+  }
+  const detail = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+  return { id: "manifests", level: "problem", detail: detail.join("; ") };
+}
+
+function keyChecks({ loaded }: Examined): readonly DoctorCheck[] {
+  if (!loaded.ok) return [];
+  const withoutKey = loaded.catalog.deployments.filter(
+    ({ notReady }) => notReady === "key_missing" || notReady === "key_elsewhere",
+  );
+  const level = withoutKey.length === 0 ? "ok" : "warning";
+  const variables = new Set(withoutKey.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []));
+  const detail =
+    level === "ok"
+      ? "every provider has its key"
+      : `${withoutKey.length} listings are not routed: put the keys of their providers into ${named([...variables])}; ` +
+        "`tokenmarket catalog build` names each";
+  return [{ id: "provider keys", level, detail }];
+}

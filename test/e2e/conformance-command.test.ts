@@ -1,0 +1,393 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { startSimulator } from "../../src/dev/simulator/simulator.ts";
+import { at, get } from "../support/ask.ts";
+import { until } from "../support/books.ts";
+import { simulatorManifest, startTestGateway, textModel } from "../support/gateway.ts";
+import { httpCall } from "../support/http-call.ts";
+import {
+  OPERATOR_ENV,
+  operatorFolder,
+  type OperatorFolder,
+  operatorManifest,
+} from "../support/operator.ts";
+import { type CommandResult, runCommand, spawnCommand } from "../support/program.ts";
+import { withResource } from "../support/with-resource.ts";
+
+const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+let folder: OperatorFolder;
+let manifest: string;
+beforeEach(() => {
+  folder = operatorFolder(simulator.url);
+  manifest = join(folder.manifestsDir, "first.json");
+});
+afterEach(async () => {
+  await fetch(`${simulator.url}/faults`, { method: "DELETE" });
+  folder.remove();
+});
+
+const CHECKS = 12;
+
+interface Report {
+  readonly is_complete: boolean;
+  readonly verdict: string;
+  readonly spend_usd: string;
+  readonly models: readonly {
+    readonly id: string;
+    readonly verdict: string;
+    readonly checks: readonly { readonly id: string; readonly status: string }[];
+  }[];
+}
+
+function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const command = ["conformance", "run", manifest, "--allow-private", ...args];
+  return runCommand(command, { ...OPERATOR_ENV, ...env });
+}
+
+function inFolder(name: string): string {
+  return join(folder.root, name);
+}
+
+function reportAt(name: string): Report {
+  return JSON.parse(readFileSync(inFolder(name), "utf8")) as Report;
+}
+
+async function calls(): Promise<number> {
+  return Number(at((await httpCall(`${simulator.url}/calls`)).json, "total"));
+}
+
+describe("the exit code", () => {
+  test("is 0 for a provider that keeps what it lists", async () => {
+    const { code, stdout } = await run([]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^op\/model: pass\noperated: pass \(\$0\.\d+ spent\)\n$/);
+  });
+
+  test("is 1 for one that does not, and the text says what", async () => {
+    simulator.script({ fault: "model_echo:cheaper" });
+    const { code, stdout } = await run([]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^op\/model: fail\n {2}C7 fail: /);
+  });
+
+  test("is 2 for one that cannot be reached, soon", async () => {
+    folder.writeManifest("first.json", operatorManifest("http://127.0.0.1:1", ["op/model"]));
+    const { code, stdout } = await run([]);
+    expect(code).toBe(2);
+    expect(stdout).toContain("operated: inconclusive");
+  });
+
+  test.each<[string, string | object, RegExp]>([
+    ["a manifest that is not valid", '{"manifest_version":"2"}', /manifest_version/],
+    ["text that is not JSON", "{", /first\.json/],
+    [
+      "a model that the manifest does not have",
+      operatorManifest("http://127.0.0.1:1", ["op/other"]),
+      /no model of the manifest has this name/,
+    ],
+  ])("is 3 for %s", async (_name, text, message) => {
+    folder.writeManifest("first.json", text);
+    const before = await calls();
+    const { code, stdout } = await run(["--models", "op/model"]);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(message);
+    expect(await calls()).toBe(before);
+  });
+
+  test("is 3 for a provider without its key", async () => {
+    const { code, stdout } = await run([], { TEST_PROVIDER_KEY: "" });
+    expect({ code, stdout }).toEqual({
+      code: 3,
+      stdout: "the environment variable TEST_PROVIDER_KEY holds no key\n",
+    });
+  });
+
+  test("is 3 for a manifest that wants a secret of this program as its key, which is not sent", async () => {
+    const text = readFileSync(manifest, "utf8").replace("TEST_PROVIDER_KEY", "DATABASE_URL");
+    folder.writeManifest("first.json", text);
+    const before = await calls();
+    const { code, stdout } = await run([], { DATABASE_URL: "postgres://me:secretword@db/books" });
+    expect(code).toBe(3);
+    expect(stdout).toContain("DATABASE_URL is a variable of this program");
+    expect(stdout).not.toContain("secretword");
+    expect(await calls()).toBe(before);
+  });
+
+  test.each([
+    [["--checks", "C1,C13"], "--checks"],
+    [["--budget-usd", "much"], "--budget-usd"],
+    [["--budget-usd", "-1"], "--budget-usd"],
+    [["--concurrency", "0"], "--concurrency"],
+    [["--timeout", "soon"], "--timeout"],
+  ])("is 2 for %j, a wrong call", async (args, flag) => {
+    const before = await calls();
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(flag);
+    expect(await calls()).toBe(before);
+  });
+});
+
+describe("without a terminal", () => {
+  test("every check is one plain line when it has ended", async () => {
+    folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
+    const { stderr } = await run([]);
+    const lines = stderr.trimEnd().split("\n");
+    const line = /^(pass |skip |warn |fail |error) (C\d{1,2}) {1,2}(op\/[ab]): \S.*$/;
+    expect(lines.filter((each) => !line.test(each))).toEqual([]);
+    const named = new Set(lines.map((each) => line.exec(each)?.slice(2).join(" ")));
+    expect(named.size).toBe(2 * CHECKS);
+    expect(lines).toHaveLength(2 * CHECKS);
+    expect(stderr).not.toContain("\u001B");
+  });
+
+  test("a choice of checks and of models is what runs", async () => {
+    folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b", "x/a"]));
+    const { stdout } = await run(["--json", "--models", "op/*", "x/b", "--checks", "c7,C1"]);
+    const report = JSON.parse(stdout) as Report;
+    const ran = report.models.map(({ id, checks }) => [id, checks.map((check) => check.id)]);
+    expect(ran).toEqual([
+      ["op/a", ["C1", "C7"]],
+      ["op/b", ["C1", "C7"]],
+    ]);
+  });
+});
+
+test("ended by Ctrl-C it reports what ran, says that this is not all, and answers 2", async () => {
+  folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
+  simulator.script({ model: "op/b", fault: "hang:headers" });
+  const args = ["--allow-private", "--concurrency", "1", "--json", inFolder("report.json")];
+  const running = await spawnCommand(["conformance", "run", manifest, ...args], OPERATOR_ENV);
+  await until("the first model has run", () =>
+    running.stderr().split("\n").length > CHECKS ? running : undefined,
+  );
+  expect(await running.end("SIGINT")).toBe(2);
+  const report = reportAt("report.json");
+  expect(report.is_complete).toBe(false);
+  expect(report.verdict).toBe("inconclusive");
+  expect(report.models.map(({ id, verdict }) => `${id} ${verdict}`)).toEqual([
+    "op/a pass",
+    "op/b inconclusive",
+  ]);
+  expect(running.stdout()).toContain("ended early");
+});
+
+/** Passes everything on to the simulator, and adds up what its answers cost by their usage. */
+class Bill {
+  microUsd = 0;
+  readonly #server: Server;
+
+  constructor(target: string) {
+    this.#server = createServer((request, response) => {
+      const pieces: Buffer[] = [];
+      request.on("data", (piece: Buffer) => pieces.push(piece));
+      request.on("end", () => {
+        const { "content-length": _length, host: _host, ...headers } = request.headers;
+        void fetch(target + (request.url ?? ""), {
+          method: request.method ?? "POST",
+          headers: headers as Record<string, string>,
+          body: Buffer.concat(pieces),
+          redirect: "manual",
+        }).then(async (answer) => {
+          const text = await answer.text();
+          this.microUsd += costOf(text);
+          const type = answer.headers.get("content-type") ?? "";
+          response.writeHead(answer.status, { "content-type": type }).end(text);
+        });
+      });
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((done) => this.#server.listen(0, "127.0.0.1", done));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((done) => this.#server.close(done));
+  }
+}
+
+/** At $1 per million prompt tokens and $10 per million of the answer. */
+function costOf(text: string): number {
+  const last = (name: string): number =>
+    Number([...text.matchAll(new RegExp(`"${name}":(\\d+)`, "g"))].at(-1)?.[1] ?? 0);
+  return last("prompt_tokens") + 10 * last("completion_tokens");
+}
+
+describe("the budget", () => {
+  const bill = withResource(() => new Bill(simulator.url));
+  let url = "";
+
+  test.each([0, 100, 1_000, 5_000, 1_000_000])(
+    "of %i micro-dollars is not passed, and what was spent is what the provider billed",
+    async (budget) => {
+      if (url === "") url = await bill.listen();
+      folder.writeManifest("first.json", operatorManifest(url, ["op/a", "op/b", "op/c"]));
+      bill.microUsd = 0;
+      const usd = (budget / 1e6).toFixed(6);
+      const { code, stdout } = await run(["--json", "--budget-usd", usd, "--concurrency", "3"]);
+      const report = JSON.parse(stdout) as Report;
+      expect(bill.microUsd).toBeLessThanOrEqual(budget);
+      expect(bill.microUsd).toBe(Math.round(Number(report.spend_usd) * 1e6));
+      expect(report.is_complete).toBe(true);
+      const isEnough = budget === 1_000_000;
+      expect(report.verdict).toBe(isEnough ? "pass" : "inconclusive");
+      expect(code).toBe(isEnough ? 0 : 2);
+      expect(bill.microUsd > 0).toBe(budget >= 1_000);
+    },
+  );
+});
+
+describe("the report", () => {
+  test("is written as JSON, Markdown, JUnit and a file of evidence a model", async () => {
+    folder.writeManifest("first.json", operatorManifest(simulator.url, ["op/a", "op/b"]));
+    simulator.script({ model: "op/b", fault: "model_echo:cheaper" });
+    const evidence = inFolder("evidence/of/today");
+    const files = { json: "r.json", markdown: "r.md", junit: "r.xml" };
+    const flags = Object.entries(files).flatMap(([flag, name]) => [`--${flag}`, inFolder(name)]);
+    const { code } = await run([...flags, "--evidence", evidence]);
+    expect(code).toBe(1);
+    const report = reportAt("r.json");
+    expect(report.models.map(({ verdict }) => verdict)).toEqual(["pass", "fail"]);
+    expect(readFileSync(inFolder("r.md"), "utf8")).toMatch(/\| op\/b \| \*\*fail\*\* \|/);
+    const xml = readFileSync(inFolder("r.xml"), "utf8");
+    expect(xml).toMatch(/<testsuite name="op\/b" tests="12" failures="1"/);
+    expect(readdirSync(evidence).toSorted()).toEqual(["op_a.json", "op_b.json"]);
+    const seen: unknown = JSON.parse(readFileSync(join(evidence, "op_b.json"), "utf8"));
+    expect(seen).toEqual(report.models[1]);
+    const everything = readdirSync(folder.root, { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.(json|md|xml)$/.test(name) && !name.startsWith("manifests"))
+      .map((name) => readFileSync(inFolder(name), "utf8"));
+    expect(everything).toHaveLength(5);
+    const key = OPERATOR_ENV["TEST_PROVIDER_KEY"] ?? "no key";
+    expect(everything.filter((text) => text.includes(key))).toEqual([]);
+  });
+});
+
+describe("stored verdicts", () => {
+  const gateway = withResource(() => startTestGateway({ manifests: [listing("op/model")] }));
+
+  function listing(id: string, more: object = {}): object {
+    const models = [textModel(id)];
+    return { ...simulatorManifest({ provider: "operated", dialect: "wire_a", models }), ...more };
+  }
+
+  /** The manifest as the gateway has it. */
+  function served(): string {
+    return join(gateway.config.manifestsDir, "manifest-0.json");
+  }
+
+  function stores(): Readonly<Record<string, string>> {
+    return { ...OPERATOR_ENV, DATABASE_URL: gateway.config.databaseUrl };
+  }
+
+  async function verification(): Promise<unknown> {
+    const { key } = await gateway.account("1.00");
+    const { json } = await get(gateway.url, { key, path: "/v1/models" });
+    return at(json, "data", 0, "providers", 0, "verification");
+  }
+
+  /** A process knows a verdict of another one after some seconds. */
+  async function untilState(state: string): Promise<unknown> {
+    return await until(
+      `it is ${state}`,
+      async () => {
+        const shown = await verification();
+        return at(shown, "state") === state ? shown : undefined;
+      },
+      20_000,
+    );
+  }
+
+  function conformance(...args: readonly string[]): Promise<CommandResult> {
+    return runCommand(["conformance", ...args], stores());
+  }
+
+  test("are checked before anything is spent: a database that is away ends the command", async () => {
+    const before = await calls();
+    const nowhere = { DATABASE_URL: "postgres://me@127.0.0.1:1/nothing" };
+    const { code, stderr } = await run(["--record"], nowhere);
+    expect(code).toBe(2);
+    expect(stderr).toContain("check DATABASE_URL");
+    expect(await calls()).toBe(before);
+  });
+
+  test("are not made by a run of some checks, which says so", async () => {
+    const args = [served(), "--allow-private", "--record", "--checks", "C1,C2"];
+    const { code, stdout } = await conformance("run", ...args);
+    expect(code).toBe(0);
+    expect(stdout).toContain("nothing was recorded");
+    expect(at(await verification(), "state")).toBe("unchecked");
+  });
+
+  test("of a signed report are stored, and of any other are refused", async () => {
+    const report = inFolder("report.json");
+    const key = inFolder("keys/lab.pem");
+    const made = await conformance(
+      "run",
+      served(),
+      "--allow-private",
+      "--json",
+      report,
+      "--sign",
+      key,
+    );
+    expect(made.code).toBe(0);
+    const other = inFolder("other.pem");
+    const unsigned = inFolder("unsigned.json");
+    await conformance("run", served(), "--allow-private", "--checks", "C1", "--sign", other);
+    const changed = inFolder("changed.json");
+    const text = readFileSync(report, "utf8");
+    writeFileSync(changed, text.replace('"verdict": "pass"', '"verdict": "warn"'));
+    const { signature: _signature, ...bare } = JSON.parse(text) as Record<string, unknown>;
+    writeFileSync(unsigned, JSON.stringify(bare));
+    for (const [file, trusted, why] of [
+      [report, other, "its signature is not of the trusted key"],
+      [changed, key, "its signature is not of the trusted key"],
+      [unsigned, key, "it is not signed"],
+      [report, inFolder("missing.pem"), "there is no such file"],
+    ] as const) {
+      const { code, stdout, stderr } = await conformance("import", file, "--trusted-key", trusted);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(why);
+    }
+    expect(await gateway.backend.verdictStore.latest()).toEqual([]);
+    const stored = await conformance("import", report, "--trusted-key", key, "--json");
+    expect(stored.code).toBe(0);
+    expect(JSON.parse(stored.stdout)).toEqual({ provider: "operated", verdict: "pass", stored: 1 });
+    expect(await gateway.backend.verdictStore.latest()).toEqual([
+      expect.objectContaining({ modelId: "op/model", verdict: "pass", source: "import" }),
+    ]);
+  });
+
+  test("are what GET /v1/models shows: verified, changed, failed with what", async () => {
+    const args = [served(), "--allow-private", "--record"];
+    const passed = await conformance("run", ...args);
+    expect(passed).toMatchObject({ code: 0 });
+    expect(passed.stdout).toContain("recorded the verdicts on 1 models");
+    expect(await untilState("verified")).toEqual({
+      state: "verified",
+      checked_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      failed_checks: [],
+      suspect_since: null,
+    });
+    const text = readFileSync(served(), "utf8");
+    writeFileSync(served(), text.replace("{", '{"note":"one word more",'));
+    await untilState("changed");
+    gateway.simulator.script({ fault: "model_echo:cheaper" });
+    expect((await conformance("run", ...args)).code).toBe(1);
+    expect(await untilState("failed")).toMatchObject({
+      failed_checks: [{ id: "C7", title: expect.any(String) }],
+    });
+  });
+});

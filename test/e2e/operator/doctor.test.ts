@@ -1,0 +1,186 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { startSimulator } from "../../../src/dev/simulator/simulator.ts";
+import { httpCall } from "../../support/http-call.ts";
+import {
+  jsonCommand,
+  OPERATOR_ENV,
+  operatorFolder,
+  type OperatorFolder,
+  operatorManifest,
+} from "../../support/operator.ts";
+import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
+import { runCommand } from "../../support/program.ts";
+import { withResource } from "../../support/with-resource.ts";
+
+const simulator = withResource(() => startSimulator({ port: 0, host: "127.0.0.1" }));
+let folder: OperatorFolder;
+let backend: FreshBackend;
+beforeEach(async () => {
+  folder = operatorFolder(simulator.url);
+  backend = await freshBackend();
+});
+afterEach(async () => {
+  folder.remove();
+  await backend.close();
+});
+
+interface Check {
+  readonly id: string;
+  readonly level: string;
+  readonly detail: string;
+}
+
+async function doctor(env: Readonly<Record<string, string>> = {}) {
+  const args = ["doctor", "--manifests", folder.manifestsDir];
+  const place = { DATABASE_URL: backend.connectionString, ...env };
+  const { code, json } = await jsonCommand(args, place);
+  const checks = json["checks"] as readonly Check[];
+  const bad = checks.filter(({ level }) => level !== "ok");
+  return { code, json, checks, bad };
+}
+
+async function verify(): Promise<void> {
+  const args = ["conformance", "watch", "--once", "--manifests", folder.manifestsDir];
+  const env = { ...OPERATOR_ENV, DATABASE_URL: backend.connectionString };
+  expect(await runCommand(args, env)).toMatchObject({ code: 0 });
+}
+
+async function makeOlder(days: number): Promise<void> {
+  const by = `interval '${days} days'`;
+  await backend.query(`update listing_verdict set checked_at = checked_at - ${by}`);
+}
+
+test("says that all is well where it is, asks no provider, and answers 0", async () => {
+  await verify();
+  const { json: before } = await httpCall(`${simulator.url}/calls`);
+  const { code, json, checks } = await doctor();
+  expect({ code, ok: json["ok"], warnings: json["warnings"] }).toEqual({
+    code: 0,
+    ok: true,
+    warnings: 0,
+  });
+  expect(checks.map(({ id, level }) => `${level} ${id}`)).toEqual([
+    "ok node",
+    "ok configuration",
+    "ok manifests",
+    "ok provider keys",
+    "ok database",
+    "ok books",
+    "ok usage reports",
+    "ok listings",
+  ]);
+  expect((await httpCall(`${simulator.url}/calls`)).json).toEqual(before);
+});
+
+describe("warns, with the command that repairs it, and answers 0", () => {
+  const WATCH = "run `tokenmarket conformance watch --once`";
+  const change = {
+    expired: () => makeOlder(31),
+    soon: () => makeOlder(24),
+    notSoon: () => makeOlder(22),
+    failed: () => backend.query("update listing_verdict set verdict = 'fail'"),
+    unchecked: () => backend.query("delete from listing_verdict"),
+    suspect: () =>
+      backend.query(
+        "insert into suspect_listing (provider_id, model_id, breaches) values ('operated', 'op/model', '{}')",
+      ),
+    changed: () => {
+      const manifest = { ...operatorManifest(simulator.url, ["op/model"]), note: "new" };
+      folder.writeManifest("first.json", manifest);
+    },
+  };
+  const RUN = /run `tokenmarket conformance run \S+\/first\.json --models op\/model --record`/;
+
+  test.each<[keyof typeof change, string, string | RegExp]>([
+    ["unchecked", "listings never checked", WATCH],
+    ["failed", "listings that failed", RUN],
+    ["suspect", "listings suspect", RUN],
+    ["changed", "listings changed since their run", WATCH],
+    ["expired", "listings expired", WATCH],
+    ["soon", "listings that expire within 7 days", WATCH],
+  ])("of a listing that is %s", async (name, id, repair) => {
+    await verify();
+    await change[name]();
+    const { code, bad, json } = await doctor();
+    expect(bad.map((each) => each.id)).toEqual([id]);
+    expect(bad[0]?.level).toBe("warning");
+    expect(bad[0]?.detail).toContain("operated/op/model");
+    expect(bad[0]?.detail).toMatch(repair);
+    expect({ code, ok: json["ok"], warnings: json["warnings"] }).toEqual({
+      code: 0,
+      ok: true,
+      warnings: 1,
+    });
+  });
+
+  test("but not of one that is verified for eight more days", async () => {
+    await verify();
+    await change.notSoon();
+    expect((await doctor()).bad).toEqual([]);
+  });
+
+  test("of a provider without a key, by the name of its variable", async () => {
+    const { code, bad } = await doctor({ TEST_PROVIDER_KEY: "" });
+    expect(code).toBe(0);
+    expect(bad.map(({ id, level }) => `${level} ${id}`)).toEqual(["warning provider keys"]);
+    expect(bad[0]?.detail).toContain("TEST_PROVIDER_KEY");
+  });
+
+  test("of a listing that require_verified keeps from customers", async () => {
+    const { bad } = await doctor({ TM_CATALOG_REQUIRE_VERIFIED: "1" });
+    expect(bad[0]?.detail).toContain("not routed while require_verified is set");
+  });
+});
+
+describe("answers 1", () => {
+  test("for a manifest that is not valid, and checks the others of its list all the same", async () => {
+    folder.writeManifest("second.json", "{");
+    const { code, bad, checks } = await doctor();
+    expect(code).toBe(1);
+    expect(bad).toEqual([
+      expect.objectContaining({ id: "manifests", level: "problem", detail: expect.any(String) }),
+    ]);
+    expect(bad[0]?.detail).toContain("second.json");
+    expect(checks.map(({ id }) => id)).toContain("books");
+  });
+
+  test("for a database that does not answer", async () => {
+    const { code, bad } = await doctor({ DATABASE_URL: "postgres://me:secretword@127.0.0.1:1/x" });
+    expect(code).toBe(1);
+    expect(bad).toEqual([expect.objectContaining({ id: "database", level: "problem" })]);
+    expect(bad[0]?.detail).toContain("check DATABASE_URL");
+    expect(bad[0]?.detail).not.toContain("secretword");
+  });
+
+  test("for a schema of another version, with the next step", async () => {
+    await backend.query("delete from schema_migration where name like '0009%'");
+    const { code, bad } = await doctor();
+    expect(code).toBe(1);
+    expect(bad.map(({ id }) => id)).toEqual(["database"]);
+    expect(bad[0]?.detail).toContain("`tokenmarket migrate`");
+  });
+
+  test("for a configuration with a wrong value, which it names", async () => {
+    const file = join(folder.root, "wrong.yaml");
+    writeFileSync(file, "port: many\n");
+    const { code, json } = await jsonCommand(["doctor", "--config", file]);
+    expect(code).toBe(1);
+    expect(json["checks"]).toEqual([
+      { id: "configuration", level: "problem", ok: false, detail: expect.stringContaining("port") },
+    ]);
+  });
+});
+
+test("prints a line for each check", async () => {
+  const args = ["doctor", "--manifests", folder.manifestsDir];
+  const env = { ...OPERATOR_ENV, DATABASE_URL: backend.connectionString };
+  const { code, stdout } = await runCommand(args, env);
+  expect(code).toBe(0);
+  const lines = stdout.trim().split("\n");
+  expect(lines).toContainEqual(expect.stringMatching(/^ok {7}books {2}they balance$/));
+  expect(lines.at(-1)).toMatch(/^warning {2}listings never checked {2}operated\/op\/model; run /);
+});
