@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 
 import { environmentName, SETTINGS } from "../src/config/settings.ts";
 import { runCommand } from "./support/program.ts";
@@ -110,3 +111,36 @@ function hasOptions(help: string, options: readonly string[]): boolean {
   const known = new Set(help.match(/--[a-z-]+/g));
   return options.every((option) => known.has(option));
 }
+
+interface Workflow {
+  readonly on: object;
+  readonly jobs: Readonly<Record<string, { readonly steps: readonly Step[] }>>;
+}
+
+interface Step {
+  readonly run?: string;
+  readonly uses?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+
+test("the workflow for providers runs commands of the program, and keeps what they write", async () => {
+  const file = "examples/conformance/conformance.yaml";
+  const workflow = parse(readFileSync(join(ROOT, file), "utf8")) as Workflow;
+  expect(Object.keys(workflow.on)).toEqual(["schedule", "push", "workflow_dispatch"]);
+  const steps = Object.values(workflow.jobs).flatMap((job) => job.steps);
+  const text = steps.flatMap(({ run }) => run ?? []).join("\n");
+  expect(await wrongCommands({ file, text })).toEqual([]);
+  expect(text.match(/tokenmarket \S+ \S+/g)).toEqual([
+    "tokenmarket manifest check",
+    "tokenmarket conformance run",
+  ]);
+  const written = [...text.matchAll(/--(?:json|markdown|junit|evidence) (\S+)/g)];
+  const kept = steps.find(({ uses }) => uses?.startsWith("actions/upload-artifact@"))?.with?.[
+    "path"
+  ];
+  expect(written.map(([, name]) => name)).toEqual(String(kept).trim().split("\n"));
+  expect(written).toHaveLength(4);
+  const keyed = steps.filter(({ env }) => env !== undefined);
+  expect(keyed.map(({ run }) => run?.includes("conformance run"))).toEqual([true]);
+});

@@ -63,7 +63,7 @@ describe("the layer tables of ARCHITECTURE.md", () => {
 
   test("are there for src and for each big folder", () => {
     const parents = tables.map(({ parent }) => parent);
-    const big = ["wire", "modality", "catalog", "ledger", "limits", "storage"];
+    const big = ["wire", "modality", "catalog", "ledger", "limits", "conformance", "storage"];
     expect(parents).toEqual(["src", ...big.map((folder) => `src/${folder}`)]);
     expect(tables[0]?.rows.size).toBeGreaterThan(20);
   });

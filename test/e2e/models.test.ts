@@ -84,6 +84,12 @@ describe("GET /v1/models", () => {
           prompt_logging: "none",
           datacenters: ["DE", "FI"],
           capacity: [{ type: "request", per: "minute", value: 600 }],
+          verification: {
+            state: "unchecked",
+            checked_at: null,
+            failed_checks: [],
+            suspect_since: null,
+          },
         },
       ],
       expiration_date: "2099-12-31",
