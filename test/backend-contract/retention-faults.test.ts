@@ -274,17 +274,15 @@ describe("a closing that comes too late", () => {
     const outcome = await run("late", {
       session: (real) =>
         overridden(real, {
-          pages: (frozen: Day) => {
-            seen.push(
-              verdictOf(attempt).catch((fault: unknown) => String(fault)),
-              real.pages(frozen),
-            );
-            return real.pages(frozen);
+          // Before the first page: the day is frozen, and not yet detached.
+          pages: async function* (frozen: Day) {
+            seen.push(await verdictOf(attempt).catch((fault: unknown) => String(fault)));
+            yield* real.pages(frozen);
           },
         }),
     });
     expect(daysOf(outcome)).toEqual([day]);
-    expect(await seen[0]).toMatch(/never changed/);
+    expect(seen).toEqual([expect.stringMatching(/never changed/)]);
     expect(await verdictOf(attempt)).toBe("unknown");
     expect(await balance()).toEqual(before);
     expect(await brokenChecks(books)).toEqual([]);
