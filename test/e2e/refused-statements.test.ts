@@ -39,7 +39,7 @@ async function send(key: string | undefined, body: unknown): Promise<HttpAnswer>
 /** What requests cause; leases, probes and the like are the process's own. */
 const OF_REQUESTS = /api_key|ledger_batch|refused|pg_notify|attempt/;
 /** Days are summed up and attempts of dead instances are ended whatever is requested. */
-const OF_THE_PROCESS = /usage_day|pg_inherits|lease/;
+const OF_THE_PROCESS = /usage_day|usage_rolled|usage_is_watched|pg_inherits|lease/;
 const OF_BOUNDED_ROWS = /refused_request/;
 
 function taken(): { readonly others: readonly string[]; readonly rows: number } {
@@ -152,6 +152,7 @@ describe("a refused request costs no statement beyond its bounded rows", () => {
   });
 
   test("and a flood of random keys is looked up in few statements", async () => {
+    await rowsWritten();
     statements.take();
     const count = 200;
     const answers = await Promise.all(
