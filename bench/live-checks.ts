@@ -15,7 +15,7 @@ import { UpstreamClient } from "../src/dispatch/upstream-client.ts";
 import { chatOn } from "../src/modality/chat/index.ts";
 import { planRoute, type PlanInput } from "../src/routing/plan-route.ts";
 import type { ListingVerdict, SuspectListing } from "../src/verification/verdict-store.ts";
-import { isFlawedUsage } from "../src/wire/openai-chat/usage.ts";
+import { usageFlaw } from "../src/wire/openai-chat/usage.ts";
 import { openaiChat } from "../src/wire/openai-chat/index.ts";
 import { wires } from "../src/wire/wires.ts";
 import { Dispatched, openRecipe, RecordedExchange } from "../test/support/recipe.ts";
@@ -173,7 +173,7 @@ function notedAnswer(more: { readonly isWrong: boolean }): NotedAnswer {
     usage: { prompt: 210, cachedPrompt: 0, cacheWrite: 0, completion: 180, internalReasoning: 0 },
     servedModel: { name: MODEL, isSubstituted: more.isWrong },
     reportedCostUsd: undefined,
-    hasFlawedUsage: false,
+    usageFlaw: undefined,
     hasWrongFinish: false,
   } as unknown as NotedAnswer["result"]["bridge"];
   return {
@@ -243,7 +243,7 @@ function reading(): Promise<Line> {
     on: (n) => {
       const usage = usageAt(n);
       seen += usage === USAGE ? 1 : 0;
-      seen += isFlawedUsage(usage) ? 1 : 0;
+      seen += usageFlaw(usage) === undefined ? 0 : 1;
       return undefined;
     },
   });

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 
 import type { Deployment } from "../catalog/index.ts";
-import { SSE_LINE_BYTES_MAX } from "../core/index.ts";
 import {
   type AttemptClassifier,
   type AttemptResult,
@@ -9,6 +8,7 @@ import {
   ownKeyClassifier,
   runAttempt,
   type RunningAttempt,
+  streamBytesMax,
 } from "../dispatch/index.ts";
 import type { ScopeClaim } from "../limits/index.ts";
 import { debitOf } from "../pricing/index.ts";
@@ -24,11 +24,6 @@ import type { CallPorts, CallTimeouts } from "./ports.ts";
 import { clientLeft } from "./refuse-call.ts";
 import { noteConduct } from "./note-conduct.ts";
 import { observedTokens, settlementOf } from "./settlement.ts";
-
-/** A stream may spend this many bytes of framing and text for each token of its output bound. */
-const STREAM_BYTES_PER_TOKEN = 2_048;
-/** More than a line may have, so that a line that is too long is reported as that. */
-const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
 
 export type AttemptEnd =
   | EndedAttempt
@@ -162,7 +157,7 @@ function startAttempt<R extends CallRequest>(
     deadlines: ports.deadlines,
     timeouts,
     stream: request.stream,
-    streamBytesMax: STREAM_BYTES_FREE + request.outputTokens * STREAM_BYTES_PER_TOKEN,
+    streamBytesMax: streamBytesMax(request.outputTokens),
     sink: delivery,
     commitDueMs: delivery.commitDueMs,
     openBridge: () =>

@@ -45,7 +45,7 @@ function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = f
       seen.push(breaches);
     },
   };
-  const honest = { usage: USAGE, hasFlawedUsage: false, hasWrongFinish: false };
+  const honest = { usage: USAGE, usageFlaw: undefined, hasWrongFinish: false };
   noteConduct(
     { standing },
     {
@@ -77,7 +77,11 @@ test.each<[string, Noted, number]>([
   ["another model", { bridge: served(true) }, BREACH.substituted],
   ["not the model that was asked for", { bridge: served(false) }, 0],
   ["usage that is missing", { bridge: { usage: undefined } }, BREACH.usageMissing],
-  ["usage that contradicts itself", { bridge: { hasFlawedUsage: true } }, BREACH.usageImpossible],
+  [
+    "usage that contradicts itself",
+    { bridge: { usageFlaw: "a sum is wrong" } },
+    BREACH.usageImpossible,
+  ],
   ["usage that is not believed", { isImpossible: true }, BREACH.usageImpossible],
   ["a wrong finish reason", { bridge: { hasWrongFinish: true } }, BREACH.wrongFinish],
   [

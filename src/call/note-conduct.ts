@@ -38,7 +38,7 @@ function breachesOf(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
   const { deployment, request, isImpossible } = noted;
   const { usage } = bridge;
   let breaches = substitutionOf(bridge);
-  if (isImpossible || bridge.hasFlawedUsage) breaches |= BREACH.usageImpossible;
+  if (isImpossible || bridge.usageFlaw !== undefined) breaches |= BREACH.usageImpossible;
   if (usage === undefined && isUsageDue(bridge, deployment)) breaches |= BREACH.usageMissing;
   if (deployment.modality !== "text") return breaches;
   if (bridge.hasWrongFinish) breaches |= BREACH.wrongFinish;

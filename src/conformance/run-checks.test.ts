@@ -19,6 +19,7 @@ async function ran(checks: readonly Check[], signal = new AbortController().sign
     checks,
     nowMs: () => 0,
     signal,
+    shown: (report) => report,
     onEnd: ({ id }) => void ended.push(id),
   });
   return { ended, reports: reports.map(({ id, status, message }) => [id, status, message]) };
@@ -32,8 +33,8 @@ test("C7 runs last, and the report keeps the order of the numbers", async () => 
   expect(reports.map(([id]) => id)).toEqual(["C1", "C7", "C9"]);
 });
 
-test("where nobody answers, nothing else is asked", async () => {
-  const silent = () => Promise.resolve(failed("silence", { is_unreachable: true }));
+test("nothing else is asked of an endpoint that does not answer", async () => {
+  const silent = () => Promise.resolve({ ...failed("silence"), isUnreachable: true });
   const { reports } = await ran([check("C1", silent), check("C2", fine)]);
   expect(reports).toEqual([
     ["C1", "fail", "silence"],

@@ -7,6 +7,8 @@ export interface CheckRun {
   readonly checks: readonly Check[];
   readonly nowMs: () => number;
   readonly signal: AbortSignal;
+  /** What of a report may leave the run. */
+  readonly shown: (report: CheckReport) => CheckReport;
   readonly onEnd: (report: CheckReport) => void;
 }
 
@@ -22,14 +24,13 @@ export async function runChecks(lab: Lab, run: CheckRun): Promise<readonly Check
     const startedMs = run.nowMs();
     const finding =
       unreachable === undefined ? await findingOf(check, lab, run.signal) : skipped(unreachable);
-    const report = {
+    const report = run.shown({
       id: check.id,
       title: check.title,
       ...finding,
       durationMs: Math.round(run.nowMs() - startedMs),
-    };
-    const isUnreachable = finding.evidence?.["is_unreachable"] === true;
-    if (check.id === "C1" && (isUnreachable || finding.status === "error")) {
+    });
+    if (check.id === "C1" && (finding.isUnreachable === true || finding.status === "error")) {
       unreachable = "the endpoint gives no usable answer (C1)";
     }
     reports.set(check.id, report);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { Deployment } from "../catalog/index.ts";
-import { Deadlines, type MicroUsd } from "../core/index.ts";
+import { Deadlines, formatUsd, type MicroUsd } from "../core/index.ts";
 import { attemptClassifier, UpstreamClient } from "../dispatch/index.ts";
 import type { Check } from "./checks/check.ts";
 import { CHECKS } from "./checks/index.ts";
@@ -11,7 +11,7 @@ import { Lab, type Send } from "./probing/lab.ts";
 import { type ListingsOptions, readListings } from "./read-listings.ts";
 import { Redaction } from "./report/redaction.ts";
 import type { ConformanceReport, ModelReport } from "./report/report.ts";
-import { checkLine, spendUsd } from "./report/report-lines.ts";
+import { checkLine } from "./report/report-lines.ts";
 import { runChecks } from "./run-checks.ts";
 import { type ProbeDeps, sendProbe } from "./probing/send-probe.ts";
 import { shownFinding } from "./report/shown-finding.ts";
@@ -74,7 +74,7 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteOutcome> {
         manifest_sha256: createHash("sha256").update(options.manifestText).digest("hex"),
         started_at: new Date(startedMs).toISOString(),
         duration_ms: Math.round(clock.nowMs() - startedMs),
-        spend_usd: spendUsd(run.deps.spending.spentMicroUsd),
+        spend_usd: formatUsd(run.deps.spending.spentMicroUsd),
         is_complete: !signal.aborted,
         verdict: providerVerdict(models),
         models,
@@ -132,10 +132,10 @@ async function testModel(run: Run, deployment: Deployment): Promise<ModelReport>
     checks,
     nowMs: () => deps.clock.monotonicMs(),
     signal: deps.signal,
-    onEnd: (check) => run.ended(deployment.modelId, shownFinding(check, redaction)),
+    shown: (report) => shownFinding(report, redaction),
+    onEnd: (check) => run.ended(deployment.modelId, check),
   });
-  const shown = reports.map((each) => shownFinding(each, redaction));
-  return modelReport(deployment, shown);
+  return modelReport(deployment, reports);
 }
 
 function modelReport(deployment: Deployment, reports: readonly CheckReport[]): ModelReport {

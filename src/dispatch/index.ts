@@ -17,6 +17,7 @@ export {
   type OutputSink,
   runAttempt,
   type RunningAttempt,
+  streamBytesMax,
 } from "./run-attempt.ts";
 export {
   UpstreamClient,

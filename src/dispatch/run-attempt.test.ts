@@ -20,7 +20,7 @@ function failureOf(name: string): UpstreamFailure {
 
 /** Everything the provider sends is output, until it sends `end`. */
 class EchoBridge implements AnswerBridge {
-  readonly hasFlawedUsage = false;
+  readonly usageFlaw: undefined;
   readonly hasWrongFinish = false;
   state: AnswerBridge["state"] = "waiting";
   readonly contentType = "text/event-stream";

@@ -1,6 +1,12 @@
 import type { Dispatcher } from "undici";
 
-import { type Clock, type Deadline, type Deadlines, ERROR_BODY_BYTES_MAX } from "../core/index.ts";
+import {
+  type Clock,
+  type Deadline,
+  type Deadlines,
+  ERROR_BODY_BYTES_MAX,
+  SSE_LINE_BYTES_MAX,
+} from "../core/index.ts";
 import {
   type AnswerBridge,
   type FailedAnswer,
@@ -31,6 +37,16 @@ export interface OutputSink {
   write(output: Output): boolean;
   /** Commits without output: the 200 is written, and the silent stream is kept open. */
   commit(): void;
+}
+
+/** A stream may spend this many bytes of framing and text for each token of its output bound. */
+const STREAM_BYTES_PER_TOKEN = 2_048;
+/** More than a line may have, so that a line that is too long is reported as that. */
+const STREAM_BYTES_FREE = 2 * SSE_LINE_BYTES_MAX;
+
+/** Most bytes of a stream whose answer has so many tokens at most. */
+export function streamBytesMax(outputTokens: number): number {
+  return STREAM_BYTES_FREE + outputTokens * STREAM_BYTES_PER_TOKEN;
 }
 
 export interface AttemptInput {

@@ -98,7 +98,7 @@ export {
   TranslationIssues,
   type TranslationNeeds,
 } from "./neutral/translation-issues.ts";
-export { countOf, firstCount } from "./neutral/usage-report.ts";
+export { countOf, firstCount, inputOutputFlaw, type UsageReport } from "./neutral/usage-report.ts";
 export { openaiChat } from "./openai-chat/index.ts";
 export { findPricedFields, isOpen, type PricedFields } from "./price-guard.ts";
 export { readReportedCost } from "./reported-cost.ts";

@@ -63,6 +63,7 @@ export class ConformanceBench {
       checks,
       nowMs: () => systemClock.monotonicMs(),
       signal: this.#ending.signal,
+      shown: (report) => report,
       onEnd: () => undefined,
     });
   }

@@ -1,6 +1,6 @@
 import type { Deployment } from "../../catalog/index.ts";
-import { asObject, tryParse } from "../../json/index.ts";
 import { type ChatQuestion, type QuestionTool, type Wire, wires } from "../../wire/index.ts";
+import { cutInHalf, withMembers } from "../probing/changed-bodies.ts";
 import type { Probe } from "../probing/probe.ts";
 
 /** Enough for a short answer, and for a model that thinks before it speaks. */
@@ -119,19 +119,15 @@ export const chatProbes = {
     ),
   tooHot: (deployment: Deployment): Probe => ({
     ...probe(deployment, { name: "temperature 99" }, { text: SHORT_TEXT, maxTokens: 16 }),
-    changeBody: (body) => withMember(body, "temperature", 99),
+    changeBody: (body) => withMembers(body, { temperature: 99 }),
   }),
   notJson: (deployment: Deployment): Probe => ({
     ...probe(deployment, { name: "invalid JSON" }, { text: SHORT_TEXT, maxTokens: 16 }),
-    changeBody: (body) => body.subarray(0, Math.floor(body.length / 2)),
+    changeBody: cutInHalf,
   }),
   unknownModel: (deployment: Deployment): Probe => ({
     ...probe(deployment, { name: "unknown model" }, { text: SHORT_TEXT, maxTokens: 16 }),
     as: "unknown_model",
-  }),
-  wrongKey: (deployment: Deployment): Probe => ({
-    ...probe(deployment, { name: "wrong key" }, { text: SHORT_TEXT, maxTokens: 16 }),
-    as: "wrong_key",
   }),
 } as const;
 
@@ -164,9 +160,4 @@ function probe(
     wire,
     body: wire.providerQuestions?.writeBody({ ...question, maxTokens }) ?? {},
   };
-}
-
-function withMember(body: Buffer, key: string, value: unknown): Buffer {
-  const parsed = asObject(tryParse(body.toString("utf8"))?.value) ?? {};
-  return Buffer.from(JSON.stringify({ ...parsed, [key]: value }));
 }

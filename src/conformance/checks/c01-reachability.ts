@@ -1,5 +1,5 @@
 import type { Check } from "./check.ts";
-import { failed, type Finding, passed, warned, worstOf } from "../report/finding.ts";
+import { type Evidence, failed, type Finding, passed, warned, worstOf } from "../report/finding.ts";
 import type { Lab } from "../probing/lab.ts";
 import { plainProbe } from "./modality-probes.ts";
 import type { Observation } from "../probing/observation.ts";
@@ -21,24 +21,27 @@ export const reachability: Check = {
 function reachedFinding({ status, firstByteMs, timedOut, failure }: Observation): Finding {
   if (status === null || firstByteMs === null) {
     const why = timedOut ? "it sent nothing in time" : (failure?.refusal.message ?? "no answer");
-    return failed(`the endpoint did not answer: ${why}`, { is_unreachable: true });
+    return unreachable(`the endpoint did not answer: ${why}`);
   }
   const evidence = { status, first_byte_ms: firstByteMs };
-  const unusable = { ...evidence, is_unreachable: true };
   if (status >= 300 && status < 400) {
-    return failed(
+    return unreachable(
       `the endpoint redirects (${status}): list the address that it leads to`,
-      unusable,
+      evidence,
     );
   }
   if (status === 401 || status === 403) {
-    return failed(`the listing's own key is refused (${status})`, unusable);
+    return unreachable(`the listing's own key is refused (${status})`, evidence);
   }
-  if (status >= 500) return failed(`a usual request is answered with ${status}`, unusable);
+  if (status >= 500) return unreachable(`a usual request is answered with ${status}`, evidence);
   if (firstByteMs > FIRST_BYTE_MS_MAX) {
     return failed(`the first byte came after ${firstByteMs} ms; 10 s are allowed`, evidence);
   }
   return passed(`answered with ${status} after ${firstByteMs} ms`, evidence);
+}
+
+function unreachable(message: string, evidence?: Evidence): Finding {
+  return { ...failed(message, evidence), isUnreachable: true };
 }
 
 async function wrongKeyFinding(lab: Lab): Promise<Finding | undefined> {

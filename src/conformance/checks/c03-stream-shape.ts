@@ -29,7 +29,7 @@ export const streamShape: Check = {
         return failed(`the stream cannot be translated to ${wire.id}: ${problemOf(translated)}`);
       }
     }
-    const pieces = seen.pieceMs.length;
+    const { pieces } = seen;
     if (pieces === 1 && answer.text.length > BUFFERED_CHARS) {
       return warned("the whole stream came in one piece", { pieces });
     }

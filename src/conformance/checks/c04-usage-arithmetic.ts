@@ -7,10 +7,8 @@ import { failed, type Finding, passed, skipped, warned, worstOf } from "../repor
 import { imageUsage } from "../images/image-answers.ts";
 import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
-import type { Fields } from "../../wire/index.ts";
 import { readChat } from "../chat/read-chat.ts";
 import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
-import { usageFlaw } from "../chat/usage-flaws.ts";
 
 /** C4: what is billed adds up, agrees with itself, and is what the text has. */
 export const usageArithmetic: Check = {
@@ -35,24 +33,22 @@ async function chatUsage(lab: Lab): Promise<Finding> {
     return skipped(`the measured text was not answered (${once.status ?? "no answer"})`);
   if (once.usage === undefined) return failed("an answer reports no usage");
   const parts = [
-    ...arithmeticFindings(lab, [once]),
+    ...arithmeticFindings([once]),
     await streamFinding(lab, once),
     await lengthFinding(lab, once),
     await echoFinding(lab),
-    ...arithmeticFindings(lab, lab.seen()),
+    ...arithmeticFindings(lab.seen()),
   ];
   return worstOf(parts, passed("usage adds up, and agrees with itself and with the text"));
 }
 
 /** Of every answer that was seen: integers, sums, parts not above their whole. */
-function arithmeticFindings(lab: Lab, answers: readonly Observation[]): (Finding | undefined)[] {
+function arithmeticFindings(answers: readonly Observation[]): (Finding | undefined)[] {
   return answers
     .filter((seen) => seen.isPlain && isServed(seen))
-    .map((seen) => {
-      const usage: Fields | undefined = readChat(lab.deployment, seen)?.usage;
-      const flaw = usage === undefined ? undefined : usageFlaw(usage);
-      return flaw === undefined ? undefined : failed(flaw, { probe: seen.probe });
-    });
+    .map(({ usageFlaw, probe }) =>
+      usageFlaw === undefined ? undefined : failed(usageFlaw, { probe }),
+    );
 }
 
 async function streamFinding(lab: Lab, whole: Observation): Promise<Finding | undefined> {

@@ -1,6 +1,5 @@
 import type { Deployment } from "../../catalog/index.ts";
 import { promptTokensTotal } from "../../core/index.ts";
-import { asObject } from "../../json/index.ts";
 import { MEASURED_TEXT } from "../chat/chat-probes.ts";
 import {
   answersFlaw,
@@ -15,7 +14,6 @@ import type { Lab } from "../probing/lab.ts";
 import { isServed, type Observation } from "../probing/observation.ts";
 import { contentTypeOf, jsonOf } from "../chat/read-chat.ts";
 import { compareTokens, referenceCount } from "../chat/reference-tokens.ts";
-import { usageFlaw } from "../chat/usage-flaws.ts";
 
 /** C2 of decisions: an answer to each question and no other, with probabilities that are some. */
 export async function decisionShape(lab: Lab): Promise<Finding> {
@@ -64,7 +62,7 @@ export async function decisionUsage(lab: Lab): Promise<Finding> {
   const long = await lab.ask(decisionProbes.read(deployment));
   const again = await lab.ask(decisionProbes.read(deployment, 2));
   if (![once, long, again].every(isServed)) return skipped("the measured state was not answered");
-  const parts = [once, long, again].map((seen) => arithmeticFinding(deployment, seen));
+  const parts = [once, long, again].map(arithmeticFinding);
   const [a, b, c] = [once, long, again].map(inputTokens);
   if (a === undefined || b === undefined || c === undefined) {
     return worstOf(parts, failed("an answer reports no usage"));
@@ -77,11 +75,8 @@ function inputTokens({ usage }: Observation): number | undefined {
   return usage === undefined ? undefined : promptTokensTotal(usage);
 }
 
-function arithmeticFinding({ decisions }: Deployment, seen: Observation): Finding | undefined {
-  const body = openedBody(jsonOf(seen.body) ?? {}, decisions);
-  const { usage, token_usage: own } = body;
-  const flaw = usageFlaw(asObject(usage) ?? asObject(own) ?? { input_tokens: own });
-  return flaw === undefined ? undefined : failed(flaw, { probe: seen.probe });
+function arithmeticFinding({ usageFlaw, probe }: Observation): Finding | undefined {
+  return usageFlaw === undefined ? undefined : failed(usageFlaw, { probe });
 }
 
 function repeatFinding(first: number, second: number): Finding | undefined {

@@ -11,7 +11,6 @@ import { isServed, type Observation } from "../probing/observation.ts";
 import type { Probe } from "../probing/probe.ts";
 import type { Fields } from "../../wire/index.ts";
 import { contentTypeOf, jsonOf } from "../chat/read-chat.ts";
-import { usageFlaw } from "../chat/usage-flaws.ts";
 
 /** A provider's images as it sent them. */
 export interface ImageAnswer {
@@ -105,12 +104,10 @@ export async function imageUsage(lab: Lab): Promise<Finding> {
 function usageFinding(
   { billing, modelId }: Deployment,
   { name, body }: Probe,
-  { json, report }: ImageAnswer,
+  { report }: ImageAnswer,
 ): Finding | undefined {
-  const usage = asObject(json["usage"]);
   const evidence = { probe: name };
-  const flaw = usage === undefined ? undefined : usageFlaw(usage);
-  if (flaw !== undefined) return failed(flaw, evidence);
+  if (report.flaw !== undefined) return failed(report.flaw, evidence);
   if (report.usage === undefined) {
     return billing === "token" ? failed("an answer reports no usage", evidence) : undefined;
   }

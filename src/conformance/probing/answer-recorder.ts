@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Clock } from "../../core/index.ts";
 import type { AttemptHandler, OutputSink } from "../../dispatch/index.ts";
 import { isPieces, type Output, type WholeBody } from "../../wire/index.ts";
 
@@ -13,11 +12,9 @@ export const IMAGE_BODY_KEPT_BYTES_MAX = 50_331_648;
 export class AnswerRecorder implements OutputSink {
   readonly committed: boolean = true;
   headers: Readonly<Record<string, string | string[] | undefined>> = {};
-  isBodyCut = false;
   wasReset = false;
-  readonly pieceMs: number[] = [];
-  readonly #clock: Clock;
-  readonly #startedMs: number;
+  /** Pieces of the body that have arrived. */
+  pieces = 0;
   readonly #raw: KeptBytes;
   readonly #output = new KeptBytes(BODY_KEPT_BYTES_MAX);
 
@@ -25,13 +22,11 @@ export class AnswerRecorder implements OutputSink {
   #close: () => void = () => {};
 
   /** `bodyBytesMax`: most bytes that are kept of the provider's body. */
-  constructor(clock: Clock, bodyBytesMax: number = BODY_KEPT_BYTES_MAX) {
+  constructor(bodyBytesMax: number = BODY_KEPT_BYTES_MAX) {
     this.#raw = new KeptBytes(bodyBytesMax);
     this.#closed = new Promise((resolve) => {
       this.#close = resolve;
     });
-    this.#clock = clock;
-    this.#startedMs = clock.monotonicMs();
   }
 
   write(output: Output): boolean {
@@ -56,8 +51,8 @@ export class AnswerRecorder implements OutputSink {
         inner.onResponseStart?.(controller, status, headers, message);
       },
       onResponseData: (controller, chunk) => {
-        this.pieceMs.push(Math.round(this.#clock.monotonicMs() - this.#startedMs));
-        if (!this.#raw.add(chunk)) this.isBodyCut = true;
+        this.pieces += 1;
+        this.#raw.add(chunk);
         inner.onResponseData?.(controller, chunk);
       },
       onResponseEnd: (controller, trailers) => {
@@ -102,14 +97,12 @@ class KeptBytes {
     this.#bytesMax = bytesMax;
   }
 
-  /** False: not all of it was kept. */
-  add(piece: Output): boolean {
+  add(piece: Output): void {
     const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
     const left = this.#bytesMax - this.#length;
     const kept = bytes.length > left ? bytes.subarray(0, left) : bytes;
     if (kept.length > 0) this.#pieces.push(Buffer.from(kept));
     this.#length += kept.length;
-    return kept.length === bytes.length;
   }
 
   whole(): Buffer {

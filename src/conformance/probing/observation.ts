@@ -1,4 +1,4 @@
-import type { MicroUsd, ServedModel, Usage } from "../../core/index.ts";
+import type { ServedModel, Usage } from "../../core/index.ts";
 import type { UpstreamFailure, Wire } from "../../wire/index.ts";
 
 /** Everything that was seen of one answer. */
@@ -15,9 +15,8 @@ export interface Observation {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The provider's body as it came, cut at `BODY_KEPT_BYTES_MAX`. */
   readonly body: Buffer;
-  readonly isBodyCut: boolean;
-  /** When each kept piece of the body arrived, in milliseconds after the dispatch. */
-  readonly pieceMs: readonly number[];
+  /** In how many pieces the body arrived. */
+  readonly pieces: number;
   /** What the gateway's own reader makes of it; undefined: a usable answer. */
   readonly failure: UpstreamFailure | undefined;
   readonly timedOut: boolean;
@@ -25,15 +24,14 @@ export interface Observation {
   readonly wasReset: boolean;
   /** Of a usable answer, as settlement would read it. */
   readonly usage: Usage | undefined;
-  readonly reportedCostUsd: string | undefined;
+  /** Why its counts cannot be right; undefined: they can. */
+  readonly usageFlaw: string | undefined;
   readonly servedModel: ServedModel | undefined;
   /** What a client would have got: UTF-8 text, cut at the same bound. */
   readonly output: string;
   readonly firstByteMs: number | null;
-  readonly durationMs: number;
   /** Dispatches that this took: connection errors and 429 are tried again. */
   readonly tries: number;
-  readonly costMicroUsd: MicroUsd;
 }
 
 /** Why a probe has no observation: the check that wanted it becomes `skip` or `error`. */

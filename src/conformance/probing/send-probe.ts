@@ -14,6 +14,7 @@ import {
   type AttemptClassifier,
   type AttemptResult,
   runAttempt,
+  streamBytesMax,
   type UpstreamClient,
 } from "../../dispatch/index.ts";
 import { chatOn, decisions, images, videos } from "../../modality/index.ts";
@@ -126,7 +127,7 @@ function prepareFor<R extends CallRequest>(
       deadlines: deps.deadlines,
       timeouts: { headersMs: totalMs, idleMs: totalMs, totalMs, drainMs: totalMs },
       stream: request.stream,
-      streamBytesMax: STREAM_BYTES_FREE + request.outputTokens * STREAM_BYTES_PER_TOKEN,
+      streamBytesMax: streamBytesMax(request.outputTokens),
       sink: recorder,
       commitDueMs: Number.POSITIVE_INFINITY,
       openBridge: () =>
@@ -150,10 +151,6 @@ function prepareFor<R extends CallRequest>(
 
 /** A provider has this long to close an answer behind its end mark. */
 const TRAILING_MS = 2_500;
-
-/** As in a call: bytes of framing and text for each token of the output bound. */
-const STREAM_BYTES_PER_TOKEN = 2_048;
-const STREAM_BYTES_FREE = 2_097_152;
 
 function changed(upstream: UpstreamRequest, { changeBody }: Probe): UpstreamRequest {
   if (changeBody === undefined) return upstream;
@@ -180,12 +177,12 @@ async function sendOnce(deps: ProbeDeps, ready: Prepared, tries: number): Promis
   try {
     const isImage = ready.deployment.modality === "image";
     const keptBytesMax = isImage ? IMAGE_BODY_KEPT_BYTES_MAX : undefined;
-    const recorder = new AnswerRecorder(deps.clock, keptBytesMax);
+    const recorder = new AnswerRecorder(keptBytesMax);
     const result = await ready.dispatch(deps, recorder);
     // What comes behind the end mark is of no use to a customer, and says something of the provider.
     if (result.upstreamStatus !== null) await recorder.closed(TRAILING_MS);
     costMicroUsd = costOf(ready, result);
-    return observationOf(ready, { result, recorder, tries, costMicroUsd });
+    return observationOf(ready, { result, recorder, tries });
   } finally {
     spending.settle(ready.worstMicroUsd, costMicroUsd);
   }
@@ -210,10 +207,9 @@ function observationOf(
     readonly result: AttemptResult;
     readonly recorder: AnswerRecorder;
     readonly tries: number;
-    readonly costMicroUsd: MicroUsd;
   },
 ): Observation {
-  const { result, recorder, tries, costMicroUsd } = seen;
+  const { result, recorder, tries } = seen;
   const { bridge, failure } = result;
   if (bridge !== undefined && failure === undefined) recorder.takeLast(bridge.finish("0"));
   return {
@@ -224,18 +220,15 @@ function observationOf(
     status: result.upstreamStatus,
     headers: recorder.headers,
     body: recorder.body(),
-    isBodyCut: recorder.isBodyCut,
-    pieceMs: recorder.pieceMs,
+    pieces: recorder.pieces,
     failure,
     timedOut: result.timedOut,
     wasReset: recorder.wasReset,
     usage: bridge?.usage,
-    reportedCostUsd: bridge?.reportedCostUsd,
+    usageFlaw: bridge?.usageFlaw,
     servedModel: bridge?.servedModel,
     output: recorder.output(),
     firstByteMs: result.firstByteMs,
-    durationMs: result.durationMs,
     tries,
-    costMicroUsd,
   };
 }

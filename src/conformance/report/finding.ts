@@ -33,6 +33,8 @@ export interface Finding {
   /** One sentence: what was seen, or why the check did not run. */
   readonly message: string;
   readonly evidence?: Evidence;
+  /** Nothing else need be asked: there is no endpoint that answers. */
+  readonly isUnreachable?: boolean;
 }
 
 /** One line of a model's report. */

@@ -1,4 +1,3 @@
-import { formatUsd, type MicroUsd } from "../../core/index.ts";
 import type { CheckLine } from "./report.ts";
 import type { CheckReport } from "./finding.ts";
 
@@ -6,8 +5,4 @@ import type { CheckReport } from "./finding.ts";
 export function checkLine(report: CheckReport): CheckLine {
   const { id, status, title, message, durationMs, evidence } = report;
   return { id, status, title, message, ms: durationMs, ...(evidence ? { evidence } : {}) };
-}
-
-export function spendUsd(spentMicroUsd: MicroUsd): string {
-  return formatUsd(spentMicroUsd);
 }

@@ -11,7 +11,7 @@ export function shownFinding<F extends Finding>(finding: F, redaction: Redaction
 }
 
 function shownEvidence(evidence: Evidence, redaction: Redaction): Evidence {
-  const entries = Object.entries(evidence).filter(([name]) => name !== "is_unreachable");
+  const entries = Object.entries(evidence);
   return Object.fromEntries(entries.map(([name, value]) => [name, shownValue(value, redaction)]));
 }
 

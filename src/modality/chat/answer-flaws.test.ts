@@ -9,17 +9,23 @@ const CLIENTS: readonly KnownWire[] = ["wire_a", "wire_b"];
 
 interface Flaws {
   readonly finish: boolean;
-  readonly usage: boolean;
+  readonly usage: string | undefined;
 }
 
-function flawsOf({ state, hasWrongFinish, hasFlawedUsage }: AnswerBridge): Flaws {
+function flawsOf({ state, hasWrongFinish, usageFlaw }: AnswerBridge): Flaws {
   expect(state).toBe("complete");
-  return { finish: hasWrongFinish, usage: hasFlawedUsage };
+  return { finish: hasWrongFinish, usage: usageFlaw };
 }
 
-const HONEST: Flaws = { finish: false, usage: false };
-const FINISH: Flaws = { finish: true, usage: false };
-const USAGE: Flaws = { finish: false, usage: true };
+const HONEST: Flaws = { finish: false, usage: undefined };
+const FINISH: Flaws = { finish: true, usage: undefined };
+
+function flawed(usage: string): Flaws {
+  return { finish: false, usage };
+}
+
+const TOTAL = flawed("usage.total_tokens is not prompt plus completion");
+const NO_COUNT = flawed("usage.total_tokens is not a count");
 
 const CALL = { id: "c1", type: "function", function: { name: "f", arguments: "{}" } };
 const COUNTS = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
@@ -39,13 +45,17 @@ const ANSWERS_A: readonly (readonly [string, AnswerA, Flaws])[] = [
   ["no reason", { finish: null }, FINISH],
   ["a call that is not there", { finish: "tool_calls" }, FINISH],
   ["a list of no calls", { finish: "tool_calls", calls: [] }, FINISH],
-  ["a sum that is none", { finish: "stop", usage: { total_tokens: 16 } }, USAGE],
-  ["more cached than there are", cachedA(11), USAGE],
+  ["a sum that is none", { finish: "stop", usage: { total_tokens: 16 } }, TOTAL],
+  [
+    "more cached than there are",
+    cachedA(11),
+    flawed("more prompt tokens are cached than there are"),
+  ],
   ["as many cached as there are", cachedA(10), HONEST],
-  ["more reasoning than output", reasoningA(6), USAGE],
+  ["more reasoning than output", reasoningA(6), flawed("more reasoning tokens than output tokens")],
   ["reasoning that is counted beside the output", reasoningA(6, 21), HONEST],
-  ["a count that is negative", { finish: "stop", usage: { total_tokens: -1 } }, USAGE],
-  ["a count that is a text", { finish: "stop", usage: { total_tokens: "15" } }, USAGE],
+  ["a count that is negative", { finish: "stop", usage: { total_tokens: -1 } }, NO_COUNT],
+  ["a count that is a text", { finish: "stop", usage: { total_tokens: "15" } }, NO_COUNT],
   ["no total", { finish: "stop", usage: { total_tokens: null } }, HONEST],
 ];
 
@@ -97,9 +107,13 @@ const ANSWERS_B: readonly (readonly [string, AnswerB, Flaws])[] = [
     { stop: "end_turn", usage: { cache_read_input_tokens: 99 } },
     HONEST,
   ],
-  ["more thinking than output", thinkingB(6), USAGE],
+  ["more thinking than output", thinkingB(6), flawed("more thinking tokens than output tokens")],
   ["as much thinking as output", thinkingB(5), HONEST],
-  ["a count that is negative", { stop: "end_turn", usage: { cache_read_input_tokens: -1 } }, USAGE],
+  [
+    "a count that is negative",
+    { stop: "end_turn", usage: { cache_read_input_tokens: -1 } },
+    flawed("usage.cache_read_input_tokens is not a count"),
+  ],
 ];
 
 function thinkingB(thinking_tokens: number): AnswerB {

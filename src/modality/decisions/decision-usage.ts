@@ -1,14 +1,22 @@
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/index.ts";
 import { asObject } from "../../json/index.ts";
-import { firstCount } from "../../wire/index.ts";
+import { firstCount, inputOutputFlaw, type UsageReport } from "../../wire/index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The tokens that a decisions provider reported; undefined when it reported none. */
-export function readDecisionUsage(body: Fields): Usage | undefined {
+/** What a decisions provider reported of its tokens; undefined when it reported none. */
+export function readDecisionReport(body: Fields): UsageReport | undefined {
   // GLiNER hosts count under a name of their own; a plain number is what was read.
   const own = body["token_usage"];
-  return usageOf(asObject(body["usage"])) ?? usageOf(asObject(own) ?? { input_tokens: own });
+  return reportOf(asObject(body["usage"])) ?? reportOf(asObject(own) ?? { input_tokens: own });
+}
+
+function reportOf(reported: Fields | undefined): UsageReport | undefined {
+  if (reported === undefined) return undefined;
+  const usage = usageOf(reported);
+  if (usage === undefined) return undefined;
+  const flaw = inputOutputFlaw(reported);
+  return flaw === undefined ? { usage } : { usage, flaw };
 }
 
 /** The usage object of an answer; `costUsd` is number text and printed as it is. */
@@ -25,8 +33,7 @@ export function decisionUsageJson(usage: Usage, costUsd: string): string {
   );
 }
 
-function usageOf(reported: Fields | undefined): Usage | undefined {
-  if (reported === undefined) return undefined;
+function usageOf(reported: Fields): Usage | undefined {
   const input = firstCount(reported["input_tokens"], reported["prompt_tokens"]);
   const output = firstCount(reported["output_tokens"], reported["completion_tokens"]);
   if (input === undefined && output === undefined) return undefined;

@@ -14,7 +14,7 @@ import {
 } from "../../wire/index.ts";
 import type { Fields, NamedAnswer } from "./answer-values.ts";
 import { classifyDecisionWording, isErrorBody } from "./classify.ts";
-import { decisionUsageJson, readDecisionUsage } from "./decision-usage.ts";
+import { decisionUsageJson, readDecisionReport } from "./decision-usage.ts";
 import { envelopeWording, openEnvelope } from "./envelope.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
 import { readGlinerAnswers } from "./read-answers-gliner.ts";
@@ -61,14 +61,14 @@ function readDecision(
   const answers = readAnswers(opened.body, request);
   const answersText = answers && answersJson(answers);
   if (answersText === undefined) return UNUSABLE;
-  const usage = readDecisionUsage(opened.body);
+  const report = readDecisionReport(opened.body);
   return {
     ok: true,
-    report: usage && { usage },
+    report,
     bodyText: (costUsd) =>
       `{"id":"${open.requestId}","object":"decision","created":${open.createdSeconds},` +
       `"model":${JSON.stringify(deployment.modelId)},"answers":${answersText},` +
-      `"usage":${decisionUsageJson(usage ?? ZERO_USAGE, costUsd)}}`,
+      `"usage":${decisionUsageJson(report?.usage ?? ZERO_USAGE, costUsd)}}`,
   };
 }
 

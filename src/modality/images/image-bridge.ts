@@ -69,8 +69,8 @@ export class ImageBridge implements AnswerBridge {
     return servedModelOf(this.#open.deployment, this.#answer?.model);
   }
 
-  get hasFlawedUsage(): boolean {
-    return this.#answer?.report.isFlawed === true;
+  get usageFlaw(): string | undefined {
+    return this.#answer?.report.flaw;
   }
 
   get hasWrongFinish(): boolean {

@@ -1,6 +1,6 @@
 import type { Usage } from "../../core/index.ts";
 import { asObject } from "../../json/index.ts";
-import { countOf, firstCount, readReportedCost } from "../../wire/index.ts";
+import { countOf, firstCount, inputOutputFlaw, readReportedCost } from "../../wire/index.ts";
 
 /** What a provider reported about its images. */
 export interface ImageReport {
@@ -8,8 +8,8 @@ export interface ImageReport {
   readonly usage: Usage | undefined;
   /** Its own cost in USD as decimal text. */
   readonly costUsd: string | undefined;
-  /** The counts contradict each other. */
-  readonly isFlawed?: true;
+  /** Why the counts cannot be right. */
+  readonly flaw?: string;
   /** The counts for the client, as they were reported: members of its `usage`. */
   readonly counts: readonly string[];
 }
@@ -25,7 +25,11 @@ export function readImageReport(
   const inputDetails = detailsOf(usage, "input_tokens_details", "prompt_tokens_details");
   const outputDetails = detailsOf(usage, "output_tokens_details", "completion_tokens_details");
   const costUsd = readReportedCost(text);
-  if (input === undefined && output === undefined) return { usage: undefined, costUsd, counts: [] };
+  const flaw = inputOutputFlaw(usage);
+  const flawed = flaw === undefined ? {} : { flaw };
+  if (input === undefined && output === undefined) {
+    return { usage: undefined, costUsd, ...flawed, counts: [] };
+  }
   const prompt = input ?? 0;
   const completion = output ?? 0;
   const cachedPrompt = Math.min(prompt, countOf(inputDetails?.["cached_tokens"]) ?? 0);
@@ -38,7 +42,7 @@ export function readImageReport(
       internalReasoning: 0,
     },
     costUsd,
-    ...(isFlawed({ input, output, total: countOf(usage["total_tokens"]) }) && { isFlawed: true }),
+    ...flawed,
     counts: [
       `"input_tokens":${prompt}`,
       `"output_tokens":${completion}`,
@@ -47,15 +51,6 @@ export function readImageReport(
       ...detailsText("output_tokens_details", outputDetails),
     ],
   };
-}
-
-/** A host may count one of them only; a total of both is their sum. */
-function isFlawed(
-  counts: Readonly<Record<"input" | "output" | "total", number | undefined>>,
-): boolean {
-  const { input, output, total } = counts;
-  if (input === undefined || output === undefined || total === undefined) return false;
-  return total !== input + output;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -34,7 +34,7 @@ export class AcceptBridge implements VideoAcceptBridge {
   readonly reportedCostUsd: undefined;
   /** The record of the finished job has it, not that of the accepted one. */
   readonly servedModel: undefined;
-  readonly hasFlawedUsage = false;
+  readonly usageFlaw: undefined;
   readonly hasWrongFinish = false;
   readonly seconds: number;
   readonly options: ParsedVideoRequest["options"];

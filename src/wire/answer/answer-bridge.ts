@@ -34,8 +34,8 @@ export interface AnswerBridge {
   readonly reportedCostUsd: string | undefined;
   /** The model that the provider reported; undefined while it reported none. */
   readonly servedModel: ServedModel | undefined;
-  /** Do the counts of the usage contradict each other, or is one of them not a count? */
-  readonly hasFlawedUsage: boolean;
+  /** Why the counts of the usage cannot be right; undefined: they can, or there are none. */
+  readonly usageFlaw: string | undefined;
   /**
    * Is the reason of a `complete` answer certainly wrong: is there none, or does it name a tool call
    * that is not in the answer?

@@ -58,8 +58,8 @@ export class JsonBridge implements AnswerBridge {
     return this.#options.note.served;
   }
 
-  get hasFlawedUsage(): boolean {
-    return this.#answer?.report?.isFlawed === true;
+  get usageFlaw(): string | undefined {
+    return this.#answer?.report?.flaw;
   }
 
   get hasWrongFinish(): boolean {

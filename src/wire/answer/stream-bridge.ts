@@ -64,8 +64,8 @@ export class StreamBridge implements AnswerBridge {
     return this.#note.served;
   }
 
-  get hasFlawedUsage(): boolean {
-    return this.#driver.report?.isFlawed === true;
+  get usageFlaw(): string | undefined {
+    return this.#driver.report?.flaw;
   }
 
   get hasWrongFinish(): boolean {

@@ -1,6 +1,6 @@
 import { outputTokensTotal, type Usage, ZERO_USAGE } from "../../core/index.ts";
 import { asObject } from "../../json/index.ts";
-import { countOf, isFlawedCount, type UsageReport } from "../neutral/usage-report.ts";
+import { countOf, flawedCount, type UsageReport } from "../neutral/usage-report.ts";
 
 /** The counts of a wire_b usage object, as far as they have been reported. */
 export interface ReportedCounts {
@@ -9,8 +9,8 @@ export interface ReportedCounts {
   readonly cacheWrite?: number;
   readonly output?: number;
   readonly thinking?: number;
-  /** One of them was reported as something that is not a count. */
-  readonly hasFlaw?: true;
+  /** Of one that was reported as something that is not a count. */
+  readonly flaw?: string;
 }
 
 /** Lays a later usage object over earlier counts: the last readable value of each field wins. */
@@ -18,6 +18,7 @@ export function mergeCounts(earlier: ReportedCounts, reported: unknown): Reporte
   const fields = asObject(reported);
   if (fields === undefined) return earlier;
   const thinking = asObject(fields["output_tokens_details"])?.["thinking_tokens"];
+  const flaw = flawedCount(fields, COUNTS);
   return {
     ...earlier,
     ...counted("input", fields["input_tokens"]),
@@ -25,7 +26,7 @@ export function mergeCounts(earlier: ReportedCounts, reported: unknown): Reporte
     ...counted("cacheWrite", fields["cache_creation_input_tokens"]),
     ...counted("output", fields["output_tokens"]),
     ...counted("thinking", thinking),
-    ...(COUNTS.some((name) => isFlawedCount(fields[name])) && { hasFlaw: true as const }),
+    ...(flaw !== undefined && { flaw }),
   };
 }
 
@@ -41,16 +42,18 @@ export function reportOf(
   counts: ReportedCounts,
   cost: string | undefined,
 ): UsageReport {
+  const flaw = flawOf(counts);
   return {
     usage,
     ...(cost !== undefined && { reportedCostUsd: cost }),
-    ...(isFlawed(counts) && { isFlawed: true }),
+    ...(flaw !== undefined && { flaw }),
   };
 }
 
-/** Do the counts contradict each other, or is one of them not a count? */
-function isFlawed({ output, thinking, hasFlaw }: ReportedCounts): boolean {
-  return hasFlaw === true || (thinking ?? 0) > (output ?? thinking ?? 0);
+function flawOf({ output, thinking, flaw }: ReportedCounts): string | undefined {
+  if (flaw !== undefined) return flaw;
+  const isMore = (thinking ?? 0) > (output ?? thinking ?? 0);
+  return isMore ? "more thinking tokens than output tokens" : undefined;
 }
 
 /** The five buckets of the counts; undefined while neither input nor output was reported. */

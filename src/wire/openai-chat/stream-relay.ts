@@ -36,6 +36,12 @@ import { choiceUsage, readUsage } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
+interface RelayedChunk {
+  readonly choices: unknown[] | undefined;
+  readonly choice: Fields;
+  readonly isContent: boolean;
+}
+
 /**
  * A wire_a stream for a wire_a client: chunks go on as they came, under the marketplace's model
  * id. Usage is kept back and sent at the end, with the cost in it: in the chunk that has the finish
@@ -92,8 +98,11 @@ export class OpenaiChatRelay implements StreamDriver {
     if (isErrorChunk(chunk, choice)) return classifyEmbeddedError(chunk);
     if (choice === undefined) return this.#relayEmpty(json, choices, out);
     this.#hasChoices = true;
-    this.#relay(json, { choices, choice }, out);
-    return bearsContent(choice) ? "content" : "silent";
+    const content = contentOf(choice);
+    this.#hasCalls ||= content === "calls";
+    const isContent = content !== "none";
+    this.#relay(json, { choices, choice, isContent }, out);
+    return isContent ? "content" : "silent";
   }
 
   endOfBody(): StepOutcome {
@@ -110,21 +119,16 @@ export class OpenaiChatRelay implements StreamDriver {
     return usage + errorChunkText(this.#headText(), refusal);
   }
 
-  #relay(
-    json: EventJson,
-    { choices, choice }: { choices: unknown[] | undefined; choice: Fields },
-    out: OutputPieces,
-  ): void {
+  #relay(json: EventJson, { choices, choice, isContent }: RelayedChunk, out: OutputPieces): void {
     const finish = textOf(choice["finish_reason"]);
     this.#finish ||= finish;
-    this.#hasCalls ||= hasCalls(asObject(choice["delta"]));
     out.add(this.#takeLast());
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
     const text = this.#model.apply(oneChoice(kept, choices));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
-    } else if (!bearsContent(choice)) this.#last = text;
+    } else if (!isContent) this.#last = text;
     else {
       // Content is not kept back: the reason gets a chunk of its own.
       out.add(sseDataText(withoutFinish(text)));
@@ -227,17 +231,18 @@ function oneChoice(text: string, choices: unknown[] | undefined): string {
   });
 }
 
-function hasCalls(delta: Fields | undefined): boolean {
-  const calls = delta?.["tool_calls"];
+function hasCalls(delta: Fields): boolean {
+  const calls = delta["tool_calls"];
   if (Array.isArray(calls) && calls.length > 0) return true;
-  return asObject(delta?.["function_call"]) !== undefined;
+  return asObject(delta["function_call"]) !== undefined;
 }
 
-function bearsContent(choice: Fields): boolean {
+/** What the client is shown of a choice: calls of tools, other content, or nothing. */
+function contentOf(choice: Fields): "calls" | "other" | "none" {
   const delta = asObject(choice["delta"]);
-  if (delta === undefined) return false;
-  if (textOf(delta["content"]) !== "") return true;
-  if (hasCalls(delta) || textOf(delta["refusal"]) !== "") return true;
+  if (delta === undefined) return "none";
+  if (hasCalls(delta)) return "calls";
+  if (textOf(delta["content"]) !== "" || textOf(delta["refusal"]) !== "") return "other";
   const { text, reasoning } = answerTexts(delta);
-  return text !== "" || reasoning !== "";
+  return text !== "" || reasoning !== "" ? "other" : "none";
 }

@@ -4,7 +4,7 @@ import {
   costText,
   countOf,
   firstCount,
-  isFlawedCount,
+  flawedCount,
   type UsageReport,
 } from "../neutral/usage-report.ts";
 
@@ -23,28 +23,36 @@ export function readUsage(
   const usage = bucketsOf(reported);
   if (usage === undefined) return undefined;
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
+  const flaw = usageFlaw(reported);
   return {
     usage,
     ...(cost !== undefined && { reportedCostUsd: cost }),
-    ...(isFlawedUsage(reported) && { isFlawed: true }),
+    ...(flaw !== undefined && { flaw }),
   };
 }
 
+const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];
+
 /**
- * Do the counts contradict each other? What vendors leave out, or count beside each other and not
- * inside, is not a contradiction.
+ * Why the counts cannot be right; undefined: they can. What vendors leave out, or count beside each
+ * other and not inside, is not a contradiction.
  */
-export function isFlawedUsage(reported: Fields): boolean {
+export function usageFlaw(reported: Fields): string | undefined {
+  const odd = flawedCount(reported, COUNTS);
+  if (odd !== undefined) return odd;
   const { prompt_tokens: prompt, completion_tokens: output, total_tokens: total } = reported;
-  if (isFlawedCount(prompt) || isFlawedCount(output) || isFlawedCount(total)) return true;
   const cached = countOf(asObject(reported["prompt_tokens_details"])?.["cached_tokens"]) ?? 0;
-  if (typeof prompt === "number" && cached > prompt) return true;
-  if (typeof prompt !== "number" || typeof output !== "number") return false;
+  if (typeof prompt === "number" && cached > prompt) {
+    return "more prompt tokens are cached than there are";
+  }
+  if (typeof prompt !== "number" || typeof output !== "number") return undefined;
   const reasoning =
     countOf(asObject(reported["completion_tokens_details"])?.["reasoning_tokens"]) ?? 0;
-  if (typeof total !== "number") return reasoning > output;
-  if (total === prompt + output) return reasoning > output;
-  return total !== prompt + output + reasoning;
+  if (typeof total === "number" && total !== prompt + output) {
+    const isBeside = total === prompt + output + reasoning;
+    return isBeside ? undefined : "usage.total_tokens is not prompt plus completion";
+  }
+  return reasoning > output ? "more reasoning tokens than output tokens" : undefined;
 }
 
 /** Moonshot reports inside the choice of a stream's last chunk. */
