@@ -43,7 +43,16 @@ export {
 } from "./json-text.ts";
 export { FORBIDDEN_KEYS, FREE_DATA_FORBIDDEN_KEYS, type KeyRules } from "./key-rules.ts";
 export { readJsonObject } from "./read-json-object.ts";
-export { JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonFlaw, readJson } from "./read-manifest-json.ts";
+export {
+  JSON_DEPTH_MAX,
+  JSON_VALUES_MAX,
+  type JsonFlaw,
+  type RawJson,
+  RawNumber,
+  type RawObject,
+  readJson,
+  readRawJson,
+} from "./read-manifest-json.ts";
 export { scanJson } from "./scan-json.ts";
 export { Splice } from "./splice.ts";
 export { WordTable } from "./word-table.ts";

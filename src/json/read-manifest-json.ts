@@ -23,14 +23,49 @@ export const JSON_VALUES_MAX: number = 100_000;
  * quoting the text (it may hold a secret), and the pointers of keys written twice.
  */
 export function readJson(text: string): JsonReading {
-  const scan = new JsonScan(text);
+  const scan = new JsonScan(text, JSON_VALUES_MAX);
+  const flaw = flawOf(text, () => scan.document());
+  if (flaw !== undefined) return { ok: false, flaw };
+  return { ok: true, value: JSON.parse(text), duplicateKeys: scan.duplicateKeys };
+}
+
+/** A number as the text has it: "2e-07". */
+export class RawNumber {
+  readonly raw: string;
+  constructor(raw: string) {
+    this.raw = raw;
+  }
+}
+
+export type RawObject = ReadonlyMap<string, RawJson>;
+
+/** A document whose numbers were never made floats, and whose keys are nothing but texts. */
+export type RawJson = string | boolean | null | RawNumber | readonly RawJson[] | RawObject;
+
+export type RawReading =
+  | { readonly ok: true; readonly value: RawJson; readonly duplicateKeys: readonly string[] }
+  | { readonly ok: false; readonly flaw: JsonFlaw };
+
+/** Like `readJson`, with numbers as they are written and bounds of the caller. */
+export function readRawJson(text: string, valuesMax: number): RawReading {
+  const scan = new JsonScan(text, valuesMax);
+  let value: RawJson = null;
+  const flaw = flawOf(text, () => {
+    value = scan.document();
+  });
+  return flaw === undefined
+    ? { ok: true, value, duplicateKeys: scan.duplicateKeys }
+    : { ok: false, flaw };
+}
+
+function flawOf(text: string, scan: () => void): JsonFlaw | undefined {
   try {
-    scan.document();
+    scan();
+    return undefined;
   } catch (error) {
-    if (error instanceof Flaw) return { ok: false, flaw: locate(text, error) };
+    if (error instanceof Flaw) return locate(text, error);
     throw error;
   }
-  return { ok: true, value: JSON.parse(text), duplicateKeys: scan.duplicateKeys };
 }
 
 class Flaw extends Error {
@@ -59,71 +94,84 @@ const WORD = /true|false|null/y;
 class JsonScan {
   readonly duplicateKeys: string[] = [];
   readonly #text: string;
+  readonly #valuesMax: number;
   readonly #path: (string | number)[] = [];
   #offset = 0;
   #values = 0;
 
-  constructor(text: string) {
+  constructor(text: string, valuesMax: number) {
     this.#text = text;
+    this.#valuesMax = valuesMax;
   }
 
-  document(): void {
+  document(): RawJson {
     this.#take(BLANK);
-    this.#value();
+    const value = this.#value();
     if (this.#offset < this.#text.length) this.#fail("the end of the document");
+    return value;
   }
 
-  #value(): void {
+  #value(): RawJson {
     this.#values += 1;
-    if (this.#values > JSON_VALUES_MAX) {
-      throw new Flaw("json-size", this.#offset, `at most ${JSON_VALUES_MAX} values`);
+    if (this.#values > this.#valuesMax) {
+      throw new Flaw("json-size", this.#offset, `at most ${this.#valuesMax} values`);
     }
-    const first = this.#text[this.#offset];
-    if (first === "{") this.#object();
-    else if (first === "[") this.#array();
-    else if (first === '"') this.#string();
-    else if (this.#take(NUMBER) === undefined && this.#take(WORD) === undefined)
-      this.#fail("a value");
+    const value = this.#bareValue();
     this.#take(BLANK);
+    return value;
   }
 
-  #object(): void {
+  #bareValue(): RawJson {
+    const first = this.#text[this.#offset];
+    if (first === "{") return this.#object();
+    if (first === "[") return this.#array();
+    if (first === '"') return this.#string();
+    const number = this.#take(NUMBER);
+    if (number !== undefined) return new RawNumber(number);
+    const word = this.#take(WORD);
+    if (word === undefined) this.#fail("a value");
+    return word === "null" ? null : word === "true";
+  }
+
+  #object(): RawObject {
     this.#open("{");
-    const keys = new Set<string>();
+    const members = new Map<string, RawJson>();
     if (this.#text[this.#offset] !== "}") {
-      do this.#member(keys);
+      do this.#member(members);
       while (this.#comma());
     }
     this.#close("}");
+    return members;
   }
 
-  #member(keys: Set<string>): void {
+  #member(members: Map<string, RawJson>): void {
     this.#take(BLANK);
     if (this.#text[this.#offset] !== '"') this.#fail("a key in double quotes");
     const key = this.#string();
-    if (keys.has(key)) this.duplicateKeys.push(pointerTo([...this.#path, key]));
-    keys.add(key);
+    if (members.has(key)) this.duplicateKeys.push(pointerTo([...this.#path, key]));
     this.#take(BLANK);
     if (this.#text[this.#offset] !== ":") this.#fail("a colon");
     this.#offset += 1;
-    this.#within(key);
+    members.set(key, this.#within(key));
   }
 
-  #array(): void {
+  #array(): RawJson[] {
     this.#open("[");
-    let index = 0;
+    const items: RawJson[] = [];
     if (this.#text[this.#offset] !== "]") {
-      do this.#within(index++);
+      do items.push(this.#within(items.length));
       while (this.#comma());
     }
     this.#close("]");
+    return items;
   }
 
-  #within(step: string | number): void {
+  #within(step: string | number): RawJson {
     this.#path.push(step);
     this.#take(BLANK);
-    this.#value();
+    const value = this.#value();
     this.#path.pop();
+    return value;
   }
 
   #string(): string {
