@@ -1,4 +1,5 @@
 import type { ModelId, OrgId, ProviderId } from "../core/index.ts";
+import type { FixedMember, WireProfile } from "./wire-profile.ts";
 
 /** The chat wire that an endpoint speaks: the id of a value in `wire/wires.ts`, which has the list. */
 export type WireId = `wire_${string}`;
@@ -7,13 +8,45 @@ export type InputModality = "text" | "image" | "file" | "audio" | "video";
 
 /** Prices of one listing in pico-USD per token; absent SKUs are filled with their base rate. */
 export interface PriceSheet {
-  /** Hash of the deployment and these prices: what an attempt is pinned to at admission. */
+  /**
+   * Hash of the deployment and these prices, tiers included: what an attempt is pinned to at
+   * admission.
+   */
   readonly pinId: string;
   readonly prompt: bigint;
   readonly cachedPrompt: bigint;
   readonly cacheWrite: bigint;
+  /** Of cache writes for an hour; absent: the listing does not offer them. */
+  readonly cacheWrite1h?: bigint;
   readonly completion: bigint;
   readonly internalReasoning: bigint;
+  /** What the provider is owed; it has no purchase prices itself. Absent: these prices. */
+  readonly purchase?: PriceSheet;
+  /** What long prompts cost, in ascending order; absent: the same. A tier has no tiers. */
+  readonly tiers?: readonly PriceTier[];
+}
+
+/** The prices of every token of a request, output included, whose prompt is above a bound. */
+export interface PriceTier {
+  /** Prompt, cached and written tokens together; the tier is for more than these. */
+  readonly abovePromptTokens: number;
+  readonly prices: PriceSheet;
+}
+
+/** The prices of a listing from an instant on. */
+export interface DatedPrices {
+  /** Milliseconds since 1970; -Infinity: since ever. */
+  readonly fromMs: number;
+  readonly prices: PriceSheet;
+  readonly defaultedSkus: readonly PricedSku[];
+}
+
+/** When and how the prices of a listing were last found to be true. */
+export interface CheckedPrices {
+  /** YYYY-MM-DD */
+  readonly on: string;
+  readonly by: "two-sources" | "page";
+  readonly url?: string;
 }
 
 export type CapabilityDescriptor =
@@ -119,8 +152,15 @@ export interface Deployment {
   readonly promptLogging: "none" | "retained";
   readonly datacenters: readonly string[];
   readonly billing: "token" | "reported_cost";
-  /** Null only when the listing has no price row; such a model is refused, never priced at 0. */
+  /**
+   * In force when the catalog was built; an attempt has those of its own instant (`deploymentAt`).
+   * Null only when the listing has no price row; such a model is refused, never priced at 0.
+   */
   readonly prices: PriceSheet | null;
+  /** All prices in time, oldest first, each until the next begins; absent: they have no dates. */
+  readonly datedPrices?: readonly DatedPrices[];
+  /** Absent: it is not known when the prices were checked. */
+  readonly checked?: CheckedPrices;
   /** SKUs that the listing does not price, so that they cost their base rate; absent: none. */
   readonly defaultedSkus?: readonly PricedSku[];
   readonly inputModalities: ReadonlySet<InputModality>;
@@ -137,6 +177,10 @@ export interface Deployment {
   readonly quantization?: string;
   readonly capacity: readonly CapacityDeclaration[];
   readonly pool: PoolDeclaration;
+  /** Absent: the endpoint is as its wire says. */
+  readonly wireProfile?: WireProfile;
+  /** What every chat request to it has, whatever the client sent; absent: nothing. */
+  readonly fixedBody?: readonly FixedMember[];
   readonly ownKey?: OwnKey;
   /** Fields that raise the provider's price go to it as they were sent: it bills its own customer. */
   readonly passesPricedFields?: true;

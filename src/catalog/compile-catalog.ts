@@ -15,6 +15,7 @@ import { listProviders } from "./list-providers.ts";
 import type { Manifest } from "./manifest/index.ts";
 import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
 import { shortHash } from "./price-sheet.ts";
+import { purchaseNotes } from "./purchase-notes.ts";
 
 export interface CatalogInput {
   readonly manifests: readonly ManifestFile[];
@@ -26,6 +27,8 @@ export interface CatalogInput {
   readonly publicForm?: (providerId: string) => boolean;
   /** The day of the build in UTC, YYYY-MM-DD; listings deprecated before it are left out. */
   readonly today: string;
+  /** The instant of the build, which decides between dated prices. Default: the start of the day. */
+  readonly nowMs?: number;
   /** What an operator says of capacity that listings share; a listing in none has its own pool. */
   readonly pools?: StatedPools;
 }
@@ -53,13 +56,18 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const elsewhere = new Map(misplaced.map(({ file, message }) => [file, message]));
   const dated = input.manifests.flatMap(listingsOf);
   const [past, current] = partition(dated, (entry) => isPast(entry, input.today));
-  const { hasKey, publicForm = () => false } = input;
+  const {
+    hasKey,
+    publicForm = () => false,
+    nowMs = Date.parse(`${input.today}T00:00:00Z`),
+  } = input;
   const compiled = current.map((entry): CompiledEntry => ({
     ...entry,
     deployment: compileDeployment(entry, entry.model, {
       hasKey,
       mayHaveKey: !elsewhere.has(entry.file),
       publicForm,
+      nowMs,
     }),
   }));
   const single = compiled.sort(byRoutingOrder);
@@ -70,10 +78,11 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const issues = [...modalityConflicts(single), ...pools.issues];
   if (issues.length > 0) return { ok: false, issues };
   const ordered = single.map((entry) => inItsPool(entry, pools.poolOf));
-  const catalog = buildCatalog(buildIdOf(input, past), ordered);
+  const catalog = buildCatalog(buildIdOf(input, past, ordered), ordered);
   const notes = [
     ...ordered.flatMap((each) => notReadyNote(each, elsewhere)),
     ...past.map(pastNote),
+    ...ordered.flatMap(({ file, deployment }) => purchaseNotes(file, deployment)),
     ...pools.notes,
   ];
   const owners = keyOwners(input.manifests, rules);
@@ -175,10 +184,17 @@ function dedicatedModels(ordered: readonly Listing[]): ReadonlyMap<string, Liste
   return new Map(byId);
 }
 
-function buildIdOf({ manifests, pools }: CatalogInput, past: readonly Entry[]): string {
+function buildIdOf(
+  { manifests, pools }: CatalogInput,
+  past: readonly Entry[],
+  ordered: readonly CompiledEntry[],
+): string {
   const texts = manifests.map(({ manifest }) => JSON.stringify(manifest)).sort();
   const pooled = (pools?.pools ?? []).map((pool) => JSON.stringify(pool));
-  return shortHash([...texts, ...past.map(idOf).sort(), ...pooled].join("\n"));
+  const dated = ordered.flatMap(({ deployment: { id, datedPrices, prices } }) =>
+    datedPrices === undefined || prices === null ? [] : [`${id} ${prices.pinId}`],
+  );
+  return shortHash([...texts, ...past.map(idOf).sort(), ...pooled, ...dated].join("\n"));
 }
 
 function idOf({ manifest, model }: Entry): string {

@@ -12,10 +12,13 @@ import { ownPool } from "./compile-pools.ts";
 import type {
   Manifest,
   ManifestDescriptor,
+  ManifestListingTerms,
   ManifestModel,
   ManifestPriceCardLine,
 } from "./manifest/index.ts";
-import { compilePriceSheet, defaultedSkus } from "./price-sheet.ts";
+import { pricesAt } from "./deployment-at.ts";
+import { compileDatedPrices } from "./price-sheet.ts";
+import { compileFixedBody, compileWireProfile } from "./wire-profile.ts";
 
 /** What the operator, and not the manifest, says of deployments. */
 export interface DeploymentSettings {
@@ -25,13 +28,15 @@ export interface DeploymentSettings {
   readonly mayHaveKey: boolean;
   /** Whether decisions go to this provider in the public form of their wire. */
   readonly publicForm: (providerId: string) => boolean;
+  /** When the catalog is built, in milliseconds since 1970. */
+  readonly nowMs: number;
 }
 
 /** Compiles one listing of a valid manifest, with every default of the specification filled in. */
 export function compileDeployment(
   { manifest, sha256 }: Pick<ManifestFile, "manifest" | "sha256">,
   model: ManifestModel,
-  { hasKey, mayHaveKey, publicForm }: DeploymentSettings,
+  { hasKey, mayHaveKey, publicForm, nowMs }: DeploymentSettings,
 ): Deployment {
   const { provider, endpoint, settlement } = manifest;
   const id = `${provider.id}/${model.id}`;
@@ -40,7 +45,14 @@ export function compileDeployment(
   const apiKeyEnv = mayHaveKey ? endpoint.api_key_env : undefined;
   const modality = model.output_modality ?? "text";
   const capacity = (model.capacity ?? []).map(compileCapacity);
-  const defaulted = defaultedSkus(model.pricing);
+  const terms = listingTerms(manifest, model);
+  const billing = endpoint.billing ?? "token";
+  // A cost that is reported is not the tokens' at these prices: its pin is another one.
+  const pinned = billing === "token" ? [id] : [id, billing];
+  const dated = compileDatedPrices(pinned, model.pricing, terms);
+  const { prices, defaultedSkus } = pricesAt(dated, nowMs) ?? dated[0];
+  const wireProfile = compileWireProfile(manifest);
+  const fixedBody = compileFixedBody(manifest.wire_profile?.body, terms?.body);
   return {
     id,
     providerId: provider.id as ProviderId,
@@ -56,9 +68,11 @@ export function compileDeployment(
     priority: provider.priority ?? 0,
     promptLogging: provider.prompt_logging,
     datacenters: [...(model.datacenters ?? [])],
-    billing: endpoint.billing ?? "token",
-    prices: compilePriceSheet(id, model.pricing),
-    ...(defaulted.length > 0 && { defaultedSkus: defaulted }),
+    billing,
+    prices,
+    ...(defaultedSkus.length > 0 && { defaultedSkus }),
+    ...(dated.length > 1 && { datedPrices: dated }),
+    ...(terms?.checked !== undefined && { checked: { ...terms.checked } }),
     inputModalities: new Set(model.input_modalities ?? ["text"]),
     ...(model.context_length !== undefined && { contextLength: model.context_length }),
     ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
@@ -70,9 +84,18 @@ export function compileDeployment(
     ...(model.quantization !== undefined && { quantization: model.quantization }),
     capacity,
     pool: ownPool({ id, modality, capacity }, { isPrivate: provider.listing === "private" }),
+    ...(wireProfile !== undefined && { wireProfile }),
+    ...(fixedBody.length > 0 && { fixedBody }),
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...(notReady !== undefined && { notReady }),
   };
+}
+
+function listingTerms(
+  { listing_terms: terms = {} }: Manifest,
+  { id }: ManifestModel,
+): ManifestListingTerms | undefined {
+  return Object.hasOwn(terms, id) ? terms[id] : undefined;
 }
 
 /** `private` comes last: it alone means that the deployment could serve its own endpoint. */

@@ -4,6 +4,7 @@ export type {
   CapabilityDescriptor,
   CapacityDeclaration,
   Catalog,
+  DatedPrices,
   DecisionsListing,
   Deployment,
   InputModality,
@@ -12,11 +13,35 @@ export type {
   ModalityId,
   OwnKey,
   PriceSheet,
+  PriceTier,
   WireId,
 } from "./catalog.ts";
 export { compileCatalog } from "./compile-catalog.ts";
 export { NO_POOLS, type StatedPool, type StatedPools } from "./compile-pools.ts";
+export { comingPrices, deploymentAt } from "./deployment-at.ts";
 export { type KeyOwners, keyProblems, parseKeyOrigins } from "./key-origins.ts";
 export { type ManifestText, parseManifestFiles } from "./load-manifests.ts";
-export { publishedSchema, validateManifest } from "./manifest/index.ts";
-export { ownKeyDeployment, zeroPricePin } from "./own-key-deployment.ts";
+export {
+  type HistoryRule,
+  type Manifest,
+  type ManifestCapacity,
+  type ManifestDescriptor,
+  type ManifestEndpoint,
+  type ManifestExtraPricing,
+  type ManifestInputModality,
+  type ManifestListingTerms,
+  type ManifestModel,
+  type ManifestPrice,
+  type ManifestPriceTier,
+  type ManifestProvider,
+  type ManifestSettlement,
+  type ManifestSku,
+  type ManifestSourceFile,
+  type ManifestTermPrices,
+  type ManifestWireProfile,
+  publishedSchema,
+  validateManifest,
+} from "./manifest/index.ts";
+export type { FixedMember } from "./wire-profile.ts";
+export { CHECK_DAYS_MAX, oldChecks } from "./old-checks.ts";
+export { OWN_KEY_PINS, ownKeyDeployment, zeroPricePin } from "./own-key-deployment.ts";

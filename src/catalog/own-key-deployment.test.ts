@@ -29,10 +29,12 @@ function listed(change: Partial<Deployment> = {}): Deployment {
     promptLogging: "none",
     datacenters: ["eu"],
     billing: "token",
-    prices: compilePriceSheet("acme/m", [
-      { type: "prompt", unit: "token", cost_usd_per_million: "0" },
-      { type: "completion", unit: "token", cost_usd_per_million: "0" },
-    ]),
+    prices: compilePriceSheet(["acme/m"], {
+      pricing: [
+        { type: "prompt", unit: "token", cost_usd_per_million: "0" },
+        { type: "completion", unit: "token", cost_usd_per_million: "0" },
+      ],
+    }),
     inputModalities: new Set(["text"]),
     supportedParameters: new Map(),
     imagesPath: "/images/generations",

@@ -16,7 +16,7 @@ export function ownKeyDeployment(
   const copies = copiesOf(deployment);
   const known = copies.get(connectionId);
   if (known?.ownKey?.orgId === orgId && known.ownKey.sealedKey.equals(sealedKey)) return known;
-  const { apiKeyEnv: _marketplaceKey, ...rest } = deployment;
+  const { apiKeyEnv: _marketplaceKey, datedPrices: _whatItCosts, ...rest } = deployment;
   const copy: Deployment = Object.freeze<Deployment>({
     ...rest,
     id: `${deployment.id}@${connectionId}`,
@@ -32,12 +32,15 @@ export function ownKeyDeployment(
   return copy;
 }
 
+/** How the pins begin of attempts that a customer's own key paid for. */
+export const OWN_KEY_PINS = "own-key-";
+
 /**
  * Prices of nothing for a deployment, under a pin that marks it in the books as a customer's key.
  */
 export function zeroPricePin(deployment: Pick<Deployment, "id">): PriceSheet {
   return Object.freeze({
-    pinId: `own-key-${shortHash(`own key\n${deployment.id}`)}`,
+    pinId: `${OWN_KEY_PINS}${shortHash(`own key\n${deployment.id}`)}`,
     prompt: 0n,
     cachedPrompt: 0n,
     cacheWrite: 0n,

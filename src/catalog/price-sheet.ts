@@ -1,17 +1,84 @@
 import { createHash } from "node:crypto";
 
 import { assert } from "../core/index.ts";
-import type { PricedSku, PriceSheet } from "./catalog.ts";
-import type { ManifestPrice, ManifestSku } from "./manifest/index.ts";
+import type { DatedPrices, PricedSku, PriceSheet, PriceTier } from "./catalog.ts";
+import type {
+  ManifestExtraPricing,
+  ManifestListingTerms,
+  ManifestPrice,
+  ManifestPriceTier,
+  ManifestSku,
+  ManifestTermPrices,
+} from "./manifest/index.ts";
+
+/** Prices of a manifest that hold together. */
+interface StatedPrices extends ManifestTermPrices {
+  readonly pricing: readonly ManifestPrice[];
+}
+
+/** All prices of a valid listing in time, oldest first; `pinned`: what else their pins stand for. */
+export function compileDatedPrices(
+  pinned: readonly string[],
+  pricing: readonly ManifestPrice[],
+  { price_changes: changes = [], ...terms }: ManifestListingTerms = {},
+): readonly [DatedPrices, ...DatedPrices[]] {
+  const dated = (fromMs: number, stated: StatedPrices): DatedPrices => ({
+    fromMs,
+    prices: compilePriceSheet(pinned, stated),
+    defaultedSkus: defaultedSkus(stated.pricing),
+  });
+  return [
+    dated(Number.NEGATIVE_INFINITY, { ...terms, pricing }),
+    ...changes.map((change) => dated(Date.parse(change.from), change)),
+  ];
+}
 
 /**
- * Compiles the prices of a valid listing. An absent SKU costs its base rate, never 0: cache reads
- * and writes cost what the prompt costs, reasoning what the completion costs.
+ * Compiles prices that hold together. An absent SKU costs its base rate, never 0: cache reads and
+ * writes cost what the prompt costs, reasoning what the completion costs. The pin is of what
+ * the provider is owed, too.
  */
-export function compilePriceSheet(
-  deploymentId: string,
-  pricing: readonly ManifestPrice[],
+export function compilePriceSheet(pinned: readonly string[], stated: StatedPrices): PriceSheet {
+  const { pricing, price_tiers: tiers, extra_pricing: extra, purchase_pricing: bought } = stated;
+  const sold = { pricing, tiers, extra };
+  if (bought === undefined) return compileTiered(pinned, sold);
+  const purchase = compileTiered([...pinned, "purchase"], {
+    pricing: bought,
+    tiers: stated.purchase_tiers,
+    extra: stated.purchase_extra,
+  });
+  return { ...compileTiered([...pinned, purchase.pinId], sold), purchase };
+}
+
+/** Prices of one side: what customers pay, or what the provider is owed. */
+interface TieredPrices extends StatedRates {
+  readonly tiers: readonly ManifestPriceTier[] | undefined;
+}
+
+interface StatedRates {
+  readonly pricing: readonly ManifestPrice[];
+  readonly extra: ManifestExtraPricing | undefined;
+}
+
+function compileTiered(
+  pinned: readonly string[],
+  { tiers: stated, ...base }: TieredPrices,
 ): PriceSheet {
+  if (stated === undefined) return compileRates(pinned, base);
+  const tiers = stated.map((tier) => compileTier(pinned, tier));
+  const tierPins = tiers.map(({ prices }) => prices.pinId);
+  return { ...compileRates([...pinned, ...tierPins], base), tiers };
+}
+
+function compileTier(
+  pinned: readonly string[],
+  { above_prompt_tokens: abovePromptTokens, pricing, extra_pricing: extra }: ManifestPriceTier,
+): PriceTier {
+  const prices = compileRates([...pinned, `above=${abovePromptTokens}`], { pricing, extra });
+  return { abovePromptTokens, prices };
+}
+
+function compileRates(pinned: readonly string[], { pricing, extra }: StatedRates): PriceSheet {
   const declared = new Map(
     pricing.map((price): [ManifestSku, bigint] => [
       price.type,
@@ -22,19 +89,21 @@ export function compilePriceSheet(
   const completion = declared.get("completion");
   assert(prompt !== undefined, "a valid listing prices the prompt");
   assert(completion !== undefined, "a valid listing prices the completion");
+  const hour = extra?.cache_write_1h;
   const prices = {
     prompt,
     cachedPrompt: declared.get("cached_prompt") ?? prompt,
     cacheWrite: declared.get("cache_write") ?? prompt,
     completion,
     internalReasoning: declared.get("internal_reasoning") ?? completion,
+    ...(hour !== undefined && { cacheWrite1h: picoUsdPerToken(hour) }),
   };
   const lines = Object.entries(prices).map(([sku, price]) => `${sku}=${price}`);
-  return { pinId: shortHash([deploymentId, ...lines].join("\n")), ...prices };
+  return { pinId: shortHash([...pinned, ...lines].join("\n")), ...prices };
 }
 
 /** The SKUs that a valid listing leaves to their base rates, in the order of a price sheet. */
-export function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] {
+function defaultedSkus(pricing: readonly ManifestPrice[]): readonly PricedSku[] {
   const declared = new Set(pricing.map(({ type }) => type));
   return OPTIONAL_SKUS.filter((sku) => !declared.has(sku));
 }

@@ -1,12 +1,17 @@
 import { pointerTo } from "../../json/index.ts";
+import { type Fields, fieldsOf, listOf, type Place } from "./loose-fields.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 import { patterns } from "./schema-parts.ts";
+import { brokenTerms, TERMS_RULES } from "./terms-rules.ts";
+import { WIRE_PROFILE_RULES, wireProfileProblems } from "./wire-profile-rules.ts";
 
 /** Rules that JSON Schema cannot say; on these alone validator and published schema differ. */
 export const BEYOND_SCHEMA_RULES: readonly string[] = [
   "model-id-duplicate",
   "date-calendar",
   "url-unreadable",
+  ...TERMS_RULES,
+  ...Object.keys(WIRE_PROFILE_RULES),
 ];
 
 /**
@@ -14,31 +19,42 @@ export const BEYOND_SCHEMA_RULES: readonly string[] = [
  * all problems come at once; a value of the wrong type is the schema's affair and is skipped.
  */
 export function beyondSchema(value: unknown): ManifestProblem[] {
-  const { provider, endpoint, models } = fieldsOf(value);
-  const listed = Array.isArray(models) ? models.map(fieldsOf) : [];
+  const {
+    provider,
+    endpoint,
+    models,
+    catalog_source: catalogSource,
+    listing_terms: listingTerms,
+    wire_profile: profile,
+  } = fieldsOf(value);
+  const listed = listOf(models);
   return [
-    ...unreadableUrls("provider", fieldsOf(provider)),
-    ...unreadableUrls("endpoint", fieldsOf(endpoint)),
+    ...unreadableUrls(["provider"], fieldsOf(provider)),
+    ...unreadableUrls(["endpoint"], fieldsOf(endpoint)),
     ...duplicateIds(listed),
-    ...listed.flatMap(datesOffCalendar),
+    ...listed.flatMap((model, index) => datesOffCalendar(["models", index], model, MODEL_DATES)),
+    ...sourceDates(fieldsOf(catalogSource)),
+    ...Object.entries(fieldsOf(listingTerms)).flatMap(([id, terms]) => termDates(id, terms)),
+    ...brokenTerms(value),
+    ...wireProfileProblems(profile),
   ];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-const URL_FIELDS = ["privacy_policy_url", "terms_of_service_url", "status_page_url", "base_url"];
+const URL_FIELDS = [
+  "privacy_policy_url",
+  "terms_of_service_url",
+  "status_page_url",
+  "base_url",
+  "url",
+];
 const urlPattern = new RegExp(patterns.url, "u");
 
-function unreadableUrls(section: string, fields: Fields): ManifestProblem[] {
+function unreadableUrls(section: Place, fields: Fields): ManifestProblem[] {
   return URL_FIELDS.flatMap((field) => {
     const url = fields[field];
     if (typeof url !== "string" || !urlPattern.test(url) || URL.canParse(url)) return [];
     const message = `${field} has no usable host or port; write it like https://api.example.com/v1`;
-    return [{ pointer: pointerTo([section, field]), rule: "url-unreadable", message }];
+    return [{ pointer: pointerTo([...section, field]), rule: "url-unreadable", message }];
   });
 }
 
@@ -56,12 +72,39 @@ function duplicateIds(models: readonly Fields[]): ManifestProblem[] {
   });
 }
 
-function datesOffCalendar(model: Fields, index: number): ManifestProblem[] {
-  return ["deprecation_date", "released"].flatMap((field) => {
-    const date = model[field];
-    if (typeof date !== "string" || !date.endsWith("-02-29") || isLeapYear(date)) return [];
+const MODEL_DATES = ["deprecation_date", "released"];
+
+function sourceDates(source: Fields): ManifestProblem[] {
+  return [
+    ...datesOffCalendar(["catalog_source"], source, ["dated"]),
+    ...listOf(source["against"]).flatMap((file, index) =>
+      datesOffCalendar(["catalog_source", "against", index], file, ["dated"]),
+    ),
+  ];
+}
+
+function termDates(id: string, terms: unknown): ManifestProblem[] {
+  const { checked, price_changes: changes } = fieldsOf(terms);
+  const place: Place = ["listing_terms", id];
+  return [
+    ...datesOffCalendar([...place, "checked"], fieldsOf(checked), ["on"]),
+    ...unreadableUrls([...place, "checked"], fieldsOf(checked)),
+    ...listOf(changes).flatMap((change, index) =>
+      datesOffCalendar([...place, "price_changes", index], change, ["from"]),
+    ),
+  ];
+}
+
+function datesOffCalendar(
+  place: Place,
+  object: Fields,
+  fields: readonly string[],
+): ManifestProblem[] {
+  return fields.flatMap((field) => {
+    const date = object[field];
+    if (typeof date !== "string" || !/^[0-9]{4}-02-29/.test(date) || isLeapYear(date)) return [];
     const message = `${field} names a 29 February of a year that has none`;
-    return [{ pointer: pointerTo(["models", index, field]), rule: "date-calendar", message }];
+    return [{ pointer: pointerTo([...place, field]), rule: "date-calendar", message }];
   });
 }
 

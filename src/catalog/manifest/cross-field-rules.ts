@@ -1,5 +1,6 @@
 import type { TSchema } from "typebox";
 import { all, at, declares, has, needs, rule, when, type RuleNote } from "./schema-parts.ts";
+import { WIRE_B_PROFILE } from "./wire-profile-schema.ts";
 
 function anyModel(condition: TSchema): TSchema {
   return {
@@ -101,6 +102,7 @@ const noKey: TSchema = {
 export const CROSS_FIELD_RULES: TSchema[] = [
   ...KEY_FIELDS.map((field) => at("endpoint", at(field, noKey))),
   when(theEndpoint(has("billing", "reported_cost")), reportedCost),
+  when(theEndpoint(has("dialect", "wire_b")), at("wire_profile", WIRE_B_PROFILE)),
   when(anyModel(has("output_modality", "video")), at("endpoint", video)),
   when(anyModel(has("output_modality", "decisions")), at("endpoint", decisions)),
   when(

@@ -5,16 +5,26 @@
 export type {
   Manifest,
   ManifestCapacity,
+  ManifestCatalogSource,
+  ManifestChecked,
   ManifestDescriptor,
   ManifestEndpoint,
+  ManifestExtraPricing,
   ManifestInputModality,
+  ManifestListingTerms,
   ManifestModel,
   ManifestPrice,
   ManifestPriceCardLine,
+  ManifestPriceChange,
+  ManifestPriceTier,
   ManifestProvider,
   ManifestSettlement,
   ManifestSku,
+  ManifestSourceFile,
+  ManifestSourceName,
+  ManifestTermPrices,
 } from "./manifest.ts";
+export type { HistoryRule, ManifestWireProfile } from "./wire-profile.ts";
 export type { ManifestProblem } from "./manifest-problem.ts";
 export { manifestSchema, publishedSchema } from "./manifest-schema.ts";
 export { listManifestRules, type ManifestRule } from "./manifest-rules.ts";

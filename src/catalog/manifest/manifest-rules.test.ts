@@ -2,10 +2,12 @@ import { describe, expect, test } from "vitest";
 import { documentCases } from "./fixtures/document-cases.ts";
 import { entryCases } from "./fixtures/entry-cases.ts";
 import { listingCases } from "./fixtures/listing-cases.ts";
+import { profileCases } from "./fixtures/profile-cases.ts";
 import { edited } from "./fixtures/samples.ts";
+import { termsCases } from "./fixtures/terms-cases.ts";
 import { listManifestRules, validateManifest } from "./index.ts";
 
-const cases = [...documentCases, ...listingCases, ...entryCases];
+const cases = [...documentCases, ...listingCases, ...entryCases, ...termsCases, ...profileCases];
 
 describe("the rules of the manifest", () => {
   test.each(cases)("$promise ($rule)", ({ rule, base, good, bad, place }) => {

@@ -8,6 +8,9 @@ import type {
 } from "./manifest.ts";
 import { modelSchema } from "./model-schema.ts";
 import { oneOf, patterns, rule, typedAs, urlText } from "./schema-parts.ts";
+import { catalogSourceSchema } from "./source-schema.ts";
+import { listingTermsSchema } from "./terms-schema.ts";
+import { wireProfileSchema } from "./wire-profile-schema.ts";
 
 const provider = Type.Object(
   {
@@ -156,6 +159,9 @@ const manifest = Type.Object(
       description: "The listings; each id once.",
       ...rule("models-count", "must list at least one model"),
     }),
+    catalog_source: Type.Optional(catalogSourceSchema),
+    listing_terms: Type.Optional(listingTermsSchema),
+    wire_profile: Type.Optional(wireProfileSchema),
   },
   {
     title: "Provider manifest",

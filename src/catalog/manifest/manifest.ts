@@ -1,3 +1,5 @@
+import type { ManifestWireProfile } from "./wire-profile.ts";
+
 /** How a request parameter may be set on a listing; `unknown` says only that it is taken. */
 export type ManifestDescriptor =
   | { readonly type: "boolean" | "unknown" }
@@ -99,6 +101,68 @@ export interface ManifestSettlement {
   readonly billing_contact?: string;
 }
 
+/** What the same listing costs from some prompt size on: every SKU of such a request. */
+export interface ManifestPriceTier {
+  /** Prompt, cached and written tokens together; the tier holds above this many. */
+  readonly above_prompt_tokens: number;
+  readonly pricing: readonly ManifestPrice[];
+  readonly extra_pricing?: ManifestExtraPricing;
+}
+
+/** Prices of SKUs that `pricing` has no name for, in USD per million tokens. */
+export interface ManifestExtraPricing {
+  readonly cache_write_1h: string;
+}
+
+/** Sale and purchase prices that hold together. */
+export interface ManifestTermPrices {
+  readonly price_tiers?: readonly ManifestPriceTier[];
+  readonly extra_pricing?: ManifestExtraPricing;
+  readonly purchase_pricing?: readonly ManifestPrice[];
+  readonly purchase_tiers?: readonly ManifestPriceTier[];
+  readonly purchase_extra?: ManifestExtraPricing;
+}
+
+/** All prices of a listing from an instant on: what it leaves out ends with it. */
+export interface ManifestPriceChange extends ManifestTermPrices {
+  /** In UTC, to the second. */
+  readonly from: string;
+  readonly pricing: readonly ManifestPrice[];
+}
+
+/** When and how the prices of a listing were last found to be true. */
+export interface ManifestChecked {
+  readonly on: string;
+  readonly by: "two-sources" | "page";
+  readonly url?: string;
+}
+
+/** What the fields of a listing cannot say about its money. */
+export interface ManifestListingTerms extends ManifestTermPrices {
+  readonly price_changes?: readonly ManifestPriceChange[];
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly staged_because?: readonly string[];
+  readonly checked?: ManifestChecked;
+}
+
+export type ManifestSourceName = "litellm" | "models.dev" | "openrouter" | "genai-prices";
+
+/** One file that prices were read from. */
+export interface ManifestSourceFile {
+  readonly from: ManifestSourceName;
+  readonly dated: string;
+  readonly sha256: string;
+}
+
+/** Where the listings of a manifest were imported from. */
+export interface ManifestCatalogSource extends ManifestSourceFile {
+  readonly margin_percent?: string;
+  readonly against?: readonly ManifestSourceFile[];
+  readonly models?: readonly string[];
+  /** By model id: SHA-256 of the listing and its terms as imported. */
+  readonly imported: Readonly<Record<string, string>>;
+}
+
 /** The document a provider publishes to be listed, as written: defaults are not filled in. */
 export interface Manifest {
   readonly manifest_version: "1";
@@ -106,4 +170,8 @@ export interface Manifest {
   readonly endpoint: ManifestEndpoint;
   readonly settlement: ManifestSettlement;
   readonly models: readonly ManifestModel[];
+  readonly catalog_source?: ManifestCatalogSource;
+  /** By model id. */
+  readonly listing_terms?: Readonly<Record<string, ManifestListingTerms>>;
+  readonly wire_profile?: ManifestWireProfile;
 }

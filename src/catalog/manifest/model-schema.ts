@@ -4,9 +4,8 @@ import { descriptorSchema } from "./descriptor-schema.ts";
 import type { ManifestDescriptor, ManifestModel } from "./manifest.ts";
 import { MODALITY_RULES } from "./modality-rules.ts";
 import { priceCardSchema, pricingSchema } from "./price-schema.ts";
-import { oneOf, patterns, positiveInteger, rule, typedAs } from "./schema-parts.ts";
+import { dateText, oneOf, patterns, positiveInteger, rule, typedAs } from "./schema-parts.ts";
 
-const dateRule = rule("date", "must be a calendar day written YYYY-MM-DD");
 const ID_HELP = "must be a letter or digit followed by at most 127 letters, digits or . _ / -";
 
 const model = Type.Object(
@@ -137,18 +136,12 @@ const model = Type.Object(
       }),
     ),
     deprecation_date: Type.Optional(
-      Type.String({
-        pattern: patterns.date,
+      dateText({
         description: "After this day, the next build removes the listing from the catalog.",
-        ...dateRule,
       }),
     ),
     released: Type.Optional(
-      Type.String({
-        pattern: patterns.date,
-        description: "Used to sort lists, newest first; routing does not use it.",
-        ...dateRule,
-      }),
+      dateText({ description: "Used to sort lists, newest first; routing does not use it." }),
     ),
   },
   { title: "Model", description: "One listing.", allOf: MODALITY_RULES },

@@ -2,6 +2,21 @@ import { Type, type TSchema, type TUnsafe } from "typebox";
 import type { ManifestPrice, ManifestPriceCardLine } from "./manifest.ts";
 import { has, oneOf, patterns, rule, typedAs } from "./schema-parts.ts";
 
+/** A price as text, in USD per million tokens. */
+export function costPerMillion(description: string): TUnsafe<string> {
+  return Type.Unsafe<string>(
+    Type.String({
+      pattern: patterns.costPerMillion,
+      description,
+      ...rule(
+        "price-decimals",
+        "must be a string of 1 to 7 digits and at most 6 fraction digits, " +
+          'such as "0.15"; never a number',
+      ),
+    }),
+  );
+}
+
 const price = Type.Object(
   {
     type: oneOf(["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"], {
@@ -15,15 +30,7 @@ const price = Type.Object(
       description: "Always `token`.",
       ...rule("price-unit", 'must be "token"'),
     }),
-    cost_usd_per_million: Type.String({
-      pattern: patterns.costPerMillion,
-      description: "USD per million tokens, as a decimal string.",
-      ...rule(
-        "price-decimals",
-        "must be a string of 1 to 7 digits and at most 6 fraction digits, " +
-          'such as "0.15"; never a number',
-      ),
-    }),
+    cost_usd_per_million: costPerMillion("USD per million tokens, as a decimal string."),
   },
   { title: "PricingEntry", description: "The price of one SKU." },
 );

@@ -7,14 +7,17 @@ import { BEYOND_SCHEMA_RULES } from "./beyond-schema.ts";
 import { documentCases } from "./fixtures/document-cases.ts";
 import { entryCases } from "./fixtures/entry-cases.ts";
 import { listingCases } from "./fixtures/listing-cases.ts";
+import { profileCases } from "./fixtures/profile-cases.ts";
 import {
   decisionsManifest,
   edited,
   imageManifest,
+  termsManifest,
   textManifest,
   videoManifest,
   type Json,
 } from "./fixtures/samples.ts";
+import { termsCases } from "./fixtures/terms-cases.ts";
 import { validateManifest } from "./index.ts";
 
 const file = new URL("../../../schema/provider-manifest.schema.json", import.meta.url);
@@ -27,7 +30,7 @@ function validatorAccepts(document: Json): boolean {
   return problems.every(({ rule }) => BEYOND_SCHEMA_RULES.includes(rule));
 }
 
-test.each([...documentCases, ...listingCases, ...entryCases])(
+test.each([...documentCases, ...listingCases, ...entryCases, ...termsCases, ...profileCases])(
   "published schema and validator agree on: $promise ($rule)",
   ({ rule, base, good, bad }) => {
     expect(published(edited(base(), good))).toBe(true);
@@ -87,7 +90,7 @@ function mutate(document: Json, { place, act, word, from }: Mutation): void {
 }
 
 test("published schema and validator agree on manifests changed at random", () => {
-  const bases = [textManifest, imageManifest, videoManifest, decisionsManifest];
+  const bases = [textManifest, imageManifest, videoManifest, decisionsManifest, termsManifest];
   const seen = { accepted: 0, refused: 0 };
   fc.assert(
     fc.property(

@@ -84,6 +84,7 @@ const HOST_CHARACTER = "A-Za-z0-9._~%!$&'()*+,;=:\\[\\]-";
 const URL_CHARACTER = `@${HOST_CHARACTER}`;
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+const CLOCK = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]";
 const DAY_OF_MONTH =
   "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])" +
   "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|[12][0-9])";
@@ -98,6 +99,10 @@ type PatternName =
   | "baseUrl"
   | "email"
   | "date"
+  | "instant"
+  | "sha256"
+  | "margin"
+  | "stagedBecause"
   | "country"
   | "costPerMillion"
   | "costPerUnit";
@@ -112,10 +117,25 @@ export const patterns: Readonly<Record<PatternName, string>> = {
   baseUrl: `^https?://[${HOST_CHARACTER}]+(?:/[/${URL_CHARACTER}]*)?$`,
   email: `^${ATOM}(?:\\.${ATOM})*@(?:${LABEL}\\.)+${LABEL}$`,
   date: `^[0-9]{4}-(?:${DAY_OF_MONTH})$`,
+  instant: `^[0-9]{4}-(?:${DAY_OF_MONTH})T${CLOCK}Z$`,
+  sha256: "^[0-9a-f]{64}$",
+  margin: "^[0-9]{1,3}(?:\\.[0-9]{1,6})?$",
+  stagedBecause: "^[a-z][a-z0-9-]{0,31}$",
   country: "^[A-Z]{2}$",
   costPerMillion: "^[0-9]{1,7}(?:\\.[0-9]{1,6})?$",
   costPerUnit: "^[0-9]{1,6}(?:\\.[0-9]{1,9})?$",
 };
+
+/** A calendar day as text. */
+export function dateText(options: { readonly description: string }): TUnsafe<string> {
+  return Type.Unsafe<string>(
+    Type.String({
+      pattern: patterns.date,
+      ...rule("date", "must be a calendar day written YYYY-MM-DD"),
+      ...options,
+    }),
+  );
+}
 
 export function urlText(options: { readonly description: string }): TSchema {
   return Type.String({

@@ -4,6 +4,7 @@ import {
   decisionsManifest,
   edited,
   imageManifest,
+  termsManifest,
   textManifest,
   videoManifest,
   type Edits,
@@ -24,7 +25,13 @@ function messages(problems: readonly ManifestProblem[]): string {
 }
 
 describe("a manifest that is right", () => {
-  const samples = { textManifest, imageManifest, videoManifest, decisionsManifest };
+  const samples = {
+    textManifest,
+    imageManifest,
+    videoManifest,
+    decisionsManifest,
+    termsManifest,
+  };
 
   test.each(Object.entries(samples))("%s is accepted and returned as written", (_, sample) => {
     expect(validateManifest(JSON.stringify(sample()))).toEqual({ ok: true, manifest: sample() });

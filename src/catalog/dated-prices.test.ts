@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+
+import type { Catalog, Deployment } from "./catalog.ts";
+import { type CatalogOutcome, compileCatalog } from "./compile-catalog.ts";
+import { deploymentAt } from "./deployment-at.ts";
+import { edited, textManifest, type Edits, type Json } from "./manifest/fixtures/samples.ts";
+import { price } from "./manifest/fixtures/rule-case.ts";
+import { validateManifest } from "./manifest/index.ts";
+import { ownKeyDeployment } from "./own-key-deployment.ts";
+
+const NEW_YEAR = Date.parse("2027-01-01T00:00:00Z");
+const FEBRUARY = Date.parse("2027-02-01T00:00:00Z");
+const plain = (prompt: string, completion: string): Json => [
+  price("prompt", prompt),
+  price("completion", completion),
+];
+const CHANGES: Json = [
+  { from: "2027-01-01T00:00:00Z", pricing: plain("2", "4") },
+  {
+    from: "2027-02-01T00:00:00Z",
+    pricing: plain("3", "6"),
+    price_tiers: [{ above_prompt_tokens: 100, pricing: plain("5", "9") }],
+  },
+];
+
+/** The catalog of `acme/nib`, which costs 1 and 2 dollars and may have terms. */
+function compiled(terms: Json, nowMs = 0, more: Edits = {}): Catalog {
+  return compiledWithNotes(terms, nowMs, more).catalog;
+}
+
+function compiledWithNotes(
+  terms: Json,
+  nowMs = 0,
+  more: Edits = {},
+): Extract<CatalogOutcome, { ok: true }> {
+  const document = edited(textManifest(), {
+    "/listing_terms": { "acme/nib": terms },
+    "/models/1/pricing": plain("1", "2"),
+    ...more,
+  });
+  const verdict = validateManifest(JSON.stringify(document));
+  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
+  const outcome = compileCatalog({
+    manifests: [{ file: "acme.json", manifest: verdict.manifest, sha256: "0".repeat(64) }],
+    hasKey: () => true,
+    today: "2026-11-22",
+    nowMs,
+  });
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
+  return outcome;
+}
+
+function nib(terms: Json, nowMs = 0): Deployment {
+  const found = compiled(terms, nowMs).find("acme/nib")?.deployments[0];
+  if (found === undefined) throw new Error("acme/nib is not listed");
+  return found;
+}
+
+const promptAt = (deployment: Deployment, atMs: number): bigint | undefined =>
+  deploymentAt(deployment, atMs).prices?.prompt;
+
+describe("prices with dates", () => {
+  test("count from their instant on, to the millisecond, until the next begin", () => {
+    const deployment = nib({ price_changes: CHANGES });
+    expect(promptAt(deployment, NEW_YEAR - 1)).toBe(1_000_000n);
+    expect(promptAt(deployment, NEW_YEAR)).toBe(2_000_000n);
+    expect(promptAt(deployment, FEBRUARY - 1)).toBe(2_000_000n);
+    expect(promptAt(deployment, FEBRUARY)).toBe(3_000_000n);
+    expect(promptAt(deployment, FEBRUARY * 2)).toBe(3_000_000n);
+  });
+
+  test("are the same whenever the catalog was built, but for what it shows as in force", () => {
+    for (const builtMs of [0, NEW_YEAR - 1, NEW_YEAR, FEBRUARY, FEBRUARY * 2]) {
+      const deployment = nib({ price_changes: CHANGES }, builtMs);
+      expect(deployment.prices?.prompt).toBe(promptAt(nib({ price_changes: CHANGES }), builtMs));
+      for (const atMs of [0, NEW_YEAR - 1, NEW_YEAR, FEBRUARY]) {
+        expect(promptAt(deployment, atMs)).toBe(promptAt(nib({ price_changes: CHANGES }), atMs));
+      }
+    }
+  });
+
+  test("a catalog that shows other prices is another build", () => {
+    const before = compiled({ price_changes: CHANGES }, NEW_YEAR - 1).buildId;
+    expect(compiled({ price_changes: CHANGES }, 0).buildId).toBe(before);
+    expect(compiled({ price_changes: CHANGES }, NEW_YEAR).buildId).not.toBe(before);
+  });
+
+  test("bring their tiers with them and leave those of before behind", () => {
+    const terms = {
+      price_tiers: [{ above_prompt_tokens: 50, pricing: plain("7", "8") }],
+      price_changes: CHANGES,
+    };
+    const deployment = nib(terms);
+    const boundsAt = (atMs: number): number[] | undefined =>
+      deploymentAt(deployment, atMs).prices?.tiers?.map((tier) => tier.abovePromptTokens);
+    expect(boundsAt(0)).toEqual([50]);
+    expect(boundsAt(NEW_YEAR)).toBeUndefined();
+    expect(boundsAt(FEBRUARY)).toEqual([100]);
+  });
+
+  test("a deployment at an instant is the same object every time, and the own one where it can be", () => {
+    const deployment = nib({ price_changes: CHANGES });
+    expect(deploymentAt(deployment, 0)).toBe(deployment);
+    const later = deploymentAt(deployment, NEW_YEAR);
+    expect(deploymentAt(deployment, NEW_YEAR + 5)).toBe(later);
+    expect({ ...later, prices: null }).toEqual({ ...deployment, prices: null });
+    const without = nib({ checked: { on: "2026-11-22", by: "page" } });
+    expect(deploymentAt(without, NEW_YEAR)).toBe(without);
+    expect(without).toMatchObject({ checked: { on: "2026-11-22", by: "page" } });
+    expect(without).not.toHaveProperty("datedPrices");
+  });
+
+  test("say which SKUs they leave to the base rate, each for itself", () => {
+    const cached = [...(plain("2", "4") as Json[]), price("cached_prompt", "0.2")];
+    const deployment = nib({
+      price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: cached }],
+    });
+    expect(deployment.defaultedSkus).toContain("cached_prompt");
+    const later = deploymentAt(deployment, NEW_YEAR);
+    expect(later.defaultedSkus).toEqual(["cache_write", "internal_reasoning"]);
+  });
+
+  test("are not those of a customer's own key, which costs nothing at any time", () => {
+    const connection = {
+      connectionId: "con_1",
+      orgId: "org_1" as never,
+      sealedKey: Buffer.from("k"),
+    };
+    const copy = ownKeyDeployment(nib({ price_changes: CHANGES }), connection);
+    expect(deploymentAt(copy, NEW_YEAR)).toBe(copy);
+    expect(promptAt(copy, FEBRUARY)).toBe(0n);
+  });
+});
+
+test("a listing that is bought for more than it is sold is noted, in a tier or later as well", () => {
+  const notesOf = (terms: Json): string[] => {
+    const { notes } = compiledWithNotes(terms);
+    return notes.map(({ reason }) => reason).filter((reason) => reason.startsWith("purchase"));
+  };
+  const dear = plain("1.000001", "2");
+  const tierOf = (pricing: Json): Json => [{ above_prompt_tokens: 9, pricing }];
+  const sold = { purchase_pricing: plain("1", "2") };
+  expect(notesOf(sold)).toEqual([]);
+  expect(notesOf({ purchase_pricing: dear })).toEqual(["purchase_above_price"]);
+  const tiers = { ...sold, price_tiers: tierOf(plain("3", "4")) };
+  expect(notesOf({ ...tiers, purchase_tiers: tierOf(plain("3", "4")) })).toEqual([]);
+  expect(notesOf({ ...tiers, purchase_tiers: tierOf(plain("3", "5")) })).toHaveLength(1);
+  // Bounds of their own: between them a long prompt is bought at its tier and sold below it.
+  const later = [{ above_prompt_tokens: 20, pricing: plain("3", "4") }];
+  const early = { ...sold, price_tiers: later, purchase_tiers: tierOf(plain("2", "3")) };
+  expect(notesOf(early)).toHaveLength(1);
+  const from = "2027-01-01T00:00:00Z";
+  const change = { from, pricing: plain("1", "2"), purchase_pricing: dear };
+  expect(notesOf({ ...sold, price_changes: [change] })).toHaveLength(1);
+});
+
+describe("pins", () => {
+  const pinsOf = ({ prices, datedPrices = [] }: Deployment): (string | undefined)[] => [
+    prices?.pinId,
+    ...datedPrices.map((dated) => dated.prices.pinId),
+    ...datedPrices.flatMap(({ prices: { tiers = [] } }) => tiers.map((tier) => tier.prices.pinId)),
+  ];
+
+  test("the same prices have the same pin, and every other ones another", () => {
+    const pins = pinsOf(nib({ price_changes: CHANGES }));
+    // The first is in force and in the list.
+    expect(new Set(pins).size).toBe(pins.length - 1);
+    expect(pinsOf(nib({ price_changes: CHANGES }, 0))).toEqual(pins);
+  });
+
+  test("tiers are part of what a pin stands for: their bounds as well as their prices", () => {
+    const tierAt = (above: number, prompt: string): Json => ({
+      price_tiers: [{ above_prompt_tokens: above, pricing: plain(prompt, "8") }],
+    });
+    const pin = (terms: Json): string | undefined => nib(terms).prices?.pinId;
+    const some = [pin({}), pin(tierAt(50, "7")), pin(tierAt(51, "7")), pin(tierAt(50, "6"))];
+    expect(new Set(some).size).toBe(4);
+    expect(pin(tierAt(50, "7"))).toBe(some[1]);
+  });
+
+  test("a reported cost is pinned apart from counted tokens of the same prices", () => {
+    const free = {
+      "/models/1/pricing": plain("0", "1"),
+      "/models/1/price_card": [{ unit: "token", cost_usd: "1" }],
+    };
+    const pinOf = (billing: string): string | undefined =>
+      compiled({}, 0, { ...free, "/endpoint/billing": billing, "/models/0": undefined }).models[0]
+        ?.deployments[0]?.prices?.pinId;
+    expect(pinOf("token")).toBeDefined();
+    expect(pinOf("token")).not.toBe(pinOf("reported_cost"));
+  });
+});

@@ -1,0 +1,163 @@
+import { pointerTo } from "../../json/index.ts";
+import { type Fields, fieldsOf, listOf, type Place } from "./loose-fields.ts";
+import type { ManifestProblem } from "./manifest-problem.ts";
+import { fixedBodyProblems } from "./wire-profile-rules.ts";
+
+/** The rules of `listing_terms` that compare one place with another. */
+export const TERMS_RULES: readonly string[] = [
+  "terms-unknown-model",
+  "terms-tiers-ascending",
+  "terms-tier-skus",
+  "terms-change-order",
+  "terms-change-whole",
+  "terms-staged-ready",
+  "terms-text-only",
+  "terms-token-billing",
+];
+
+/** Finds what is wrong with terms beyond their form; values of a wrong type are the schema's. */
+export function brokenTerms(document: unknown): ManifestProblem[] {
+  const { models, endpoint, listing_terms: byModel } = fieldsOf(document);
+  if (byModel === undefined) return [];
+  const listings = new Map(listOf(models).map((model) => [model["id"], model]));
+  const { billing } = fieldsOf(endpoint);
+  return Object.entries(fieldsOf(byModel)).flatMap(([id, value]) => {
+    const terms = fieldsOf(value);
+    const place: Place = ["listing_terms", id];
+    const model = listings.get(id);
+    if (model === undefined) return [problem(place, "terms-unknown-model", NO_SUCH_MODEL)];
+    return [
+      ...whereTermsBelong(place, terms, { model, billing }),
+      ...pricesInOrder(place, terms, model["pricing"]),
+      ...changesInOrder(place, terms),
+      ...fixedBodyProblems([...place, "body"], terms["body"]),
+    ];
+  });
+}
+
+const NO_SUCH_MODEL = "no listing of this manifest has this id; name one of models, or remove it";
+
+function problem(place: Place, rule: string, message: string): ManifestProblem {
+  return { pointer: pointerTo(place), rule, message };
+}
+
+/** Terms that change what is paid. */
+const MONEY_TERMS = [
+  "price_tiers",
+  "extra_pricing",
+  "price_changes",
+  "purchase_pricing",
+  "purchase_tiers",
+  "purchase_extra",
+];
+const TEXT_TERMS = ["price_tiers", "extra_pricing", "purchase_tiers", "purchase_extra", "body"];
+
+function whereTermsBelong(
+  place: Place,
+  terms: Fields,
+  { model, billing }: { readonly model: Fields; readonly billing: unknown },
+): ManifestProblem[] {
+  const problems: ManifestProblem[] = [];
+  const isReady = model["is_ready"] !== false;
+  if (isReady && Object.hasOwn(terms, "staged_because")) {
+    const message = "staged_because is for a listing whose is_ready is false; remove one of them";
+    problems.push(problem([...place, "staged_because"], "terms-staged-ready", message));
+  }
+  for (const field of MONEY_TERMS.filter((name) => Object.hasOwn(terms, name))) {
+    if (billing === "reported_cost") {
+      const message = `${field} is for token prices; the endpoint's billing is reported_cost`;
+      problems.push(problem([...place, field], "terms-token-billing", message));
+    }
+  }
+  const places = [place, ...listOf(terms["price_changes"]).map((_, at) => changeAt(place, at))];
+  const objects = [terms, ...listOf(terms["price_changes"])];
+  const found = (names: readonly string[]): Place[] =>
+    objects.flatMap((object, index) =>
+      names
+        .filter((name) => Object.hasOwn(object, name))
+        .map((name) => [...(places[index] ?? place), name]),
+    );
+  if ((model["output_modality"] ?? "text") === "text") return problems;
+  for (const at of found(TEXT_TERMS)) {
+    const message = `${at.at(-1)} is for text listings only; remove it`;
+    problems.push(problem(at, "terms-text-only", message));
+  }
+  return problems;
+}
+
+function changeAt(place: Place, index: number): Place {
+  return [...place, "price_changes", index];
+}
+
+/** Of one set of prices that hold together: the listing's own, or those of a change. */
+function pricesInOrder(place: Place, prices: Fields, pricing: unknown): ManifestProblem[] {
+  return [
+    ...tiersInOrder([...place, "price_tiers"], listOf(prices["price_tiers"]), {
+      pricing,
+      extra: prices["extra_pricing"],
+    }),
+    ...tiersInOrder([...place, "purchase_tiers"], listOf(prices["purchase_tiers"]), {
+      pricing: prices["purchase_pricing"],
+      extra: prices["purchase_extra"],
+    }),
+  ];
+}
+
+interface BasePrices {
+  readonly pricing: unknown;
+  readonly extra: unknown;
+}
+
+function tiersInOrder(place: Place, tiers: readonly Fields[], base: BasePrices): ManifestProblem[] {
+  return tiers.flatMap((tier, index) => {
+    const before = tiers[index - 1]?.["above_prompt_tokens"];
+    const bound = tier["above_prompt_tokens"];
+    const problems: ManifestProblem[] = [];
+    if (typeof before === "number" && typeof bound === "number" && bound <= before) {
+      const message = "above_prompt_tokens must be above that of the tier before";
+      const at = [...place, index, "above_prompt_tokens"];
+      problems.push(problem(at, "terms-tiers-ascending", message));
+    }
+    const wanted = skusOf(base);
+    const found = skusOf({ pricing: tier["pricing"], extra: tier["extra_pricing"] });
+    if (wanted !== found) {
+      const message = `this tier prices ${found || "nothing"}, but the listing ${wanted}`;
+      const next = "price the same SKUs in both";
+      problems.push(problem([...place, index], "terms-tier-skus", `${message}; ${next}`));
+    }
+    return problems;
+  });
+}
+
+const SKUS = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
+
+/** Names of the SKUs that are priced; a message repeats known names only. */
+function skusOf({ pricing, extra }: BasePrices): string {
+  const types = new Set(listOf(pricing).map(({ type }) => type));
+  const extras = Object.hasOwn(fieldsOf(extra), "cache_write_1h") ? ["cache_write_1h"] : [];
+  return [...SKUS.filter((sku) => types.has(sku)), ...extras].join(", ");
+}
+
+/** Needed in every change: where one is left out, another price would hold without a word. */
+const LASTING_TERMS = ["extra_pricing", "purchase_pricing"];
+
+function changesInOrder(place: Place, terms: Fields): ManifestProblem[] {
+  const changes = listOf(terms["price_changes"]);
+  return changes.flatMap((change, index) => {
+    const at = changeAt(place, index);
+    const problems = pricesInOrder(at, change, change["pricing"]);
+    const before = changes[index - 1]?.["from"];
+    const { from } = change;
+    // Instants of one form compare as text.
+    if (typeof before === "string" && typeof from === "string" && from <= before) {
+      const message = "from must be after that of the change before";
+      problems.push(problem([...at, "from"], "terms-change-order", message));
+    }
+    for (const field of LASTING_TERMS) {
+      if (!Object.hasOwn(terms, field) || Object.hasOwn(change, field)) continue;
+      const message = `this change must declare ${field}, as the listing does`;
+      problems.push(problem(at, "terms-change-whole", message));
+    }
+    return problems;
+  });
+}

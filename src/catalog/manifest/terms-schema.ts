@@ -1,0 +1,194 @@
+import { Type, type TSchema, type TUnsafe } from "typebox";
+import type {
+  ManifestChecked,
+  ManifestExtraPricing,
+  ManifestListingTerms,
+  ManifestPriceChange,
+  ManifestPriceTier,
+} from "./manifest.ts";
+import { costPerMillion, pricingSchema } from "./price-schema.ts";
+import {
+  dateText,
+  needs,
+  oneOf,
+  patterns,
+  positiveInteger,
+  rule,
+  typedAs,
+  urlText,
+  when,
+} from "./schema-parts.ts";
+import { fixedBody } from "./wire-profile-schema.ts";
+
+/** Closed everywhere: a misspelt term would be a price that silently does not hold. */
+const CLOSED = { additionalProperties: false } as const;
+
+const extraPricing = typedAs<ManifestExtraPricing>()(
+  Type.Object(
+    {
+      cache_write_1h: costPerMillion(
+        "Cache writes that are kept for an hour, in USD per million tokens.",
+      ),
+    },
+    {
+      title: "ExtraPricing",
+      description: "Prices of SKUs that `pricing` has no name for. No other properties.",
+      ...CLOSED,
+    },
+  ),
+);
+
+const priceTier = typedAs<ManifestPriceTier>()(
+  Type.Object(
+    {
+      above_prompt_tokens: positiveInteger({
+        description:
+          "The tier holds for a whole request, output included, whose prompt, cached and written " +
+          "tokens together are above this many.",
+        ...rule("tier-bound", "must be an integer greater than 0"),
+      }),
+      pricing: pricingSchema,
+      extra_pricing: Type.Optional(extraPricing),
+    },
+    {
+      title: "PriceTier",
+      description: "Prices by prompt size. No other properties.",
+      ...CLOSED,
+    },
+  ),
+);
+
+function tiers(description: string): TUnsafe<readonly ManifestPriceTier[]> {
+  return Type.Unsafe<readonly ManifestPriceTier[]>(
+    Type.Array(priceTier, {
+      minItems: 1,
+      maxItems: 8,
+      description,
+      ...rule("terms-tiers-count", "must be 1 to 8 tiers"),
+    }),
+  );
+}
+
+const prices = {
+  price_tiers: Type.Optional(
+    tiers("Prices for long prompts, in ascending order. Text listings only."),
+  ),
+  extra_pricing: Type.Optional(extraPricing),
+  purchase_pricing: Type.Optional(pricingSchema),
+  purchase_tiers: Type.Optional(
+    tiers("What the provider is owed for long prompts; needed where `price_tiers` are."),
+  ),
+  purchase_extra: Type.Optional(extraPricing),
+};
+
+function declaresAll(...properties: readonly string[]): TSchema {
+  return { type: "object", required: [...properties] };
+}
+
+function purchase(field: string, why: string): TSchema {
+  return needs(field, rule("terms-purchase-whole", `must declare ${field}: ${why}`));
+}
+
+/** Where a purchase price were missing, the provider would be owed the price with the margin. */
+const PURCHASE_RULES: TSchema[] = [
+  when(
+    declaresAll("purchase_pricing", "price_tiers"),
+    purchase("purchase_tiers", "price_tiers and purchase_pricing are declared"),
+  ),
+  when(
+    declaresAll("purchase_pricing", "extra_pricing"),
+    purchase("purchase_extra", "extra_pricing and purchase_pricing are declared"),
+  ),
+  when(declaresAll("purchase_tiers"), purchase("purchase_pricing", "purchase_tiers are above it")),
+  when(declaresAll("purchase_extra"), purchase("purchase_pricing", "purchase_extra is beside it")),
+];
+
+const priceChange = typedAs<ManifestPriceChange>()(
+  Type.Object(
+    {
+      from: Type.String({
+        pattern: patterns.instant,
+        description: "When the prices begin, in UTC.",
+        ...rule("terms-change-from", "must be an instant written YYYY-MM-DDThh:mm:ssZ"),
+      }),
+      pricing: pricingSchema,
+      ...prices,
+    },
+    {
+      title: "PriceChange",
+      description:
+        "All prices of the listing from an instant on; what it leaves out ends with " +
+        "it. No other properties.",
+      allOf: PURCHASE_RULES,
+      ...CLOSED,
+    },
+  ),
+);
+
+const checked = typedAs<ManifestChecked>()(
+  Type.Object(
+    {
+      on: dateText({ description: "The day of the check." }),
+      by: oneOf(["two-sources", "page"], {
+        description: "Two sources agreed, or a person read the provider's page.",
+        ...rule("terms-checked-by", 'must be "two-sources" or "page"'),
+      }),
+      url: Type.Optional(Type.Unsafe<string>(urlText({ description: "What was read." }))),
+    },
+    {
+      title: "Checked",
+      description: "When the prices were last found to be true. No other properties.",
+      ...CLOSED,
+    },
+  ),
+);
+
+const terms = Type.Object(
+  {
+    ...prices,
+    price_changes: Type.Optional(
+      Type.Array(priceChange, {
+        minItems: 1,
+        maxItems: 16,
+        description: "Announced prices, in ascending order; the last one that has begun counts.",
+        ...rule("terms-changes-count", "must be 1 to 16 changes"),
+      }),
+    ),
+    body: Type.Optional(
+      fixedBody(
+        "Fixed members of this listing's chat requests, in the place of those of `wire_profile`. " +
+          "Text listings only.",
+      ),
+    ),
+    staged_because: Type.Optional(
+      Type.Array(
+        Type.String({
+          pattern: patterns.stagedBecause,
+          description: "A reason.",
+          ...rule("terms-staged-because", 'must be 1 to 8 reasons such as "tiered"'),
+        }),
+        {
+          minItems: 1,
+          maxItems: 8,
+          description: "Why `is_ready` is false.",
+          ...rule("terms-staged-because", 'must be 1 to 8 reasons such as "tiered"'),
+        },
+      ),
+    ),
+    checked: Type.Optional(checked),
+  },
+  {
+    title: "ListingTerms",
+    description: "What the fields of a listing cannot say about its money. No other properties.",
+    allOf: PURCHASE_RULES,
+    ...CLOSED,
+  },
+);
+
+/** The top-level property `listing_terms`: terms by model id. */
+export const listingTermsSchema: TUnsafe<Readonly<Record<string, ManifestListingTerms>>> =
+  Type.Unsafe<Readonly<Record<string, ManifestListingTerms>>>({
+    type: "object",
+    additionalProperties: typedAs<ManifestListingTerms>()(terms),
+    description: "Model id of this manifest to the terms of its listing.",
+  });

@@ -1,0 +1,172 @@
+import { Type, type TSchema, type TUnsafe } from "typebox";
+import type { ManifestWireProfile } from "./wire-profile.ts";
+import { at, oneOf, rule, typedAs } from "./schema-parts.ts";
+
+const NAME = "^[a-zA-Z][a-zA-Z0-9_]{0,63}$";
+const WORD = "^[\\x21-\\x7e]{1,64}$";
+const ENTRIES_MAX = 32;
+
+const nameRule = rule(
+  "wire-profile-name",
+  "must name parameters with letters, digits and underscores, and at most 32 of them",
+);
+const valueRule = rule(
+  "wire-profile-value",
+  "must map values to values, each of 1 to 64 printable characters without blanks",
+);
+const historyRule = rule(
+  "wire-profile-history",
+  'must be a list without repeats of "no-name", "no-null", "no-reasoning", "no-strict", ' +
+    '"no-cache-control", "text-only-content" and "system-for-developer"',
+);
+
+const valueMap: TSchema = {
+  type: "object",
+  minProperties: 1,
+  maxProperties: ENTRIES_MAX,
+  propertyNames: { pattern: WORD, ...valueRule },
+  additionalProperties: { type: "string", pattern: WORD, ...valueRule },
+  ...valueRule,
+};
+
+/** Members of a request body that no client changes. */
+export function fixedBody(description: string): TUnsafe<Readonly<Record<string, unknown>>> {
+  return Type.Unsafe<Readonly<Record<string, unknown>>>({
+    type: "object",
+    minProperties: 1,
+    description,
+    ...rule("wire-profile-body", "must be an object with at least one member"),
+  });
+}
+
+const profile = Type.Object(
+  {
+    auth: Type.Optional(
+      oneOf(["bearer", "x-api-key", "api-key"], {
+        description: "The header with the key, where it is not the one of the dialect.",
+        ...rule("wire-profile-auth", 'must be "bearer", "x-api-key" or "api-key"'),
+      }),
+    ),
+    stream_usage: Type.Optional(
+      oneOf(["ask", "always"], {
+        default: "ask",
+        description:
+          "`always`: streams report usage unasked, and `stream_options` is never sent. " +
+          "Chat completions only.",
+        ...rule("wire-profile-stream-usage", 'must be "ask" or "always"'),
+      }),
+    ),
+    undeclared: Type.Optional(
+      oneOf(["forward", "drop"], {
+        default: "forward",
+        description:
+          "`drop`: parameters that a listing does not declare are not sent, and named in the answer.",
+        ...rule("wire-profile-undeclared", 'must be "forward" or "drop"'),
+      }),
+    ),
+    rename: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({
+        type: "object",
+        minProperties: 1,
+        maxProperties: ENTRIES_MAX,
+        propertyNames: { pattern: NAME, ...nameRule },
+        additionalProperties: { type: "string", pattern: NAME, ...nameRule },
+        description: "Declared parameter to the name under which the endpoint takes it.",
+        ...nameRule,
+      }),
+    ),
+    values: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, Readonly<Record<string, string>>>>>({
+        type: "object",
+        minProperties: 1,
+        maxProperties: ENTRIES_MAX,
+        propertyNames: { pattern: NAME, ...nameRule },
+        additionalProperties: valueMap,
+        description: "Parameter to values, each with the one that the endpoint has for it.",
+        ...nameRule,
+      }),
+    ),
+    history: Type.Optional(
+      Type.Array(
+        oneOf(
+          [
+            "no-name",
+            "no-null",
+            "no-reasoning",
+            "no-strict",
+            "no-cache-control",
+            "text-only-content",
+            "system-for-developer",
+          ],
+          { description: "What the endpoint refuses.", ...historyRule },
+        ),
+        {
+          uniqueItems: true,
+          description: "What messages and tools must not hold, or hold in another form.",
+          ...historyRule,
+        },
+      ),
+    ),
+    tool_signature: Type.Optional(
+      oneOf(["gemini"], {
+        description:
+          "Calls carry signatures that the next turn has to bring back. Chat completions only.",
+        ...rule("wire-profile-tool-signature", 'must be "gemini"'),
+      }),
+    ),
+    usage_gap: Type.Optional(
+      oneOf(["reasoning"], {
+        description:
+          "What `total_tokens` has above prompt and completion is billed as internal reasoning. " +
+          "Chat completions only.",
+        ...rule("wire-profile-usage-gap", 'must be "reasoning"'),
+      }),
+    ),
+    non_stream_max: Type.Optional(
+      Type.Unsafe<number>(
+        Type.Integer({
+          minimum: 0,
+          maximum: 1_000_000_000,
+          description:
+            "Most output tokens of an answer that is not streamed; `0`: every answer is streamed.",
+          ...rule("wire-profile-non-stream", "must be an integer from 0 to 1000000000"),
+        }),
+      ),
+    ),
+    body: Type.Optional(
+      fixedBody(
+        "Members that every chat request to the endpoint has, at most 1024 bytes: never model, " +
+          "messages, tools, an output bound, stream or a credential. They win over the client's.",
+      ),
+    ),
+  },
+  {
+    title: "WireProfile",
+    description: "How the endpoint differs from its dialect. No other properties.",
+    additionalProperties: false,
+  },
+);
+
+export const wireProfileSchema = typedAs<ManifestWireProfile>()(profile);
+
+const onWireB = (member: string): TSchema =>
+  at(member, {
+    not: {},
+    ...rule("wire-profile-dialect", 'must not be here: the dialect is "wire_b"'),
+  });
+
+/** What of a profile only chat completions has. */
+export const WIRE_B_PROFILE: TSchema = {
+  allOf: [
+    onWireB("stream_usage"),
+    onWireB("tool_signature"),
+    onWireB("usage_gap"),
+    at("history", {
+      type: "array",
+      items: {
+        const: "no-cache-control",
+        ...rule("wire-profile-dialect", 'must be "no-cache-control": the dialect is "wire_b"'),
+      },
+    }),
+  ],
+};

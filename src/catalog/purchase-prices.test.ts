@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+
+import { compilePriceSheet } from "./price-sheet.ts";
+
+const price = (type: "prompt" | "cache_write" | "completion", usd: string) =>
+  ({ type, unit: "token", cost_usd_per_million: usd }) as const;
+const SOLD = [price("prompt", "5"), price("cache_write", "6.25"), price("completion", "25")];
+const OWED = [price("prompt", "4"), price("completion", "20")];
+const plain = compilePriceSheet(["lab/one"], { pricing: SOLD });
+
+describe("an hour of the cache", () => {
+  test("has the price of the listing, and none where the listing has none", () => {
+    const extra_pricing = { cache_write_1h: "10.000001" };
+    const sheet = compilePriceSheet(["lab/one"], { pricing: SOLD, extra_pricing });
+    expect(sheet.cacheWrite1h).toBe(10_000_001n);
+    expect(plain).not.toHaveProperty("cacheWrite1h");
+    const { pinId: _own, cacheWrite1h: _hour, ...rest } = sheet;
+    expect(plain).toMatchObject(rest);
+  });
+
+  test("is a price of its own in each tier", () => {
+    const { tiers } = compilePriceSheet(["lab/one"], {
+      pricing: SOLD,
+      extra_pricing: { cache_write_1h: "10" },
+      price_tiers: [
+        { above_prompt_tokens: 9, pricing: SOLD, extra_pricing: { cache_write_1h: "12" } },
+      ],
+    });
+    expect(tiers?.map(({ prices }) => prices.cacheWrite1h)).toEqual([12_000_000n]);
+  });
+});
+
+describe("what a provider is owed", () => {
+  const sheet = compilePriceSheet(["lab/one"], {
+    pricing: SOLD,
+    extra_pricing: { cache_write_1h: "10" },
+    purchase_pricing: OWED,
+    purchase_extra: { cache_write_1h: "8" },
+    purchase_tiers: [
+      { above_prompt_tokens: 7, pricing: OWED, extra_pricing: { cache_write_1h: "9" } },
+    ],
+  });
+
+  test("is a sheet of its own, with the same defaults, its own tiers and its own hour", () => {
+    expect(sheet.purchase).toMatchObject({
+      prompt: 4_000_000n,
+      cacheWrite: 4_000_000n,
+      cacheWrite1h: 8_000_000n,
+      completion: 20_000_000n,
+      tiers: [{ abovePromptTokens: 7, prices: { cacheWrite1h: 9_000_000n } }],
+    });
+    expect(sheet.purchase).not.toHaveProperty("purchase");
+    expect(sheet).toMatchObject({ prompt: 5_000_000n, cacheWrite1h: 10_000_000n });
+    expect(sheet).not.toHaveProperty("tiers");
+    expect(plain).not.toHaveProperty("purchase");
+  });
+});
+
+test("pins differ by every price, those that providers are owed too", () => {
+  const sheets = [
+    {},
+    { extra_pricing: { cache_write_1h: "6.25" } },
+    { extra_pricing: { cache_write_1h: "10" } },
+    { purchase_pricing: SOLD },
+    { purchase_pricing: OWED },
+    { purchase_pricing: OWED, purchase_extra: { cache_write_1h: "4" } },
+    {
+      purchase_pricing: OWED,
+      purchase_tiers: [{ above_prompt_tokens: 7, pricing: OWED }],
+    },
+    {
+      purchase_pricing: OWED,
+      purchase_tiers: [{ above_prompt_tokens: 8, pricing: OWED }],
+    },
+  ].map((terms) => compilePriceSheet(["lab/one"], { pricing: SOLD, ...terms }));
+  const pins = sheets.flatMap(({ pinId, purchase }) => [
+    pinId,
+    ...(purchase === undefined ? [] : [purchase.pinId]),
+  ]);
+  expect(new Set(pins).size).toBe(pins.length);
+});
