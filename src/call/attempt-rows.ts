@@ -1,14 +1,18 @@
-import { ZERO_PICO_USD } from "../core/index.ts";
+import { deploymentAt } from "../catalog/index.ts";
+import { type AttemptId, attemptInstantMs, ZERO_PICO_USD } from "../core/index.ts";
 import type { CloseRow, ReserveRow } from "../ledger/index.ts";
 import type { CallRequest } from "../wire/index.ts";
-import type { AcceptedCall, EndedAttempt } from "./call-values.ts";
+import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import type { Candidate } from "./candidates.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 import { outcomeOf } from "./settlement.ts";
 
-/** The journal's row of an attempt that is about to be held: the most it can cost. */
-export function reserveRow<R extends CallRequest>(
+/**
+ * An attempt that is about to be held: the most it can cost. Whenever it ends, its prices are those
+ * in force at the instant its id carries, which is of the ledger's clock.
+ */
+export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger">,
   client: ClientExchange,
   input: {
@@ -17,13 +21,15 @@ export function reserveRow<R extends CallRequest>(
     /** 1 for the first attempt of a request. */
     readonly ordinal: number;
   },
-): ReserveRow {
-  const { call, candidate, ordinal } = input;
+): HeldAttempt & { readonly ok: true } {
+  const { call, ordinal } = input;
   const { request, kind, tokens } = call;
+  const attemptId = ports.ledger.newAttemptId();
+  const candidate = pricedCandidate(input.candidate, attemptId);
   const { deployment } = candidate.step;
   if (deployment.prices === null) throw new Error("the plan let an unpriced deployment through");
-  return {
-    attemptId: ports.ledger.newAttemptId(),
+  const reserve: ReserveRow = {
+    attemptId,
     requestId: client.requestId,
     ordinal,
     orgId: client.principal.orgId,
@@ -37,6 +43,15 @@ export function reserveRow<R extends CallRequest>(
     estimatedTokens: tokens.tokens,
     reserveMicroUsd: kind.quote(request, deployment),
   };
+  return { ok: true, candidate, reserve };
+}
+
+/** The candidate itself, but where its prices are other ones by now. */
+function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate {
+  const { step } = candidate;
+  if (step.deployment.datedPrices === undefined) return candidate;
+  const deployment = deploymentAt(step.deployment, attemptInstantMs(attemptId));
+  return { ...candidate, step: { ...step, deployment } };
 }
 
 /** The closing row of an ended attempt. */
@@ -44,7 +59,7 @@ export function closeRow(
   { attemptId, startedAtMs, result, settlement }: EndedAttempt,
   end: { readonly clientGone: boolean; readonly final: boolean },
 ): CloseRow {
-  const { usage, basis, costPicoUsd, flag } = settlement;
+  const { usage, basis, costPicoUsd, owedPicoUsd, flag } = settlement;
   const { bridge, failure, upstreamStatus, firstByteMs, durationMs } = result;
   const served = bridge?.servedModel;
   return {
@@ -53,6 +68,7 @@ export function closeRow(
     usage,
     basis,
     costPicoUsd,
+    ...(owedPicoUsd !== undefined && { owedPicoUsd }),
     upstreamStatus,
     errorClass: flag ?? failure?.refusal.class ?? null,
     startedAtMs,

@@ -58,7 +58,12 @@ export async function attemptCandidate<R extends CallRequest>(
     return { kind: "job", body: job.body };
   }
   const { result } = job;
-  const settlement = settlementOf(result, deployment, reserve.reserveMicroUsd);
+  const { asksHourWrites } = held.candidate.step.upstream;
+  const { reserveMicroUsd } = reserve;
+  const settlement = settlementOf(result, deployment, {
+    reserveMicroUsd,
+    ...(asksHourWrites === true && { asksHourWrites }),
+  });
   if (settlement.flag !== undefined) ports.metrics.impossible(deployment);
   noteConduct(ports, { ...noted, result, isImpossible: settlement.flag !== undefined });
   return {

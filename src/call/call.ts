@@ -9,7 +9,7 @@ import {
 import { planRoute } from "../routing/index.ts";
 import type { CallRequest } from "../wire/index.ts";
 import { reserveRefusal } from "./admit.ts";
-import { closeRow, reserveRow } from "./attempt-rows.ts";
+import { attemptToHold, closeRow } from "./attempt-rows.ts";
 import { attemptCandidate } from "./attempt.ts";
 import { CallHold } from "./call-hold.ts";
 import { callTokens, familyOf, type CallKind } from "./call-kind.ts";
@@ -133,11 +133,11 @@ async function holdFirst<R extends CallRequest>(
     releaseCandidate(ports, candidate);
     return refused(routingDeadlinePassed(call.timeoutMs));
   }
-  const reserve = reserveRow(ports, client, { call, candidate, ordinal: 1 });
-  const held = await hold.reserve(reserve, candidate.pool);
-  if (held.kind === "reserved") return { ok: true, candidate, reserve };
+  const toHold = attemptToHold(ports, client, { call, candidate, ordinal: 1 });
+  const held = await hold.reserve(toHold.reserve, candidate.pool);
+  if (held.kind === "reserved") return toHold;
   leaveCircuit(ports, candidate);
-  return refused(reserveRefusal(held, reserve.reserveMicroUsd, principal));
+  return refused(reserveRefusal(held, toHold.reserve.reserveMicroUsd, principal));
 }
 
 /** Attempts one candidate after the other until one serves; closes every attempt exactly once. */
@@ -173,14 +173,14 @@ async function attemptUntilServed<R extends CallRequest>(
     }
     ended.push(end);
     const { candidate } = next;
-    const reserve = reserveRow(ports, client, { call, candidate, ordinal: ended.length + 1 });
-    const rolled = await hold.roll(close, reserve, candidate.pool);
+    const toHold = attemptToHold(ports, client, { call, candidate, ordinal: ended.length + 1 });
+    const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     // Without money for the next candidate the caller gets the error of the last one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
       break;
     }
-    held = { candidate, reserve };
+    held = toHold;
   }
   hold.release(sumTokens(ended));
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));

@@ -1,6 +1,6 @@
 import type { Principal } from "../accounts/index.ts";
-import type { Deployment, WireId } from "../catalog/index.ts";
-import { invalidRequest, type MicroUsd, type Refusal } from "../core/index.ts";
+import { type Deployment, deploymentAt, type WireId } from "../catalog/index.ts";
+import { attemptInstantMs, invalidRequest, type MicroUsd, type Refusal } from "../core/index.ts";
 import type { SpendReads } from "../ledger/index.ts";
 import type { TokenCount } from "../limits/index.ts";
 import { explainRoute } from "../routing/index.ts";
@@ -66,7 +66,7 @@ async function runDry<R extends CallRequest>(
 
   const looking = lookingPorts(ports, ports.records);
   const walk = await walkRoute(looking, client.principal, { ...call, request });
-  const reserve = reserveOf(walk.steps[0], request, kind);
+  const reserve = reserveOf(ports, walk.steps[0], { request, kind });
   // The body was read above: what refuses it now is not its text.
   const refusal = await previewCall(looking, client, { ...kind, read: () => read });
   const body = routeBody({ ...walk, request, reserve, refusal });
@@ -126,10 +126,11 @@ async function poolProblem(
 
 /** Null: there is no candidate, so there is nothing that could be held. */
 function reserveOf<R extends CallRequest>(
+  { ledger }: Pick<CallPorts, "ledger">,
   step: Step | undefined,
-  request: R,
-  kind: CallKind<R>,
+  { request, kind }: { readonly request: R; readonly kind: CallKind<R> },
 ): MicroUsd | null {
   if (step === undefined || step.deployment.prices === null) return null;
-  return kind.quote(request, step.deployment);
+  const nowMs = attemptInstantMs(ledger.newAttemptId());
+  return kind.quote(request, deploymentAt(step.deployment, nowMs));
 }

@@ -50,6 +50,24 @@ function result(input: {
 }
 
 describe("what an attempt owes", () => {
+  test("an hour of the cache owes its price to who asked for it, and any write's to others", () => {
+    const prices = { ...deployment.prices, cacheWrite1h: 500n };
+    const listing = { ...deployment, prices } as Deployment;
+    const hourly = { ...USAGE, cacheWrite1h: 4 };
+    const others = 3n + 50n + 11_000n + 130_000n;
+    expect(settlementOf(result({ usage: hourly }), listing, { asksHourWrites: true })).toEqual({
+      usage: hourly,
+      basis: "reported",
+      costPicoUsd: others + 300n + 2_000n,
+    });
+    // A provider that bills an hour without being asked is not believed.
+    expect(settlementOf(result({ usage: hourly }), listing)).toEqual({
+      usage: USAGE,
+      basis: "reported",
+      costPicoUsd: others + 700n,
+    });
+  });
+
   test("a complete answer owes every bucket at its own price", () => {
     expect(settlementOf(result({ usage: USAGE }), deployment)).toEqual({
       usage: USAGE,
@@ -100,7 +118,9 @@ describe("what an attempt owes", () => {
     const settled = settlementOf(result({ usage }), dear as Deployment);
     expect(settled).toMatchObject({ costPicoUsd: 0n, flag: "usage_impossible" });
     // Ten million dollars were held for it: then it is what the request may cost.
-    const held = settlementOf(result({ usage }), dear as Deployment, microUsd(10n ** 13n));
+    const held = settlementOf(result({ usage }), dear as Deployment, {
+      reserveMicroUsd: microUsd(10n ** 13n),
+    });
     expect(held).toMatchObject({ basis: "reported", costPicoUsd: 10n ** 19n });
   });
 

@@ -1,4 +1,4 @@
-import type { Deployment } from "../catalog/index.ts";
+import type { Deployment, PriceSheet } from "../catalog/index.ts";
 import {
   isWithinExcess,
   type MicroUsd,
@@ -9,6 +9,7 @@ import {
   promptTokensTotal,
   REPORTED_TOKENS_MAX,
   type Usage,
+  withoutHourWrites,
   ZERO_MICRO_USD,
   ZERO_PICO_USD,
 } from "../core/index.ts";
@@ -22,6 +23,8 @@ export interface Settlement {
   readonly usage: Usage | null;
   readonly basis: SettlementBasis;
   readonly costPicoUsd: PicoUsd;
+  /** What the provider is owed, where it has prices of its own; absent: the cost. */
+  readonly owedPicoUsd?: PicoUsd;
   /** What is wrong with the provider's report; such a report is not believed. */
   readonly flag?: ReportFlag;
 }
@@ -35,15 +38,19 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
  * been reported before a stream died. Refused content and an answer that cannot be represented
  * cost nothing, whatever they report. Usage or a cost that is impossible is not believed: it
  * settles like none, so that a broken report can neither fill the accounts nor stop a closing.
+ * An hour of the cache that the request did not ask for costs what any write costs.
  */
 export function settlementOf(
   result: AttemptResult,
   deployment: Deployment,
-  reserveMicroUsd: MicroUsd = ZERO_MICRO_USD,
+  {
+    reserveMicroUsd = ZERO_MICRO_USD,
+    asksHourWrites = false,
+  }: { readonly reserveMicroUsd?: MicroUsd; readonly asksHourWrites?: boolean } = {},
 ): Settlement {
   const { bridge, failure } = result;
   if (bridge === undefined) return NOTHING;
-  const { usage } = bridge;
+  const usage = askedUsage(bridge.usage, asksHourWrites);
   if (usage !== undefined && !isPossible(usage, deployment)) return IMPOSSIBLE;
   const cls = failure?.refusal.class;
   const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.hasOutput);
@@ -58,8 +65,28 @@ export function settlementOf(
       : IMPOSSIBLE;
   }
   if (usage === undefined || deployment.prices === null) return NOTHING;
-  const costPicoUsd = exactCost(deployment.prices, usage);
-  return isWithinExcess(costPicoUsd, reserveMicroUsd) ? { usage, basis, costPicoUsd } : IMPOSSIBLE;
+  const priced = pricedUsage(deployment.prices, usage);
+  const isPayable = Object.values(priced).every((amount) =>
+    isWithinExcess(amount, reserveMicroUsd),
+  );
+  return isPayable ? { usage, basis, ...priced } : IMPOSSIBLE;
+}
+
+/** What the customer owes for the usage, and what is owed to the provider. */
+function pricedUsage(
+  prices: PriceSheet,
+  usage: Usage,
+): Pick<Settlement, "costPicoUsd" | "owedPicoUsd"> {
+  const costPicoUsd = exactCost(prices, usage);
+  const { purchase } = prices;
+  return purchase === undefined
+    ? { costPicoUsd }
+    : { costPicoUsd, owedPicoUsd: exactCost(purchase, usage) };
+}
+
+function askedUsage(usage: Usage | undefined, asksHourWrites: boolean): Usage | undefined {
+  if (usage?.cacheWrite1h === undefined || asksHourWrites) return usage;
+  return withoutHourWrites(usage);
 }
 
 /** No more tokens than fit into the context with a whole output behind it. */

@@ -129,6 +129,8 @@ export const REPORT_HOURS_MAX: number = 48;
 export const REPORT_DAYS_MAX: number = 400;
 
 export const REPORT_FILE_PAGE_ROWS: number = 500;
+/** Most attempts that a report reads one by one; of more it says that it does not know. */
+export const SIZED_ATTEMPTS_MAX: number = 100_000;
 
 export const PROVIDER_ACTIVITY_ATTEMPTS_MAX: number = 200_000;
 /** A day is summed up when requests of its last minute have long ended. */

@@ -76,6 +76,11 @@ const ATTEMPT_EPOCH_MS = 1_735_689_600_000; // 2025-01-01T00:00:00Z
 const SEQUENCE_BITS = 12n;
 const INSTANCE_BITS = 10n;
 
+/** The millisecond since 1970 that the id carries: the ledger's clock when the attempt was admitted. */
+export function attemptInstantMs(id: AttemptId): number {
+  return Number(id >> (INSTANCE_BITS + SEQUENCE_BITS)) + ATTEMPT_EPOCH_MS;
+}
+
 const SEQUENCES_PER_MS = 1 << Number(SEQUENCE_BITS);
 
 /**

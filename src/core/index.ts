@@ -5,10 +5,13 @@ export * from "./constants.ts";
 export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";
 export { csvLine, plainCell } from "./csv.ts";
 export { type Deadline, Deadlines } from "./deadlines.ts";
+export { type Decimal, decimalSize, parseDecimal, plainDecimal, shiftDecimal } from "./decimal.ts";
 export { ExpiringCache } from "./expiring-cache.ts";
+export { matchesGlob } from "./glob.ts";
 export {
   type AttemptId,
   attemptIdMaker,
+  attemptInstantMs,
   type JobId,
   type KeyId,
   type ModelId,
@@ -67,5 +70,12 @@ export {
 export { refused, type Refused, type Result } from "./result.ts";
 export { type ModelNames, type ServedModel, servedModelOf } from "./served-model.ts";
 export { asStoreFault, isStoreFault } from "./store-fault.ts";
+export { listPieces, mapInTurns } from "./in-turns.ts";
 export { type Clock, systemClock } from "./time.ts";
-export { outputTokensTotal, promptTokensTotal, type Usage, ZERO_USAGE } from "./usage.ts";
+export {
+  outputTokensTotal,
+  promptTokensTotal,
+  type Usage,
+  withoutHourWrites,
+  ZERO_USAGE,
+} from "./usage.ts";

@@ -16,6 +16,7 @@ export type {
   CloseOutcome,
   CloseRow,
   Ledger,
+  PinnedSheet,
   PricePin,
   ReportFlag,
   ReserveOutcome,

@@ -8,6 +8,7 @@ import {
   MAINTAIN_EVERY_MS,
 } from "../core/index.ts";
 import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
+import { StoreClock } from "./store-clock.ts";
 
 /** Stop taking traffic this long before the store may give the instance away. */
 const SAFETY_MS = 1_000;
@@ -32,8 +33,7 @@ export class InstanceLease {
   #member: Membership;
   #makeAttemptId: (nowMs: number) => AttemptId;
   #attemptFloorMs: number;
-  /** What the store's clock is ahead of the monotonic one. */
-  #storeOffsetMs: number;
+  readonly #storeClock: StoreClock;
   #maintainedAtMs: number;
   #validUntilMs: number;
   #heldSinceMs: number;
@@ -41,12 +41,17 @@ export class InstanceLease {
   #recovery: NodeJS.Timeout | undefined;
   #isEnded = false;
 
-  private constructor(options: InstanceLeaseOptions, member: Membership, askedAtMs: number) {
+  private constructor(
+    options: InstanceLeaseOptions,
+    member: Membership,
+    { askedAtMs, joinedAtMs }: { readonly askedAtMs: number; readonly joinedAtMs: number },
+  ) {
     this.#options = options;
     this.#member = member;
     this.#makeAttemptId = attemptIdMaker(member.number);
     this.#attemptFloorMs = floorMsOf(member);
-    this.#storeOffsetMs = member.storeNowMs - options.clock.monotonicMs();
+    const { storeNowMs } = member;
+    this.#storeClock = new StoreClock(options.clock, { askedAtMs: joinedAtMs, storeNowMs });
     this.#maintainedAtMs = askedAtMs;
     this.#heldSinceMs = askedAtMs;
     this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;
@@ -56,8 +61,9 @@ export class InstanceLease {
   static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
     const askedAtMs = options.clock.monotonicMs();
     await options.store.maintain();
+    const joinedAtMs = options.clock.monotonicMs();
     const member = await options.store.join(options.instanceName, LEASE_MS);
-    const lease = new InstanceLease(options, member, askedAtMs);
+    const lease = new InstanceLease(options, member, { askedAtMs, joinedAtMs });
     await lease.#recover();
     lease.#renewal = setTimeout(() => void lease.#renewLoop(), LEASE_RENEW_MS).unref();
     lease.#recovery = setTimeout(() => void lease.#recoveryLoop(), RECOVERY_EVERY_MS).unref();
@@ -73,10 +79,9 @@ export class InstanceLease {
     return !this.#isEnded && this.#options.clock.monotonicMs() < this.#validUntilMs;
   }
 
-  /** By the store's clock as of the last renewal: a host's own clock may be days off. */
+  /** By the store's clock: a host's own clock may be days off. */
   newAttemptId(): AttemptId {
-    const storeNowMs = Math.floor(this.#options.clock.monotonicMs() + this.#storeOffsetMs);
-    return this.#makeAttemptId(Math.max(storeNowMs, this.#attemptFloorMs));
+    return this.#makeAttemptId(Math.max(this.#storeClock.nowMs(), this.#attemptFloorMs));
   }
 
   async end(): Promise<void> {
@@ -107,7 +112,7 @@ export class InstanceLease {
     if (askedAtMs >= this.#validUntilMs) this.#heldSinceMs = askedAtMs;
     const storeNowMs = await store.renewLease(this.#member, LEASE_MS);
     if (storeNowMs !== undefined) {
-      this.#storeOffsetMs = storeNowMs - clock.monotonicMs();
+      this.#storeClock.observe({ askedAtMs, storeNowMs });
     } else {
       log.error({ instance: this.#member.instanceId }, "declared dead by a peer; joining again");
       this.#validUntilMs = Number.NEGATIVE_INFINITY;
@@ -118,7 +123,7 @@ export class InstanceLease {
         this.#makeAttemptId = attemptIdMaker(this.#member.number);
       }
       this.#attemptFloorMs = floorMsOf(this.#member);
-      this.#storeOffsetMs = this.#member.storeNowMs - clock.monotonicMs();
+      this.#storeClock.observe({ askedAtMs, storeNowMs: this.#member.storeNowMs });
       this.#heldSinceMs = askedAtMs;
     }
     this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;

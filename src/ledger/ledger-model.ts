@@ -1,3 +1,5 @@
+import { chargeOf, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
+
 /**
  * The ledger in plain memory, one row after the other, no batches and no locks: what the SQL
  * functions must agree with, and what the audit replays the journal through. Amounts are
@@ -18,13 +20,6 @@ export interface ModelReserve {
 export interface ModelMember {
   readonly instance: string;
   readonly epoch: bigint;
-}
-
-export interface ModelClose {
-  readonly attempt: bigint;
-  readonly costPico: bigint;
-  /** `crash`: the end was not observed. */
-  readonly kind: "usage" | "void" | "crash";
 }
 
 export type ModelReserveOutcome =
@@ -54,12 +49,9 @@ export interface ModelHold extends ModelReserve {
 }
 
 /** Written once, when it ends; only the one late correction replaces it. */
-export interface ModelAttempt extends Readonly<ModelHold> {
+export interface ModelAttempt extends Readonly<ModelHold>, ModelCharge {
   readonly state: "settled" | "void" | "unknown_after_crash";
   readonly isCorrected: boolean;
-  readonly costPico: bigint;
-  readonly debit: bigint;
-  readonly overrun: bigint;
 }
 
 /** A line of the journal: a finished attempt, or a hold as an open one. */
@@ -289,6 +281,7 @@ export class LedgerModel {
     this.attempts.set(attempt, ended(hold, state, charge));
     this.move(wallet, `${isCrash ? "unknown" : "accrual"}:${provider}`, charge.debit);
     this.move("overrun", `accrual:${provider}`, charge.overrun);
+    this.#takeMargin(provider, charge.margin);
     this.#spend(hold, charge.debit);
     this.#collect(hold.org);
     return { debit: charge.debit, overrun: charge.overrun };
@@ -297,15 +290,24 @@ export class LedgerModel {
   /** The reserve was taken: what was observed stays taken, the rest goes back. */
   #correct(attempt: ModelAttempt, row: ModelClose): Charge {
     const { provider, amount } = attempt;
-    const { costPico, debit, overrun } = chargeOf(amount, row);
-    const corrected = { ...attempt, isCorrected: true, costPico, debit, overrun };
+    const charge = chargeOf(amount, row);
+    const { debit, overrun } = charge;
+    const corrected = { ...attempt, isCorrected: true, ...charge };
     this.attempts.set(attempt.attempt, corrected);
     this.move(`unknown:${provider}`, `wallet:${attempt.org}`, amount - debit);
     this.move(`unknown:${provider}`, `accrual:${provider}`, debit);
     this.move("overrun", `accrual:${provider}`, overrun);
+    this.#takeMargin(provider, charge.margin);
     this.#spend(attempt, debit - amount);
     this.#collect(attempt.org);
     return { debit, overrun };
+  }
+
+  /** An accrual has what its provider is owed, and nothing else. */
+  #takeMargin(provider: string, margin: bigint): void {
+    const [accrual, own] = [`accrual:${provider}`, `margin:${provider}`];
+    if (margin < 0n) this.move(own, accrual, -margin);
+    else this.move(accrual, own, margin);
   }
 
   /** A wallet that owes gives whatever is free in it. */
@@ -346,10 +348,8 @@ export class LedgerModel {
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
-/** What an end costs: the debit, and the excess that the platform bears. */
-type Charge = Pick<ModelAttempt, "debit" | "overrun">;
-
-const NOTHING = { costPico: 0n, debit: 0n, overrun: 0n };
+/** What is answered of an end: the debit, and the excess that the platform bears. */
+type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
 function newHold(row: ModelReserve, month: number): ModelHold {
   const { attempt, org, key, provider, amount, member } = row;
@@ -357,24 +357,12 @@ function newHold(row: ModelReserve, month: number): ModelHold {
   return { attempt, org, key, provider, amount, ...of, month, isResumable: false };
 }
 
-function ended(
-  hold: ModelHold,
-  state: ModelAttempt["state"],
-  { costPico, debit, overrun }: typeof NOTHING,
-): ModelAttempt {
-  return { ...hold, state, isCorrected: false, costPico, debit, overrun };
+function ended(hold: ModelHold, state: ModelAttempt["state"], charge: ModelCharge): ModelAttempt {
+  return { ...hold, state, isCorrected: false, ...charge };
 }
 
 function openLine(hold: ModelHold): ModelLine {
   return { ...hold, state: "open", isCorrected: false, ...NOTHING };
-}
-
-/** The debit is the floor of the exact cost within the reserve; the platform bears the rest. */
-function chargeOf(reserve: bigint, row: ModelClose): typeof NOTHING {
-  const costPico = row.kind === "usage" ? row.costPico : 0n;
-  const floor = costPico / 1_000_000n;
-  const debit = floor < reserve ? floor : reserve;
-  return { costPico, debit, overrun: floor - debit };
 }
 
 function newSpender(): ModelSpender {

@@ -69,6 +69,8 @@ export interface CloseRow {
   readonly basis: SettlementBasis;
   /** Exact cost of the observed usage; the debit is its floor, never above the reserve. */
   readonly costPicoUsd: PicoUsd;
+  /** What the provider is owed for it, where it has prices of its own; absent: the cost. */
+  readonly owedPicoUsd?: PicoUsd;
   readonly upstreamStatus: number | null;
   /** What the attempt failed with, or what is wrong with the usage that its provider reported. */
   readonly errorClass: RefusalClass | ReportFlag | null;
@@ -120,6 +122,21 @@ export interface PricePin {
   readonly cacheWritePico: bigint;
   readonly completionPico: bigint;
   readonly internalReasoningPico: bigint;
+  /** Absent: the listing has no price for an hour of the cache. */
+  readonly cacheWrite1hPico?: bigint;
+  /** Of the prices at which the provider is owed; absent: these. */
+  readonly purchasePinId?: string;
+  /**
+   * The prices that it means by the size of the prompt, from 0 on. Absent: it is such a sheet of
+   * another pin, or what is owed is reported and not counted.
+   */
+  readonly sheets?: readonly PinnedSheet[];
+}
+
+/** The prices of one pin for prompts above a bound; 0: for any. */
+export interface PinnedSheet {
+  readonly abovePromptTokens: number;
+  readonly pinId: string;
 }
 
 /**

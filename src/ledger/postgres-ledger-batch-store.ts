@@ -5,7 +5,9 @@ import {
   batchValues,
   columns,
   type Columns,
+  count,
   marks,
+  orAbsent,
   pico,
   queryInTime,
   type Row,
@@ -26,6 +28,7 @@ import type {
 import { runBatch, runCloseBatch } from "./ledger-batches.ts";
 import type {
   CloseRow,
+  PinnedSheet,
   PricePin,
   RefusedCount,
   RefusedRequest,
@@ -90,6 +93,11 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   async ensurePricePins(pins: readonly PricePin[]): Promise<void> {
     if (pins.length === 0) return;
     await this.#pool.query(ENSURE_PINS_SQL, batchValues(pinColumns, pins));
+    const sheets = pins.flatMap(({ pinId, sheets: own = [] }) =>
+      own.map((sheet) => ({ ...sheet, ofPinId: pinId })),
+    );
+    if (sheets.length === 0) return;
+    await this.#pool.query(ENSURE_SHEETS_SQL, batchValues(sheetColumns, sheets));
   }
 
   join(name: string, leaseMs: number): Promise<Membership> {
@@ -152,7 +160,7 @@ const ANNUL_SQL = `select annul_attempt(${marks(holdColumns.cells.length)})`;
 
 const ADOPT_SQL = `select ${adoptedColumns.sql} from adopt_attempts($1, $2, $3)`;
 
-const pinColumns: Columns<PricePin> = columns({
+const pinColumns: Columns<Omit<PricePin, "sheets">> = columns<Omit<PricePin, "sheets">>({
   pinId: word("pin_id"),
   providerId: text("provider_id"),
   modelId: text("model_id"),
@@ -161,11 +169,23 @@ const pinColumns: Columns<PricePin> = columns({
   cacheWritePico: pico("cache_write_pico"),
   completionPico: pico("completion_pico"),
   internalReasoningPico: pico("internal_reasoning_pico"),
+  cacheWrite1hPico: orAbsent(pico("cache_write_1h_pico")),
+  purchasePinId: orAbsent(word("purchase_pin_id")),
 });
 
 const ENSURE_PINS_SQL = `
   insert into price_pin (${pinColumns.sql})
   select * from unnest(${pinColumns.arraysSql}) on conflict do nothing`;
+
+const sheetColumns: Columns<PinnedSheet & { readonly ofPinId: string }> = columns({
+  ofPinId: word("pin_id"),
+  abovePromptTokens: count("above_prompt_tokens"),
+  pinId: word("sheet_pin_id"),
+});
+
+const ENSURE_SHEETS_SQL = `
+  insert into price_sheet (${sheetColumns.sql})
+  select * from unnest(${sheetColumns.arraysSql}) on conflict do nothing`;
 
 const RENEW_LEASE_SQL = `
   update instance_lease l set lease_until = now() + $3 * interval '1 millisecond'

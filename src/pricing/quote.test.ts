@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { PriceSheet } from "../catalog/catalog.ts";
 import { microUsd } from "../core/money.ts";
-import type { Usage } from "../core/usage.ts";
+import { type Usage, withoutHourWrites, ZERO_USAGE } from "../core/usage.ts";
 import { debitOf, exactCost, quoteImages, quoteWorstCase } from "./quote.ts";
 
 const price = fc.bigInt({ min: 0n, max: 9_999_999_999_999n });
@@ -15,6 +15,9 @@ const prices: fc.Arbitrary<PriceSheet> = fc.record({
   completion: price,
   internalReasoning: price,
 });
+const hourly: fc.Arbitrary<PriceSheet> = fc
+  .tuple(prices, price)
+  .map(([sheet, cacheWrite1h]) => ({ ...sheet, cacheWrite1h }));
 const input = fc.integer({ min: 0, max: 11_000_000 });
 const output = fc.integer({ min: 1, max: 32_768 });
 
@@ -78,7 +81,7 @@ test("no digit is lost at any price and any number of tokens, up to the largest 
     fc.property(prices, buckets, (sheet, usage) => {
       // The same by hand: dollars and millionths of the price separately, each within a float's
       // digits.
-      const cost = (Object.keys(usage) as (keyof Usage)[]).reduce((sum, bucket) => {
+      const cost = (Object.keys(usage) as (keyof typeof usage)[]).reduce((sum, bucket) => {
         const dollars = Number(sheet[bucket] / 1_000_000n) * usage[bucket];
         const millionths = Number(sheet[bucket] % 1_000_000n) * usage[bucket];
         expect(Math.max(dollars, millionths)).toBeLessThan(Number.MAX_SAFE_INTEGER);
@@ -87,6 +90,50 @@ test("no digit is lost at any price and any number of tokens, up to the largest 
       expect(exactCost(sheet, usage)).toBe(cost);
     }),
     { examples: [[LARGEST_PRICES, LARGEST_USAGE]] },
+  );
+});
+
+test("an hour of the cache costs its own price, and what any write costs where it has none", () => {
+  const counts = fc.tuple(input, input).map(([cacheWrite, hour]) => ({
+    ...LARGEST_USAGE,
+    cacheWrite,
+    cacheWrite1h: Math.min(cacheWrite, hour),
+  }));
+  fc.assert(
+    fc.property(hourly, counts, (sheet, usage) => {
+      const { cacheWrite1h: own = 0n, ...plain } = sheet;
+      const extra = BigInt(usage.cacheWrite1h) * (own - sheet.cacheWrite);
+      expect(exactCost(sheet, usage)).toBe(exactCost(plain, usage) + extra);
+      expect(exactCost(plain, usage)).toBe(exactCost(plain, withoutHourWrites(usage)));
+    }),
+  );
+});
+
+test("a request that asks for an hour of the cache holds the whole prompt at that price", () => {
+  const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), {
+    minLength: 4,
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(hourly, input, output, cuts, (sheet, inputTokens, outputTokens, fractions) => {
+      const tokens = { input: inputTokens, output: outputTokens };
+      const held = quoteWorstCase(sheet, { ...tokens, asksHourWrites: true });
+      const usage = split(tokens, fractions);
+      const cacheWrite1h = Math.floor(usage.cacheWrite * (fractions[3] ?? 0));
+      const all = { ...ZERO_USAGE, cacheWrite: inputTokens, cacheWrite1h: inputTokens };
+      expect(exactCost(sheet, { ...usage, cacheWrite1h }) <= held * 1_000_000n).toBe(true);
+      expect(exactCost(sheet, all) <= held * 1_000_000n).toBe(true);
+    }),
+  );
+});
+
+test("who does not ask for an hour of the cache is not held for its price", () => {
+  fc.assert(
+    fc.property(hourly, input, output, (sheet, inputTokens, outputTokens) => {
+      const { cacheWrite1h: _own, ...plain } = sheet;
+      const tokens = { input: inputTokens, output: outputTokens };
+      expect(quoteWorstCase(sheet, tokens)).toBe(quoteWorstCase(plain, tokens));
+    }),
   );
 });
 

@@ -16,6 +16,8 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0007-one-ledger-lane": "77b4c8a3a2ff8ec5433c68a4f61a598563e34efddb6222140b928b07779d77e1",
   "0008-listing-verdicts": "2e91e0f214ec008bf69c93d1337a7881ab4a008d4ff541cde6107e87fd15dc5d",
   "0009-watched-runs": "6148ac04c8e0c62ef57c3f2cd8856d1cfb5bd30ee1a03fd6e8719b5bdfe8ef89",
+  "0010-price-sheets": "7924c9b82f99b861c6c047c2d398d09841477c04b862a7484543d4cbabbeac37",
+  "0011-purchase-prices": "97b05bb07b1bd7ca46b8d05d6c6e20d3d9da492ff85c0f3bbed4038c2b12d68d",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {
@@ -30,7 +32,7 @@ test("the folder has SQL only, numbered in one row: no file is made out of anoth
 });
 
 test("a reserve counts what is owed against the balance, in every place", () => {
-  const text = readFileSync(join(MIGRATIONS_FOLDER, "0007-one-ledger-lane.sql"), "utf8");
+  const text = readFileSync(join(MIGRATIONS_FOLDER, "0011-purchase-prices.sql"), "utf8");
   const start = text.indexOf("create function ledger_batch(");
   const body = text.slice(start, text.indexOf("\nend $$;", start));
   expect(body.match(/w\.credits - w\.debits - w\.owed/g)).toHaveLength(2);

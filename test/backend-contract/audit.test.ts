@@ -1,11 +1,21 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/core/money.ts";
 import type { AuditCheck } from "../../src/ledger/audit/ledger-audit.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
-import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import {
+  closeRow,
+  keyOf,
+  marginPinOf,
+  orgWithKey,
+  pinMargin,
+  reserveRow,
+  usageOwing,
+  voidRow,
+} from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 
+const DEAR = "dear-ai" as ProviderId;
 const LEASE_MS = 3_600_000;
 const SETTLED = 1;
 const OVERRUN = 2;
@@ -15,6 +25,8 @@ const FAILED_OVER = 5;
 const CORRECTED = 6;
 const UNKNOWN = 7;
 const OPEN = 8;
+/** Its provider costs more than the customer pays. */
+const OWING = 11;
 
 let books: DamagedBooks;
 let org: OrgId;
@@ -65,6 +77,12 @@ async function keepBooks(): Promise<void> {
   await store.closeBatch([closeRow(6n as AttemptId, 5n)]);
   await store.annul([row(9, 0, 30n)]);
   await accountStore.setOrgCap(org, microUsd(2_000n));
+  await pinMargin(backend, DEAR);
+  const owing = { ...row(OWING, 1, 10n), providerId: DEAR, pricePinId: marginPinOf(DEAR) };
+  await store.reserveBatch(member, [{ row: owing, close: null }]);
+  const owed = 4_000_001n;
+  const margin = { usage: usageOwing(owed), owedPicoUsd: picoUsd(owed) };
+  await store.closeBatch([closeRow(owing.attemptId, 0n, margin)]);
   await store.reserveBatch(member, [{ row: row(OPEN, 0, 90n), close: null }]);
 }
 
@@ -83,7 +101,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
 test("untouched books pass every check, one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
-    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 rebuild replay-accounts replay-debits replay-spend",
+    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 rebuild replay-accounts replay-debits replay-spend",
   );
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, title: expect.any(String), violations: 0 });
@@ -130,7 +148,7 @@ const damages: readonly Damage[] = [
     sql: () => "update account set debits = debits + 1 where account_id = 'grants'",
     found: {
       I1: ONE_SIDED,
-      I2: /^all accounts: debits 1428 \/ credits 1427$/,
+      I2: /^all accounts: debits 1432 \/ credits 1431$/,
       rebuild: ONE_SIDED,
       "replay-accounts": ONE_SIDED,
     },
@@ -272,6 +290,13 @@ const damages: readonly Damage[] = [
     found: { I13: /^attempt 1: prices pin-1 of other \/ prices of acme-ai$/ },
   },
   {
+    what: "a cost that is not its tokens at the recorded prices",
+    sql: () => "insert into price_sheet values ('pin-1', 0, 'pin-1')",
+    found: {
+      I17: /^attempt 1: cost in pico-dollars 60500000 \/ 70000000000021 by sheet pin-1$/,
+    },
+  },
+  {
     what: "a purchase that never came into its wallet",
     sql: () => `insert into purchase (purchase_id, org_id, micro_usd, cents, state, is_test_money,
         created_at, expires_at, granted_at)
@@ -338,6 +363,36 @@ const damages: readonly Damage[] = [
     what: "an annulled attempt that was charged",
     sql: () => "update hold set attempt_id = 5 where annulled",
     found: { I16: /^attempt 5: annulled and settled \/ annulled and void$/ },
+  },
+  {
+    what: "a provider that is owed more than its prices",
+    sql: () => `update attempt set owed_pico = 5000001 where attempt_id = ${OWING}`,
+    found: {
+      I5: /^attempt 11 margin: 4 from margin:dear-ai to accrual:dear-ai \/ 5 from /,
+      I11: /^account accrual:dear-ai: balance 4 \/ balance 5$/,
+      I18: /^attempt 11: owed in pico-dollars 5000001 \/ 4000001 by sheet dear-ai owed$/,
+      "replay-accounts": /^account accrual:dear-ai: debits 0, credits 4, .* credits 5, /,
+    },
+  },
+  {
+    what: "an amount owed where a listing has no prices of its provider's own",
+    sql: () => `update attempt set owed_pico = 59000000 where attempt_id = ${SETTLED}`,
+    found: {
+      I5: /^attempt 1 margin: none \/ 1 from accrual:acme-ai to margin:acme-ai$/,
+      I11: /^account accrual:acme-ai: balance 202 \/ balance 201$/,
+      I18: /^attempt 1: owed in pico-dollars 59000000 \/ the cost$/,
+      "replay-accounts": /^account accrual:acme-ai: debits 0, .* \/ debits 1, /,
+    },
+  },
+  {
+    what: "prices of a provider that are not those of its attempts",
+    sql: () => "update price_pin set cache_write_1h_pico = 5 where pin_id = 'dear-ai owed'",
+    found: { I18: /^attempt 11: .* \/ 4000016 by sheet dear-ai owed$/ },
+  },
+  {
+    what: "more cache writes of an hour than cache writes",
+    sql: () => `update attempt set cache_write_1h = 3 where attempt_id = ${SETTLED}`,
+    found: { I17: /^attempt 1: cache writes of an hour: 3 \/ of cache writes: 2$/ },
   },
   {
     what: "a closing that precedes its opening",

@@ -106,7 +106,8 @@ test("the SQL functions and a ledger in plain memory agree on every command", as
 test("the dearest request there can be is held and settled to the last digit", async () => {
   const reserve = LARGEST_COST / 1_000_000n + 1n;
   const fixture = await LedgerFixture.make(backend);
-  const close = { pick: 0, costPico: LARGEST_COST, kind: "usage" } as const;
+  const owedPico = LARGEST_COST;
+  const close = { pick: 0, costPico: LARGEST_COST, owedPico, kind: "usage" } as const;
   await fixture.run({ do: "grant", org: 0, amount: reserve, ref: 0 });
   await fixture.run({ do: "reserve", by: 0, rows: [{ org: 0, key: 0, amount: reserve }] });
   await fixture.run({ do: "close", rows: [close] });
@@ -125,12 +126,15 @@ const reserveSpec = fc.record({
   key: fc.oneof({ weight: 9, arbitrary: fc.nat(KEYS_PER_ORG - 1) }, only(KEYS_PER_ORG)),
   amount: fc.bigInt(0n, 40n),
 });
+const exactAmount = fc.oneof(
+  { weight: 20, arbitrary: fc.bigInt(0n, 60_000_000n) },
+  { weight: 1, arbitrary: fc.bigInt(0n, LARGEST_COST) },
+);
 const closeSpec = fc.record({
   pick,
-  costPico: fc.oneof(
-    { weight: 20, arbitrary: fc.bigInt(0n, 60_000_000n) },
-    { weight: 1, arbitrary: fc.bigInt(0n, LARGEST_COST) },
-  ),
+  costPico: exactAmount,
+  // Beside what the customer pays: a margin, a loss, or neither.
+  owedPico: exactAmount,
   kind: fc.constantFrom("usage" as const, "usage" as const, "void" as const),
 });
 const rollSpec = fc

@@ -32,6 +32,18 @@ async function close(...rows: CloseRow[]): Promise<void> {
   await backend.ledgerBatchStore.closeBatch(rows);
 }
 
+/** What an attempt says of its prices. */
+const pinned = {
+  sheet: { pinId: "pin-1", abovePromptTokens: 0 },
+  prices: {
+    prompt: 1n,
+    cachedPrompt: 1n,
+    cacheWrite: 1n,
+    completion: 10_000_000_000_000n,
+    internalReasoning: 1n,
+  },
+};
+
 test("a request shows every attempt, its tokens, its outcome and what it cost", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 100_000n });
   const first = await hold(org, { requestId: newRequestId(START_MS) });
@@ -64,6 +76,7 @@ test("a request shows every attempt, its tokens, its outcome and what it cost", 
         reserveMicroUsd: 1_000n,
         debitMicroUsd: 0n,
         basis: "none",
+        ...pinned,
       },
       {
         ordinal: 2,
@@ -80,6 +93,7 @@ test("a request shows every attempt, its tokens, its outcome and what it cost", 
         reserveMicroUsd: 1_000n,
         debitMicroUsd: 320n,
         basis: "reported",
+        ...pinned,
       },
     ],
   });

@@ -19,7 +19,13 @@ import { readManifest } from "../../src/ledger/retention/retention-manifest.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
-import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import {
+  brokenChecks,
+  dayOf,
+  OLD_OWED_PICO,
+  retireOldDays,
+  withOldBooks,
+} from "../support/old-days.ts";
 import { asAdmin, runOnce } from "../support/postgres.ts";
 
 const books = withOldBooks();
@@ -81,7 +87,7 @@ describe("a day that is old enough", () => {
 
   test("is remembered with its sums", async () => {
     const [retired] = await books.backend.query(
-      "select attempts, debit, overrun, cost_pico, file from retired_day where day = $1",
+      "select attempts, debit, overrun, cost_pico, owed_pico, file from retired_day where day = $1",
       [day],
     );
     // Settled 320 and 1,700 of 1,000 held; unknown at 1,000; corrected from 1,000 to 7.
@@ -90,6 +96,7 @@ describe("a day that is old enough", () => {
       debit: String(320 + 1_000 + 1_000 + 7),
       overrun: "700",
       cost_pico: String((320n + 1_700n + 7n) * 1_000_000n + 1_500_000n),
+      owed_pico: String((320n + 7n) * 1_000_000n + 1_000_000n + OLD_OWED_PICO),
       file: "attempt-2025-04-10.csv.gz",
     });
     const spend = await books.backend.query(
@@ -116,6 +123,7 @@ describe("a day that is old enough", () => {
       overrunMicroUsd: 700n,
       refundMicroUsd: 993n,
       costPicoUsd: cost(2_027n, 3n),
+      owedPicoUsd: cost(327n, 2n) + OLD_OWED_PICO,
     };
     expect(manifest.sums.all).toEqual(all);
     expect([...manifest.sums.byProvider]).toEqual([["acme-ai", all]]);
@@ -125,6 +133,7 @@ describe("a day that is old enough", () => {
       overrunMicroUsd: 0n,
       refundMicroUsd: 0n,
       costPicoUsd: cost(320n, 1n),
+      owedPicoUsd: cost(320n, 1n),
     });
     expect(JSON.parse(text)).toMatchObject({
       day: "2025-04-10",

@@ -139,8 +139,8 @@ describe("what does not fit one period", () => {
       sums: { attempts: 4n, settled: 1n, unknowns: 3n, unknownMicroUsd: 220n, debitMicroUsd: 2n },
     });
     expect((await balanceOf(backend, id)).unknownMicroUsd).toBe(220n);
-    await journal.correct(seen, "2026-01-02T05:00Z", 130_500_000n);
-    await journal.correct(void_, "2026-01-02T05:00Z", "void");
+    await journal.correct(seen, "2026-01-02T05:00Z", { cost: 130_500_000n });
+    await journal.correct(void_, "2026-01-02T05:00Z", { cost: "void" });
     expect(await entriesOf(backend, first)).toEqual([
       expect.objectContaining({
         attemptId: seen,

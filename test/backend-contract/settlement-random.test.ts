@@ -13,6 +13,7 @@ import {
   type SettlementSums,
 } from "../../src/ledger/provider-settlement/settlement-sums.ts";
 import { quickOrDeep } from "../support/depth.ts";
+import { usageOwing } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
 import { closeUntil, entriesOf, type ClosingTerms } from "../support/settlement-books.ts";
 import {
@@ -57,6 +58,8 @@ const randomAttempt = fc.record({
   model: fc.constantFrom("a/one", "a/two"),
   correctedAfter: fc.nat(60 * HALF_DAY_MS),
   correctedCost: fc.option(seenCost),
+  /** What its provider is owed, where it has prices of its own. */
+  owed: fc.option(someCost),
 });
 type RandomAttempt = typeof randomAttempt extends fc.Arbitrary<infer T> ? T : never;
 
@@ -108,6 +111,7 @@ async function expectExactlyOwed(
   const [balance] = await backend.settlementStore.balances(id);
   expect((balance?.payableMicroUsd ?? 0n) - (balance?.depositMicroUsd ?? 0n)).toBe(payable);
   expect(balance?.accruedMicroUsd ?? 0n).toBe(0n);
+  expect(balance?.marginMicroUsd ?? 0n).toBe(sums.marginMicroUsd);
   const unknown = sums.unknownMicroUsd - sums.resolvedMicroUsd;
   expect(balance?.unknownMicroUsd ?? 0n).toBe(unknown);
 }
@@ -140,7 +144,9 @@ class Timeline {
     });
     for (const { attempt, id } of this.#toCorrect.splice(0)) {
       const at = iso(attempt.closedAt + attempt.correctedAfter);
-      if (at < until) await journal.correct(id, at, attempt.correctedCost ?? "void");
+      const { owed } = this.#journaled(attempt);
+      const cost = attempt.correctedCost ?? "void";
+      if (at < until) await journal.correct(id, at, { cost, ...(owed !== undefined && { owed }) });
       else this.#toCorrect.push({ attempt, id });
     }
   }
@@ -153,6 +159,7 @@ class Timeline {
       cost: attempt.cost,
       reserveMicroUsd: attempt.reserve,
       model: attempt.model,
+      ...(attempt.owed !== null && { owed: attempt.owed }),
     };
   }
 }
@@ -161,34 +168,49 @@ function isCorrected({ cost, correctedCost }: RandomAttempt): boolean {
   return cost === "unknown" && correctedCost !== null;
 }
 
-function closingSums({ cost, reserve }: RandomAttempt): SettlementSums {
+function closingSums({ cost, reserve, owed }: RandomAttempt): SettlementSums {
   const one = { ...ZERO_SETTLEMENT_SUMS, attempts: 1n };
   if (cost === "void") return { ...one, voids: 1n };
   if (cost === "unknown") return { ...one, unknowns: 1n, unknownMicroUsd: microUsd(reserve) };
-  return { ...one, settled: 1n, ...observed(cost, reserve) };
+  return { ...one, settled: 1n, ...observed(cost, reserve, owed) };
 }
 
-function correctionSums({ correctedCost, reserve }: RandomAttempt): SettlementSums {
+function correctionSums({ correctedCost, reserve, owed }: RandomAttempt): SettlementSums {
   const one = { ...ZERO_SETTLEMENT_SUMS, corrections: 1n, resolvedMicroUsd: microUsd(reserve) };
   if (correctedCost === null || correctedCost === "void") return one;
-  return { ...one, ...observed(correctedCost, reserve), correctedPicoUsd: picoUsd(correctedCost) };
+  const correctedPicoUsd = picoUsd(owed ?? correctedCost);
+  return { ...one, ...observed(correctedCost, reserve, owed), correctedPicoUsd };
 }
 
 /** What `closeRow` reports as used, at this cost. */
-function observed(cost: bigint, reserve: bigint): Partial<SettlementSums> {
+function observed(
+  cost: bigint,
+  reserve: bigint,
+  owed: bigint | null,
+): Pick<SettlementSums, "costPicoUsd" | "debitMicroUsd" | "overrunMicroUsd" | "marginMicroUsd"> {
   const micro = cost / 1_000_000n;
   const debit = micro < reserve ? micro : reserve;
-  return {
-    prompt: 11n,
-    cachedPrompt: 3n,
-    cacheWrite: 2n,
-    completion: 7n,
-    internalReasoning: 5n,
-    costPicoUsd: picoUsd(cost),
+  const amounts = {
+    costPicoUsd: picoUsd(owed ?? cost),
     debitMicroUsd: microUsd(debit),
     overrunMicroUsd: microUsd(micro - debit),
+    marginMicroUsd: microUsd(micro - (owed ?? cost) / 1_000_000n),
   };
+  if (owed === null) return { ...USED, ...amounts };
+  const { cacheWrite1h = 0, ...usage } = usageOwing(owed);
+  const buckets = { ...usage, cacheWrite1h };
+  const used = Object.entries(buckets).map(([bucket, count]) => [bucket, BigInt(count)]);
+  return { ...(Object.fromEntries(used) as typeof USED), ...amounts };
 }
+
+const USED = {
+  prompt: 11n,
+  cachedPrompt: 3n,
+  cacheWrite: 2n,
+  completion: 7n,
+  internalReasoning: 5n,
+  cacheWrite1h: 0n,
+};
 
 function iso(afterStartMs: number): string {
   return new Date(START_MS + afterStartMs).toISOString();

@@ -30,6 +30,8 @@ const GROUPINGS: readonly ReportGroupBy[] = ["model", "key", "provider", "day", 
 const STATUSES = ["ok", "failed", "refused", "in_flight"] as const;
 const HOUR_MS = 3_600_000;
 const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(2, 40));
+const WRONG_HOURS_SQL =
+  "select cache_write, cache_write_1h from usage_sum where cache_write <> 2 * cache_write_1h";
 /** The middle of a span is at most so far from any of its numbers. */
 const PERCENTILE_OFF_MAX = 0.032;
 
@@ -200,6 +202,8 @@ test("whatever is asked, and whatever was summed up before, figures are those of
         await expectAll(journal, filters);
         await rollAll(backend);
         await expectAll(journal, filters);
+        // Half of what is written is for an hour: that is summed up, too.
+        expect(await backend.query(WRONG_HOURS_SQL)).toEqual([]);
         walked += early.length;
         const counts = await backend.query(
           "select (select count(*) from usage_unrolled) as apart, (select count(*) from usage_sum) as n",

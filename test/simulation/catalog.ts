@@ -1,14 +1,9 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { compileCatalog } from "../../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
+import { type PriceList, PRICES, pricingOf, termsOf } from "./prices.ts";
 
-/** Prices that share no factor: a debit from the wrong bucket or listing shows. */
-function listing(id: string, completion: string): object {
-  const price = (type: string, usd: string): object => ({
-    type,
-    unit: "token",
-    cost_usd_per_million: usd,
-  });
+function listing(id: string, prices: PriceList): object {
   return {
     id,
     context_length: 200_000,
@@ -18,13 +13,7 @@ function listing(id: string, completion: string): object {
       { type: "request", per: "minute", value: 40 },
       { type: "prompt", unit: "token", per: "hour", value: 40_000 },
     ],
-    pricing: [
-      price("prompt", "3.100007"),
-      price("cached_prompt", "0.310007"),
-      price("cache_write", "3.770003"),
-      price("completion", completion),
-      price("internal_reasoning", "19.000013"),
-    ],
+    pricing: pricingOf(prices),
   };
 }
 
@@ -32,10 +21,16 @@ interface ProviderSpec {
   readonly id: string;
   readonly dialect: "wire_a" | "wire_b";
   readonly priority: number;
-  readonly models: readonly object[];
+  readonly models: readonly string[];
 }
 
 function manifestOf({ id, dialect, priority, models }: ProviderSpec): object {
+  const listed = models.map((model) => {
+    const prices = PRICES[`${id}/${model}`];
+    if (prices === undefined) throw new Error(`${id}/${model} has no prices`);
+    return { model, prices };
+  });
+  const terms = listed.map(({ model, prices }) => [model, termsOf(prices)]);
   return {
     manifest_version: "1",
     provider: {
@@ -47,7 +42,8 @@ function manifestOf({ id, dialect, priority, models }: ProviderSpec): object {
     },
     endpoint: { base_url: `https://${id}.example/v1`, dialect },
     settlement: { mode: "arrears", interval: "daily" },
-    models,
+    models: listed.map(({ model, prices }) => listing(model, prices)),
+    listing_terms: Object.fromEntries(terms.filter(([, each]) => each !== undefined)),
   };
 }
 
@@ -56,19 +52,19 @@ const MANIFESTS: readonly object[] = [
     id: "alder",
     dialect: "wire_a",
     priority: 1,
-    models: [listing("sim/wide", "15.130009"), listing("sim/single", "7.000001")],
+    models: ["sim/wide", "sim/single"],
   }),
   manifestOf({
     id: "birch",
     dialect: "wire_b",
     priority: 2,
-    models: [listing("sim/wide", "16.170011"), listing("sim/pair", "11.000027")],
+    models: ["sim/wide", "sim/pair"],
   }),
   manifestOf({
     id: "cedar",
     dialect: "wire_a",
     priority: 3,
-    models: [listing("sim/wide", "14.510003"), listing("sim/pair", "12.000031")],
+    models: ["sim/wide", "sim/pair"],
   }),
 ];
 

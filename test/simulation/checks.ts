@@ -1,4 +1,4 @@
-import type { AttemptId, RequestId } from "../../src/core/ids.ts";
+import { type AttemptId, attemptInstantMs, type RequestId } from "../../src/core/ids.ts";
 import type {
   CloseOutcome,
   CloseRow,
@@ -34,6 +34,8 @@ export interface RequestRecord {
 const SHUT_DOWN_WAIT_MS = 22_000;
 
 interface CheckedSimulation {
+  /** Of the database's clock. */
+  readonly startMs: number;
   readonly time: { readonly nowMs: number; readonly steps: number };
   readonly database: SimulatedDatabase;
   fail(violation: string): void;
@@ -89,6 +91,10 @@ export class Checks implements LedgerWatcher<SimulatedInstance> {
     if (!this.#simulation.database.journal.has(row.attemptId)) {
       this.#fail(`attempt ${row.attemptId} counts as reserved, but the journal has no row`);
     }
+    // Its prices are those of the instant that its id carries.
+    const { startMs, time } = this.#simulation;
+    const aheadMs = attemptInstantMs(row.attemptId) - startMs - time.nowMs;
+    if (aheadMs > 0) this.#fail(`attempt ${row.attemptId} is of a time ${aheadMs} ms ahead`);
   }
 
   closing(row: CloseRow): void {

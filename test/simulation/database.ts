@@ -177,6 +177,7 @@ export class SimulatedDatabase {
     const { kind, debit, overrun } = this.books.close({
       attempt: row.attemptId,
       costPico: row.costPicoUsd,
+      ...(row.owedPicoUsd !== undefined && { owedPico: row.owedPicoUsd }),
       kind: row.usage === null ? "void" : "usage",
     });
     if (kind === "closed" || kind === "corrected") {

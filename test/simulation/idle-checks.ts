@@ -1,10 +1,11 @@
 import { LEASE_MS, LEASE_RENEW_MS } from "../../src/core/constants.ts";
-import type { RequestId } from "../../src/core/ids.ts";
+import { type AttemptId, attemptInstantMs, type RequestId } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { debitOf } from "../../src/pricing/quote.ts";
 import { attemptName, type RequestRecord } from "./checks.ts";
 import type { JournalRow } from "./database.ts";
 import type { SimulatedInstance } from "./instance.ts";
+import { type StatedCost, statedCost } from "./prices.ts";
 import type { Served } from "./provider.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -107,22 +108,26 @@ function wronglyDebited(simulation: Simulation, line: JournalRow): readonly stri
   // A fault of our own is not charged, whatever the provider did.
   const hasOwnBug = simulation.checks.requests.get(line.row.requestId)?.hasOwnBug === true;
   if (!served.isWhole || (hasOwnBug && debit === 0n)) return [];
-  const owed = debitOf(picoUsd(costOf(served)), microUsd(reserveMicroUsd));
-  if (debit === owed) return [];
-  return [`${attemptName(line)} debits ${debit}, the provider's report says ${owed}`];
+  const stated = costOf(served, attemptId);
+  const due = debitOf(picoUsd(stated.cost), microUsd(reserveMicroUsd));
+  if (debit !== due) {
+    return [`${attemptName(line)} debits ${debit}, the provider's report says ${due}`];
+  }
+  const margin = stated.cost / PICO_PER_MICRO - stated.owed / PICO_PER_MICRO;
+  if (line.book.margin === margin) return [];
+  return [`${attemptName(line)} leaves ${line.book.margin}, by what is owed it is ${margin}`];
 }
 
-function costOf({ usage, deployment }: Served): bigint {
-  const { prices } = deployment;
-  if (usage === undefined || prices === null) return 0n;
-  const { prompt, cached, cacheWrite, output, reasoning } = usage;
-  return (
-    BigInt(prompt - cached - cacheWrite) * prices.prompt +
-    BigInt(cached) * prices.cachedPrompt +
-    BigInt(cacheWrite) * prices.cacheWrite +
-    BigInt(output - reasoning) * prices.completion +
-    BigInt(reasoning) * prices.internalReasoning
-  );
+const PICO_PER_MICRO = 1_000_000n;
+const NOTHING = { cost: 0n, owed: 0n };
+
+/** By what the listing states, and by the instant that the attempt's id carries. */
+function costOf(
+  { usage, deployment }: Served,
+  attemptId: AttemptId,
+): Pick<StatedCost, "cost" | "owed"> {
+  if (usage === undefined) return NOTHING;
+  return statedCost(deployment.id, attemptInstantMs(attemptId), usage);
 }
 
 function isChargedUnknown({ book }: JournalRow): boolean {

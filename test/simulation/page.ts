@@ -141,7 +141,8 @@ Once faults have stopped:
 - Every request was answered or its client had left; what a dead instance left open is closed within
   lease and recovery; every attempt is closed, no lease, drain, deadline or annulment is left.
 - Debits are the floor of what the provider reported in a whole answer, within the reserve, at the
-  prices of the listing. What was never sent costs nothing, and a refusal costs nothing. The one
+  prices of the listing for that size of prompt at the instant of admission; some change in the
+  middle. What was never sent costs nothing, and a refusal costs nothing. The one
   exception is counted: the answer to a reserve was lost and the instance died before it could annul
   the hold, so that recovery found it open.
 - The ids of refused requests are known. Every instance takes traffic again and answers new requests.

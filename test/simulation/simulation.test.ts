@@ -1,13 +1,14 @@
 import { beforeAll, expect, test } from "vitest";
 
 import { microUsd } from "../../src/core/money.ts";
+import type { AttemptId } from "../../src/core/ids.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import { failureText, Totals } from "./totals.ts";
 import { simulate, type SimulationOutcome } from "./simulation.ts";
 
-const RUNS = quickOrDeep(40, 2_000);
+const RUNS = quickOrDeep(48, 2_000);
 /** The scenarios of a quick run are the same each time, and meet every fault. */
 const FIRST_SEED = seedOf("simulation", 1);
 const RUNS_WITHIN_MS = 3_600_000;
@@ -57,6 +58,28 @@ test("processes died and slept before every kind of await continued", () => {
     "timer",
   ];
   expect(awaits.filter((label) => !totals.struck.has(label))).toEqual([]);
+});
+
+test("answers were settled at prices of every kind: of either size of prompt, on either side of a change", () => {
+  expect(
+    [...totals.priceKinds]
+      .filter(([, count]) => count > 10)
+      .map(([kind]) => kind)
+      .toSorted(),
+  ).toEqual([
+    "base after a change",
+    "base before a change",
+    "tier after a change",
+    "tier before a change",
+  ]);
+});
+
+test("an attempt whose prices are of another instant than its own is noticed", async () => {
+  const lie = (ledger: Ledger): Ledger =>
+    altered(ledger, {
+      newAttemptId: () => (ledger.newAttemptId() + (60_000n << 22n)) as AttemptId,
+    });
+  expect(await noticed(lie)).toMatch(/is of a time \d+ ms ahead/);
 });
 
 test("clients were answered, refused and left; most answers came through all faults", () => {

@@ -1,11 +1,13 @@
 import type { Principal } from "../../src/accounts/principal.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { attemptInstantMs } from "../../src/core/ids.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { simulatedCatalog } from "./catalog.ts";
 import { Checks } from "./checks.ts";
 import { SimulatedDatabase } from "./database.ts";
 import { Faults, type FaultKind } from "./faults.ts";
 import { SimulatedInstance } from "./instance.ts";
+import { statedCost } from "./prices.ts";
 import { Random } from "./random.ts";
 import { brokenWhenIdle, isIdle, isChargedRefusal, leftByTheDead } from "./idle-checks.ts";
 import { fillBooks, shapeOf, type SimulationShape } from "./shape.ts";
@@ -37,6 +39,8 @@ export interface SimulationOutcome {
   /** Sent by an instance that had slept past its lease, after a peer had closed the attempt. */
   readonly lateDispatches: number;
   readonly pendingAnswers: number;
+  /** Whole answers by the prices that they were settled at. */
+  readonly priceKinds: ReadonlyMap<string, number>;
   readonly recovered: number;
   /** Answered that nothing was charged, then charged at the reserve: a lost answer and a death. */
   readonly chargedRefusals: number;
@@ -317,6 +321,12 @@ export class Simulation {
       const ending = client.ending ?? "waiting";
       endings.set(ending, (endings.get(ending) ?? 0) + 1);
     }
+    const priceKinds = new Map<string, number>();
+    for (const [attemptId, { usage, isWhole, deployment }] of this.checks.served) {
+      if (usage === undefined || !isWhole) continue;
+      const { kind } = statedCost(deployment.id, attemptInstantMs(attemptId), usage);
+      priceKinds.set(kind, (priceKinds.get(kind) ?? 0) + 1);
+    }
     const attempts = this.database.books.lines();
     const records = [...this.checks.requests.values()];
     return {
@@ -331,6 +341,7 @@ export class Simulation {
       struck: this.#struck,
       lateDispatches: this.checks.lateDispatches,
       pendingAnswers: this.checks.pendingAnswers,
+      priceKinds,
       recovered: attempts.filter(({ state }) => state === "unknown_after_crash").length,
       chargedRefusals: records.filter((record) => isChargedRefusal(this, record)).length,
       traceHash: this.#trace.hash,

@@ -7,6 +7,7 @@ export class Totals {
   readonly faults: Map<FaultKind, number> = new Map();
   readonly struck: Map<string, number> = new Map();
   readonly endings: Map<string, number> = new Map();
+  readonly priceKinds: Map<string, number> = new Map();
   runs = 0;
   steps = 0;
   requests = 0;
@@ -31,6 +32,7 @@ export class Totals {
     this.recovered += outcome.recovered;
     this.chargedRefusals += outcome.chargedRefusals;
     addAll(this.faults, outcome.faults);
+    addAll(this.priceKinds, outcome.priceKinds);
     addAll(this.struck, outcome.struck);
     addAll(this.endings, outcome.endings);
   }

@@ -4,6 +4,9 @@ import { MODELS } from "./catalog.ts";
 import type { ClientRequest } from "./client.ts";
 import type { Random } from "./random.ts";
 
+/** Goes to listings that price an hour of the cache; others get the mark without it. */
+const HOUR = { type: "ephemeral", ttl: "1h" };
+
 /** Makes one request of anybody, on any wire, for any model. */
 export function anyRequest(
   random: Random,
@@ -21,6 +24,7 @@ export function anyRequest(
     model: random.pick(MODELS),
     max_tokens: random.between(1, 200),
     ...(stream ? { stream } : {}),
+    ...(wire === "wire_b" && random.chance(0.3) ? { cache_control: HOUR } : {}),
     messages: [
       { role: "user", content: `This is request ${requestId}. ${words}${cached}${reasoning}` },
     ],

@@ -16,14 +16,24 @@ import {
 } from "../../src/ledger/ledger-batch-store.ts";
 import {
   LedgerModel,
-  type ModelClose,
   type ModelCloseOutcome,
   type ModelMember,
   type ModelReserve,
   type ModelReserveOutcome,
 } from "../../src/ledger/ledger-model.ts";
+import type { ModelClose } from "../../src/ledger/model-charge.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "../../src/ledger/ledger-store.ts";
-import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow, voidRow } from "./ledger-rows.ts";
+import {
+  closeRow,
+  keyOf,
+  marginPinOf,
+  orgWithKey,
+  pinMargin,
+  pinPrices,
+  reserveRow,
+  usageOwing,
+  voidRow,
+} from "./ledger-rows.ts";
 import { PurchaseModel } from "./purchase-model.ts";
 import { lateOf } from "./reserve-batch.ts";
 import type { FreshBackend } from "./postgres.ts";
@@ -46,6 +56,8 @@ export interface CloseSpec {
   /** How many attempts ago; beyond them: an attempt that never was. */
   readonly pick: number;
   readonly costPico: bigint;
+  /** What the provider is owed, if the attempt has prices with a margin. */
+  readonly owedPico: bigint;
   readonly kind: "usage" | "void";
 }
 /** An event of a refund or a dispute of the purchase `pick` purchases ago. */
@@ -109,6 +121,7 @@ export class LedgerFixture {
     const fixture = new LedgerFixture(backend);
     for (let i = 0; i < INSTANCES; i++) await fixture.#join(i);
     await pinPrices(backend, { pinId: fixture.#provider, providerId: fixture.#provider });
+    await pinMargin(backend, fixture.#provider);
     for (let i = 0; i < ORGS; i++) {
       const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 100n });
       const keys = [keyId];
@@ -358,7 +371,8 @@ export class LedgerFixture {
     // The key after an organization's own ones is another organization's first key.
     const key = keys[spec.key] ?? this.#org((spec.org + 1) % ORGS).keys[0] ?? ("" as KeyId);
     const of = { orgId: id, keyId: key, attemptId: lastAttempt++ as AttemptId };
-    return reserveRow(of, spec.amount, { providerId: this.#provider, pricePinId: this.#provider });
+    const pricePinId = hasMargin(of.attemptId) ? marginPinOf(this.#provider) : this.#provider;
+    return reserveRow(of, spec.amount, { providerId: this.#provider, pricePinId });
   }
 
   #modelRow(row: ReserveRow, by: number): ModelReserve {
@@ -374,11 +388,14 @@ export class LedgerFixture {
 
   #closing(spec: CloseSpec): { readonly row: CloseRow; readonly model: ModelClose } {
     const { attemptId } = this.#attempt(spec.pick);
-    const row =
-      spec.kind === "void"
-        ? voidRow(attemptId)
-        : closeRow(attemptId, 0n, { costPicoUsd: picoUsd(spec.costPico) });
-    return { row, model: { attempt: attemptId, costPico: spec.costPico, kind: spec.kind } };
+    const { costPico, owedPico, kind } = spec;
+    const model = { attempt: attemptId, costPico, kind };
+    if (kind === "void") return { row: voidRow(attemptId), model };
+    const costPicoUsd = picoUsd(costPico);
+    if (!hasMargin(attemptId)) return { row: closeRow(attemptId, 0n, { costPicoUsd }), model };
+    const margin = { usage: usageOwing(owedPico), owedPicoUsd: picoUsd(owedPico) };
+    const row = closeRow(attemptId, 0n, { costPicoUsd, ...margin });
+    return { row, model: { ...model, owedPico } };
   }
 
   /** Every attempt, account and month of the environment, in the database and in the model. */
@@ -403,7 +420,7 @@ export class LedgerFixture {
   /** The platform's shared accounts by this environment's transfers: others move them too. */
   async #accountsStored(): Promise<Set<unknown>> {
     const wallets = this.orgs.map(({ id }) => `wallet:${id}`);
-    const provider = [`accrual:${this.#provider}`, `unknown:${this.#provider}`];
+    const provider = ["accrual", "unknown", "margin"].map((kind) => `${kind}:${this.#provider}`);
     const receivables = this.orgs.map(({ id }) => `receivable:${id}`);
     const rows = await this.#backend.query(
       `select concat_ws(' ', account_id, debits, credits, reserved) as line from account
@@ -435,6 +452,11 @@ export class LedgerFixture {
     );
     return new Set(rows.map((row) => row["line"]));
   }
+}
+
+/** Every second attempt is of a listing with prices of its own for its provider. */
+function hasMargin(attemptId: AttemptId): boolean {
+  return attemptId % 2n === 0n;
 }
 
 function attemptsOf(model: LedgerModel): Set<unknown> {

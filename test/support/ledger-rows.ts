@@ -8,6 +8,7 @@ import {
 } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
+import { type Usage, ZERO_USAGE } from "../../src/core/usage.ts";
 import type { CloseRow, PricePin, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 
@@ -62,6 +63,37 @@ export async function pinPrices(
       ...change,
     },
   ]);
+}
+
+/** At these prices a token of output is owed with the largest of them, and any other with 1. */
+const OWED_FOR_OUTPUT = 10_000_000_000_000n;
+
+/** Prices of a provider with what it is owed for the same tokens; see `usageOwing`. */
+export async function pinMargin(backend: PostgresBackend, providerId: ProviderId): Promise<void> {
+  const owed = { completionPico: OWED_FOR_OUTPUT, cacheWrite1hPico: 2n };
+  const pinId = `${providerId} owed`;
+  const sheets = [{ abovePromptTokens: 0, pinId }];
+  await pinPrices(backend, { pinId, providerId, ...owed, sheets });
+  await pinPrices(backend, {
+    pinId: marginPinOf(providerId),
+    providerId,
+    cacheWrite1hPico: 3n,
+    purchasePinId: pinId,
+  });
+}
+
+export function marginPinOf(providerId: ProviderId): string {
+  return `${providerId} with margin`;
+}
+
+/** What was used when so much is owed at the prices of `pinMargin`. */
+export function usageOwing(owedPico: bigint): Usage {
+  const rest = Number(owedPico % OWED_FOR_OUTPUT);
+  const completion = Number(owedPico / OWED_FOR_OUTPUT);
+  // Two for each token that is kept for an hour, and one for any other.
+  const hour = Math.min(5, Math.floor(rest / 2));
+  const buckets = { ...ZERO_USAGE, prompt: rest - 2 * hour, cacheWrite: hour, completion };
+  return hour === 0 ? buckets : { ...buckets, cacheWrite1h: hour };
 }
 
 export function reserveRow(

@@ -3,7 +3,15 @@ import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/cor
 import { picoUsd } from "../../src/core/money.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";
 import { settlementAuditQuery } from "../../src/ledger/audit/settlement-audit.ts";
-import { closeRow, orgWithKey, reserveRow, voidRow } from "./ledger-rows.ts";
+import {
+  closeRow,
+  marginPinOf,
+  orgWithKey,
+  pinMargin,
+  reserveRow,
+  usageOwing,
+  voidRow,
+} from "./ledger-rows.ts";
 import { withBackend, type FreshBackend } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
 
@@ -16,6 +24,8 @@ export interface JournaledAttempt {
   readonly closed?: string;
   /** `void`: nothing was observed. `unknown`: the instance died. */
   readonly cost: bigint | "void" | "unknown";
+  /** What the provider is owed for what was observed, at prices of its own; absent: the cost. */
+  readonly owed?: bigint;
   readonly reserveMicroUsd?: bigint;
   /** When and with which cost its true end was observed after all. */
   readonly corrected?: { readonly at: string; readonly cost: bigint | "void" };
@@ -82,9 +92,11 @@ export class SettlementJournal {
         block.map((each, n) => ({ row: this.#reserveRow(each, idAt(n)), close: null })),
       );
       if (held.some(({ kind }) => kind !== "reserved")) throw new Error("not reserved");
-      await ledgerBatchStore.closeBatch(block.map((each, n) => closing(each.cost, idAt(n))));
-      const corrections = block.flatMap(({ corrected }, n) =>
-        corrected === undefined ? [] : [closing(corrected.cost, idAt(n))],
+      await ledgerBatchStore.closeBatch(
+        block.map((each, n) => closing(each.cost, idAt(n), each.owed)),
+      );
+      const corrections = block.flatMap(({ corrected, owed }, n) =>
+        corrected === undefined ? [] : [closing(corrected.cost, idAt(n), owed)],
       );
       if (corrections.length > 0) await ledgerBatchStore.closeBatch(corrections);
     }
@@ -93,8 +105,12 @@ export class SettlementJournal {
   }
 
   /** Corrects one that was written as unknown. */
-  async correct(id: AttemptId, at: string, cost: bigint | "void"): Promise<void> {
-    const verdicts = await this.#backend.ledgerBatchStore.closeBatch([closing(cost, id)]);
+  async correct(
+    id: AttemptId,
+    at: string,
+    { cost, owed }: { readonly cost: bigint | "void"; readonly owed?: bigint },
+  ): Promise<void> {
+    const verdicts = await this.#backend.ledgerBatchStore.closeBatch([closing(cost, id, owed)]);
     if (verdicts[0]?.kind !== "corrected") throw new Error("not corrected");
     await this.tamper("update attempt set corrected_at = $2 where attempt_id = $1", [id, at]);
   }
@@ -118,7 +134,10 @@ export class SettlementJournal {
   #reserveRow(attempt: JournaledAttempt, attemptId: AttemptId): ReturnType<typeof reserveRow> {
     return reserveRow({ ...this.#org, attemptId }, attempt.reserveMicroUsd ?? RESERVE_MICRO_USD, {
       providerId: attempt.provider as ProviderId,
-      pricePinId: `pin of ${attempt.provider}`,
+      pricePinId:
+        attempt.owed === undefined
+          ? `pin of ${attempt.provider}`
+          : marginPinOf(attempt.provider as ProviderId),
       modelId: (attempt.model ?? "acme/small") as ModelId,
       upstreamModelId: attempt.upstreamModel ?? "small-2026",
     });
@@ -137,6 +156,7 @@ export class SettlementJournal {
         internalReasoningPico: 1n,
       })),
     );
+    for (const provider of providers) await pinMargin(this.#backend, provider as ProviderId);
   }
 
   async #makePartitions(ids: readonly AttemptId[]): Promise<void> {
@@ -168,9 +188,14 @@ export class SettlementJournal {
   }
 }
 
-function closing(cost: JournaledAttempt["cost"], attemptId: AttemptId): CloseRow {
+function closing(
+  cost: JournaledAttempt["cost"],
+  attemptId: AttemptId,
+  owed: bigint | undefined,
+): CloseRow {
   if (cost === "void") return voidRow(attemptId);
-  if (cost !== "unknown") return closeRow(attemptId, 0n, { costPicoUsd: picoUsd(cost) });
+  const margin = owed === undefined ? {} : { usage: usageOwing(owed), owedPicoUsd: picoUsd(owed) };
+  if (cost !== "unknown") return closeRow(attemptId, 0n, { costPicoUsd: picoUsd(cost), ...margin });
   return voidRow(attemptId, { basis: "unknown_after_crash" });
 }
 

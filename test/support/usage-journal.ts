@@ -11,6 +11,7 @@ import {
 import { systemClock } from "../../src/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow } from "../../src/ledger/ledger-store.ts";
+import type { Usage } from "../../src/core/usage.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "./ledger-rows.ts";
 import { unknownRow } from "./old-days.ts";
 import type { FreshBackend } from "./postgres.ts";
@@ -70,6 +71,16 @@ export interface JournalOrg {
   readonly keys: readonly KeyId[];
 }
 
+/** Half of what is written into the cache is for an hour. */
+const USAGE: Usage = {
+  prompt: 11,
+  cachedPrompt: 3,
+  cacheWrite: 2,
+  completion: 7,
+  internalReasoning: 5,
+  cacheWrite1h: 1,
+};
+
 /** Writes generated requests through the ledger, on days that are long over and on today. */
 export class UsageJournal {
   readonly orgs: JournalOrg[] = [];
@@ -117,8 +128,10 @@ export class UsageJournal {
     for (const spec of specs) {
       const requestId = newRequestId(this.startOf(spec.day) + spec.atMs);
       const { orgId, keyId } = this.#of(spec);
+      let { day } = spec;
       spec.attempts.forEach((each, at) => {
-        const day = spec.day + (each.nextDay && spec.day < DAYS - 1 ? 1 : 0);
+        // The ledger's clock runs on: no attempt is of a day before the last one's.
+        if (each.nextDay && spec.day < DAYS - 1) day = spec.day + 1;
         const attemptId = this.#attemptId(day);
         const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, {
           requestId,
@@ -161,6 +174,7 @@ export class UsageJournal {
     const observed = closeRow(attemptId, BigInt(each.cost), {
       firstByteMs: each.firstByteMs,
       final,
+      usage: USAGE,
     });
     const into = each.late ? this.#late : closes;
     if (each.end === "settled") into.push(observed);

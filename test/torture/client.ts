@@ -48,6 +48,7 @@ function nextAsk({ accounts, dice }: ClientSettings): Ask {
     text: "Are the books in order?",
     stream: dice.chance(0.5),
     maxTokens: dice.between(8, 64),
+    ...(dice.chance(0.3) && { more: { cache_control: { type: "ephemeral", ttl: "1h" } } }),
   };
 }
 

@@ -14,6 +14,8 @@ export interface JournalAttempt {
   readonly overrun: bigint;
   readonly prompt: bigint | null;
   readonly completion: bigint | null;
+  readonly hour: bigint | null;
+  readonly owedPico: bigint | null;
 }
 
 /** The whole journal, by request and by attempt. */
@@ -38,5 +40,6 @@ export async function readJournal(database: TortureDatabase): Promise<Journal> {
 const journalSql = `
   select attempt_id::text as "attemptId", request_id::text as "requestId", state,
     corrected_at is not null as "isCorrected", basis, instance_id = '' as "isAnnulled", reserve,
-    debit, overrun, prompt, completion
+    debit, overrun, prompt + cache_write as prompt, completion, cache_write_1h as hour,
+    owed_pico as "owedPico"
   from journal order by attempt_id`;

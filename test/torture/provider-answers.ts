@@ -4,6 +4,8 @@ import type { Wire } from "../support/ask.ts";
 export interface AnswerTokens {
   readonly prompt: number;
   readonly completion: number;
+  /** Is the whole prompt written into the cache, for an hour? */
+  readonly isForHour?: boolean;
 }
 
 const WORDS = ["The ", "books ", "are ", "in ", "order."];
@@ -85,8 +87,14 @@ function events(model: string, tokens: AnswerTokens | undefined): readonly strin
   ];
 }
 
-function usageOfB({ prompt, completion: out }: AnswerTokens): object {
-  return { input_tokens: prompt, output_tokens: out };
+function usageOfB({ prompt, completion: out, isForHour }: AnswerTokens): object {
+  if (isForHour !== true) return { input_tokens: prompt, output_tokens: out };
+  return {
+    input_tokens: 0,
+    cache_creation_input_tokens: prompt,
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: prompt },
+    output_tokens: out,
+  };
 }
 
 function event(type: string, more: object): string {

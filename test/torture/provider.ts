@@ -92,7 +92,8 @@ async function serve(exchange: Exchange): Promise<void> {
     response.writeHead(500, JSON_TYPE).end('{"error":{"message":"try again","type":"api_error"}}');
     return;
   }
-  const tokens = temper.kind === "silent" ? undefined : temper.tokens;
+  const isForHour = wire === "wire_b" && body.cache_control?.ttl === "1h";
+  const tokens = temper.kind === "silent" ? undefined : { ...temper.tokens, isForHour };
   if (body.stream) await writeStream(exchange, streamAnswer(wire, body.model, tokens), temper);
   else response.writeHead(200, JSON_TYPE).end(jsonAnswer(wire, body.model, tokens));
   if (response.destroyed) return;
@@ -154,6 +155,7 @@ interface ChatBody {
   readonly model: string;
   readonly stream: boolean;
   readonly max_tokens: number;
+  readonly cache_control?: { readonly ttl?: string };
 }
 
 function complaintAbout(

@@ -58,6 +58,7 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
   findings.expect(SENT_AGAIN);
   findings.expect(SENT_ANNULLED);
   findings.expect(OTHER_USAGE);
+  findings.expect(OTHER_OWED);
   findings.expect(COMPLAINT);
   for (const complaint of provider.complaints) findings.add(COMPLAINT, complaint);
   for (const [attemptId, { times, reported }] of provider.received) {
@@ -66,11 +67,16 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
     if (times !== 1) findings.add(SENT_AGAIN, `${attemptId}: ${times} times`);
     if (row?.isAnnulled === true) findings.add(SENT_ANNULLED, attemptId);
     if (row?.basis !== "reported" || reported === undefined) continue;
-    const { prompt, completion } = reported;
-    // The listing's prices: a micro-dollar a prompt token, ten an output token.
-    const cost = BigInt(prompt) + 10n * BigInt(completion);
-    const isSame = row.prompt === BigInt(prompt) && row.completion === BigInt(completion);
+    const { prompt, completion, isForHour } = reported;
+    // The listing's prices: a micro-dollar a prompt token, two when it is kept, ten an output token.
+    const cost = BigInt(isForHour === true ? 2 * prompt : prompt) + 10n * BigInt(completion);
+    const isSame =
+      row.prompt === BigInt(prompt) &&
+      row.completion === BigInt(completion) &&
+      row.hour === (isForHour === true ? BigInt(prompt) : null);
     if (!isSame || row.debit + row.overrun !== cost) findings.add(OTHER_USAGE, shown(row));
+    // What providers are owed: three quarters of each price, whatever the customer could hold.
+    if (row.owedPico !== (cost * 3_000_000n) / 4n) findings.add(OTHER_OWED, shown(row));
   }
 }
 
@@ -78,6 +84,7 @@ const COMPLAINT = "every request that reached the provider was well-formed";
 const SENT_WITHOUT_ROW = "every attempt the provider received has a journal row (I12)";
 const SENT_AGAIN = "no attempt reached the provider twice";
 const SENT_ANNULLED = "no annulled attempt reached the provider";
+const OTHER_OWED = "what a provider is owed is what it reported, at its own prices";
 const OTHER_USAGE = "what was settled as reported is what the provider reported";
 
 /** Returns how many settlements were lost with their gateway. */

@@ -262,6 +262,16 @@ const BAD_CLOSE = "every gateway ended well when it was asked to";
 
 const openSql = "select count(*) from hold where not annulled";
 
+/** An hour of the cache at twice the prompt; providers are owed three quarters of each price. */
+const TERMS = {
+  extra_pricing: { cache_write_1h: "2" },
+  purchase_pricing: [
+    { type: "prompt", unit: "token", cost_usd_per_million: "0.75" },
+    { type: "completion", unit: "token", cost_usd_per_million: "7.5" },
+  ],
+  purchase_extra: { cache_write_1h: "1.5" },
+};
+
 /** One model at two providers, one of each wire, so that a failed attempt has another candidate. */
 function writeManifests(folder: string, providerUrl: string): string {
   const manifestsDir = join(folder, "manifests");
@@ -275,7 +285,8 @@ function writeManifests(folder: string, providerUrl: string): string {
       baseUrl: `${providerUrl}/${root}/v1`,
       models: [textModel(TORTURE_MODEL)],
     });
-    writeFileSync(join(manifestsDir, `${root}.json`), JSON.stringify(manifest));
+    const text = JSON.stringify({ ...manifest, listing_terms: { [TORTURE_MODEL]: TERMS } });
+    writeFileSync(join(manifestsDir, `${root}.json`), text);
   }
   return manifestsDir;
 }

@@ -30,7 +30,15 @@ const DUE_TRANSFERS = `
   from attempt where corrected_at is not null
   union all
   select attempt_id, 'overrun', 'overrun', 'accrual:' || provider_id, overrun
-  from attempt where overrun > 0`;
+  from attempt where overrun > 0
+  union all
+  select attempt_id, 'margin',
+    case when margin > 0 then 'accrual:' else 'margin:' end || provider_id,
+    case when margin > 0 then 'margin:' else 'accrual:' end || provider_id, abs(margin)
+  from (
+    select attempt_id, provider_id, margin_of(cost_pico, owed_pico) as margin
+    from attempt where owed_pico is not null
+  ) m`;
 
 /** Half of what an account's column holds: long before anything that moves there is refused. */
 const ACCOUNT_HALF_FULL = "4611686018427387903";

@@ -55,9 +55,9 @@ async function compareBooks(client: PoolClient, replay: JournalReplay): Promise<
   }
 }
 
-/** Positions of the columns after the kind: attempt, three texts, three integers, exact cost. */
+/** Positions of the columns after the kind: attempt, three texts, integers, exact amounts. */
 function readEntry(row: TextRow): JournalEntry {
-  const [kind, position, attempt, a, b, c, x, y, costPico] = row;
+  const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;
   switch (kind) {
     case "cap":
       return { kind, of: spender(a, b, c), cap: amountOrNull(x) };
@@ -84,6 +84,7 @@ function readEntry(row: TextRow): JournalEntry {
         state: a ?? "",
         isCorrected: b === "corrected",
         costPico: amountOrNull(costPico),
+        owedPico: amountOrNull(owedPico),
         debit: amount(x),
         overrun: amount(y),
       };
@@ -151,30 +152,32 @@ const JOURNAL_SQL = `
     cross join (select coalesce(min(opened_position), 0) as position from journal) f
     where t.attempt_id is null or r.day is not null
   )
-  select kind, position, attempt_id, a, b, c, x, y, cost_pico from (
+  select kind, position, attempt_id, a, b, c, x, y, cost_pico, owed_pico from (
     select 0 as step, 'cap' as kind, position, null::bigint as attempt_id, scope as a, id as b,
-      org_id as c, cap_micro_usd as x, null::bigint as y, null::numeric as cost_pico
+      org_id as c, cap_micro_usd as x, null::bigint as y, null::numeric as cost_pico,
+      null::numeric as owed_pico
     from cap_change
     union all
     select 0, 'retired', 0, null, s.scope, s.id, coalesce(k.org_id, s.id),
-      sum(s.settled)::bigint, ${monthNumber("s.month")}, null
+      sum(s.settled)::bigint, ${monthNumber("s.month")}, null, null
     from retired_spend s left join api_key k on s.scope = 'key' and k.key_id = s.id
     group by s.scope, s.id, k.org_id, s.month
     union all
     select 0, 'transfer', position, null, debit_account, credit_account, null,
-      sum(amount)::bigint, null, null
+      sum(amount)::bigint, null, null, null
     from outside group by position, debit_account, credit_account
     union all
     select 1, 'closed', closed_position, attempt_id, state,
-      case when corrected_at is not null then 'corrected' end, null, debit, overrun, cost_pico
+      case when corrected_at is not null then 'corrected' end, null, debit, overrun, cost_pico,
+      owed_pico
     from attempt where closed_position <> opened_position
     union all
     select 1, 'corrected', corrected_position, attempt_id, state, null, null, debit, overrun,
-      cost_pico
+      cost_pico, owed_pico
     from attempt where corrected_at is not null
     union all
     select 2, 'open', opened_position, attempt_id, org_id, key_id, provider_id, reserve,
-      ${monthNumber("month")}, null
+      ${monthNumber("month")}, null, null
     from journal where opened_position is distinct from closed_position
   ) line order by position, step`;
 

@@ -8,8 +8,16 @@ import {
   type AuditCheck,
   type AuditProgress,
 } from "./ledger-audit.ts";
+import { PRICE_AUDIT_QUERIES } from "./price-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 import { settlementAuditQuery } from "./settlement-audit.ts";
+
+const ALL_QUERIES: readonly AuditQuery[] = [
+  ...AUDIT_QUERIES,
+  ...PRICE_AUDIT_QUERIES,
+  settlementAuditQuery,
+  purchaseAuditQuery,
+];
 
 /** For each sort and hash; what needs more goes through files. */
 const WORK_MEMORY = "64MB";
@@ -30,7 +38,7 @@ export async function auditLedger(
     // reported.
     await client.query("lock table attempt in access share mode");
     const checks: AuditCheck[] = [];
-    for (const query of [...AUDIT_QUERIES, settlementAuditQuery, purchaseAuditQuery]) {
+    for (const query of ALL_QUERIES) {
       checks.push(await runQuery(client, query));
     }
     checks.push(...(await replayJournal(client, onProgress)));

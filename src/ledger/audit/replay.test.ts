@@ -103,7 +103,9 @@ class Writer {
   #close(pick: number, cost: bigint | null): void {
     const attempt = BigInt(this.#attempts - pick);
     const kind = cost === null ? "void" : "usage";
-    const outcome = this.model.close({ attempt, costPico: cost ?? 0n, kind });
+    const owedPico = owedOf(attempt, cost);
+    const owed = owedPico === undefined ? {} : { owedPico };
+    const outcome = this.model.close({ attempt, costPico: cost ?? 0n, kind, ...owed });
     if (outcome.kind === "corrected") {
       const at = this.journal.findIndex((one) => one.kind === "closed" && one.attempt === attempt);
       this.journal[at] = { ...(this.journal[at] as EndEntry), isCorrected: true };
@@ -118,8 +120,24 @@ class Writer {
     if (book === undefined) throw new Error(`no attempt ${attempt}`);
     const { state, debit, overrun } = book;
     const isCorrected = kind === "corrected";
-    this.journal.push({ kind, attempt, state, isCorrected, costPico: cost, debit, overrun });
+    const owedPico = owedOf(attempt, cost) ?? null;
+    this.journal.push({
+      kind,
+      attempt,
+      state,
+      isCorrected,
+      costPico: cost,
+      owedPico,
+      debit,
+      overrun,
+    });
   }
+}
+
+/** Every second attempt has prices with a margin, or a loss, at which its provider is owed. */
+function owedOf(attempt: bigint, cost: bigint | null): bigint | undefined {
+  if (cost === null || attempt % 2n === 0n) return undefined;
+  return attempt % 3n === 0n ? 2n * cost + 1n : cost / 2n;
 }
 
 /** What a replay finds wrong in this journal and the books of this model. */

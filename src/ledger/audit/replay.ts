@@ -57,6 +57,8 @@ export interface EndEntry {
   /** Its correction follows, and brings the debit that stays. */
   readonly isCorrected: boolean;
   readonly costPico: bigint | null;
+  /** Null: the cost. */
+  readonly owedPico: bigint | null;
   readonly debit: bigint;
   readonly overrun: bigint;
 }
@@ -161,7 +163,8 @@ export class JournalReplay {
     const { attempt, debit, overrun } = entry;
     const kind = endKind(entry);
     const costPico = kind === "usage" ? (entry.costPico ?? 0n) : 0n;
-    const outcome = this.#model.close({ attempt, costPico, kind });
+    const owed = entry.owedPico === null ? {} : { owedPico: entry.owedPico };
+    const outcome = this.#model.close({ attempt, costPico, kind, ...owed });
     const isProvisional = entry.kind === "closed" && entry.isCorrected;
     const isEqual = outcome.debit === debit && outcome.overrun === overrun;
     if (outcome.kind !== entry.kind || !(isEqual || isProvisional)) {

@@ -19,7 +19,8 @@ const BROKEN_PERIODS = `
     left join (
       select provider_id, start_at, sum(attempts) as attempts, sum(cost_pico) as cost_pico,
         array[sum(settled), sum(unknown_charge), sum(corrections), sum(resolved_charge),
-          sum(corrected_pico), sum(debit), sum(overrun)] as sums
+          sum(corrected_pico), sum(debit), sum(overrun), sum(margin), sum(cache_write),
+          sum(cache_write_1h)] as sums
       from provider_period_line group by provider_id, start_at
     ) l using (provider_id, start_at)
     window chain as (partition by provider_id order by start_at)
@@ -28,7 +29,7 @@ const BROKEN_PERIODS = `
     or end_at > through or attempts is distinct from line_attempts
     or cost_pico is distinct from line_cost
     or line_sums is distinct from array[settled, unknown_charge, corrections, resolved_charge,
-      corrected_pico, debit, overrun]::numeric[]`;
+      corrected_pico, debit, overrun, margin, cache_write, cache_write_1h]::numeric[]`;
 
 /** What each period and each payment of one must have moved, and what was moved for such. */
 const BROKEN_MOVES = `
@@ -71,7 +72,7 @@ const BROKEN_LINES = `
   ), journal as (
     select f.provider_id, p.start_at, admitted_on, sum(f.attempts) as attempts,
       sum(f.cost_pico) as cost_pico, array[sum(f.corrections), sum(f.debit), sum(f.overrun),
-        sum(f.unknown_charge), sum(f.resolved_charge),
+        sum(f.margin), sum(f.cache_write_1h), sum(f.unknown_charge), sum(f.resolved_charge),
         sum(f.prompt + f.cached_prompt + f.cache_write),
         sum(f.completion + f.internal_reasoning)] as sums
     from fact f left join provider_period p
@@ -80,7 +81,7 @@ const BROKEN_LINES = `
   ), frozen as (
     select provider_id, start_at, admitted_on, sum(attempts) as attempts,
       sum(cost_pico) as cost_pico, array[sum(corrections), sum(debit), sum(overrun),
-        sum(unknown_charge), sum(resolved_charge),
+        sum(margin), sum(cache_write_1h), sum(unknown_charge), sum(resolved_charge),
         sum(prompt + cached_prompt + cache_write),
         sum(completion + internal_reasoning)] as sums
     from provider_period_line group by 1, 2, 3
@@ -96,18 +97,32 @@ const BROKEN_LINES = `
 /** The attempts of a retired day are gone from the journal; the lines of the periods have them. */
 const BROKEN_RETIRED_DAYS = `
   select concat('settlement of retired day ', day),
-    format('%s attempts, debit %s, overrun %s, cost %s', l.attempts, l.debit, l.overrun, l.cost),
-    format('%s attempts, debit %s, overrun %s, cost %s', r.attempts, r.debit, r.overrun,
-      r.cost_pico)
+    format('%s attempts, debit %s, overrun %s, owed %s', l.attempts, l.debit, l.overrun, l.owed),
+    format('%s attempts, debit %s, overrun %s, owed %s', r.attempts, r.debit, r.overrun,
+      coalesce(r.owed_pico, r.cost_pico))
   from retired_day r left join (
     select admitted_on as day, sum(attempts) as attempts,
       sum(debit + unknown_charge - resolved_charge) as debit, sum(overrun) as overrun,
-      sum(cost_pico) as cost
+      sum(cost_pico) as owed
     from provider_period_line group by admitted_on
   ) l using (day)
-  where (r.attempts, r.debit, r.overrun, r.cost_pico)
+  where (r.attempts, r.debit, r.overrun, coalesce(r.owed_pico, r.cost_pico))
     is distinct from (coalesce(l.attempts, 0), coalesce(l.debit, 0), coalesce(l.overrun, 0),
-      coalesce(l.cost, 0))`;
+      coalesce(l.owed, 0))`;
+
+/** What was moved out of accruals of a retired day is the margin in the lines of the periods. */
+const BROKEN_RETIRED_MARGINS = `
+  select concat('margin of retired day ', day), concat('moved ', coalesce(t.moved, 0)),
+    concat('in lines ', coalesce(l.margin, 0))
+  from retired_day left join (
+    select admitted_on as day, sum(margin) as margin from provider_period_line group by admitted_on
+  ) l using (day)
+  left join (
+    select ${attemptDay("attempt_id")} as day,
+      sum(case when credit_account like 'margin:%' then amount else -amount end) as moved
+    from transfer where kind = 'margin' group by 1
+  ) t using (day)
+  where coalesce(t.moved, 0) <> coalesce(l.margin, 0)`;
 
 /** What is accrued is what is in no period yet. */
 const BROKEN_ACCRUALS = `
@@ -117,7 +132,7 @@ const BROKEN_ACCRUALS = `
     select split_part(account_id, ':', 2) as provider_id, credits - debits as balance
     from account where account_id like 'accrual:%'
   ) a full join (
-    select provider_id, sum(debit + overrun) as owed
+    select provider_id, sum(debit + overrun - margin_of(cost_pico, owed_pico)) as owed
     from (${everyEnd}) e
     left join (
       select provider_id, max(end_at) as end_at from provider_period group by provider_id
@@ -131,7 +146,14 @@ const BROKEN_ACCRUALS = `
 export const settlementAuditQuery: AuditQuery = {
   id: "I11",
   title: "every ended attempt is in one period of its provider, and each period owes the exact sum",
-  sql: [BROKEN_PERIODS, BROKEN_MOVES, BROKEN_LINES, BROKEN_RETIRED_DAYS, BROKEN_ACCRUALS]
+  sql: [
+    BROKEN_PERIODS,
+    BROKEN_MOVES,
+    BROKEN_LINES,
+    BROKEN_RETIRED_DAYS,
+    BROKEN_RETIRED_MARGINS,
+    BROKEN_ACCRUALS,
+  ]
     .map((sql) => `(${sql})`)
     .join(" union all "),
 };

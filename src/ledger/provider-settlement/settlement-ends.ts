@@ -42,10 +42,12 @@ export const SUM_ENDS_SQL: string = `
   coalesce(sum(cache_write) filter (where is_observed), 0) as cache_write,
   coalesce(sum(completion) filter (where is_observed), 0) as completion,
   coalesce(sum(internal_reasoning) filter (where is_observed), 0) as internal_reasoning,
-  coalesce(sum(cost_pico) filter (where is_observed), 0) as cost_pico,
-  coalesce(sum(cost_pico) filter (where is_correction), 0) as corrected_pico,
+  coalesce(sum(cache_write_1h) filter (where is_observed), 0) as cache_write_1h,
+  coalesce(sum(coalesce(owed_pico, cost_pico)) filter (where is_observed), 0) as cost_pico,
+  coalesce(sum(coalesce(owed_pico, cost_pico)) filter (where is_correction), 0) as corrected_pico,
   coalesce(sum(debit) filter (where is_observed), 0) as debit,
-  coalesce(sum(overrun) filter (where is_observed), 0) as overrun`;
+  coalesce(sum(overrun) filter (where is_observed), 0) as overrun,
+  coalesce(sum(margin_of(cost_pico, owed_pico)) filter (where is_observed), 0) as margin`;
 
 const HALF_DAY_SECONDS = HALF_DAY_MS / 1_000;
 /** 2025-01-01T00:00Z, from which attempt ids count, in half-days since 1970. */
@@ -86,10 +88,12 @@ export const sumColumns: Columns<SettlementSums> = columns({
   cacheWrite: big("cache_write"),
   completion: big("completion"),
   internalReasoning: big("internal_reasoning"),
+  cacheWrite1h: big("cache_write_1h"),
   costPicoUsd: pico("cost_pico"),
   correctedPicoUsd: pico("corrected_pico"),
   debitMicroUsd: micro("debit"),
   overrunMicroUsd: micro("overrun"),
+  marginMicroUsd: micro("margin"),
 });
 
 export const factColumns: Columns<SettlementFact> = columns({

@@ -45,6 +45,8 @@ export const ENTRY_COLUMNS: string = csvLine([
   "overrun_usd",
   "late",
   "corrected",
+  "cache_write_1h",
+  "margin_usd",
 ]);
 
 /** One attempt; an unknown cost is empty. What providers name cannot become a formula. */
@@ -70,6 +72,8 @@ export function entryLine(entry: SettlementEntry): string {
     formatUsd(entry.overrunMicroUsd),
     yesOrNo(entry.isLate),
     yesOrNo(entry.isCorrected),
+    tokens(usage?.cacheWrite1h),
+    formatUsd(entry.marginMicroUsd),
   ]);
 }
 

@@ -128,9 +128,11 @@ function planPeriod(
   const carryInPicoUsd = last?.carryOutPicoUsd ?? ZERO_PICO_USD;
   const owed = picoUsd(carryInPicoUsd + sums.costPicoUsd);
   const payableMicroUsd = floorToMicroUsd(owed);
-  const roundingMicroUsd = microUsd(payableMicroUsd - sums.debitMicroUsd - sums.overrunMicroUsd);
-  // Each debit with its overrun is the floor of one cost: the sum of floors is never the larger.
-  assert(roundingMicroUsd >= 0n, "a provider is owed no less than was debited");
+  const accrued = sums.debitMicroUsd + sums.overrunMicroUsd - sums.marginMicroUsd;
+  const roundingMicroUsd = microUsd(payableMicroUsd - accrued);
+  // Each debit with its overrun and without its margin is the floor of what is owed for one attempt:
+  // the sum of floors is never the larger.
+  assert(roundingMicroUsd >= 0n, "a provider is owed no less than was accrued");
   return {
     ...span,
     afterMs: last?.endMs,

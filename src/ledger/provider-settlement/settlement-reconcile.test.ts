@@ -27,6 +27,7 @@ function entries(...costs: readonly (bigint | null)[]): SettlementEntry[] {
     costPicoUsd: cost === null ? null : picoUsd(cost),
     debitMicroUsd: microUsd(0n),
     overrunMicroUsd: microUsd(0n),
+    marginMicroUsd: microUsd(0n),
     isLate: false,
     isCorrected: false,
   }));
@@ -143,17 +144,23 @@ describe("the attempts of a period as CSV", () => {
       cacheWrite: 3,
       completion: 4,
       internalReasoning: 5,
+      cacheWrite1h: 2,
     };
     const epoch = "1970-01-01T00:00:00.000Z";
     const names = `"'@sum,1","'=HYPERLINK(""x"",""y"")"`;
-    const more = { usage, debitMicroUsd: microUsd(1n), overrunMicroUsd: microUsd(2n) };
+    const more = {
+      usage,
+      debitMicroUsd: microUsd(1n),
+      overrunMicroUsd: microUsd(2n),
+      marginMicroUsd: microUsd(3n),
+    };
     expect(entryLine({ ...known, ...more, isLate: true })).toBe(
-      `1,${requestId(1)},${epoch},${epoch},${names},settled,reported,1,2,3,4,5,1500000,0.000001500000,0.000001,0.000002,yes,no`,
+      `1,${requestId(1)},${epoch},${epoch},${names},settled,reported,1,2,3,4,5,1500000,0.000001500000,0.000001,0.000002,yes,no,2,0.000003`,
     );
     expect(entryLine({ ...unknown, isCorrected: true })).toBe(
-      `2,${requestId(2)},${epoch},${epoch},${names},unknown_after_crash,unknown_after_crash,,,,,,,,0.000000,0.000000,no,yes`,
+      `2,${requestId(2)},${epoch},${epoch},${names},unknown_after_crash,unknown_after_crash,,,,,,,,0.000000,0.000000,no,yes,,0.000000`,
     );
-    expect(ENTRY_COLUMNS.split(",")).toHaveLength(19);
+    expect(ENTRY_COLUMNS.split(",")).toHaveLength(21);
   });
 
   test("are all of it, or the reader is informed", async () => {

@@ -96,6 +96,7 @@ export const entryColumns: Columns<SettlementEntry> = columns({
   costPicoUsd: orNull(closedColumns.costPicoUsd),
   debitMicroUsd: journalColumns.debitMicroUsd,
   overrunMicroUsd: journalColumns.overrunMicroUsd,
+  marginMicroUsd: micro("margin"),
   isLate: bool("is_late"),
   isCorrected: bool("is_corrected"),
 });
@@ -120,9 +121,12 @@ export const ENTRIES_SQL: string = `
     case when is_observed then cache_write end as cache_write,
     case when is_observed then completion end as completion,
     case when is_observed then internal_reasoning end as internal_reasoning,
-    case when state = 'void' then 0 when is_observed then cost_pico end as cost_pico,
+    case when is_observed then cache_write_1h end as cache_write_1h,
+    case when state = 'void' then 0 when is_observed then coalesce(owed_pico, cost_pico) end
+      as cost_pico,
     case when is_observed then debit else reserve end as debit,
     case when is_observed then overrun else 0 end as overrun,
+    case when is_observed then margin_of(cost_pico, owed_pico) else 0 end as margin,
     attempt_id < attempt_id_at($2) or closed_at < $2 as is_late, is_corrected
   from e order by attempt_id`;
 
@@ -132,6 +136,7 @@ export const balanceColumns: Columns<ProviderBalance> = columns({
   payableMicroUsd: micro("payable"),
   depositMicroUsd: micro("deposit"),
   unknownMicroUsd: micro("unknown"),
+  marginMicroUsd: micro("margin"),
 });
 
 /** $1 provider or null. A deposit is ours: what was paid in is its debit. */
@@ -144,8 +149,9 @@ export const BALANCES_SQL: string = `
     coalesce(sum(debits - credits) filter (where account_id like 'deposit:%'), 0)::bigint
       as deposit,
     coalesce(sum(credits - debits) filter (where account_id like 'unknown:%'), 0)::bigint
-      as unknown
+      as unknown,
+    coalesce(sum(credits - debits) filter (where account_id like 'margin:%'), 0)::bigint as margin
   from account
-  where split_part(account_id, ':', 1) in ('accrual', 'payable', 'deposit', 'unknown')
+  where split_part(account_id, ':', 1) in ('accrual', 'payable', 'deposit', 'unknown', 'margin')
     and ($1::text is null or split_part(account_id, ':', 2) = $1)
   group by 1 order by 1`;

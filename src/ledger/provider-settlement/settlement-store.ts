@@ -34,10 +34,12 @@ export interface SettlementEntry {
   readonly state: "settled" | "void" | "unknown_after_crash";
   readonly basis: SettlementBasis | null;
   readonly usage: Usage | null;
-  /** Null: unknown. */
+  /** What the provider is owed; null: unknown. */
   readonly costPicoUsd: PicoUsd | null;
   readonly debitMicroUsd: MicroUsd;
   readonly overrunMicroUsd: MicroUsd;
+  /** What of both is the platform's; below 0 where the provider costs more. */
+  readonly marginMicroUsd: MicroUsd;
   /** Admitted before the period, or corrected in it and unknown before it. */
   readonly isLate: boolean;
   /** Its end was observed after it had been charged as unknown. */
@@ -55,6 +57,8 @@ export interface ProviderBalance {
   readonly depositMicroUsd: MicroUsd;
   /** Charged to customers after crashes; the provider's claim is not known. */
   readonly unknownMicroUsd: MicroUsd;
+  /** The platform's, of what customers paid; below zero where the provider costs more. */
+  readonly marginMicroUsd: MicroUsd;
 }
 
 export interface ClosingRequest {

@@ -27,14 +27,18 @@ export interface SettlementSums {
   readonly cacheWrite: bigint;
   readonly completion: bigint;
   readonly internalReasoning: bigint;
-  /** Exact cost of everything observed, corrections included. */
+  /** The part of `cacheWrite` that was kept for an hour. */
+  readonly cacheWrite1h: bigint;
+  /** What the provider is owed for everything observed, exactly; corrections included. */
   readonly costPicoUsd: PicoUsd;
   /** The part of it that corrections observed. */
   readonly correctedPicoUsd: PicoUsd;
-  /** What customers paid for what was observed: never more than its cost. */
+  /** What customers paid for what was observed: never more than it cost them. */
   readonly debitMicroUsd: MicroUsd;
   /** What the platform paid where the cost was above the reserve. */
   readonly overrunMicroUsd: MicroUsd;
+  /** What of both is the platform's and not owed; below 0 where the provider costs more. */
+  readonly marginMicroUsd: MicroUsd;
 }
 
 export const ZERO_SETTLEMENT_SUMS: SettlementSums = {
@@ -50,10 +54,12 @@ export const ZERO_SETTLEMENT_SUMS: SettlementSums = {
   cacheWrite: 0n,
   completion: 0n,
   internalReasoning: 0n,
+  cacheWrite1h: 0n,
   costPicoUsd: ZERO_PICO_USD,
   correctedPicoUsd: ZERO_PICO_USD,
   debitMicroUsd: ZERO_MICRO_USD,
   overrunMicroUsd: ZERO_MICRO_USD,
+  marginMicroUsd: ZERO_MICRO_USD,
 };
 
 export function addSettlementSums(a: SettlementSums, b: SettlementSums): SettlementSums {
@@ -70,9 +76,11 @@ export function addSettlementSums(a: SettlementSums, b: SettlementSums): Settlem
     cacheWrite: a.cacheWrite + b.cacheWrite,
     completion: a.completion + b.completion,
     internalReasoning: a.internalReasoning + b.internalReasoning,
+    cacheWrite1h: a.cacheWrite1h + b.cacheWrite1h,
     costPicoUsd: picoUsd(a.costPicoUsd + b.costPicoUsd),
     correctedPicoUsd: picoUsd(a.correctedPicoUsd + b.correctedPicoUsd),
     debitMicroUsd: microUsd(a.debitMicroUsd + b.debitMicroUsd),
     overrunMicroUsd: microUsd(a.overrunMicroUsd + b.overrunMicroUsd),
+    marginMicroUsd: microUsd(a.marginMicroUsd + b.marginMicroUsd),
   };
 }

@@ -136,7 +136,7 @@ class PostgresRetentionSession implements RetentionSession {
 
   async retire({ survey, file, sha256, signature }: RetiredDay): Promise<void> {
     const { day, fromId, toId, sums } = survey;
-    const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd } = sums.all;
+    const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
     await this.#inTransaction(async () => {
       await this.#client.query(sql.RETIRED_DAY_SQL, [
         day,
@@ -146,6 +146,7 @@ class PostgresRetentionSession implements RetentionSession {
         debitMicroUsd,
         overrunMicroUsd,
         costPicoUsd,
+        owedPicoUsd,
         file,
         sha256,
         signature,
@@ -245,6 +246,7 @@ interface SurveyRow {
   readonly debit: bigint;
   readonly overrun: bigint;
   readonly cost_pico: bigint;
+  readonly owed_pico: bigint;
   readonly refund: bigint;
   readonly unsettled: bigint;
   readonly outside: bigint;
@@ -261,6 +263,7 @@ function sumsOf(rows: readonly SurveyRow[]): DaySums {
       overrunMicroUsd: microUsd(row.overrun),
       refundMicroUsd: microUsd(row.refund),
       costPicoUsd: picoUsd(row.cost_pico),
+      owedPicoUsd: picoUsd(row.owed_pico),
     };
     if (row.provider_id !== null) byProvider.set(row.provider_id, sums);
     else if (row.org_id !== null) byOrg.set(row.org_id, sums);

@@ -74,6 +74,7 @@ describe("an exported day", () => {
       overrunMicroUsd: 700n,
       refundMicroUsd: 993n,
       costPicoUsd: 2_027_500_000n,
+      owedPicoUsd: 2_027_500_000n,
     });
     expect([...sums.byProvider.keys()]).toEqual(["prov", "other"]);
     expect(sums.byOrg.get("org_b")).toMatchObject({ attempts: 1n, refundMicroUsd: 993n });

@@ -105,6 +105,7 @@ function sumsDocument(sums: AttemptSums): TextDocument {
     overrun_micro_usd: String(sums.overrunMicroUsd),
     refund_micro_usd: String(sums.refundMicroUsd),
     cost_pico_usd: String(sums.costPicoUsd),
+    owed_pico_usd: String(sums.owedPicoUsd),
   };
 }
 
@@ -155,12 +156,15 @@ function readSumsByName(document: TextDocument, name: string): Map<string, Attem
 }
 
 function readSums(document: TextDocument): AttemptSums {
+  // Manifests from before providers had prices of their own say it once.
+  const owed = Object.hasOwn(document, "owed_pico_usd") ? "owed_pico_usd" : "cost_pico_usd";
   return {
     attempts: integerAt(document, "attempts"),
     debitMicroUsd: microUsd(integerAt(document, "debit_micro_usd")),
     overrunMicroUsd: microUsd(integerAt(document, "overrun_micro_usd")),
     refundMicroUsd: microUsd(integerAt(document, "refund_micro_usd")),
     costPicoUsd: picoUsd(integerAt(document, "cost_pico_usd")),
+    owedPicoUsd: picoUsd(integerAt(document, owed)),
   };
 }
 

@@ -60,6 +60,7 @@ export function surveySql(day: Day): string {
   )
   select a.provider_id, a.org_id, count(*) as attempts, coalesce(sum(debit), 0) as debit,
     coalesce(sum(overrun), 0) as overrun, coalesce(sum(cost_pico), 0) as cost_pico,
+    coalesce(sum(coalesce(owed_pico, cost_pico)), 0) as owed_pico,
     coalesce(sum(reserve - debit) filter (where corrected_at is not null), 0) as refund,
     count(*) filter (where closed_at >= through or corrected_at >= through) as unsettled,
     count(*) filter (where periods @> closed_at is not true
@@ -91,9 +92,9 @@ export const IS_FROZEN_SQL = `
     where tgrelid = $1::regclass and tgname = 'day_is_frozen') as is_frozen`;
 
 export const RETIRED_DAY_SQL = `
-  insert into retired_day (day, from_id, to_id, attempts, debit, overrun, cost_pico, file, sha256,
-    signature)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+  insert into retired_day (day, from_id, to_id, attempts, debit, overrun, cost_pico, owed_pico,
+    file, sha256, signature)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
 
 /** $1 the day. */
 export function retiredSpendSql(day: Day): string {

@@ -12,6 +12,7 @@ export const ZERO_SUMS: AttemptSums = {
   overrunMicroUsd: microUsd(0n),
   refundMicroUsd: microUsd(0n),
   costPicoUsd: picoUsd(0n),
+  owedPicoUsd: picoUsd(0n),
 };
 
 /** Adds up attempts as rows of text, and sees to it that each comes once and in order. */
@@ -45,12 +46,15 @@ export class DayTally {
     if (id <= this.#lastId || id >= this.#range.toId) throw new TallyFault("ids are out of order");
     this.#lastId = id;
     const debit = integer(row[at.debit]);
+    const cost = row[at.cost] === null ? 0n : integer(row[at.cost]);
+    const owed = at.owed === undefined ? null : row[at.owed];
     const one: AttemptSums = {
       attempts: 1n,
       debitMicroUsd: microUsd(debit),
       overrunMicroUsd: microUsd(integer(row[at.overrun])),
       refundMicroUsd: microUsd(row[at.corrected] === null ? 0n : integer(row[at.reserve]) - debit),
-      costPicoUsd: picoUsd(row[at.cost] === null ? 0n : integer(row[at.cost])),
+      costPicoUsd: picoUsd(cost),
+      owedPicoUsd: picoUsd(owed === null ? cost : integer(owed)),
     };
     this.#all = addSums(this.#all, one);
     addTo(this.#byProvider, row[at.provider], one);
@@ -65,6 +69,7 @@ export function addSums(a: AttemptSums, b: AttemptSums): AttemptSums {
     overrunMicroUsd: microUsd(a.overrunMicroUsd + b.overrunMicroUsd),
     refundMicroUsd: microUsd(a.refundMicroUsd + b.refundMicroUsd),
     costPicoUsd: picoUsd(a.costPicoUsd + b.costPicoUsd),
+    owedPicoUsd: picoUsd(a.owedPicoUsd + b.owedPicoUsd),
   };
 }
 
@@ -92,7 +97,8 @@ function sameAttempts(a: AttemptSums, b: AttemptSums): boolean {
     a.debitMicroUsd === b.debitMicroUsd &&
     a.overrunMicroUsd === b.overrunMicroUsd &&
     a.refundMicroUsd === b.refundMicroUsd &&
-    a.costPicoUsd === b.costPicoUsd
+    a.costPicoUsd === b.costPicoUsd &&
+    a.owedPicoUsd === b.owedPicoUsd
   );
 }
 
@@ -105,6 +111,8 @@ interface Places {
   readonly debit: number;
   readonly overrun: number;
   readonly cost: number;
+  /** Undefined: the file is from before providers had prices of their own. */
+  readonly owed: number | undefined;
   readonly corrected: number;
 }
 
@@ -122,6 +130,7 @@ function placesOf(columns: readonly string[]): Places {
     debit: place("debit"),
     overrun: place("overrun"),
     cost: place("cost_pico"),
+    owed: columns.includes("owed_pico") ? place("owed_pico") : undefined,
     corrected: place("corrected_at"),
   };
 }

@@ -11,6 +11,8 @@ export interface AttemptSums {
   /** Returned by late corrections. */
   readonly refundMicroUsd: MicroUsd;
   readonly costPicoUsd: PicoUsd;
+  /** What providers are owed for them. */
+  readonly owedPicoUsd: PicoUsd;
 }
 
 /** The attempts of a day: all of them, and by whom they are owed and paid. */

@@ -11,8 +11,8 @@ export interface BetaNames {
 
 /** A family is followed by nothing or by a date, dashed or not, so near misses stay out. */
 const allowed = new RegExp(
-  "^(?:prompt-caching|token-efficient-tools|fine-grained-tool-streaming|interleaved-thinking" +
-    "|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
+  "^(?:prompt-caching|extended-cache-ttl|token-efficient-tools|fine-grained-tool-streaming" +
+    "|interleaved-thinking|claude-code|oauth|computer-use)(?:-\\d{4}-?\\d{2}-?\\d{2})?$",
 );
 
 const none: BetaNames = { kept: [], others: [] };

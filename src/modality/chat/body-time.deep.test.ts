@@ -2,7 +2,16 @@ import { describe, expect, test } from "vitest";
 
 import { JSON_KEYS_MAX } from "../../core/constants.ts";
 import { JSON_VALUES_MAX } from "../../json/json-limits.ts";
-import { readBody } from "../fixtures/request-kit.ts";
+import { profiled } from "../fixtures/profile-kit.ts";
+import {
+  bodyOf,
+  bytesOf,
+  chatOf,
+  deploymentOf,
+  encode,
+  readBody,
+  readGood,
+} from "../fixtures/request-kit.ts";
 import { slowestBodies } from "../fixtures/slowest-bodies.ts";
 
 /*
@@ -22,6 +31,49 @@ function fastestMs(wire: "wire_a" | "wire_b", body: Buffer): number {
   }
   return fastest;
 }
+
+test("a body of 10 MB is rewritten for the strictest provider within 50 ms", () => {
+  const strict = profiled(
+    {
+      undeclared: "drop",
+      rename: { seed: "random_seed" },
+      history: [
+        "no-name",
+        "no-null",
+        "no-reasoning",
+        "no-strict",
+        "no-cache-control",
+        "text-only-content",
+        "system-for-developer",
+      ],
+      tool_signature: "gemini",
+      body: { safe_prompt: true },
+    },
+    "seed",
+  );
+  const long = "x".repeat(4_000);
+  const parts = [
+    { type: "text", text: long, cache_control: { type: "ephemeral" } },
+    { type: "text", text: "b" },
+  ];
+  const turn = [
+    { role: "user", name: "ada", content: parts },
+    { role: "assistant", name: null, content: parts, reasoning_content: "hm" },
+  ];
+  const messages = Array.from({ length: 2_400 }, (_, at) => turn[at % 2]);
+  const body = bodyOf({ seed: 1, user: "u", messages });
+  expect(body.length).toBeGreaterThan(9_500_000);
+  const deployment = deploymentOf("wire_a", strict);
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS; run += 1) {
+    const request = readGood("wire_a", body);
+    const startedMs = performance.now();
+    chatOf(request).servabilityProblem(request, deployment);
+    bytesOf(encode(request, deployment).body);
+    fastest = Math.min(fastest, performance.now() - startedMs);
+  }
+  expect(fastest).toBeLessThan(50);
+});
 
 describe.each(["wire_a", "wire_b"] as const)("the worst bodies of %s", (wire) => {
   /* A few fewer than the bounds: those of the frame count too. */

@@ -3,13 +3,14 @@ import { type EditedBytes, Splice, textToken } from "../../json/index.ts";
 import {
   KEPT_BACK,
   lostEffort,
+  lostParameters,
   type RequestCodec,
   type UpstreamRequest,
   word,
 } from "../../wire/index.ts";
 import { type SameWireDrops } from "./dropped-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
-import { sameWireDrops } from "./same-wire-drops.ts";
+import { asksHourWrites, profileDrops, sameWireDrops } from "./same-wire-drops.ts";
 
 /** The same wire: the client's own bytes with the few edits that the gateway owes. */
 export function encodeSameWire(
@@ -23,7 +24,13 @@ export function encodeSameWire(
     path: codec.path,
     headers: codec.headers(request.betas.kept),
     body: splicedBody(codec, drops, { request, deployment }),
-    droppedParams: [...request.droppedParams, ...drops.names, ...others],
+    ...(asksHourWrites(request, deployment) && { asksHourWrites: true as const }),
+    droppedParams: [
+      ...request.droppedParams,
+      ...drops.names,
+      ...profileDrops(request, deployment),
+      ...others,
+    ],
   };
 }
 
@@ -43,6 +50,7 @@ export function encodeAcross(
       ...request.droppedParams,
       ...needs.dropped,
       ...lostEffort(call, deployment),
+      ...lostParameters(call, request.doc, { target: deployment, userField: codec.userField }),
       ...kept,
       ...others,
     ],

@@ -4,6 +4,7 @@ import type { Modality, Wire, WireTable } from "../../wire/index.ts";
 import { encodeAcross, encodeSameWire } from "./encode-request.ts";
 import { openChatAnswer } from "./open-answer.ts";
 import { parseChatRequest, type ParsedChatRequest } from "./parse-request.ts";
+import { asksHourWrites } from "./same-wire-drops.ts";
 import { servabilityProblem } from "./servability.ts";
 
 /** Chat for the clients of one wire; `wires`: those that providers may speak. */
@@ -25,11 +26,13 @@ export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest
     },
     openAnswer: (request, deployment, context) =>
       openChatAnswer({ request, deployment, ...context, upstream: wires.get(deployment.wire) }),
-    quote: (request, { prices }) => {
+    quote: (request, deployment) => {
+      const { prices } = deployment;
       assert(prices !== null, "a plan has no unpriced deployment");
       return quoteWorstCase(prices, {
         input: request.estimatedInputTokens,
         output: request.outputTokens,
+        asksHourWrites: wires.get(deployment.wire) === wire && asksHourWrites(request, deployment),
       });
     },
   };

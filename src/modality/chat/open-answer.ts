@@ -18,7 +18,7 @@ export interface OpenChatAnswer {
     ParsedChatRequest,
     "wire" | "stream" | "body" | "wantsUsageChunk" | "usesFunctions" | "countInputTokens"
   >;
-  readonly deployment: ModelNames & Pick<Deployment, "modelId">;
+  readonly deployment: ModelNames & Pick<Deployment, "modelId" | "wireProfile">;
   /** The wire that the deployment speaks. */
   readonly upstream: Wire;
   readonly requestId: RequestId;
@@ -36,8 +36,9 @@ function openStream(open: OpenChatAnswer): AnswerBridge {
   const { wire } = request;
   const label = labelOf(open);
   const note = new ServedModelNote(open.deployment);
-  if (upstream === wire) return new StreamBridge(wire.streams.relay(label, note), note);
-  const decoder = upstream.streams.decoder(stopSequences(request.body), note);
+  const { wireProfile: reading } = open.deployment;
+  if (upstream === wire) return new StreamBridge(wire.streams.relay(label, note, reading), note);
+  const decoder = upstream.streams.decoder(stopSequences(request.body), note, reading);
   return new StreamBridge(new StreamTranslation(decoder, wire.streams.encoder(label)), note);
 }
 
@@ -52,13 +53,17 @@ function openJson(open: OpenChatAnswer): AnswerBridge {
 
 function relayReader(open: OpenChatAnswer): AnswerReader {
   const { answers } = open.request.wire;
-  return (json) => answers.relay(json, labelOf(open));
+  return (json) => answers.relay(json, labelOf(open), open.deployment.wireProfile);
 }
 
 function translatingReader(open: OpenChatAnswer): AnswerReader {
   const { request, upstream } = open;
   return (json) => {
-    const read = upstream.answers.read(json, stopSequences(request.body));
+    const read = upstream.answers.read(
+      json,
+      stopSequences(request.body),
+      open.deployment.wireProfile,
+    );
     if (!read.ok) return read;
     const { answer, report, hasWrongFinish } = read;
     const bodyText = (costUsd: string): string =>

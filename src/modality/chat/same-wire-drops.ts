@@ -1,5 +1,12 @@
 import type { Deployment } from "../../catalog/index.ts";
-import { isOpen, type Unservable, word } from "../../wire/index.ts";
+import {
+  historyLosses,
+  isOpen,
+  isPricedMark,
+  undeclaredFields,
+  type Unservable,
+  word,
+} from "../../wire/index.ts";
 import type { SameWireDrops } from "./dropped-fields.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
 
@@ -9,20 +16,38 @@ import type { ParsedChatRequest } from "./parse-request.ts";
  */
 export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment): SameWireDrops {
   const { dropped, longMarks: found } = request.pricedFields();
-  const longMarks = deployment.passesPricedFields === true ? [] : found;
+  const passes = deployment.passesPricedFields === true;
+  const longMarks = passes ? [] : found.filter((mark) => !isPricedMark(mark, deployment));
   const opened = request.betaFields();
   if (dropped.length === 0 && longMarks.length === 0) return opened;
   const { doc } = request;
   const lost = dropped.filter((each) => !isOpen(doc, each, deployment));
   return {
     words: [...opened.words, ...lost.map((each) => each.wordId)],
-    inside: [...opened.inside, ...longMarks.map((object) => ({ object, wordIds: [word.ttl] }))],
+    inside: [...opened.inside, ...longMarks.map(({ object }) => ({ object, wordIds: [word.ttl] }))],
     names: [
       ...opened.names,
       ...lost.map((each) => each.field),
       ...(longMarks.length === 0 ? [] : ["cache_control.ttl"]),
     ],
   };
+}
+
+/** Does this deployment, of the request's own wire, get marks for an hour of its cache at a price? */
+export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
+  if (deployment.prices?.cacheWrite1h === undefined) return false;
+  return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
+}
+
+/** What the provider's profile keeps back of a body of its own wire, by name. */
+export function profileDrops(
+  request: ParsedChatRequest,
+  deployment: Deployment,
+): readonly string[] {
+  const { wireProfile: profile, fixedBody } = deployment;
+  if (profile === undefined && fixedBody === undefined) return [];
+  const { names } = undeclaredFields(request.doc, deployment);
+  return profile === undefined ? names : [...names, ...historyLosses(request.doc, profile.history)];
 }
 
 /** A field that the listing would have to declare, because the answer depends on it. */

@@ -1,7 +1,14 @@
 import type { Deployment } from "../../catalog/index.ts";
-import { lostEffort, type Unservable, type Wire } from "../../wire/index.ts";
+import {
+  lostEffort,
+  lostParameters,
+  neededField,
+  otherChoices,
+  type Unservable,
+  type Wire,
+} from "../../wire/index.ts";
 import type { ParsedChatRequest } from "./parse-request.ts";
-import { sameWireDrops, undeclaredPrice } from "./same-wire-drops.ts";
+import { profileDrops, sameWireDrops, undeclaredPrice } from "./same-wire-drops.ts";
 
 /** Why this deployment, which speaks `target`, cannot serve the request; undefined when it can. */
 export function servabilityProblem(
@@ -12,9 +19,10 @@ export function servabilityProblem(
   return (
     tooWarm(request, target) ??
     undeclaredMedia(request, deployment) ??
+    profileProblem(request, deployment) ??
     (target === request.wire
       ? pricingProblem(request, deployment)
-      : translationProblem(request, deployment))
+      : translationProblem(request, deployment, target))
   );
 }
 
@@ -24,6 +32,29 @@ function tooWarm(request: ParsedChatRequest, { requests }: Wire): Unservable | u
   const { temperatureMax: most } = requests;
   const message = `temperature is above ${most}, which the providers of this model do not accept; lower it`;
   return { field: "temperature", message };
+}
+
+/** What the provider's profile and the listing's own values rule out on every wire. */
+function profileProblem(
+  { doc, stream, outputTokens }: ParsedChatRequest,
+  deployment: Deployment,
+): Unservable | undefined {
+  const choices = otherChoices(doc, deployment);
+  if (choices !== undefined) {
+    const taken = choices.join(", ");
+    const message = `tool_choice must be one of ${taken} for the providers of this model; change it or choose another model`;
+    return { field: "tool_choice", message };
+  }
+  const most = deployment.wireProfile?.nonStreamMax;
+  if (most !== undefined && !stream && outputTokens > most) {
+    const reason = most === 0 ? "answers" : `answers of more than ${most} tokens`;
+    const message = `stream must be true: the providers of this model give ${reason} only as a stream`;
+    return { field: "stream", message };
+  }
+  const field = neededField(doc, deployment);
+  if (field === undefined) return undefined;
+  const message = `${field} is not taken by the providers of this model; remove it or choose a model that accepts it`;
+  return { field, message };
 }
 
 function undeclaredMedia(
@@ -51,18 +82,28 @@ function pricingProblem(
 ): Unservable | undefined {
   const undeclared = undeclaredPrice(request, deployment);
   if (undeclared !== undefined || !request.controls.requireParameters) return undeclared;
-  return lostFieldProblem(sameWireDrops(request, deployment).names);
+  return lostFieldProblem([
+    ...sameWireDrops(request, deployment).names,
+    ...profileDrops(request, deployment),
+  ]);
 }
 
 function translationProblem(
   request: ParsedChatRequest,
   deployment: Deployment,
+  { requests }: Wire,
 ): Unservable | undefined {
   const { refused, dropped } = request.translationNeeds();
   const [first] = refused;
   if (first !== undefined) return first;
   if (!request.controls.requireParameters) return undefined;
-  return lostFieldProblem([...dropped, ...lostEffort(request.decoded().call, deployment)]);
+  const { call } = request.decoded();
+  const target = { target: deployment, userField: requests.userField };
+  return lostFieldProblem([
+    ...dropped,
+    ...lostEffort(call, deployment),
+    ...lostParameters(call, request.doc, target),
+  ]);
 }
 
 function lostFieldProblem([lost]: readonly string[]): Unservable | undefined {

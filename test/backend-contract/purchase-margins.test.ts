@@ -1,0 +1,124 @@
+import { beforeAll, expect, test } from "vitest";
+
+import type { AttemptId, KeyId, OrgId, ProviderId } from "../../src/core/ids.ts";
+import { picoUsd } from "../../src/core/money.ts";
+import type { CloseRow } from "../../src/ledger/ledger-store.ts";
+import {
+  closeRow,
+  marginPinOf,
+  orgWithKey,
+  pinMargin,
+  reserveRow,
+  usageOwing,
+  voidRow,
+} from "../support/ledger-rows.ts";
+import { withBackend } from "../support/postgres.ts";
+
+const backend = withBackend();
+
+let org: { readonly orgId: OrgId; readonly keyId: KeyId };
+let made = 0n;
+
+beforeAll(async () => {
+  org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+});
+
+/** An attempt of a provider of its own, with 100 micro-dollars held. */
+async function held(providerId: ProviderId): Promise<AttemptId> {
+  await pinMargin(backend, providerId);
+  const member = await backend.ledgerBatchStore.join("one", 600_000);
+  const attemptId = ++made as AttemptId;
+  const change = { providerId, pricePinId: marginPinOf(providerId) };
+  const row = reserveRow({ ...org, attemptId }, 100n, change);
+  const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
+  expect(outcome?.kind).toBe("reserved");
+  return attemptId;
+}
+
+/** Its end, at a cost and with what is owed in pico-dollars. */
+function ending(attemptId: AttemptId, cost: bigint, owed: bigint): CloseRow {
+  return closeRow(attemptId, 0n, {
+    costPicoUsd: picoUsd(cost),
+    usage: usageOwing(owed),
+    owedPicoUsd: picoUsd(owed),
+  });
+}
+
+async function moneyOf(provider: ProviderId): Promise<object> {
+  const [balance] = await backend.settlementStore.balances(provider);
+  const { accruedMicroUsd: accrued, marginMicroUsd: margin } = balance ?? {};
+  const rows = await backend.query(
+    `select debit, overrun, owed_pico, cache_write_1h from attempt where provider_id = $1`,
+    [provider],
+  );
+  return { accrued, margin, ...rows[0] };
+}
+
+async function expectWhole(): Promise<void> {
+  const broken = (await backend.audit()).filter(({ violations }) => violations > 0);
+  expect(broken).toEqual([]);
+}
+
+const unknown = (id: AttemptId): CloseRow => voidRow(id, { basis: "unknown_after_crash" });
+
+test("what a customer pays above what is owed is the platform's, and the accrual is what is owed", async () => {
+  const provider = "cheap" as ProviderId;
+  const id = await held(provider);
+  await backend.ledgerBatchStore.closeBatch([ending(id, 90_999_999n, 60_000_001n)]);
+  expect(await moneyOf(provider)).toEqual({
+    accrued: 60n,
+    margin: 30n,
+    debit: "90",
+    overrun: "0",
+    owed_pico: "60000001",
+    cache_write_1h: "5",
+  });
+  await expectWhole();
+});
+
+test("what is owed above what a customer pays comes from the platform", async () => {
+  const provider = "dear" as ProviderId;
+  const id = await held(provider);
+  await backend.ledgerBatchStore.closeBatch([ending(id, 10_000_000n, 12_999_999n)]);
+  expect(await moneyOf(provider)).toMatchObject({ accrued: 12n, margin: -2n, debit: "10" });
+  await expectWhole();
+});
+
+test("a cost above the reserve leaves the margin of the whole cost", async () => {
+  const provider = "over" as ProviderId;
+  const id = await held(provider);
+  await backend.ledgerBatchStore.closeBatch([ending(id, 150_000_000n, 120_000_000n)]);
+  const found = await moneyOf(provider);
+  expect(found).toMatchObject({ accrued: 120n, margin: 30n, debit: "100", overrun: "50" });
+  await expectWhole();
+});
+
+test("a charge after a crash owes nothing until its end is observed, and then what was used", async () => {
+  const provider = "crashed" as ProviderId;
+  const id = await held(provider);
+  await backend.ledgerBatchStore.closeBatch([unknown(id)]);
+  expect(await moneyOf(provider)).toMatchObject({ accrued: 0n, margin: 0n, debit: "100" });
+  await expectWhole();
+  const [verdict] = await backend.ledgerBatchStore.closeBatch([
+    ending(id, 80_000_000n, 50_000_000n),
+  ]);
+  expect(verdict?.kind).toBe("corrected");
+  expect(await moneyOf(provider)).toEqual({
+    accrued: 50n,
+    margin: 30n,
+    debit: "80",
+    overrun: "0",
+    owed_pico: "50000000",
+    cache_write_1h: "5",
+  });
+  await expectWhole();
+});
+
+test("an end that observed nothing owes nothing", async () => {
+  const provider = "void" as ProviderId;
+  const id = await held(provider);
+  await backend.ledgerBatchStore.closeBatch([voidRow(id)]);
+  const found = await moneyOf(provider);
+  expect(found).toMatchObject({ debit: "0", owed_pico: null, cache_write_1h: null });
+  await expectWhole();
+});

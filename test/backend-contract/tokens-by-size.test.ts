@@ -1,0 +1,133 @@
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { OWN_KEY_PINS } from "../../src/catalog/own-key-deployment.ts";
+import { type AttemptId, type ModelId, newRequestId } from "../../src/core/ids.ts";
+import type { Usage } from "../../src/core/usage.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import type { ReserveRow } from "../../src/ledger/ledger-store.ts";
+import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { withPricedBackend } from "../support/postgres.ts";
+
+const DAY_MS = 86_400_000;
+const nowMs = systemClock.nowMs();
+
+let member: Membership;
+
+const backend = withPricedBackend();
+
+beforeAll(async () => {
+  member = await backend.ledgerBatchStore.join("sizes", 3_600_000);
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  await backend.query("select ensure_attempt_partition($1)", [today]);
+});
+
+function used(prompt: number, more: Partial<Usage> = {}): Usage {
+  return { prompt, cachedPrompt: 0, cacheWrite: 0, completion: 0, internalReasoning: 0, ...more };
+}
+
+type Spent = Partial<ReserveRow> & { readonly usage: Usage | null };
+
+let made = 0;
+
+/** Attempts of one organization of its own. */
+async function orgThatUsed(...spent: readonly Spent[]) {
+  const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000_000n });
+  const holds = spent.map(({ usage, ...change }) => {
+    made += 1;
+    const attemptId = ((BigInt(nowMs - Date.UTC(2025, 0, 1)) << 22n) + BigInt(made)) as AttemptId;
+    const row = reserveRow({ orgId, keyId, attemptId }, 1_000n, change);
+    const close = usage === null ? voidRow(attemptId) : closeRow(attemptId, 1n, { usage });
+    return { row, close };
+  });
+  const reserved = holds.map(({ row }) => ({ row, close: null }));
+  await backend.ledgerBatchStore.reserveBatch(member, reserved);
+  await backend.ledgerBatchStore.closeBatch(holds.map(({ close }) => close));
+  return { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs + DAY_MS };
+}
+
+describe("tokens by the size of what was sent", () => {
+  test("are summed between the bounds; a prompt of exactly a bound is not above it", async () => {
+    const range = await orgThatUsed(
+      { usage: used(100) },
+      { usage: used(60, { cachedPrompt: 30, cacheWrite: 11, completion: 5 }) },
+      { usage: used(101, { internalReasoning: 900 }) },
+      { usage: used(1_001) },
+    );
+    const bounds = { promptTokens: [100, 1_000], totalTokens: [1_000] };
+    expect(await backend.usageReports.tokensBySize(range, bounds)).toEqual([
+      { ...ONE, promptAbove: 0, totalAbove: 0, usage: used(100) },
+      {
+        ...ONE,
+        promptAbove: 1,
+        totalAbove: 0,
+        usage: used(60, { cachedPrompt: 30, cacheWrite: 11, completion: 5 }),
+      },
+      {
+        ...ONE,
+        promptAbove: 1,
+        totalAbove: 1,
+        usage: used(101, { internalReasoning: 900 }),
+      },
+      { ...ONE, promptAbove: 2, totalAbove: 1, usage: used(1_001) },
+    ]);
+  });
+
+  test("without bounds are one sum for each model", async () => {
+    const modelId = "acme/large" as ModelId;
+    const range = await orgThatUsed(
+      { usage: used(1) },
+      { usage: used(2) },
+      { usage: used(4), modelId },
+    );
+    const sums = await backend.usageReports.tokensBySize(range, NO_BOUNDS);
+    expect(sums).toMatchObject([
+      { modelId: "acme/large", attempts: 1, usage: { prompt: 4 } },
+      { modelId: "acme/small", attempts: 2, usage: { prompt: 3 } },
+    ]);
+  });
+
+  test("name the own provider key that paid for them, and hours of the cache", async () => {
+    const pricePinId = `${OWN_KEY_PINS}0123456789abcdef`;
+    await pinPrices(backend, { pinId: pricePinId });
+    const hours = used(1, { cacheWrite: 5, cacheWrite1h: 3 });
+    const range = await orgThatUsed({ usage: used(2), pricePinId }, { usage: hours });
+    const sums = await backend.usageReports.tokensBySize(range, NO_BOUNDS);
+    expect(sums).toMatchObject([
+      { isOwnKey: false, usage: hours },
+      { isOwnKey: true, usage: { prompt: 2 } },
+    ]);
+  });
+
+  test("of one model are of no other", async () => {
+    const modelId = "acme/large" as ModelId;
+    const range = await orgThatUsed({ usage: used(1) }, { usage: used(4), modelId });
+    const sums = await backend.usageReports.tokensBySize({ ...range, modelId }, NO_BOUNDS);
+    expect(sums).toMatchObject([{ modelId, usage: { prompt: 4 } }]);
+  });
+
+  test("are of chat alone, of attempts that were counted, of this time and organization", async () => {
+    const media = ["/v1/images/generations", "/images/generations", "/v1/videos", "/v1/decisions"];
+    const range = await orgThatUsed(
+      { usage: used(7), route: "/v1/messages" },
+      { usage: null },
+      { usage: used(100), requestId: newRequestId(nowMs - 3 * DAY_MS) },
+      ...media.map((route) => ({ usage: used(1_000), route })),
+    );
+    const sums = await backend.usageReports.tokensBySize(range, NO_BOUNDS);
+    expect(sums).toMatchObject([{ attempts: 1, usage: { prompt: 7 } }]);
+    const other = await orgThatUsed();
+    expect(await backend.usageReports.tokensBySize(other, NO_BOUNDS)).toEqual([]);
+  });
+});
+
+/** Each closing of these tests owes one micro-dollar. */
+const ONE = {
+  modelId: "acme/small",
+  isOwnKey: false,
+  attempts: 1,
+  debitMicroUsd: microUsd(1n),
+};
+
+const NO_BOUNDS = { promptTokens: [], totalTokens: [] };

@@ -1,0 +1,182 @@
+import type { SimUsage } from "../../src/dev/simulator/answer.ts";
+
+/* What listings cost, in micro-dollars a million tokens, as the manifests and the checks state it. */
+
+const SKUS = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
+
+interface Sheet {
+  /** Of every SKU. */
+  readonly rates: readonly [bigint, bigint, bigint, bigint, bigint];
+  /** The manifest leaves all SKUs but prompt and completion to these. */
+  readonly isBare?: true;
+  /** Of a cache write for an hour. */
+  readonly hour?: bigint;
+}
+
+interface Tiered extends Sheet {
+  /** For prompts of more tokens than `above`. */
+  readonly tier?: Sheet & { readonly above: number };
+}
+
+interface Prices extends Tiered {
+  /** What the provider is owed; absent: the same. */
+  readonly owed?: Tiered;
+}
+
+interface DatedPrices extends Prices {
+  readonly from: string;
+}
+
+export interface PriceList extends Prices {
+  readonly changes?: readonly DatedPrices[];
+}
+
+/** Prices that share no factor: a debit from the wrong bucket, listing, tier or day shows. */
+function sold(completion: bigint, more = 0n): Sheet {
+  const [prompt, cached, write, reasoning] = [3_100_007n, 310_007n, 3_770_003n, 19_000_013n];
+  return { rates: [prompt + more, cached + more, write + more, completion, reasoning + more] };
+}
+
+function bare(prompt: bigint, completion: bigint): Sheet {
+  return { rates: [prompt, prompt, prompt, completion, completion], isBare: true };
+}
+
+/** Scenarios begin shortly before one of these instants, and some of their prompts are longer. */
+const MID_MONTH = "2026-05-12T09:30:12Z";
+const NEW_MONTH = "2026-06-01T00:00:00Z";
+const ABOVE = 20;
+const LOW = 16;
+
+/** By deployment id. */
+export const PRICES: Readonly<Record<string, PriceList>> = {
+  "alder/sim/wide": sold(15_130_009n),
+  "birch/sim/wide": {
+    ...sold(16_170_011n),
+    hour: 6_200_033n,
+    tier: { above: ABOVE, ...sold(23_000_009n, 2_000_003n), hour: 9_100_019n },
+    owed: {
+      ...bare(2_700_029n, 13_900_039n),
+      hour: 5_100_037n,
+      tier: { above: ABOVE, ...bare(4_000_037n, 20_000_003n), hour: 8_300_009n },
+    },
+  },
+  "cedar/sim/wide": {
+    ...sold(14_510_003n),
+    changes: [{ from: NEW_MONTH, ...sold(29_000_017n, 5_000_011n) }],
+  },
+  "alder/sim/single": {
+    ...sold(7_000_001n),
+    tier: { above: ABOVE, ...sold(9_000_011n, 1_000_003n) },
+    // It costs more than customers pay, at first.
+    owed: {
+      ...bare(3_500_017n, 29_000_021n),
+      tier: { above: ABOVE + 2, ...bare(2_000_003n, 8_000_009n) },
+    },
+    changes: [
+      {
+        from: MID_MONTH,
+        ...sold(13_000_027n, 3_000_017n),
+        tier: { above: LOW, ...sold(3_000_017n, 11_000_027n) },
+        owed: { ...bare(1_000_033n, 900_007n), tier: { above: LOW, ...bare(7n, 11n) } },
+      },
+      { from: NEW_MONTH, ...sold(5_000_011n, 700_001n), owed: bare(600_011n, 4_000_037n) },
+    ],
+  },
+  "birch/sim/pair": {
+    ...sold(11_000_027n),
+    hour: 7_100_047n,
+    changes: [{ from: MID_MONTH, ...sold(31_000_019n, 900_007n), hour: 12_000_017n }],
+  },
+  "cedar/sim/pair": sold(12_000_031n),
+};
+
+/** The prices of a listing as a manifest has them. */
+export function pricingOf({ rates, isBare }: Sheet): readonly object[] {
+  const priced = rates.map((microUsd, at) => ({
+    type: SKUS[at],
+    unit: "token",
+    cost_usd_per_million: decimal(microUsd),
+  }));
+  return isBare === true ? priced.filter((_, at) => SKUS[at] === "prompt" || at === 3) : priced;
+}
+
+/** Its terms; undefined: none. */
+export function termsOf(list: PriceList): object | undefined {
+  const terms = {
+    ...heldTogether(list),
+    ...(list.changes !== undefined && {
+      price_changes: list.changes.map((change) => ({
+        from: change.from,
+        pricing: pricingOf(change),
+        ...heldTogether(change),
+      })),
+    }),
+  };
+  return Object.keys(terms).length === 0 ? undefined : terms;
+}
+
+function heldTogether({ owed, ...prices }: Prices): object {
+  return {
+    ...tiersOf("price_tiers", prices),
+    ...extraOf("extra_pricing", prices),
+    ...(owed !== undefined && {
+      purchase_pricing: pricingOf(owed),
+      ...tiersOf("purchase_tiers", owed),
+      ...extraOf("purchase_extra", owed),
+    }),
+  };
+}
+
+function tiersOf(name: string, { tier }: Tiered): object {
+  if (tier === undefined) return {};
+  const { above } = tier;
+  const stated = { above_prompt_tokens: above, pricing: pricingOf(tier) };
+  return { [name]: [{ ...stated, ...extraOf("extra_pricing", tier) }] };
+}
+
+function extraOf(name: string, { hour }: Sheet): object {
+  return hour === undefined ? {} : { [name]: { cache_write_1h: decimal(hour) } };
+}
+
+function decimal(microUsd: bigint): string {
+  return `${microUsd / 1_000_000n}.${`${microUsd % 1_000_000n}`.padStart(6, "0")}`;
+}
+
+/** What the listing states of an attempt, by when it was admitted and what was reported of it. */
+export interface StatedCost {
+  /** What the customer pays, and what the provider is owed, in pico-dollars. */
+  readonly cost: bigint;
+  readonly owed: bigint;
+  /** A run must meet every kind. */
+  readonly kind: string;
+}
+
+export function statedCost(deploymentId: string, admittedMs: number, usage: SimUsage): StatedCost {
+  const list = PRICES[deploymentId];
+  if (list === undefined) throw new Error(`${deploymentId} has no prices`);
+  let prices: Prices = list;
+  for (const change of list.changes ?? []) {
+    if (new Date(change.from).getTime() <= admittedMs) prices = change;
+  }
+  const isTier = prices.tier !== undefined && usage.prompt > prices.tier.above;
+  return {
+    cost: costAt(prices, usage),
+    owed: costAt(prices.owed ?? prices, usage),
+    kind: `${isTier ? "tier" : "base"} ${prices === list ? "before" : "after"} a change`,
+  };
+}
+
+function costAt({ tier, ...base }: Tiered, usage: SimUsage): bigint {
+  // What the simulator calls the prompt has the cached and the written tokens in it.
+  const { prompt, cached, cacheWrite, hourWrite, output, reasoning } = usage;
+  const { rates, hour = rates[2] } = tier !== undefined && prompt > tier.above ? tier : base;
+  const counts = [
+    prompt - cached - cacheWrite,
+    cached,
+    cacheWrite - hourWrite,
+    output - reasoning,
+    reasoning,
+  ];
+  const cost = counts.reduce((sum, count, at) => sum + BigInt(count) * (rates[at] ?? 0n), 0n);
+  return cost + BigInt(hourWrite) * hour;
+}
