@@ -2,7 +2,13 @@ import { buildConnector, Client, type Dispatcher, Pool } from "undici";
 
 import type { Deployment, OwnKey } from "../catalog/index.ts";
 import { assert, type AttemptId, BufferPool } from "../core/index.ts";
-import { type KeyCheck, type UpstreamRequest, wires, type WireTable } from "../wire/index.ts";
+import {
+  type KeyCheck,
+  providerAuth,
+  type UpstreamRequest,
+  wires,
+  type WireTable,
+} from "../wire/index.ts";
 import { isPrivateAddress, PrivateAddressError, publicLookup } from "./address-guard.ts";
 import { SentBodies } from "./sent-bodies.ts";
 
@@ -155,7 +161,7 @@ export class UpstreamClient {
     const url = new URL(deployment.baseUrl);
     const key = this.#keyOf(deployment);
     const wire = (this.#options.wires ?? wires).get(deployment.wire);
-    const auth = typeof key === "string" ? wire.authHeader(key) : [];
+    const auth = typeof key === "string" ? providerAuth(wire, deployment, key) : [];
     const endpoint: Endpoint = {
       pool: this.#poolOf(url.origin),
       origin: url.origin,

@@ -3,6 +3,7 @@ import type { Refusal } from "../core/index.ts";
 import type { JsonDocument, JsonNode, Splice } from "../json/index.ts";
 import type { StreamDecoder, StreamDriver, StreamEncoder } from "./answer/stream-driver.ts";
 import type { Check } from "./fields/check-shape.ts";
+import type { AnswerReading } from "./neutral/answer-reading.ts";
 import type { AnswerCodec, AnswerLabel } from "./neutral/chat-answer.ts";
 import type { ChatCall } from "./neutral/chat-call.ts";
 import type { MediaCollector } from "./neutral/media-collector.ts";
@@ -44,6 +45,8 @@ export interface RequestCodec {
   readonly path: string;
   /** The highest temperature that its providers take. */
   readonly temperatureMax: number;
+  /** The parameter with the caller's own id for its end user. */
+  readonly userField: string;
   /** The whole body: types of every known field, no key twice. */
   readonly checkBody: Check;
   /** A field's place in this wire's own notation: `messages[0].role`, `messages.0.role`. */
@@ -57,6 +60,8 @@ export interface RequestCodec {
   surplusBounds(doc: JsonDocument, deployment: Deployment): readonly number[];
   /** Edits of a same-wire body beside the common ones. */
   editBody(doc: JsonDocument, splice: Splice, target: EncodeTarget): void;
+  /** Does the usage of its answers say which cache writes are kept for an hour? */
+  readonly countsHourWrites: boolean;
   /** Is this value of a field that sets the provider's price the one that every caller pays? */
   isUsualPrice(field: "service_tier" | "speed", value: string): boolean;
   /** Does the caller run tools of this type, so that they cost tokens and nothing else? */
@@ -81,10 +86,14 @@ export interface EncodeTarget {
 /** The streaming half of a wire. */
 export interface StreamCodec {
   /** For a client of another wire. `isStopSequence`: did the caller give this word as one? */
-  decoder(isStopSequence: (word: string) => boolean, note: ServedModelNote): StreamDecoder;
+  decoder(
+    isStopSequence: (word: string) => boolean,
+    note: ServedModelNote,
+    reading?: AnswerReading,
+  ): StreamDecoder;
   encoder(label: AnswerLabel): StreamEncoder;
   /** For a client of the same wire. */
-  relay(label: AnswerLabel, note: ServedModelNote): StreamDriver;
+  relay(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading): StreamDriver;
 }
 
 export interface KeyCheck {

@@ -99,8 +99,12 @@ export {
   type TranslationNeeds,
 } from "./neutral/translation-issues.ts";
 export { countOf, firstCount, inputOutputFlaw, type UsageReport } from "./neutral/usage-report.ts";
+export { historyLosses } from "./history-rules.ts";
 export { openaiChat } from "./openai-chat/index.ts";
-export { findPricedFields, isOpen, type PricedFields } from "./price-guard.ts";
+export { findPricedFields, isOpen, isPricedMark, type PricedFields } from "./price-guard.ts";
+export { providerAuth } from "./provider-auth.ts";
 export { readReportedCost } from "./reported-cost.ts";
 export { SseReader } from "./sse/sse-reader.ts";
+export { otherChoices } from "./tool-choice.ts";
+export { lostParameters, neededField, undeclaredFields } from "./wire-profile.ts";
 export { wires, WireTable } from "./wires.ts";

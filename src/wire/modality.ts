@@ -65,6 +65,8 @@ export interface UpstreamRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Never the client's own buffer, which is lent to others when the call has ended. */
   readonly body: Buffer | EditedBytes;
+  /** It asks for cache writes of an hour, at their price; absent: none are owed. */
+  readonly asksHourWrites?: true;
   /** Everything dropped on the way to this deployment, for `x-tm-dropped-params`. */
   readonly droppedParams: readonly string[];
 }

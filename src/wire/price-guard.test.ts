@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { CapabilityDescriptor, Deployment, WireId } from "../catalog/catalog.ts";
 import { ownKeyDeployment } from "../catalog/own-key-deployment.ts";
 import type { OrgId } from "../core/ids.ts";
+import type { ParsedChatRequest } from "../modality/chat/parse-request.ts";
 import {
   chatOf,
   deploymentOf,
@@ -9,6 +10,7 @@ import {
   readGood,
   send,
 } from "../modality/fixtures/request-kit.ts";
+import type { UpstreamRequest } from "./modality.ts";
 
 const wires: readonly WireId[] = ["wire_a", "wire_b"];
 type Members = Readonly<Record<string, unknown>>;
@@ -111,6 +113,82 @@ describe.each(wires)("a %s request that would raise the provider's price", (wire
     expect(sent.text).toContain('"ttl":"5m"');
     expect(sent.dropped).toEqual(["cache_control.ttl"]);
   });
+});
+
+describe("a listing that prices an hour of the cache", () => {
+  const hour = { type: "ephemeral", ttl: "1h" };
+  const day = { type: "ephemeral", ttl: "24h" };
+  const micro = 10n ** 6n;
+  const prices = {
+    pinId: "p",
+    prompt: 3n * micro,
+    cachedPrompt: micro,
+    cacheWrite: 4n * micro,
+    completion: 5n * micro,
+    internalReasoning: 5n * micro,
+    cacheWrite1h: 7n * micro,
+  };
+  const quote = (request: ParsedChatRequest, deployment: Deployment): bigint =>
+    chatOf(request).quote(request, deployment);
+
+  test("opens marks for an hour, and no longer ones, and holds the prompt at that price", () => {
+    const listing = deploymentOf("wire_b", { prices });
+    const usual = readGood("wire_b", { max_tokens: 1, cache_control: { type: "ephemeral" } });
+    const asked = readGood("wire_b", { max_tokens: 1, cache_control: hour });
+    const sent = send(asked, listing);
+    expect(sent.body).toHaveProperty("cache_control", hour);
+    expect(sent.dropped).toEqual([]);
+    const strict = { cache_control: hour, provider: { require_parameters: true } };
+    expect(problemOf("wire_b", strict, listing)).toBeUndefined();
+    expect(quote(usual, listing)).toBe(BigInt(usual.estimatedInputTokens) * 4n + 5n);
+    expect(quote(asked, listing)).toBe(BigInt(asked.estimatedInputTokens) * 7n + 5n);
+    const mixed = send(
+      readGood("wire_b", {
+        cache_control: hour,
+        system: [{ type: "text", text: "a", cache_control: day }],
+      }),
+      listing,
+    );
+    expect(mixed.body).toHaveProperty("cache_control", hour);
+    expect(mixed.text).not.toContain("24h");
+    expect(mixed.dropped).toEqual(["cache_control.ttl"]);
+  });
+
+  test("says so of the request that is sent, so that its usage is believed", () => {
+    const listing = deploymentOf("wire_b", { prices });
+    const upstreamOf = (members: Members, deployment: Deployment): UpstreamRequest => {
+      const request = readGood("wire_b", members);
+      const encoded = chatOf(request).encode(request, deployment);
+      if (!encoded.ok) throw new Error(encoded.refusal.message);
+      return encoded.upstream;
+    };
+    const { cacheWrite1h: _own, ...unpriced } = prices;
+    const plain = deploymentOf("wire_b", { prices: unpriced });
+    expect(upstreamOf({ cache_control: hour }, listing).asksHourWrites).toBe(true);
+    for (const [members, deployment] of [
+      [{ cache_control: { type: "ephemeral", ttl: "5m" } }, listing],
+      [{ cache_control: day }, listing],
+      [{ cache_control: hour }, plain],
+      [{ cache_control: hour }, deploymentOf("wire_a", { prices })],
+    ] as const) {
+      expect(upstreamOf(members, deployment).asksHourWrites).toBeUndefined();
+    }
+  });
+
+  test.each(["wire_a", "wire_b"] as const)(
+    "keeps marks of %s clients back where no usage would count them",
+    (wire) => {
+      const listing = deploymentOf("wire_a", { prices });
+      const block = { type: "text", text: "a", cache_control: hour };
+      const asked = readGood(wire, { messages: [{ role: "user", content: [block] }] });
+      const sent = send(asked, listing);
+      expect(sent.text).not.toContain("1h");
+      const { cacheWrite1h: _own, ...unpriced } = prices;
+      expect(quote(asked, listing)).toBe(
+        quote(asked, deploymentOf("wire_a", { prices: unpriced })),
+      );
+    },
+  );
 });
 
 describe.each(wires)("a %s request with a customer's own provider key", (wire) => {

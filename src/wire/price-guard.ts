@@ -44,8 +44,21 @@ export interface PricedFields {
   readonly refused: readonly PricedField[];
   /** Without these the answer is the same one at the usual price. */
   readonly dropped: readonly (PricedField & { readonly wordId: number })[];
-  /** Cache marks that outlive the priced time: the objects that hold the `ttl`. */
-  readonly longMarks: readonly JsonNode[];
+  /** Cache marks that outlive the usual time. */
+  readonly longMarks: readonly LongMark[];
+}
+
+/** A mark for the provider's cache that is not for the usual time. */
+export interface LongMark {
+  /** What holds the `ttl`. */
+  readonly object: JsonNode;
+  /** Is it for an hour, on a wire whose providers report what they have written for an hour? */
+  readonly isHour: boolean;
+}
+
+/** May the mark go to this deployment, because its listing prices an hour of the cache? */
+export function isPricedMark({ isHour }: LongMark, { prices }: Deployment): boolean {
+  return isHour && prices?.cacheWrite1h !== undefined;
 }
 
 /** Finds what a body of this wire would have its provider charge beside tokens. */
@@ -57,8 +70,8 @@ export function findPricedFields(doc: JsonDocument, codec: RequestCodec): Priced
     if (node === ABSENT || codec.isUsualPrice(name, doc.text(node))) return [];
     return { field: name, names: [name], node, wordId: word[name] };
   });
-  const longMarks: JsonNode[] = [];
-  findLongMarks(doc, 0, longMarks);
+  const longMarks: LongMark[] = [];
+  findLongMarks(doc, 0, { found: longMarks, codec });
   return { refused, dropped, longMarks };
 }
 
@@ -115,9 +128,15 @@ function addHostedTools(doc: JsonDocument, codec: RequestCodec, found: PricedFie
 
 const TYPE_CHARS_MAX = 64;
 const USUAL_TTL = "5m";
+const HOUR_TTL = "1h";
+
+interface MarkSearch {
+  readonly found: LongMark[];
+  readonly codec: RequestCodec;
+}
 
 /** Members below which a provider reads cache marks; the caller's own data is not among them. */
-const markedMembers: ReadonlySet<number> = new Set([
+export const markedMembers: ReadonlySet<number> = new Set([
   word.content,
   word.function,
   word.messages,
@@ -127,25 +146,28 @@ const markedMembers: ReadonlySet<number> = new Set([
 ]);
 
 /** The readable depth of a document bounds the recursion. */
-function findLongMarks(doc: JsonDocument, node: JsonNode, found: JsonNode[]): void {
+function findLongMarks(doc: JsonDocument, node: JsonNode, search: MarkSearch): void {
   const end = doc.next(node);
   if (doc.isArray(node)) {
     for (let item = node + NODE_SIZE; item < end; item = doc.next(item)) {
-      findLongMarks(doc, item, found);
+      findLongMarks(doc, item, search);
     }
   } else if (doc.isObject(node)) {
     for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
       const wordId = doc.keyWord(key);
       const value = doc.valueOf(key);
-      if (wordId === word.cache_control) addLongMark(doc, value, found);
-      else if (markedMembers.has(wordId)) findLongMarks(doc, value, found);
+      if (wordId === word.cache_control) addLongMark(doc, value, search);
+      else if (markedMembers.has(wordId)) findLongMarks(doc, value, search);
     }
   }
 }
 
-function addLongMark(doc: JsonDocument, mark: JsonNode, found: JsonNode[]): void {
+function addLongMark(doc: JsonDocument, mark: JsonNode, { found, codec }: MarkSearch): void {
   const ttl = doc.isObject(mark) ? doc.present(mark, word.ttl) : ABSENT;
-  if (ttl !== ABSENT && !(doc.isString(ttl) && doc.text(ttl) === USUAL_TTL)) found.push(mark);
+  if (ttl === ABSENT) return;
+  const text = doc.isString(ttl) ? doc.text(ttl) : "";
+  if (text === USUAL_TTL) return;
+  found.push({ object: mark, isHour: text === HOUR_TTL && codec.countsHourWrites });
 }
 
 function isEmptyArray(doc: JsonDocument, node: JsonNode): boolean {

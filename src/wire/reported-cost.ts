@@ -1,3 +1,4 @@
+import { parseDecimal, plainDecimal, shiftDecimal } from "../core/index.ts";
 import { findMember, findPath, type Span } from "../json/index.ts";
 
 /**
@@ -30,22 +31,9 @@ function rawOf(text: string, span: Span | undefined): string {
 
 /** The number `raw`, also as a string, divided by 10^`digits`; undefined below 0 and for no number. */
 function plainUsd(raw: string, digits: number): string | undefined {
-  const match = /^"?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?"?$/.exec(raw);
-  if (match === null) return undefined;
-  const [, whole = "", fraction = "", exponent = "0"] = match;
-  const all = (whole + fraction).replace(/^0+/, "");
-  if (all === "") return "0";
-  // The position of the point in `all`. An exponent that is not an exact number is beyond either
-  // bound.
-  const point = all.length - fraction.length + Number(exponent) - digits;
-  if (point > WHOLE_DIGITS_MAX) return hugeUsd;
-  if (point <= -FRACTION_DIGITS_MAX) return "0";
-  return point <= 0
-    ? withFraction("0", "0".repeat(-point) + all)
-    : withFraction(all.slice(0, point).padEnd(point, "0"), all.slice(point));
-}
-
-function withFraction(whole: string, fraction: string): string {
-  const kept = fraction.slice(0, FRACTION_DIGITS_MAX).replace(/0+$/, "");
-  return kept === "" ? whole : `${whole}.${kept}`;
+  const number = /^"?(\d[^"]*)"?$/.exec(raw)?.[1];
+  const written = number === undefined ? undefined : parseDecimal(number);
+  if (written === undefined) return undefined;
+  const usd = shiftDecimal(written, -digits);
+  return usd.point > WHOLE_DIGITS_MAX ? hugeUsd : plainDecimal(usd, FRACTION_DIGITS_MAX);
 }

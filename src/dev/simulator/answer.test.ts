@@ -24,6 +24,7 @@ const plain: SimRequest = {
   thinking: false,
   promptTokens: 100,
   cacheMarkedTokens: 0,
+  hourMarkedTokens: 0,
 };
 
 describe("text", () => {
@@ -118,6 +119,7 @@ test("usage counts cached, written and reasoning tokens as the markers say", () 
     prompt: 100,
     cached: 30,
     cacheWrite: 20,
+    hourWrite: 0,
     output: 9 + 3,
     reasoning: 9,
   });

@@ -12,6 +12,8 @@ export interface SimUsage {
   readonly prompt: number;
   readonly cached: number;
   readonly cacheWrite: number;
+  /** Cache writes that are kept for an hour. */
+  readonly hourWrite: number;
   /** All output tokens, reasoning included. */
   readonly output: number;
   readonly reasoning: number;
@@ -136,11 +138,17 @@ function callTokens(calls: readonly SimCall[]): number {
   return calls.reduce((sum, call) => sum + tokensOf(call.name) + tokensOf(call.arguments), 0);
 }
 
-function promptUsage(request: SimRequest): Pick<SimUsage, "prompt" | "cached" | "cacheWrite"> {
+function promptUsage(
+  request: SimRequest,
+): Pick<SimUsage, "prompt" | "cached" | "cacheWrite" | "hourWrite"> {
   const prompt = Math.max(1, request.promptTokens);
   const cached = Math.min(marker(request, "cached"), prompt);
   const marked = Math.max(request.cacheMarkedTokens, marker(request, "cache_write"));
-  return { prompt, cached, cacheWrite: Math.min(marked, prompt - cached) };
+  const cacheWrite = Math.min(marked, prompt - cached);
+  // What a marker adds is written for as long as the marks of the request say.
+  const isHour = request.hourMarkedTokens > 0 && marked > request.cacheMarkedTokens;
+  const hour = isHour ? cacheWrite : request.hourMarkedTokens;
+  return { prompt, cached, cacheWrite, hourWrite: Math.min(hour, cacheWrite) };
 }
 
 function showsThinking(request: SimRequest, reasoning: number): boolean {

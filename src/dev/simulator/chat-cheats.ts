@@ -30,9 +30,10 @@ export function cheatedRequest(
   cheating: Cheating,
 ): SimRequest {
   const request = dialect.read(body);
-  const { promptTokens, cacheMarkedTokens } = request;
+  const { promptTokens, cacheMarkedTokens, hourMarkedTokens } = request;
+  const honest = { promptTokens, cacheMarkedTokens, hourMarkedTokens };
   const read = isCheating(cheating, "context-truncated")
-    ? { ...dialect.read(lastTokens(body)), promptTokens, cacheMarkedTokens }
+    ? { ...dialect.read(lastTokens(body)), ...honest }
     : request;
   return isCheating(cheating, "image-ignored")
     ? { ...read, media: read.media.filter(({ kind }) => kind !== "image") }
@@ -83,7 +84,7 @@ const CHANGES: Readonly<Partial<Record<CheatName, Change>>> = {
   "usage-plus-constant": (answer) => withMore(answer, CONSTANT_TOKENS),
   "usage-cached-over-prompt": (answer) => {
     const cached = answer.usage.prompt + CACHED_OVER_TOKENS;
-    return { ...answer, usage: { ...answer.usage, cached, cacheWrite: 0 } };
+    return { ...answer, usage: { ...answer.usage, cached, cacheWrite: 0, hourWrite: 0 } };
   },
   "usage-differs-in-stream": (answer, { stream }) =>
     stream ? withMore(answer, STREAM_TOKENS) : answer,

@@ -35,6 +35,7 @@ export function readChatRequest(body: JsonObject): SimRequest {
     thinking: false,
     promptTokens: promptTokensOf([messages, body["tools"]]),
     cacheMarkedTokens: 0,
+    hourMarkedTokens: 0,
   };
 }
 

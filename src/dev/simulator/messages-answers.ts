@@ -98,12 +98,16 @@ function thinkingDeltas(answer: SimAnswer, envelope: Envelope): readonly JsonObj
 
 function usageOf(answer: SimAnswer, envelope: Envelope, output: number): JsonObject {
   if (envelope.usage === null) return {};
-  const { prompt, cached, cacheWrite, reasoning } = answer.usage;
+  const { prompt, cached, cacheWrite, hourWrite, reasoning } = answer.usage;
   return {
     usage: {
       input_tokens: prompt - cached - cacheWrite,
       cache_creation_input_tokens: cacheWrite,
       cache_read_input_tokens: cached,
+      cache_creation: {
+        ephemeral_5m_input_tokens: cacheWrite - hourWrite,
+        ephemeral_1h_input_tokens: hourWrite,
+      },
       output_tokens: output,
       ...(reasoning > 0 ? { output_tokens_details: { thinking_tokens: reasoning } } : {}),
       service_tier: "standard",

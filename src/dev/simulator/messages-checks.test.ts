@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "./json.ts";
+import { answerTo } from "./answer.ts";
 import { messagesProblem } from "./messages-checks.ts";
+import { readMessagesRequest } from "./messages-request.ts";
 
 const headers = { "anthropic-version": "2023-06-01" };
 const user = { role: "user", content: "hi" };
@@ -45,6 +47,20 @@ test.each(ACCEPTED)("accepts %s", (_name, accepted) => {
 });
 
 const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
+  [
+    "a cache hint for a day",
+    { ...body, cache_control: { type: "ephemeral", ttl: "24h" } },
+    "cache_control.ttl",
+  ],
+  [
+    "a longer cache hint behind a shorter one",
+    {
+      ...body,
+      system: [{ ...text("s"), cache_control: { type: "ephemeral" } }],
+      messages: [userMessage({ ...text("x"), cache_control: { type: "ephemeral", ttl: "1h" } })],
+    },
+    "must not come after",
+  ],
   ["an unknown field", { ...body, stream_options: {} }, "stream_options: Extra inputs"],
   ["no output bound", { model: "m", messages: [user] }, "max_tokens: Field required"],
   ["an output bound of 0", { ...body, max_tokens: 0 }, "max_tokens"],
@@ -153,4 +169,25 @@ test.each(REFUSED)("refuses %s", (_name, refused, named) => {
 test("asks for the version header", () => {
   expect(messagesProblem(body, {})?.message).toContain("anthropic-version");
   expect(messagesProblem(body, { "anthropic-version": "1999-01-01" })?.status).toBe(400);
+});
+
+test("what is marked for an hour is reported as written for an hour, and no more", () => {
+  const hour = { type: "ephemeral", ttl: "1h" };
+  const usual = { type: "ephemeral" };
+  const marked = (...marks: readonly JsonObject[]): JsonObject => ({
+    ...body,
+    system: marks.map((cache_control) => ({ ...text("x".repeat(40)), cache_control })),
+  });
+  const written = (of: JsonObject): readonly [number, number] => {
+    const { cacheWrite, hourWrite } = answerTo(readMessagesRequest(of)).usage;
+    return [cacheWrite, hourWrite];
+  };
+  const [one] = written(marked(usual));
+  const [both] = written(marked(hour, usual));
+  expect(written(marked(usual))).toEqual([one, 0]);
+  expect(written(marked(hour))).toEqual([one, one]);
+  expect(written(marked(hour, usual))).toEqual([both, one]);
+  const whole = { ...marked(), cache_control: hour };
+  const { prompt } = answerTo(readMessagesRequest(whole)).usage;
+  expect(written(whole)).toEqual([prompt, prompt]);
 });

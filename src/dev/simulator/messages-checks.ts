@@ -1,3 +1,4 @@
+import { cacheMarksComplaint } from "./cache-marks.ts";
 import {
   contentText,
   isAbsent,
@@ -45,6 +46,7 @@ export function messagesProblem(body: JsonObject, headers: RequestHeaders): SimE
     fieldComplaint(body) ??
     gateComplaint(body, String(headers["anthropic-beta"] ?? "")) ??
     samplingComplaint(body) ??
+    cacheMarksComplaint(body) ??
     toolsComplaint(body) ??
     messagesComplaint(body);
   return message === undefined ? undefined : { status: 400, message };

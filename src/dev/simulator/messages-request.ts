@@ -16,6 +16,10 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
   const recent = messages.slice(lastAnswer + 1);
   const choice = body["tool_choice"];
   const prompt = [body["system"], messages, body["tools"]];
+  // A mark of the whole body is one of everything in it.
+  const marked = isObject(body["cache_control"])
+    ? { prompt, cache_control: body["cache_control"] }
+    : prompt;
   const userText = userTextOf(recent) || (recent.length > 0 ? "" : userTextOf(messages));
   return {
     model: textOf(body["model"]),
@@ -36,7 +40,8 @@ export function readMessagesRequest(body: JsonObject): SimRequest {
     ...answerSchemaOf(schemaOf(body["output_config"])),
     thinking: isObject(body["thinking"]) && body["thinking"]["type"] !== "disabled",
     promptTokens: promptTokensOf(prompt),
-    cacheMarkedTokens: cacheMarkedTokensOf(prompt),
+    cacheMarkedTokens: cacheMarkedTokensOf(marked),
+    hourMarkedTokens: cacheMarkedTokensOf(marked, "1h"),
   };
 }
 

@@ -8,6 +8,8 @@ export interface ReceivedCall {
   readonly delivery: Delivery;
   readonly method: string;
   readonly path: string;
+  /** Whose strictness is played; absent: that of none. */
+  readonly playedProvider: string | undefined;
   readonly headers: RequestHeaders;
   /** The parsed body; undefined when it was not JSON. */
   readonly body: unknown;

@@ -13,6 +13,7 @@ import { answerGeneration, answerModels, answerTokenCount } from "./generation.t
 import { answerImages } from "./images/answer-images.ts";
 import { plainImages, referenceImages, relayImages, type ImageHost } from "./images/image-host.ts";
 import { textOf } from "./json.ts";
+import { strictDialect } from "./providers/strict-dialect.ts";
 import type { Route } from "./received-call.ts";
 import { answerVideoCreate, answerVideoDelete, answerVideoPoll } from "./videos/answer-videos.ts";
 import { answerVideoContent, answerVideoFile } from "./videos/video-content.ts";
@@ -34,7 +35,8 @@ function chatRoute(dialect: Dialect, wire: string): Route {
     kind: "generation",
     requestIdHeader: dialect.requestIdHeader,
     faultText: (body) => dialect.read(body).userText,
-    answer: (call) => answerGeneration({ ...call, dialect }),
+    answer: (call) =>
+      answerGeneration({ ...call, dialect: strictDialect(dialect, wire, call.playedProvider) }),
   };
 }
 

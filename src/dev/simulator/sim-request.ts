@@ -34,6 +34,8 @@ export interface SimRequest extends CodeWord {
   readonly promptTokens: number;
   /** Tokens of the parts that are marked for the prompt cache. */
   readonly cacheMarkedTokens: number;
+  /** Those of them that are marked for an hour. */
+  readonly hourMarkedTokens: number;
 }
 
 /** What a request adds when its format has a schema. */
@@ -60,15 +62,15 @@ export function promptTokensOf(value: unknown): number {
   return Object.values(value).reduce<number>((sum, item) => sum + promptTokensOf(item), 0);
 }
 
-/** Tokens of every part under `value` that carries `cache_control`. */
-export function cacheMarkedTokensOf(value: unknown): number {
+/** Tokens of every part under `value` that carries `cache_control`, of this time if one is given. */
+export function cacheMarkedTokensOf(value: unknown, ttl?: string): number {
   if (Array.isArray(value)) {
-    return value.reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item), 0);
+    return value.reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item, ttl), 0);
   }
   if (!isObject(value)) return 0;
-  if (isObject(value["cache_control"])) {
-    const { cache_control: _mark, ...rest } = value;
-    return promptTokensOf(rest);
+  const { cache_control: mark, ...rest } = value;
+  if (isObject(mark)) {
+    return ttl === undefined || mark["ttl"] === ttl ? promptTokensOf(rest) : 0;
   }
-  return Object.values(value).reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item), 0);
+  return Object.values(rest).reduce<number>((sum, item) => sum + cacheMarkedTokensOf(item, ttl), 0);
 }

@@ -10,6 +10,7 @@ import { readFaults } from "./faults.ts";
 import { HeldAnswers } from "./held-answers.ts";
 import { isObject, textOf, type JsonObject } from "./json.ts";
 import { movedPath } from "./moved-path.ts";
+import { providerOfPath, strictProviderIds } from "./providers/strict-dialect.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { routeOf } from "./routes.ts";
 import { serialOf } from "./serial.ts";
@@ -28,6 +29,11 @@ export interface SimulatorOptions {
   readonly wire?: string;
   /** Upstream model ids that exist. Default: all that do not start with `unknown`. */
   readonly models?: readonly string[];
+  /**
+   * Refuse what this provider refuses, by its id in manifests. Default: a path below `/as-mistral/`
+   * and its like says whose part is played.
+   */
+  readonly profile?: string;
   readonly clock?: Clock;
 }
 
@@ -104,6 +110,8 @@ class RequestRouter {
   constructor(options: SimulatorOptions) {
     const reading = readFaults(options.fault ?? "");
     if (reading.kind === "unknown") throw new Error(reading.message);
+    const unknown = unknownProvider(options.profile);
+    if (unknown !== undefined) throw new Error(unknown);
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.jobs = new VideoJobs(this.#clock, options.seed ?? "0");
@@ -141,6 +149,7 @@ class RequestRouter {
     response.once("close", () => gone.abort());
     // A client that leaves in the middle of a write is not a fault of the simulator.
     response.on("error", () => gone.abort());
+    const playedProvider = this.#options.profile ?? providerOfPath(path);
     try {
       const bodyText = await readBody(request);
       const body = parseJson(bodyText);
@@ -157,7 +166,7 @@ class RequestRouter {
       await this.#startDelay.wait(arrival, chosen.faults, gone.signal);
       const bodyBytes = Buffer.byteLength(bodyText);
       const received = { delivery, method, path, headers, body, bodyBytes, serial };
-      await this.#answer(route, received);
+      await this.#answer(route, { ...received, playedProvider });
       if (record !== undefined) this.log.end(record, "answered");
     } catch (fault) {
       if (record !== undefined) {
@@ -234,6 +243,12 @@ class RequestRouter {
         return { status: 404, json: { error: { message: `no such route: ${what}` } } };
     }
   }
+}
+
+function unknownProvider(id: string | undefined): string | undefined {
+  const known = strictProviderIds();
+  if (id === undefined || known.includes(id)) return undefined;
+  return `--profile ${id} is not known; use one of ${known.join(", ")}`;
 }
 
 type Surroundings = Pick<

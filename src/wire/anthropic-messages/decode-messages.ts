@@ -9,6 +9,7 @@ import { word } from "../fields/chat-vocabulary.ts";
 import type { AssistantPart, Message, ToolResult } from "../neutral/chat-call.ts";
 import { dropOthers } from "../neutral/drop-others.ts";
 import { fromMessagesToolId } from "../neutral/tool-ids.ts";
+import { type SignedId, splitSignedId } from "../neutral/tool-signatures.ts";
 import { CANNOT_CROSS, type TranslationIssues } from "../neutral/translation-issues.ts";
 
 /** A content that is being read, and where it is. */
@@ -78,7 +79,7 @@ function toolResult({ doc, notes, path }: Content, block: JsonNode, index: numbe
   dropOthers(doc, block, { carried: resultMembers, path: "messages.content.", notes });
   const node = doc.present(block, word.content);
   return {
-    callId: fromMessagesToolId(doc.text(doc.member(block, word.tool_use_id))),
+    callId: signedIdOf(doc, doc.member(block, word.tool_use_id)).id,
     texts: node === ABSENT ? [] : textsOf({ doc, node, notes, path: `${path}.${index}.content` }),
   };
 }
@@ -102,11 +103,14 @@ function assistantParts(content: Content): readonly AssistantPart[] {
     if (type === word.text) parts.push({ kind: "text", text: blockText(content, block) });
     else if (type === word.tool_use) {
       dropOthers(doc, block, { carried: callMembers, path: "messages.content.", notes });
-      const id = fromMessagesToolId(doc.text(doc.member(block, word.id)));
       const name = doc.raw(doc.member(block, word.name));
       parts.push({
         kind: "call",
-        call: { id, name, input: doc.raw(doc.member(block, word.input)) },
+        call: {
+          ...signedIdOf(doc, doc.member(block, word.id)),
+          name,
+          input: doc.raw(doc.member(block, word.input)),
+        },
       });
     } else if (thoughts.has(type)) {
       // Only the model that thought it can read it.
@@ -114,6 +118,10 @@ function assistantParts(content: Content): readonly AssistantPart[] {
     } else refuseBlock(content, block, index);
   }
   return parts;
+}
+
+function signedIdOf(doc: JsonDocument, node: JsonNode): SignedId {
+  return splitSignedId(fromMessagesToolId(doc.text(node)));
 }
 
 function blockText({ doc, notes }: Content, block: JsonNode): JsonText {

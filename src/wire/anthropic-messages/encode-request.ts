@@ -18,13 +18,14 @@ import type {
 } from "../neutral/chat-call.ts";
 import { effortFor } from "../neutral/effort.ts";
 import { toMessagesToolId } from "../neutral/tool-ids.ts";
+import { profiledMembers } from "../wire-profile.ts";
 
 /** The messages body of a translated call. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const system = systemTexts(call);
   const effort = effortFor(call, deployment);
   const tools = call.tools.length > 0 ? call.tools : toolsOfHistory(call.messages);
-  const body = objectText({
+  const members = {
     model: textToken(deployment.upstreamModelId),
     max_tokens: String(request.outputTokens),
     system: system.length > 0 ? arrayText(system.map(textBlock)) : undefined,
@@ -37,8 +38,8 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
     tool_choice: tools.length > 0 ? toolChoiceText(call) : undefined,
     output_config: effort && objectText({ effort }),
     metadata: call.userId && objectText({ user_id: call.userId }),
-  });
-  return textBytes(body);
+  };
+  return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
 /** wire_b servers agree on one place for system text only: the top. */

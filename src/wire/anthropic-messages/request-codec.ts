@@ -1,3 +1,4 @@
+import type { HistoryRule } from "../../catalog/index.ts";
 import { ABSENT, type JsonDocument, type JsonText, type Splice } from "../../json/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { word } from "../fields/chat-vocabulary.ts";
@@ -5,9 +6,13 @@ import { checkBody } from "./check-request.ts";
 import { decodeCall } from "./decode-call.ts";
 import { encodeCall } from "./encode-request.ts";
 import { estimateDocument } from "./estimate-tokens.ts";
+import { applyHistoryRules } from "../history-rules.ts";
+import { applyProfile } from "../wire-profile.ts";
 import { findMedia } from "./find-media.ts";
 
 export const versionHeader = { "anthropic-version": "2023-06-01" } as const;
+
+const NO_RULES: ReadonlySet<HistoryRule> = new Set();
 
 const plainHeaders = { "content-type": "application/json", ...versionHeader };
 
@@ -15,6 +20,7 @@ const plainHeaders = { "content-type": "application/json", ...versionHeader };
 export const anthropicMessagesRequests: RequestCodec = {
   path: "/messages",
   temperatureMax: 1,
+  userField: "metadata",
   checkBody,
   renderPath: (path) =>
     path.map((step) => (typeof step === "number" ? step : step.slice(0, 64))).join("."),
@@ -23,6 +29,7 @@ export const anthropicMessagesRequests: RequestCodec = {
   encodeCall,
   surplusBounds: () => [word.max_completion_tokens],
   editBody,
+  countsHourWrites: true,
   isUsualPrice: () => false,
   countTokens,
   isClientTool: (doc, type) => doc.word(type) === word.custom || CLIENT_TOOLS.test(doc.text(type)),
@@ -42,7 +49,9 @@ function countTokens(doc: JsonDocument): number {
 }
 
 /** This wire requires a bound, and knows one name for it only. */
-function editBody(doc: JsonDocument, splice: Splice, { request }: EncodeTarget): void {
+function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
+  applyProfile(doc, splice, deployment);
+  applyHistoryRules(doc, splice, deployment.wireProfile?.history ?? NO_RULES);
   const sent = doc.member(0, word.max_tokens);
   const tokens = String(request.outputTokens) as JsonText;
   if (sent === ABSENT) splice.insert("max_tokens", tokens);

@@ -17,7 +17,10 @@ export function outputBoundName(deployment: Deployment, sent?: OutputBoundName):
 }
 
 /** `provider.upstream` as sent, for an aggregator (priority 1 and above): its own `provider`. */
-export function upstreamControls(doc: JsonDocument, deployment: Deployment): JsonText | undefined {
+export function upstreamControls(
+  doc: JsonDocument,
+  deployment: Pick<Deployment, "priority">,
+): JsonText | undefined {
   const controls = doc.present(0, word.provider);
   if (controls === ABSENT || deployment.priority < 1) return undefined;
   const upstream = doc.present(controls, word.upstream);

@@ -1,4 +1,5 @@
 import type { ReadAnswer } from "../failure/upstream-failure.ts";
+import type { AnswerReading } from "./answer-reading.ts";
 import type { FinishReason } from "./chat-event.ts";
 import type { UsageReport } from "./usage-report.ts";
 
@@ -39,11 +40,12 @@ export type AnswerReader = (json: AnswerJson) => ReadAnswer<ReadyAnswer>;
 /** The JSON half of a chat wire. */
 export interface AnswerCodec {
   /** For a client of the same wire: the provider's own text with two members spliced. */
-  relay(json: AnswerJson, label: AnswerLabel): ReadAnswer<ReadyAnswer>;
+  relay(json: AnswerJson, label: AnswerLabel, reading?: AnswerReading): ReadAnswer<ReadyAnswer>;
   /** For a client of another wire. */
   read(
     json: AnswerJson,
     isStopSequence: (word: string) => boolean,
+    reading?: AnswerReading,
   ): ReadAnswer<{
     readonly answer: ChatAnswer;
     readonly report: UsageReport | undefined;

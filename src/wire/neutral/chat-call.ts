@@ -50,6 +50,8 @@ export interface ToolCall {
   readonly name: JsonText;
   /** A JSON object, as sent. */
   readonly input: JsonText;
+  /** What its provider gave with it, to be brought back; absent: nothing. */
+  readonly signature?: string;
 }
 
 export interface ToolResult {

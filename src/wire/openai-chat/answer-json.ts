@@ -7,15 +7,25 @@ import {
   textOf,
   tryParse,
   tryPrint,
+  withMember,
 } from "../../json/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure, withoutBlame } from "../failure/failures.ts";
 import { failedRead, type FailedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
-import type { AnswerCodec, AnswerJson, ReadyAnswer, ToolCall } from "../neutral/chat-answer.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
+import type {
+  AnswerCodec,
+  AnswerJson,
+  AnswerLabel,
+  ReadyAnswer,
+  ToolCall,
+} from "../neutral/chat-answer.ts";
 import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";
+import { signedId } from "../neutral/tool-signatures.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
 import { isFailureWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { readSignature } from "./gemini-signature.ts";
 import { answerTexts } from "./message-text.ts";
 import { readUsage, usageJson } from "./usage.ts";
 
@@ -23,28 +33,28 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** The JSON answers of chat completions. */
 export const openaiChatAnswers: AnswerCodec = {
-  relay(json, label) {
+  relay(json, label, reading) {
     const choice = firstChoice(json);
     if (choice === undefined) return UNUSABLE;
-    return failureInChoice(json, choice) ?? relayed(json, choice, label.modelId);
+    return failureInChoice(json, choice) ?? relayed(json, choice, { label, reading });
   },
 
-  read(json, isStopSequence) {
+  read(json, isStopSequence, reading = {}) {
     const choice = firstChoice(json);
     if (choice === undefined) return UNUSABLE;
     const failure = failureInChoice(json, choice);
     if (failure !== undefined) return failure;
     const message = asObject(choice["message"]) ?? {};
-    const calls = readCalls(message["tool_calls"]);
+    const calls = readCalls(message["tool_calls"], reading);
     if (calls === undefined) return UNUSABLE_CALLS;
     const { text, reasoning } = answerTexts(message);
     const refusal = textOf(message["refusal"]);
-    const hasWrongFinish = isWrongFinish(choice, message);
+    const hasWrongFinish = isWrongFinish(choice);
     const answer = { text: text + refusal, reasoning, calls };
     const stopSequence = textOf(choice["stop_reason"]);
     const reason = refusal === "" ? reasonOfWord(textOf(choice["finish_reason"])) : "refusal";
     const finish = settledFinish(reason, calls.length > 0);
-    const report = readUsage(json.value, json.text);
+    const report = readUsage(json.value, json.text, reading);
     if (finish === "stop" && stopSequence !== "" && isStopSequence(stopSequence)) {
       const stopped = { ...answer, finish: "stop_sequence", stopSequence } as const;
       return { ok: true, answer: stopped, report, hasWrongFinish };
@@ -91,7 +101,7 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
 }
 
 /** Undefined when a call has no name, or arguments that are not a JSON object. */
-function readCalls(value: unknown): ToolCall[] | undefined {
+function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
   for (const entry of value) {
@@ -100,7 +110,10 @@ function readCalls(value: unknown): ToolCall[] | undefined {
     const argumentsJson = argumentsOf(fn?.["arguments"]);
     const name = textOf(fn?.["name"]);
     if (argumentsJson === undefined || name === "") return undefined;
-    calls.push({ id: textOf(fields?.["id"]), name, argumentsJson });
+    const id = textOf(fields?.["id"]);
+    const signature = toolSignature === undefined ? "" : readSignature(fields ?? {});
+    const carried = signature === "" ? id : signedId({ id, signature });
+    calls.push({ id: carried, name, argumentsJson });
   }
   return calls;
 }
@@ -113,13 +126,13 @@ function argumentsOf(value: unknown): string | undefined {
 }
 
 /** Certainly: no reason at all, or a call that is not there. */
-function isWrongFinish(
-  choice: Fields,
-  { tool_calls: calls, function_call: call }: Fields,
-): boolean {
-  const word = textOf(choice["finish_reason"]);
-  const hasCalls = (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
-  return isWrongWord(word, hasCalls);
+function isWrongFinish(choice: Fields): boolean {
+  return isWrongWord(textOf(choice["finish_reason"]), hasCallsIn(choice));
+}
+
+function hasCallsIn(choice: Fields): boolean {
+  const { tool_calls: calls, function_call: call } = asObject(choice["message"]) ?? {};
+  return (Array.isArray(calls) && calls.length > 0) || asObject(call) !== undefined;
 }
 
 function toolCallsMember(calls: readonly ToolCall[], ids: UniqueIds): string {
@@ -140,18 +153,33 @@ function callJson(call: ToolCall, ids: UniqueIds): string {
 }
 
 /** The provider's text with the marketplace's model id, one choice, and the cost in the usage. */
-function relayed(json: AnswerJson, choice: Fields, modelId: string): ReadAnswer<ReadyAnswer> {
-  const report = readUsage(json.value, json.text);
+function relayed(
+  json: AnswerJson,
+  choice: Fields,
+  { label, reading }: { readonly label: AnswerLabel; readonly reading: AnswerReading | undefined },
+): ReadAnswer<ReadyAnswer> {
+  const report = readUsage(json.value, json.text, reading);
   const { choices } = json.value;
   const hasSurplus = Array.isArray(choices) && choices.length > 1;
-  const relay = relayText(hasSurplus ? withFirstChoice(json.text) : json.text, modelId);
+  const oneChoice = hasSurplus ? withFirstChoice(json.text) : json.text;
+  const isSilent = textOf(choice["finish_reason"]) === "" && hasCallsIn(choice);
+  const word = wordOfReason("tool_calls", label.usesFunctions);
+  const relay = relayText(isSilent ? withFinish(oneChoice, word) : oneChoice, label.modelId);
   return {
     ok: true,
     report,
-    hasWrongFinish: isWrongFinish(choice, asObject(choice["message"]) ?? {}),
+    hasWrongFinish: isWrongFinish(choice),
     bodyText: (costUsd) =>
       relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),
   };
+}
+
+/** Calls say why the answer ended where the provider does not. */
+function withFinish(text: string, word: string): string {
+  const array = findPath(text, "choices");
+  const [first] = array === undefined ? [] : findElements(text, array.start);
+  if (first === undefined) return text;
+  return withMember(text, first, { key: "finish_reason", json: `"${word}"` });
 }
 
 function withFirstChoice(text: string): string {

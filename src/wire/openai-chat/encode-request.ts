@@ -1,3 +1,4 @@
+import type { Deployment } from "../../catalog/index.ts";
 import { unreachable } from "../../core/index.ts";
 import {
   arrayText,
@@ -9,7 +10,7 @@ import {
   textToken,
 } from "../../json/index.ts";
 import type { EncodeTarget } from "../contract.ts";
-import { outputBoundName, upstreamControls } from "../fields/deployment-fields.ts";
+import { outputBoundName } from "../fields/deployment-fields.ts";
 import type {
   AssistantMessage,
   ChatCall,
@@ -20,13 +21,15 @@ import type {
   ToolSpec,
 } from "../neutral/chat-call.ts";
 import { effortFor } from "../neutral/effort.ts";
+import { aggregatorControls, profiledMembers } from "../wire-profile.ts";
+import { signatureJson, STAND_IN_SIGNATURE } from "./gemini-signature.ts";
 
 /** The chat-completions body of a translated call: small, as strict servers refuse what they do not know. */
 export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget): Buffer {
   const hasTools = call.tools.length > 0;
-  const body = objectText({
+  const members = {
     model: textToken(deployment.upstreamModelId),
-    messages: arrayText(messageTexts(call)),
+    messages: arrayText(messageTexts(call, formOf(deployment))),
     [outputBoundName(deployment)]: String(request.outputTokens),
     stream: request.stream ? "true" : undefined,
     stream_options: request.stream ? '{"include_usage":true}' : undefined,
@@ -38,21 +41,36 @@ export function encodeCall(call: ChatCall, { request, deployment }: EncodeTarget
     parallel_tool_calls: hasTools && !call.parallelTools ? "false" : undefined,
     reasoning_effort: effortFor(call, deployment),
     user: call.userId,
-    provider: upstreamControls(request.doc, deployment),
-  });
-  return textBytes(body);
+    provider: aggregatorControls(request.doc, deployment),
+  };
+  return textBytes(objectText(profiledMembers(members, deployment)));
 }
 
-function messageTexts(call: ChatCall): readonly JsonText[] {
+/** What a profile says of the messages that are written here. */
+interface MessageForm {
+  readonly textOnly: boolean;
+  readonly noNull: boolean;
+  readonly hasSignatures: boolean;
+}
+
+function formOf({ wireProfile: profile }: Deployment): MessageForm {
+  return {
+    textOnly: profile?.history.has("text-only-content") === true,
+    noNull: profile?.history.has("no-null") === true,
+    hasSignatures: profile?.toolSignature !== undefined,
+  };
+}
+
+function messageTexts(call: ChatCall, form: MessageForm): readonly JsonText[] {
   const messages: JsonText[] = [];
   if (call.system.length > 0) {
     messages.push(messageText("system", joinTokens(call.system, "\\n\\n")));
   }
-  for (const message of call.messages) addMessage(messages, message);
+  for (const message of call.messages) addMessage(messages, message, form);
   return messages;
 }
 
-function addMessage(messages: JsonText[], message: Message): void {
+function addMessage(messages: JsonText[], message: Message, form: MessageForm): void {
   switch (message.role) {
     case "system":
       messages.push(messageText("system", message.text));
@@ -61,11 +79,11 @@ function addMessage(messages: JsonText[], message: Message): void {
       // Results must stand right behind the assistant's calls, so they go first.
       for (const result of message.results) messages.push(resultText(result));
       if (message.texts.length > 0 || message.results.length === 0) {
-        messages.push(messageText("user", userContent(message.texts)));
+        messages.push(messageText("user", userContent(message.texts, form)));
       }
       break;
     case "assistant":
-      messages.push(assistantText(message));
+      messages.push(assistantText(message, form));
       break;
     default:
       unreachable(message);
@@ -76,8 +94,9 @@ function messageText(role: string, content: JsonText): JsonText {
   return `{"role":"${role}","content":${content}}` as JsonText;
 }
 
-function userContent(texts: readonly JsonText[]): JsonText {
+function userContent(texts: readonly JsonText[], { textOnly }: MessageForm): JsonText {
   if (texts.length <= 1) return texts[0] ?? ('""' as JsonText);
+  if (textOnly) return joinTokens(texts, "\\n");
   return arrayText(texts.map((text) => `{"type":"text","text":${text}}`));
 }
 
@@ -90,25 +109,37 @@ function resultText(result: ToolResult): JsonText {
 }
 
 /** This wire knows one text and the calls behind it, whatever the order was. */
-function assistantText(message: AssistantMessage): JsonText {
+function assistantText(message: AssistantMessage, form: MessageForm): JsonText {
   const texts: JsonText[] = [];
   const calls: JsonText[] = [];
   for (const part of message.parts) {
     if (part.kind === "text") texts.push(part.text);
-    else calls.push(callText(part.call));
+    else calls.push(callText(part.call, signatureFor(part.call, calls.length, form)));
   }
+  const noText = form.noNull ? undefined : "null";
   return objectText({
     role: '"assistant"',
-    content: texts.length === 0 && calls.length > 0 ? "null" : joinTokens(texts, ""),
+    content: texts.length === 0 && calls.length > 0 ? noText : joinTokens(texts, ""),
     tool_calls: calls.length > 0 ? arrayText(calls) : undefined,
   });
 }
 
-function callText(call: ToolCall): JsonText {
+/** The provider wants one on the first of parallel calls only. */
+function signatureFor(
+  { signature }: ToolCall,
+  index: number,
+  { hasSignatures }: MessageForm,
+): string | undefined {
+  if (!hasSignatures) return undefined;
+  return signature ?? (index === 0 ? STAND_IN_SIGNATURE : undefined);
+}
+
+function callText(call: ToolCall, signature: string | undefined): JsonText {
   return objectText({
     id: textToken(call.id),
     type: '"function"',
     function: objectText({ name: call.name, arguments: quoteText(call.input) }),
+    extra_content: signature === undefined ? undefined : signatureJson(signature),
   });
 }
 

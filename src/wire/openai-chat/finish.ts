@@ -6,6 +6,9 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   function_call: "tool_calls",
   length: "length",
   content_filter: "refusal",
+  // Of Z.ai.
+  sensitive: "refusal",
+  model_context_window_exceeded: "length",
 };
 
 const WORDS: Readonly<Record<FinishReason, string>> = {
@@ -16,8 +19,12 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
   refusal: "content_filter",
 };
 
-/** Values that are not a reason but a failure: OpenRouter's and DeepSeek's. */
-const FAILURES: ReadonlySet<string> = new Set(["error", "insufficient_system_resource"]);
+/** Values that are not a reason but a failure: OpenRouter's, DeepSeek's and Z.ai's. */
+const FAILURES: ReadonlySet<string> = new Set([
+  "error",
+  "insufficient_system_resource",
+  "network_error",
+]);
 
 /** The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop. */
 export function reasonOfWord(word: string): FinishReason {
@@ -29,9 +36,13 @@ export function wordOfReason(reason: FinishReason, usesFunctions: boolean): stri
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
 }
 
-/** The finish reason of a complete answer: is it missing, or does it name a call that is not there? */
+/**
+ * The finish reason of a complete answer: is it missing, or does it name a call that is not there?
+ * Calls say why it ended, so xAI leaves it out beside them.
+ */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
-  return word === "" || (!hasCalls && reasonOfWord(word) === "tool_calls");
+  if (word === "") return !hasCalls;
+  return !hasCalls && reasonOfWord(word) === "tool_calls";
 }
 
 export function isFailureWord(word: unknown): boolean {

@@ -15,9 +15,10 @@ export const openaiChat: Wire = {
   requests: openaiChatRequests,
   answers: openaiChatAnswers,
   streams: {
-    decoder: (isStopSequence, note) => new OpenaiChatDecoder({ isStopSequence, note }),
+    decoder: (isStopSequence, note, reading = {}) =>
+      new OpenaiChatDecoder({ isStopSequence, note, reading }),
     encoder: (label) => new OpenaiChatEncoder(label),
-    relay: (label, note) => new OpenaiChatRelay(label, note),
+    relay: (label, note, reading) => new OpenaiChatRelay(label, note, reading),
   },
   errorBody,
   providerQuestions,

@@ -2,16 +2,15 @@ import type { Deployment } from "../../catalog/index.ts";
 import { ABSENT, type JsonDocument, type JsonText, type Splice } from "../../json/index.ts";
 import type { EncodeTarget, RequestCodec } from "../contract.ts";
 import { word } from "../fields/chat-vocabulary.ts";
-import {
-  type OutputBoundName,
-  outputBoundName,
-  upstreamControls,
-} from "../fields/deployment-fields.ts";
+import { type OutputBoundName, outputBoundName } from "../fields/deployment-fields.ts";
+import { applyHistoryRules } from "../history-rules.ts";
+import { aggregatorControls, applyProfile } from "../wire-profile.ts";
 import { checkBody } from "./check-request.ts";
 import { removeClientCopies } from "./client-copies.ts";
 import { decodeCall } from "./decode-call.ts";
 import { encodeCall } from "./encode-request.ts";
 import { findMedia } from "./find-media.ts";
+import { standInForSignatures } from "./stand-in-signatures.ts";
 
 const headers = { "content-type": "application/json" };
 
@@ -19,6 +18,7 @@ const headers = { "content-type": "application/json" };
 export const openaiChatRequests: RequestCodec = {
   path: "/chat/completions",
   temperatureMax: 2,
+  userField: "user",
   checkBody,
   renderPath: (path) =>
     path
@@ -30,6 +30,7 @@ export const openaiChatRequests: RequestCodec = {
   encodeCall,
   surplusBounds,
   editBody,
+  countsHourWrites: false,
   isUsualPrice: (field, value) => field === "service_tier" && value === "default",
   isClientTool: (doc, type) => doc.word(type) === word.function || doc.word(type) === word.custom,
   // No answer of this wire starts with a count, so nothing more exact is needed than the bytes.
@@ -50,11 +51,15 @@ function boundNameFor(doc: JsonDocument, deployment: Deployment): OutputBoundNam
 }
 
 function editBody(doc: JsonDocument, splice: Splice, { request, deployment }: EncodeTarget): void {
-  const controls = upstreamControls(doc, deployment);
+  const controls = aggregatorControls(doc, deployment);
   if (controls !== undefined) splice.insert("provider", controls);
   removeClientCopies(doc, splice);
+  const { wireProfile: profile } = deployment;
+  applyProfile(doc, splice, deployment);
+  if (profile !== undefined) applyHistoryRules(doc, splice, profile.history);
+  if (profile?.toolSignature !== undefined) standInForSignatures(doc, splice);
   writeBound(doc, splice, { request, deployment });
-  if (request.stream) askForUsage(doc, splice);
+  if (request.stream && profile?.usageUnasked !== true) askForUsage(doc, splice);
 }
 
 /** A bound that is there as null is replaced: a second one would be a key twice. */

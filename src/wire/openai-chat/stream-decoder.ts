@@ -2,6 +2,7 @@ import { asObject, textOf } from "../../json/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
 import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
@@ -22,12 +23,13 @@ export interface DecoderOptions {
   /** Is this word one of the request's own stop sequences? */
   readonly isStopSequence: (word: string) => boolean;
   readonly note: ServedModelNote;
+  readonly reading: AnswerReading;
 }
 
 /** Chunks of a wire_a provider to neutral events, whatever dialect of the wire it speaks. */
 export class OpenaiChatDecoder implements StreamDecoder {
   readonly #options: DecoderOptions;
-  readonly #calls = new ToolCallReader();
+  readonly #calls: ToolCallReader;
   readonly #repeated = new RepeatedEvent();
   #report: UsageReport | undefined;
   #finish: FinishReason | undefined;
@@ -36,6 +38,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
 
   constructor(options: DecoderOptions) {
     this.#options = options;
+    this.#calls = new ToolCallReader(options.reading);
   }
 
   get report(): UsageReport | undefined {
@@ -43,8 +46,8 @@ export class OpenaiChatDecoder implements StreamDecoder {
   }
 
   get hasWrongFinish(): boolean {
-    const isOfCalls = this.#finish === "tool_calls";
-    return this.#finish === undefined || (isOfCalls && !this.#calls.hasCalls);
+    if (this.#calls.hasCalls) return false;
+    return this.#finish === undefined || this.#finish === "tool_calls";
   }
 
   decode(event: SseEvent, emit: Emit): void {
@@ -68,7 +71,8 @@ export class OpenaiChatDecoder implements StreamDecoder {
   #chunk(json: EventJson, emit: Emit): void {
     const { text, value: chunk } = json;
     this.#options.note.take(chunk["model"]);
-    if (chunk["usage"] !== null) this.#report = readUsage(chunk, text) ?? this.#report;
+    const { reading } = this.#options;
+    if (chunk["usage"] !== null) this.#report = readUsage(chunk, text, reading) ?? this.#report;
     const choice = Array.isArray(chunk["choices"]) ? asObject(chunk["choices"][0]) : undefined;
     if (isErrorChunk(chunk, choice)) {
       emit({ type: "failure", failure: classifyEmbeddedError(chunk) });

@@ -11,6 +11,7 @@ import type { OutputPieces } from "../answer/output-pieces.ts";
 import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
 import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
 import { ModelSplice } from "../neutral/model-splice.ts";
@@ -28,7 +29,7 @@ import {
   usageChunkText,
 } from "./chunk-text.ts";
 import { isDone } from "./done-mark.ts";
-import { isWrongWord } from "./finish.ts";
+import { isWrongWord, wordOfReason } from "./finish.ts";
 import { answerTexts } from "./message-text.ts";
 import { isErrorChunk } from "./stream-decoder.ts";
 import { isTextAlone, textSpan } from "./text-chunk.ts";
@@ -52,6 +53,7 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #label: AnswerLabel;
   readonly #model: ModelSplice;
   readonly #note: ServedModelNote;
+  readonly #reading: AnswerReading | undefined;
   readonly #repeated = new RepeatedEvent();
   /** What a repeated event becomes. */
   #sent: TextFrame = { before: "", after: "" };
@@ -65,9 +67,10 @@ export class OpenaiChatRelay implements StreamDriver {
   /** The chunk with the finish reason, until the usage is known. */
   #last: string | undefined;
 
-  constructor(label: AnswerLabel, note: ServedModelNote) {
+  constructor(label: AnswerLabel, note: ServedModelNote, reading?: AnswerReading) {
     this.#label = label;
     this.#note = note;
+    this.#reading = reading;
     this.#model = new ModelSplice(label.modelId, ["model"]);
   }
 
@@ -80,7 +83,7 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   step(event: SseEvent, out: OutputPieces): StepOutcome {
-    if (isDone(event.data)) return this.#hasChoices ? "end" : brokenOffFailure();
+    if (isDone(event.data)) return this.#end(out);
     const eventText = readEventText(event.data);
     const repeated = this.#repeated.textIn(eventText);
     if (repeated !== undefined) {
@@ -103,6 +106,18 @@ export class OpenaiChatRelay implements StreamDriver {
     const isContent = content !== "none";
     this.#relay(json, { choices, choice, isContent }, out);
     return isContent ? "content" : "silent";
+  }
+
+  /** Calls without a reason get theirs: a client would take the answer for cut, or for a text. */
+  #end(out: OutputPieces): StepOutcome {
+    if (!this.#hasChoices) return brokenOffFailure();
+    if (this.#finish !== "" || !this.#hasCalls) return "end";
+    out.add(this.#takeLast());
+    const word = wordOfReason("tool_calls", this.#label.usesFunctions);
+    const last = lastChunk(this.#headText(), word);
+    if (this.#label.wantsUsageChunk) out.add(sseDataText(last));
+    else this.#last = last;
+    return "end";
   }
 
   endOfBody(): StepOutcome {
@@ -163,7 +178,7 @@ export class OpenaiChatRelay implements StreamDriver {
     const { usage, x_groq: groq } = json.value;
     const isSilent = (usage === undefined || usage === null) && groq === undefined;
     if (isSilent && choiceUsage(json.value) === undefined) return;
-    const report = readUsage(json.value, json.text);
+    const report = readUsage(json.value, json.text, this.#reading);
     if (report === undefined) return;
     this.#report = report;
     const span = asObject(usage) === undefined ? undefined : findPath(json.text, "usage");

@@ -1,5 +1,8 @@
 import { asObject, textOf, tryParse, tryPrint } from "../../json/index.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
 import type { ChatEvent } from "../neutral/chat-event.ts";
+import { signedId } from "../neutral/tool-signatures.ts";
+import { readSignature } from "./gemini-signature.ts";
 
 type Emit = (event: ChatEvent) => void;
 
@@ -7,6 +10,7 @@ interface OpenCall {
   readonly call: number;
   id: string;
   name: string;
+  signature: string;
   isStarted: boolean;
   /** Arguments that came before the name; once started, everything sent, for index-less servers. */
   json: string;
@@ -19,6 +23,11 @@ interface OpenCall {
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();
   readonly #calls: OpenCall[] = [];
+  readonly #reading: AnswerReading;
+
+  constructor(reading: AnswerReading) {
+    this.#reading = reading;
+  }
 
   read(fragment: unknown, emit: Emit): void {
     const fields = asObject(fragment);
@@ -29,6 +38,7 @@ export class ToolCallReader {
     const call = this.#find(fields["index"], id, name);
     if (call.id === "" && !call.isStarted) call.id = id;
     if (call.name === "") call.name = name;
+    if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
     this.#advance(call, argumentText(fn?.["arguments"]), emit);
   }
 
@@ -59,7 +69,14 @@ export class ToolCallReader {
   }
 
   #open(): OpenCall {
-    const call = { call: this.#calls.length, id: "", name: "", isStarted: false, json: "" };
+    const call = {
+      call: this.#calls.length,
+      id: "",
+      name: "",
+      signature: "",
+      isStarted: false,
+      json: "",
+    };
     this.#calls.push(call);
     return call;
   }
@@ -70,7 +87,8 @@ export class ToolCallReader {
     if (call.name === "") return;
     if (!call.isStarted) {
       call.isStarted = true;
-      emit({ type: "tool_start", call: call.call, id: call.id, name: call.name });
+      const id = call.signature === "" ? call.id : signedId(call);
+      emit({ type: "tool_start", call: call.call, id, name: call.name });
     }
     const fresh = held + json;
     if (fresh !== "") emit({ type: "tool_arguments", call: call.call, json: fresh });

@@ -1,5 +1,6 @@
 import { outputTokensTotal, promptTokensTotal, type Usage } from "../../core/index.ts";
 import { asObject, findElements, findMember, findPath, type Span } from "../../json/index.ts";
+import type { AnswerReading } from "../neutral/answer-reading.ts";
 import {
   costText,
   countOf,
@@ -15,20 +16,37 @@ import {
 export function readUsage(
   body: Readonly<Record<string, unknown>>,
   text: string,
+  { usageGap }: AnswerReading = {},
 ): UsageReport | undefined {
   const own = asObject(body["usage"]) ?? choiceUsage(body);
   // Groq reports under a key of its own in the last chunk of a stream.
   const reported = own ?? asObject(asObject(body["x_groq"])?.["usage"]);
   if (reported === undefined) return undefined;
-  const usage = bucketsOf(reported);
-  if (usage === undefined) return undefined;
+  const counted = bucketsOf(reported);
+  if (counted === undefined) return undefined;
+  const gap = usageGap === undefined ? 0 : gapOf(reported);
+  const usage = gap > 0 ? withGap(counted, gap) : counted;
   const cost = own?.["cost"] === undefined ? undefined : rawCost(text);
-  const flaw = usageFlaw(reported);
+  const flaw = gap > 0 ? usageFlaw({ ...reported, total_tokens: undefined }) : usageFlaw(reported);
   return {
     usage,
     ...(cost !== undefined && { reportedCostUsd: cost }),
     ...(flaw !== undefined && { flaw }),
   };
+}
+
+/** What the total has above prompt and completion; 0 where they are its parts. */
+function gapOf(reported: Fields): number {
+  const total = countOf(reported["total_tokens"]) ?? 0;
+  const prompt = countOf(reported["prompt_tokens"]);
+  const output = countOf(reported["completion_tokens"]) ?? 0;
+  return prompt === undefined ? 0 : Math.max(0, total - prompt - output);
+}
+
+/** A gap that the provider reports as reasoning itself is counted already. */
+function withGap(usage: Usage, gap: number): Usage {
+  const isCounted = usage.internalReasoning === gap;
+  return isCounted ? usage : { ...usage, internalReasoning: usage.internalReasoning + gap };
 }
 
 const COUNTS = ["prompt_tokens", "completion_tokens", "total_tokens"];

@@ -1,0 +1,305 @@
+import { describe, expect, test } from "vitest";
+import { STRICT_PROVIDERS } from "../../src/dev/simulator/providers/strict-providers.ts";
+import type { StrictProvider } from "../../src/dev/simulator/providers/strict-provider.ts";
+import {
+  ceilingBody,
+  headParameters,
+  type ProviderHead,
+  providerHeads,
+} from "../../src/listing-sources/index.ts";
+import { type TestAccount, textModel, withGateway } from "../support/gateway.ts";
+
+/*
+ * Every head in front of a provider that refuses what the real one refuses: what it refuses was
+ * written down without regard to what the head declares.
+ */
+const PRICING = [
+  { type: "prompt", unit: "token", cost_usd_per_million: "1" },
+  { type: "completion", unit: "token", cost_usd_per_million: "10" },
+] as const;
+
+function manifestOf(head: ProviderHead): object {
+  const { provider, endpoint, settlement, wire_profile } = head;
+  const { id } = provider;
+  const ids = [`${id}/plain`, `${id}/thinks`];
+  const body = ceilingBody(head, PRICING);
+  return {
+    manifest_version: "1",
+    provider: { privacy_policy_url: "https://example.com/privacy", ...provider },
+    endpoint: {
+      ...endpoint,
+      base_url: `{simulator}/as-${id}/v1`,
+      ...(endpoint.api_key_env !== undefined && { api_key_env: "TEST_PROVIDER_KEY" }),
+    },
+    settlement,
+    models: ids.map((model, index) =>
+      textModel(model, {
+        supported_parameters: headParameters(head, {
+          reasons: index === 1,
+          tools: true,
+          structured: true,
+          sampling: true,
+        }),
+      }),
+    ),
+    ...(wire_profile !== undefined && { wire_profile }),
+    ...(body !== undefined && {
+      listing_terms: Object.fromEntries(ids.map((model) => [model, { body }])),
+    }),
+  };
+}
+
+const gateway = withGateway({ manifests: providerHeads().map(manifestOf) });
+
+/** One for each provider: together they ask more than one key may in a minute. */
+const accounts = new Map<string, Promise<TestAccount>>();
+
+function accountFor(id: string): Promise<TestAccount> {
+  const opened = accounts.get(id) ?? gateway.account("5.00");
+  accounts.set(id, opened);
+  return opened;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+  readonly dropped: string;
+}
+
+async function ask(
+  path: string,
+  body: Readonly<Record<string, unknown>> & { readonly model: string },
+): Promise<Answered> {
+  const { key } = await accountFor(body.model.split("/")[0] ?? "");
+  const response = await fetch(`${gateway.url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+    body: JSON.stringify(body),
+  });
+  const dropped = response.headers.get("x-tm-dropped-params") ?? "";
+  return { status: response.status, text: await response.text(), dropped };
+}
+
+const CHAT = "/v1/chat/completions";
+const MESSAGES = "/v1/messages";
+const marked = { type: "ephemeral" };
+const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+
+/** What clients send that one provider or another refuses. */
+const rich = {
+  temperature: 0.5,
+  top_p: 0.9,
+  seed: 7,
+  stop: ["zzz"],
+  n: 1,
+  user: "u1",
+  store: false,
+  frequency_penalty: 0.1,
+  presence_penalty: 0.1,
+  max_completion_tokens: 100,
+  reasoning_effort: "low",
+  messages: [
+    { role: "developer", content: "Be brief." },
+    { role: "user", name: "ada", content: [{ type: "text", text: "Hi", cache_control: marked }] },
+    { role: "assistant", content: "Hello", refusal: null, reasoning_content: "hm" },
+    { role: "user", content: "How are you?" },
+  ],
+};
+
+const toolsA = [
+  { type: "function", function: { name: "weather", parameters: schema, strict: true } },
+];
+const calledA = {
+  max_tokens: 200,
+  tools: toolsA,
+  messages: [
+    { role: "user", content: "The weather in Oslo?" },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [
+        { id: "call_1", type: "function", function: { name: "weather", arguments: "{}" } },
+      ],
+    },
+    { role: "tool", tool_call_id: "call_1", content: [{ type: "text", text: "rain" }] },
+  ],
+};
+const asksA = {
+  max_tokens: 200,
+  tools: toolsA,
+  messages: [{ role: "user", content: "Ask weather about Oslo" }],
+};
+
+const richB = {
+  max_tokens: 100,
+  temperature: 0.5,
+  top_p: 0.9,
+  stop_sequences: ["zzz"],
+  metadata: { user_id: "u1" },
+  system: [{ type: "text", text: "Be brief.", cache_control: marked }],
+  messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
+};
+const toolsB = [{ name: "weather", input_schema: schema }];
+const calledB = {
+  max_tokens: 200,
+  tools: toolsB,
+  messages: [
+    { role: "user", content: "The weather in Oslo?" },
+    {
+      role: "assistant",
+      content: [{ type: "tool_use", id: "toolu_1", name: "weather", input: {} }],
+    },
+    {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "rain" }],
+    },
+  ],
+};
+const asksB = {
+  max_tokens: 200,
+  tools: toolsB,
+  messages: [{ role: "user", content: "Ask weather about Oslo" }],
+};
+
+interface Case {
+  readonly what: string;
+  readonly path: string;
+  readonly body: object;
+  /** The field that this provider does not take for an answer of its own. */
+  readonly refusedFor?: (strict: StrictProvider) => string | undefined;
+}
+
+const withoutTools = ({ knows }: StrictProvider): string | undefined =>
+  knows?.has("tools") === false ? "tools" : undefined;
+const withChoice =
+  (word: string) =>
+  (strict: StrictProvider): string | undefined =>
+    strict.choices?.has(word) === false ? "tool_choice" : withoutTools(strict);
+const withWhole =
+  (tokens: number) =>
+  ({ wholeMax = tokens }: StrictProvider): string | undefined =>
+    tokens > wholeMax ? "stream" : undefined;
+
+const named = { type: "function", function: { name: "weather" } };
+const withUsage = { stream_options: { include_usage: true } };
+
+const CASES: readonly Case[] = [
+  { what: "everything that clients send", path: CHAT, body: { ...rich, stream: true } },
+  { what: "the same with usage", path: CHAT, body: { ...rich, ...withUsage, stream: true } },
+  { what: "the same at once", path: CHAT, body: rich, refusedFor: withWhole(100) },
+  {
+    what: "a long answer at once",
+    path: CHAT,
+    body: { max_tokens: 5000, messages: [{ role: "user", content: "Hi" }] },
+    refusedFor: withWhole(5000),
+  },
+  {
+    what: "a result of a tool",
+    path: CHAT,
+    body: { ...calledA, stream: true },
+    refusedFor: withoutTools,
+  },
+  { what: "a call", path: CHAT, body: { ...asksA, stream: true }, refusedFor: withoutTools },
+  {
+    what: "a call that must be",
+    path: CHAT,
+    body: { ...asksA, tool_choice: "required", stream: true },
+    refusedFor: (strict) =>
+      strict.choices?.has("any") === true ? undefined : withChoice("required")(strict),
+  },
+  {
+    what: "a call of this tool",
+    path: CHAT,
+    body: { ...asksA, tool_choice: named, stream: true },
+    refusedFor: withChoice("named"),
+  },
+  { what: "everything of the other wire", path: MESSAGES, body: { ...richB, stream: true } },
+  { what: "that at once", path: MESSAGES, body: richB, refusedFor: withWhole(100) },
+  {
+    what: "a result on the other wire",
+    path: MESSAGES,
+    body: { ...calledB, stream: true },
+    refusedFor: withoutTools,
+  },
+  {
+    what: "a call on the other wire",
+    path: MESSAGES,
+    body: { ...asksB, stream: true },
+    refusedFor: withoutTools,
+  },
+  {
+    what: "a call that must be on the other wire",
+    path: MESSAGES,
+    body: { ...asksB, tool_choice: { type: "any" }, stream: true },
+    refusedFor: (strict) =>
+      strict.choices?.has("any") === true ? undefined : withChoice("required")(strict),
+  },
+];
+
+function refusalOf(field: string): RegExp {
+  return new RegExp(`^400 .*"${field} `, "s");
+}
+
+describe.concurrent.each(providerHeads().map((head) => head.provider.id))("%s", (id) => {
+  const strict = STRICT_PROVIDERS[id];
+  if (strict === undefined) throw new Error(`the simulator does not play ${id}`);
+
+  test.each(CASES)("takes $what, or the client is told why not", async (each) => {
+    // What a model that reasons takes differs at the top level alone.
+    const models = each.body === rich ? ["plain", "thinks"] : ["plain"];
+    for (const model of models.map((name) => `${id}/${name}`)) {
+      const { status, text } = await ask(each.path, { ...each.body, model });
+      const field = each.refusedFor?.(strict);
+      const told =
+        field === undefined ? /^200 .*"(?:prompt|input|output)_tokens":[1-9]/s : refusalOf(field);
+      expect(`${status} ${text}`).toMatch(told);
+    }
+  });
+});
+
+test("calls come back signed, and hidden thoughts are billed", async () => {
+  const model = "google/plain";
+  const first = await ask(MESSAGES, { ...asksB, model });
+  const answer = JSON.parse(first.text) as {
+    content: { type: string; id: string; name: string; input: object }[];
+    usage: { output_tokens: number };
+  };
+  const use = answer.content.find(({ type }) => type === "tool_use");
+  expect(use?.id).toContain("_tmsig_");
+  expect(answer.usage.output_tokens).toBeGreaterThan(40);
+  const result = { type: "tool_result", tool_use_id: use?.id, content: "rain" };
+  const second = await ask(MESSAGES, {
+    ...asksB,
+    model,
+    messages: [
+      ...asksB.messages,
+      { role: "assistant", content: answer.content },
+      { role: "user", content: [result] },
+    ],
+  });
+  expect(second.status).toBe(200);
+  const sent = gateway.simulator.calls().findLast(({ path }) => path.includes("as-google"));
+  expect(JSON.stringify(sent?.body)).not.toContain("skip_thought_signature_validator");
+  expect(JSON.stringify(sent?.body)).toContain("thought_signature");
+});
+
+test("what a provider does not get is named", async () => {
+  const { dropped } = await ask(CHAT, { ...rich, model: "mistral/plain", stream: true });
+  expect(dropped.split(/, ?/)).toEqual(
+    expect.arrayContaining([
+      "user",
+      "messages.name",
+      "messages.reasoning_content",
+      "cache_control",
+    ]),
+  );
+});
+
+test("every listing of an aggregator has its own prices as a ceiling", async () => {
+  const upstream = { only: ["x"] };
+  await ask(CHAT, { ...asksA, model: "openrouter/plain", provider: { upstream } });
+  const sent = gateway.simulator.calls().findLast(({ path }) => path.includes("as-openrouter"));
+  expect(sent?.body).toMatchObject({
+    provider: { ...upstream, max_price: { prompt: "1", completion: "10" } },
+  });
+});
