@@ -1,0 +1,216 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Manifest, ManifestListingTerms, ManifestModel } from "../../src/catalog/index.ts";
+import { readRawJson } from "../../src/json/index.ts";
+import {
+  findHead,
+  importListings,
+  type ImportResult,
+  isImportable,
+  type ListingSource,
+  type SourceInput,
+} from "../../src/listing-sources/index.ts";
+import { matchesGlob } from "../../src/core/glob.ts";
+
+/** A change to a drafted listing, or a listing that no source has, with its reason. */
+export interface HandEdit {
+  readonly model: string;
+  readonly reason: string;
+  /** Merged over the drafted fields; null removes one. */
+  readonly listing?: Readonly<Record<string, unknown>>;
+  readonly terms?: Readonly<Record<string, unknown>>;
+}
+
+export interface ProviderReview {
+  /** Patterns of marketplace ids, each with the reason why it is not shipped. */
+  readonly leave_out?: Readonly<Record<string, string>>;
+  /** Sources that are not read for this provider, with the reason. */
+  readonly without?: Readonly<Record<string, string>>;
+  readonly edits?: readonly HandEdit[];
+}
+
+/** What people decided, over what the sources say (`catalog-review/reviewed.json`). */
+export interface Review {
+  /** The day of the review: what ended before it is not shipped. */
+  readonly as_of: string;
+  /** Reasons for staging with which a listing is not shipped at all. */
+  readonly leave_out_codes: Readonly<Record<string, string>>;
+  /** For every provider. */
+  readonly leave_out: Readonly<Record<string, string>>;
+  readonly providers: Readonly<Record<string, ProviderReview>>;
+  /** Whole manifests that no source has. */
+  readonly by_hand: Readonly<Record<string, Manifest>>;
+}
+
+/** One provider's manifest, and how it came to be. */
+export interface Drafted {
+  readonly file: string;
+  readonly manifest: Manifest;
+  readonly imported: ImportResult | undefined;
+  /** Marketplace id to the reason why it is not shipped. */
+  readonly leftOut: ReadonlyMap<string, string>;
+  readonly edits: readonly HandEdit[];
+}
+
+const LEAD = "litellm-2026-08-01.json";
+const SECOND: Readonly<Record<string, ListingSource>> = {
+  "models.dev-api-2026-07-02.json": "models.dev",
+  "openrouter-models-2026-08-01.json": "openrouter",
+  "genai-prices-2026-08-21.json": "genai-prices",
+};
+const LATER = "models.dev-later-2026-10-06.json";
+
+export function readReview(root: string): Review {
+  const text = readFileSync(join(root, "catalog-review/reviewed.json"), "utf8");
+  return JSON.parse(text) as Review;
+}
+
+/** Drafts every shipped manifest from the snapshots and the review. The same bytes every time. */
+export function draftCatalog(root: string): readonly Drafted[] {
+  const review = readReview(root);
+  const snapshot = (file: string, from: ListingSource): SourceInput => {
+    const bytes = readFileSync(join(root, "catalog-review/snapshots", file));
+    const reading = readRawJson(bytes.toString("utf8"), 1_000_000);
+    if (!reading.ok) throw new Error(`${file} is not JSON`);
+    const dated = /\d{4}-\d{2}-\d{2}/.exec(file)?.[0] ?? "";
+    return { from, dated, bytes, document: reading.value };
+  };
+  const sources: Sources = {
+    lead: snapshot(LEAD, "litellm"),
+    second: Object.entries(SECOND).map(([file, from]) => snapshot(file, from)),
+    later: snapshot(LATER, "models.dev"),
+  };
+  return [
+    ...Object.entries(review.providers).map(([id, each]) =>
+      draftProvider(id, each, review, sources),
+    ),
+    ...Object.entries(review.by_hand).map(([id, manifest]): Drafted => {
+      return { file: `${id}.json`, manifest, imported: undefined, leftOut: new Map(), edits: [] };
+    }),
+  ];
+}
+
+interface Sources {
+  readonly lead: SourceInput;
+  readonly second: readonly SourceInput[];
+  readonly later: SourceInput;
+}
+
+function draftProvider(
+  id: string,
+  provider: ProviderReview,
+  review: Review,
+  sources: Sources,
+): Drafted {
+  const head = findHead(id);
+  if (head === undefined || !isImportable(head))
+    throw new Error(`${id} has no head to import with`);
+  const isUsed = (source: SourceInput): boolean =>
+    head.sources[source.from] !== undefined && provider.without?.[source.from] === undefined;
+  const all = [sources.lead, ...sources.second].filter(isUsed);
+  const own = all.find(({ from }) => from === "litellm" || from === "models.dev") ?? all[0];
+  if (own === undefined) throw new Error(`no source lists ${id}`);
+  const against = all.filter((source) => source !== own);
+  const read = (source: SourceInput, second: readonly SourceInput[], models: readonly string[]) =>
+    importListings({ head, source, against: second, models, withCapacity: false });
+  const everything = read(own, against, []);
+  const newer = isUsed(sources.later) ? read(sources.later, [], []).manifest : undefined;
+  const leftOut = new Map<string, string>();
+  const kept = (everything.manifest?.models ?? []).filter((model) => {
+    const reasons = everything.manifest?.listing_terms?.[model.id]?.staged_because ?? [];
+    const why = whyLeftOut(model, reasons, provider, review);
+    if (why !== undefined) leftOut.set(model.id, why);
+    return why === undefined;
+  });
+  const imported = read(
+    own,
+    against,
+    kept.map((model) => model.upstream_id ?? model.id),
+  );
+  if (imported.manifest === undefined) throw new Error(`${id} would ship nothing`);
+  const edits = provider.edits ?? [];
+  const manifest = edited(withNewer(imported.manifest, newer), edits);
+  return { file: `${id}.json`, manifest, imported, leftOut, edits };
+}
+
+function whyLeftOut(
+  model: ManifestModel,
+  reasons: readonly string[],
+  provider: ProviderReview,
+  review: Review,
+): string | undefined {
+  if (model.deprecation_date !== undefined && model.deprecation_date <= review.as_of) {
+    return `ended on ${model.deprecation_date}`;
+  }
+  const patterns = { ...review.leave_out, ...provider.leave_out };
+  const pattern = Object.keys(patterns).find((glob) => matchesGlob(glob, model.id));
+  const code = reasons.find((each) => Object.hasOwn(review.leave_out_codes, each));
+  return pattern === undefined
+    ? code === undefined
+      ? undefined
+      : review.leave_out_codes[code]
+    : patterns[pattern];
+}
+
+/** Adds models that only the later snapshot has: staged, for a person to check. */
+function withNewer(manifest: Manifest, newer: Manifest | undefined): Manifest {
+  const known = new Set(manifest.models.map(({ id }) => id));
+  const added = (newer?.models ?? []).filter(({ id }) => !known.has(id));
+  const terms = added.map(({ id }): [string, ManifestListingTerms] => {
+    const drafted = newer?.listing_terms?.[id] ?? {};
+    const reasons = ["newer", "one-source", ...(drafted.staged_because ?? [])];
+    return [id, { ...drafted, staged_because: [...new Set(reasons)] }];
+  });
+  return replaced(
+    manifest,
+    [...manifest.models, ...added.map((model) => ordered({ ...model, is_ready: false }))],
+    { ...manifest.listing_terms, ...Object.fromEntries(terms) },
+  );
+}
+
+function edited(manifest: Manifest, edits: readonly HandEdit[]): Manifest {
+  return edits.reduce((before, edit) => {
+    const at = before.models.findIndex(({ id }) => id === edit.model);
+    // A listing that is not valid is refused with the rest of the manifest.
+    const model = merged(before.models[at] ?? { id: edit.model }, edit.listing) as ManifestModel;
+    const models = before.models.filter(({ id }) => id !== edit.model);
+    const old: ManifestListingTerms = before.listing_terms?.[edit.model] ?? {};
+    const terms = merged(old, edit.terms);
+    return replaced(before, [...models, ordered(model)], {
+      ...before.listing_terms,
+      [edit.model]: terms,
+    });
+  }, manifest);
+}
+
+function merged<T extends object>(before: T, over: object | undefined): T {
+  const members = Object.entries({ ...before, ...over });
+  return Object.fromEntries(members.filter(([, value]) => value !== null)) as T;
+}
+
+/** With ids in order, and without terms that say nothing. */
+function replaced(
+  manifest: Manifest,
+  models: readonly ManifestModel[],
+  terms: Readonly<Record<string, ManifestListingTerms>>,
+): Manifest {
+  const { catalog_source: source, ...head } = manifest;
+  const said = Object.entries(terms)
+    .filter(([, each]) => Object.keys(each).length > 0)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    ...head,
+    models: models.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    ...(said.length === 0 ? {} : { listing_terms: Object.fromEntries(said) }),
+    ...(source === undefined ? {} : { catalog_source: source }),
+  };
+}
+
+const FIRST = ["id", "display_name", "upstream_id", "output_modality", "is_ready"];
+
+function ordered(model: ManifestModel): ManifestModel {
+  const place = (key: string): number => (FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length);
+  const members = Object.entries(model).toSorted(([a], [b]) => place(a) - place(b));
+  return Object.fromEntries(members) as unknown as ManifestModel;
+}

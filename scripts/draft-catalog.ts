@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { format } from "prettier";
+
+import { catalogPage } from "./catalog/catalog-page.ts";
+import { draftCatalog, type Drafted, readReview } from "./catalog/draft.ts";
+
+/** Every file that is drafted, by its path below the project folder. */
+export async function draftedFiles(root: string): Promise<ReadonlyMap<string, string>> {
+  const drafted = draftCatalog(root);
+  const files = new Map<string, string>();
+  for (const { file, manifest } of drafted) {
+    const text = JSON.stringify(manifest);
+    files.set(`manifests/${file}`, await format(text, { parser: "json", printWidth: 100 }));
+  }
+  const page = catalogPage(drafted, readReview(root));
+  files.set("docs/catalog.md", await format(page, { parser: "markdown", printWidth: 100 }));
+  return files;
+}
+
+/** Files on disk that are not what the snapshots and the review give. */
+export async function staleCatalogFiles(root: string): Promise<readonly string[]> {
+  const files = await draftedFiles(root);
+  const stray = readdirSync(join(root, "manifests"))
+    .filter((file) => !file.startsWith("simulator-") && !files.has(`manifests/${file}`))
+    .map((file) => `manifests/${file}`);
+  const stale = [...files].filter(([path, text]) => textOf(join(root, path)) !== text);
+  return [...stray, ...stale.map(([path]) => path)];
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+export type { Drafted };
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  for (const [path, text] of await draftedFiles(root)) writeFileSync(join(root, path), text);
+}

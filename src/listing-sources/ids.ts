@@ -1,0 +1,50 @@
+import table from "./ids.json" with { type: "json" };
+
+interface IdTable {
+  /** First-party providers by the name of their lab in ids. */
+  readonly labs: Readonly<Record<string, string>>;
+  /** Marketplace id to provider to that provider's ids of the model. */
+  readonly ids: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** What no source says of a listing's money: provider to id to reasons why it is staged. */
+  readonly staged: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+}
+
+const { labs, ids, staged }: IdTable = table;
+
+const byUpstream: ReadonlyMap<string, string> = new Map(
+  Object.entries(ids).flatMap(([id, providers]) =>
+    Object.entries(providers).flatMap(([provider, names]) =>
+      names.map((name): [string, string] => [`${provider} ${name}`, id]),
+    ),
+  ),
+);
+
+/** The provider whose names a wire of its own shares: "deepseek-messages" has those of "deepseek". */
+function baseOf(provider: string): string {
+  return provider.replace(/-messages$/, "");
+}
+
+/**
+ * The marketplace id of a provider's model: from the reviewed table, else the provider's (or its
+ * lab's) name and the model's. Never another provider's id by guess.
+ */
+export function marketplaceId(provider: string, upstreamId: string): string {
+  const base = baseOf(provider);
+  const known = byUpstream.get(`${base} ${upstreamId}`);
+  if (known !== undefined) return known;
+  const lab = Object.hasOwn(labs, base) ? labs[base] : base;
+  const name = upstreamId.replace(/^accounts\/fireworks\/(?:models|routers)\//, "");
+  return `${lab}/${name.replace(/:\d+$/, "")}`;
+}
+
+/** The marketplace id of a model of OpenRouter's list, read as a second opinion on a lab's prices. */
+export function labModelId(openRouterId: string): string {
+  return byUpstream.get(`openrouter ${openRouterId}`) ?? openRouterId;
+}
+
+/** Why a listing is staged although its sources agree. */
+export function knownReasons(provider: string, id: string): readonly string[] {
+  const base = baseOf(provider);
+  const known = Object.hasOwn(staged, base) ? (staged[base] ?? {}) : {};
+  return Object.hasOwn(known, id) ? (known[id] ?? []) : [];
+}

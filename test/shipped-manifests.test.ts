@@ -1,0 +1,174 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { describe, expect, test } from "vitest";
+
+import { readReview } from "../scripts/catalog/draft.ts";
+import { staleCatalogFiles } from "../scripts/draft-catalog.ts";
+import { compileCatalog } from "../src/catalog/compile-catalog.ts";
+import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
+import { type Manifest, validateManifest } from "../src/catalog/manifest/index.ts";
+import { isPrivateAddress } from "../src/dispatch/address-guard.ts";
+import { listingHash } from "../src/listing-sources/listing-hash.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const files = readdirSync(join(root, "manifests"))
+  .filter((file) => file.endsWith(".json") && !file.startsWith("simulator-"))
+  .map((file) => ({ file, text: readFileSync(join(root, "manifests", file), "utf8") }));
+const review = readReview(root);
+
+function manifestOf(text: string): Manifest {
+  const verdict = validateManifest(text);
+  if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
+  return verdict.manifest;
+}
+
+describe("the shipped manifests", () => {
+  test("are those of every provider of day one", () => {
+    const ids = files.map(({ text }) => manifestOf(text).provider.id);
+    expect(ids.toSorted()).toEqual(
+      [
+        "openai",
+        "openai-videos",
+        "anthropic",
+        "google",
+        "mistral",
+        "deepseek",
+        "deepseek-messages",
+        "xai",
+        "groq",
+        "cerebras",
+        "together",
+        "fireworks",
+        "deepinfra",
+        "moonshot",
+        "zai",
+        "qwen",
+        "minimax",
+        "cohere",
+        "perplexity",
+        "openrouter",
+      ].toSorted(),
+    );
+    expect(files.map(({ file }) => file)).toEqual(ids.map((id) => `${id}.json`));
+  });
+
+  test("drafted again from the snapshots and the review have the same bytes", async () => {
+    expect(await staleCatalogFiles(root)).toEqual([]);
+  }, 60_000);
+
+  test("compile together without an issue and with every key set", () => {
+    const parsed = parseManifestFiles(files);
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+    const { manifests } = parsed;
+    const outcome = compileCatalog({ manifests, hasKey: () => true, today: review.as_of });
+    if (!outcome.ok) throw new Error(JSON.stringify(outcome.issues));
+    expect(outcome.notes.filter(({ reason }) => reason !== "staged")).toEqual([]);
+    const ready = manifests.flatMap(({ manifest }) =>
+      manifest.models.filter((model) => model.is_ready !== false),
+    );
+    const routed = outcome.catalog.deployments.filter(({ notReady }) => notReady === undefined);
+    expect(routed).toHaveLength(ready.length);
+    expect(ready.length).toBeGreaterThan(180);
+  });
+
+  test("route nothing without a key", () => {
+    const parsed = parseManifestFiles(files);
+    const manifests = parsed.ok ? parsed.manifests : [];
+    const outcome = compileCatalog({ manifests, hasKey: () => false, today: review.as_of });
+    expect(outcome.ok && outcome.catalog.models).toEqual([]);
+  });
+
+  describe.each(files)("$file", ({ text }) => {
+    const manifest = manifestOf(text);
+    const terms = manifest.listing_terms ?? {};
+
+    test("goes to a public https address, with a key of its own variable", () => {
+      const url = new URL(manifest.endpoint.base_url);
+      expect(url.protocol).toBe("https:");
+      expect(isPrivateAddress(url.hostname)).toBe(false);
+      expect(url.hostname).toMatch(/^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/);
+      expect(manifest.endpoint.api_key_env).toMatch(/_API_KEY$/);
+    });
+
+    test("has nothing that had ended on the day of the review", () => {
+      const ends = manifest.models.flatMap((model) => model.deprecation_date ?? []);
+      expect(ends.filter((day) => day <= review.as_of)).toEqual([]);
+    });
+
+    test("is ready where two sources agreed or a person checked, else it says why not", () => {
+      const doubtful = manifest.models.filter((model) => {
+        const { checked, staged_because: reasons = [] } = terms[model.id] ?? {};
+        const isReady = model.is_ready !== false;
+        return isReady ? checked === undefined || reasons.length > 0 : reasons.length === 0;
+      });
+      expect(doubtful.map(({ id }) => id)).toEqual([]);
+    });
+
+    test("gives only reasons that the catalog's page explains", () => {
+      const page = readFileSync(join(root, "docs/catalog.md"), "utf8");
+      const codes = new Set(Object.values(terms).flatMap((each) => each.staged_because ?? []));
+      expect([...codes].filter((code) => !page.includes(`| \`${code}\``))).toEqual([]);
+    });
+
+    test("has the hash of every listing as it was imported, unless the review changed it", () => {
+      const imported = manifest.catalog_source?.imported ?? {};
+      const edited = new Set(
+        (review.providers[manifest.provider.id]?.edits ?? []).map(({ model }) => model),
+      );
+      const changed = manifest.models.filter(
+        (model) =>
+          imported[model.id] !== undefined &&
+          imported[model.id] !== listingHash(model, terms[model.id]) &&
+          !edited.has(model.id),
+      );
+      expect(changed.map(({ id }) => id)).toEqual([]);
+      const known = new Set(manifest.models.map(({ id }) => id));
+      expect(Object.keys(imported).filter((id) => !known.has(id))).toEqual([]);
+    });
+  });
+
+  test("every decision of the review has a reason, and changes something", () => {
+    for (const [id, { edits = [], leave_out: out = {}, without = {} }] of Object.entries(
+      review.providers,
+    )) {
+      const reasons = [
+        ...edits.map(({ reason }) => reason),
+        ...Object.values({ ...out, ...without }),
+      ];
+      expect([id, reasons.filter((reason) => reason.length < 8)]).toEqual([id, []]);
+      const { text = "" } = files.find(({ file }) => file === `${id}.json`) ?? {};
+      const models = new Set(manifestOf(text).models.map((model) => model.id));
+      expect([id, edits.filter(({ model }) => !models.has(model))]).toEqual([id, []]);
+    }
+  });
+
+  test("an open model has one id at all its hosts", () => {
+    const hosts = files.filter(({ text }) =>
+      manifestOf(text).models.some(({ id }) => id === "openai/gpt-oss-120b"),
+    );
+    expect(hosts.map(({ file }) => file)).toEqual([
+      "cerebras.json",
+      "deepinfra.json",
+      "fireworks.json",
+      "groq.json",
+      "openrouter.json",
+      "together.json",
+    ]);
+  });
+
+  test("a listing of OpenRouter is served only by endpoints that cost no more than it", () => {
+    const { text = "" } = files.find(({ file }) => file === "openrouter.json") ?? {};
+    const { models, listing_terms: terms = {} } = manifestOf(text);
+    for (const model of models) {
+      const body = terms[model.id]?.body;
+      const price = (type: string): string | undefined =>
+        model.pricing.find((each) => each.type === type)?.cost_usd_per_million;
+      const [tier] = terms[model.id]?.price_tiers?.slice(-1) ?? [];
+      const dearest = tier?.pricing.find((each) => each.type === "prompt")?.cost_usd_per_million;
+      const limit = { provider: { max_price: { prompt: dearest ?? price("prompt") } } };
+      expect([model.id, body]).toMatchObject([model.id, limit]);
+    }
+  });
+});
