@@ -1,0 +1,260 @@
+import { createHash } from "node:crypto";
+
+import type { Command } from "commander";
+
+import { type Manifest, validateManifest } from "../catalog/index.ts";
+import {
+  diffManifests,
+  type PriceRules,
+  type RefreshFinding,
+  refreshManifest,
+} from "../listing-changes/index.ts";
+import {
+  findHead,
+  type ImportInput,
+  importListings,
+  isImportable,
+  isListingSource,
+  LISTING_SOURCES,
+  listingHash,
+  type ListingSource,
+  type SourceInput,
+} from "../listing-sources/index.ts";
+import { answering, clock, type CommandAnswer, readConfig, UsageFault } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { describeRefresh } from "./describe-refresh.ts";
+import { manifestFilesOf, readManifestFile, type ReadManifest } from "./manifest-files.ts";
+import { readPriceRules } from "./price-rule-flags.ts";
+import { readSourceFile } from "./read-source-file.ts";
+import type { RefreshedFile } from "./refreshed-file.ts";
+import { replaceFile } from "./replace-file.ts";
+
+interface RefreshFlags {
+  readonly source: readonly string[];
+  readonly write?: boolean;
+  readonly effective?: string;
+  readonly maxRise: string;
+  readonly accept: readonly string[];
+  readonly manifests?: string;
+  readonly json?: boolean;
+}
+
+/** `manifest refresh [FILE…] --source SOURCE=FILE|URL …` */
+export function addManifestRefreshCommand(manifest: Command, context: CommandContext): void {
+  manifest
+    .command("refresh [files...]")
+    .description(
+      "import manifests again from what they were imported from, and merge it with what was edited; exit 1 when something waits for a decision",
+    )
+    .option(
+      "--source <source=file>",
+      `a file or https address of ${LISTING_SOURCES.join(", ")}; may be given again`,
+      collect,
+      [],
+    )
+    .option("--write", "replace the files; without it nothing is written")
+    .option(
+      "--effective <day>",
+      "when changed prices begin: a UTC day, or now (default: rises in 7 days, cuts at once)",
+    )
+    .option("--max-rise <percent>", "a price that rises by more waits for --accept", "20")
+    .option("--accept <model>", "take what waits of this model; may be given again", collect, [])
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .option("--json", "print one JSON document on standard output")
+    .action(
+      answering(context, (files: readonly string[], flags: RefreshFlags) =>
+        refresh(context, files, flags),
+      ),
+    );
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, ...value.split(",")];
+}
+
+async function refresh(
+  context: CommandContext,
+  named: readonly string[],
+  flags: RefreshFlags,
+): Promise<CommandAnswer> {
+  const rules = readPriceRules(flags, clock.nowMs());
+  const { manifests } = flags;
+  const files =
+    named.length > 0
+      ? named
+      : manifestFilesOf(
+          readConfig(context, manifests === undefined ? {} : { manifests }).manifestsDir,
+        );
+  const read = files.map(readManifestFile);
+  const accepted = acceptedModels(flags.accept, read);
+  const sources = await readSources(flags.source, read);
+  const refreshed = read.map((each) => refreshFile(each, { sources, rules, accepted }));
+  const isWritten = flags.write === true;
+  if (isWritten) for (const { write } of refreshed) write?.();
+  const results = refreshed.map(({ result }) => result);
+  const ok = results.every(isSettled);
+  return {
+    json: { ok, written: isWritten, manifests: results },
+    text: describeRefresh(results, isWritten).join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}
+
+/** Is there nothing about it that a person has to decide? */
+function isSettled({ state, findings }: RefreshedFile): boolean {
+  const isDone = state === "changed" || state === "unchanged" || state === "no_source";
+  return isDone && !findings.some(needsDecision);
+}
+
+function needsDecision({ kind, prices }: RefreshFinding): boolean {
+  if (kind.endsWith("_waits")) return true;
+  // Who edited the price pays the provider more than is earned.
+  return kind === "edited" && prices.some(({ percent }) => percent?.startsWith("+") ?? true);
+}
+
+function acceptedModels(
+  models: readonly string[],
+  manifests: readonly ReadManifest[],
+): ReadonlySet<string> {
+  const known = new Set(manifests.flatMap(({ manifest }) => manifest.models.map(({ id }) => id)));
+  const unknown = models.filter((id) => !known.has(id));
+  if (unknown.length > 0) {
+    throw new UsageFault(`--accept ${unknown.join(", ")}: none of the manifests lists this model`);
+  }
+  return new Set(models);
+}
+
+type Sources = ReadonlyMap<ListingSource, SourceInput>;
+
+/** Reads what the manifests need, each once; a source that is missing is named before any is read. */
+async function readSources(
+  named: readonly string[],
+  manifests: readonly ReadManifest[],
+): Promise<Sources> {
+  const given = new Map(named.map(sourceFlag));
+  const needed = new Set(manifests.flatMap(({ manifest }) => sourcesOf(manifest)));
+  const missing = [...needed].filter((from) => !given.has(from));
+  if (missing.length > 0) {
+    const flags = missing.map((from) => `--source ${from}=FILE`).join(" ");
+    throw new UsageFault(`give what these manifests were imported from: ${flags}`);
+  }
+  const sources = new Map<ListingSource, SourceInput>();
+  for (const [from, file] of given) {
+    if (needed.has(from)) sources.set(from, { from, ...(await readSourceFile(file, undefined)) });
+  }
+  return sources;
+}
+
+function sourceFlag(named: string): readonly [ListingSource, string] {
+  const at = named.indexOf("=");
+  const from = named.slice(0, Math.max(at, 0));
+  if (isListingSource(from)) return [from, named.slice(at + 1)];
+  const known = LISTING_SOURCES.join(", ");
+  throw new UsageFault(`--source must be SOURCE=FILE with one of ${known}, not ${named}`);
+}
+
+function sourcesOf({ catalog_source: source }: Manifest): readonly ListingSource[] {
+  return source === undefined
+    ? []
+    : [source.from, ...(source.against ?? []).map(({ from }) => from)];
+}
+
+interface Refreshing {
+  readonly sources: Sources;
+  readonly rules: PriceRules;
+  readonly accepted: ReadonlySet<string>;
+}
+
+interface RefreshOutcome {
+  readonly result: RefreshedFile;
+  /** Replaces the file; undefined: nothing is to be written. */
+  readonly write?: () => void;
+}
+
+function refreshFile(read: ReadManifest, refreshing: Refreshing): RefreshOutcome {
+  const { file, manifest } = read;
+  const base = { file, provider: manifest.provider.id, findings: [] };
+  const { catalog_source: recorded } = manifest;
+  if (recorded === undefined) return { result: { ...base, state: "no_source" } };
+  const again = importAgain({ ...manifest, catalog_source: recorded }, refreshing.sources);
+  if (again.kind !== "imported") {
+    return { result: { ...base, state: again.kind, detail: again.detail } };
+  }
+  const { rules, accepted } = refreshing;
+  const merged = refreshManifest({
+    current: { ...manifest, catalog_source: recorded },
+    imported: again.manifest,
+    rules,
+    accepted,
+    hashOf: listingHash,
+  });
+  const { findings } = merged;
+  const text = `${JSON.stringify(merged.manifest, undefined, 2)}\n`;
+  const verdict = validateManifest(text);
+  if (!verdict.ok) {
+    const [problem] = verdict.problems;
+    const detail = `${problem?.pointer ?? ""}: ${problem?.message ?? "not valid"}`;
+    return { result: { ...base, state: "invalid", detail, findings } };
+  }
+  const difference = diffManifests(manifest, verdict.manifest, rules.nowMs);
+  const isSame = merged.isUnchanged;
+  const result = {
+    ...base,
+    state: isSame ? "unchanged" : "changed",
+    difference,
+    findings,
+  } as const;
+  return isSame ? { result } : { result, write: () => replaceFile(read, text) };
+}
+
+type Sourced = Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
+
+type Again =
+  | { readonly kind: "imported"; readonly manifest: Sourced }
+  | { readonly kind: "no_head" | "older_source" | "lists_nothing"; readonly detail: string };
+
+function importAgain(manifest: Sourced, sources: Sources): Again {
+  const { catalog_source: recorded, provider } = manifest;
+  const head = findHead(provider.id);
+  if (head === undefined || !isImportable(head)) {
+    const detail = "no head of this provider is known; import it again with --head";
+    return { kind: "no_head", detail };
+  }
+  const files = [recorded, ...(recorded.against ?? [])].map((each) => {
+    const source = sources.get(each.from);
+    if (source === undefined) throw new UsageFault(`give --source ${each.from}=FILE`);
+    const sha256 = createHash("sha256").update(source.bytes).digest("hex");
+    // The same bytes are of the same day, whatever their file is called by now.
+    return sha256 === each.sha256 ? { ...source, dated: each.dated } : source;
+  });
+  const [source, ...against] = files;
+  if (source === undefined) throw new UsageFault("a manifest's source is missing");
+  if (source.dated < recorded.dated) {
+    const detail = `the source is of ${source.dated}, what was imported of ${recorded.dated}`;
+    return { kind: "older_source", detail };
+  }
+  const input: ImportInput = {
+    head,
+    source,
+    against,
+    models: recorded.models ?? [],
+    withCapacity: hasImportedCapacity(manifest),
+    ...(recorded.margin_percent === undefined ? {} : { margin: recorded.margin_percent }),
+  };
+  const { manifest: imported } = importListings(input);
+  if (imported?.catalog_source === undefined) {
+    return { kind: "lists_nothing", detail: `${source.from} has no listing of ${provider.id}` };
+  }
+  return { kind: "imported", manifest: { ...imported, catalog_source: imported.catalog_source } };
+}
+
+/** Rate limits were taken over when a listing that was not edited has them. */
+function hasImportedCapacity({ models, listing_terms: terms, catalog_source }: Sourced): boolean {
+  return models.some((model) => {
+    if (model.capacity === undefined || !Object.hasOwn(catalog_source.imported, model.id)) {
+      return false;
+    }
+    const own = terms !== undefined && Object.hasOwn(terms, model.id) ? terms[model.id] : undefined;
+    return listingHash(model, own) === catalog_source.imported[model.id];
+  });
+}

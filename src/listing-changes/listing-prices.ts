@@ -1,0 +1,89 @@
+import type { Manifest, ManifestPrice, ManifestSku, ManifestTermPrices } from "../catalog/index.ts";
+import { assert } from "../core/index.ts";
+
+type ManifestModel = Manifest["models"][number];
+type Terms = NonNullable<Manifest["listing_terms"]>[string];
+
+/** What a listing bills by; a write that is kept for an hour has a price of its own. */
+export const BILLED_SKUS = [
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "cache_write_1h",
+  "completion",
+  "internal_reasoning",
+] as const;
+export type BilledSku = (typeof BILLED_SKUS)[number];
+
+/** What each SKU costs, in USD per million tokens as written: nothing is left out. */
+export type Rates = Readonly<Record<BilledSku, string>>;
+
+/** Rates of prompts above so many tokens; the first of a list is for all above nothing. */
+export interface RateTier {
+  readonly abovePromptTokens: number;
+  readonly rates: Rates;
+}
+
+/** A listing with its terms. */
+export interface Listing {
+  readonly model: ManifestModel;
+  readonly terms: Terms;
+}
+
+/** The listings of a manifest by model id. */
+export function listingsOf({ models, listing_terms: terms = {} }: Manifest): Map<string, Listing> {
+  return new Map(
+    models.map((model) => {
+      const own = Object.hasOwn(terms, model.id) ? terms[model.id] : undefined;
+      return [model.id, { model, terms: own ?? {} }];
+    }),
+  );
+}
+
+/** When prices of this listing begin, after `afterMs`. */
+export function changesAfter({ terms }: Listing, afterMs: number): readonly number[] {
+  const begins = (terms.price_changes ?? []).map(({ from }) => Date.parse(from));
+  return begins.filter((ms) => ms > afterMs);
+}
+
+/** The rates that hold at an instant, by prompt size in ascending order. */
+export function ratesAt({ model, terms }: Listing, atMs: number): readonly RateTier[] {
+  const begun = (terms.price_changes ?? []).findLast(({ from }) => Date.parse(from) <= atMs);
+  const pricing = begun?.pricing ?? model.pricing;
+  const prices: ManifestTermPrices = begun ?? terms;
+  const tiers = (prices.price_tiers ?? []).map((tier) => ({
+    abovePromptTokens: tier.above_prompt_tokens,
+    rates: ratesOf(tier.pricing, tier.extra_pricing),
+  }));
+  return [{ abovePromptTokens: 0, rates: ratesOf(pricing, prices.extra_pricing) }, ...tiers];
+}
+
+/** The rates of a prompt of one token more than the bound. */
+export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
+  const tier = tiers.findLast(({ abovePromptTokens }) => abovePromptTokens <= bound);
+  assert(tier !== undefined, "the first tier is above nothing");
+  return tier.rates;
+}
+
+/** An absent SKU costs what its base costs, an hour's write what any write costs. */
+function ratesOf(
+  pricing: readonly ManifestPrice[],
+  extra: ManifestTermPrices["extra_pricing"],
+): Rates {
+  const declared = new Map(
+    pricing.map((price): [ManifestSku, string] => [price.type, price.cost_usd_per_million]),
+  );
+  const prompt = declared.get("prompt");
+  const completion = declared.get("completion");
+  assert(prompt !== undefined, "a valid listing prices the prompt");
+  assert(completion !== undefined, "a valid listing prices the completion");
+  const cacheWrite = declared.get("cache_write") ?? prompt;
+  return {
+    prompt,
+    cached_prompt: declared.get("cached_prompt") ?? prompt,
+    cache_write: cacheWrite,
+    cache_write_1h: extra?.cache_write_1h ?? cacheWrite,
+    completion,
+    internal_reasoning: declared.get("internal_reasoning") ?? completion,
+  };
+}
