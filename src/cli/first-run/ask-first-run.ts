@@ -1,0 +1,112 @@
+import type { ProviderHead } from "../../listing-sources/index.ts";
+import { type MicroUsd, parseUsd } from "../../core/index.ts";
+import type { Answers } from "../ask-person.ts";
+import { type Flags, UsageFault } from "../command-context.ts";
+import { checkedMargin, listOf } from "../manifest-init/init-flags.ts";
+import { readText } from "../number-flags.ts";
+import type { FirstAccount } from "./open-account.ts";
+
+/** What a first run does, by flags or by the answers of a person. */
+export interface FirstRunPlan {
+  readonly heads: readonly ProviderHead[];
+  readonly margin: string | undefined;
+  readonly account: FirstAccount;
+  /** Zero: nothing is tried. */
+  readonly budgetMicroUsd: MicroUsd;
+  readonly isServing: boolean;
+}
+
+/** Asks for all of it, or names every flag that is missing. */
+export async function askFirstRun(
+  answers: Answers,
+  flags: Flags,
+  found: readonly ProviderHead[],
+): Promise<FirstRunPlan> {
+  const ids = found.map(({ provider }) => provider.id);
+  answers.tell(`Keys were found for: ${ids.join(", ")}`);
+  const given = listOf(flags["providers"]);
+  const heads = await answers.get(given.length === 0 ? undefined : given.join(" "), {
+    flag: "--providers, or --yes for all with a key",
+    question: "Providers to list",
+    ...(answers.isPerson || flags["yes"] === true ? { fallback: ids.join(" ") } : {}),
+    read: (text) => chosenHeads(text, found),
+  });
+  const margin = await answers.get(readText(flags, "margin"), {
+    flag: "--margin",
+    question: "Margin on every price in percent",
+    fallback: "0",
+    read: checkedMargin,
+  });
+  const account = await askAccount(answers, flags);
+  const budgetMicroUsd = await answers.get(readText(flags, "conformance-usd"), {
+    flag: "--conformance-usd",
+    question: "Try one model of each provider, for at most this many dollars (0: try nothing)",
+    fallback: answers.isPerson ? "0.25" : "0",
+    read: (text) => checkedUsd("--conformance-usd", text),
+  });
+  answers.needAll("init");
+  const isServing =
+    flags["serve"] === true ||
+    (await answers.confirm("Start the gateway when all is done?", false));
+  return {
+    heads: heads ?? [],
+    margin: margin === undefined || Number(margin) === 0 ? undefined : margin,
+    account,
+    budgetMicroUsd: budgetMicroUsd ?? checkedUsd("--conformance-usd", "0"),
+    isServing,
+  };
+}
+
+function chosenHeads(text: string, found: readonly ProviderHead[]): readonly ProviderHead[] {
+  const ids = text.split(/[\s,]+/).filter((id) => id !== "");
+  return ids.map((id) => {
+    const head = found.find(({ provider }) => provider.id === id);
+    if (head !== undefined) return head;
+    const known = found.map(({ provider }) => provider.id).join(", ");
+    throw new UsageFault(`--providers: there is no key for ${id}; there is one for ${known}`);
+  });
+}
+
+async function askAccount(answers: Answers, flags: Flags): Promise<FirstAccount> {
+  const orgName = await answers.get(readText(flags, "org"), {
+    flag: "--org",
+    question: "Name of the first organization",
+    fallback: "First organization",
+    read: (text) => filled("--org", text),
+  });
+  const email = await answers.get(readText(flags, "email"), {
+    flag: "--email",
+    question: "Its e-mail address",
+    read: (text) => {
+      if (/^[^@\s]+@[^@\s]+$/.test(text)) return text;
+      throw new UsageFault(`--email: ${text} is not an e-mail address`);
+    },
+  });
+  const creditMicroUsd = await answers.get(readText(flags, "credit-usd"), {
+    flag: "--credit-usd",
+    question: "Its credit in dollars",
+    fallback: "10.00",
+    read: (text) => {
+      const amount = checkedUsd("--credit-usd", text);
+      if (amount > 0n) return amount;
+      throw new UsageFault("--credit-usd must be dollars above 0, such as 10.00");
+    },
+  });
+  return {
+    orgName: orgName ?? "",
+    email: email ?? "",
+    creditMicroUsd: creditMicroUsd ?? checkedUsd("--credit-usd", "0"),
+    keyName: readText(flags, "key-name") ?? "first",
+  };
+}
+
+function filled(flag: string, text: string): string {
+  if (text.trim() !== "") return text.trim();
+  throw new UsageFault(`${flag} must not be empty`);
+}
+
+function checkedUsd(flag: string, text: string): MicroUsd {
+  const amount = parseUsd(text);
+  if (amount !== undefined && amount >= 0n) return amount;
+  throw new UsageFault(`${flag} must be dollars such as 0.25, not ${text}`);
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+
+import type { Deployment } from "../../catalog/index.ts";
+import type { Config } from "../../config/index.ts";
+import { type ConformanceReport, PROBE_TIMEOUT_MS, runSuite } from "../../conformance/index.ts";
+import { microUsd, type MicroUsd } from "../../core/index.ts";
+import { clock } from "../command-context.ts";
+import type { CommandContext } from "../command-io.ts";
+import { conformanceProgress } from "../conformance-progress.ts";
+
+/** One model of a manifest that is tried for all. */
+export interface TriedListing {
+  readonly file: string;
+  readonly modelId: string;
+}
+
+export interface TriedModel extends TriedListing {
+  readonly report: ConformanceReport | undefined;
+  readonly problems: readonly string[];
+}
+
+/** Runs all checks on one model of each manifest; together they cost at most the budget. */
+export async function tryListings(
+  context: CommandContext,
+  listings: readonly TriedListing[],
+  input: {
+    readonly config: Config;
+    readonly budgetMicroUsd: MicroUsd;
+  },
+): Promise<readonly TriedModel[]> {
+  const { config, budgetMicroUsd } = input;
+  const share = microUsd(budgetMicroUsd / BigInt(Math.max(1, listings.length)));
+  const progress = conformanceProgress(context);
+  const tried: TriedModel[] = [];
+  try {
+    for (const { file, modelId } of listings) {
+      const outcome = await runSuite({
+        manifestText: readFileSync(file, "utf8"),
+        file: basename(file),
+        env: context.env,
+        clock,
+        allowPrivateUpstreams: config.allowPrivateUpstreams,
+        models: [modelId],
+        checks: [],
+        budgetMicroUsd: share,
+        concurrency: 1,
+        timeoutMs: PROBE_TIMEOUT_MS,
+        signal: new AbortController().signal,
+        onProgress: progress.checkEnded,
+      });
+      tried.push(
+        outcome.ok
+          ? { file, modelId, report: outcome.report, problems: [] }
+          : { file, modelId, report: undefined, problems: outcome.problems },
+      );
+    }
+  } finally {
+    progress.end();
+  }
+  return tried;
+}
+
+/** The text listing whose answers cost least: what a first call, and a trial, should use. */
+export function cheapest(deployments: readonly Deployment[]): Deployment | undefined {
+  const usable = deployments.filter(
+    ({ modality, notReady, prices }) =>
+      modality === "text" && notReady === undefined && prices !== null,
+  );
+  return usable.toSorted((a, b) => (costOf(a) < costOf(b) ? -1 : 1))[0];
+}
+
+function costOf({ prices }: Deployment): bigint {
+  return prices === null ? 0n : prices.prompt + prices.completion;
+}

@@ -1,0 +1,81 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, describe, expect, test } from "vitest";
+
+import { findKeys, headsWithKey } from "./find-keys.ts";
+
+const SECRET = "sk-provider-secret-2";
+const folder = mkdtempSync(join(tmpdir(), "tokenmarket-keys-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+
+function keysFile(text: string, mode = 0o600): string {
+  const file = join(folder, `${(files += 1)}.env`);
+  writeFileSync(file, text, { mode });
+  chmodSync(file, mode);
+  return file;
+}
+
+describe("provider keys", () => {
+  test("are found in the environment by the names that providers use", () => {
+    const { keys } = findKeys(
+      { OPENAI_API_KEY: SECRET, GROQ_API_KEY: "", HOME: "/root" },
+      undefined,
+    );
+    expect([...keys]).toEqual([["OPENAI_API_KEY", SECRET]]);
+    expect(headsWithKey(keys).map(({ provider }) => provider.id)).toEqual(["openai"]);
+  });
+
+  test("one key is for every wire of its provider", () => {
+    const { keys } = findKeys({ DEEPSEEK_API_KEY: SECRET }, undefined);
+    expect(headsWithKey(keys).map(({ provider }) => provider.id)).toEqual([
+      "deepseek",
+      "deepseek-messages",
+    ]);
+  });
+
+  test("of a file win over the environment, as shells and tools write them", () => {
+    const file = keysFile(
+      `# of the team\n\nexport OPENAI_API_KEY="a b"\r\nGROQ_API_KEY='c=d'\nMISTRAL_API_KEY = e \nCOHERE_API_KEY=\n`,
+    );
+    const { keys, warnings } = findKeys({ OPENAI_API_KEY: "old", XAI_API_KEY: "x" }, file);
+    expect(Object.fromEntries(keys)).toEqual({
+      XAI_API_KEY: "x",
+      OPENAI_API_KEY: "a b",
+      GROQ_API_KEY: "c=d",
+      MISTRAL_API_KEY: "e",
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  test("a file sets no variable of this program", () => {
+    const file = keysFile(`DATABASE_URL=postgres://elsewhere\nTM_DATA=/\nOPENAI_API_KEY=k\n`);
+    expect([...findKeys({}, file).keys.keys()]).toEqual(["OPENAI_API_KEY"]);
+  });
+
+  test.each([0o644, 0o640, 0o604])("a file with mode %o comes with a warning", (mode) => {
+    const file = keysFile("OPENAI_API_KEY=k\n", mode);
+    expect(findKeys({}, file).warnings).toEqual([
+      `${file} can be read by other users of this machine: chmod 600 ${file}`,
+    ]);
+  });
+
+  test.each([SECRET, `lower_case=${SECRET}`, `A KEY=${SECRET}`, `=${SECRET}`])(
+    "a line that cannot be read is named by its number, without a value",
+    (line) => {
+      const file = keysFile(`OPENAI_API_KEY=k\n${line}\n`);
+      const read = (): unknown => findKeys({}, file);
+      expect(read).toThrow(`${file}:2: must be NAME=value`);
+      expect(read).not.toThrow(SECRET);
+    },
+  );
+
+  test("a file that is not there, or too large, ends the command", () => {
+    expect(() => findKeys({}, join(folder, "none"))).toThrow(/there is no such file/);
+    const large = keysFile(`OPENAI_API_KEY=${"k".repeat(70_000)}`);
+    expect(() => findKeys({}, large)).toThrow(/at most 64 KiB/);
+  });
+});

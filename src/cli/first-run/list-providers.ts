@@ -1,0 +1,70 @@
+import { existsSync } from "node:fs";
+
+import type { Config } from "../../config/index.ts";
+import type { ProviderHead } from "../../listing-sources/index.ts";
+import { UsageFault } from "../command-context.ts";
+import { draftHosted, fileOf } from "../manifest-init/hosted-provider.ts";
+import type { InitResult } from "../manifest-init/init-result.ts";
+import { shippedOf } from "../manifest-init/named-provider.ts";
+import { writeManifest } from "../manifest-init/write-manifest.ts";
+import type { ProviderKeys } from "./find-keys.ts";
+
+export interface ListingPlan {
+  readonly config: Config;
+  readonly keys: ProviderKeys;
+  readonly margin: string | undefined;
+  /** Other addresses of providers, by their ids. */
+  readonly baseUrls: ReadonlyMap<string, string>;
+  /** Providers are not asked what they serve. */
+  readonly isOffline: boolean;
+  /** Manifests that exist are replaced. */
+  readonly isForced: boolean;
+}
+
+/** What became of one provider. */
+export interface ListedProvider {
+  readonly result: InitResult;
+  /** Its manifest was there before, and stays as it is. */
+  readonly wasThere: boolean;
+}
+
+/** One provider after the other: a manifest for each whose key is accepted. */
+export async function listProviders(
+  heads: readonly ProviderHead[],
+  plan: ListingPlan,
+): Promise<readonly ListedProvider[]> {
+  const listed: ListedProvider[] = [];
+  for (const head of heads) listed.push(await listProvider(head, plan));
+  return listed;
+}
+
+async function listProvider(head: ProviderHead, plan: ListingPlan): Promise<ListedProvider> {
+  const { config, keys, margin, baseUrls } = plan;
+  const file = fileOf(config, head.provider.id);
+  const nothing: InitResult = {
+    file: undefined,
+    providerId: head.provider.id,
+    listed: [],
+    skipped: [],
+    notes: [],
+    issues: [],
+    conformance: undefined,
+  };
+  if (existsSync(file) && !plan.isForced) return { result: { ...nothing, file }, wasThere: true };
+  try {
+    const shipped = shippedOf(head);
+    const baseUrl = baseUrls.get(head.provider.id);
+    const manifest =
+      baseUrl === undefined
+        ? shipped
+        : { ...shipped, endpoint: { ...shipped.endpoint, base_url: baseUrl } };
+    const key = plan.isOffline ? undefined : keys.get(manifest.endpoint.api_key_env ?? "");
+    const draft = await draftHosted({ config, head, manifest, key, file, globs: [], margin });
+    if (draft.ok) writeManifest(file, draft.text);
+    return { result: draft.result, wasThere: false };
+  } catch (fault) {
+    // One provider that does not answer leaves the others as they are.
+    if (!(fault instanceof UsageFault)) throw fault;
+    return { result: { ...nothing, issues: [fault.message] }, wasThere: false };
+  }
+}

@@ -1,0 +1,255 @@
+import { mkdirSync } from "node:fs";
+
+import type { Command } from "commander";
+
+import { loadCatalog } from "../app/index.ts";
+import type { Deployment } from "../catalog/index.ts";
+import type { Config } from "../config/index.ts";
+import { assert } from "../core/index.ts";
+import { providerHeads } from "../listing-sources/index.ts";
+import { Answers } from "./ask-person.ts";
+import {
+  answering,
+  clock,
+  type CommandAnswer,
+  type Flags,
+  readConfig,
+  UsageFault,
+  withBackend,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { verdictsOf } from "./conformance-verdicts.ts";
+import { askFirstRun, type FirstRunPlan } from "./first-run/ask-first-run.ts";
+import {
+  cheapest,
+  type TriedListing,
+  type TriedModel,
+  tryListings,
+} from "./first-run/check-listings.ts";
+import { findKeys, type FoundKeys, headsWithKey } from "./first-run/find-keys.ts";
+import { type ListedProvider, listProviders } from "./first-run/list-providers.ts";
+import { openAccount, type OpenedAccount } from "./first-run/open-account.ts";
+import {
+  providerJson,
+  providerLines,
+  type Welcome,
+  welcomeJson,
+  welcomeText,
+} from "./first-run/welcome.ts";
+import { listOf, onListings, shellWord } from "./manifest-init/init-flags.ts";
+import { fileOf } from "./manifest-init/hosted-provider.ts";
+import { knownHead } from "./manifest-init/named-provider.ts";
+import { shippedManifest } from "./manifest-init/shipped-manifest.ts";
+import { readText } from "./number-flags.ts";
+import { serveHere } from "./serve-command.ts";
+
+/** `init`: from provider keys to a call that works. */
+export function addInitCommand(program: Command, context: CommandContext): void {
+  onListings(program.command("init"))
+    .description(
+      "write manifests for the provider keys of the environment, check them, and make an organization with credit and a key; exit 1 when nothing could be listed",
+    )
+    .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
+    .option("--keys-file <file>", "read provider keys from this file too: NAME=value lines")
+    .option("--providers <ids...>", "list these providers, whose keys are there")
+    .option("--base-url <pairs...>", "other addresses of providers: ID=URL pairs")
+    .option("--offline", "list what is shipped without asking providers what they serve")
+    .option("--org <name>", 'name of the organization (default "First organization")')
+    .option("--email <address>", "its contact address")
+    .option("--credit-usd <amount>", "its credit (default 10.00), granted once")
+    .option("--key-name <name>", "name of its key (default first)")
+    .option("--conformance-usd <amount>", "try one model of each provider for at most this much")
+    .option("--serve", "start the gateway when all is done")
+    .option("--port <n>", "gateway port (default 8080)")
+    .option("--console-port <n>", "with --serve: console port (default 8081)")
+    .option("--internal-port <n>", "with --serve: internal port (default 8082)")
+    .action(async (flags: Flags) => {
+      let next: CommandContext | undefined;
+      await answering(context, async (given: Flags) => {
+        const { answer, serving } = await firstRun(context, given);
+        next = serving;
+        return answer;
+      })(flags);
+      if (next !== undefined) await serveHere(next, flags);
+    });
+}
+
+interface FirstRun {
+  readonly answer: CommandAnswer;
+  /** The surroundings of the gateway that is to start; undefined: none is. */
+  readonly serving: CommandContext | undefined;
+}
+
+async function firstRun(context: CommandContext, flags: Flags): Promise<FirstRun> {
+  const config = readConfig(context, flags);
+  const gatewayUrl = gatewayUrlOf(config);
+  const found = findKeys(context.env, readText(flags, "keys-file"));
+  const inner: CommandContext = {
+    ...context,
+    env: { ...context.env, ...Object.fromEntries(found.keys) },
+  };
+  const baseUrls = readBaseUrls(flags);
+  const plan = await planned(context, flags, found);
+  mkdirSync(config.manifestsDir, { recursive: true });
+  const providers = await listProviders(plan.heads, {
+    config,
+    keys: found.keys,
+    margin: plan.margin,
+    baseUrls,
+    isOffline: flags["offline"] === true,
+    isForced: flags["force"] === true,
+  });
+  const first = firstListing(config, inner);
+  if (!first.ok) return { answer: nothingListed(providers, first.problem), serving: undefined };
+  const { budgetMicroUsd } = plan;
+  const tried =
+    budgetMicroUsd === 0n
+      ? []
+      : await tryListings(inner, listingsToTry(first.deployments, config, providers), {
+          config,
+          budgetMicroUsd,
+        });
+  const account = await opened(inner, flags, { plan, tried });
+  const welcome: Welcome = {
+    providers,
+    tried,
+    account,
+    orgName: plan.account.orgName,
+    modelId: first.deployment.modelId,
+    gatewayUrl,
+    isServing: plan.isServing,
+    serveCommand: serveCommand(flags),
+    warnings: found.warnings,
+  };
+  return {
+    answer: { json: welcomeJson(welcome), text: welcomeText(welcome) },
+    serving: plan.isServing ? inner : undefined,
+  };
+}
+
+async function planned(
+  context: CommandContext,
+  flags: Flags,
+  { keys, warnings }: FoundKeys,
+): Promise<FirstRunPlan> {
+  // One that has no manifest here cannot be listed by its key alone.
+  const heads = headsWithKey(keys).filter(
+    ({ provider }) => shippedManifest(provider.id) !== undefined,
+  );
+  if (heads.length === 0) {
+    const names = providerHeads().flatMap(({ use, endpoint }) =>
+      use === "import" ? (endpoint.api_key_env ?? []) : [],
+    );
+    throw new UsageFault(
+      `init: no provider key was found; set one of ${[...new Set(names)].join(", ")}, or give --keys-file; for a server of your own: tokenmarket manifest init --base-url`,
+    );
+  }
+  const answers = new Answers(context, flags["json"] !== true && flags["yes"] !== true);
+  try {
+    for (const warning of warnings) answers.tell(`warning: ${warning}`);
+    return await askFirstRun(answers, flags, heads);
+  } finally {
+    answers.close();
+  }
+}
+
+/** The address that the curl of a person on this machine has. */
+function gatewayUrlOf({ gatewayUrl, host, port }: Config): string {
+  if (gatewayUrl !== "") return gatewayUrl.replace(/\/+$/, "");
+  if (port === 0) throw new UsageFault("--port: 0 means any free port; name the port to print");
+  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${shown.includes(":") ? `[${shown}]` : shown}:${port}`;
+}
+
+function readBaseUrls(flags: Flags): ReadonlyMap<string, string> {
+  return new Map(
+    listOf(flags["baseUrl"]).map((pair) => {
+      const at = pair.indexOf("=");
+      const [id, url] = [pair.slice(0, Math.max(0, at)), pair.slice(at + 1)];
+      if (/^https?:/.test(url)) return [knownHead(id).provider.id, url.replace(/\/+$/, "")];
+      throw new UsageFault("--base-url must be ID=URL pairs, such as openai=https://eu.example/v1");
+    }),
+  );
+}
+
+type FirstListing =
+  | {
+      readonly ok: true;
+      readonly deployment: Deployment;
+      readonly deployments: readonly Deployment[];
+    }
+  | { readonly ok: false; readonly problem: string };
+
+/** The catalog as a server would compile it now: it has to have something to sell. */
+function firstListing(config: Config, { env }: CommandContext): FirstListing {
+  const loaded = loadCatalog({ ...config, env, clock });
+  if (!loaded.ok) {
+    const problems = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+    return { ok: false, problem: problems.join("\n") };
+  }
+  const { deployments } = loaded.catalog;
+  const deployment = cheapest(deployments);
+  if (deployment !== undefined) return { ok: true, deployment, deployments };
+  const notes = loaded.notes.slice(0, NOTES_MAX).map(({ message }) => message);
+  return { ok: false, problem: [NOTHING_TO_SELL, ...notes].join("\n") };
+}
+
+const NOTES_MAX = 5;
+const NOTHING_TO_SELL =
+  "no listing can be sold yet; compare a staged one with its provider's price list, set is_ready to true in the manifest, and run init again";
+
+/** The cheapest listing of each provider that was listed now or before. */
+function listingsToTry(
+  deployments: readonly Deployment[],
+  config: Config,
+  providers: readonly ListedProvider[],
+): readonly TriedListing[] {
+  return providers.flatMap(({ result: { providerId, file } }) => {
+    const own = deployments.filter((each) => each.providerId === providerId);
+    const tried = file === undefined ? undefined : cheapest(own);
+    if (tried === undefined) return [];
+    return [{ file: fileOf(config, providerId), modelId: tried.modelId }];
+  });
+}
+
+async function opened(
+  context: CommandContext,
+  flags: Flags,
+  { plan, tried }: { readonly plan: FirstRunPlan; readonly tried: readonly TriedModel[] },
+): Promise<OpenedAccount> {
+  let account: OpenedAccount | undefined;
+  await withBackend(
+    context,
+    flags,
+    async (backend) => {
+      account = await openAccount(backend, plan.account);
+      const verdicts = tried.flatMap(({ report }) => (report ? verdictsOf(report, "run") : []));
+      if (verdicts.length > 0) await backend.verdictStore.record(verdicts);
+      return { json: null, text: "" };
+    },
+    "migrate",
+  );
+  assert(account !== undefined, "the account was opened, or the fault was thrown");
+  return account;
+}
+
+function nothingListed(providers: readonly ListedProvider[], problem: string): CommandAnswer {
+  return {
+    json: { ok: false, problem, providers: providers.map(providerJson) },
+    text: [...providers.flatMap(providerLines), problem].join("\n"),
+    exitCode: 1,
+  };
+}
+
+/** The same places as here; a key of a file is put into the environment of the server alone. */
+function serveCommand(flags: Flags): string {
+  const places = ["config", "data", "manifests", "port"].flatMap((name) => {
+    const value = readText(flags, name);
+    return value === undefined ? [] : [`--${name}`, shellWord(value)];
+  });
+  const serve = ["tokenmarket", "serve", ...places].join(" ");
+  const file = readText(flags, "keys-file");
+  if (file === undefined) return serve;
+  const path = file.includes("/") ? file : `./${file}`;
+  return `(set -a; . ${shellWord(path)}; exec ${serve})`;
+}

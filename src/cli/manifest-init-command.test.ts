@@ -1,0 +1,350 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, describe, expect, test } from "vitest";
+
+import { listenLocally } from "../../test/support/local-server.ts";
+import {
+  llamaCpp,
+  lmStudio,
+  modelServer,
+  ollama,
+  type PlayedAnswer,
+  type PlayedRequest,
+  vllm,
+} from "../../test/support/model-servers.ts";
+import { runCommand, type CommandResult } from "../../test/support/program.ts";
+import { runAtTerminal } from "../../test/support/terminal.ts";
+import { type Manifest, validateManifest } from "../catalog/index.ts";
+
+const PRIVATE = { TM_ALLOW_PRIVATE_UPSTREAMS: "1", OPENAI_API_KEY: "", NO_SUCH_KEY: "" };
+const SECRET = "sk-provider-secret-1";
+const folders: string[] = [];
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-init-"));
+  folders.push(folder);
+  return join(folder, "manifests");
+}
+
+interface Initialized extends CommandResult {
+  readonly seen: readonly PlayedRequest[];
+  readonly folder: string;
+  /** The one manifest that was written; undefined: none was. */
+  readonly manifest: Manifest | undefined;
+}
+
+/** Runs `manifest init` on a server that answers like this. */
+async function init(
+  answer: PlayedAnswer,
+  flags: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  folder = freshFolder(),
+): Promise<Initialized> {
+  const seen: PlayedRequest[] = [];
+  const server = await listenLocally(modelServer(answer, seen));
+  const base = ["manifest", "init", "--base-url", `${server.url}/v1`, "--manifests", folder];
+  try {
+    const result = await runCommand([...base, ...flags], { ...PRIVATE, ...env });
+    return { ...result, seen, folder, manifest: written(folder) };
+  } finally {
+    server.close();
+  }
+}
+
+function written(folder: string): Manifest | undefined {
+  const [file] = existsSync(folder) ? readdirSync(folder) : [];
+  if (file === undefined) return undefined;
+  const verdict = validateManifest(readFileSync(join(folder, file), "utf8"));
+  expect(verdict).toMatchObject({ ok: true });
+  return verdict.ok ? verdict.manifest : undefined;
+}
+
+const SAID = ["--privacy-url", "https://own.example/privacy", "--yes"];
+
+describe("an endpoint of one's own", () => {
+  test.each([
+    ["vllm", vllm, ["vllm/Qwen/Qwen3-8B"], 40_960],
+    ["llama-cpp", llamaCpp, ["llama-cpp/qwen3-4b"], 65_536],
+    ["ollama", ollama, ["ollama/qwen3-8b", "ollama/llava"], 4_096],
+    [
+      "lmstudio",
+      lmStudio,
+      ["lmstudio/qwen2-vl-7b-instruct", "lmstudio/meta-llama-3.1-8b-instruct"],
+      32_768,
+    ],
+  ])("%s is listed as it says itself", async (id, server, models, context) => {
+    const { code, manifest } = await init(server, [...SAID, "--free"]);
+    expect(code).toBe(0);
+    expect(manifest).toMatchObject({
+      provider: { id, priority: 0, prompt_logging: "none", listing: "public" },
+      endpoint: { dialect: "wire_a" },
+    });
+    expect(manifest?.models.map((model) => model.id)).toEqual(models);
+    expect(manifest?.models[0]).toMatchObject({ context_length: context });
+    expect(manifest?.models[0]).not.toHaveProperty("capacity");
+  });
+
+  test("prices are asked for: without a terminal every missing flag is named, and nothing waits", async () => {
+    const { code, stderr, manifest } = await init(vllm, []);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/--price-prompt and --price-completion, or --free/);
+    expect(stderr).toMatch(/--privacy-url/);
+    expect(manifest).toBeUndefined();
+  });
+
+  test("a price of 0 needs --free", async () => {
+    const zero = ["--price-prompt", "0", "--price-completion", "0.000"];
+    const { code, stderr, manifest } = await init(vllm, [...SAID, ...zero]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/0 gives the model away; say so with --free/);
+    expect(manifest).toBeUndefined();
+  });
+
+  test("a context that the endpoint does not say is a flag that is named", async () => {
+    const silent: PlayedAnswer = (request) =>
+      request.path === "/v1/models" ? { body: { data: [{ id: "m" }] } } : vllm(request);
+    const missing = await init(silent, [...SAID, "--free"]);
+    expect(missing.stderr).toMatch(/--context \(the endpoint does not say it of m\)/);
+    const { manifest } = await init(silent, [...SAID, "--free", "--context", "8192"]);
+    expect(manifest?.models).toMatchObject([{ id: "own/m", context_length: 8_192 }]);
+  });
+
+  test("--context can only shorten what the endpoint says", async () => {
+    const longer = await init(vllm, [...SAID, "--free", "--context", "1000000"]);
+    expect(longer.manifest?.models[0]?.context_length).toBe(40_960);
+    const shorter = await init(vllm, [...SAID, "--free", "--context", "8192"]);
+    expect(shorter.manifest?.models[0]).toMatchObject({
+      context_length: 8_192,
+      max_output_tokens: 8_192,
+    });
+  });
+
+  test("a tag that a manifest cannot hold is named with the command that renames it", async () => {
+    const { stdout } = await init(ollama, [...SAID, "--free"]);
+    expect(stdout).toMatch(/not listed: qwen3:0\.6b: .*ollama cp qwen3:0\.6b qwen3-0\.6b/);
+  });
+
+  test("a margin raises hand-set prices, and the provider is owed the price itself", async () => {
+    const prices = ["--price-prompt", "0.25", "--price-completion", "1"];
+    const { manifest } = await init(vllm, [...SAID, ...prices, "--margin", "10"]);
+    expect(manifest?.models[0]?.pricing.map((each) => each.cost_usd_per_million)).toEqual([
+      "0.275",
+      "1.1",
+    ]);
+    expect(manifest?.listing_terms?.["vllm/Qwen/Qwen3-8B"]?.purchase_pricing).toMatchObject([
+      { cost_usd_per_million: "0.25" },
+      { cost_usd_per_million: "1" },
+    ]);
+  });
+
+  test("what is written agrees with the command that checks it next", async () => {
+    const { folder, stdout } = await init(vllm, [...SAID, "--free"]);
+    expect(stdout).toContain(`tokenmarket conformance run ${join(folder, "vllm.json")}`);
+    const checked = await runCommand(["manifest", "check", join(folder, "vllm.json")], PRIVATE);
+    expect(checked.code).toBe(0);
+  });
+
+  test("an endpoint that answers no token is not listed", async () => {
+    const deaf: PlayedAnswer = (request) =>
+      request.path === "/v1/models" ? vllm(request) : undefined;
+    const { code, stdout, manifest } = await init(deaf, [...SAID, "--free"]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/no answer to one token of Qwen\/Qwen3-8B \(wire_a: status 404/);
+    expect(manifest).toBeUndefined();
+  });
+
+  test("a private address needs the setting, and the message says so", async () => {
+    const { code, stderr, seen } = await init(vllm, [...SAID, "--free"], {
+      TM_ALLOW_PRIVATE_UPSTREAMS: "0",
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/set TM_ALLOW_PRIVATE_UPSTREAMS=1 to use it, here and for the server/);
+    expect(seen).toEqual([]);
+  });
+
+  test("a manifest that is there is replaced only with --force", async () => {
+    const folder = freshFolder();
+    await init(vllm, [...SAID, "--free"], {}, folder);
+    const again = await init(vllm, [...SAID, "--free"], {}, folder);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toMatch(/vllm\.json exists; give --force/);
+    expect((await init(vllm, [...SAID, "--free", "--force"], {}, folder)).code).toBe(0);
+  });
+
+  test("a model that no pattern names is a mistake that is named", async () => {
+    const { code, stderr } = await init(ollama, [...SAID, "--free", "--models", "qwen3*", "llma*"]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/no model is named llma\*/);
+  });
+});
+
+describe("the key of an endpoint", () => {
+  const withKey = [...SAID, "--free", "--api-key-env", "GPU_KEY"];
+
+  test("is named in the manifest, and its value is nowhere", async () => {
+    const run = await init(vllm, [...withKey, "--json"], { GPU_KEY: SECRET });
+    expect(run.manifest?.endpoint.api_key_env).toBe("GPU_KEY");
+    expect(run.seen[0]?.headers["authorization"]).toBe(`Bearer ${SECRET}`);
+    expect(run.stdout + run.stderr + JSON.stringify(run.manifest)).not.toContain(SECRET);
+  });
+
+  test("that is a secret of this program goes nowhere", async () => {
+    const own = [...SAID, "--free", "--api-key-env", "TM_ENCRYPTION_KEY"];
+    const { code, stderr, seen } = await init(vllm, own, {
+      TM_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64"),
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/TM_ENCRYPTION_KEY is a variable of this program/);
+    expect(seen).toEqual([]);
+  });
+
+  test("that belongs to another provider is not sent to this address", async () => {
+    const folder = freshFolder();
+    const first = await init(vllm, withKey, { GPU_KEY: SECRET }, folder);
+    expect(first.code).toBe(0);
+    const second = await init(llamaCpp, withKey, { GPU_KEY: SECRET }, folder);
+    expect(second.code).toBe(2);
+    expect(second.stderr).toMatch(/GPU_KEY belongs to http:\/\/127\.0\.0\.1:\d+/);
+    expect(second.seen).toEqual([]);
+  });
+
+  test("that is refused is said to be", async () => {
+    const { code, stderr } = await init(() => ({ status: 401, body: {} }), withKey, {
+      GPU_KEY: SECRET,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/it refuses the key \(status 401\)/);
+  });
+});
+
+describe("a provider that this program knows", () => {
+  const openai = ["--provider", "openai", "--yes"];
+  const served =
+    (...ids: readonly string[]): PlayedAnswer =>
+    ({ path }) =>
+      path === "/v1/models" ? { body: { data: ids.map((id) => ({ id })) } } : undefined;
+
+  test("is listed with what it serves to this key, as shipped", async () => {
+    const shipped = readFileSync(new URL("../../manifests/openai.json", import.meta.url), "utf8");
+    const { models } = JSON.parse(shipped) as Manifest;
+    const [first] = models;
+    const upstream = first?.upstream_id ?? "";
+    const run = await init(served(`${upstream}-2026-01-01`), openai, { OPENAI_API_KEY: SECRET });
+    expect(run.code).toBe(0);
+    expect(run.manifest?.models).toEqual([first]);
+    expect(run.stdout).toMatch(/not listed: openai\/\S+: the provider does not list it/);
+    expect(run.stdout + run.stderr).not.toContain(SECRET);
+  });
+
+  test("without its key is not asked, unless it is listed offline", async () => {
+    const refused = await init(served("gpt"), openai);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/the environment variable OPENAI_API_KEY holds no key/);
+    const offline = await init(served("gpt"), [...openai, "--offline"]);
+    expect(offline.code).toBe(0);
+    expect(offline.seen).toEqual([]);
+  });
+
+  test("with an unknown id is refused with those that are known", async () => {
+    const result = await runCommand(["manifest", "init", "--provider", "nope"], PRIVATE);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toMatch(/nope is not one of openai, anthropic, /);
+  });
+
+  test("Azure: the deployment's name goes upstream, and the model's own is expected back", async () => {
+    const folder = freshFolder();
+    const shipped = readFileSync(new URL("../../manifests/openai.json", import.meta.url), "utf8");
+    const [model] = (JSON.parse(shipped) as Manifest).models;
+    const azure = ["manifest", "init", "--provider", "azure", "--manifests", folder];
+    const deployed = ["--resource", "acme", "--deployments", `my-gpt=${model?.id}`];
+    const result = await runCommand([...azure, ...deployed], PRIVATE);
+    expect(result.code).toBe(0);
+    expect(written(folder)).toMatchObject({
+      endpoint: { base_url: "https://acme.openai.azure.com/openai/v1" },
+      models: [
+        {
+          id: model?.id,
+          upstream_id: "my-gpt",
+          resolves_to: expect.arrayContaining([model?.upstream_id]),
+        },
+      ],
+    });
+  });
+
+  test.each(["evil.example/#", "a.b", "", "-a", "a@b"])(
+    "Azure: a resource %s makes no other address",
+    async (resource) => {
+      const azure = ["manifest", "init", "--provider", "azure", "--resource", resource];
+      const deployed = ["--deployments", "d=openai/gpt-4.1", "--manifests", freshFolder()];
+      const result = await runCommand([...azure, ...deployed], PRIVATE);
+      expect(result.code).toBe(2);
+      expect(result.stderr).toMatch(/--resource must be one part of a host name/);
+    },
+  );
+
+  test("Azure and Bedrock without a terminal name what is missing", async () => {
+    const azure = await runCommand(["manifest", "init", "--provider", "azure"], PRIVATE);
+    expect([azure.code, azure.stderr]).toEqual([
+      2,
+      expect.stringMatching(/give --resource, --deployments NAME=MODEL/),
+    ]);
+    const bedrock = await runCommand(["manifest", "init", "--provider", "bedrock"], PRIVATE);
+    expect(bedrock.stderr).toMatch(/give --region, --deployments NAME=MODEL/);
+  });
+});
+
+describe("a person at a terminal", () => {
+  test("is asked for what only a person can say, and asked again after a mistake", async () => {
+    const folder = freshFolder();
+    const server = await listenLocally(modelServer(vllm));
+    const args = ["manifest", "init", "--manifests", folder];
+    const typed = [
+      `${server.url}/v1`,
+      "*",
+      "free",
+      "0.5",
+      "2",
+      "gpu-one",
+      "",
+      "https://own.example/privacy",
+    ];
+    const run = await runAtTerminal(args, PRIVATE, typed).finally(() => server.close());
+    expect(run.stderr).toMatch(/--price-prompt must be USD per million tokens/);
+    expect(run.code).toBe(0);
+    expect(written(folder)).toMatchObject({
+      provider: { id: "gpu-one", name: "gpu-one" },
+      models: [{ id: "gpu-one/Qwen/Qwen3-8B" }],
+    });
+  });
+
+  test("who closes the terminal ends the command, and nothing is written", async () => {
+    const folder = freshFolder();
+    const server = await listenLocally(modelServer(vllm));
+    const args = ["manifest", "init", "--base-url", `${server.url}/v1`, "--manifests", folder];
+    const run = await runAtTerminal(args, PRIVATE, ["*"]).finally(() => server.close());
+    expect(run.code).toBe(2);
+    expect(run.stderr).toMatch(/the terminal was closed before the last answer/);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test("is not asked when the answer is to be JSON", async () => {
+    const server = await listenLocally(modelServer(vllm));
+    const args = ["manifest", "init", "--base-url", `${server.url}/v1`, "--json"];
+    const run = await runAtTerminal(args, PRIVATE, []).finally(() => server.close());
+    expect(run.code).toBe(2);
+    expect(run.stderr).toMatch(/there is no terminal to ask at/);
+  });
+});
+
+test("a manifest of another file that is not valid does not stand in the way", async () => {
+  const folder = freshFolder();
+  await init(vllm, [...SAID, "--free"], {}, folder);
+  writeFileSync(join(folder, "zz-broken.json"), "{");
+  expect((await init(llamaCpp, [...SAID, "--free"], {}, folder)).code).toBe(0);
+});

@@ -1,0 +1,43 @@
+import { matchesGlob } from "../../core/index.ts";
+import { modelName, type SurveyedModel } from "../../survey/index.ts";
+
+/** A model that could be listed, by the names that a person may choose it by. */
+export interface Choosable {
+  readonly names: readonly string[];
+}
+
+/** Those that one of the patterns names; `*` is any text. No pattern: all. */
+export function chosenBy<T extends Choosable>(
+  globs: readonly string[],
+  models: readonly T[],
+): readonly T[] {
+  if (globs.length === 0) return models;
+  return models.filter(({ names }) =>
+    globs.some((glob) => names.some((name) => matchesGlob(glob, name))),
+  );
+}
+
+/** Patterns that name nothing: a typing error would else leave a model out without a word. */
+export function uselessGlobs(
+  globs: readonly string[],
+  models: readonly Choosable[],
+): readonly string[] {
+  return globs.filter(
+    (glob) => !models.some(({ names }) => names.some((name) => matchesGlob(glob, name))),
+  );
+}
+
+/** Of two models with one name on the marketplace, the first is kept. */
+export function distinctNames(models: readonly SurveyedModel[]): {
+  readonly kept: readonly SurveyedModel[];
+  readonly twice: readonly SurveyedModel[];
+} {
+  const byName = new Map<string, SurveyedModel>();
+  const twice: SurveyedModel[] = [];
+  for (const model of models) {
+    const name = modelName(model.upstreamId);
+    if (byName.has(name)) twice.push(model);
+    else byName.set(name, model);
+  }
+  return { kept: [...byName.values()], twice };
+}

@@ -1,0 +1,135 @@
+import { join } from "node:path";
+
+import type { Manifest } from "../../catalog/index.ts";
+import type { Config } from "../../config/index.ts";
+import type { ProviderHead } from "../../listing-sources/index.ts";
+import {
+  servedListings,
+  shownText,
+  surveyEndpoint,
+  withListings,
+  withMargin,
+} from "../../survey/index.ts";
+import { clock, UsageFault } from "../command-context.ts";
+import { chosenBy, uselessGlobs } from "./choose-models.ts";
+import { checkedConformance } from "./init-flags.ts";
+import type { InitResult, ModelNote } from "./init-result.ts";
+import { surveyFault } from "./own-endpoint.ts";
+import { keyIssue, manifestText, placeProblems } from "./write-manifest.ts";
+
+/** What to list of a hosted provider, and where. */
+export interface HostedRequest {
+  readonly config: Config;
+  readonly head: ProviderHead;
+  /** Its manifest with all that could be listed. */
+  readonly manifest: Manifest;
+  /** The provider's key; undefined: the provider is not asked what it serves. */
+  readonly key: string | undefined;
+  readonly file: string;
+  readonly globs: readonly string[];
+  readonly margin: string | undefined;
+}
+
+/** The manifest as it is to be written, or why there is none. */
+export type HostedDraft =
+  | { readonly ok: true; readonly text: string; readonly result: InitResult }
+  | { readonly ok: false; readonly result: InitResult };
+
+/** The listings that the provider serves to this key, as they are shipped, with the margin on them. */
+export async function draftHosted(request: HostedRequest): Promise<HostedDraft> {
+  const { config, head, file, globs, margin } = request;
+  const { found, notes, skipped } = await servedManifest(request);
+  const named = found.models.map((model) => ({ model, names: namesOf(model) }));
+  const useless = uselessGlobs(globs, named);
+  if (useless.length > 0) {
+    throw new UsageFault(`--models: ${head.provider.id} has no model named ${useless.join(", ")}`);
+  }
+  const chosen = withListings(
+    found,
+    chosenBy(globs, named).map(({ model }) => model),
+    globs.length > 0,
+  );
+  const providerId = chosen.provider.id;
+  const base = { providerId, listed: [], skipped, notes, conformance: undefined, file: undefined };
+  if (chosen.models.length === 0) {
+    const issues = [`${providerId}: no model to list`];
+    return { ok: false, result: { ...base, issues } };
+  }
+  const manifest = margin === undefined ? chosen : withMargin(chosen, margin);
+  const text = manifestText(manifest);
+  const issues = placeProblems(config, file, text);
+  if (issues.length > 0) return { ok: false, result: { ...base, issues } };
+  return {
+    ok: true,
+    text,
+    result: {
+      ...base,
+      file,
+      listed: manifest.models.map(({ id }) => id),
+      notes: [...notes, ...manifest.models.filter(isStaged).map(stagedNote(manifest))],
+      issues: [],
+      conformance: checkedConformance(file, config.allowPrivateUpstreams),
+    },
+  };
+}
+
+/** The place where a manifest of this provider goes, unless the caller names one. */
+export function fileOf(config: Config, providerId: string): string {
+  return join(config.manifestsDir, `${providerId}.json`);
+}
+
+interface Served {
+  readonly found: Manifest;
+  readonly skipped: readonly ModelNote[];
+  readonly notes: readonly ModelNote[];
+}
+
+async function servedManifest(request: HostedRequest): Promise<Served> {
+  const { config, manifest, key, file } = request;
+  const { base_url: baseUrl, dialect, api_key_env: apiKeyEnv } = manifest.endpoint;
+  const everything = { found: manifest, skipped: [], notes: [] };
+  if (key === undefined || apiKeyEnv === undefined) return everything;
+  // Before the key leaves: it may belong to another address.
+  const issue = keyIssue(config, file, { baseUrl, apiKeyEnv });
+  if (issue !== undefined) throw new UsageFault(issue);
+  const { wire_profile: wireProfile } = manifest;
+  const outcome = await surveyEndpoint(
+    { baseUrl, key, wireId: dialect, isSelfHosted: false, ...(wireProfile && { wireProfile }) },
+    { clock, allowPrivateUpstreams: config.allowPrivateUpstreams },
+  );
+  if (!outcome.ok && outcome.code === "no_list") {
+    const message = `${shownText(baseUrl)}: ${outcome.message}; all of its listings were taken`;
+    return { ...everything, notes: [{ model: "*", code: "no_list", message }] };
+  }
+  if (!outcome.ok) throw surveyFault(baseUrl, outcome);
+  const { survey } = outcome;
+  const servedIds = survey.models.map(({ upstreamId }) => upstreamId);
+  const { served, unserved } = servedListings(manifest, servedIds);
+  return {
+    found: withListings(manifest, served),
+    notes: [],
+    skipped: unserved.map(({ id }) => ({
+      model: id,
+      code: "not_served",
+      message: "the provider does not list it for this key",
+    })),
+  };
+}
+
+type Model = Manifest["models"][number];
+
+function namesOf({ id, upstream_id: upstreamId = id }: Model): readonly string[] {
+  return [id, id.replace(/^[^/]*\//, ""), upstreamId];
+}
+
+function isStaged({ is_ready: isReady }: Model): boolean {
+  return isReady === false;
+}
+
+function stagedNote({ listing_terms: terms }: Manifest): (model: Model) => ModelNote {
+  return ({ id }) => {
+    const reasons = terms?.[id]?.staged_because ?? [];
+    const why = reasons.length === 0 ? "" : ` (${reasons.join(", ")})`;
+    return { model: id, code: "staged", message: `it is listed and not sold yet${why}` };
+  };
+}

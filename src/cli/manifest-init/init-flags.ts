@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+
+import { isMargin } from "../../listing-sources/index.ts";
+import { type Flags, UsageFault } from "../command-context.ts";
+import { readText } from "../number-flags.ts";
+
+/** The options that `manifest init` and `init` have in common. */
+export function onListings(command: Command): Command {
+  return command
+    .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
+    .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
+    .option("--margin <percent>", "add this to every price; the provider is owed the price itself")
+    .option("--yes", "take the default of every question that has one")
+    .option("--force", "replace manifests that exist")
+    .option("--json", "print one JSON document on standard output");
+}
+
+/** The margin of `--margin`, as the text it is; undefined: none. */
+export function readMargin(flags: Flags): string | undefined {
+  const text = readText(flags, "margin");
+  return text === undefined ? undefined : checkedMargin(text);
+}
+
+export function checkedMargin(text: string): string {
+  if (isMargin(text)) return text;
+  throw new UsageFault(`--margin must be percent such as 10 or 7.5, not ${text}`);
+}
+
+const PRICE = /^[0-9]{1,7}(?:\.[0-9]{1,6})?$/;
+
+/** USD per million tokens, as the text it is: above 0, as nothing is given away by mistake. */
+export function checkedPrice(name: string): (text: string) => string {
+  return (text) => {
+    if (!PRICE.test(text)) {
+      throw new UsageFault(
+        `${name} must be USD per million tokens such as 0.25, with at most six decimals, not ${text}`,
+      );
+    }
+    if (/[1-9]/.test(text)) return text;
+    throw new UsageFault(`${name}: 0 gives the model away; say so with --free`);
+  };
+}
+
+/** Every value of an option that can be given several times. */
+export function listOf(value: Flags[string] | readonly string[]): readonly string[] {
+  if (Array.isArray(value)) return value.map(String);
+  return typeof value === "string" ? [value] : [];
+}
+
+/** The command that checks a manifest against its provider. */
+export function checkedConformance(file: string, isPrivateAllowed: boolean): string | undefined {
+  if (file === "-") return undefined;
+  const allow = isPrivateAllowed ? " --allow-private" : "";
+  return `tokenmarket conformance run ${shellWord(file)} --budget-usd 0.10${allow}`;
+}
+
+/** An argument as a shell takes it. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,181 @@
+import type { Manifest } from "../../catalog/index.ts";
+import { findHead, type ProviderHead, providerHeads } from "../../listing-sources/index.ts";
+import { deploymentListing, deploymentTerms } from "../../survey/index.ts";
+import type { Answers } from "../ask-person.ts";
+import { type Flags, readConfig, UsageFault } from "../command-context.ts";
+import type { CommandIo } from "../command-io.ts";
+import { readText } from "../number-flags.ts";
+import { readSettlement } from "./ask-operator.ts";
+import { draftHosted, fileOf } from "./hosted-provider.ts";
+import { listOf, readMargin } from "./init-flags.ts";
+import type { InitResult, ModelNote } from "./init-result.ts";
+import { shippedListings, shippedManifest } from "./shipped-manifest.ts";
+import { mayReplace, writeManifest } from "./write-manifest.ts";
+
+/** The head of this id; a server of one's own is one too. */
+export function knownHead(id: string): ProviderHead {
+  const head = findHead(id);
+  if (head !== undefined) return head;
+  const ids = providerHeads().map(({ provider }) => provider.id);
+  throw new UsageFault(`--provider: ${id} is not one of ${ids.join(", ")}; or give --base-url`);
+}
+
+/** Lists a hosted provider that this program knows: listings and prices are those it ships. */
+export async function initNamedProvider(
+  io: CommandIo,
+  flags: Flags,
+  answers: Answers,
+): Promise<InitResult> {
+  const config = readConfig(io, flags);
+  const head = knownHead(String(flags["provider"]));
+  const file = readText(flags, "out") ?? fileOf(config, head.provider.id);
+  if (file !== "-") mayReplace(file, flags["force"] === true);
+  const { manifest, notes } =
+    head.use === "init"
+      ? await askDeployments(head, flags, answers)
+      : { manifest: shippedOf(head), notes: [] };
+  const placed = placedManifest(manifest, flags);
+  const globs =
+    head.use === "init" ? listOf(flags["models"]) : await askGlobs(answers, flags, placed);
+  answers.needAll("manifest init");
+  const draft = await draftHosted({
+    config,
+    head,
+    manifest: placed,
+    // The name of a deployment is the operator's own: no list of models has it.
+    key: flags["offline"] === true || head.use === "init" ? undefined : keyOf(io, placed),
+    file,
+    globs,
+    margin: readMargin(flags),
+  });
+  if (!draft.ok) return draft.result;
+  if (file === "-") io.stdout.write(draft.text);
+  else writeManifest(file, draft.text);
+  return { ...draft.result, notes: [...notes, ...draft.result.notes] };
+}
+
+/** Its shipped manifest, or what the operator can do without one. */
+export function shippedOf({ provider }: ProviderHead): Manifest {
+  const manifest = shippedManifest(provider.id);
+  if (manifest !== undefined) return manifest;
+  throw new UsageFault(
+    `no manifest of ${provider.id} comes with this program; \`tokenmarket manifest import --provider ${provider.id}\` makes one of a public price list`,
+  );
+}
+
+/** With the address, the variable and the settlement that the flags name. */
+function placedManifest(manifest: Manifest, flags: Flags): Manifest {
+  const baseUrl = readText(flags, "base-url");
+  const apiKeyEnv = readText(flags, "api-key-env");
+  const isSettled = flags["settlement"] !== undefined || flags["interval"] !== undefined;
+  return {
+    ...manifest,
+    endpoint: {
+      ...manifest.endpoint,
+      ...(baseUrl === undefined ? {} : { base_url: baseUrl.replace(/\/+$/, "") }),
+      ...(apiKeyEnv === undefined ? {} : { api_key_env: apiKeyEnv }),
+    },
+    ...(isSettled ? { settlement: readSettlement(flags) } : {}),
+  };
+}
+
+function keyOf({ env }: CommandIo, { endpoint }: Manifest): string | undefined {
+  const { api_key_env: name } = endpoint;
+  if (name === undefined) return undefined;
+  const key = env[name] ?? "";
+  if (key !== "") return key;
+  throw new UsageFault(
+    `the environment variable ${name} holds no key; set it, or give --offline to list without asking the provider`,
+  );
+}
+
+async function askGlobs(
+  answers: Answers,
+  flags: Flags,
+  { provider, models }: Manifest,
+): Promise<readonly string[]> {
+  const given = listOf(flags["models"]);
+  if (given.length > 0 || flags["yes"] === true) return given;
+  const globs = await answers.get(undefined, {
+    flag: "--models, or --yes for all that the provider serves",
+    question: `Models of ${provider.id} to list, of ${models.length} (names, * is any text)`,
+    ...(answers.isPerson ? { fallback: "*" } : {}),
+    read: (text) => text.split(/[\s,]+/).filter((glob) => glob !== ""),
+  });
+  return globs ?? [];
+}
+
+interface Deployments {
+  readonly manifest: Manifest;
+  readonly notes: readonly ModelNote[];
+}
+
+/** A provider whose address and names are the operator's: asks for both, prices are the lab's. */
+async function askDeployments(
+  head: ProviderHead,
+  flags: Flags,
+  answers: Answers,
+): Promise<Deployments> {
+  const { provider, endpoint, settlement, wire_profile: wireProfile } = head;
+  let baseUrl = endpoint.base_url;
+  for (const word of head.asks ?? []) {
+    const flag = word.toLowerCase();
+    const value = await answers.get(readText(flags, flag), {
+      flag: `--${flag}`,
+      question: `${provider.name}: ${flag} (of ${endpoint.base_url})`,
+      read: (text) => checkedLabel(flag, text),
+    });
+    baseUrl = baseUrl.replace(word, value ?? word);
+  }
+  const given = listOf(flags["deployments"]);
+  const pairs = await answers.get(given.length === 0 ? undefined : given.join(" "), {
+    flag: "--deployments NAME=MODEL",
+    question: "Deployments as NAME=MODEL, such as my-gpt=openai/gpt-4.1",
+    read: readPairs,
+  });
+  answers.needAll("manifest init");
+  const listings = (pairs ?? []).map(({ upstreamId, listing }) => ({ upstreamId, ...listing }));
+  const terms = listings.flatMap(({ model, terms: own }) =>
+    own ? [[model.id, deploymentTerms(own)] as const] : [],
+  );
+  const { privacy_policy_url: privacy, ...rest } = provider;
+  if (privacy === undefined) throw new UsageFault(`${provider.id} has no privacy policy`);
+  return {
+    manifest: {
+      manifest_version: "1",
+      provider: { ...rest, privacy_policy_url: privacy },
+      endpoint: { ...endpoint, base_url: baseUrl },
+      settlement,
+      ...(wireProfile && { wire_profile: wireProfile }),
+      models: listings.map(deploymentListing),
+      ...(terms.length > 0 && { listing_terms: Object.fromEntries(terms) }),
+    },
+    notes: listings.map(({ model, providerId }) => ({
+      model: model.id,
+      code: "prices_of_lab",
+      message: `its prices are those of ${providerId}; compare them with the price list of ${provider.name} for your region`,
+    })),
+  };
+}
+
+/** One label of a host name, so that no address but the head's can come of it. */
+function checkedLabel(flag: string, text: string): string {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i.test(text)) return text.toLowerCase();
+  throw new UsageFault(`--${flag} must be one part of a host name, not ${text}`);
+}
+
+function readPairs(text: string) {
+  const listings = shippedListings();
+  const pairs = text.split(/[\s,]+/).filter((pair) => pair !== "");
+  return pairs.map((pair) => {
+    const at = pair.indexOf("=");
+    const [upstreamId, id] = [pair.slice(0, at), pair.slice(at + 1)];
+    const listing = listings.get(id);
+    if (at > 0 && listing !== undefined) return { upstreamId, listing };
+    throw new UsageFault(
+      at > 0
+        ? `--deployments: no shipped manifest lists ${id}; the ids are in ${[...new Set([...listings.values()].map(({ providerId }) => providerId))].join(", ")}`
+        : `--deployments must be NAME=MODEL pairs, not ${pair}`,
+    );
+  });
+}

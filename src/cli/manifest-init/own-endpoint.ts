@@ -1,0 +1,196 @@
+import { join } from "node:path";
+
+import type { Config } from "../../config/index.ts";
+import { unreachable } from "../../core/index.ts";
+import {
+  draftManifest,
+  type EndpointAddress,
+  type ListableModel,
+  loadedContexts,
+  shownText,
+  type Survey,
+  surveyEndpoint,
+  type SurveyedModel,
+  type SurveyOutcome,
+  withMargin,
+} from "../../survey/index.ts";
+import type { Answers } from "../ask-person.ts";
+import { clock, type Flags, readConfig, UsageFault } from "../command-context.ts";
+import type { CommandIo } from "../command-io.ts";
+import { readText } from "../number-flags.ts";
+import { askOperator, type Operator } from "./ask-operator.ts";
+import { distinctNames } from "./choose-models.ts";
+import { chooseDialect } from "./choose-dialect.ts";
+import { checkedConformance, readMargin } from "./init-flags.ts";
+import type { InitResult, ModelNote } from "./init-result.ts";
+import {
+  keyIssue,
+  manifestText,
+  mayReplace,
+  placeProblems,
+  writeManifest,
+} from "./write-manifest.ts";
+
+/** Lists an endpoint of one's own: asks it, asks the operator what it cannot say, checks, writes. */
+export async function initOwnEndpoint(
+  io: CommandIo,
+  flags: Flags,
+  answers: Answers,
+): Promise<InitResult> {
+  const config = readConfig(io, flags);
+  const address = readAddress(io, flags, config);
+  const deps = { clock, allowPrivateUpstreams: config.allowPrivateUpstreams };
+  const outcome = await surveyEndpoint({ ...address, isSelfHosted: true }, deps);
+  if (!outcome.ok) throw surveyFault(address.baseUrl, outcome);
+  const { survey } = outcome;
+  const { kept: models, twice } = distinctNames(survey.models);
+  tellSurvey(answers, { ...survey, models });
+  const skipped = [...survey.skipped, ...twice.map(sameName)];
+  if (models.length === 0) {
+    return nothing(skipped, `${address.baseUrl} lists no model that a manifest can hold`);
+  }
+  const operator = await askOperator(answers, flags, { ...survey, models });
+  const file = readText(flags, "out") ?? join(config.manifestsDir, `${operator.providerId}.json`);
+  if (file !== "-") mayReplace(file, flags["force"] === true);
+  const [first] = operator.models;
+  if (first === undefined) return nothing(skipped, "no model was chosen");
+  const dialect = await chooseDialect(flags, { address, upstreamId: first.upstreamId, deps });
+  if (!dialect.ok) return nothing(skipped, `${address.baseUrl}: ${dialect.problem}`);
+  const loaded =
+    survey.kind === "ollama" ? await loadedContexts(address, deps) : new Map<string, number>();
+  return place(io, {
+    config,
+    file,
+    operator: { ...operator, models: operator.models.map((model) => asLoaded(model, loaded)) },
+    endpoint: {
+      baseUrl: address.baseUrl,
+      dialect: dialect.id,
+      ...(address.apiKeyEnv === undefined ? {} : { apiKeyEnv: address.apiKeyEnv }),
+    },
+    margin: readMargin(flags),
+    skipped,
+    notes: [...dialect.notes, ...operator.models.flatMap(contextNote)],
+  });
+}
+
+type Address = EndpointAddress & { readonly apiKeyEnv?: string };
+
+/** The address, and the key of the variable that is named: it is sent there and nowhere else. */
+function readAddress({ env }: CommandIo, flags: Flags, config: Config): Address {
+  const baseUrl = (readText(flags, "base-url") ?? "").trim().replace(/\/+$/, "");
+  const apiKeyEnv = readText(flags, "api-key-env");
+  if (apiKeyEnv === undefined) return { baseUrl };
+  if (!/^[A-Z][A-Z0-9_]*$/.test(apiKeyEnv)) {
+    throw new UsageFault("--api-key-env is the name of an environment variable, such as GPU_KEY");
+  }
+  const key = env[apiKeyEnv] ?? "";
+  if (key === "") throw new UsageFault(`the environment variable ${apiKeyEnv} holds no key`);
+  const file = readText(flags, "out") ?? "this manifest";
+  const issue = URL.canParse(baseUrl) ? keyIssue(config, file, { baseUrl, apiKeyEnv }) : undefined;
+  if (issue !== undefined) throw new UsageFault(issue);
+  return { baseUrl, apiKeyEnv, key };
+}
+
+export function surveyFault(
+  baseUrl: string,
+  { code, message }: Extract<SurveyOutcome, { ok: false }>,
+): UsageFault {
+  const shown = shownText(baseUrl);
+  switch (code) {
+    case "address":
+      // Without the address: it may hold a password.
+      return new UsageFault(`--base-url: ${message}`);
+    case "private":
+      return new UsageFault(
+        `${shown}: ${message}; set TM_ALLOW_PRIVATE_UPSTREAMS=1 to use it, here and for the server`,
+      );
+    case "key_refused":
+      return new UsageFault(`${shown}: ${message}; name the variable of its key: --api-key-env`);
+    case "unreachable":
+    case "no_list":
+      return new UsageFault(`${shown}: ${message}`);
+    default:
+      return unreachable(code);
+  }
+}
+
+function tellSurvey(answers: Answers, { kind, models, skipped }: Survey): void {
+  const server = kind === "other" ? "an endpoint" : kind;
+  answers.tell(`${server} with ${models.length} models:`);
+  for (const { upstreamId, contextLength, quantization = "" } of models.slice(0, TOLD_MAX)) {
+    answers.tell(`  ${upstreamId}  ${contextLength ?? "context unknown"}  ${quantization}`);
+  }
+  if (models.length > TOLD_MAX) answers.tell(`  … and ${models.length - TOLD_MAX} more`);
+  for (const { model, message } of skipped.slice(0, TOLD_MAX)) {
+    answers.tell(`  not listed: ${model}: ${message}`);
+  }
+}
+
+const TOLD_MAX = 50;
+
+function sameName({ upstreamId }: SurveyedModel): ModelNote {
+  const message = "another model of this endpoint has the same name on the marketplace";
+  return { model: upstreamId, code: "same_name", message };
+}
+
+/** A server that has loaded a model with less than the model has cuts prompts without a word. */
+function asLoaded(model: ListableModel, loaded: ReadonlyMap<string, number>): ListableModel {
+  const context = loaded.get(model.upstreamId) ?? loaded.get(`${model.upstreamId}:latest`);
+  if (context === undefined || context >= model.contextLength) return model;
+  return { ...model, contextLength: context, contextFrom: "as loaded now" };
+}
+
+/** Where the number is the model's own, the server may serve less. */
+function contextNote({ upstreamId, contextFrom }: ListableModel): readonly ModelNote[] {
+  const isOwn = ["n_ctx_train", "the model file", "max_context_length"].includes(contextFrom ?? "");
+  if (!isOwn) return [];
+  const message = `its context length is the model's own (${contextFrom}); if the server gives it less, run again with --context`;
+  return [{ model: upstreamId, code: "context_of_model", message }];
+}
+
+interface Placed {
+  readonly config: Config;
+  readonly file: string;
+  readonly operator: Operator;
+  readonly endpoint: {
+    readonly baseUrl: string;
+    readonly dialect: string;
+    readonly apiKeyEnv?: string;
+  };
+  readonly margin: string | undefined;
+  readonly skipped: readonly ModelNote[];
+  readonly notes: readonly ModelNote[];
+}
+
+function place(io: CommandIo, placed: Placed): InitResult {
+  const { config, file, operator, endpoint, margin, skipped, notes } = placed;
+  const { models, ...own } = operator;
+  const draft = draftManifest({ ...own, ...endpoint }, models);
+  const manifest = margin === undefined ? draft : withMargin(draft, margin);
+  const text = manifestText(manifest);
+  const issues = placeProblems(config, file, text);
+  if (issues.length > 0) return { ...nothing(skipped, ...issues), providerId: own.providerId };
+  if (file === "-") io.stdout.write(text);
+  else writeManifest(file, text);
+  return {
+    file,
+    providerId: own.providerId,
+    listed: manifest.models.map(({ id }) => id),
+    skipped,
+    notes,
+    issues: [],
+    conformance: checkedConformance(file, config.allowPrivateUpstreams),
+  };
+}
+
+function nothing(skipped: readonly ModelNote[], ...issues: readonly string[]): InitResult {
+  return {
+    file: undefined,
+    providerId: "",
+    listed: [],
+    skipped,
+    notes: [],
+    issues,
+    conformance: undefined,
+  };
+}

@@ -1,0 +1,121 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+
+import {
+  compileCatalog,
+  keyProblems,
+  type Manifest,
+  type ManifestFile,
+  parseKeyOrigins,
+  parseManifestFiles,
+  validateManifest,
+} from "../../catalog/index.ts";
+import { type Config, isOwnVariable } from "../../config/index.ts";
+import { clock, UsageFault } from "../command-context.ts";
+
+/** A manifest as a file has it. */
+export function manifestText(manifest: Manifest): string {
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+/**
+ * Everything that is wrong with a manifest at its place in the folder: by itself, with the key it
+ * names, and in one catalog with the others. Problems of other files are theirs.
+ */
+export function placeProblems(config: Config, file: string, text: string): readonly string[] {
+  const verdict = validateManifest(text);
+  if (!verdict.ok) {
+    return verdict.problems.map(({ pointer, message }) => `${file}${pointer}: ${message}`);
+  }
+  const own = { file: basename(file), manifest: verdict.manifest, sha256: "" };
+  const others = otherManifests(config.manifestsDir, file);
+  const misplaced = keyIssues(config, [...others, own], own.file);
+  if (misplaced.length > 0) return misplaced;
+  const compiled = compileCatalog({
+    manifests: [...others, own],
+    hasKey: () => true,
+    today: new Date(clock.nowMs()).toISOString().slice(0, 10),
+  });
+  if (compiled.ok) return [];
+  return compiled.issues
+    .filter((issue) => issue.file === own.file)
+    .map(({ pointer, message }) => `${file}${pointer}: ${message}`);
+}
+
+/**
+ * Why the key of this variable must not be sent to this address, before it is: it is a secret of
+ * this program, or it belongs to another provider.
+ */
+export function keyIssue(
+  config: Config,
+  file: string,
+  endpoint: { readonly baseUrl: string; readonly apiKeyEnv: string },
+): string | undefined {
+  const manifest = {
+    endpoint: { base_url: endpoint.baseUrl, api_key_env: endpoint.apiKeyEnv },
+  } as Manifest;
+  const own = { file: basename(file), manifest };
+  return keyIssues(config, [...otherManifests(config.manifestsDir, file), own], own.file)[0];
+}
+
+/** Writes whole or not at all: a server that watches the folder never reads half a manifest. */
+export function writeManifest(file: string, text: string): void {
+  mkdirSync(dirname(resolve(file)), { recursive: true });
+  const unfinished = `${file}.unfinished`;
+  writeFileSync(unfinished, text);
+  renameSync(unfinished, file);
+}
+
+/** A file that is there may be edited by hand: it is replaced only by one who says so. */
+export function mayReplace(file: string, isForced: boolean): void {
+  if (isForced || !existsSync(file)) return;
+  throw new UsageFault(`${file} exists; give --force to replace it, or --out for another file`);
+}
+
+function keyIssues(
+  config: Config,
+  manifests: readonly Pick<ManifestFile, "file" | "manifest">[],
+  file: string,
+): readonly string[] {
+  const parsed = parseKeyOrigins(config.providerKeyOrigins);
+  if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
+  const { origins } = parsed;
+  // Those that are there have their variables: the new one does not take one over by its name.
+  const known = keyOwnersOf(manifests.filter((each) => each.file !== file));
+  return keyProblems(manifests, { isOwnVariable, origins, owners: known })
+    .filter((problem) => problem.file === file)
+    .map(({ pointer, message }) => `${file}${pointer}: ${message}`);
+}
+
+function keyOwnersOf(
+  manifests: readonly Pick<ManifestFile, "file" | "manifest">[],
+): ReadonlyMap<string, string> {
+  const owners = new Map<string, string>();
+  for (const { manifest } of manifests) {
+    const { api_key_env: name, base_url: baseUrl } = manifest.endpoint;
+    if (name !== undefined && !owners.has(name)) owners.set(name, new URL(baseUrl).origin);
+  }
+  return owners;
+}
+
+/** The valid manifests of the folder, but for the one that is being written. */
+function otherManifests(folder: string, file: string): readonly ManifestFile[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".json") && resolve(folder, name) !== resolve(file))
+    .flatMap((name) => {
+      const parsed = parseManifestFiles([{ file: name, text: textOf(join(folder, name)) }]);
+      return parsed.ok ? parsed.manifests : [];
+    });
+}
+
+function textOf(file: string): string {
+  return readFileSync(file, "utf8");
+}

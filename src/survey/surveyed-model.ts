@@ -1,0 +1,81 @@
+import { shownText } from "./shown-text.ts";
+
+/** Which server program answers; it decides what else is asked. */
+export type ServerKind = "vllm" | "llama-cpp" | "ollama" | "lmstudio" | "other";
+
+/** A model that a manifest can list, with what the endpoint says of it. */
+export interface SurveyedModel {
+  /** As the endpoint has it, and in the form of `upstream_id`. */
+  readonly upstreamId: string;
+  /** Prompt and output together; absent: the endpoint does not say. */
+  readonly contextLength?: number;
+  /** Where the context length comes from, for the person who reads it. */
+  readonly contextFrom?: string;
+  readonly quantization?: string;
+  /** The endpoint says that the model reads images. */
+  readonly readsImages?: true;
+  /** The endpoint says that the model calls tools. */
+  readonly callsTools?: true;
+}
+
+/** A model that is not listed, with the reason and the next step. `model` is fit for a terminal. */
+export interface SkippedModel {
+  readonly model: string;
+  readonly code: "id" | "not_chat" | "elsewhere" | "too_many";
+  readonly message: string;
+}
+
+/** Most models of one endpoint; an aggregator has some hundreds. */
+export const MODELS_MAX = 2_000;
+const CONTEXT_MAX = 100_000_000;
+
+/** The pattern of `upstream_id` in a manifest. */
+const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;
+
+/** Can a manifest name this model? */
+export function isUpstreamId(id: string): boolean {
+  return UPSTREAM_ID.test(id);
+}
+
+/** A count of tokens as a server says it; undefined: it is none that a model can have. */
+export function contextOf(value: unknown): number | undefined {
+  const isOne = typeof value === "number" && Number.isSafeInteger(value);
+  return isOne && value > 0 && value <= CONTEXT_MAX ? value : undefined;
+}
+
+/** A word such as `Q4_K_M`; undefined: a listing cannot show it. */
+export function quantizationOf(value: unknown): string | undefined {
+  return typeof value === "string" && /^[A-Za-z0-9][\w.-]{0,31}$/.test(value) ? value : undefined;
+}
+
+/** The part of a marketplace id behind the provider's: of `qwen3:8b` it is `qwen3-8b`. */
+export function modelName(upstreamId: string): string {
+  return upstreamId.replace(/:latest$/, "").replace(":", "-");
+}
+
+/** Why a manifest cannot list this id, and what its server can do about it. */
+export function unlistableId(id: string, kind: ServerKind): SkippedModel {
+  const model = shownText(id);
+  const other = otherName(id);
+  const isTag = kind === "ollama" && /^[\w./-]{1,120}:[\w.-]{1,60}$/.test(id);
+  const step = isTag
+    ? `give it a name that fits: ollama cp ${id} ${other}`
+    : STEPS[kind].replace("NAME", other);
+  const message = `a manifest cannot hold this id (letters, digits and . _ / -, then at most one lower-case tag); ${step}`;
+  return { model, code: "id", message };
+}
+
+const STEPS: Readonly<Record<ServerKind, string>> = {
+  vllm: "start vLLM with --served-model-name NAME",
+  "llama-cpp": "start the server with --alias NAME",
+  ollama: "give it another name with `ollama cp`",
+  lmstudio: "load it under another identifier: lms load … --identifier NAME",
+  other: "let the server give it another name, such as NAME",
+};
+
+/** The nearest name that a manifest can hold. */
+function otherName(id: string): string {
+  const base = id.replace(/\.gguf$/i, "").replace(/^.*\/(?=[^/]+$)/, "");
+  const fits = base.replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
+  return fits.slice(0, 120) || "model";
+}
