@@ -1,0 +1,138 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { runCommand } from "../../test/support/program.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "tokenmarket-import-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const SMALL =
+  "model_list:\n  - model_name: mine\n    litellm_params: {model: openai/gpt-4.1, rpm: 5}\n";
+
+describe("import litellm", () => {
+  test("prints one JSON document, or a summary that names what is not carried", async () => {
+    const config = file("a.yaml", `${SMALL}unheard_of: 1\n`);
+    const asJson = await runCommand(["import", "litellm", config, "--json"]);
+    expect(asJson.code).toBe(0);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({
+      ok: true,
+      listings: [{ id: "mine", providerId: "openai", isReady: true }],
+      written: [],
+    });
+    const asText = await runCommand(["import", "litellm", config]);
+    expect(asText.stdout).toContain("1 listing in 1 manifest");
+    expect(asText.stdout).toMatch(/not carried:\n {2}unheard_of: a setting/);
+    expect(asText.stdout).toContain("set in the environment: OPENAI_API_KEY");
+  });
+
+  test("exits with 1 when no model could be listed", async () => {
+    const { code, stdout } = await runCommand([
+      "import",
+      "litellm",
+      file("b.yaml", "a: 1"),
+      "--json",
+    ]);
+    expect([code, (JSON.parse(stdout) as { ok: boolean }).ok]).toEqual([1, false]);
+  });
+
+  test.each([
+    ["a file that is not there", () => join(folder, "gone.yaml"), /there is no such file/],
+    ["a folder", () => folder, /there is no such file/],
+    [
+      "a key written twice",
+      () => file("c.yaml", "a: 1\na: sk-secret-1"),
+      /the key a more than once/,
+    ],
+    ["broken YAML", () => file("d.yaml", "a: [sk-secret-1"), /is not valid YAML at line 1/],
+  ])("exits with 2 for %s, and shows nothing of it", async (_what, path, message) => {
+    const { code, stderr, stdout } = await runCommand(["import", "litellm", path()]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain("sk-secret");
+  });
+
+  test("writes the same bytes each time, and never over another file", async () => {
+    const config = file("e.yaml", SMALL);
+    const target = join(folder, "written");
+    const args = ["import", "litellm", config, "--write", target];
+    expect((await runCommand(args)).code).toBe(0);
+    const names = (readdirSync(target, { recursive: true }) as string[]).toSorted();
+    expect(names).toEqual([
+      "manifests",
+      "manifests/openai.json",
+      "moving-in.json",
+      "pools.yaml",
+      "tokenmarket.yaml",
+    ]);
+    const before = statSync(join(target, "moving-in.json")).mtimeMs;
+    expect((await runCommand(args)).code).toBe(0);
+    expect(statSync(join(target, "moving-in.json")).mtimeMs).toBe(before);
+    writeFileSync(join(target, "pools.yaml"), "mine");
+    const again = await runCommand(args);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("pools.yaml is there")]);
+    expect(readFileSync(join(target, "pools.yaml"), "utf8")).toBe("mine");
+  });
+
+  test("writes a script for accounts that only its owner may run", async () => {
+    const target = join(folder, "with-accounts");
+    const keys = file("keys.json", '{"keys": [{"key_alias": "web", "user_id": "u"}]}');
+    const config = file("f.yaml", SMALL);
+    await runCommand(["import", "litellm", config, "--keys", keys, "--write", target]);
+    expect(statSync(join(target, "accounts.sh")).mode & 0o777).toBe(0o700);
+  });
+
+  test("what it wrote is what manifest check takes", async () => {
+    const checked = await runCommand(["manifest", "check", join(folder, "written", "manifests")]);
+    expect([checked.code, checked.stderr]).toEqual([0, ""]);
+  });
+});
+
+describe("import openrouter", () => {
+  test("matches ids, or a saved list, with the listings of a folder", async () => {
+    const manifests = join(folder, "written", "manifests");
+    mkdirSync(manifests, { recursive: true });
+    const one = ["import", "openrouter", "mine", "mine:free", "--manifests", manifests, "--json"];
+    const asked = await runCommand(one);
+    expect(asked.code).toBe(0);
+    expect(JSON.parse(asked.stdout)).toMatchObject({
+      models: [{ kind: "exact" }, { kind: "nearest", listing: "mine" }],
+    });
+    const list = file("models.json", '{"data": [{"id": "mine"}, {"id": "x/y"}]}');
+    const listed = await runCommand(["import", "openrouter", list, "--manifests", manifests]);
+    expect(listed.code).toBe(1);
+    expect(listed.stdout).toMatch(/^exact {4}mine {2}mine \(openai\)/);
+    expect(listed.stdout).toMatch(/none {5}x\/y {2}no listing/);
+  });
+
+  test("exits with 2 without a model, without the folder, and for a file without models", async () => {
+    expect((await runCommand(["import", "openrouter"])).code).toBe(2);
+    const missing = ["import", "openrouter", "a", "--manifests", join(folder, "gone")];
+    expect(await runCommand(missing)).toMatchObject({ code: 2 });
+    const empty = file("empty.json", "{}");
+    const answer = await runCommand(["import", "openrouter", empty]);
+    expect([answer.code, answer.stderr]).toEqual([
+      2,
+      expect.stringContaining("has no list of models"),
+    ]);
+  });
+});

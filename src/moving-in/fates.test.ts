@@ -1,0 +1,231 @@
+import * as fc from "fast-check";
+import { stringify } from "yaml";
+import { describe, expect, test } from "vitest";
+
+import { moveText, parsed } from "./fixtures/move-text.ts";
+import { isEmpty, pathText, type Setting, type SettingPath } from "./setting-tree.ts";
+import { settingGroups } from "./settings-table.ts";
+
+/** Every place of a tree that has nothing below it. */
+function leaves(tree: Setting, path: SettingPath = []): SettingPath[] {
+  if (isEmpty(tree)) return [path];
+  if (tree.kind === "map") {
+    return [...tree.entries].flatMap(([key, value]) => leaves(value, [...path, key]));
+  }
+  if (tree.kind === "list") return tree.items.flatMap((item, at) => leaves(item, [...path, at]));
+  return [path];
+}
+
+/** The paths of a place and of everything that it is part of. */
+function placesOf(path: SettingPath): string[] {
+  return path.map((_, at) => pathText(path.slice(0, at + 1)));
+}
+
+const scalar = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.constantFrom("os.environ/OPENAI_API_KEY", "openai/gpt-4.1", "http://127.0.0.1:1/v1", "1e-6"),
+);
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    scalar,
+    fc.array(tie("value"), { maxLength: 3 }),
+    fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), tie("value"), { maxKeys: 3 }),
+  ),
+}));
+
+/** Keys that the table has, keys that nothing has, and values of every type below them. */
+function section(place: string): fc.Arbitrary<unknown> {
+  const known = settingGroups.filter((group) => group.in === place).flatMap((group) => group.keys);
+  const names = fc.oneof(
+    ...(known.length === 0 ? [] : [fc.constantFrom(...known)]),
+    fc.string({ minLength: 1, maxLength: 10 }),
+  );
+  return fc.dictionary(names, value, { maxKeys: 6 });
+}
+
+const deployment = fc
+  .tuple(
+    section("model_list[]"),
+    section("model_list[].litellm_params"),
+    section("model_list[].model_info"),
+    fc.constantFrom("gpt-4.1", "a b", "x*", "claude", "embed"),
+    fc.constantFrom(
+      "openai/gpt-4.1",
+      "anthropic/claude-sonnet-4-5",
+      "vertex_ai/gemini",
+      "nothing/known",
+      "text-embedding-3-small",
+      "azure/dep",
+      "ollama/llama3:8b",
+    ),
+  )
+  .map(([item, params, info, name, model]) => ({
+    ...(item as object),
+    model_name: name,
+    litellm_params: { ...(params as object), model },
+    model_info: info,
+  }));
+
+const config = fc.record(
+  {
+    model_list: fc.oneof(fc.array(fc.oneof(deployment, value), { maxLength: 4 }), value),
+    router_settings: fc.oneof(section("router_settings"), value),
+    litellm_settings: fc.oneof(section("litellm_settings"), value),
+    general_settings: section("general_settings"),
+    environment_variables: fc.dictionary(fc.string({ minLength: 1, maxLength: 9 }), scalar),
+    extra: value,
+  },
+  { requiredKeys: [] },
+);
+
+describe("every key of any configuration", () => {
+  test("ends as carried, ignored with a reason, or named as not carried, exactly once", () => {
+    fc.assert(
+      fc.property(config, (written) => {
+        const text = stringify(written, { aliasDuplicateObjects: false });
+        const { notes } = moveText(text);
+        const covering = new Map(notes.map(({ path }) => [path, 0]));
+        expect(covering.size).toBe(notes.length);
+        for (const leaf of leaves(parsed(text)).filter((path) => path.length > 0)) {
+          const found = placesOf(leaf).filter((place) => covering.has(place));
+          expect(found, pathText(leaf)).toHaveLength(1);
+          covering.set(found[0] ?? "", 1);
+        }
+        // And no note speaks of a place that is not there.
+        expect([...covering].filter(([, seen]) => seen === 0)).toEqual([]);
+        for (const { fate, why, what, next } of notes) {
+          expect(what).not.toBe("");
+          expect(why).not.toBe("");
+          expect(fate === "not_carried" && next === "").toBe(false);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("an unknown key is named at its own path, wherever it is", () => {
+    const text = [
+      "model_list:",
+      "  - model_name: gpt-4.1",
+      "    zz_item: 1",
+      "    litellm_params: {model: openai/gpt-4.1, zz_param: {deep: [1]}}",
+      "    model_info: {zz_info: 2}",
+      "router_settings: {zz_router: 1}",
+      "litellm_settings: {zz_setting: 1}",
+      "general_settings: {zz_general: 1}",
+      "zz_top: 1",
+    ].join("\n");
+    const unknown = moveText(text).notes.filter(({ what }) => what.includes("does not know"));
+    expect(unknown.map(({ path, fate }) => `${fate} ${path}`)).toEqual([
+      "not_carried model_list[0].zz_item",
+      "not_carried model_list[0].litellm_params.zz_param",
+      "not_carried model_list[0].model_info.zz_info",
+      "not_carried router_settings.zz_router",
+      "not_carried litellm_settings.zz_setting",
+      "not_carried general_settings.zz_general",
+      "not_carried zz_top",
+    ]);
+  });
+
+  test("a setting that is usually carried is named when its value cannot be used", () => {
+    const text =
+      "model_list:\n  - model_name: a\n    litellm_params:\n" +
+      "      {model: openai/gpt-4.1, rpm: many, order: 400, api_key: os.environ/OPENAI_API_KEY}\n";
+    const { notes } = moveText(text);
+    const fates = Object.fromEntries(notes.map(({ path, fate }) => [path.split(".").at(-1), fate]));
+    expect(fates).toEqual({
+      model_name: "carried",
+      model: "carried",
+      rpm: "not_carried",
+      order: "not_carried",
+      api_key: "carried",
+    });
+  });
+});
+
+/** Every setting that the table says is carried, with a value that can be. */
+const CARRIED = `
+model_list:
+  - model_name: a
+    litellm_params:
+      model: m
+      custom_llm_provider: azure
+      api_base: https://r.openai.azure.com
+      api_key: os.environ/A_KEY
+      rpm: 1
+      tpm: 2
+      max_parallel_requests: 3
+      order: 4
+      input_cost_per_token: 1e-6
+      output_cost_per_token: 1e-6
+      cache_read_input_token_cost: 1e-7
+      cache_creation_input_token_cost: 1e-6
+      output_cost_per_reasoning_token: 2e-6
+    model_info:
+      mode: chat
+      base_model: azure/b
+      max_tokens: 5
+      max_input_tokens: 6
+      max_output_tokens: 7
+      input_cost_per_token: 1e-6
+      output_cost_per_token: 1e-6
+      cache_read_input_token_cost: 1e-7
+      cache_creation_input_token_cost: 1e-6
+      output_cost_per_reasoning_token: 2e-6
+      supports_function_calling: true
+      supports_vision: true
+      supports_pdf_input: true
+      supports_response_schema: true
+      supports_reasoning: true
+  - model_name: b
+    rpm: 1
+    tpm: 2
+    max_parallel_requests: 3
+    litellm_params:
+      model: bedrock/x
+      base_url: https://bedrock.example.com
+      aws_bedrock_runtime_endpoint: https://bedrock.example.com
+      aws_region_name: us-east-1
+      region_name: us-east-1
+router_settings: {model_group_alias: {x: a}, timeout: 1, stream_timeout: 1}
+litellm_settings: {model_alias_map: {y: a}}
+general_settings: {global_max_parallel_requests: 9}
+`;
+const KEYS = `[{key_alias: k, team_id: t, user_id: u, org_id: o, organization_id: o, max_budget: 1,
+  budget_duration: 30d, rpm_limit: 1, tpm_limit: 2, max_parallel_requests: 3, blocked: false, models: [x, "*"]}]`;
+const TEAMS = `{teams: [{team_id: t, team_alias: T, max_budget: 9, budget_duration: 1mo, rpm_limit: 1,
+  tpm_limit: 2, max_parallel_requests: 3, blocked: false, models: []},
+  {team_id: s, max_budget: 9, spend: 1}]}`;
+
+describe("the table of settings", () => {
+  test("says of no setting that it is carried unless the importer does carry it", () => {
+    const trees = { keys: parsed(KEYS), teams: parsed(TEAMS) };
+    const timeout = "litellm_settings: {request_timeout: 1}";
+    const notes = [...moveText(CARRIED, trees).notes, ...moveText(timeout).notes];
+    const carried = new Set(
+      notes
+        .filter(({ fate }) => fate === "carried")
+        .map(({ path }) => path.replaceAll(/\[\d+\]/g, "[]")),
+    );
+    const promised = settingGroups
+      .filter(({ fate }) => fate === "carried")
+      .flatMap((group) => group.keys.map((key) => `${group.in}.${key}`));
+    expect(promised.length).toBeGreaterThan(40);
+    // A key that ends is named as such: keys have no end date here.
+    expect(promised.filter((path) => !carried.has(path))).toEqual(["keys_file.keys[].expires"]);
+  });
+
+  test("has each key of a place once, and says what to use instead of what is not carried", () => {
+    const keys = settingGroups.flatMap((group) => group.keys.map((key) => `${group.in} ${key}`));
+    expect(keys.length).toBeGreaterThan(400);
+    expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([]);
+    for (const { fate, what, why, next } of settingGroups) {
+      expect([what === "", why === ""]).toEqual([false, false]);
+      expect(next === "", `${what}: ${next}`).toBe(fate !== "not_carried");
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import {
+  isEmpty,
+  pathText,
+  type Setting,
+  type SettingMap,
+  type SettingPath,
+} from "./setting-tree.ts";
+import { type Fate, findGroup, isContainer, placeOf, type SettingGroup } from "./settings-table.ts";
+
+/** What became of one setting, or of everything below it. */
+export interface MoveNote {
+  /** Where: `model_list[2].litellm_params.rpm`. */
+  readonly path: string;
+  readonly fate: Fate;
+  readonly what: string;
+  readonly why: string;
+  /** What to do about it; "" where nothing is to be done. */
+  readonly next: string;
+}
+
+type Said = Partial<Pick<MoveNote, "what" | "why" | "next">>;
+
+/** What the importer did with settings while it read them; the table answers for all others. */
+export class Fates {
+  readonly #said = new Map<string, Said & { readonly fate: Fate }>();
+
+  /** The setting is in the result. `said` is what is more exact than the table. */
+  carried(path: SettingPath, said: Said = {}): void {
+    this.#say(path, "carried", said);
+  }
+
+  ignored(path: SettingPath, said: Said = {}): void {
+    this.#say(path, "ignored", said);
+  }
+
+  /** The setting, with all that is below it, is not in the result. */
+  notCarried(path: SettingPath, said: Said): void {
+    this.#say(path, "not_carried", said);
+  }
+
+  find(path: SettingPath): (Said & { readonly fate: Fate }) | undefined {
+    return this.#said.get(JSON.stringify(path));
+  }
+
+  /** The last word counts: what is left out as a whole was carried in part before. */
+  #say(path: SettingPath, fate: Fate, said: Said): void {
+    this.#said.set(JSON.stringify(path), { ...said, fate });
+  }
+}
+
+/**
+ * A note for every setting of a tree: what was done with it, or what the table says, or that it is
+ * unknown. No setting is without one, and none has two.
+ */
+export function notesOf(tree: Setting, root: SettingPath, fates: Fates): MoveNote[] {
+  const said = fates.find(root);
+  if (root.length > 0) {
+    const note = noteHere(tree, root, said);
+    if (note !== undefined) return [note];
+  }
+  if (tree.kind === "map") return mapNotes(tree, root, fates);
+  if (tree.kind !== "list") return [];
+  return tree.items.flatMap((item, at) => notesOf(item, [...root, at], fates));
+}
+
+function mapNotes({ entries }: SettingMap, root: SettingPath, fates: Fates): MoveNote[] {
+  return [...entries].flatMap(([key, value]) => notesOf(value, [...root, key], fates));
+}
+
+/** The one note of this place; undefined where its members have notes of their own. */
+function noteHere(
+  value: Setting,
+  path: SettingPath,
+  said: ReturnType<Fates["find"]>,
+): MoveNote | undefined {
+  const group = findGroup(path);
+  if (said !== undefined) {
+    const { fate, what, why, next } = said;
+    const known = group?.fate === fate ? group : undefined;
+    return {
+      path: pathText(path),
+      fate,
+      what: what ?? group?.what ?? "a setting",
+      why: why ?? known?.why ?? "",
+      next: next ?? known?.next ?? "",
+    };
+  }
+  if (isContainer(path)) return containerNote(value, path);
+  return group === undefined ? unknownNote(path) : tableNote(value, path, group);
+}
+
+function containerNote(value: Setting, path: SettingPath): MoveNote | undefined {
+  if (isEmpty(value)) {
+    const why = "it is empty";
+    return { path: pathText(path), fate: "ignored", what: "a section", why, next: "" };
+  }
+  const wanted = LISTS.has(placeOf(path)) ? "list" : "map";
+  if (value.kind === wanted) return undefined;
+  return {
+    path: pathText(path),
+    fate: "not_carried",
+    what: "a section",
+    why: `it is not a ${wanted}, so nothing in it could be read`,
+    next: "correct the file and import it again",
+  };
+}
+
+const LISTS: ReadonlySet<string> = new Set(["model_list", "keys_file.keys", "teams_file.teams"]);
+
+function unknownNote(path: SettingPath): MoveNote {
+  return {
+    path: pathText(path),
+    fate: "not_carried",
+    what: "a setting that this importer does not know",
+    why: "it is not among the settings of LiteLLM that were reviewed",
+    next: "read what it does in LiteLLM's documentation; docs/reference/config.md has the settings here",
+  };
+}
+
+function tableNote(value: Setting, path: SettingPath, group: SettingGroup): MoveNote {
+  const { fate, what, why, next } = group;
+  const place = pathText(path);
+  if (fate !== "carried") return { path: place, fate, what, why, next };
+  if (isEmpty(value)) return { path: place, fate: "ignored", what, why: "it is empty", next: "" };
+  // The table says that such a setting is carried, and it was not: its value did not fit.
+  return {
+    path: place,
+    fate: "not_carried",
+    what,
+    why: "its value could not be used here",
+    next: "check the value, or set it by hand in the result",
+  };
+}

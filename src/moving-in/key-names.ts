@@ -1,0 +1,102 @@
+import { isPlaceholderKey } from "./find-provider.ts";
+import { variableOf } from "./variables.ts";
+
+/** Which variable a manifest names for its key, and what became of the key that was written. */
+export interface NamedKey {
+  /** Absent: the server wants no key. */
+  readonly name?: string;
+  readonly fate: "carried" | "ignored" | "notCarried";
+  /** Absent: no key was written. */
+  readonly said?: { readonly why: string; readonly next: string };
+}
+
+export interface KeyQuestion {
+  /** `api_key` as configured. */
+  readonly written: string | undefined;
+  /** The variable that LiteLLM reads when nothing is written. */
+  readonly standard: string;
+  /** The variable that the provider's head names. */
+  readonly headKey: string | undefined;
+  readonly address: { readonly baseUrl: string; readonly isProvidersOwn: boolean };
+  readonly isLocal: boolean;
+}
+
+/**
+ * Names of the variables of providers' keys. Keys themselves are compared, so that two deployments
+ * with one key name one variable, and leave in no result and in no message.
+ */
+export class KeyNames {
+  readonly #isOwnVariable: (name: string) => boolean;
+  /** By the key as written, or by the variable of LiteLLM that cannot be used. */
+  readonly #made = new Map<string, string>();
+  readonly #taken = new Set<string>();
+
+  constructor(isOwnVariable: (name: string) => boolean) {
+    this.#isOwnVariable = isOwnVariable;
+  }
+
+  /** Variables that the file names somewhere: no other key gets their names. */
+  reserve(names: readonly string[]): void {
+    for (const name of names) this.#taken.add(name);
+  }
+
+  nameFor({ written, standard, headKey, address, isLocal }: KeyQuestion): NamedKey {
+    const isAtHome = address.isProvidersOwn && !isLocal;
+    const usual = isAtHome ? standard : nameOfHost(address.baseUrl);
+    if (written === undefined) {
+      const isKeyless = isLocal || !address.isProvidersOwn;
+      if (isKeyless) return { fate: "ignored" };
+      return { name: this.#usable(standard, headKey ?? usual), fate: "ignored" };
+    }
+    const variable = variableOf(written);
+    if (variable === undefined) return this.#literal(written, usual, isAtHome);
+    if (NAME.test(variable) && !this.#isOwnVariable(variable)) {
+      this.#taken.add(variable);
+      const why = `the manifest names ${variable}`;
+      return { name: variable, fate: "carried", said: { why, next: setIt(variable) } };
+    }
+    const name = this.#fresh(written, usual);
+    const why = NAME.test(variable)
+      ? "its variable belongs to this program, so a manifest may not name it"
+      : "its variable has a name that a manifest cannot hold";
+    return { name, fate: "notCarried", said: { why, next: setIt(name) } };
+  }
+
+  #literal(written: string, usual: string, isAtHome: boolean): NamedKey {
+    if (!isAtHome && isPlaceholderKey(written)) {
+      return { fate: "ignored", said: { why: "it means that there is no key", next: "" } };
+    }
+    const name = this.#fresh(written, usual);
+    const why = "the key is written in the file, and secrets are never copied";
+    return { name, fate: "notCarried", said: { why, next: setIt(name) } };
+  }
+
+  #usable(standard: string, otherwise: string): string {
+    const name = this.#isOwnVariable(standard) ? otherwise : standard;
+    this.#taken.add(name);
+    return name;
+  }
+
+  /** The same name for the same key, and another one for each other key. */
+  #fresh(written: string, usual: string): string {
+    const known = this.#made.get(written);
+    if (known !== undefined) return known;
+    let name = usual;
+    for (let at = 2; this.#taken.has(name); at += 1) name = `${usual}_${at}`;
+    this.#made.set(written, name);
+    this.#taken.add(name);
+    return name;
+  }
+}
+
+const NAME = /^[A-Z][A-Z0-9_]{0,127}$/;
+
+function setIt(name: string): string {
+  return `set ${name} in the environment of tokenmarket serve`;
+}
+
+/** A variable of its own for each server: a key goes to the server that it was written for. */
+function nameOfHost(baseUrl: string): string {
+  const host = new URL(baseUrl).host.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
+  return `MOVED_${host.replaceAll(/^_+|_+$/g, "").slice(0, 80)}_API_KEY`;
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+
+import { CONFIG_BOUNDS, readYaml } from "./read-yaml.ts";
+import type { Setting } from "./setting-tree.ts";
+
+/** As plain values, numbers with a mark that shows they are still text. */
+function plain(setting: Setting): unknown {
+  if (setting.kind === "map") {
+    return Object.fromEntries([...setting.entries].map(([key, value]) => [key, plain(value)]));
+  }
+  if (setting.kind === "list") return setting.items.map(plain);
+  if (setting.kind === "number") return `#${setting.text}`;
+  if (setting.kind === "boolean") return setting.value;
+  return setting.kind === "text" ? setting.text : null;
+}
+
+function read(text: string): unknown {
+  const reading = readYaml(text);
+  return reading.ok ? plain(reading.value) : reading.message;
+}
+
+describe("what configurations are written with", () => {
+  test("is read, and numbers keep the text they were written with", () => {
+    expect(
+      read("a: 2e-07\nb: [0.1, 10, '3']\nc: {d: true, e: ~, f: }\ng: |\n  two\n  lines\n"),
+    ).toEqual({
+      a: "#2e-07",
+      b: ["#0.1", "#10", "3"],
+      c: { d: true, e: null, f: null },
+      g: "two\nlines\n",
+    });
+  });
+
+  test("aliases and merged maps are written out, and a map's own keys win", () => {
+    const text =
+      "base: &b {x: 1, y: 2}\none: *b\ntwo:\n  <<: *b\n  y: 3\nthree:\n  <<: [*b, {z: 4}]\n";
+    expect(read(text)).toEqual({
+      base: { x: "#1", y: "#2" },
+      one: { x: "#1", y: "#2" },
+      two: { y: "#3", x: "#1" },
+      three: { x: "#1", y: "#2", z: "#4" },
+    });
+  });
+
+  test("JSON is read, too", () => {
+    expect(read('{"keys": [{"max_budget": 10.50, "a\\nb": null}]}')).toEqual({
+      keys: [{ max_budget: "#10.50", "a\nb": null }],
+    });
+  });
+});
+
+describe("what is refused says where, and quotes nothing", () => {
+  const secret = "sk-0123456789abcdef";
+  test.each([
+    [
+      "a key written twice",
+      `a:\n  ${secret}: 1\nb: {c: ${secret}, c: 2}`,
+      /the key b\.c more than once/,
+    ],
+    ["a tag", `a: !!python/object/apply:os.system ["${secret}"]`, /has a tag.*\(a\)/],
+    ["a binary tag", `a: !!binary ${secret}`, /has a tag/],
+    ["a tag of its own", `a: !secret ${secret}`, /has a tag/],
+    ["two documents", `a: ${secret}\n---\nb: 1`, /several documents/],
+    ["nothing", "", /is empty/],
+    ["broken syntax", `a: [${secret}`, /is not valid YAML at line \d+, column \d+/],
+    ["an alias without an anchor", `a: *b # ${secret}`, /not valid YAML|without an anchor/],
+    ["an alias inside of what it names", `a: &a {b: *a, c: ${secret}}`, /without an anchor/],
+    ["a key that is a map", `? {a: ${secret}}\n: 1`, /key that is not a plain text/],
+    ["a merge of a text", `a:\n  <<: ${secret}`, /merges something that is not a map/],
+  ])("%s", (_what, text, message) => {
+    const said = read(text);
+    expect(said).toMatch(message);
+    expect(said).not.toContain(secret);
+  });
+});
+
+describe("a file that is made to exhaust the program", () => {
+  const timeMaxMs = 4_000;
+
+  test.each<readonly [string, () => string, RegExp]>([
+    [
+      "by its size",
+      () => `a: ${"x".repeat(CONFIG_BOUNDS.bytesMax)}`,
+      /is larger than 1048576 bytes/,
+    ],
+    ["by lists in lists", () => "[".repeat(20_000), /nested over 32 levels|not valid YAML/],
+    ["by maps in maps", () => "{a: ".repeat(20_000), /nested over 32 levels|not valid YAML/],
+    ["by dashes", () => "- ".repeat(20_000), /nested over 32 levels/],
+    ["by indentation", () => nested(40), /nested over 32 levels/],
+    ["by many settings", () => "- a\n".repeat(51_000), /over 50000 settings/],
+    ["by aliases of aliases", () => laughs(30), /over 50000 settings/],
+    ["by aliases in depth", () => stairs(60), /nested over 32 levels|over 50000 settings/],
+    ["by merges", () => `a: &a {${keys(300)}}\n${merges(400)}`, /over 50000 settings/],
+    ["by keys of one map", () => `{${keys(51_000)}}`, /over 50000 settings/],
+  ])("%s is refused in time", (_how, make, message) => {
+    const text = make();
+    const before = process.cpuUsage();
+    expect(read(text)).toMatch(message);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(timeMaxMs);
+  });
+
+  test("and one just within the bounds is read", () => {
+    expect(readYaml(nested(30)).ok).toBe(true);
+    expect(readYaml(`{${keys(5_000)}}`).ok).toBe(true);
+  });
+});
+
+function nested(levels: number): string {
+  return Array.from({ length: levels }, (_, at) => `${" ".repeat(at)}a:`).join("\n");
+}
+
+function laughs(levels: number): string {
+  const lines = Array.from({ length: levels }, (_, at) => {
+    return `a${at + 1}: &a${at + 1} [${Array(10).fill(`*a${at}`).join(", ")}]`;
+  });
+  return ["a0: &a0 lol", ...lines].join("\n");
+}
+
+function stairs(levels: number): string {
+  const lines = Array.from({ length: levels }, (_, at) => `a${at + 1}: &a${at + 1} [*a${at}]`);
+  return ["a0: &a0 lol", ...lines].join("\n");
+}
+
+function keys(count: number): string {
+  return Array.from({ length: count }, (_, at) => `k${at}: 1`).join(", ");
+}
+
+function merges(count: number): string {
+  return Array.from({ length: count }, (_, at) => `m${at}:\n  <<: *a`).join("\n");
+}

@@ -1,0 +1,227 @@
+import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser } from "yaml";
+
+import { pathText, type Setting } from "./setting-tree.ts";
+
+/** What a configuration may be at most; each bound stops a file that is made to exhaust memory. */
+export interface YamlBounds {
+  readonly bytesMax: number;
+  readonly depthMax: number;
+  /** Of the tree that comes out: an alias counts as all that it names. */
+  readonly settingsMax: number;
+}
+
+export const CONFIG_BOUNDS: YamlBounds = {
+  bytesMax: 1_048_576,
+  depthMax: 32,
+  settingsMax: 50_000,
+};
+
+export type YamlReading =
+  | { readonly ok: true; readonly value: Setting }
+  /** `message` says what is wrong and where, and quotes nothing: the file may hold secrets. */
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Reads one YAML document (JSON is one, too) within bounds: no tags but those of plain values, no
+ * key written twice, aliases only as far as what they name fits into the bounds.
+ */
+export function readYaml(text: string, bounds: YamlBounds = CONFIG_BOUNDS): YamlReading {
+  if (Buffer.byteLength(text) > bounds.bytesMax) {
+    return refused(`is larger than ${bounds.bytesMax} bytes; split it`);
+  }
+  try {
+    const tokens = boundedTokens(text, bounds);
+    // Keys are compared below with a set: the library compares each with each.
+    const documents = [...new Composer({ uniqueKeys: false, merge: false }).compose(tokens)];
+    const [document] = documents;
+    if (document === undefined) return refused("is empty");
+    if (documents.length > 1) return refused("has several documents; give them one by one");
+    const [error] = document.errors;
+    if (error !== undefined) {
+      return refused(`is not valid YAML${placeOf(text, error.pos[0])} (${error.code})`);
+    }
+    const value = new TreeReader(bounds).read(document.contents);
+    return { ok: true, value };
+  } catch (fault) {
+    if (fault instanceof YamlFlaw) return refused(fault.message);
+    throw fault;
+  }
+}
+
+function refused(message: string): YamlReading {
+  return { ok: false, message };
+}
+
+class YamlFlaw extends Error {
+  override readonly name = "YamlFlaw";
+}
+
+/**
+ * The tokens of the text, before anything is built of them: the parser keeps its own stack, while
+ * the composer calls itself for each level.
+ */
+function boundedTokens(text: string, { depthMax, settingsMax }: YamlBounds): CST.Token[] {
+  const tokens = [...new Parser().parse(text)];
+  const waiting: { readonly token: CST.Token; readonly depth: number }[] = tokens.map((token) => ({
+    token,
+    depth: 0,
+  }));
+  let count = 0;
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { token, depth } = next;
+    count += 1;
+    if (depth > depthMax) {
+      throw new YamlFlaw(`is nested over ${depthMax} levels deep${placeOf(text, token.offset)}`);
+    }
+    if (count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
+    for (const inner of innerTokens(token)) waiting.push({ token: inner, depth: depth + 1 });
+  }
+  return tokens;
+}
+
+function innerTokens(token: CST.Token): CST.Token[] {
+  if (token.type === "document") return token.value === undefined ? [] : [token.value];
+  const { type } = token;
+  if (type !== "block-map" && type !== "block-seq" && type !== "flow-collection") return [];
+  return token.items.flatMap(({ key, value }) => [key, value].flatMap((each) => each ?? []));
+}
+
+function placeOf(text: string, offset: number): string {
+  const before = text.slice(0, offset).split("\n");
+  return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}
+
+/** Key that merges another map into its own (YAML 1.1, which most readers still do). */
+const MERGE_KEY = "<<";
+
+/** Tags that say no more than the value itself does. */
+const PLAIN_TAGS = /^(!|tag:yaml\.org,2002:(str|int|float|bool|null|map|seq))$/;
+
+/** Makes a tree of a document, with its aliases written out. */
+class TreeReader {
+  readonly #bounds: YamlBounds;
+  readonly #anchors = new Map<string, Setting>();
+  readonly #path: (string | number)[] = [];
+  #count = 0;
+
+  constructor(bounds: YamlBounds) {
+    this.#bounds = bounds;
+  }
+
+  read(node: unknown): Setting {
+    const { settingsMax, depthMax } = this.#bounds;
+    this.#count += 1;
+    if (this.#count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
+    if (this.#path.length > depthMax) throw this.#flaw(`is nested over ${depthMax} levels deep`);
+    if (node === null || node === undefined) return NOTHING;
+    if (isAlias(node)) return this.#alias(node.source);
+    const { tag, anchor } = node as Pick<Node, "tag"> & { readonly anchor?: string };
+    if (tag !== undefined && !PLAIN_TAGS.test(tag)) {
+      throw this.#flaw("has a tag; write the value without it");
+    }
+    const value = this.#value(node);
+    if (anchor !== undefined) this.#anchors.set(anchor, value);
+    return value;
+  }
+
+  #value(node: unknown): Setting {
+    if (isScalar(node)) return scalar(node.value, node.source);
+    if (isSeq(node)) {
+      const items = node.items.map((item, at) => this.#inside(at, () => this.read(item)));
+      return { kind: "list", items };
+    }
+    if (isMap(node)) return this.#map(node.items);
+    throw this.#flaw("is not a value");
+  }
+
+  #map(pairs: readonly { readonly key: unknown; readonly value: unknown }[]): Setting {
+    const entries = new Map<string, Setting>();
+    const merged: Setting[] = [];
+    for (const { key, value } of pairs) {
+      const name = this.#keyText(key);
+      if (name === MERGE_KEY) {
+        merged.push(this.read(value));
+        continue;
+      }
+      if (entries.has(name)) {
+        throw new YamlFlaw(`has the key ${pathText([...this.#path, name])} more than once`);
+      }
+      entries.set(
+        name,
+        this.#inside(name, () => this.read(value)),
+      );
+    }
+    for (const each of merged) this.#merge(each, entries);
+    return { kind: "map", entries };
+  }
+
+  /** What a map says itself wins over what is merged into it. */
+  #merge(source: Setting, entries: Map<string, Setting>): void {
+    const maps = source.kind === "list" ? source.items : [source];
+    for (const map of maps) {
+      if (map.kind !== "map") throw this.#flaw("merges something that is not a map");
+      for (const [name, value] of map.entries) {
+        if (!entries.has(name)) entries.set(name, value);
+      }
+    }
+  }
+
+  #keyText(key: unknown): string {
+    if (isScalar(key) && typeof key.source === "string") return key.source;
+    throw this.#flaw("has a key that is not a plain text");
+  }
+
+  #alias(name: string): Setting {
+    const value = this.#anchors.get(name);
+    // Also an alias inside of what it names: its anchor is known only when it is complete.
+    if (value === undefined) throw this.#flaw("has an alias without an anchor before it");
+    this.#count += sizeOf(value);
+    const { settingsMax, depthMax } = this.#bounds;
+    if (this.#count > settingsMax) throw new YamlFlaw(`has over ${settingsMax} settings; split it`);
+    if (this.#path.length + depthOf(value) > depthMax) {
+      throw this.#flaw(`is nested over ${depthMax} levels deep`);
+    }
+    return value;
+  }
+
+  #inside<T>(step: string | number, read: () => T): T {
+    this.#path.push(step);
+    const value = read();
+    this.#path.pop();
+    return value;
+  }
+
+  #flaw(what: string): YamlFlaw {
+    return new YamlFlaw(this.#path.length === 0 ? what : `${what} (${pathText(this.#path)})`);
+  }
+}
+
+const NOTHING: Setting = { kind: "nothing" };
+
+function scalar(value: unknown, source: string | undefined): Setting {
+  if (value === null || value === undefined) return NOTHING;
+  if (typeof value === "boolean") return { kind: "boolean", value };
+  if (typeof value === "number") return { kind: "number", text: source ?? "" };
+  return { kind: "text", text: typeof value === "string" ? value : "" };
+}
+
+/** How many settings this one is; what it shares counts each time, as it is read each time. */
+function sizeOf(setting: Setting): number {
+  let count = 0;
+  const waiting = [setting];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    count += 1;
+    for (const member of membersOf(next)) waiting.push(member);
+  }
+  return count;
+}
+
+/** Within the bounds of depth already: nothing is deeper than what was read. */
+function depthOf(setting: Setting): number {
+  return membersOf(setting).reduce((deepest, each) => Math.max(deepest, 1 + depthOf(each)), 0);
+}
+
+function membersOf(setting: Setting): readonly Setting[] {
+  if (setting.kind === "map") return [...setting.entries.values()];
+  return setting.kind === "list" ? setting.items : [];
+}
