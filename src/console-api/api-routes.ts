@@ -27,7 +27,7 @@ export function apiRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
   // Made on first use: the address is known once the listener is open.
   let document: PublicDocument | undefined;
   app.get("/api/openapi.json", async (request, reply) => {
-    document ??= new PublicDocument(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
+    document ??= PublicDocument.of(openApiDocument(deps.consoleUrl()), KEPT_SECONDS);
     return sendAnswer(request, reply, document);
   });
 }

@@ -1,4 +1,5 @@
-import type { Catalog } from "../catalog/index.ts";
+import type { Catalog, ListedModel } from "../catalog/index.ts";
+import { listPieces } from "../core/index.ts";
 import type { ProviderActivity, Substitution } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
@@ -11,12 +12,12 @@ import { shownProvider } from "./show-provider.ts";
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
   const activity = new ActivityCache(deps);
-  const ids = keptDocument(({ models }) => ({ models: models.map(({ id }) => id) }));
-  const listings = keptDocument(({ models }) => ({ models: models.map(shownModel) }));
+  const ids = keptDocument(({ id }) => id);
+  const listings = keptDocument(shownModel);
   return {
-    "GET /api/models.json": async () => ids(catalog.current),
+    "GET /api/models.json": () => ids(catalog.current),
 
-    "GET /api/catalog.json": async () => listings(catalog.current),
+    "GET /api/catalog.json": () => listings(catalog.current),
 
     "GET /api/providers.json": async () => {
       const known = await activity.read();
@@ -28,7 +29,7 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
           mayTry: (id) => deps.health.mayTry(id, nowMs),
         }),
       );
-      return new PublicDocument({ providers }, HEALTH_KEPT_SECONDS);
+      return PublicDocument.of({ providers }, HEALTH_KEPT_SECONDS);
     },
   };
 }
@@ -37,15 +38,26 @@ const LIST_KEPT_SECONDS = 60;
 const HEALTH_KEPT_SECONDS = 10;
 
 /** Makes a document once for each catalog: anybody may ask for it, as often as they like. */
-function keptDocument(contentOf: (catalog: Catalog) => object): (of: Catalog) => PublicDocument {
-  const kept = new WeakMap<Catalog, PublicDocument>();
+function keptDocument(
+  shown: (model: ListedModel) => object | string,
+): (of: Catalog) => Promise<PublicDocument> {
+  const kept = new WeakMap<Catalog, Promise<PublicDocument>>();
   return (catalog) => {
     const known = kept.get(catalog);
     if (known !== undefined) return known;
-    const made = new PublicDocument(contentOf(catalog), LIST_KEPT_SECONDS);
+    const made = documentOf(catalog.models, shown);
     kept.set(catalog, made);
     return made;
   };
+}
+
+async function documentOf(
+  models: readonly ListedModel[],
+  shown: (model: ListedModel) => object | string,
+): Promise<PublicDocument> {
+  const frame = { before: '{"models":[', after: "]}" };
+  const pieces = await listPieces(models, (model) => JSON.stringify(shown(model)), frame);
+  return PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
 }
 
 interface Activity {

@@ -5,7 +5,9 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import type { Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys-routes.ts";
 import { limitHandlers } from "./limits-routes.ts";
+import { modelCostHandlers } from "./model-costs-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
+import { priceChangeHandlers } from "./price-changes-routes.ts";
 import { openReportGates } from "./report-gates.ts";
 import { sessionHandlers } from "./session-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
@@ -21,6 +23,8 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...usageHandlers(deps, gates),
     ...limitHandlers(deps, gates),
     ...catalogHandlers(deps),
+    ...modelCostHandlers(deps, gates),
+    ...priceChangeHandlers(deps, gates),
     ...connectionHandlers(deps, gates),
     ...optimizeHandlers(deps),
     ...verificationHandlers(deps, gates),

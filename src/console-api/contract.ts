@@ -16,7 +16,9 @@ import { catalogRoutes } from "./contract/catalog.ts";
 import { connectionRoutes } from "./contract/connections.ts";
 import { keyRoutes } from "./contract/keys.ts";
 import { limitRoutes } from "./contract/limits.ts";
+import { modelCostRoutes } from "./contract/model-costs.ts";
 import { optimizeRoutes } from "./contract/optimize.ts";
+import { priceChangeRoutes } from "./contract/price-changes.ts";
 import { sessionRoutes } from "./contract/session.ts";
 import type { RouteContract } from "./contract/shared.ts";
 import { usageRoutes } from "./contract/usage.ts";
@@ -27,7 +29,9 @@ export type * from "./contract/catalog.ts";
 export type * from "./contract/connections.ts";
 export type * from "./contract/keys.ts";
 export type * from "./contract/limits.ts";
+export type * from "./contract/model-costs.ts";
 export type * from "./contract/optimize.ts";
+export type * from "./contract/price-changes.ts";
 export type * from "./contract/session.ts";
 export type * from "./contract/shared.ts";
 export type * from "./contract/usage.ts";
@@ -40,6 +44,8 @@ export const ROUTES = {
   ...usageRoutes,
   ...limitRoutes,
   ...catalogRoutes,
+  ...modelCostRoutes,
+  ...priceChangeRoutes,
   ...connectionRoutes,
   ...optimizeRoutes,
   ...verificationRoutes,

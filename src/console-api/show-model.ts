@@ -1,8 +1,10 @@
-import type {
-  CapabilityDescriptor,
-  Deployment,
-  ListedModel,
-  ModalityId,
+import {
+  type CapabilityDescriptor,
+  comingPrices,
+  type Deployment,
+  type ListedModel,
+  type ModalityId,
+  type PriceSheet,
 } from "../catalog/index.ts";
 import type { Descriptor, Model, ModelProvider } from "./contract.ts";
 import { shownPrices } from "./show-request.ts";
@@ -41,6 +43,13 @@ function shownListing(deployment: Deployment): ModelProvider {
     datacenters: [...deployment.datacenters],
     prices: deployment.prices === null ? null : shownPrices(deployment.prices),
     defaulted: [...(deployment.defaultedSkus ?? [])],
+    price_tiers: shownTiers(deployment.prices),
+    price_changes: comingPrices(deployment).map(({ fromMs, prices }) => ({
+      from: new Date(fromMs).toISOString(),
+      prices: shownPrices(prices),
+      price_tiers: shownTiers(prices),
+    })),
+    checked: shownCheck(deployment.checked),
     price_card: deployment.priceCard.map(({ unit, costUsd, billable, variant }) => ({
       unit,
       cost_usd: costUsd,
@@ -54,6 +63,20 @@ function shownListing(deployment: Deployment): ModelProvider {
     parameters: shownParameters(deployment.supportedParameters),
     capacity: deployment.capacity.map(({ type, per, value }) => ({ type, per, value })),
   };
+}
+
+/** Prices by the size of a prompt, in ascending order. */
+export function shownTiers(prices: PriceSheet | null): ModelProvider["price_tiers"] {
+  return (prices?.tiers ?? []).map((tier) => ({
+    above_prompt_tokens: tier.abovePromptTokens,
+    prices: shownPrices(tier.prices),
+  }));
+}
+
+function shownCheck(checked: Deployment["checked"]): ModelProvider["checked"] {
+  if (checked === undefined) return null;
+  const { on, by, url = null } = checked;
+  return { on, by, url };
 }
 
 function shownParameters(

@@ -45,6 +45,7 @@ export function shownTokens(usage: Usage): Tokens {
     cache_write: usage.cacheWrite,
     completion: usage.completion,
     internal_reasoning: usage.internalReasoning,
+    ...(usage.cacheWrite1h !== undefined && { cache_write_1h: usage.cacheWrite1h }),
   };
 }
 
@@ -69,20 +70,23 @@ export function shownAttempt(attempt: ReportedAttempt): Attempt {
     reserved_usd: formatUsd(attempt.reserveMicroUsd),
     settled_usd: formatUsd(attempt.debitMicroUsd),
     settlement: attempt.basis,
+    above_prompt_tokens: attempt.sheet.abovePromptTokens,
     prices: attempt.prices === null ? null : shownPrices(attempt.prices),
   };
 }
 
 /** Dollars per million tokens of each SKU, exactly. */
-export function shownPrices(prices: {
-  readonly [sku in keyof PinnedPrices]: bigint;
-}): NonNullable<Attempt["prices"]> {
+export function shownPrices(prices: { readonly [sku in keyof PinnedPrices]: bigint }): NonNullable<
+  Attempt["prices"]
+> {
+  const { cacheWrite1h } = prices;
   return {
     prompt: perMillion(prices.prompt),
     cached_prompt: perMillion(prices.cachedPrompt),
     cache_write: perMillion(prices.cacheWrite),
     completion: perMillion(prices.completion),
     internal_reasoning: perMillion(prices.internalReasoning),
+    ...(cacheWrite1h !== undefined && { cache_write_1h: perMillion(cacheWrite1h) }),
   };
 }
 

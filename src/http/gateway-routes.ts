@@ -68,7 +68,7 @@ export function gatewayRoutes(
     post("/v1/route", (exchange, target) =>
       serveRoute(routeDeps, exchange, { runs: dryRuns, query: queryOf(target) }),
     ),
-    get("/v1/models", async (exchange, target) => serveModels(records, exchange, queryOf(target))),
+    get("/v1/models", (exchange, target) => serveModels(records, exchange, queryOf(target))),
     get("/v1/models/{id}", async (exchange, target) =>
       serveModel(records, exchange, target.id ?? ""),
     ),

@@ -1,5 +1,6 @@
 export { makeLimitChange, planLimitChange, type PlannedChange } from "./change-limit.ts";
 export { flaggedListings } from "./flagged-listings.ts";
+export { type ListingTraffic, listingTraffic } from "./listing-traffic.ts";
 export { LIMIT_NAMES, type LimitRequest, readLimitRequest } from "./limit-request.ts";
 export {
   type LimitDeps,
@@ -11,7 +12,7 @@ export {
 export { PostgresRecordStore } from "./postgres-record-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
-export type { RecordStore } from "./record-store.ts";
+export type { PinnedPrices, RecordStore } from "./record-store.ts";
 export { serveAdmissionLimits } from "./serve-admission-limits.ts";
 export { serveLimits } from "./serve-limits.ts";
 export {
@@ -24,7 +25,6 @@ export {
 export { changedLimit, sourceOf } from "./show-limits.ts";
 export { UsageCsv } from "./usage-csv.ts";
 export {
-  type PinnedPrices,
   type ProviderActivity,
   type ReportBucket,
   type ReportedRequest,
@@ -32,6 +32,8 @@ export {
   type ReportFilter,
   type ReportGroupBy,
   ReportTimeout,
+  type SizeBounds,
+  type SizedTokens,
   type Substitution,
   type UsageReport,
   type UsageReports,

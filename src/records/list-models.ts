@@ -1,4 +1,12 @@
-import type { Catalog, Deployment, ListedModel } from "../catalog/index.ts";
+import {
+  comingPrices,
+  type DatedPrices,
+  type Deployment,
+  type ListedModel,
+  type PriceSheet,
+  type PriceTier,
+} from "../catalog/index.ts";
+import { listPieces } from "../core/index.ts";
 import type { ListingVerification, Verification } from "../verification/index.ts";
 
 /** Query of the wire_b list: a page of ids after or before a known one. */
@@ -18,10 +26,35 @@ const OUTPUT_OF: Readonly<Record<ListedModel["modality"], string>> = {
 /** What is known of listings by conformance runs and live answers. */
 export type Verdicts = Pick<Verification, "of">;
 
-/** `GET /v1/models` in the wire_a shape. */
-export function modelListA(catalog: Catalog, verdicts: Verdicts): object {
-  const data = catalog.models.map((model) => modelEntryA(model, verdicts));
-  return { object: "list", data };
+/** `GET /v1/models` in the wire_a shape, as JSON in pieces. */
+export function modelListA(
+  models: readonly ListedModel[],
+  verdicts: Verdicts,
+): Promise<readonly Buffer[]> {
+  const frame = { before: '{"object":"list","data":[', after: "]}" };
+  return listPieces(models, (model) => entryText(model, verdicts), frame);
+}
+
+interface KeptEntry {
+  readonly seen: string;
+  readonly text: string;
+}
+
+// Weak: a swapped catalog takes its entries with it.
+const keptEntries = new WeakMap<ListedModel, KeptEntry>();
+
+/** Made again only when another verdict has been given: any client may ask for the list. */
+function entryText(model: ListedModel, verdicts: Verdicts): string {
+  const seen = model.deployments.map((each) => verdictText(verdicts.of(each))).join();
+  const kept = keptEntries.get(model);
+  if (kept?.seen === seen) return kept.text;
+  const text = JSON.stringify(modelEntryA(model, verdicts));
+  keptEntries.set(model, { seen, text });
+  return text;
+}
+
+function verdictText({ state, verdict, suspect }: ListingVerification): string {
+  return `${state} ${verdict?.checkedAtMs ?? ""} ${suspect?.sinceMs ?? ""}`;
 }
 
 /** One entry of the wire_a list, and the answer of `GET /v1/models/{id}`. */
@@ -36,6 +69,9 @@ export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
     context_length: model.contextLength ?? null,
     architecture: architectureOf(model),
     pricing: first === undefined ? null : pricingOf(first),
+    price_tiers: first?.prices?.tiers?.map(shownTier) ?? [],
+    price_changes: first === undefined ? [] : comingPrices(first).map(shownChange),
+    checked: first?.checked ?? null,
     top_provider: {
       context_length: first?.contextLength ?? null,
       max_completion_tokens: first?.maxOutputTokens ?? null,
@@ -56,9 +92,16 @@ export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
       prompt_logging: each.promptLogging,
       datacenters: each.datacenters,
       capacity: each.capacity,
+      context_length: each.contextLength ?? null,
+      max_completion_tokens: each.maxOutputTokens ?? null,
+      pricing: pricingOf(each),
+      price_tiers: each.prices?.tiers?.map(shownTier) ?? [],
+      price_changes: comingPrices(each).map(shownChange),
+      checked: each.checked ?? null,
       verification: shownVerification(verdicts.of(each)),
     })),
     expiration_date: model.deprecationDate ?? null,
+    deprecation_date: model.deprecationDate ?? null,
     released: model.released ?? null,
   };
 }
@@ -74,15 +117,19 @@ function shownVerification({ state, verdict, suspect }: ListingVerification): ob
   };
 }
 
-/** `GET /v1/models` in the wire_b shape. */
-export function modelListB(catalog: Catalog, query: ModelPageQuery): object {
-  const page = pageOf(catalog.models, query);
-  return {
-    data: page.models.map(modelEntryB),
+/** `GET /v1/models` in the wire_b shape, as JSON in pieces. */
+export function modelListB(
+  models: readonly ListedModel[],
+  query: ModelPageQuery,
+): Promise<readonly Buffer[]> {
+  const page = pageOf(models, query);
+  const rest = JSON.stringify({
     has_more: page.hasMore,
     first_id: page.models[0]?.id ?? null,
     last_id: page.models.at(-1)?.id ?? null,
-  };
+  });
+  const frame = { before: '{"data":[', after: `],${rest.slice(1)}` };
+  return listPieces(page.models, (model) => JSON.stringify(modelEntryB(model)), frame);
 }
 
 /** One entry of the wire_b list. */
@@ -123,15 +170,33 @@ function architectureOf(model: ListedModel): object {
   };
 }
 
-function pricingOf(deployment: Deployment): object | null {
-  const prices = deployment.prices;
-  if (prices === null) return null;
+/** What every token of a request costs whose prompt is above the bound, by the first listing. */
+function shownTier({ abovePromptTokens, prices }: PriceTier): object {
+  return { above_prompt_tokens: abovePromptTokens, pricing: shownPrices(prices) };
+}
+
+function shownChange({ fromMs, prices }: DatedPrices): object {
+  return {
+    from: new Date(fromMs).toISOString(),
+    pricing: shownPrices(prices),
+    price_tiers: prices.tiers?.map(shownTier) ?? [],
+  };
+}
+
+function pricingOf({ prices }: Deployment): object | null {
+  return prices === null ? null : shownPrices(prices);
+}
+
+/** Decimal dollars a token. */
+export function shownPrices(prices: Omit<PriceSheet, "pinId">): object {
+  const { cacheWrite1h } = prices;
   return {
     prompt: usdPerToken(prices.prompt),
     completion: usdPerToken(prices.completion),
     input_cache_read: usdPerToken(prices.cachedPrompt),
     input_cache_write: usdPerToken(prices.cacheWrite),
     internal_reasoning: usdPerToken(prices.internalReasoning),
+    ...(cacheWrite1h !== undefined && { input_cache_write_1h: usdPerToken(cacheWrite1h) }),
   };
 }
 

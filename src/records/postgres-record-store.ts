@@ -10,6 +10,7 @@ import {
   journalColumns,
   type MonthSpend,
   requestIdFrom,
+  usageColumns,
 } from "../ledger/index.ts";
 import {
   columns,
@@ -20,7 +21,7 @@ import {
   type Row,
   word,
 } from "../storage/index.ts";
-import { attemptColumns, requestColumns } from "./record-rows.ts";
+import { requestColumns } from "./record-rows.ts";
 import type {
   RecordStore,
   RequestRecord,
@@ -28,6 +29,7 @@ import type {
   UsageQuery,
   UsageRow,
 } from "./record-store.ts";
+import { PRICED_ATTEMPTS_SQL, pricedAttempt } from "./usage-report-requests.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
 export class PostgresRecordStore implements RecordStore {
@@ -84,10 +86,10 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
-    const { rows } = await this.#read<Row>(ATTEMPTS_SQL, [orgId, requestId]);
+    const { rows } = await this.#read<Row>(PRICED_ATTEMPTS_SQL, [orgId, requestId]);
     const [first] = rows;
     if (first === undefined) return await this.#refused(orgId, requestId);
-    const records = rows.map(attemptColumns.read);
+    const records = rows.map(pricedAttempt);
     const open = records.find((attempt) => attempt.outcome === "in_flight");
     return {
       requestId,
@@ -172,7 +174,7 @@ const pageColumns: Columns<Omit<UsageRow, "createdAtMs">> = columns({
   modelId: heldColumns.modelId,
   providerId: heldColumns.providerId,
   route: heldColumns.route,
-  usage: closedColumns.usage,
+  usage: orNull(usageColumns),
   debitMicroUsd: journalColumns.debitMicroUsd,
   basis: orNull(closedColumns.basis),
 });
@@ -187,7 +189,7 @@ type FoundGroup = Omit<UsageGroup, "usage"> & Pick<UsageRow, "usage">;
 const groupColumns: Columns<FoundGroup> = columns({
   group: word("group"),
   requests: count("requests"),
-  usage: closedColumns.usage,
+  usage: orNull(usageColumns),
   debitMicroUsd: journalColumns.debitMicroUsd,
 });
 
@@ -209,11 +211,6 @@ function usageGroupsSql(by: keyof typeof groupSql): string {
   where ${RANGE_SQL}
   group by 1 order by ${order} limit $4`;
 }
-
-const ATTEMPTS_SQL = `
-  select ${requestColumns.sql}, ${attemptColumns.sql} from journal
-  where org_id = $1 and request_id = $2::uuid
-  order by ordinal, attempt_id`;
 
 const REFUSED_SQL = `
   select ${requestColumns.sql}, created_at from refused_request

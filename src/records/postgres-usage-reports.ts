@@ -18,6 +18,7 @@ import * as activity from "./usage-report-activity.ts";
 import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
 import * as requests from "./usage-report-requests.ts";
 import { usageReport, type ReportRow } from "./usage-report-rows.ts";
+import { sizedTokens, sizesQuery, type SizeRow } from "./usage-report-sizes.ts";
 import { DAY_MS, HOUR_MS, isoDay, reportQuery, type ReportPlan } from "./usage-report-sql.ts";
 import * as wallet from "./usage-report-wallet.ts";
 import type {
@@ -27,6 +28,8 @@ import type {
   ReportedRequest,
   ReportFilter,
   ReportGroupBy,
+  SizeBounds,
+  SizedTokens,
   UsageReport,
   UsageReports,
 } from "./usage-reports.ts";
@@ -49,6 +52,14 @@ export class PostgresUsageReports implements UsageReports {
       return { plan: planned, rows: (await client.query<ReportRow>(text, values)).rows };
     });
     return usageReport(plan, rows);
+  }
+
+  async tokensBySize(
+    filter: Pick<ReportFilter, "orgId" | "fromMs" | "toMs" | "modelId">,
+    bounds: SizeBounds,
+  ): Promise<readonly SizedTokens[] | undefined> {
+    const { text, values } = sizesQuery(filter, bounds);
+    return sizedTokens(await this.#rows<SizeRow>(text, values));
   }
 
   async requests(

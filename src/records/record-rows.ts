@@ -1,6 +1,19 @@
 import { closedColumns, heldColumns, journalColumns, servedColumns } from "../ledger/index.ts";
-import { columns, type Columns, computed, instantMs, orNull, word } from "../storage/index.ts";
-import type { AttemptRecord, RequestRecord } from "./record-store.ts";
+import {
+  columns,
+  type Columns,
+  computed,
+  count,
+  instantMs,
+  orNull,
+  word,
+} from "../storage/index.ts";
+import type { AttemptRecord, RequestRecord, SettledSheet } from "./record-store.ts";
+
+/* Nothing was used yet: the sheet of the shortest prompt. */
+const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
+  (s.above_prompt_tokens = 0 or s.above_prompt_tokens < prompt + cached_prompt + cache_write)
+  order by s.above_prompt_tokens desc limit 1`;
 
 /** An attempt of a request, over rows of `journal`. */
 export const attemptColumns: Columns<AttemptRecord> = columns({
@@ -21,6 +34,16 @@ export const attemptColumns: Columns<AttemptRecord> = columns({
   reserveMicroUsd: heldColumns.reserveMicroUsd,
   debitMicroUsd: journalColumns.debitMicroUsd,
   basis: orNull(closedColumns.basis),
+  sheet: columns<SettledSheet>({
+    pinId: computed(
+      `coalesce((select s.sheet_pin_id ${SHEET_SQL}), price_pin_id)`,
+      word("price_sheet_id"),
+    ),
+    abovePromptTokens: computed(
+      `coalesce((select s.above_prompt_tokens ${SHEET_SQL}), 0)`,
+      count("price_sheet_above"),
+    ),
+  }),
 });
 
 /** What the attempts of a request have in common, and what is kept of a refused one. */

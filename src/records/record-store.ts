@@ -1,4 +1,4 @@
-import type { MicroUsd, OrgId, RequestId, ServedModel, Usage } from "../core/index.ts";
+import type { MicroUsd, OrgId, PicoUsd, RequestId, ServedModel, Usage } from "../core/index.ts";
 import type { AttemptOutcome, SettlementBasis, SpendReads } from "../ledger/index.ts";
 
 export interface AttemptRecord {
@@ -17,6 +17,30 @@ export interface AttemptRecord {
   readonly reserveMicroUsd: MicroUsd;
   readonly debitMicroUsd: MicroUsd;
   readonly basis: SettlementBasis | null;
+  readonly sheet: SettledSheet;
+}
+
+/** The prices that an attempt is settled by: those it was admitted with, for its whole prompt. */
+export interface SettledSheet {
+  readonly pinId: string;
+  /** Prompt, cached and written tokens together; 0: the prices are for any prompt. */
+  readonly abovePromptTokens: number;
+}
+
+/** Pico-dollars a token. */
+export interface PinnedPrices {
+  readonly prompt: PicoUsd;
+  readonly cachedPrompt: PicoUsd;
+  readonly cacheWrite: PicoUsd;
+  readonly completion: PicoUsd;
+  readonly internalReasoning: PicoUsd;
+  /** Absent: the listing had no price for an hour of the cache. */
+  readonly cacheWrite1h?: PicoUsd;
+}
+
+/** An attempt with the prices of its sheet; null where they were not kept. */
+export interface PricedAttempt extends AttemptRecord {
+  readonly prices: PinnedPrices | null;
 }
 
 /** One request of an organization with every physical attempt. */
@@ -28,7 +52,7 @@ export interface RequestRecord {
   readonly stream: boolean;
   readonly createdAtMs: number;
   readonly outcome: AttemptRecord["outcome"];
-  readonly attempts: readonly AttemptRecord[];
+  readonly attempts: readonly PricedAttempt[];
 }
 
 export interface UsageQuery {

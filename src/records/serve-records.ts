@@ -3,6 +3,7 @@ import type { Catalog } from "../catalog/index.ts";
 import { parseRequestId, printJson, refusal } from "../core/index.ts";
 import { unknownModel } from "../routing/index.ts";
 import { modelEntryA, modelEntryB, modelListA, modelListB, type Verdicts } from "./list-models.ts";
+import { filterModels, rankNames, readModelFilter } from "./model-query.ts";
 import type { RecordStore, UsageQuery } from "./record-store.ts";
 import { shownGeneration, shownUsage } from "./show-records.ts";
 import type { UsageCsv } from "./usage-csv.ts";
@@ -15,27 +16,33 @@ export interface RecordDeps {
   readonly verdicts: Verdicts;
 }
 
+const JSON_TYPE = "application/json";
 const USAGE_ROWS_DEFAULT = 50;
 
-/** `GET /v1/models`: the wire_b shape for a client that sends its version header. */
-export function serveModels(
+/** `GET /v1/models`, filtered by its query: the wire_b shape for a client that sends its version header. */
+export async function serveModels(
   deps: RecordDeps,
   exchange: ClientExchange,
   query: URLSearchParams,
-): void {
-  const catalog = deps.catalog.current;
-  if (!speaksWireB(exchange))
-    return json(exchange, JSON.stringify(modelListA(catalog, deps.verdicts)));
+): Promise<void> {
+  const read = readModelFilter(query);
+  if (!read.ok) return exchange.refuse(read.refusal);
+  const listed = deps.catalog.current.models;
+  if (read.filter.order === "name") await rankNames(listed);
+  const models = filterModels(listed, read.filter, deps.verdicts);
+  if (!speaksWireB(exchange)) {
+    return exchange.answer(JSON_TYPE, {}, await modelListA(models, deps.verdicts));
+  }
   const limit = readInteger(query, "limit", { min: 1, max: LIST_ROWS_MAX });
   if (!limit.ok) return exchange.refuse(limit.refusal);
   const afterId = query.get("after_id");
   const beforeId = query.get("before_id");
-  const page = modelListB(catalog, {
+  const page = await modelListB(models, {
     ...(limit.value === undefined ? {} : { limit: limit.value }),
     ...(afterId === null ? {} : { afterId }),
     ...(beforeId === null ? {} : { beforeId }),
   });
-  json(exchange, JSON.stringify(page));
+  exchange.answer(JSON_TYPE, {}, page);
 }
 
 /** `GET /v1/models/{id}`: the entry, or the same 404 that a request for it would get. */
@@ -99,5 +106,5 @@ function speaksWireB(exchange: ClientExchange): boolean {
 }
 
 function json(exchange: ClientExchange, body: string): void {
-  exchange.answer("application/json", {}, Buffer.from(body));
+  exchange.answer(JSON_TYPE, {}, Buffer.from(body));
 }

@@ -8,7 +8,14 @@ import {
   ZERO_USAGE,
 } from "../core/index.ts";
 import type { Balance, MonthSpend } from "../ledger/index.ts";
-import type { AttemptRecord, RequestRecord, UsageGroup, UsageRow } from "./record-store.ts";
+import { shownPrices } from "./list-models.ts";
+import type {
+  AttemptRecord,
+  PricedAttempt,
+  RequestRecord,
+  UsageGroup,
+  UsageRow,
+} from "./record-store.ts";
 
 export interface UsagePage {
   readonly balance: Balance;
@@ -72,7 +79,7 @@ function servedFields(record: AttemptRecord | undefined): object {
   return { served_model: served?.name ?? null, substituted: served?.isSubstituted ?? null };
 }
 
-function attempt(record: AttemptRecord): object {
+function attempt(record: PricedAttempt): object {
   return {
     n: record.ordinal,
     provider: record.providerId,
@@ -89,6 +96,11 @@ function attempt(record: AttemptRecord): object {
     settled_cost_micro_usd: record.debitMicroUsd,
     reserved_micro_usd: record.reserveMicroUsd,
     settlement: record.basis,
+    price_sheet: {
+      id: record.sheet.pinId,
+      above_prompt_tokens: record.sheet.abovePromptTokens,
+      pricing: record.prices === null ? null : shownPrices(record.prices),
+    },
   };
 }
 
@@ -135,11 +147,14 @@ function tokens(usage: Usage): object {
     cache_write: usage.cacheWrite,
     completion: usage.completion,
     internal_reasoning: usage.internalReasoning,
+    // A part of `cache_write`, shown where there is one.
+    ...(usage.cacheWrite1h !== undefined && { cache_write_1h: usage.cacheWrite1h }),
   };
 }
 
 function addUsage(all: readonly (Usage | null)[]): Usage {
-  return all.reduce<Usage>(
+  const hours = all.flatMap((each) => each?.cacheWrite1h ?? []);
+  const buckets = all.reduce<Usage>(
     (total, each) => ({
       prompt: total.prompt + (each?.prompt ?? 0),
       cachedPrompt: total.cachedPrompt + (each?.cachedPrompt ?? 0),
@@ -149,6 +164,8 @@ function addUsage(all: readonly (Usage | null)[]): Usage {
     }),
     ZERO_USAGE,
   );
+  const cacheWrite1h = hours.reduce((total, each) => total + each, 0);
+  return hours.length === 0 ? buckets : { ...buckets, cacheWrite1h };
 }
 
 function sum(amounts: readonly MicroUsd[]): MicroUsd {

@@ -6,13 +6,23 @@ import {
   heldColumns,
   journalColumns,
   requestIdFrom,
+  usageColumns,
 } from "../ledger/index.ts";
-import { type Column, columns, type Columns, count, orNull, pico, word } from "../storage/index.ts";
-import { attemptColumns } from "./record-rows.ts";
-import type { AttemptRecord } from "./record-store.ts";
+import {
+  type Column,
+  columns,
+  type Columns,
+  count,
+  orAbsent,
+  orNull,
+  pico,
+  word,
+} from "../storage/index.ts";
+import { attemptColumns, requestColumns } from "./record-rows.ts";
+import type { PinnedPrices, PricedAttempt } from "./record-store.ts";
 import { lastOf, STATUS_SQL } from "./report-parts.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
-import type { PinnedPrices, ReportedRequest, ReportFilter } from "./usage-reports.ts";
+import type { ReportedRequest, ReportFilter } from "./usage-reports.ts";
 
 type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin"> & {
   readonly keyName: string | null;
@@ -31,7 +41,7 @@ const storedColumns: Columns<StoredRequest> = columns({
   attempts: count("attempts"),
   outcome: word("outcome"),
   errorClass: closedColumns.errorClass,
-  usage: closedColumns.usage,
+  usage: orNull(usageColumns),
   firstByteMs: closedColumns.firstByteMs,
   durationMs: orNull(closedColumns.durationMs),
   debitMicroUsd: journalColumns.debitMicroUsd,
@@ -153,28 +163,28 @@ export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery
   return { text, values: [orgId, requestId] };
 }
 
+/** $1 organization, $2 request. */
 export const PRICED_ATTEMPTS_SQL = `
   select a.*, p.prompt_pico, p.cached_prompt_pico, p.cache_write_pico, p.completion_pico,
-    p.internal_reasoning_pico
+    p.internal_reasoning_pico, p.cache_write_1h_pico
   from (
-    select ${attemptColumns.sql}, attempt_id, price_pin_id from journal
+    select ${requestColumns.sql}, ${attemptColumns.sql}, attempt_id from journal
     where org_id = $1 and request_id = $2::uuid
-  ) a left join price_pin p on p.pin_id = a.price_pin_id
+  ) a left join price_pin p on p.pin_id = a.price_sheet_id
   order by ordinal, attempt_id`;
 
 /** Null where the prices were not kept. */
 const pricesColumn: Column<PinnedPrices | null> = orNull(
-  columns({
+  columns<PinnedPrices>({
     prompt: pico("prompt_pico"),
     cachedPrompt: pico("cached_prompt_pico"),
     cacheWrite: pico("cache_write_pico"),
     completion: pico("completion_pico"),
     internalReasoning: pico("internal_reasoning_pico"),
+    cacheWrite1h: orAbsent(pico("cache_write_1h_pico")),
   }),
 );
 
-export function pricedAttempt(
-  row: object,
-): AttemptRecord & { readonly prices: PinnedPrices | null } {
+export function pricedAttempt(row: object): PricedAttempt {
   return { ...attemptColumns.read(row), prices: pricesColumn.read(row) };
 }

@@ -1,13 +1,5 @@
-import type {
-  KeyId,
-  ManagedOrigin,
-  MicroUsd,
-  OrgId,
-  PicoUsd,
-  RequestId,
-  Usage,
-} from "../core/index.ts";
-import type { AttemptRecord } from "./record-store.ts";
+import type { KeyId, ManagedOrigin, MicroUsd, OrgId, RequestId, Usage } from "../core/index.ts";
+import type { AttemptRecord, PricedAttempt } from "./record-store.ts";
 
 export type RequestOutcome = AttemptRecord["outcome"] | "refused";
 
@@ -90,12 +82,25 @@ export interface ReportedRequest {
   readonly debitMicroUsd: MicroUsd;
 }
 
-export interface PinnedPrices {
-  readonly prompt: PicoUsd;
-  readonly cachedPrompt: PicoUsd;
-  readonly cacheWrite: PicoUsd;
-  readonly completion: PicoUsd;
-  readonly internalReasoning: PicoUsd;
+/** Counts of tokens, in ascending order, each once. */
+export interface SizeBounds {
+  /** Of everything that was sent: prompt, cached and written together. */
+  readonly promptTokens: readonly number[];
+  /** Of everything that was sent and answered. */
+  readonly totalTokens: readonly number[];
+}
+
+/** Chat tokens of attempts of one model that are between the same bounds. */
+export interface SizedTokens {
+  readonly modelId: string;
+  /** The organization's own provider key paid for them. */
+  readonly isOwnKey: boolean;
+  /** How many of the bounds each of these prompts is above. */
+  readonly promptAbove: number;
+  readonly totalAbove: number;
+  readonly attempts: number;
+  readonly debitMicroUsd: MicroUsd;
+  readonly usage: Usage;
 }
 
 export interface KeyActivity {
@@ -153,6 +158,14 @@ export interface WalletLine {
  */
 export interface UsageReports {
   report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport>;
+  /**
+   * What attempts at chat used, by model and by the bounds that they are above. Undefined: they are
+   * too many to read one by one.
+   */
+  tokensBySize(
+    filter: Pick<ReportFilter, "orgId" | "fromMs" | "toMs" | "modelId">,
+    bounds: SizeBounds,
+  ): Promise<readonly SizedTokens[] | undefined>;
   /** Newest first, refused requests among them. */
   requests(
     filter: ReportFilter,
@@ -167,7 +180,7 @@ export interface UsageReports {
   ): Promise<
     | {
         readonly request: ReportedRequest;
-        readonly attempts: readonly (AttemptRecord & { readonly prices: PinnedPrices | null })[];
+        readonly attempts: readonly PricedAttempt[];
       }
     | undefined
   >;

@@ -70,7 +70,8 @@ export const ROLL_SQL = `
       ${lastOf("first_byte_ms")} as first_byte_ms, ${lastOf("final")} as is_final,
       min(ordinal) as first_ordinal, max(attempt_id) as last_attempt_id, sum(debit) as debit,
       sum(prompt) as prompt, sum(cached_prompt) as cached_prompt, sum(cache_write) as cache_write,
-      sum(completion) as completion, sum(internal_reasoning) as internal_reasoning
+      sum(completion) as completion, sum(internal_reasoning) as internal_reasoning,
+      sum(cache_write_1h) as cache_write_1h
     from journal where org_id = any ($1) and attempt_id >= $3 and attempt_id < $4
     group by org_id, request_id
   ), split as (
@@ -90,7 +91,7 @@ export const ROLL_SQL = `
       first_byte_span(first_byte_ms) as span, count(*) as requests, sum(debit) as debit,
       sum(prompt) as prompt, sum(cached_prompt) as cached_prompt, sum(cache_write) as cache_write,
       sum(completion) as completion, sum(internal_reasoning) as internal_reasoning,
-      max(last_attempt_id) as last_attempt_id
+      sum(cache_write_1h) as cache_write_1h, max(last_attempt_id) as last_attempt_id
     from request r
     where not exists (
       select from split a where a.org_id = r.org_id and a.request_id = r.request_id)
@@ -102,7 +103,8 @@ export const ROLL_SQL = `
       coalesce(sum(cache_write), 0), coalesce(sum(completion), 0),
       coalesce(sum(internal_reasoning), 0), max(last_attempt_id),
       coalesce(array_agg(span order by span) filter (where span is not null), '{}'),
-      coalesce(array_agg(requests order by span) filter (where span is not null), '{}')
+      coalesce(array_agg(requests order by span) filter (where span is not null), '{}'),
+      coalesce(sum(cache_write_1h), 0)
     from span group by 1, 2, 3, 4, 5, 6, 7
     returning org_id, debit
   )

@@ -1,15 +1,21 @@
-import type { ReactElement } from "react";
+import { lazy, Suspense, type ReactElement } from "react";
 
 import type { Session } from "../../../src/console-api/contract.ts";
+import { useAnswer } from "../api/use-answer.ts";
 import { AppLink } from "../ui/app-link.tsx";
 import { Banner } from "../ui/banner.tsx";
 import { Time } from "../ui/time.tsx";
 import { Support } from "./support.tsx";
 
+/** Seldom needed, so it is loaded when it is. */
+const PriceNotices = lazy(() => import("./price-notices.tsx"));
+
 /** What holds for the whole account now, above every page. */
 export function Banners({ session }: { readonly session: Session }): ReactElement {
   const { installation, holds } = session;
   const isSignedIn = session.state === "signed_in";
+  const changes = useAnswer("GET /api/console/price-changes", {}, { enabled: isSignedIn });
+  const notices = changes.data?.data ?? [];
   return (
     <section aria-label="Notices">
       {isSignedIn && !session.is_funded ? (
@@ -47,6 +53,11 @@ export function Banners({ session }: { readonly session: Session }): ReactElemen
         <Banner tone="warn">
           Test money: credit bought here is not paid for and is worth nothing.
         </Banner>
+      ) : null}
+      {isSignedIn && notices.length > 0 ? (
+        <Suspense>
+          <PriceNotices notices={notices} />
+        </Suspense>
       ) : null}
     </section>
   );

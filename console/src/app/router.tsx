@@ -29,6 +29,7 @@ const verify: Load = () => import("../pages/verify-page.tsx");
 const docs: Load = () => import("../pages/docs-page.tsx");
 const models: Load = () => import("../pages/models/models-page.tsx");
 const model: Load = () => import("../pages/models/model-page.tsx");
+const compare: Load = () => import("../pages/models/compare-page.tsx");
 const providers: Load = () => import("../pages/providers/providers-page.tsx");
 const provider: Load = () => import("../pages/providers/provider-page.tsx");
 const overview: Load = () => import("../pages/overview-page.tsx");
@@ -61,6 +62,7 @@ const routes = root.addChildren([
       // list, or it would be taken for the list itself.
       modelPages.addChildren([
         page(modelPages, "/", models, "ModelsPage"),
+        page(modelPages, "compare", compare, "ComparePage"),
         page(modelPages, "$", model, "ModelPage"),
       ]),
       page(open, "/providers", providers, "ProvidersPage"),

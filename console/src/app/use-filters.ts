@@ -1,24 +1,39 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback } from "react";
+import { useCallback, useRef } from "react";
+
+/** How a change of filters enters the history of the browser. */
+export interface ChangeHow {
+  /**
+   * `step`: Back undoes it. `typed`: the same, but what is typed into one field is one step however
+   * often the typing pauses. Absent: it replaces the address, without a step.
+   */
+  readonly history?: "step" | "typed";
+}
 
 /**
  * What a list is filtered by, kept in the address, so that a view can be shared. A change replaces
- * the address (no step in the history), and undefined or an empty text takes a filter out.
+ * the address unless it asks for a step, and undefined or an empty text takes a filter out.
  */
 export function useFilters<T extends Record<string, string | undefined>>(): [
   T,
-  (change: Partial<T>) => void,
+  (change: Partial<T>, how?: ChangeHow) => void,
 ] {
   const filters = useSearch({ strict: false }) as unknown as T;
   const navigate = useNavigate();
+  const typed = useRef<Search | undefined>(undefined);
+  const shown = useRef<Search>(filters);
+  shown.current = filters;
   const change = useCallback(
-    (wanted: Partial<T>): void => {
+    (wanted: Partial<T>, how: ChangeHow = {}): void => {
       void navigate({
         to: ".",
         search: (before: Search) => withChange(before, wanted),
-        replace: true,
+        replace:
+          how.history === undefined ||
+          (how.history === "typed" && isTypedOn(wanted, typed.current, shown.current)),
         resetScroll: false,
       });
+      typed.current = how.history === "typed" ? wanted : undefined;
     },
     [navigate],
   );
@@ -26,6 +41,12 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
 }
 
 type Search = Readonly<Record<string, string | undefined>>;
+
+/** More of what was typed last, which the address still shows: Back was not pressed in between. */
+function isTypedOn(wanted: Search, last: Search | undefined, shown: Search): boolean {
+  if (last === undefined || Object.keys(wanted).join() !== Object.keys(last).join()) return false;
+  return Object.entries(last).every(([name, value]) => (shown[name] ?? "") === (value ?? ""));
+}
 
 function withChange(before: Search, wanted: Search): Search {
   const after: Record<string, string> = {};

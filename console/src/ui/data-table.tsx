@@ -26,6 +26,8 @@ export interface DataTableProps<T> {
   readonly empty?: ReactNode;
   /** How it is sorted at first; absent: in the order of `rows`. */
   readonly sort?: Sort;
+  /** Present: the page keeps the order, and `rows` come in the order that `sort` says. */
+  readonly onSort?: (sort: Sort) => void;
 }
 
 /** Above this many rows only those in sight are in the page. */
@@ -34,14 +36,16 @@ const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T
 
 /** A real table: sortable by its headers, scrolling sideways inside itself where it is narrow. */
 export function DataTable<T>(props: DataTableProps<T>): ReactElement {
-  const { columns, rows, empty } = props;
-  const [sort, setSort] = useState(props.sort);
+  const { columns, rows, empty, onSort } = props;
+  const [ownSort, setOwnSort] = useState(props.sort);
+  const sort = onSort === undefined ? ownSort : props.sort;
   const sorted = useMemo(() => {
+    if (onSort !== undefined) return rows;
     const sortValue = columns.find(({ id }) => id === sort?.id)?.sortValue;
     return sort === undefined || sortValue === undefined ? rows : sortRows(rows, sortValue, sort);
-  }, [columns, rows, sort]);
+  }, [columns, rows, sort, onSort]);
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
-  const head = <Head columns={columns} sort={sort} onSort={setSort} />;
+  const head = <Head columns={columns} sort={sort} onSort={onSort ?? setOwnSort} />;
   if (sorted.length <= ROWS_WHOLE_MAX) return <AllRows {...props} rows={sorted} head={head} />;
   return (
     <Suspense fallback={<Loading rows={12} />}>

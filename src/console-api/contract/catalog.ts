@@ -20,6 +20,8 @@ export const PricesPerMillion = Type.Object({
   cache_write: Type.String(),
   completion: Type.String(),
   internal_reasoning: Type.String(),
+  /** Cache writes of an hour; absent: the listing does not offer them. */
+  cache_write_1h: Type.Optional(Type.String()),
 });
 export type PricesPerMillion = Static<typeof PricesPerMillion>;
 
@@ -29,6 +31,21 @@ export const PriceCardLine = Type.Object({
   billable: nullable(Type.String()),
   variant: nullable(Type.String()),
 });
+
+/** What every token of a request costs, output included, whose prompt is above a bound. */
+export const PriceTier = Type.Object({
+  above_prompt_tokens: Count,
+  prices: PricesPerMillion,
+});
+export type PriceTier = Static<typeof PriceTier>;
+
+/** All prices of a listing from an instant on. */
+export const PriceChange = Type.Object({
+  from: Type.String(),
+  prices: PricesPerMillion,
+  price_tiers: Type.Array(PriceTier),
+});
+export type PriceChange = Static<typeof PriceChange>;
 
 /** One provider's listing of a model, in routing order. */
 export const ModelProvider = Type.Object({
@@ -40,6 +57,18 @@ export const ModelProvider = Type.Object({
   prices: nullable(PricesPerMillion),
   /** SKUs that the listing does not price: they cost what their base costs. */
   defaulted: Type.Array(Type.String()),
+  /** Ascending; empty: the prices are the same for every prompt. */
+  price_tiers: Type.Array(PriceTier),
+  /** Announced ones, the next one first. */
+  price_changes: Type.Array(PriceChange),
+  /** The day on which the prices were last checked, and how; null: not known. */
+  checked: nullable(
+    Type.Object({
+      on: Type.String(),
+      by: oneOf("two-sources", "page"),
+      url: nullable(Type.String()),
+    }),
+  ),
   price_card: Type.Array(PriceCardLine),
   billing: oneOf("token", "reported_cost"),
   context_length: nullable(Count),

@@ -63,6 +63,8 @@ export const Tokens = Type.Object({
   cache_write: Count,
   completion: Count,
   internal_reasoning: Count,
+  /** The part of `cache_write` that is kept for an hour, at a price of its own; absent: none. */
+  cache_write_1h: Type.Optional(Count),
 });
 export type Tokens = Static<typeof Tokens>;
 

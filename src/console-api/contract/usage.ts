@@ -113,6 +113,8 @@ export const Attempt = Type.Object({
   reserved_usd: Usd,
   settled_usd: Usd,
   settlement: nullable(Type.String()),
+  /** The tier of the prompt: its prices are for more tokens than these; 0: for any prompt. */
+  above_prompt_tokens: Count,
   /** The pinned prices, in dollars per million tokens; null where they are gone. */
   prices: nullable(
     Type.Object({
@@ -121,6 +123,7 @@ export const Attempt = Type.Object({
       cache_write: Type.String(),
       completion: Type.String(),
       internal_reasoning: Type.String(),
+      cache_write_1h: Type.Optional(Type.String()),
     }),
   ),
 });

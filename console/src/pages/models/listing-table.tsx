@@ -15,6 +15,7 @@ import kit from "../../ui/kit.module.css";
 import { PolicyLinks } from "../providers/policy-links.tsx";
 import { ProviderStatus } from "../providers/provider-status.tsx";
 import { ListingVerdict } from "../verification/listing-verdict.tsx";
+import { CheckedNote } from "./checked-note.tsx";
 import { capacityLabel, countryNames, loggingLabel } from "./model-labels.ts";
 import { defaultLabel, showPrice, skuName, tokenPrice, type Sku } from "./price-labels.ts";
 import styles from "./models.module.css";
@@ -84,6 +85,7 @@ const ORDER: readonly Sku[] = [
   "completion",
   "cached_prompt",
   "cache_write",
+  "cache_write_1h",
   "internal_reasoning",
 ];
 
@@ -141,6 +143,15 @@ const COLUMNS: readonly Column<Row>[] = [
     // Elsewhere it bounds the cost of a picture or a second, which is not a count of tokens.
     billing === "token" ? max_output_tokens : null,
   ),
+  {
+    id: "checked",
+    label: "Prices checked",
+    render: (listing) => (
+      <span className={styles.nowrap}>
+        <CheckedNote listing={listing} />
+      </span>
+    ),
+  },
   { id: "quantization", label: "Quantization", render: ({ quantization }) => quantization ?? "–" },
   {
     id: "capacity",
@@ -169,6 +180,9 @@ function priceColumn(sku: Sku): Column<Row> {
         <span className={kit.figures}>
           {showPrice(price)}
           {note === undefined ? null : <span className={styles.priceNote}>{note}</span>}
+          {listing.price_tiers.length === 0 ? null : (
+            <span className={styles.priceNote}>short prompts</span>
+          )}
         </span>
       );
     },
@@ -180,6 +194,7 @@ const NO_PRICE: Readonly<Record<Sku, string>> = {
   prompt: "as reported",
   cached_prompt: "–",
   cache_write: "–",
+  cache_write_1h: "–",
   completion: "as reported",
   internal_reasoning: "–",
 };

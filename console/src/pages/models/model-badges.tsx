@@ -3,6 +3,7 @@ import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { changeLabel, nextChange } from "./price-rows.ts";
 import { leavingLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 
 /** What to know of a model at a glance: what it makes, who keeps prompts, whether it leaves. */
@@ -10,12 +11,18 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
   const [nowMs] = useState(() => Date.now());
   const leaving = leavingLabel(model.deprecation_date, nowMs);
   const logging = loggingLabel(model.providers);
+  const change = nextChange(model.providers);
   const reads = model.input_modalities.filter((kind) => kind !== "text");
   return (
     <>
       <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
       {reads.length === 0 ? null : <PlainBadge>Reads {reads.join(", ")}</PlainBadge>}
       <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
+      {change === undefined ? null : (
+        <StatusBadge tone={change.kind === "fall" ? "quiet" : "warn"}>
+          {changeLabel(change)}
+        </StatusBadge>
+      )}
       {leaving === undefined ? null : <StatusBadge tone="warn">{leaving}</StatusBadge>}
     </>
   );

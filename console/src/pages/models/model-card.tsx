@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import type { Model } from "../../../../src/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
+import { PickBox, type Picks } from "./compare-bar.tsx";
 import { ModelBadges } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel, shortTokens } from "./model-labels.ts";
@@ -14,19 +15,23 @@ export interface ModelCardProps {
   readonly model: Model;
   /** The price is that of the providers that fit. */
   readonly search: ModelSearch;
+  readonly picks: Picks;
 }
 
 /** A model in a list of cards. */
-export function ModelCard({ model, search }: ModelCardProps): ReactElement {
+export function ModelCard({ model, search, picks }: ModelCardProps): ReactElement {
   const listings = fittingListings(model, search);
   return (
     <Paper component="article" withBorder className={styles.card}>
       <div>
-        <Title order={2} size="h5" className={styles.cardTitle}>
-          <AppLink to="/models/$" params={{ _splat: model.id }} inherit underline="hover">
-            {model.name}
-          </AppLink>
-        </Title>
+        <div className={styles.cardHead}>
+          <Title order={2} size="h5" className={styles.cardTitle}>
+            <AppLink to="/models/$" params={{ _splat: model.id }} inherit underline="hover">
+              {model.name}
+            </AppLink>
+          </Title>
+          <PickBox model={model} picks={picks} />
+        </div>
         <Copyable value={model.id} label="model id" />
       </div>
       <Group gap={6}>

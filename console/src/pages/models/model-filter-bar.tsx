@@ -2,13 +2,15 @@ import { Button, Checkbox, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useEffect, useState, type ReactElement } from "react";
 
+import type { ChangeHow } from "../../app/use-filters.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { readContext, readPrice, type ModelChoices, type ModelSearch } from "./model-filters.ts";
 import { countryName, MODALITY_NAMES } from "./model-labels.ts";
 import styles from "./models.module.css";
 
-type Change = (change: Partial<Record<keyof ModelSearch, string | undefined>>) => void;
+type Wanted = Partial<Record<keyof ModelSearch, string | undefined>>;
+type Change = (change: Wanted, how: ChangeHow) => void;
 
 export interface ModelFilterBarProps {
   readonly search: ModelSearch;
@@ -16,9 +18,11 @@ export interface ModelFilterBarProps {
   readonly choices: ModelChoices;
 }
 
-/** All filters; each is part of the address, so that a view can be shared. */
+/** All filters; each is part of the address, so that a view can be shared, and a step of Back. */
 export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps): ReactElement {
-  const [q, setQ] = useTyped(search.q, (text) => change({ q: text }));
+  const choose = (wanted: Wanted): void => change(wanted, { history: "step" });
+  const type = (wanted: Wanted): void => change(wanted, { history: "typed" });
+  const [q, setQ] = useTyped(search.q, (text) => type({ q: text }));
   return (
     <div className={styles.filters}>
       <div className={styles.filterLine}>
@@ -26,7 +30,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
         <FilterChips
           label="Kind of answer"
           value={search.modality ?? ""}
-          onChange={(modality) => change({ modality })}
+          onChange={(modality) => choose({ modality })}
           options={[
             { value: "", label: "All" },
             ...choices.modalities.map((each) => ({ value: each, label: MODALITY_NAMES[each] })),
@@ -37,7 +41,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
         <ChoiceField
           label="Takes"
           value={search.input}
-          onChange={(input) => change({ input })}
+          onChange={(input) => choose({ input })}
           choices={choices.inputs.map((each) => ({ value: each, label: capital(each) }))}
         />
         <TypedField
@@ -46,7 +50,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           value={search.context}
           isValid={(text) => readContext(text) !== undefined}
           hint="A number of tokens, like 128000 or 128k."
-          onChange={(context) => change({ context })}
+          onChange={(context) => type({ context })}
         />
         <TypedField
           label="Input at most"
@@ -54,24 +58,32 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           value={search.price}
           isValid={(text) => readPrice(text) !== undefined}
           hint="Dollars per million tokens, like 0.50."
-          onChange={(price) => change({ price })}
+          onChange={(price) => type({ price })}
+        />
+        <TypedField
+          label="Output at most"
+          placeholder="$ per million"
+          value={search.output}
+          isValid={(text) => readPrice(text) !== undefined}
+          hint="Dollars per million tokens, like 2.50."
+          onChange={(output) => type({ output })}
         />
         <ChoiceField
           label="Parameter"
           value={search.parameter}
-          onChange={(parameter) => change({ parameter })}
+          onChange={(parameter) => choose({ parameter })}
           choices={choices.parameters.map((each) => ({ value: each, label: each }))}
         />
         <ChoiceField
           label="Provider"
           value={search.provider}
-          onChange={(provider) => change({ provider })}
+          onChange={(provider) => choose({ provider })}
           choices={choices.providers.map(({ id, name }) => ({ value: id, label: name }))}
         />
         <ChoiceField
           label="Runs only in"
           value={search.country}
-          onChange={(country) => change({ country })}
+          onChange={(country) => choose({ country })}
           choices={choices.countries.map((each) => ({ value: each, label: countryName(each) }))}
         />
       </div>
@@ -80,11 +92,11 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           label="No prompt logging"
           checked={search.logging === "none"}
           onChange={(event) =>
-            change({ logging: event.currentTarget.checked ? "none" : undefined })
+            choose({ logging: event.currentTarget.checked ? "none" : undefined })
           }
         />
         {hasFilters(search) ? (
-          <Button size="compact-sm" variant="subtle" onClick={() => change(CLEARED)}>
+          <Button size="compact-sm" variant="subtle" onClick={() => choose(CLEARED)}>
             Clear filters
           </Button>
         ) : null}
@@ -100,6 +112,7 @@ export const CLEARED = {
   input: undefined,
   context: undefined,
   price: undefined,
+  output: undefined,
   parameter: undefined,
   provider: undefined,
   country: undefined,

@@ -48,6 +48,11 @@ describe("finding a model", () => {
     expect(found({ price: "9", logging: "none", provider: "dear" })).toEqual(["lab/both"]);
   });
 
+  test("the price of the output is a filter too, of the same provider", () => {
+    expect(found({ output: "10" })).toEqual(found({ modality: "text" }));
+    expect(found({ output: "0.50" })).toEqual([]);
+  });
+
   test("a price without a token to it fits no price filter", () => {
     expect(found({ price: "9999999" })).not.toContain("lab/video");
   });
@@ -67,19 +72,6 @@ describe("finding a model", () => {
     expect(found({ modality: "video" })).toEqual(["lab/video"]);
     expect(found({ parameter: "tools" })).toEqual(["lab/vision"]);
     expect(found({ parameter: "toString" })).toEqual([]);
-  });
-
-  test("by price the cheapest first, and those without one last", () => {
-    expect(found({ sort: "price" })).toEqual(["lab/both", "lab/vision", "lab/video"]);
-    expect(found({ sort: "price", logging: "none" })).toEqual([
-      "lab/vision",
-      "lab/both",
-      "lab/video",
-    ]);
-  });
-
-  test("an order that does not exist is newest first", () => {
-    expect(found({ sort: "constructor" })).toEqual(found({}));
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
-import { lowestPrice, tokenPrice } from "./price-labels.ts";
+import { tokenPrice, type Sku } from "./price-labels.ts";
 
 /** What the models page keeps in its address. */
 export type ModelSearch = Readonly<
@@ -11,34 +11,32 @@ export type ModelSearch = Readonly<
       | "input"
       | "context"
       | "price"
+      | "output"
       | "parameter"
       | "provider"
       | "country"
       | "logging"
       | "sort"
-      | "view",
+      | "view"
+      | "compare",
       string | undefined
     >
   >
 >;
 
 /**
- * The models that fit, in the order asked for; newest first is the order they came in. What a
- * provider decides (price, country, logging, parameters) must hold for one and the same provider:
+ * The models that fit, in the order they came in, which is newest first. What a provider decides (price, country, logging, parameters) must hold for one and the same provider:
  * a cheap one that logs prompts and an expensive one that does not are not one that is cheap and
  * does not log.
  */
 export function filterModels(models: readonly Model[], search: ModelSearch): readonly Model[] {
   const words = (search.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-  return sortModels(
-    models.filter(
-      (model) =>
-        matchesWords(model, words) &&
-        (search.modality === undefined || model.modality === search.modality) &&
-        (search.input === undefined || model.input_modalities.includes(search.input)) &&
-        fittingListings(model, search).length > 0,
-    ),
-    search,
+  return models.filter(
+    (model) =>
+      matchesWords(model, words) &&
+      (search.modality === undefined || model.modality === search.modality) &&
+      (search.input === undefined || model.input_modalities.includes(search.input)) &&
+      fittingListings(model, search).length > 0,
   );
 }
 
@@ -52,6 +50,7 @@ function matchesWords(model: Model, words: readonly string[]): boolean {
 export function fittingListings(model: Model, search: ModelSearch): readonly ModelProvider[] {
   const contextMin = readContext(search.context);
   const priceMax = readPrice(search.price);
+  const outputMax = readPrice(search.output);
   return model.providers.filter(
     (listing) =>
       (search.provider === undefined || listing.provider === search.provider) &&
@@ -59,7 +58,8 @@ export function fittingListings(model: Model, search: ModelSearch): readonly Mod
       (search.country === undefined || runsOnlyIn(listing, search.country)) &&
       (search.parameter === undefined || Object.hasOwn(listing.parameters, search.parameter)) &&
       (contextMin === undefined || (listing.context_length ?? 0) >= contextMin) &&
-      (priceMax === undefined || costsAtMost(listing, priceMax)),
+      (priceMax === undefined || costsAtMost(listing, "prompt", priceMax)) &&
+      (outputMax === undefined || costsAtMost(listing, "completion", outputMax)),
   );
 }
 
@@ -68,8 +68,8 @@ function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
-function costsAtMost(listing: ModelProvider, priceMax: bigint): boolean {
-  const price = tokenPrice(listing, "prompt");
+function costsAtMost(listing: ModelProvider, sku: Sku, priceMax: bigint): boolean {
+  const price = tokenPrice(listing, sku);
   return price !== undefined && parseUsd(price) <= priceMax;
 }
 
@@ -85,28 +85,6 @@ export function readContext(text: string | undefined): number | undefined {
 export function readPrice(text: string | undefined): bigint | undefined {
   const price = (text ?? "").trim().replace(/^\$/, "");
   return /^\d{1,7}(\.\d{1,6})?$/.test(price) ? parseUsd(price) : undefined;
-}
-
-function sortModels(models: readonly Model[], search: ModelSearch): readonly Model[] {
-  const price = new Map(models.map((model) => [model, priceRank(model, search)]));
-  const orders = new Map<string, (a: Model, b: Model) => number>([
-    ["name", (a, b) => a.name.localeCompare(b.name, "en")],
-    ["context", (a, b) => (b.context_length ?? 0) - (a.context_length ?? 0)],
-    ["price", (a, b) => compare(price.get(a), price.get(b))],
-  ]);
-  const order = orders.get(search.sort ?? "newest");
-  return order === undefined ? models : models.toSorted(order);
-}
-
-/** Undefined: no price by the token; such models stand last. */
-function priceRank(model: Model, search: ModelSearch): bigint | undefined {
-  const price = lowestPrice(fittingListings(model, search), "prompt");
-  return price === undefined ? undefined : parseUsd(price);
-}
-
-function compare(a: bigint | undefined, b: bigint | undefined): number {
-  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 export interface ModelChoices {

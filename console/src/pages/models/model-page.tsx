@@ -19,6 +19,7 @@ import { ModelBadges } from "./model-badges.tsx";
 import { dayLabel } from "./model-labels.ts";
 import { ParameterChips } from "./parameter-chips.tsx";
 import { PriceCard } from "./price-card.tsx";
+import { PriceSheetPanel } from "./price-sheet-panel.tsx";
 import { priceLine } from "./price-labels.ts";
 import { sampleCalls } from "./sample-calls.ts";
 
@@ -34,7 +35,7 @@ export function ModelPage(): ReactElement {
       title={model?.name ?? id}
       crumbs={CRUMBS}
       lead={<Copyable value={id} label="model id" />}
-      actions={model === undefined ? undefined : <PlaygroundLink model={model} />}
+      actions={model === undefined ? undefined : <ModelLinks model={model} />}
     >
       <Answer of={catalog} skeleton={<ModelSkeleton />}>
         {() => (model === undefined ? <NoModel /> : <ModelParts model={model} />)}
@@ -43,11 +44,16 @@ export function ModelPage(): ReactElement {
   );
 }
 
-function PlaygroundLink({ model }: { readonly model: Model }): ReactElement {
+function ModelLinks({ model }: { readonly model: Model }): ReactElement {
   return (
-    <LinkButton to="/playground" search={{ tab: TABS[model.modality], model: model.id }}>
-      Open in playground
-    </LinkButton>
+    <>
+      <LinkButton variant="default" to="/models/compare" search={{ models: model.id }}>
+        Compare
+      </LinkButton>
+      <LinkButton to="/playground" search={{ tab: TABS[model.modality], model: model.id }}>
+        Open in playground
+      </LinkButton>
+    </>
   );
 }
 const TABS: Readonly<Record<Model["modality"], string>> = {
@@ -91,6 +97,7 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
         </Text>
         <ListingTable model={model.id} listings={model.providers} />
       </Panel>
+      <PriceSheetPanel listings={model.providers} />
       <PriceCard listings={model.providers} />
       <Panel title="Accepted parameters">
         <ParameterChips model={model} />
@@ -113,6 +120,9 @@ function ModelFacts({ model }: { readonly model: Model }): ReactElement {
           ? [{ label: "Output at most", value: tokens(model.max_output_tokens) }]
           : []),
         { label: "Released", value: model.released === null ? "–" : dayLabel(model.released) },
+        ...(model.deprecation_date === null
+          ? []
+          : [{ label: "Last day", value: dayLabel(model.deprecation_date) }]),
         { label: "Route", value: <code>{model.route}</code> },
         ...(wire === null ? [] : [{ label: "Question grammar", value: <code>{wire}</code> }]),
       ]}

@@ -8,32 +8,40 @@ import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { parseUsd } from "../../ui/money-math.ts";
+import type { Sort } from "../../ui/sort-rows.ts";
+import { PickBox, type Picks } from "./compare-bar.tsx";
 import { ModelBadges } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel } from "./model-labels.ts";
+import { orderOf } from "./model-order.ts";
 import styles from "./models.module.css";
 import { lowestPrice, priceLine, showPrice, type Sku } from "./price-labels.ts";
 
 export interface ModelTableProps {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
+  /** In the order of the address. */
+  readonly onSort: (sort: Sort) => void;
+  readonly picks: Picks;
 }
 
 /** The same models as a table. */
-export function ModelTable({ models, search }: ModelTableProps): ReactElement {
-  const columns = useMemo(() => columnsFor(search), [search]);
+export function ModelTable(props: ModelTableProps): ReactElement {
+  const { models, search, onSort, picks } = props;
+  const columns = useMemo(() => columnsFor(search, picks), [search, picks]);
   return (
     <DataTable
-      key={search.sort ?? "newest"}
       caption="Models"
       columns={columns}
       rows={models}
       rowKey={({ id }) => id}
+      sort={orderOf(search)}
+      onSort={onSort}
     />
   );
 }
 
-function columnsFor(search: ModelSearch): readonly Column<Model>[] {
+function columnsFor(search: ModelSearch, picks: Picks): readonly Column<Model>[] {
   return [
     {
       id: "model",
@@ -47,6 +55,7 @@ function columnsFor(search: ModelSearch): readonly Column<Model>[] {
           <div>
             <Copyable value={model.id} label="model id" />
           </div>
+          <PickBox model={model} picks={picks} />
         </div>
       ),
     },

@@ -18,9 +18,12 @@ import { formatCount } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { CompareBar, type Picks } from "./compare-bar.tsx";
+import { readPicks, writePicks } from "./compare-picks.ts";
 import { ModelCard } from "./model-card.tsx";
 import { choicesOf, filterModels, type ModelSearch } from "./model-filters.ts";
 import { CLEARED, ModelFilterBar } from "./model-filter-bar.tsx";
+import { orderBySort, orderChoices, orderInAddress, orderModels, orderOf } from "./model-order.ts";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
 
@@ -47,7 +50,14 @@ export function ModelsPage(): ReactElement {
 function ModelList({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [search, change] = useFilters<ModelSearch>();
   const choices = useMemo(() => choicesOf(models), [models]);
-  const found = useMemo(() => filterModels(models, search), [models, search]);
+  const found = useMemo(() => orderModels(filterModels(models, search), search), [models, search]);
+  const picks = useMemo(
+    (): Picks => ({
+      ids: readPicks(search.compare),
+      change: (ids) => change({ compare: writePicks(ids) }),
+    }),
+    [search.compare, change],
+  );
   const isTable = search.view === "table";
   if (models.length === 0) {
     return (
@@ -72,11 +82,9 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
             aria-label="Order"
             size="xs"
             allowDeselect={false}
-            value={ORDERS.find(({ value }) => value === search.sort)?.value ?? "newest"}
-            onChange={(sort) =>
-              change({ sort: sort === "newest" || sort === null ? undefined : sort })
-            }
-            data={ORDERS}
+            value={orderOf(search).value}
+            onChange={(sort) => change({ sort: orderInAddress(sort) }, STEP)}
+            data={orderChoices(search).map(({ value, label }) => ({ value, label }))}
           />
           <SegmentedControl
             size="xs"
@@ -86,16 +94,17 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
               { value: "cards", label: "Cards" },
               { value: "table", label: "Table" },
             ]}
-            onChange={(view) => change({ view: view === "cards" ? undefined : view })}
+            onChange={(view) => change({ view: view === "cards" ? undefined : view }, STEP)}
           />
         </div>
       </div>
+      <CompareBar models={models} picks={picks} />
       {found.length === 0 ? (
         <Panel>
           <Empty
             title="No model matches these filters."
             action={
-              <Button variant="default" onClick={() => change(CLEARED)}>
+              <Button variant="default" onClick={() => change(CLEARED, STEP)}>
                 Clear filters
               </Button>
             }
@@ -103,21 +112,22 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
         </Panel>
       ) : isTable ? (
         <Panel>
-          <ModelTable models={found} search={search} />
+          <ModelTable
+            models={found}
+            search={search}
+            onSort={(sort) => change({ sort: orderBySort(sort) }, STEP)}
+            picks={picks}
+          />
         </Panel>
       ) : (
-        <ModelCards models={found} search={search} />
+        <ModelCards models={found} search={search} picks={picks} />
       )}
     </Stack>
   );
 }
 
-const ORDERS = [
-  { value: "newest", label: "Newest first" },
-  { value: "price", label: "Cheapest input first" },
-  { value: "context", label: "Longest context first" },
-  { value: "name", label: "By name" },
-];
+/** Back undoes a choice. */
+const STEP = { history: "step" } as const;
 
 function countLabel(count: number): string {
   return count === 1 ? "1 model" : `${formatCount(count)} models`;
@@ -129,15 +139,16 @@ const CARDS_MAX = 60;
 function ModelCards(props: {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
+  readonly picks: Picks;
 }): ReactElement {
-  const { models, search } = props;
+  const { models, search, picks } = props;
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? models : models.slice(0, CARDS_MAX);
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
         {shown.map((model) => (
-          <ModelCard key={model.id} model={model} search={search} />
+          <ModelCard key={model.id} model={model} search={search} picks={picks} />
         ))}
       </SimpleGrid>
       {shown.length === models.length ? null : (

@@ -8,6 +8,7 @@ export const SKUS: readonly Sku[] = [
   "prompt",
   "cached_prompt",
   "cache_write",
+  "cache_write_1h",
   "completion",
   "internal_reasoning",
 ];
@@ -19,6 +20,7 @@ const NAMES: Readonly<Record<Sku, string>> = {
   prompt: "Input",
   cached_prompt: "Cached input",
   cache_write: "Cache write",
+  cache_write_1h: "Cache write, 1 hour",
   completion: "Output",
   internal_reasoning: "Reasoning",
 };

@@ -16,8 +16,10 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { FactList } from "../models/fact-list.tsx";
-import { capacityLabel, countryNames, loggingLabel } from "../models/model-labels.ts";
+import { CheckedNote } from "../models/checked-note.tsx";
+import { capacityLabel, countryNames, dayLabel, loggingLabel } from "../models/model-labels.ts";
 import { priceLine } from "../models/price-labels.ts";
+import { changeLabel, nextChange } from "../models/price-rows.ts";
 import styles from "../models/models.module.css";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
 import { PolicyLinks } from "./policy-links.tsx";
@@ -123,6 +125,25 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
   );
 }
 
+/** What is announced for a listing: other prices, its last day; and whether size matters. */
+function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactElement {
+  const change = nextChange([listing]);
+  const lastDay = model.deprecation_date;
+  const lines = [
+    ...(listing.price_tiers.length === 0 ? [] : ["Dearer or cheaper by size of the prompt"]),
+    ...(change === undefined ? [] : [changeLabel(change)]),
+    ...(lastDay === null ? [] : [`Last day ${dayLabel(lastDay)}`]),
+  ];
+  if (lines.length === 0) return <>–</>;
+  return (
+    <>
+      {lines.map((line) => (
+        <div key={line}>{line}</div>
+      ))}
+    </>
+  );
+}
+
 const COLUMNS: readonly Column<ServedModel>[] = [
   {
     id: "model",
@@ -143,6 +164,21 @@ const COLUMNS: readonly Column<ServedModel>[] = [
     id: "price",
     label: "Price",
     render: ({ listing }) => <span className={kit.figures}>{priceLine([listing])}</span>,
+  },
+  {
+    id: "changes",
+    label: "Changes",
+    render: ({ model, listing }) => <ListingChanges model={model} listing={listing} />,
+  },
+  {
+    id: "checked",
+    label: "Prices checked",
+    render: ({ listing }) => <CheckedNote listing={listing} />,
+  },
+  {
+    id: "reads",
+    label: "Reads",
+    render: ({ model }) => model.input_modalities.join(", "),
   },
   {
     id: "place",

@@ -19,6 +19,7 @@ const attempt: Attempt = {
   reserved_usd: "0.010000",
   settled_usd: "0.000000",
   settlement: null,
+  above_prompt_tokens: 0,
   prices: null,
 };
 const next: Attempt = { ...attempt, n: 2, provider: "lab-b" };

@@ -19,6 +19,7 @@ const attempt: Attempt = {
   reserved_usd: "0.010000",
   settled_usd: "0.000023",
   settlement: "reported",
+  above_prompt_tokens: 0,
   prices: {
     prompt: "0.15",
     cached_prompt: "0.15",
@@ -31,6 +32,33 @@ const attempt: Attempt = {
 test("the lines of a charge are exact, and add up to it rounded down once", () => {
   // 7 × 0.15 + 3 × 7.5 = 23.55 micro-dollars.
   expect(lineAmounts(attempt).map(({ amount }) => amount)).toEqual(["0.00000105", "0.0000225"]);
+});
+
+test("cache writes of an hour have a line of their own, at their own price", () => {
+  const tokens = {
+    prompt: 0,
+    cached_prompt: 0,
+    cache_write: 100,
+    completion: 0,
+    internal_reasoning: 0,
+    cache_write_1h: 40,
+  };
+  const prices = {
+    prompt: "5",
+    cached_prompt: "0.5",
+    cache_write: "6.25",
+    completion: "25",
+    internal_reasoning: "25",
+  };
+  const hourly = { ...prices, cache_write_1h: "10" };
+  // 60 × 6.25 + 40 × 10 micro-dollars.
+  const sold = lineAmounts({ ...attempt, tokens, prices: hourly, settled_usd: "0.000775" });
+  expect(sold.map(({ name, tokens: count, amount }) => [name, count, amount])).toEqual([
+    ["Cache write", 60, "0.000375"],
+    ["Cache write, 1 hour", 40, "0.000400"],
+  ]);
+  const unpriced = lineAmounts({ ...attempt, tokens, prices, settled_usd: "0.000625" });
+  expect(unpriced.map(({ amount }) => amount)).toEqual(["0.000375", "0.000250"]);
 });
 
 test("where the provider's own cost is charged, no line claims to make it up", () => {

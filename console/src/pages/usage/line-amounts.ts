@@ -19,12 +19,13 @@ export interface AttemptLine {
 export function lineAmounts(attempt: Attempt): readonly AttemptLine[] {
   const { tokens, prices, settled_usd } = attempt;
   if (tokens === null || prices === null) return [];
-  const lines = SKUS.map((sku) => ({
-    sku,
-    tokens: tokens[sku],
-    price: prices[sku],
-    pico: BigInt(tokens[sku]) * parseUsd(prices[sku]),
-  }));
+  const hour = tokens.cache_write_1h ?? 0;
+  // What is kept for an hour has a line of its own, and is in no other one.
+  const counts = { ...tokens, cache_write: tokens.cache_write - hour, cache_write_1h: hour };
+  const lines = SKUS.map((sku) => {
+    const price = prices[sku] ?? prices.cache_write;
+    return { sku, tokens: counts[sku], price, pico: BigInt(counts[sku]) * parseUsd(price) };
+  });
   const sum = lines.reduce((total, { pico }) => total + pico, 0n);
   const isSum = sum / PICO_PER_MICRO === parseUsd(settled_usd);
   return lines

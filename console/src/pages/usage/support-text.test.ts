@@ -38,6 +38,7 @@ test("the text for support names the request and each attempt", () => {
         reserved_usd: "0.010000",
         settled_usd: "0.000000",
         settlement: "reported",
+        above_prompt_tokens: 0,
         prices: null,
       },
     ],

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+
+import type { PriceNotice } from "../../../src/console-api/contract.ts";
+import { costLine, priceLines } from "./price-notice-text.ts";
+
+function prices(prompt: string, completion: string, more: object = {}) {
+  return {
+    prompt,
+    cached_prompt: prompt,
+    cache_write: prompt,
+    completion,
+    internal_reasoning: completion,
+    ...more,
+  };
+}
+
+function notice(change: Partial<PriceNotice>): PriceNotice {
+  return {
+    notice_id: "acme/small@2026-12-01T00:00:00.000Z",
+    model: "acme/small",
+    name: "Small",
+    provider: "acme",
+    provider_name: "Acme",
+    from: "2026-12-01T00:00:00.000Z",
+    old: { prices: prices("1", "4"), price_tiers: [] },
+    new: { prices: prices("1.25", "4"), price_tiers: [] },
+    is_rise: true,
+    requests: 3,
+    cost_old_usd: "1.000000",
+    cost_new_usd: "1.250000",
+    is_at_least: false,
+    ...change,
+  };
+}
+
+test("a notice says the prices that change, and not those that follow them", () => {
+  expect(priceLines(notice({}))).toEqual(["prompt $1 → $1.25"]);
+  const own = { old: { prices: prices("1", "4", { cached_prompt: "0.1" }), price_tiers: [] } };
+  expect(priceLines(notice(own))).toEqual(["prompt $1 → $1.25", "cached prompt $0.1 → $1.25"]);
+});
+
+test("a change of long prompts alone is said", () => {
+  const tier = { above_prompt_tokens: 200_000, prices: prices("2", "4") };
+  const same = prices("1", "4");
+  const change = {
+    old: { prices: same, price_tiers: [] },
+    new: { prices: same, price_tiers: [tier] },
+  };
+  expect(priceLines(notice(change))).toEqual(["prices of long prompts"]);
+});
+
+test("what the last days cost is said at both prices, and where it is the least", () => {
+  expect(costLine(notice({}))).toBe("$1.000000 at today's prices, $1.250000 at the new ones");
+  expect(costLine(notice({ is_at_least: true }))).toContain("at least $1.250000");
+});

@@ -1,0 +1,48 @@
+import type { PriceNotice } from "../../../src/console-api/contract.ts";
+import { showUsd } from "../ui/money-math.ts";
+
+const SKUS = [
+  ["prompt", "prompt"],
+  ["cached_prompt", "cached prompt"],
+  ["cache_write", "cache write"],
+  ["cache_write_1h", "cache write for an hour"],
+  ["completion", "output"],
+  ["internal_reasoning", "reasoning"],
+] as const;
+
+/** `"prompt $1.25 → $1.50"`: what changes, for prompts of any size; a SKU that follows its base is left out. */
+export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
+  const lines = SKUS.flatMap(([sku, name]) => {
+    const [before, after] = [old.prices[sku], next.prices[sku]];
+    if (before === undefined || after === undefined || before === after) return [];
+    const base = BASES[sku];
+    const isAsBase =
+      base !== undefined && before === old.prices[base] && after === next.prices[base];
+    return isAsBase ? [] : [`${name} $${before} → $${after}`];
+  });
+  const hasTiers = old.price_tiers.length + next.price_tiers.length > 0;
+  return hasTiers && !isSame(old.price_tiers, next.price_tiers)
+    ? [...lines, "prices of long prompts"]
+    : lines;
+}
+
+const BASES: Partial<Record<(typeof SKUS)[number][0], "prompt" | "cache_write" | "completion">> = {
+  cached_prompt: "prompt",
+  cache_write: "prompt",
+  cache_write_1h: "cache_write",
+  internal_reasoning: "completion",
+};
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** What the last 30 days cost at each: `"$1.000000, and $1.200000 then"`. */
+export function costLine({
+  cost_old_usd: old,
+  cost_new_usd: next,
+  is_at_least,
+}: PriceNotice): string {
+  const least = is_at_least ? "at least " : "";
+  return `${least}${showUsd(old)} at today's prices, ${least}${showUsd(next)} at the new ones`;
+}

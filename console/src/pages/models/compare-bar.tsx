@@ -1,0 +1,60 @@
+import { Button, Checkbox, Group, Paper, Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { LinkButton } from "../../ui/app-link.tsx";
+import { COMPARED_MAX, withPick, writePicks } from "./compare-picks.ts";
+import styles from "./models.module.css";
+
+/** The models that a reader has put side by side so far. */
+export interface Picks {
+  readonly ids: readonly string[];
+  readonly change: (ids: readonly string[]) => void;
+}
+
+/** Puts one model among those to compare. */
+export function PickBox(props: { readonly model: Model; readonly picks: Picks }): ReactElement {
+  const { model, picks } = props;
+  const isPicked = picks.ids.includes(model.id);
+  const isFull = !isPicked && picks.ids.length >= COMPARED_MAX;
+  return (
+    <Checkbox
+      size="xs"
+      aria-label={`Compare ${model.name}`}
+      label="Compare"
+      checked={isPicked}
+      disabled={isFull}
+      onChange={(event) => picks.change(withPick(picks.ids, model.id, event.currentTarget.checked))}
+    />
+  );
+}
+
+/** What was picked, with the way to compare it; nothing while nothing is picked. */
+export function CompareBar(props: {
+  readonly models: readonly Model[];
+  readonly picks: Picks;
+}): ReactElement | null {
+  const { models, picks } = props;
+  if (picks.ids.length === 0) return null;
+  const names = picks.ids.map((id) => models.find((each) => each.id === id)?.name ?? id);
+  return (
+    <Paper component="section" withBorder className={styles.compareBar} aria-label="To compare">
+      <Text size="sm" role="status" className={styles.compareNames}>
+        {names.join(", ")}
+        {picks.ids.length < COMPARED_MAX ? null : ` (${COMPARED_MAX} at most)`}
+      </Text>
+      <Group gap="xs">
+        <Button variant="subtle" size="compact-sm" onClick={() => picks.change([])}>
+          Pick none
+        </Button>
+        <LinkButton
+          to="/models/compare"
+          search={{ models: writePicks(picks.ids) }}
+          size="compact-sm"
+        >
+          {picks.ids.length === 1 ? "Show its costs" : `Compare ${picks.ids.length} models`}
+        </LinkButton>
+      </Group>
+    </Paper>
+  );
+}

@@ -1,0 +1,167 @@
+import { Anchor, Select, Skeleton, Stack, Text } from "@mantine/core";
+import { useMemo, type ReactElement } from "react";
+
+import type { ComparedModel, ModelCosts } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { signInAddress } from "../../app/sign-in-address.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import kit from "../../ui/kit.module.css";
+import { showUsd } from "../../ui/money-math.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { writePicks } from "./compare-picks.ts";
+import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
+import styles from "./models.module.css";
+
+const TITLE = "Your last 30 days at their prices";
+
+export interface CompareCostsProps {
+  readonly ids: readonly string[];
+  /** Only the requests to this model; undefined: all chat. */
+  readonly of: string | undefined;
+  readonly onOf: (model: string | undefined) => void;
+  readonly isSignedIn: boolean;
+}
+
+/** What the reader's own requests would have cost with each of the models. */
+export function CompareCosts(props: CompareCostsProps): ReactElement {
+  if (props.isSignedIn) return <OwnCosts {...props} />;
+  return (
+    <Panel title={TITLE}>
+      <Empty
+        title="Sign in to see what your own requests would have cost with these models."
+        action={<Anchor href={signInAddress({})}>Sign in</Anchor>}
+      />
+    </Panel>
+  );
+}
+
+function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
+  const query = { models: writePicks(ids) ?? "", of };
+  const costs = useAnswer("GET /api/console/model-costs", { query });
+  const everything = useAnswer("GET /api/console/model-costs", {
+    query: { ...query, of: undefined },
+  });
+  const used = everything.data?.traffic.models ?? [];
+  return (
+    <Panel
+      title={TITLE}
+      actions={
+        used.length === 0 ? undefined : (
+          <Select
+            aria-label="Requests to"
+            size="xs"
+            w={240}
+            searchable={used.length > 8}
+            allowDeselect={false}
+            value={of ?? ALL}
+            onChange={(value) => onOf(value === null || value === ALL ? undefined : value)}
+            data={[
+              { value: ALL, label: "All your chat requests" },
+              ...used.map(({ model }) => ({ value: model, label: `Requests to ${model}` })),
+            ]}
+          />
+        )
+      }
+    >
+      <Answer of={costs} skeleton={<Skeleton height={180} />}>
+        {(known) => <Costs costs={known} />}
+      </Answer>
+    </Panel>
+  );
+}
+
+/** No id of a model has a star. */
+const ALL = "*";
+
+function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
+  const { traffic } = costs;
+  const columns = useMemo(() => columnsFor(traffic.spent_usd), [traffic.spent_usd]);
+  const missing = leftOut(costs);
+  if (traffic.requests === 0) {
+    return (
+      <Stack gap="xs">
+        <Empty title="You have sent no chat requests in the last 30 days." />
+        <LeftOut sentences={missing} />
+      </Stack>
+    );
+  }
+  return (
+    <Stack gap="sm">
+      <Text size="sm" role="status">
+        {formatCount(traffic.requests)} {traffic.requests === 1 ? "request" : "requests"}, for which
+        you paid <span className={kit.figures}>{showUsd(traffic.spent_usd)}</span>.
+      </Text>
+      <DataTable
+        caption={TITLE}
+        columns={columns}
+        rows={costs.models}
+        rowKey={({ model }) => model}
+      />
+      <Text size="sm" c="dimmed">
+        The same tokens at the prices of today, with the provider that is tried first. Another model
+        counts and answers the same prompt with other numbers of tokens.
+        {costs.is_by_request ? "" : " Requests with your own provider keys are among them."}
+        {costs.models.some(({ listings }) => listings.some((each) => each.is_at_least))
+          ? " “At least”: the price depends on the size of each prompt, and you sent too many requests to read them one by one."
+          : ""}
+      </Text>
+      <LeftOut sentences={missing} />
+    </Stack>
+  );
+}
+
+function LeftOut({ sentences }: { readonly sentences: readonly string[] }): ReactElement | null {
+  if (sentences.length === 0) return null;
+  return (
+    <Text size="sm" c="dimmed">
+      Not counted: {sentences.join("; ")}.
+    </Text>
+  );
+}
+
+function columnsFor(spent: string): readonly Column<ComparedModel>[] {
+  return [
+    {
+      id: "model",
+      label: "Model",
+      render: ({ name }) => <span className={styles.name}>{name}</span>,
+    },
+    {
+      id: "cost",
+      label: "Would have cost",
+      align: "right",
+      render: ({ listings }) => (
+        <span className={kit.figures}>{costLabel(listings[0]) ?? "–"}</span>
+      ),
+    },
+    {
+      id: "difference",
+      label: "Against what you paid",
+      align: "right",
+      render: ({ listings }) => <Difference text={differenceLabel(listings[0], spent)} />,
+    },
+    {
+      id: "others",
+      label: "With its other providers",
+      align: "right",
+      render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
+    },
+    {
+      id: "notes",
+      label: "Notes",
+      render: (model) =>
+        costNotes(model).map((note) => (
+          <Text key={note} size="sm" className={styles.wide}>
+            {note}
+          </Text>
+        )),
+    },
+  ];
+}
+
+function Difference({ text }: { readonly text: string | undefined }): ReactElement {
+  return <span className={kit.figures}>{text ?? "–"}</span>;
+}

@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+
+import { compareFacts } from "./compare-facts.ts";
+import { listingOf, modelOf } from "./sample-models.test-data.ts";
+
+const small = modelOf({
+  id: "small",
+  providers: [
+    listingOf({
+      name: "Lab",
+      prompt: "0.5",
+      completion: "8",
+      defaulted: ["cached_prompt"],
+      context_length: 8_000,
+    }),
+  ],
+  parameters: { tools: { type: "boolean" } },
+});
+const large = modelOf({
+  id: "large",
+  input_modalities: ["text", "image"],
+  deprecation_date: "2027-02-03",
+  providers: [
+    listingOf({ name: "Big", prompt: "3", completion: "8", context_length: 1_000_000 }),
+    listingOf({ name: "Other", prompt: "0.1" }),
+  ],
+  parameters: { tools: { type: "boolean" }, seed: { type: "unknown" } },
+});
+const film = modelOf({
+  id: "film",
+  modality: "video",
+  providers: [listingOf({ billing: "reported_cost", context_length: null })],
+});
+
+function cellsOf(label: string, models = [small, large, film]): readonly string[] {
+  const fact = compareFacts(models).find((each) => each.label === label);
+  return (fact?.cells ?? []).map(({ text, note, isBest }) =>
+    [text, note, isBest ? "best" : undefined].filter((part) => part !== undefined).join(" | "),
+  );
+}
+
+test("a price is that of the provider that is tried first, and the lowest is marked", () => {
+  expect(cellsOf("Input, per million")).toEqual(["$0.50 | best", "$3.00", "as reported"]);
+  expect(cellsOf("Cached input, per million")[0]).toBe("$0.50 | same as input | best");
+});
+
+test("prices that are equal have no lowest, nor has a single one", () => {
+  expect(cellsOf("Output, per million")).toEqual(["$8.00", "$8.00", "as reported"]);
+  expect(cellsOf("Input, per million", [small, film])).toEqual(["$0.50", "as reported"]);
+});
+
+test("the longest context is marked; what has none has a dash", () => {
+  expect(cellsOf("Context")).toEqual(["8,000 tokens", "1,000,000 tokens | best", "–"]);
+});
+
+test("what one does not take of what the others take, who serves it and until when", () => {
+  expect(cellsOf("Does not take")).toEqual(["seed", "–", "seed, tools"]);
+  expect(cellsOf("Providers")).toEqual(["Lab", "Big, then Other", "Lab A"]);
+  expect(cellsOf("Last day")).toEqual(["none announced", "3 Feb 2027", "none announced"]);
+  expect(cellsOf("Reads")).toEqual(["text", "text, image", "text"]);
+});
+
+test("verdicts are a line where any is known", () => {
+  const labels = compareFacts([small, large]).map(({ label }) => label);
+  expect(labels).not.toContain("Verified");
+  const known = compareFacts([small, large], ["Verified", undefined]);
+  const cells = known.find(({ label }) => label === "Verified")?.cells.map(({ text }) => text);
+  expect(cells).toEqual(["Verified", "–"]);
+});
+
+test("writes for an hour are compared where one of them offers them", () => {
+  const { prices } = listingOf({});
+  if (prices === null) throw new Error("a listing has prices");
+  const hourly = modelOf({
+    providers: [listingOf({ prices: { ...prices, cache_write_1h: "9" } })],
+  });
+  expect(cellsOf("Cache write, 1 hour, per million", [hourly, small, film])).toEqual([
+    "$9.00",
+    "not offered",
+    "as reported",
+  ]);
+  expect(cellsOf("Cache write, 1 hour, per million")).toEqual([]);
+});
+
+test("prices by size and to come are said in words", () => {
+  const { prices } = listingOf({ prompt: "2", completion: "4" });
+  if (prices === null) throw new Error("a listing has prices");
+  const tiered = modelOf({
+    providers: [
+      listingOf({
+        price_tiers: [{ above_prompt_tokens: 200_000, prices }],
+        price_changes: [{ from: "2027-01-01T00:00:00.000Z", prices, price_tiers: [] }],
+        checked: { on: "2026-11-22", by: "two-sources", url: null },
+      }),
+    ],
+  });
+  expect(cellsOf("Price by size of the prompt", [tiered, small])).toEqual([
+    "$2.00 in, $4.00 out above 200,000 tokens",
+    "the same for all",
+  ]);
+  expect(cellsOf("Announced prices", [tiered, small])).toEqual([
+    "$2.00 in, $4.00 out from 1 Jan 2027",
+    "none",
+  ]);
+  expect(cellsOf("Prices checked", [tiered, small])).toEqual([
+    "22 Nov 2026, two sources agree",
+    "not recorded",
+  ]);
+});

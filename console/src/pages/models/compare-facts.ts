@@ -1,0 +1,174 @@
+import type {
+  Model,
+  ModelProvider,
+  PricesPerMillion,
+} from "../../../../src/console-api/contract.ts";
+import { formatCount } from "../../ui/count.tsx";
+import { parseUsd } from "../../ui/money-math.ts";
+import { countryNames, dayLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
+import { checkedLabel, instantLabel } from "./price-rows.ts";
+import { defaultLabel, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
+
+/** What one model has of a fact. */
+export interface FactCell {
+  readonly text: string;
+  /** A second line. */
+  readonly note?: string;
+  /** The lowest price or the largest size of all, where they differ. */
+  readonly isBest: boolean;
+}
+
+/** A line of the comparison: a cell for each model, in their order. */
+export interface Fact {
+  readonly label: string;
+  readonly cells: readonly FactCell[];
+}
+
+/**
+ * Models line by line; prices, sizes and verdicts are those of the provider that is tried first.
+ * Verdicts that are not known make no line.
+ */
+export function compareFacts(
+  models: readonly Model[],
+  verdicts: readonly (string | undefined)[] = [],
+): readonly Fact[] {
+  const firsts = models.map(({ providers }) => providers[0]);
+  return [
+    ...SKUS.filter((sku) => sku !== "cache_write_1h" || firsts.some(pricesHours)).map((sku) =>
+      priceFact(firsts, sku),
+    ),
+    plain("Price by size of the prompt", firsts.map(sizesLabel)),
+    plain("Announced prices", firsts.map(changesLabel)),
+    plain(
+      "Prices checked",
+      firsts.map((each) => checkedLabel(each?.checked ?? null)),
+    ),
+    sizeFact(
+      "Context",
+      firsts.map((each) => each?.context_length ?? null),
+    ),
+    sizeFact(
+      "Output at most",
+      firsts.map((each) => (each?.billing === "token" ? each.max_output_tokens : null)),
+    ),
+    plain(
+      "Answers with",
+      models.map(({ modality }) => MODALITY_NAMES[modality]),
+    ),
+    plain(
+      "Reads",
+      models.map(({ input_modalities }) => input_modalities.join(", ")),
+    ),
+    plain(
+      "Does not take",
+      models.map((model) => lacking(model, models)),
+    ),
+    plain("Providers", models.map(providerNames)),
+    plain(
+      "Prompt logging",
+      models.map(({ providers }) => loggingLabel(providers).word),
+    ),
+    plain(
+      "Data centres",
+      firsts.map((each) => countryNames(each?.datacenters ?? [])),
+    ),
+    ...(verdicts.every((word) => word === undefined)
+      ? []
+      : [
+          plain(
+            "Verified",
+            models.map((_model, at) => verdicts[at] ?? "–"),
+          ),
+        ]),
+    plain(
+      "Released",
+      models.map(({ released }) => dayOf(released)),
+    ),
+    plain(
+      "Last day",
+      models.map((model) => lastDay(model)),
+    ),
+  ];
+}
+
+function plain(label: string, texts: readonly string[]): Fact {
+  return { label, cells: texts.map((text) => ({ text, isBest: false })) };
+}
+
+/** `"$2.00 in, $4.00 out above 200,000 tokens"`. */
+function sizesLabel(listing: ModelProvider | undefined): string {
+  const tiers = (listing?.price_tiers ?? []).map(
+    ({ above_prompt_tokens: above, prices }) =>
+      `${inAndOut(prices)} above ${formatCount(above)} tokens`,
+  );
+  return tiers.length === 0 ? "the same for all" : tiers.join("; ");
+}
+
+function changesLabel(listing: ModelProvider | undefined): string {
+  const changes = (listing?.price_changes ?? []).map(
+    ({ from, prices }) => `${inAndOut(prices)} from ${instantLabel(from)}`,
+  );
+  return changes.length === 0 ? "none" : changes.join("; ");
+}
+
+function inAndOut({ prompt, completion }: PricesPerMillion): string {
+  return `${showPrice(prompt)} in, ${showPrice(completion)} out`;
+}
+
+/** Most models do not offer cache writes for an hour. */
+function pricesHours(listing: ModelProvider | undefined): boolean {
+  return listing?.prices?.cache_write_1h !== undefined;
+}
+
+function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): Fact {
+  const prices = listings.map((each) => (each === undefined ? undefined : tokenPrice(each, sku)));
+  const known = prices.flatMap((price) => (price === undefined ? [] : [parseUsd(price)]));
+  const lowest = known.length < 2 ? undefined : known.reduce((a, b) => (b < a ? b : a));
+  const isSame = known.every((price) => price === known[0]);
+  const cells = prices.map((price, at): FactCell => {
+    const listing = listings[at];
+    if (price === undefined) {
+      const text = listing?.billing === "token" ? "not offered" : "as reported";
+      return { text, isBest: false };
+    }
+    const note = listing === undefined ? undefined : defaultLabel(listing, sku);
+    return {
+      text: showPrice(price),
+      isBest: !isSame && parseUsd(price) === lowest,
+      ...(note === undefined ? {} : { note }),
+    };
+  });
+  return { label: `${skuName(sku)}, per million`, cells };
+}
+
+function sizeFact(label: string, sizes: readonly (number | null)[]): Fact {
+  const known = sizes.flatMap((size) => size ?? []);
+  const largest = known.length < 2 ? undefined : Math.max(...known);
+  const isSame = known.every((size) => size === known[0]);
+  const cells = sizes.map((size) => ({
+    text: size === null ? "–" : `${formatCount(size)} tokens`,
+    isBest: !isSame && size !== null && size === largest,
+  }));
+  return { label, cells };
+}
+
+/** Parameters that another one of them takes. */
+function lacking(model: Model, models: readonly Model[]): string {
+  const all = new Set(models.flatMap(({ parameters }) => Object.keys(parameters)));
+  const names = [...all].filter((name) => !Object.hasOwn(model.parameters, name)).sort();
+  return names.length === 0 ? "–" : names.join(", ");
+}
+
+function providerNames({ providers }: Model): string {
+  const names = providers.map(({ name }) => name);
+  const [first = "–", ...others] = names;
+  return others.length === 0 ? first : `${first}, then ${others.join(", ")}`;
+}
+
+function dayOf(day: string | null): string {
+  return day === null ? "–" : dayLabel(day);
+}
+
+function lastDay({ deprecation_date: day }: Model): string {
+  return day === null ? "none announced" : dayLabel(day);
+}

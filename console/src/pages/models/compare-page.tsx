@@ -1,0 +1,107 @@
+import { Select, Skeleton, Stack, Text } from "@mantine/core";
+import { useMemo, type ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { LinkButton } from "../../ui/app-link.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { CompareCosts } from "./compare-costs.tsx";
+import { COMPARED_MAX, readPicks, withPick, writePicks } from "./compare-picks.ts";
+import { CompareTable } from "./compare-table.tsx";
+
+const CRUMBS = [{ label: "Models", to: "/models" }];
+
+type CompareSearch = Readonly<Partial<Record<"models" | "of", string | undefined>>>;
+
+/** Up to four models side by side, with what the reader's own requests would have cost. */
+export function ComparePage(): ReactElement {
+  const catalog = useAnswer("GET /api/catalog.json");
+  return (
+    <Page
+      title="Compare models"
+      crumbs={CRUMBS}
+      lead={`Up to ${COMPARED_MAX} models side by side. The address of this page can be shared: others see their own costs.`}
+    >
+      <Answer of={catalog} skeleton={<CompareSkeleton />}>
+        {({ models }) => <Comparison models={models} />}
+      </Answer>
+    </Page>
+  );
+}
+
+function Comparison({ models }: { readonly models: readonly Model[] }): ReactElement {
+  const [search, change] = useFilters<CompareSearch>();
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const ids = readPicks(search.models);
+  const byId = useMemo(() => new Map(models.map((model) => [model.id, model])), [models]);
+  const shown = ids.flatMap((id) => byId.get(id) ?? []);
+  const unknown = ids.filter((id) => !byId.has(id));
+  const pick = (id: string, isPicked: boolean): void =>
+    change({ models: writePicks(withPick(ids, id, isPicked)) }, { history: "step" });
+  return (
+    <Stack gap="lg">
+      <Panel>
+        <Select
+          label="Add a model"
+          placeholder={
+            ids.length === COMPARED_MAX ? `${COMPARED_MAX} at most; remove one first` : "Name or id"
+          }
+          disabled={ids.length === COMPARED_MAX}
+          searchable
+          limit={50}
+          maw={420}
+          nothingFoundMessage="No model has this name"
+          value={null}
+          onChange={(id) => (id === null ? undefined : pick(id, true))}
+          data={models
+            .filter(({ id }) => !ids.includes(id))
+            .map(({ id, name }) => ({ value: id, label: name === id ? id : `${name} (${id})` }))}
+        />
+        {unknown.map((id) => (
+          <Text key={id} size="sm" mt="sm">
+            No model with the id {id} is listed. It may have been removed.
+          </Text>
+        ))}
+      </Panel>
+      {shown.length === 0 ? (
+        <Panel>
+          <Empty
+            title="No model is chosen yet. Add one above, or pick some in the list."
+            action={
+              <LinkButton to="/models" variant="default">
+                See all models
+              </LinkButton>
+            }
+          />
+        </Panel>
+      ) : (
+        <>
+          <CompareCosts
+            ids={shown.map(({ id }) => id)}
+            of={search.of}
+            onOf={(of) => change({ of }, { history: "step" })}
+            isSignedIn={isSignedIn}
+          />
+          <Panel title="Side by side">
+            <CompareTable models={shown} onRemove={(id) => pick(id, false)} />
+          </Panel>
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function CompareSkeleton(): ReactElement {
+  return (
+    <Stack gap="lg" role="status" aria-label="Loading models">
+      <Skeleton height={90} />
+      <Skeleton height={220} />
+      <Skeleton height={420} />
+    </Stack>
+  );
+}

@@ -1,0 +1,20 @@
+/** As many models fit side by side. */
+export const COMPARED_MAX = 4;
+
+/** The ids that an address names, each once, the first four. */
+export function readPicks(text: string | undefined): readonly string[] {
+  const ids = (text ?? "").split(",").map((id) => id.trim());
+  return [...new Set(ids)].filter((id) => id !== "").slice(0, COMPARED_MAX);
+}
+
+/** What the address says of them; nothing of none. */
+export function writePicks(ids: readonly string[]): string | undefined {
+  return ids.length === 0 ? undefined : ids.join(",");
+}
+
+/** With this model, or without it; one too many changes nothing. */
+export function withPick(ids: readonly string[], id: string, isPicked: boolean): readonly string[] {
+  const others = ids.filter((each) => each !== id);
+  if (!isPicked) return others;
+  return others.length === COMPARED_MAX ? ids : [...others, id];
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+
+import type { ComparedModel, ListingCost } from "../../../../src/console-api/contract.ts";
+import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
+
+function cost(change: Partial<ListingCost> = {}): ListingCost {
+  const known = { provider: "lab", name: "Lab", cost_usd: "1.500000", is_at_least: false };
+  return { ...known, too_long: 0, ...change };
+}
+
+function model(change: Partial<ComparedModel> = {}): ComparedModel {
+  return { model: "a", name: "A", obstacle: null, listings: [cost()], may_lack: [], ...change };
+}
+
+describe("what it would have cost", () => {
+  test("is exact, or at least so much, or cannot be said", () => {
+    expect(costLabel(cost())).toBe("$1.500000");
+    expect(costLabel(cost({ is_at_least: true }))).toBe("at least $1.500000");
+    expect(costLabel(cost({ cost_usd: null }))).toBeUndefined();
+    expect(costLabel(undefined)).toBeUndefined();
+  });
+
+  test("against what was paid, in dollars and percent", () => {
+    expect(differenceLabel(cost(), "2.000000")).toBe("−$0.500000 (−25.0%)");
+    expect(differenceLabel(cost(), "1.000000")).toBe("+$0.500000 (+50.0%)");
+    expect(differenceLabel(cost(), "1.500000")).toBe("$0.000000 (0.0%)");
+    expect(differenceLabel(cost(), "0.000000")).toBe("+$1.500000");
+  });
+
+  test("at least so much has no difference that would be true", () => {
+    expect(differenceLabel(cost({ is_at_least: true }), "2.000000")).toBeUndefined();
+  });
+
+  test("with other providers is a range, without the first", () => {
+    expect(otherCosts([cost()])).toBe("–");
+    expect(otherCosts([cost(), cost({ cost_usd: "9.000000" })])).toBe("$9.000000");
+    const others = ["10.000000", "9.000000", null].map((cost_usd) => cost({ cost_usd }));
+    expect(otherCosts([cost(), ...others])).toBe("$9.000000 to $10.000000");
+  });
+});
+
+describe("what is said beside a cost", () => {
+  test("why a model has none", () => {
+    expect(costNotes(model({ obstacle: "not_listed", listings: [] }))).toEqual([
+      "It is not listed.",
+    ]);
+    expect(costNotes(model({ obstacle: "modality", listings: [] }))).toEqual([
+      "It does not chat, so your requests cannot run on it.",
+    ]);
+    expect(costNotes(model({ listings: [cost({ cost_usd: null })] }))).toEqual([
+      "Its provider reports the cost of each request.",
+    ]);
+  });
+
+  test("what could not run there", () => {
+    const may_lack = [{ model: "b", parts: ["image", "file"], requests: 2 }];
+    expect(costNotes(model({ listings: [cost({ too_long: 1 })], may_lack }))).toEqual([
+      "1 attempt is longer than its context and cannot run on it.",
+      "It reads no image, no file: of 2 requests to b, those that had some cannot run on it.",
+    ]);
+    expect(costNotes(model({ listings: [cost({ too_long: null })] }))).toEqual([]);
+  });
+});
+
+test("what is left out is named with its reason", () => {
+  const not_counted = [
+    { model: "film", requests: 1, reason: "modality" as const },
+    { model: "gone", requests: 2_000, reason: "unlisted" as const },
+    { model: "other", requests: 3, reason: "too_many" as const },
+    { model: "a", requests: 4, reason: "own_key" as const },
+  ];
+  const tokens = { prompt: 0, cached_prompt: 0, cache_write: 0, completion: 0 };
+  const traffic = { requests: 0, spent_usd: "0.000000", models: [] };
+  const costs = {
+    from: "",
+    to: "",
+    is_by_request: true,
+    models: [],
+    traffic: { ...traffic, tokens: { ...tokens, internal_reasoning: 0 } },
+    not_counted,
+  };
+  expect(leftOut(costs)).toEqual([
+    "1 request to film, which is not chat",
+    "2,000 requests to gone, which is not listed any more",
+    "3 requests to models beyond the 199 with the most spend",
+    "4 requests to a, with your own provider key",
+  ]);
+});

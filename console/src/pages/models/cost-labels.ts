@@ -1,0 +1,79 @@
+import type {
+  ComparedModel,
+  ListingCost,
+  ModelCosts,
+} from "../../../../src/console-api/contract.ts";
+import { formatCount } from "../../ui/count.tsx";
+import { compareUsd, parseUsd, showUsd, writeUsd } from "../../ui/money-math.ts";
+
+/** `"$1.234567"`, `"at least $1.234567"`; undefined: it cannot be said. */
+export function costLabel(cost: ListingCost | undefined): string | undefined {
+  if (cost?.cost_usd == null) return undefined;
+  const shown = showUsd(cost.cost_usd);
+  return cost.is_at_least ? `at least ${shown}` : shown;
+}
+
+/** `"−$0.50 (−25%)"` of what was paid; undefined where there is nothing to compare with. */
+export function differenceLabel(cost: ListingCost | undefined, spent: string): string | undefined {
+  if (cost?.cost_usd == null || cost.is_at_least) return undefined;
+  const paid = parseUsd(spent);
+  const difference = parseUsd(cost.cost_usd) - paid;
+  const amount = showUsd(writeUsd(difference), { isSigned: true });
+  if (paid === 0n) return amount;
+  const tenths = (difference * 1_000n) / paid;
+  const size = tenths < 0n ? -tenths : tenths;
+  const sign = difference < 0n ? "−" : difference > 0n ? "+" : "";
+  return `${amount} (${sign}${size / 10n}.${size % 10n}%)`;
+}
+
+/** What the other providers of a model would have cost: `"$1.000000 to $2.000000"`. */
+export function otherCosts(listings: readonly ListingCost[]): string {
+  const costs = listings
+    .slice(1)
+    .flatMap(({ cost_usd }) => cost_usd ?? [])
+    .toSorted(compareUsd);
+  const [low] = costs;
+  const high = costs.at(-1);
+  if (low === undefined || high === undefined) return "–";
+  return low === high ? showUsd(low) : `${showUsd(low)} to ${showUsd(high)}`;
+}
+
+/** Why requests cannot run there, or may not: a sentence each. */
+export function costNotes(model: ComparedModel): readonly string[] {
+  if (model.obstacle === "not_listed") return ["It is not listed."];
+  if (model.obstacle === "modality")
+    return ["It does not chat, so your requests cannot run on it."];
+  const [first] = model.listings;
+  return [
+    ...(first?.cost_usd === null ? ["Its provider reports the cost of each request."] : []),
+    ...(first === undefined || first.too_long === null || first.too_long === 0
+      ? []
+      : [`${attempts(first.too_long)} longer than its context and cannot run on it.`]),
+    ...model.may_lack.map(
+      ({ model: other, parts, requests }) =>
+        `It reads no ${parts.join(", no ")}: of ${requestCount(requests)} to ${other}, those that had some cannot run on it.`,
+    ),
+  ];
+}
+
+/** What the figures leave out, in a sentence each. */
+export function leftOut({ not_counted }: ModelCosts): readonly string[] {
+  return not_counted.map(({ model, requests, reason }) =>
+    reason === "too_many"
+      ? `${requestCount(requests)} to models beyond the 199 with the most spend`
+      : `${requestCount(requests)} to ${model}, ${REASONS[reason]}`,
+  );
+}
+const REASONS = {
+  modality: "which is not chat",
+  unlisted: "which is not listed any more",
+  own_key: "with your own provider key",
+} as const;
+
+function attempts(count: number): string {
+  return count === 1 ? "1 attempt is" : `${formatCount(count)} attempts are`;
+}
+
+function requestCount(count: number): string {
+  return count === 1 ? "1 request" : `${formatCount(count)} requests`;
+}

@@ -1,0 +1,104 @@
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { parseUsd } from "../../ui/money-math.ts";
+import type { Sort } from "../../ui/sort-rows.ts";
+import { fittingListings, type ModelSearch } from "./model-filters.ts";
+import { lowestPrice, type Sku } from "./price-labels.ts";
+
+/** An order of the list, by its name in the address. */
+export interface ModelOrder extends Sort {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** The first one is that of the server, which the address does not name. */
+export const ORDERS: readonly ModelOrder[] = [
+  { value: "newest", label: "Newest first", id: "released", direction: "descending" },
+  { value: "price", label: "Cheapest input first", id: "prompt", direction: "ascending" },
+  { value: "output", label: "Cheapest output first", id: "completion", direction: "ascending" },
+  { value: "context", label: "Longest context first", id: "context", direction: "descending" },
+  { value: "name", label: "By name", id: "model", direction: "ascending" },
+  { value: "oldest", label: "Oldest first", id: "released", direction: "ascending" },
+  { value: "price-desc", label: "Dearest input first", id: "prompt", direction: "descending" },
+  {
+    value: "output-desc",
+    label: "Dearest output first",
+    id: "completion",
+    direction: "descending",
+  },
+  { value: "context-asc", label: "Shortest context first", id: "context", direction: "ascending" },
+  { value: "name-desc", label: "By name, from Z", id: "model", direction: "descending" },
+  { value: "providers", label: "Most providers first", id: "providers", direction: "descending" },
+  {
+    value: "providers-asc",
+    label: "Fewest providers first",
+    id: "providers",
+    direction: "ascending",
+  },
+];
+const NEWEST = "newest";
+const COMMON = 5;
+
+/** The order that the address names; one that does not exist is the first. */
+export function orderOf(search: ModelSearch): ModelOrder {
+  const named = ORDERS.find(({ value }) => value === search.sort);
+  return named ?? (ORDERS[0] as ModelOrder);
+}
+
+/** The orders to choose from: the usual ones, and the one that is shown. */
+export function orderChoices(search: ModelSearch): readonly ModelOrder[] {
+  const shown = orderOf(search);
+  return ORDERS.filter((order, at) => at < COMMON || order === shown);
+}
+
+/** What the address says of an order: nothing of the usual one. */
+export function orderInAddress(value: string | null): string | undefined {
+  return value === null || value === NEWEST ? undefined : value;
+}
+
+/** The order that a press on the header of a column asks for. */
+export function orderBySort({ id, direction }: Sort): string | undefined {
+  const order = ORDERS.find((each) => each.id === id && each.direction === direction);
+  return orderInAddress(order?.value ?? null);
+}
+
+/** A sorted copy. Models without the value that counts come last, in either direction. */
+export function orderModels(models: readonly Model[], search: ModelSearch): readonly Model[] {
+  const { value, id, direction } = orderOf(search);
+  if (value === NEWEST) return models;
+  const keys = new Map(models.map((model) => [model, keyOf(model, id, search)]));
+  const turn = direction === "ascending" ? 1 : -1;
+  return models.toSorted((a, b) => compare(keys.get(a), keys.get(b), turn));
+}
+
+type Key = bigint | number | string | undefined;
+
+function keyOf(model: Model, column: string, search: ModelSearch): Key {
+  switch (column) {
+    case "prompt":
+    case "completion":
+      return priceOf(model, column, search);
+    case "context":
+      return model.context_length ?? undefined;
+    case "providers":
+      return model.providers.length;
+    case "released":
+      return model.released ?? undefined;
+    default:
+      return model.name;
+  }
+}
+
+/** Of the providers that fit; undefined: no price by the token. */
+function priceOf(model: Model, sku: Sku, search: ModelSearch): bigint | undefined {
+  const price = lowestPrice(fittingListings(model, search), sku);
+  return price === undefined ? undefined : parseUsd(price);
+}
+
+function compare(a: Key, b: Key, turn: number): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  if (typeof a === "string" || typeof b === "string") {
+    return turn * NAMES.compare(String(a), String(b));
+  }
+  return turn * (a < b ? -1 : a > b ? 1 : 0);
+}
+const NAMES = new Intl.Collator("en", { numeric: true, sensitivity: "base" });

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+
+import { changeKind, changeLabel, checkedLabel, nextChange, priceRows } from "./price-rows.ts";
+import { listingOf } from "./sample-models.test-data.ts";
+
+function prices(prompt: string, completion: string) {
+  const listing = listingOf({ prompt, completion });
+  if (listing.prices === null) throw new Error("a listing has prices");
+  return listing.prices;
+}
+
+const tiered = listingOf({
+  name: "Lab",
+  price_tiers: [
+    { above_prompt_tokens: 200_000, prices: prices("2", "4") },
+    { above_prompt_tokens: 500_000, prices: prices("3", "6") },
+  ],
+  price_changes: [
+    { from: "2027-01-01T00:00:00.000Z", prices: prices("1.5", "2"), price_tiers: [] },
+  ],
+});
+
+describe("prices by size and by date", () => {
+  test("are a line each, from the smallest prompt of today to the last announced one", () => {
+    const rows = priceRows([tiered]).map(({ when, prompts, prices: { prompt } }) => [
+      when,
+      prompts,
+      prompt,
+    ]);
+    expect(rows).toEqual([
+      ["now", "up to 200,000 tokens", "1"],
+      ["now", "above 200,000 tokens, up to 500,000 tokens", "2"],
+      ["now", "above 500,000 tokens", "3"],
+      ["from 1 Jan 2027", "any size", "1.5"],
+    ]);
+  });
+
+  test("are no line where there is one price, or none by the token", () => {
+    expect(priceRows([listingOf({}), listingOf({ prices: null })])).toEqual([]);
+  });
+});
+
+describe("the next change of prices", () => {
+  test("is the first one of any provider, and says its direction", () => {
+    const later = listingOf({
+      name: "Later",
+      price_changes: [
+        { from: "2028-05-06T12:30:00.000Z", prices: prices("0.5", "2"), price_tiers: [] },
+      ],
+    });
+    const next = nextChange([later, tiered, listingOf({})]);
+    expect(next).toEqual({ from: "2027-01-01T00:00:00.000Z", kind: "rise", provider: "Lab" });
+    expect(next && changeLabel(next)).toBe("Dearer from 1 Jan 2027");
+    const fall = nextChange([later]);
+    expect(fall && changeLabel(fall)).toBe("Cheaper from 6 May 2028, 12:30 UTC");
+    expect(nextChange([listingOf({})])).toBeUndefined();
+  });
+
+  test("up for one and down for another is neither dearer nor cheaper", () => {
+    expect(changeKind(prices("1", "2"), prices("2", "1"))).toBe("mixed");
+    expect(changeKind(prices("1", "2"), prices("1", "2"))).toBeUndefined();
+    const mixed = { from: "2027-01-01T00:00:00.000Z", kind: "mixed", provider: "Lab" } as const;
+    expect(changeLabel(mixed)).toBe("New prices from 1 Jan 2027");
+  });
+});
+
+test("a check says its day and how, and none says so", () => {
+  expect(checkedLabel({ on: "2026-11-22", by: "page", url: null })).toBe(
+    "22 Nov 2026, the provider's page",
+  );
+  expect(checkedLabel({ on: "2026-11-22", by: "two-sources", url: null })).toBe(
+    "22 Nov 2026, two sources agree",
+  );
+  expect(checkedLabel(null)).toBe("not recorded");
+});

@@ -1,0 +1,127 @@
+import type {
+  ModelProvider,
+  PriceChange,
+  PricesPerMillion,
+  PriceTier,
+} from "../../../../src/console-api/contract.ts";
+import { formatCount } from "../../ui/count.tsx";
+import { parseUsd } from "../../ui/money-math.ts";
+import { dayLabel } from "./model-labels.ts";
+import { SKUS, type Sku } from "./price-labels.ts";
+
+/** Prices of one listing that hold from an instant on, for prompts of some size. */
+export interface PriceRow {
+  readonly key: string;
+  readonly provider: string;
+  /** `"now"`, `"from 1 Jan 2027"`. */
+  readonly when: string;
+  /** `"any size"`, `"above 200,000 tokens"`. */
+  readonly prompts: string;
+  readonly prices: PricesPerMillion;
+}
+
+/** Every price of the listings in time and by size; none of those that have one price. */
+export function priceRows(listings: readonly ModelProvider[]): readonly PriceRow[] {
+  return listings.flatMap(
+    ({ provider, name, prices, price_tiers: tiers, price_changes: changes }) => {
+      if (prices === null || (tiers.length === 0 && changes.length === 0)) return [];
+      const sheets = [
+        { when: "now", prices, tiers },
+        ...changes.map((change) => ({
+          when: `from ${instantLabel(change.from)}`,
+          prices: change.prices,
+          tiers: change.price_tiers,
+        })),
+      ];
+      return sheets.flatMap((sheet) =>
+        sizesOf(sheet).map((size) => ({
+          ...size,
+          key: `${provider} ${sheet.when} ${size.prompts}`,
+          provider: name,
+          when: sheet.when,
+        })),
+      );
+    },
+  );
+}
+
+function sizesOf(sheet: {
+  readonly prices: PricesPerMillion;
+  readonly tiers: readonly PriceTier[];
+}): readonly Pick<PriceRow, "prompts" | "prices">[] {
+  const { prices, tiers } = sheet;
+  const [first] = tiers;
+  if (first === undefined) return [{ prompts: "any size", prices }];
+  return [
+    { prompts: `up to ${sizeLabel(first)}`, prices },
+    ...tiers.map((tier, at) => {
+      const next = tiers[at + 1];
+      const end = next === undefined ? "" : `, up to ${sizeLabel(next)}`;
+      return { prompts: `above ${sizeLabel(tier)}${end}`, prices: tier.prices };
+    }),
+  ];
+}
+
+function sizeLabel({ above_prompt_tokens: tokens }: PriceTier): string {
+  return `${formatCount(tokens)} tokens`;
+}
+
+/** The day, and the time in UTC where it is not midnight. */
+export function instantLabel(instant: string): string {
+  const day = dayLabel(instant.slice(0, "2027-01-01".length));
+  const time = instant.slice("2027-01-01T".length, "2027-01-01T00:00".length);
+  return time === "00:00" ? day : `${day}, ${time} UTC`;
+}
+
+/** Do prices go up, down, or some up and some down? Undefined: they stay. */
+export type ChangeKind = "rise" | "fall" | "mixed";
+
+/** What the next announced change does to the price of a short prompt. */
+export function changeKind(
+  before: PricesPerMillion,
+  after: PricesPerMillion,
+): ChangeKind | undefined {
+  const steps = SKUS.map((sku) => unitPrice(after, sku) - unitPrice(before, sku));
+  const isRise = steps.some((step) => step > 0n);
+  const isFall = steps.some((step) => step < 0n);
+  if (isRise && isFall) return "mixed";
+  return isRise ? "rise" : isFall ? "fall" : undefined;
+}
+
+/** A write for an hour that has no price of its own costs what any write costs. */
+function unitPrice(prices: PricesPerMillion, sku: Sku): bigint {
+  return parseUsd(prices[sku] ?? prices.cache_write);
+}
+
+export interface ComingChange {
+  readonly from: string;
+  readonly kind: ChangeKind | undefined;
+  readonly provider: string;
+}
+
+/** The next announced change of any of these listings. */
+export function nextChange(listings: readonly ModelProvider[]): ComingChange | undefined {
+  const coming = listings.flatMap(({ name, prices, price_changes: changes }) => {
+    const next: PriceChange | undefined = changes[0];
+    if (next === undefined || prices === null) return [];
+    return [{ from: next.from, kind: changeKind(prices, next.prices), provider: name }];
+  });
+  return coming.toSorted((a, b) => (a.from < b.from ? -1 : 1))[0];
+}
+
+/** `"Dearer from 1 Jan 2027"`. */
+export function changeLabel({ from, kind }: ComingChange): string {
+  return `${kind === undefined ? "New prices" : CHANGES[kind]} from ${instantLabel(from)}`;
+}
+const CHANGES: Readonly<Record<ChangeKind, string>> = {
+  rise: "Dearer",
+  fall: "Cheaper",
+  mixed: "New prices",
+};
+
+/** `"22 Nov 2026, two sources agree"`; a listing without a check says so. */
+export function checkedLabel(checked: ModelProvider["checked"]): string {
+  if (checked === null) return "not recorded";
+  const how = checked.by === "page" ? "the provider's page" : "two sources agree";
+  return `${dayLabel(checked.on)}, ${how}`;
+}

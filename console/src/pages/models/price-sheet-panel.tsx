@@ -1,0 +1,52 @@
+import { Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { ModelProvider } from "../../../../src/console-api/contract.ts";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import kit from "../../ui/kit.module.css";
+import { Panel } from "../../ui/panel.tsx";
+import { showPrice, skuName, SKUS } from "./price-labels.ts";
+import { priceRows, type PriceRow } from "./price-rows.ts";
+
+/** What depends on the size of a prompt or on the date; nothing where each price is one. */
+export function PriceSheetPanel(props: {
+  readonly listings: readonly ModelProvider[];
+}): ReactElement | null {
+  const rows = priceRows(props.listings);
+  if (rows.length === 0) return null;
+  return (
+    <Panel title={TITLE}>
+      <Text size="sm" c="dimmed" mb="sm">
+        The size is that of the whole prompt, cached tokens included; every token of the request has
+        the price of that size, those of the answer too. A request has the prices of the instant at
+        which it was admitted.
+      </Text>
+      <DataTable caption={TITLE} columns={columnsFor(rows)} rows={rows} rowKey={({ key }) => key} />
+    </Panel>
+  );
+}
+
+const TITLE = "Prices by size of the prompt and by date";
+
+/** A column for each price that one of the lines has. */
+function columnsFor(rows: readonly PriceRow[]): readonly Column<PriceRow>[] {
+  const skus = SKUS.filter((sku) => rows.some(({ prices }) => prices[sku] !== undefined));
+  return [
+    { id: "provider", label: "Provider", render: ({ provider }) => provider },
+    { id: "when", label: "When", render: ({ when }) => when },
+    { id: "prompts", label: "Prompts", render: ({ prompts }) => prompts },
+    ...skus.map((sku): Column<PriceRow> => ({
+      id: sku,
+      label: skuName(sku),
+      align: "right",
+      render: ({ prices }) => {
+        const price = prices[sku];
+        return (
+          <span className={kit.figures}>
+            {price === undefined ? "not offered" : showPrice(price)}
+          </span>
+        );
+      },
+    })),
+  ];
+}

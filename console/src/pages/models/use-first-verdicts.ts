@@ -1,0 +1,33 @@
+import type { ListingTrust, Model } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
+import { TRUST } from "../verification/verification-labels.ts";
+
+/**
+ * How far the first listing of each model is trusted, in a word; undefined: for signed-in readers
+ * only, or not read yet. Four models at most: a hook for each.
+ */
+export function useFirstVerdicts(models: readonly Model[]): readonly (string | undefined)[] {
+  const verdicts = [
+    useVerdict(models[0]),
+    useVerdict(models[1]),
+    useVerdict(models[2]),
+    useVerdict(models[3]),
+  ];
+  return verdicts.slice(0, models.length);
+}
+
+function useVerdict(model: Model | undefined): string | undefined {
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const listing = model?.providers[0];
+  const query = { model: model?.id, provider: listing?.provider };
+  const options = { enabled: isSignedIn && listing !== undefined };
+  const { data } = useAnswer("GET /api/console/verification", { query }, options);
+  const trust = data?.listings[0];
+  return trust === undefined ? undefined : verdictWord(trust);
+}
+
+function verdictWord({ state, suspect }: ListingTrust): string {
+  const { word } = TRUST[state];
+  return suspect === null ? word : `${word}, but live answers break its promises`;
+}

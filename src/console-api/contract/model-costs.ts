@@ -1,0 +1,74 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Id, Instant, nullable, oneOf, Tokens, Usd } from "./shared.ts";
+
+/** What the chat tokens would have cost at one provider's listing, at its prices of now. */
+export const ListingCost = Type.Object({
+  provider: Type.String(),
+  name: Type.String(),
+  /** Null: it does not bill by the token, so nothing can be said. */
+  cost_usd: nullable(Usd),
+  /** The price depends on what is not known of each request: it is this or more. */
+  is_at_least: Type.Boolean(),
+  /** Attempts that are longer than its context; null: their sizes are not known. */
+  too_long: nullable(Count),
+});
+export type ListingCost = Static<typeof ListingCost>;
+
+export const ComparedModel = Type.Object({
+  model: Type.String(),
+  name: Type.String(),
+  /** Why there are no costs: it is not listed, or it does not chat. */
+  obstacle: nullable(oneOf("not_listed", "modality")),
+  /** In routing order: the first one is used while it is healthy. */
+  listings: Type.Array(ListingCost),
+  /** Models that read parts which this one does not: their requests may have had some. */
+  may_lack: Type.Array(
+    Type.Object({ model: Type.String(), parts: Type.Array(Type.String()), requests: Count }),
+  ),
+});
+export type ComparedModel = Static<typeof ComparedModel>;
+
+export const ModelCosts = Type.Object({
+  from: Instant,
+  to: Instant,
+  /** The size of each prompt is known, and requests paid by a customer-provided key are left out. */
+  is_by_request: Type.Boolean(),
+  /** What is priced: the organization's chat requests, of all models or of the one asked for. */
+  traffic: Type.Object({
+    /** That used tokens; one that was tried at several providers counts for each that did. */
+    requests: Count,
+    /** What they did cost. */
+    spent_usd: Usd,
+    tokens: Tokens,
+    /** Most spend first. */
+    models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
+  }),
+  /** Used too, and not priced: not chat or not known to be, of too many models, or paid for otherwise. */
+  not_counted: Type.Array(
+    Type.Object({
+      model: Type.String(),
+      requests: Count,
+      reason: oneOf("modality", "unlisted", "too_many", "own_key"),
+    }),
+  ),
+  models: Type.Array(ComparedModel),
+});
+export type ModelCosts = Static<typeof ModelCosts>;
+
+export const modelCostRoutes = {
+  "GET /api/console/model-costs": {
+    summary: "What the organization's last 30 days would have cost with up to four models",
+    access: "session",
+    query: Type.Object(
+      {
+        /** Ids with commas between them. */
+        models: Type.String({ minLength: 1, maxLength: 600 }),
+        /** Only what this model was used for. */
+        of: Type.Optional(Id),
+      },
+      { additionalProperties: false },
+    ),
+    answer: ModelCosts,
+  },
+} as const;

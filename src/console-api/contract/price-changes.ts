@@ -1,0 +1,48 @@
+import { Type, type Static } from "typebox";
+
+import { PricesPerMillion, PriceTier } from "./catalog.ts";
+import { Count, Id, Instant, Usd } from "./shared.ts";
+
+const Prices = Type.Object({
+  prices: PricesPerMillion,
+  /** Ascending; empty: the prices are the same for every prompt. */
+  price_tiers: Type.Array(PriceTier),
+});
+
+/** An announced change of prices that the organization pays. */
+export const PriceNotice = Type.Object({
+  /** The same as long as it is the same change: a reader may dismiss it. */
+  notice_id: Id,
+  model: Type.String(),
+  name: Type.String(),
+  provider: Type.String(),
+  provider_name: Type.String(),
+  /** When the new prices begin. */
+  from: Instant,
+  old: Prices,
+  new: Prices,
+  /** Some token costs more then. */
+  is_rise: Type.Boolean(),
+  /** Of the last 30 days, with this provider. */
+  requests: Count,
+  /** What these requests' tokens cost at each. */
+  cost_old_usd: Usd,
+  cost_new_usd: Usd,
+  /** The price depends on the size of a prompt and the sizes are not known: it is this or more. */
+  is_at_least: Type.Boolean(),
+});
+export type PriceNotice = Static<typeof PriceNotice>;
+
+export const PriceChanges = Type.Object({
+  /** Most spend first, 20 at most. */
+  data: Type.Array(PriceNotice),
+});
+export type PriceChanges = Static<typeof PriceChanges>;
+
+export const priceChangeRoutes = {
+  "GET /api/console/price-changes": {
+    summary: "Announced price changes of models that the organization used in the last 30 days",
+    access: "session",
+    answer: PriceChanges,
+  },
+} as const;
