@@ -15,6 +15,7 @@ import {
   startAimock,
   startLiteLlm,
   startLlama,
+  TINY_MODEL,
 } from "./real-servers/servers.ts";
 
 /**
@@ -52,6 +53,7 @@ async function runAll(): Promise<number> {
     servers.push(await startLlama(folder, "llama-cpp-python"));
     const llama = await startLlama(folder, "llama-cpp-python, set up");
     servers.push(llama);
+    await initByAsking(folder, llama);
     servers.push(await startLiteLlm(folder, llama));
     servers.push(await startAimock(folder));
     const runs: RealRun[] = [];
@@ -67,6 +69,30 @@ async function runAll(): Promise<number> {
     for (const server of servers.toReversed()) await server.stop();
     if (values.keep === undefined) rmSync(folder, { recursive: true });
   }
+}
+
+/** The manifest that `manifest init` makes of the engine by asking it; the check of it is in there. */
+async function initByAsking(folder: string, { name, port }: RunningServer): Promise<void> {
+  const where = ["--base-url", `http://127.0.0.1:${port}/v1`, "--api-key-env", KEY_VARIABLE];
+  // The engine says neither: its context, and what its operator asks for it.
+  const said = ["--context", "8192", "--free", "--privacy-url", "https://example.com/privacy"];
+  const { stdout } = await runToEnd(
+    process.execPath,
+    [
+      ...PROGRAM,
+      "manifest",
+      "init",
+      ...where,
+      ...said,
+      "--manifests",
+      join(folder, "asked"),
+      "--json",
+    ],
+    { env: { [KEY_VARIABLE]: KEY, TM_ALLOW_PRIVATE_UPSTREAMS: "1" } },
+  );
+  const { listed } = JSON.parse(stdout) as { readonly listed: readonly string[] };
+  if (!listed.includes(`own/${TINY_MODEL}`)) throw new Error(`${name}: init listed ${stdout}`);
+  process.stderr.write(`${name}: manifest init lists ${listed.join(", ")}\n`);
 }
 
 /** As a provider would run it: the command, a manifest and a key. */

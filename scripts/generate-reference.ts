@@ -6,6 +6,7 @@ import { configPage } from "./reference/config-page.ts";
 import { errorsPage } from "./reference/errors-page.ts";
 import { headersPage } from "./reference/headers-page.ts";
 import { manifestPage } from "./reference/manifest-page.ts";
+import { movingInPage } from "./reference/moving-in-page.ts";
 
 /** One generated file: where it lies below the project folder, and what makes its text. */
 interface ReferencePage {
@@ -20,6 +21,7 @@ const PAGES: readonly ReferencePage[] = [
   { path: "docs/reference/headers.md", text: headersPage },
   { path: "docs/reference/config.md", text: configPage },
   { path: "docs/reference/manifest.md", text: manifestPage },
+  { path: "docs/reference/moving-in.md", text: movingInPage },
 ];
 
 /** The generated files whose text on disk is not what the sources say now. */

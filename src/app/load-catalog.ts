@@ -78,10 +78,12 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   const reachable = parsed.manifests.filter((each) => mayBeReached(each, sources));
   const leftOut = parsed.manifests.filter((each) => !mayBeReached(each, sources));
   const publicForm = new Set((sources.decisionsPublicForm ?? "").split(",").map((id) => id.trim()));
+  const nowMs = sources.clock.nowMs();
   const outcome = compileCatalog({
     manifests: reachable,
     hasKey: (name) => (sources.env[name] ?? "") !== "",
-    today: new Date(sources.clock.nowMs()).toISOString().slice(0, 10),
+    today: new Date(nowMs).toISOString().slice(0, 10),
+    nowMs,
     keys: {
       isOwnVariable,
       origins: keyOrigins.origins,

@@ -1,6 +1,8 @@
+import { isatty } from "node:tty";
+
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { openLogging, type Logging } from "./logging.ts";
+import { openLogging, openStandardError, type Logging } from "./logging.ts";
 
 let written: string[];
 let logging: Logging;
@@ -97,4 +99,8 @@ describe("lines are written in batches", () => {
     logging.log.info("the last one");
     await expect.poll(() => written).toHaveLength(1);
   });
+});
+
+test("standard error says whether a person reads it, for questions and progress lines", () => {
+  expect(openStandardError().isTTY).toBe(isatty(2));
 });

@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import { Writable } from "node:stream";
 
 import { destination, pino, type Logger } from "pino";
@@ -41,8 +42,8 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
 }
 
 /** Standard error of this process. A text is written when `write` returns: an exit loses none. */
-export function openStandardError(): TextOutput {
-  return destination({ dest: 2, sync: true });
+export function openStandardError(): TextOutput & { readonly isTTY: boolean } {
+  return Object.assign(destination({ dest: 2, sync: true }), { isTTY: isatty(2) });
 }
 
 function inBatches(output: TextOutput): TextOutput & { flush(): void } {

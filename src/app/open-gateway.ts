@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import type { Logger } from "pino";
 
-import { type Catalog, CatalogHolder } from "../catalog/index.ts";
+import { type Catalog, CatalogHolder, CHECK_DAYS_MAX, oldChecks } from "../catalog/index.ts";
 import { type Config, SETTINGS } from "../config/index.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
 import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
@@ -12,6 +12,7 @@ import { openFeatures, type FeatureOptions } from "./open-features.ts";
 import { pricePins } from "./price-pins.ts";
 import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
 import { watchManifests } from "./watch-manifests.ts";
+import { watchPrices } from "./watch-prices.ts";
 
 export interface GatewayOptions extends FeatureOptions {
   readonly rewriteManifests?: CatalogSources["rewrite"];
@@ -65,6 +66,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
     opened.start();
     const stopWatching = watchManifests(config.manifestsDir, reload);
+    const stopWatchingPrices = watchPrices({ catalog: holder, clock: options.clock }, reload);
     return {
       gatewayUrl: config.gatewayUrl || addresses.gatewayUrl,
       consoleUrl: addresses.consoleUrl,
@@ -74,6 +76,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
       reload,
       close: async () => {
         stopWatching();
+        stopWatchingPrices();
         await opened.close();
       },
     };
@@ -110,9 +113,25 @@ async function firstCatalog(
     throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
   }
   logNotes(options.log, loaded);
+  warnOfOldChecks(options, loaded.catalog);
   if (loaded.settlementTerms.size === 0) warnOfNoManifests(options);
   await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
   return loaded;
+}
+
+/** One line, however many listings: prices that were not checked for long may have changed. */
+function warnOfOldChecks({ log, clock }: GatewayOptions, catalog: Catalog): void {
+  const providers = oldChecks(catalog, clock.nowMs()).map(({ providerId, oldestOn, listings }) => ({
+    provider: providerId,
+    checked_on: oldestOn,
+    listings,
+  }));
+  if (providers.length === 0) return;
+  log.warn(
+    { providers },
+    `prices of ${providers.length} providers were checked over ${CHECK_DAYS_MAX} days ago; ` +
+      "compare them with `tokenmarket manifest refresh`",
+  );
 }
 
 /** Without a manifest the gateway starts all the same, so that a new installation can be set up. */
@@ -161,12 +180,23 @@ async function reloadCatalog(
   return loaded;
 }
 
-function logNotes(
-  log: Logger,
-  loaded: { readonly notes: readonly { message: string }[]; readonly leftOut: readonly string[] },
-): void {
-  for (const note of loaded.notes) log.info(note, "listing not routed");
-  for (const file of loaded.leftOut) {
+function logNotes(log: Logger, { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">): void {
+  // One line for all listings of a manifest: a shipped one can have a hundred, all without a key.
+  const groups = new Map<string, GoodCatalog["notes"][number][]>();
+  for (const note of notes) {
+    if (note.reason === "purchase_above_price") {
+      log.warn(note, "listing sold at a loss");
+      continue;
+    }
+    const key = `${note.file} ${note.reason}`;
+    groups.set(key, [...(groups.get(key) ?? []), note]);
+  }
+  for (const [first, ...more] of groups.values()) {
+    if (first === undefined) continue;
+    const { file, reason, message } = first;
+    log.info({ file, reason, listings: 1 + more.length, example: message }, "listings not routed");
+  }
+  for (const file of leftOut) {
     log.info({ file }, "skipped: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
   }
 }

@@ -33,6 +33,8 @@ import { type JournalRecentUse, PostgresRecentUse } from "../limits/index.ts";
 import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts";
 import {
   flaggedListings,
+  type ListingTraffic,
+  listingTraffic,
   PostgresRecordStore,
   PostgresUsageReports,
   PostgresUsageRollup,
@@ -89,6 +91,11 @@ export interface PostgresBackend {
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
+  /** What every organization used of a provider from this UTC day on: a long report. */
+  listingTraffic(asked: {
+    readonly providerId: string;
+    readonly fromDay: string;
+  }): Promise<readonly ListingTraffic[]>;
   close(): Promise<void>;
 }
 
@@ -107,9 +114,8 @@ export function openPostgresBackend(options: {
   const accountNotices = new AccountNotices(pool, connectionString, log);
   const accounts = noticed(new PostgresAccountStore(pool), accountNotices, KEY_CHANGES);
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, connectionString, log);
-  const usageReports = new PostgresUsageReports(
-    openReportPool(connectionString, log, reportTimeoutMs),
-  );
+  const reportPool = openReportPool(connectionString, log, reportTimeoutMs);
+  const usageReports = new PostgresUsageReports(reportPool);
   return {
     keyStore: accounts,
     accountStore: accounts,
@@ -148,6 +154,7 @@ export function openPostgresBackend(options: {
     },
     audit: (onProgress) => auditLedger(pool, onProgress),
     flaggedListings: (days) => flaggedListings(pool, days),
+    listingTraffic: (asked) => listingTraffic(reportPool, asked),
     close: async () => {
       accountNotices.close();
       await ledgerBatchStore.close();

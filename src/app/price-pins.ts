@@ -1,19 +1,39 @@
 import { type Catalog, type Deployment, type PriceSheet, zeroPricePin } from "../catalog/index.ts";
-import type { PricePin } from "../ledger/index.ts";
+import type { PinnedSheet, PricePin } from "../ledger/index.ts";
 
 /**
  * The prices the books have to know before an attempt refers to them: of every deployment its own,
- * and those of its use with a customer's own provider key.
+ * those that are announced, their tiers, and those of its use with a customer's own provider key.
  */
 export function pricePins(catalog: Catalog): PricePin[] {
-  return catalog.deployments.flatMap((deployment) =>
-    deployment.prices === null
-      ? []
-      : [pricePin(deployment, deployment.prices), pricePin(deployment, zeroPricePin(deployment))],
-  );
+  return catalog.deployments.flatMap((deployment) => {
+    const { prices, datedPrices, billing } = deployment;
+    if (prices === null) return [];
+    const zero = zeroPricePin(deployment);
+    const own = datedPrices?.map((dated) => dated.prices) ?? [prices];
+    const all = [...own.flatMap(({ purchase }) => purchase ?? []), ...own];
+    const tiers = all.flatMap((each) => (each.tiers ?? []).map((tier) => tier.prices));
+    return [
+      ...tiers.map((each) => pricePin(deployment, each)),
+      ...all.map((each) => ({
+        ...pricePin(deployment, each),
+        // A reported cost is not counted: no sheet says what it must be.
+        ...(billing === "token" && { sheets: sheetsOf(each) }),
+      })),
+      { ...pricePin(deployment, zero), sheets: sheetsOf(zero) },
+    ];
+  });
+}
+
+function sheetsOf({ pinId, tiers = [] }: PriceSheet): PinnedSheet[] {
+  return [
+    { abovePromptTokens: 0, pinId },
+    ...tiers.map(({ abovePromptTokens, prices }) => ({ abovePromptTokens, pinId: prices.pinId })),
+  ];
 }
 
 function pricePin({ providerId, modelId }: Deployment, prices: PriceSheet): PricePin {
+  const { cacheWrite1h, purchase } = prices;
   return {
     pinId: prices.pinId,
     providerId,
@@ -23,5 +43,7 @@ function pricePin({ providerId, modelId }: Deployment, prices: PriceSheet): Pric
     cacheWritePico: prices.cacheWrite,
     completionPico: prices.completion,
     internalReasoningPico: prices.internalReasoning,
+    ...(cacheWrite1h !== undefined && { cacheWrite1hPico: cacheWrite1h }),
+    ...(purchase !== undefined && { purchasePinId: purchase.pinId }),
   };
 }

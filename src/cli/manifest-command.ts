@@ -14,6 +14,10 @@ import {
 import { isOwnVariable } from "../config/index.ts";
 import { answering, clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { addManifestDiffCommand } from "./manifest-diff-command.ts";
+import { addManifestImportCommand } from "./manifest-import-command.ts";
+import { addManifestInit } from "./manifest-init-command.ts";
+import { addManifestRefreshCommand } from "./manifest-refresh-command.ts";
 
 /** `manifest check FILE_OR_FOLDER…`, `manifest schema`, `catalog build --out FILE` */
 export function addManifestCommand(program: Command, context: CommandContext): void {
@@ -47,6 +51,10 @@ export function addManifestCommand(program: Command, context: CommandContext): v
         text: JSON.stringify(publishedSchema(), undefined, 2),
       })),
     );
+  addManifestImportCommand(manifest, context);
+  addManifestDiffCommand(manifest, context);
+  addManifestInit(manifest, context);
+  addManifestRefreshCommand(manifest, context);
   addCatalogCommand(program, context);
 }
 

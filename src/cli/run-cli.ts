@@ -9,6 +9,8 @@ import { addConsoleLinkCommand } from "./console-link-command.ts";
 import { addCreditCommand } from "./credit-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addEndpointCommand } from "./endpoint-command.ts";
+import { addImportCommand } from "./import-command.ts";
+import { addInitCommand } from "./init-command.ts";
 import { addKeyCommand } from "./key-command.ts";
 import { addLedgerCommand } from "./ledger-command.ts";
 import { addLimitsCommand } from "./limits-command.ts";
@@ -57,6 +59,7 @@ function commandLine(context: CommandContext): Command {
     .command("version")
     .description("print the version, as --version does")
     .action(() => void context.stdout.write(`${readVersion()}\n`));
+  addInitCommand(program, context);
   addServeCommands(program, context);
   addProbeCommand(program, context);
   addOrgCommand(program, context);
@@ -68,6 +71,7 @@ function commandLine(context: CommandContext): Command {
   addUnusualUseCommand(program, context);
   addConsoleLinkCommand(program, context);
   addManifestCommand(program, context);
+  addImportCommand(program, context);
   addConformanceCommand(program, context);
   addLedgerCommand(program, context);
   addSettlementCommand(program, context);

@@ -51,6 +51,14 @@ function withShippedManifests(config: Config): Config {
   return { ...config, manifestsDir: SHIPPED_MANIFESTS };
 }
 
+/** Runs one gateway until a signal stops it, as `serve` does. */
+export async function serveHere(context: CommandContext, flags: Flags): Promise<void> {
+  await runToEnd(context, {
+    config: () => readConfig(context, flags),
+    start: (config) => startServing(context, config),
+  });
+}
+
 function addServerOptions(command: Command): Command {
   return command
     .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
@@ -86,10 +94,7 @@ async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<
   }
   try {
     if (readWorkers(flags) > 1) return await runWorkers(context, flags);
-    await runToEnd(context, {
-      config: () => readConfig(context, flags),
-      start: (config) => startServing(context, config),
-    });
+    await serveHere(context, flags);
   } catch (fault) {
     reportFault(context, fault);
     context.setExitCode(2);

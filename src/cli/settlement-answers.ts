@@ -70,11 +70,13 @@ function sumsJson(sums: SettlementSums): Json {
       cache_write: Number(sums.cacheWrite),
       completion: Number(sums.completion),
       internal_reasoning: Number(sums.internalReasoning),
+      cache_write_1h: Number(sums.cacheWrite1h),
     },
     cost_usd: formatExactUsd(sums.costPicoUsd),
     cost_pico_usd: sums.costPicoUsd.toString(),
     debit_usd: formatUsd(sums.debitMicroUsd),
     overrun_usd: formatUsd(sums.overrunMicroUsd),
+    margin_usd: formatUsd(sums.marginMicroUsd),
     unknown: { attempts: Number(sums.unknowns), charged_usd: formatUsd(sums.unknownMicroUsd) },
     corrections: {
       attempts: Number(sums.corrections),
@@ -103,6 +105,7 @@ export function balanceJson(balance: ProviderBalance): Json {
     payable_usd: formatUsd(balance.payableMicroUsd),
     deposit_usd: formatUsd(balance.depositMicroUsd),
     unknown_usd: formatUsd(balance.unknownMicroUsd),
+    margin_usd: formatUsd(balance.marginMicroUsd),
   };
 }
 
@@ -112,6 +115,7 @@ export function balanceText(balance: ProviderBalance): string {
     `payable $${formatUsd(balance.payableMicroUsd)}`,
     `deposit $${formatUsd(balance.depositMicroUsd)}`,
     `unknown $${formatUsd(balance.unknownMicroUsd)}`,
+    ...(balance.marginMicroUsd === 0n ? [] : [`margin $${formatUsd(balance.marginMicroUsd)}`]),
   ];
   return `${balance.providerId}: ${parts.join(", ")}`;
 }
@@ -179,6 +183,7 @@ export function statementText({ period, lines, claims }: SettlementStatement): s
     ["carried in", `$${formatExactUsd(period.carryInPicoUsd)}`],
     ["debits", `$${formatUsd(sums.debitMicroUsd)}`],
     ["overrun", `$${formatUsd(sums.overrunMicroUsd)}`],
+    ["margin", `$${formatUsd(sums.marginMicroUsd)}`],
     ["rounding", `$${formatUsd(period.roundingMicroUsd)}`],
     ["payable", `$${formatUsd(period.payableMicroUsd)}`],
     ["carried out", `$${formatExactUsd(period.carryOutPicoUsd)}`],
@@ -234,6 +239,7 @@ const PERIOD_COLUMNS = [
   "cost_usd",
   "debit_usd",
   "overrun_usd",
+  "margin_usd",
   "rounding_usd",
   "payable_usd",
 ];

@@ -4,6 +4,7 @@ import { type Listener, listenFault } from "../app/index.ts";
 import { startSimulator } from "../dev/index.ts";
 import { reportFault, type Flags } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
+import { listOf } from "./manifest-init/init-flags.ts";
 import { onSignals } from "./signals.ts";
 
 /** `simulate`: a provider of both chat wires that costs nothing and can misbehave on request. */
@@ -13,10 +14,12 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
     .description("run the simulated provider")
     .addOption(new Option("--port <n>", "port; 0: any free one").default("9100"))
     .addOption(new Option("--wire <wire>", "serve this wire only").choices(["wire_a", "wire_b"]))
+    .option("--models <ids...>", "list and serve these upstream models only")
     .option(
       "--fault <name>",
       "apply this fault to every call; docs/simulator.md describes the faults",
     )
+    .option("--profile <provider>", "refuse what this provider refuses, such as mistral")
     .option("--json", "accepted; the ready line is always JSON")
     .action((flags: Flags) => simulate(context, flags));
 }
@@ -31,13 +34,16 @@ const SIMULATOR: Omit<Listener, "port"> = {
 async function simulate(context: CommandContext, flags: Flags): Promise<void> {
   let stopListening = (): void => undefined;
   try {
-    const { wire, fault } = flags;
+    const { wire, fault, profile } = flags;
+    const models = listOf(flags["models"]);
     const listener = { ...SIMULATOR, port: Number(flags["port"]) };
     const simulator = await startSimulator({
       port: listener.port,
       host: listener.host,
       ...(typeof wire === "string" ? { wire } : {}),
       ...(typeof fault === "string" ? { fault } : {}),
+      ...(typeof profile === "string" ? { profile } : {}),
+      ...(models.length === 0 ? {} : { models }),
     }).catch((error: unknown) => {
       throw listenFault(error, listener);
     });

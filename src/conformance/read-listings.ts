@@ -1,5 +1,5 @@
 import { type Catalog, compileCatalog, parseManifestFiles } from "../catalog/index.ts";
-import type { Clock } from "../core/index.ts";
+import { type Clock, matchesGlob } from "../core/index.ts";
 
 export interface ListingsOptions {
   /** The manifest as it is on disk. */
@@ -56,20 +56,5 @@ export function readListings(options: ListingsOptions): Listings {
 }
 
 function isChosen(globs: readonly string[], modelId: string): boolean {
-  return globs.length === 0 || globs.some((glob) => matches(glob, modelId));
-}
-
-function matches(glob: string, text: string): boolean {
-  const parts = glob.split("*");
-  const [first = "", ...others] = parts;
-  if (others.length === 0) return text === glob;
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  for (const [index, part] of others.entries()) {
-    const isLast = index === others.length - 1;
-    const found = isLast ? text.length - part.length : text.indexOf(part, at);
-    if (found < at || !text.startsWith(part, found)) return false;
-    at = found + part.length;
-  }
-  return true;
+  return globs.length === 0 || globs.some((glob) => matchesGlob(glob, modelId));
 }

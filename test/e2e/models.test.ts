@@ -6,7 +6,14 @@ import {
   withAccount,
   withGateway,
 } from "../support/gateway.ts";
-import { at, bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
+import {
+  at,
+  bearer,
+  httpCall,
+  listAt,
+  type HttpAnswer,
+  type HttpCall,
+} from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
 
 /** A listing that says everything a list entry can show. */
@@ -33,10 +40,35 @@ const RICH_MODEL = {
   upstream_id: "rich-1-20260301",
 };
 
+/** What a list of buyers has no place for, at prices that stand out. */
+const RICH_TERMS = {
+  price_tiers: [{ above_prompt_tokens: 64_000, pricing: pricing("5", "30", "0.000002") }],
+  price_changes: [
+    {
+      from: "2098-01-01T00:00:00Z",
+      pricing: pricing("3", "15"),
+      purchase_pricing: pricing("0.777", "0.777"),
+    },
+  ],
+  purchase_pricing: pricing("0.777", "0.777"),
+  purchase_tiers: [{ above_prompt_tokens: 64_000, pricing: pricing("0.777", "0.777") }],
+  checked: { on: "2026-11-01", by: "page", url: "https://example.com/prices" },
+};
+
+function pricing(prompt: string, completion: string, cached?: string): readonly object[] {
+  const prices = { prompt, completion, ...(cached === undefined ? {} : { cached_prompt: cached }) };
+  return Object.entries(prices).map(([type, cost]) => ({
+    type,
+    unit: "token",
+    cost_usd_per_million: cost,
+  }));
+}
+
 const gateway = withGateway(() => {
   const models = [RICH_MODEL];
   const rich = simulatorManifest({ provider: "prov-rich", dialect: "wire_b", priority: 3, models });
-  return { manifests: [...STANDARD_MANIFESTS, rich] };
+  const terms = { listing_terms: { "acme/rich-1": RICH_TERMS } };
+  return { manifests: [...STANDARD_MANIFESTS, { ...rich, ...terms }] };
 });
 const account = withAccount(gateway, "25.00");
 
@@ -44,6 +76,39 @@ async function askWithKey(path: string, call: HttpCall = {}): Promise<HttpAnswer
   const headers = { ...bearer(account.key), ...call.headers };
   return await httpCall(gateway.url + path, { ...call, headers });
 }
+
+const PRICING = {
+  prompt: "0.0000025",
+  completion: "0.000015",
+  input_cache_read: "0.000000000001",
+  input_cache_write: "0.0000025",
+  internal_reasoning: "0.000015",
+};
+const TIERS = [
+  {
+    above_prompt_tokens: 64_000,
+    pricing: {
+      prompt: "0.000005",
+      completion: "0.00003",
+      input_cache_read: "0.000000000002",
+      input_cache_write: "0.000005",
+      internal_reasoning: "0.00003",
+    },
+  },
+];
+const CHANGES = [
+  {
+    from: "2098-01-01T00:00:00.000Z",
+    pricing: {
+      prompt: "0.000003",
+      completion: "0.000015",
+      input_cache_read: "0.000003",
+      input_cache_write: "0.000003",
+      internal_reasoning: "0.000015",
+    },
+    price_tiers: [],
+  },
+];
 
 describe("GET /v1/models", () => {
   test("an entry of the wire_a list has every field", async () => {
@@ -62,13 +127,10 @@ describe("GET /v1/models", () => {
         output_modalities: ["text"],
         modality: "text+image+file->text",
       },
-      pricing: {
-        prompt: "0.0000025",
-        completion: "0.000015",
-        input_cache_read: "0.000000000001",
-        input_cache_write: "0.0000025",
-        internal_reasoning: "0.000015",
-      },
+      pricing: PRICING,
+      price_tiers: TIERS,
+      price_changes: CHANGES,
+      checked: RICH_TERMS.checked,
       top_provider: { context_length: 128_000, max_completion_tokens: 16_384 },
       supported_parameters: ["temperature", "stop"],
       parameter_descriptors: {
@@ -84,6 +146,12 @@ describe("GET /v1/models", () => {
           prompt_logging: "none",
           datacenters: ["DE", "FI"],
           capacity: [{ type: "request", per: "minute", value: 600 }],
+          context_length: 128_000,
+          max_completion_tokens: 16_384,
+          pricing: PRICING,
+          price_tiers: TIERS,
+          price_changes: CHANGES,
+          checked: RICH_TERMS.checked,
           verification: {
             state: "unchecked",
             checked_at: null,
@@ -93,6 +161,7 @@ describe("GET /v1/models", () => {
         },
       ],
       expiration_date: "2099-12-31",
+      deprecation_date: "2099-12-31",
       released: "2026-03-01",
     });
   });
@@ -131,6 +200,20 @@ describe("GET /v1/models", () => {
     for (const limit of ["0", "-1", "1001", "x", "1.5", ""]) {
       const answer = await askWithKey(`/v1/models?limit=${limit}`, { headers });
       expectRefusal(answer, { status: 400, code: "invalid_request", message: "limit" });
+    }
+  });
+
+  test("its filters and its order hold in both shapes, and a bad one is a 400", async () => {
+    const query = "sort=prompt_price&max_prompt_price=3";
+    const inA = await askWithKey(`/v1/models?${query}`);
+    const ids = ["test/a", "test/b", "test/ba", "test/both", "acme/rich-1"];
+    expect(listAt(inA.json, "data").map((model) => at(model, "id"))).toEqual(ids);
+    const headers = { "anthropic-version": "2023-06-01" };
+    const inB = await askWithKey(`/v1/models?${query}&limit=2&after_id=test%2Fba`, { headers });
+    expect(inB.json).toMatchObject({ has_more: false, first_id: ids[3], last_id: ids[4] });
+    for (const call of [{}, { headers }]) {
+      const answer = await askWithKey("/v1/models?min_context=128k", call);
+      expectRefusal(answer, { status: 400, code: "invalid_request", message: "min_context" });
     }
   });
 
@@ -177,6 +260,17 @@ describe("the console's public list of models", () => {
       const answer = await httpCall(url(), { headers: { "if-none-match": tag } });
       expect({ tag, status: answer.status }).toEqual({ tag, status: 304 });
     }
+  });
+
+  test("what a provider is paid is in no list", async () => {
+    const lists = [
+      await askWithKey("/v1/models"),
+      await askWithKey("/v1/models/acme/rich-1"),
+      await httpCall(`${gateway.running.consoleUrl}/api/catalog.json`),
+      await httpCall(`${gateway.running.consoleUrl}/api/providers.json`),
+    ];
+    expect(lists[2]?.text).toContain('"above_prompt_tokens":64000');
+    for (const { text } of lists) expect(text).not.toMatch(/777|purchase/);
   });
 
   test("HEAD says the same without the list", async () => {

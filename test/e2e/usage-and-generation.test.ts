@@ -209,6 +209,11 @@ describe("GET /v1/generation", () => {
           settlement: "reported",
           served_model: "test/a",
           substituted: false,
+          price_sheet: {
+            id: expect.stringMatching(/^[0-9a-f]{32}$/),
+            above_prompt_tokens: 0,
+            pricing: expect.objectContaining({ prompt: expect.stringMatching(/^0\.0/) }),
+          },
         },
       ],
     });

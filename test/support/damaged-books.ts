@@ -6,6 +6,7 @@ const TABLES = [
   "account",
   "transfer",
   "price_pin",
+  "price_sheet",
   "instance",
   "attempt",
   "hold",

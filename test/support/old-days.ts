@@ -1,4 +1,4 @@
-import type { AttemptId, OrgId, KeyId } from "../../src/core/ids.ts";
+import type { AttemptId, OrgId, KeyId, ProviderId } from "../../src/core/ids.ts";
 import { picoUsd } from "../../src/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
@@ -11,9 +11,23 @@ import {
 } from "../../src/ledger/retention/retention.ts";
 import type { SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "./books.ts";
-import { closeRow, orgWithKey, pinPrices, reserveRow, voidRow } from "./ledger-rows.ts";
+import {
+  closeRow,
+  marginPinOf,
+  orgWithKey,
+  pinMargin,
+  pinPrices,
+  reserveRow,
+  usageOwing,
+  voidRow,
+} from "./ledger-rows.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
 import { withResource } from "./with-resource.ts";
+
+const PROVIDER = "acme-ai" as ProviderId;
+
+/** What is owed for the attempt of each filled day that costs 1,700 micro-dollars. */
+export const OLD_OWED_PICO = picoUsd(1_200_000_001n);
 
 export function dayOf(text: string): Day {
   const day = parseDay(text);
@@ -28,7 +42,7 @@ export interface OldBooks {
   readonly org: { readonly orgId: OrgId; readonly keyId: KeyId };
   readonly other: { readonly orgId: OrgId; readonly keyId: KeyId };
   /**
-   * Attempts of every kind on this day: settled, with an overrun, void, charged after a crash,
+   * Attempts of every kind on this day: settled, with an overrun and a margin, void, charged after a crash,
    * and corrected afterwards. Their ids are returned.
    */
   fill(day: Day): Promise<readonly AttemptId[]>;
@@ -48,6 +62,7 @@ export function withOldBooks(): OldBooks {
 async function openOldBooks(): Promise<OldBooks> {
   const backend = await freshBackend();
   await pinPrices(backend);
+  await pinMargin(backend, PROVIDER);
   const member = await backend.ledgerBatchStore.join("retention", 600_000);
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
   const other = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
@@ -78,7 +93,8 @@ async function openOldBooks(): Promise<OldBooks> {
     pretendThen: () => pretendThen(backend),
     fill: async (day) => {
       const ids: AttemptId[] = [];
-      for (const change of [{}, other, { stream: true }, { upstreamModelId: 'a "b",\nc' }, other]) {
+      const sold = { ...other, pricePinId: marginPinOf(PROVIDER) };
+      for (const change of [{}, sold, { stream: true }, { upstreamModelId: 'a "b",\nc' }, other]) {
         ids.push(await hold(day, change));
       }
       const [settled, over, nothing, crashed, corrected] = ids as [
@@ -90,7 +106,7 @@ async function openOldBooks(): Promise<OldBooks> {
       ];
       await close(
         closeRow(settled, 320n),
-        closeRow(over, 1_700n),
+        closeRow(over, 1_700n, { usage: usageOwing(OLD_OWED_PICO), owedPicoUsd: OLD_OWED_PICO }),
         voidRow(nothing),
         unknownRow(crashed),
         unknownRow(corrected),

@@ -31,6 +31,7 @@ import { sseDataText } from "../../src/wire/sse/sse-writer.ts";
 const requests: RequestCodec = {
   path: "/plain",
   temperatureMax: 2,
+  userField: "user",
   checkBody: shape(
     {
       model: isFilledText,
@@ -67,6 +68,7 @@ const requests: RequestCodec = {
   },
   surplusBounds: () => [],
   editBody: () => undefined,
+  countsHourWrites: false,
   isUsualPrice: () => true,
   isClientTool: () => true,
   countTokens: (doc) => doc.body.length,

@@ -161,6 +161,21 @@ export const RULES = {
       "a whole number": ["src/pricing/a.ts", "const million = 1e6;"],
     },
   },
+  "prices of sources are texts": {
+    check: values.pricesOfSourcesAreTexts,
+    covers: "product",
+    breakages: {
+      "a document read with floats": ["src/listing-sources/a.ts", "const all = JSON.parse(text);"],
+      "a price made a number": ["src/listing-sources/a.ts", "const fee = Number(entry.price);"],
+      "one of a token": ["src/listing-sources/a.ts", "const x = Number.parseFloat(token.raw);"],
+      "a plus sign": ["src/listing-sources/a.ts", "const usd = +sheet.prompt;"],
+    },
+    nearMisses: {
+      "a number of tokens": ["src/listing-sources/a.ts", "const bound = Number(thousands) * 1000;"],
+      "a document elsewhere": ["src/cli/a.ts", "const all = JSON.parse(text);"],
+      "a text put together": ["src/listing-sources/a.ts", "const text = price + unit;"],
+    },
+  },
   "clocks are read in one file": {
     check: values.clocksAreReadInOneFile,
     covers: "product",

@@ -9,7 +9,8 @@ import {
 } from "./source-files.ts";
 
 /** Files in which an amount of money may only be counted exactly. */
-const EXACT = /^src\/(core\/money\.ts|pricing\/|ledger\/|abuse\/|call\/|videos\/job-close)/;
+const EXACT =
+  /^src\/(core\/(money|decimal)\.ts|listing-sources\/|pricing\/|ledger\/|abuse\/|call\/|videos\/job-close)/;
 
 /** Gauges of Prometheus are floats; nothing is decided by them. */
 const FLOATS_ALLOWED = "src/http/metrics-text.ts";
@@ -45,6 +46,29 @@ export const moneyIsWithoutFloats: Rule = (files) =>
       return typeof node["value"] === "number" && /^\d*\.|^\d+e-/i.test(textOf(source, node));
     }),
   );
+
+/** The heads have no prices. */
+const NO_PRICES = "src/listing-sources/provider-heads.ts";
+
+/** In the importers a price is a text from its first byte to its last. */
+export const pricesOfSourcesAreTexts: Rule = (files) =>
+  files
+    .filter(({ file }) => file.startsWith("src/listing-sources/") && file !== NO_PRICES)
+    .flatMap((source) =>
+      nodesWith(source, /JSON\.parse|Number|parseInt|\+/, (node) => {
+        const what = (each: unknown): string => (isNode(each) ? textOf(source, each) : "");
+        if (node.type === "UnaryExpression") {
+          return node["operator"] === "+" && PRICE.test(what(node["argument"]));
+        }
+        if (node.type !== "CallExpression" || !isNode(node["callee"])) return false;
+        const callee = what(node["callee"]);
+        const rest = source.text.slice(node["callee"].end, node.end);
+        if (callee === "JSON.parse") return true;
+        return /^(Number(\.\w+)?|parseInt)$/.test(callee) && PRICE.test(rest);
+      }),
+    );
+
+const PRICE = /price|cost|sheet|usd|mtok|raw/i;
 
 export function exactFiles(files: readonly SourceFile[]): SourceFile[] {
   return files.filter(({ file }) => EXACT.test(file));

@@ -48,6 +48,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/docs": "Docs",
   "/models": "Models",
   "/models/$": "test/a",
+  "/models/compare": "Compare models",
   "/providers": "Providers",
   "/providers/$providerId": "prov-a",
   "/": "Overview",
@@ -67,6 +68,11 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 /** Shown to people who are not, or not yet, signed in. */
 const BARE = ["/sign-in", "/verify"];
+
+/** What a page shows more of, when its address asks for it. */
+const SEARCHES: Readonly<Record<string, string>> = {
+  "/models/compare": "?models=test/a,test/b,test/both,no/such",
+};
 
 type Ids = Readonly<Record<string, string>>;
 
@@ -134,7 +140,15 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     "that is open to strangers, and one that does not exist",
     async () => {
       const eve = await newVisitor(browser);
-      const paths = ["/sign-in", "/docs", "/models", "/models/$", "/providers", "/no/such/page"];
+      const paths = [
+        "/sign-in",
+        "/docs",
+        "/models",
+        "/models/$",
+        "/models/compare",
+        "/providers",
+        "/no/such/page",
+      ];
       const tour = { name: "stranger", ids: CATALOG_IDS, paths, views: EXTREMES };
       expect(await faultsOn(eve, tour)).toEqual([]);
     },
@@ -247,7 +261,8 @@ async function faultsOn(visitor: Visitor, tour: Tour): Promise<readonly string[]
   const faults: string[] = [];
   for (const path of tour.paths) {
     const address = path.replaceAll(/\$\w*/g, (name) => tour.ids[name] ?? name);
-    await page.goto(fixture.consoleUrl + address);
+    const search = tour.name === "empty" ? "" : (SEARCHES[path] ?? "");
+    await page.goto(fixture.consoleUrl + address + search);
     let widthBefore = 0;
     for (const { width, theme } of tour.views) {
       const where = `${tour.name} ${address} at ${width} px, ${theme}`;

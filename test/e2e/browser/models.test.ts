@@ -2,19 +2,26 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { expectAccessible, hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
-import { pageShown } from "../../support/console-steps.ts";
+import {
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  newVisitor,
+  withBrowser,
+} from "../../support/browser.ts";
+import { ask, callGateway, makeKey, newcomer, pageShown } from "../../support/console-steps.ts";
 import { readTable } from "../../support/console-tables.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
-import { httpCall, listAt } from "../../support/http-call.ts";
+import { chatBody } from "../../support/chat-bodies.ts";
+import { httpCall, listAt, textAt } from "../../support/http-call.ts";
 
 /** Newest first, equal dates by name, those without a date last and by name too. */
 const NEWEST_FIRST = ["m/newest", "m/tie-a", "m/tie-b", "m/old", "m/none-a", "m/none-b"];
 const HIDDEN = ["m/staged", "m/private"];
 const STAGED = textModel("m/staged", { is_ready: false, released: "2026-06-01" });
 
-const shown = simulatorManifest({
+const OPEN_HOUSE = simulatorManifest({
   provider: "open-house",
   dialect: "wire_a",
   models: [
@@ -27,6 +34,13 @@ const shown = simulatorManifest({
     STAGED,
   ],
 });
+/** Prices by size, announced ones, and where they were read. */
+const TERMS = {
+  price_tiers: [{ above_prompt_tokens: 4_000, pricing: pricing("2", "20") }],
+  price_changes: [{ from: "2098-01-01T00:00:00Z", pricing: pricing("3", "10") }],
+  checked: { on: "2026-11-01", by: "page", url: "https://example.com/prices" },
+};
+const shown = { ...OPEN_HOUSE, listing_terms: { "m/old": TERMS } };
 const stagedOnly = simulatorManifest({
   provider: "staged-house",
   dialect: "wire_a",
@@ -123,6 +137,123 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("each filter is one step of Back, however often its typing pauses", async () => {
+    const { page, complaints } = await newVisitor(browser);
+    await open(page, "/models");
+    const search = (name: string) => new URL(page.url()).searchParams.get(name);
+    await page.getByLabel("No prompt logging").check();
+    await page.waitForURL((url) => url.searchParams.get("logging") === "none");
+    for (const typed of ["1", "100", "100k"]) {
+      await page.getByLabel("Least context").fill(typed);
+      await page.waitForURL((url) => url.searchParams.get("context") === typed);
+    }
+    await page.getByText("Table", { exact: true }).click();
+    await page.getByRole("button", { name: "Context" }).click();
+    await page.waitForURL((url) => url.searchParams.get("sort") === "context-asc");
+    const contexts = page.getByRole("columnheader", { name: "Context" });
+    expect(await contexts.getAttribute("aria-sort")).toBe("ascending");
+    await page.goBack();
+    await page.goBack();
+    await page.waitForURL((url) => url.searchParams.get("view") === null);
+    expect([search("sort"), search("context"), search("logging")]).toEqual([null, "100k", "none"]);
+    await page.goBack();
+    await page.waitForURL((url) => url.searchParams.get("context") === null);
+    expect(search("logging")).toBe("none");
+    expect(await page.getByLabel("Least context").inputValue()).toBe("");
+    await page.goBack();
+    await page.waitForURL((url) => url.searchParams.get("logging") === null);
+    expect(complaints).toEqual([]);
+  });
+
+  test("four models at most are compared, with what the own requests would have cost", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "cora", usd: "5" });
+    const { secret } = await makeKey(fixture, page, { name: "ci" });
+    await callGateway(fixture, secret, chatBody("m/newest"));
+    const { json } = await ask(fixture, page, "GET /api/console/usage?group_by=model");
+    const paid = `$${textAt(json, "totals.spent_usd")}`;
+    await open(page, "/models");
+    for (const id of ["m/newest", "m/old", "m/tie-a", "m/tie-b"]) {
+      await page.getByLabel(`Compare ${id}`, { exact: true }).check();
+    }
+    expect(await page.getByLabel("Compare m/none-a", { exact: true }).isDisabled()).toBe(true);
+    await page.getByRole("link", { name: "Compare 4 models" }).click();
+    await page.waitForURL((url) => url.pathname === "/models/compare");
+    await pageShown(page);
+    const costs = await readTable(page, "Your last 30 days at their prices");
+    expect(costs.column("Model")).toEqual(["m/newest", "m/old", "m/tie-a", "m/tie-b"]);
+    // All have the same prices for short prompts.
+    expect(costs.column("Would have cost")).toEqual([paid, paid, paid, paid]);
+    expect(costs.column("Against what you paid")[1]).toBe("$0.000000 (0.0%)");
+    await page.getByText(`1 request, for which you paid ${paid}.`).waitFor();
+    const facts = await readTable(page, "Models side by side");
+    expect(facts.column("Fact")).toContain("Prices checked");
+    const verified = facts.rows.find(([fact]) => fact === "Verified");
+    expect(verified?.slice(1)).toEqual(["Unchecked", "Unchecked", "Unchecked", "Unchecked"]);
+    await expectAccessible(page, "the comparison");
+    await expectFits(page);
+    await page.getByRole("button", { name: "Remove m/old" }).click();
+    await page.waitForURL((url) => url.searchParams.get("models") === "m/newest,m/tie-a,m/tie-b");
+    await page.goBack();
+    await page.getByRole("button", { name: "Remove m/old" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("who used a model reads what it will cost until the notice is dismissed, and others do not", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "nora", usd: "5" });
+    const { secret } = await makeKey(fixture, page, { name: "ci" });
+    await open(page, "/keys");
+    const notice = page.getByText("Prices rise on 01 Jan 2098", { exact: false });
+    expect(await notice.count()).toBe(0);
+    await callGateway(fixture, secret, chatBody("m/old"));
+    await until("the notice is answered", async () => {
+      const { json } = await ask(fixture, page, "GET /api/console/price-changes");
+      return listAt(json, "data").length === 1;
+    });
+    await page.reload();
+    await notice.waitFor();
+    expect(await notice.textContent()).toContain("prompt $1 → $3");
+    await expectAccessible(page, "a notice of prices");
+    await page.getByRole("button", { name: /^Dismiss the notice about/ }).click();
+    await notice.waitFor({ state: "detached" });
+    await page.reload();
+    await pageShown(page);
+    expect(await notice.count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test("a comparison that is shared shows strangers the models, and nobody's costs", async () => {
+    const { page, complaints } = await newVisitor(browser);
+    await open(page, "/models/compare?models=m/newest,m/private");
+    await page.getByText("Sign in to see what your own requests", { exact: false }).waitFor();
+    await page.getByText("No model with the id m/private is listed.", { exact: false }).waitFor();
+    expect((await readTable(page, "Models side by side")).rows[0]?.slice(1)).toEqual(["$1.00"]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("a model's page has its prices by size, the announced ones, and who checked them", async () => {
+    const { page, complaints } = await newVisitor(browser);
+    await open(page, "/models/m/old");
+    const table = await readTable(page, "Prices by size of the prompt and by date");
+    expect(table.column("Prompts")).toEqual([
+      "up to 4,000 tokens",
+      "above 4,000 tokens",
+      "any size",
+    ]);
+    expect(table.column("When")).toEqual(["now", "now", "from 1 Jan 2098"]);
+    expect(table.column("Input")).toEqual(["$1.00", "$2.00", "$3.00"]);
+    await page.getByText("Dearer from 1 Jan 2098").waitFor();
+    const link = page.getByRole("link", { name: /^1 Nov 2026, the provider's page/ });
+    expect(await link.getAttribute("href")).toBe("https://example.com/prices");
+    expect(await link.getAttribute("rel")).toContain("noopener");
+    await expectAccessible(page, "a model with terms");
+    await open(page, "/providers/open-house");
+    const served = await readTable(page, "Models of this provider");
+    expect(served.column("Changes")).toContain(
+      "Dearer or cheaper by size of the prompt\nDearer from 1 Jan 2098",
+    );
+    expect(complaints).toEqual([]);
+  });
+
   test("the providers page says who is well in a word and links to policies", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/providers");
@@ -136,6 +267,14 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(complaints).toEqual([]);
   });
 });
+
+function pricing(prompt: string, completion: string): readonly object[] {
+  return Object.entries({ prompt, completion }).map(([type, cost]) => ({
+    type,
+    unit: "token",
+    cost_usd_per_million: cost,
+  }));
+}
 
 function withPrivateListing(manifest: object): object {
   const { provider } = manifest as { readonly provider: object };

@@ -293,6 +293,15 @@ describe("models", () => {
     });
   });
 
+  test("the list takes filters as a query of the client", async () => {
+    const ids: string[] = [];
+    const query = { provider: "prov-b", sort: "name" };
+    for await (const model of client.models.list({ query })) ids.push(model.id);
+    expect(ids).toEqual(["test/b", "test/ba"]);
+    const failed = client.models.list({ query: { min_context: "128k" } });
+    await expect(failed).rejects.toMatchObject({ status: 400 });
+  });
+
   test("one model is retrieved by its id, and an unknown one is a typed 404", async () => {
     expect(await client.models.retrieve("test/a")).toMatchObject({ id: "test/a" });
     const failed = client.models.retrieve("nope");

@@ -32,6 +32,7 @@ const BODIES: Readonly<Record<string, object>> = {
 
 /** What a list must be given, of what is public. */
 const QUERIES: Readonly<Record<string, string>> = {
+  "GET /api/console/model-costs": "?models=test/a",
   "GET /api/console/verification/runs": "?provider=prov-a&model=test/a",
 };
 

@@ -198,6 +198,34 @@ describe("the log of requests", () => {
   });
 });
 
+describe("what other models would have cost", () => {
+  test("is the tokens of the own requests at their prices, beside what was paid", async () => {
+    const { json } = await ann.do("GET /api/console/model-costs?models=test/b,test/none");
+    const usage = await ann.do("GET /api/console/usage?group_by=model");
+    expect(at(json, "traffic.spent_usd")).toBe(at(usage.json, "totals.spent_usd"));
+    // Every model of this catalog costs 1 and 10 dollars for a million tokens.
+    expect(at(json, "traffic.spent_usd")).toBe(at(json, "models.0.listings.0.cost_usd"));
+    expect(at(json, "traffic.tokens")).toEqual(at(usage.json, "totals.tokens"));
+    expect(listAt(json, "models")).toMatchObject([
+      { model: "test/b", obstacle: null, listings: [{ provider: "prov-b", too_long: 0 }] },
+      { model: "test/none", obstacle: "not_listed", listings: [] },
+    ]);
+    const one = await ann.do("GET /api/console/model-costs?models=test/b&of=test/b");
+    expect(listAt(one.json, "traffic.models")).toMatchObject([{ model: "test/b" }]);
+    const dan = await fixture.signIn(newcomer("dan"));
+    const none = await dan.do("GET /api/console/model-costs?models=test/b");
+    expect(at(none.json, "traffic")).toMatchObject({ requests: 0, spent_usd: "0.000000" });
+  });
+
+  test.each(["", "?models=", "?models=a,b,c,d,e", "?models=a,,b", "?models=a:b"])(
+    "is asked for one to four models: not %s",
+    async (query) => {
+      const answer = await ann.ask(`GET /api/console/model-costs${query}`);
+      expect([answer.status, at(answer.json, "error.field")]).toEqual([400, "models"]);
+    },
+  );
+});
+
 test("the first page tells the month, the day, and what is left to do", async () => {
   const { json } = await ann.ask("GET /api/console/overview");
   expect(at(json, "done")).toEqual({ has_key: true, has_credit: true, has_request: true });

@@ -28,6 +28,12 @@ afterEach(async () => {
   await backend.close();
 });
 
+/** The manifest of a provider whose prices were checked on a day. */
+function checkedManifest(on: string): object {
+  const terms = { "op/model": { checked: { on, by: "page" } } };
+  return { ...operatorManifest(simulator.url, ["op/model"]), listing_terms: terms };
+}
+
 interface Check {
   readonly id: string;
   readonly level: string;
@@ -183,4 +189,19 @@ test("prints a line for each check", async () => {
   const lines = stdout.trim().split("\n");
   expect(lines).toContainEqual(expect.stringMatching(/^ok {7}books {2}they balance$/));
   expect(lines.at(-1)).toMatch(/^warning {2}listings never checked {2}operated\/op\/model; run /);
+});
+
+test("names a provider whose prices were checked over 45 days ago, with the next step, and answers 0", async () => {
+  folder.writeManifest("first.json", checkedManifest("2026-01-01"));
+  const { code, bad } = await doctor(OPERATOR_ENV);
+  expect(code).toBe(0);
+  expect(bad.find(({ id }) => id === "price checks")).toEqual(
+    expect.objectContaining({
+      level: "warning",
+      detail: expect.stringMatching(/operated \(2026-01-01\).*manifest refresh/) as string,
+    }),
+  );
+  folder.writeManifest("first.json", checkedManifest(new Date().toISOString().slice(0, 10)));
+  const { checks } = await doctor(OPERATOR_ENV);
+  expect(checks.find(({ id }) => id === "price checks")).toMatchObject({ level: "ok" });
 });

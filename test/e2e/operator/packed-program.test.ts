@@ -84,6 +84,7 @@ describe("the tarball", () => {
       "dist/conformance/library.d.ts",
       "dist/console/index.html",
       "dist/storage/migrations/0001-accounts.sql",
+      "dist/listing-sources/heads.json",
       "manifests/simulator-a.json",
       "schema/provider-manifest.schema.json",
       "docs/reference/config.md",
@@ -92,7 +93,7 @@ describe("the tarball", () => {
       expect(packed.files).toContain(needed);
     }
     const allowed =
-      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/(catalog\/manifest|conformance)\/.+\.d\.ts|dist\/console\/.+|dist\/storage\/migrations\/.+\.sql|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
+      /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/(catalog\/manifest|conformance)\/.+\.d\.ts|dist\/console\/.+|dist\/storage\/migrations\/.+\.sql|dist\/(listing-sources|moving-in)\/[a-z-]+\.json|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|examples\/.+)$/;
     expect(packed.files.filter((file) => !allowed.test(file))).toEqual([]);
     const unneeded = /\.test\.|fixtures|\.map$|\.built-from|docs\/decisions\//;
     expect(packed.files.filter((file) => unneeded.test(file))).toEqual([]);

@@ -122,10 +122,11 @@ describe("beside a running server", () => {
         payable_usd: statement["payable_usd"],
         deposit_usd: "0.000000",
         unknown_usd: "0.000000",
+        margin_usd: "0.000000",
       },
     ]);
     expect(csv.stdout.split("\n")).toEqual([
-      "provider_id,start,end,mode,interval,state,attempts,cost_usd,debit_usd,overrun_usd,rounding_usd,payable_usd",
+      "provider_id,start,end,mode,interval,state,attempts,cost_usd,debit_usd,overrun_usd,margin_usd,rounding_usd,payable_usd",
       expect.stringMatching(`^${PROVIDER},${YESTERDAY},.*,arrears,daily,closed,4,`),
       "",
     ]);

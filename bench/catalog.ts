@@ -1,0 +1,277 @@
+import { writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { format } from "prettier";
+
+import { compileCatalog, type CatalogInput } from "../src/catalog/compile-catalog.ts";
+import type { Catalog } from "../src/catalog/catalog.ts";
+import { validateManifest } from "../src/catalog/manifest/index.ts";
+import { catalogHandlers } from "../src/console-api/catalog-routes.ts";
+import type { ConsoleDeps } from "../src/console-api/console-deps.ts";
+import { systemClock } from "../src/core/time.ts";
+import { headParameters, providerHeads } from "../src/listing-sources/index.ts";
+import { chatOn } from "../src/modality/chat/index.ts";
+import { planRoute } from "../src/routing/plan-route.ts";
+import { modelListA, modelListB } from "../src/records/list-models.ts";
+import { filterModels, rankNames } from "../src/records/model-query.ts";
+import { Verification } from "../src/verification/verification.ts";
+import { openaiChat } from "../src/wire/openai-chat/index.ts";
+import { wires } from "../src/wire/wires.ts";
+
+/**
+ * What a catalog of many listings costs: to compile, in memory, for a request, and for the lists
+ * that anybody may ask for. Run: `npm run bench:catalog -- [--listings 10000] [--save]`. `--save` writes
+ * docs/catalog-performance.md.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    listings: { type: "string", default: "10000" },
+    save: { type: "boolean", default: false },
+  },
+});
+const LISTINGS = Number(flags.listings);
+const FEW = 10;
+const ROUNDS = 7;
+const REQUESTS = 20_000;
+const GOALS = { compileMs: 2_000, memoryMb: 150, blockedMs: 50 };
+const PAGE = fileURLToPath(new URL("../docs/catalog-performance.md", import.meta.url));
+const LOAD_AT_START = loadavg()[0] ?? 0;
+
+const PRICING = [
+  { type: "prompt", unit: "token", cost_usd_per_million: "0.15" },
+  { type: "cached_prompt", unit: "token", cost_usd_per_million: "0.05" },
+  { type: "completion", unit: "token", cost_usd_per_million: "0.6" },
+];
+
+/** The listings spread over the heads, every tenth with tiers. */
+function manifestTexts(count: number): readonly string[] {
+  const heads = providerHeads().filter(({ use }) => use === "import");
+  const each = Math.ceil(count / heads.length);
+  return heads.flatMap((head, at) => {
+    const { provider, endpoint, settlement, wire_profile } = head;
+    const taken = Math.min(each, count - at * each);
+    const ids = Array.from({ length: Math.max(0, taken) }, (_, n) => `lab-${at}/model-${n}`);
+    if (ids.length === 0) return [];
+    const abilities = { tools: true, structured: true, sampling: true, maxOutputTokens: 32_768 };
+    return JSON.stringify({
+      manifest_version: "1",
+      provider,
+      endpoint,
+      settlement,
+      models: ids.map((id, n) => ({
+        id,
+        display_name: `Model ${n} of laboratory ${at}`,
+        context_length: 200_000,
+        max_output_tokens: 32_768,
+        streaming: true,
+        released: "2026-05-01",
+        supported_parameters: headParameters(head, { ...abilities, reasons: n % 2 === 0 }),
+        pricing: PRICING,
+      })),
+      ...(wire_profile !== undefined && { wire_profile }),
+      listing_terms: Object.fromEntries(
+        ids.map((id, n) => [
+          id,
+          {
+            checked: { on: "2026-11-22", by: "two-sources" },
+            ...(n % 10 === 0 && {
+              price_tiers: [{ above_prompt_tokens: 128_000, pricing: PRICING }],
+            }),
+          },
+        ]),
+      ),
+    });
+  });
+}
+
+function inputOf(count: number): CatalogInput {
+  const manifests = manifestTexts(count).map((text, at) => {
+    const verdict = validateManifest(text);
+    if (!verdict.ok) throw new Error(verdict.problems[0]?.message);
+    return { file: `manifest-${at}.json`, manifest: verdict.manifest, sha256: `${at}` };
+  });
+  return {
+    manifests,
+    hasKey: () => true,
+    today: "2026-11-22",
+    nowMs: systemClock.nowMs(),
+  };
+}
+
+function compiled(input: CatalogInput): Catalog {
+  const outcome = compileCatalog(input);
+  if (!outcome.ok) throw new Error(outcome.issues[0]?.message);
+  return outcome.catalog;
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+
+/** Of this process, its helpers for garbage included: other work on the machine is not in it. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+function timeMs(work: () => void): number {
+  const startedMs = cpuMs();
+  work();
+  return cpuMs() - startedMs;
+}
+
+function heapMb(): number {
+  const { gc } = globalThis as { gc?: () => void };
+  if (gc === undefined) throw new Error("run with node --expose-gc");
+  gc();
+  gc();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return (heapUsed + arrayBuffers) / 1_048_576;
+}
+
+/** Written so that no compiler can leave out what is measured. */
+let seen = 0;
+
+/** From the body to the encoded request for the deployment that is tried first. */
+function requestMicros(catalog: Catalog): number {
+  const kind = chatOn(openaiChat, wires);
+  const models = catalog.models;
+  const model = models[models.length >> 1];
+  if (model === undefined) throw new Error("the catalog lists models");
+  const messages = [{ role: "user", content: "A question. ".repeat(70) }];
+  const text = JSON.stringify({ model: model.id, max_tokens: 256, stream: true, messages });
+  const times = Array.from({ length: ROUNDS }, () =>
+    timeMs(() => {
+      for (let n = 0; n < REQUESTS; n += 1) {
+        const read = kind.read({ body: Buffer.from(text), header: () => undefined });
+        if (!read.ok) throw new Error(read.refusal.message);
+        const { request } = read;
+        const plan = planRoute({
+          modelId: request.modelId,
+          model: catalog.find(request.modelId),
+          modality: "text",
+          controls: request.controls,
+          servabilityProblem: (each) => kind.servabilityProblem(request, each),
+          isHealthy: () => true,
+        });
+        if (plan.kind !== "plan") throw new Error(plan.refusal.message);
+        const encoded = kind.encode(request, plan.first);
+        seen += encoded.ok ? encoded.upstream.body.length : 0;
+      }
+    }),
+  );
+  return (median(times.slice(2)) * 1_000) / REQUESTS;
+}
+
+interface Listed {
+  readonly what: string;
+  readonly totalMs: number;
+  /** The longest time in which nothing else could run. */
+  readonly blockedMs: number;
+  readonly bytes: number;
+}
+
+/** How long another request has to wait at most while this one is answered. */
+async function listed(what: string, make: () => Promise<number>): Promise<Listed> {
+  let lastMs = cpuMs();
+  let blockedMs = 0;
+  let isDone = false;
+  const look = (): void => {
+    const nowMs = cpuMs();
+    blockedMs = Math.max(blockedMs, nowMs - lastMs);
+    lastMs = nowMs;
+    if (!isDone) setImmediate(look);
+  };
+  setImmediate(look);
+  const startedMs = cpuMs();
+  const bytes = await make();
+  isDone = true;
+  look();
+  return { what, totalMs: cpuMs() - startedMs, blockedMs, bytes };
+}
+
+const bytesOf = (pieces: readonly Buffer[]): number =>
+  pieces.reduce((sum, piece) => sum + piece.length, 0);
+
+async function lists(catalog: Catalog): Promise<readonly Listed[]> {
+  const verdicts = new Verification({
+    store: { latest: () => Promise.resolve([]), suspects: () => Promise.resolve([]) },
+    clock: systemClock,
+    log: { warn: () => undefined },
+  });
+  const console_ = catalogHandlers({ catalog: { current: catalog } } as unknown as ConsoleDeps);
+  const call = {} as Parameters<(typeof console_)["GET /api/catalog.json"]>[0];
+  const wireA = async (): Promise<number> => bytesOf(await modelListA(catalog.models, verdicts));
+  const shown = async (): Promise<number> => {
+    const answer = await console_["GET /api/catalog.json"](call);
+    const { body } = answer as unknown as { readonly body: Buffer };
+    return body.length;
+  };
+  return [
+    await listed("`GET /v1/models`, for the first time", wireA),
+    await listed("`GET /v1/models`, from then on", wireA),
+    await listed("its models sorted by name", async () => {
+      await rankNames(catalog.models);
+      return filterModels(catalog.models, { order: "name" }, verdicts).length;
+    }),
+    await listed("its models sorted by price", async () =>
+      Promise.resolve(filterModels(catalog.models, { order: "prompt_price" }, verdicts).length),
+    ),
+    await listed("`GET /v1/models` in the shape of messages", async () =>
+      bytesOf(await modelListB(catalog.models, {})),
+    ),
+    await listed("the console's catalog, for the first time", shown),
+    await listed("the console's catalog, from then on", shown),
+  ];
+}
+
+const few = compiled(inputOf(FEW));
+const fewMicros = requestMicros(few);
+const input = inputOf(LISTINGS);
+const times = Array.from({ length: ROUNDS }, () => timeMs(() => void compiled(input)));
+const compileMs = median(times);
+const beforeMb = heapMb();
+const many = compiled(input);
+const memoryMb = heapMb() - beforeMb;
+const manyMicros = requestMicros(many);
+const made = await lists(many);
+const keptMb = heapMb() - beforeMb;
+console.table({ compileMs, worstMs: Math.max(...times), memoryMb, keptMb, fewMicros, manyMicros });
+console.table(made);
+console.log(`${many.deployments.length} deployments, ${many.models.length} models (${seen} seen)`);
+if (flags.save) writeFileSync(PAGE, await format(page(), { parser: "markdown" }));
+
+function verdictOf(isReached: boolean): string {
+  return isReached ? "reached" : "missed";
+}
+
+function page(): string {
+  const worstBlockMs = Math.max(...made.map(({ blockedMs }) => blockedMs));
+  const rows = made.map(
+    ({ what, totalMs, blockedMs, bytes }) =>
+      `| ${what} | ${bytes > LISTINGS ? `${(bytes / 1e6).toFixed(1)} MB` : ""} | ${totalMs.toFixed(0)} ms | ${blockedMs.toFixed(0)} ms |`,
+  );
+  return `# Performance of a large catalog
+
+Written by \`npm run bench:catalog -- --save\` from what it measured; change it in \`bench/catalog.ts\`.
+
+Measured on ${new Date(systemClock.nowMs()).toISOString().slice(0, 10)} with Node ${process.versions.node} on
+${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), load average at start ${LOAD_AT_START.toFixed(2)}. Times are CPU times of
+the process, its helpers for garbage included, because the machine had other work. ${many.deployments.length} listings of ${many.models.length} models, with the profiles of all
+heads, every tenth with a tier.
+
+| | Measured | Goal | |
+| --- | --- | --- | --- |
+| compiled, median of ${ROUNDS} | ${compileMs.toFixed(0)} ms | less than ${GOALS.compileMs} ms | ${verdictOf(compileMs < GOALS.compileMs)} |
+| memory of the catalog | ${memoryMb.toFixed(0)} MB | less than ${GOALS.memoryMb} MB | ${verdictOf(memoryMb < GOALS.memoryMb)} |
+| the same, with the lists that are kept | ${keptMb.toFixed(0)} MB | less than ${GOALS.memoryMb} MB | ${verdictOf(keptMb < GOALS.memoryMb)} |
+| longest time that a list holds up others | ${worstBlockMs.toFixed(0)} ms | less than ${GOALS.blockedMs} ms | ${verdictOf(worstBlockMs < GOALS.blockedMs)} |
+
+A request, from its bytes to those for the provider, with its route: ${fewMicros.toFixed(1)} µs with ${FEW} listings,
+${manyMicros.toFixed(1)} µs with ${LISTINGS}.
+
+| List | Size | Time | Others wait at most |
+| --- | --- | --- | --- |
+${rows.join("\n")}
+`;
+}

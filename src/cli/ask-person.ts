@@ -1,0 +1,117 @@
+import { createInterface, type Interface } from "node:readline";
+
+import { UsageFault } from "./command-context.ts";
+import type { CommandIo } from "./command-io.ts";
+
+/** What is needed of the caller: a flag has it, or a person at a terminal is asked. */
+export interface Needed<T> {
+  /** What names the answer on the command line, such as `--price-prompt 0.25`. */
+  readonly flag: string;
+  /** What a person is asked, without a question mark. */
+  readonly question: string;
+  /** Taken when a person just presses return, and without a person. */
+  readonly fallback?: string;
+  /** Throws a `UsageFault` when the answer cannot be taken. */
+  readonly read: (text: string) => T;
+}
+
+/** Asked again so many times; then the command ends. */
+const TRIES_MAX = 3;
+
+/**
+ * Gets answers from flags first, then from a person; without a terminal, all flags that are missing
+ * are named at once. Never waits for anything but a person.
+ */
+export class Answers {
+  readonly #lines: Interface | undefined;
+  readonly #write: (text: string) => void;
+  readonly #missing: string[] = [];
+  /** Typed ahead of the questions. */
+  readonly #typed: string[] = [];
+  #waiting: { take(line: string): void; giveUp(): void } | undefined;
+  #isClosed = false;
+
+  /** `isAsking: false`: no question, whatever the terminal. */
+  constructor({ stdin, stderr }: Pick<CommandIo, "stdin" | "stderr">, isAsking: boolean) {
+    this.#write = (text) => void stderr.write(text);
+    if (!isAsking || stderr.isTTY !== true) return;
+    const input = stdin();
+    if (input.isTTY !== true) return;
+    // The terminal edits the line itself: this program never puts it into raw mode.
+    const readable = input as unknown as NodeJS.ReadableStream;
+    this.#lines = createInterface({ input: readable, terminal: false });
+    this.#lines.on("line", (line) => {
+      if (this.#waiting === undefined) this.#typed.push(line);
+      else this.#waiting.take(line);
+    });
+    this.#lines.once("close", () => {
+      this.#isClosed = true;
+      this.#waiting?.giveUp();
+    });
+  }
+
+  /** Is there a person to ask? */
+  get isPerson(): boolean {
+    return this.#lines !== undefined;
+  }
+
+  /** For a person's eyes only. */
+  tell(text: string): void {
+    if (this.isPerson) this.#write(`${text}\n`);
+  }
+
+  /** The flag's value, the person's answer or the fallback; undefined: its flag was noted as missing. */
+  async get<T>(given: string | undefined, needed: Needed<T>): Promise<T | undefined> {
+    const { flag, fallback, question, read } = needed;
+    if (given !== undefined) return read(given);
+    if (this.#lines === undefined) {
+      if (fallback !== undefined) return read(fallback);
+      this.#missing.push(flag);
+      return undefined;
+    }
+    for (let tries = 1; ; tries += 1) {
+      const hint = fallback === undefined || fallback === "" ? "" : ` [${fallback}]`;
+      const answer = (await this.#line(`${question}${hint}: `)).trim();
+      try {
+        return read(answer === "" ? (fallback ?? "") : answer);
+      } catch (fault) {
+        if (!(fault instanceof UsageFault) || tries === TRIES_MAX) throw fault;
+        this.#write(`${fault.message}\n`);
+      }
+    }
+  }
+
+  /** Yes or no; without a person the fallback. */
+  async confirm(question: string, fallback: boolean): Promise<boolean> {
+    if (this.#lines === undefined) return fallback;
+    const answer = (await this.#line(`${question} [${fallback ? "Y/n" : "y/N"}]: `)).trim();
+    return answer === "" ? fallback : /^y(es)?$/i.test(answer);
+  }
+
+  /** Ends a wrong call: names every flag that is missing until now. */
+  needAll(command: string): void {
+    if (this.#missing.length === 0) return;
+    throw new UsageFault(
+      `${command}: there is no terminal to ask at; give ${this.#missing.join(", ")}`,
+    );
+  }
+
+  close(): void {
+    this.#lines?.close();
+  }
+
+  /** Rejects when the terminal ends, which a pending question would never notice by itself. */
+  async #line(prompt: string): Promise<string> {
+    this.#write(prompt);
+    const typed = this.#typed.shift();
+    if (typed !== undefined) return typed;
+    if (this.#isClosed) throw new UsageFault(ENDED);
+    return await new Promise<string>((resolve, reject) => {
+      this.#waiting = { take: resolve, giveUp: () => reject(new UsageFault(ENDED)) };
+    }).finally(() => {
+      this.#waiting = undefined;
+    });
+  }
+}
+
+const ENDED = "the terminal was closed before the last answer";

@@ -1,0 +1,67 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+import { type Manifest, validateManifest } from "../catalog/index.ts";
+import { UsageFault } from "./command-context.ts";
+
+/** A valid manifest and where it was read. */
+export interface ReadManifest {
+  readonly file: string;
+  readonly text: string;
+  readonly manifest: Manifest;
+}
+
+/** No manifest of any size that can be valid is larger. */
+const FILE_BYTES_MAX = 16 * 1_048_576;
+const PROBLEMS_SHOWN_MAX = 5;
+
+/** Reads a manifest that has to be valid. */
+export function readManifestFile(file: string): ReadManifest {
+  const text = readText(file);
+  const verdict = validateManifest(text);
+  if (verdict.ok) return { file, text, manifest: verdict.manifest };
+  const lines = verdict.problems
+    .slice(0, PROBLEMS_SHOWN_MAX)
+    .map(({ pointer, message }) => `${file}${pointer}: ${message}`);
+  const rest = verdict.problems.length - lines.length;
+  const more = rest > 0 ? [`and ${rest} more; \`tokenmarket manifest check ${file}\``] : [];
+  throw new UsageFault([...lines, ...more].join("\n"));
+}
+
+/** The manifests folder's file of a provider. */
+export function manifestOfProvider(folder: string, providerId: string): ReadManifest {
+  const found = manifestFilesOf(folder).find((file) => providerOf(file) === providerId);
+  if (found !== undefined) return readManifestFile(found);
+  throw new UsageFault(
+    `${folder} has no manifest of ${providerId}; name the file, or another folder with --manifests`,
+  );
+}
+
+/** Every manifest of the folder, in the order of the names. */
+export function manifestFilesOf(folder: string): readonly string[] {
+  if (!existsSync(folder)) {
+    throw new UsageFault(`${folder}: there is no such folder; name another with --manifests`);
+  }
+  const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return names.toSorted().map((name) => join(folder, name));
+}
+
+/** Another provider's file may be broken: that is not asked here. */
+function providerOf(file: string): string | undefined {
+  try {
+    const { provider } = JSON.parse(readText(file)) as { provider?: { id?: string } };
+    return provider?.id;
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(file: string): string {
+  if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file`);
+  const stats = statSync(file);
+  if (!stats.isFile()) throw new UsageFault(`${file}: is not a file; name a manifest`);
+  if (stats.size > FILE_BYTES_MAX) {
+    throw new UsageFault(`${file}: is larger than 16 MiB, which no manifest is`);
+  }
+  return readFileSync(file, "utf8");
+}

@@ -1,0 +1,160 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { runCommand } from "../../test/support/program.ts";
+
+const snapshots = join(import.meta.dirname, "../../catalog-review/snapshots");
+const litellm = join(snapshots, "litellm-2026-08-01.json");
+const modelsDev = `models.dev=${join(snapshots, "models.dev-api-2026-07-02.json")}`;
+const forGroq = ["manifest", "import", "--from", "litellm", "--provider", "groq"];
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "import-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Answer {
+  readonly ok: boolean;
+  readonly file: string | null;
+  readonly source: { readonly from: string; readonly dated: string; readonly sha256: string };
+  readonly listed: readonly string[];
+  readonly staged: readonly string[];
+  readonly skipped: readonly string[];
+  readonly notes: readonly { readonly model: string; readonly code: string }[];
+}
+
+async function run(
+  ...args: readonly string[]
+): Promise<{ readonly code: number | null; readonly stderr: string; readonly stdout: string }> {
+  return runCommand(args, {});
+}
+
+describe("manifest import", () => {
+  test("the same input gives the same bytes, and a manifest that is valid", async () => {
+    const [first, second] = [join(folder, "one.json"), join(folder, "two.json")];
+    const args = [...forGroq, "--against", modelsDev, "--json"];
+    const answer = await run(...args, "--out", first, litellm);
+    expect(answer).toMatchObject({ code: 0, stderr: "" });
+    await run(...args, "--out", second, litellm);
+    expect(readFileSync(second, "utf8")).toBe(readFileSync(first, "utf8"));
+    const told = JSON.parse(answer.stdout) as Answer;
+    expect(told).toMatchObject({ ok: true, file: first, source: { dated: "2026-08-01" } });
+    expect(told.source.sha256).toMatch(/^[0-9a-f]{64}$/);
+    expect([...told.listed, ...told.staged]).toContain("openai/gpt-oss-120b");
+    expect(told.notes.length).toBeGreaterThan(0);
+    const checked = await run("manifest", "check", first);
+    expect(checked).toMatchObject({ code: 0 });
+  });
+
+  test("a margin is on the prices, and the provider is owed the source's", async () => {
+    const out = join(folder, "margin.json");
+    await run(...forGroq, "--margin", "10", "--models", "openai/*-120b", "--out", out, litellm);
+    const manifest = JSON.parse(readFileSync(out, "utf8")) as {
+      readonly models: readonly { readonly id: string; readonly pricing: readonly unknown[] }[];
+      readonly listing_terms: Readonly<Record<string, { readonly purchase_pricing: unknown }>>;
+      readonly catalog_source: unknown;
+    };
+    expect(manifest.models.map(({ id }) => id)).toEqual(["openai/gpt-oss-120b"]);
+    const prices = (prompt: string, cached: string, completion: string): unknown[] => [
+      { type: "prompt", unit: "token", cost_usd_per_million: prompt },
+      { type: "cached_prompt", unit: "token", cost_usd_per_million: cached },
+      { type: "completion", unit: "token", cost_usd_per_million: completion },
+    ];
+    expect(manifest.models[0]?.pricing).toEqual(prices("0.165", "0.0825", "0.66"));
+    const terms = manifest.listing_terms["openai/gpt-oss-120b"];
+    expect(terms?.purchase_pricing).toEqual(prices("0.15", "0.075", "0.6"));
+    expect(manifest.catalog_source).toMatchObject({
+      margin_percent: "10",
+      models: ["openai/*-120b"],
+    });
+  });
+
+  test("without --out the manifest is the output, so it can be read from a pipe", async () => {
+    const { stdout, code } = await run(...forGroq, litellm);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ provider: { id: "groq" } });
+  });
+
+  test("a file that lists nothing is answered with 1 and nothing is written", async () => {
+    const [empty, out] = [join(folder, "empty.json"), join(folder, "none.json")];
+    writeFileSync(empty, "{}");
+    const { code, stdout } = await run(...forGroq, "--json", "--out", out, empty);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, file: null, listed: [] });
+    expect(existsSync(out)).toBe(false);
+  });
+
+  test("a file that is there already stays as it is", async () => {
+    const out = join(folder, "mine.json");
+    writeFileSync(out, "by hand");
+    const refused = await run(...forGroq, "--out", out, litellm);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("--overwrite");
+    expect(readFileSync(out, "utf8")).toBe("by hand");
+    expect(await run(...forGroq, "--out", out, "--overwrite", litellm)).toMatchObject({ code: 0 });
+  });
+
+  test("an odd head is asked for by its file", async () => {
+    const file = join(folder, "head.json");
+    const head = {
+      use: "import",
+      provider: {
+        id: "acme",
+        name: "Acme",
+        privacy_policy_url: "https://acme.example/privacy",
+        prompt_logging: "none",
+      },
+      endpoint: { base_url: "https://api.acme.example/v1", dialect: "wire_a" },
+      settlement: { mode: "arrears", interval: "monthly" },
+      output_bound: { usual: "max_tokens", reasoning: "max_tokens" },
+      parameters: {},
+      sources: { litellm: "groq" },
+      facts: [],
+    };
+    writeFileSync(file, JSON.stringify(head));
+    const args = ["manifest", "import", "--from", "litellm", "--provider", "acme", "--head", file];
+    const { code, stdout } = await run(...args, litellm);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ provider: { id: "acme" } });
+  });
+
+  const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
+    ["no source", ["--provider", "groq", litellm], /missing --from$/m],
+    ["no provider", ["--from", "litellm", litellm], /missing --provider/],
+    ["an unknown source", ["--from", "mine", "--provider", "groq", litellm], /models\.dev/],
+    ["an unknown provider", ["--from", "litellm", "--provider", "acme", litellm], /--head/],
+    ["a margin in words", [...forGroq.slice(2), "--margin", "ten", litellm], /--margin/],
+    ["a negative margin", [...forGroq.slice(2), "--margin=-5", litellm], /--margin/],
+    ["no day", [...forGroq.slice(2), "--dated", "2026-02-30", litellm], /--dated/],
+    ["no file", [...forGroq.slice(2), "nowhere.json"], /nowhere\.json/],
+    ["a source without a name", [...forGroq.slice(2), "--against", "x.json", litellm], /--against/],
+    ["plain http", [...forGroq.slice(2), "http://127.0.0.1:1/x.json"], /only https/],
+    ["another scheme", [...forGroq.slice(2), "file:///etc/passwd"], /only https/],
+    ["no JSON", [...forGroq.slice(2), import.meta.filename], /not JSON at line 1, column 1/],
+    [
+      "a source that does not list it",
+      ["--from", "openrouter", "--provider", "groq", litellm],
+      /these do/,
+    ],
+  ];
+
+  test.each(wrong)("of %s ends with 2 and says what is wrong", async (_what, args, message) => {
+    const { code, stdout, stderr } = await run("manifest", "import", ...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+  });
+
+  test("a file with a key twice, or over 16 MiB, is refused", async () => {
+    const file = join(folder, "bad.json");
+    writeFileSync(file, '{"a": 1, "a": 2}');
+    expect((await run(...forGroq, file)).stderr).toContain("/a twice");
+    writeFileSync(file, " ".repeat(16 * 1_048_576 + 1));
+    expect((await run(...forGroq, file)).stderr).toContain("over 16 MiB");
+    writeFileSync(file, Buffer.from([0x7b, 0xff, 0x7d]));
+    expect((await run(...forGroq, file)).stderr).toContain("not UTF-8");
+  });
+});

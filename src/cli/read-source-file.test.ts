@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { withServer } from "../../test/support/local-server.ts";
+import { selfSigned } from "../../test/support/self-signed.ts";
+import { readSourceFile } from "./read-source-file.ts";
+
+const LIST = '{"some-model":{"input_cost_per_token":2e-07}}';
+const MiB = 1_048_576;
+
+/** A host that publishes a list, and does to its readers what a host can do. */
+const host = withServer(() => createServer(selfSigned(), serve));
+
+function serve(request: IncomingMessage, response: ServerResponse): void {
+  const moved = (location: string): void => void response.writeHead(302, { location }).end();
+  switch (request.url ?? "") {
+    case "/list.json":
+      response.setHeader("last-modified", "Sun, 02 Aug 2026 22:00:00 GMT");
+      response.end(LIST);
+      return;
+    case "/moved":
+      return moved("/list.json");
+    case "/elsewhere":
+      return moved(`https://localhost:${host.port}/list.json`);
+    case "/in-the-clear":
+      return moved(`http://127.0.0.1:${host.port}/list.json`);
+    case "/round":
+      return moved("/round");
+    case "/huge":
+      for (let part = 0; part < 17; part += 1) response.write(Buffer.alloc(MiB, " "));
+      response.end(LIST);
+      return;
+    case "/cut":
+      response.writeHead(200, { "content-length": "1000" });
+      response.write(LIST);
+      setImmediate(() => response.destroy());
+      return;
+    default:
+      response.writeHead(503).end("<html>");
+  }
+}
+
+const at = (path: string): string => `https://127.0.0.1:${host.port}${path}`;
+
+// Before the others: a connection that they leave open would be used again.
+test("an address whose certificate no authority signed is not read", async () => {
+  await expect(readSourceFile(at("/list.json"), undefined)).rejects.toThrow("cannot be read: ");
+});
+
+describe("a list at an https address", () => {
+  const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
+  beforeAll(() => void (process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0"));
+  afterAll(() => {
+    if (before === undefined) delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
+    else process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = before;
+  });
+
+  test("is read byte for byte, with the day its server names, also where it has moved to", async () => {
+    for (const path of ["/list.json", "/moved"]) {
+      const { bytes, dated } = await readSourceFile(at(path), undefined);
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      expect(sha256).toBe(createHash("sha256").update(LIST).digest("hex"));
+      expect(dated).toBe("2026-08-02");
+    }
+    expect(await readSourceFile(at("/list.json"), "2026-08-05")).toMatchObject({
+      dated: "2026-08-05",
+    });
+  });
+
+  test.each([
+    ["/elsewhere", "redirects to localhost:"],
+    ["/in-the-clear", "only https addresses are read"],
+    ["/round", "redirects more than 3 times"],
+    ["/huge", "is over 16 MiB"],
+    ["/cut", "cannot be read: "],
+    ["/absent", "answers with status 503"],
+  ])("%s is refused with its reason: %s", async (path, reason) => {
+    await expect(readSourceFile(at(path), undefined)).rejects.toThrow(reason);
+  });
+
+  test("with a password is refused without showing it", async () => {
+    const address = `https://me:hidden-word@127.0.0.1:${host.port}/list.json`;
+    const refused = readSourceFile(address, undefined);
+    await expect(refused).rejects.toThrow("an address with a name or password is not read");
+    await expect(refused).rejects.not.toThrow("hidden-word");
+  });
+});

@@ -1,0 +1,139 @@
+import { createReadStream, existsSync, statSync } from "node:fs";
+
+import { type RawJson, readRawJson } from "../json/index.ts";
+import { clock, UsageFault } from "./command-context.ts";
+
+const MiB = 1_048_576;
+const SOURCE_BYTES_MAX: number = 16 * MiB;
+/** Well over three times what the largest source has. */
+const SOURCE_VALUES_MAX = 1_500_000;
+const FETCH_TIMEOUT_MS = 60_000;
+const REDIRECTS_MAX = 3;
+
+/** A file of a source as it was read. */
+export interface SourceFile {
+  readonly bytes: Uint8Array;
+  readonly document: RawJson;
+  /** The day it speaks of: what was asked for, or its name says, or its server, or today. */
+  readonly dated: string;
+}
+
+/** Reads a named file or https address, at most 16 MiB, and nothing that it was not given. */
+export async function readSourceFile(
+  named: string,
+  dated: string | undefined,
+): Promise<SourceFile> {
+  const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(named);
+  const { bytes, modified } = isUrl ? await download(named) : await readFile(named);
+  const inName = /\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/.exec(named)?.[0];
+  const today = new Date(clock.nowMs()).toISOString().slice(0, 10);
+  return { bytes, document: parse(named, bytes), dated: dated ?? inName ?? modified ?? today };
+}
+
+interface Content {
+  readonly bytes: Uint8Array;
+  readonly modified?: string;
+}
+
+async function readFile(path: string): Promise<Content> {
+  if (!existsSync(path) || statSync(path).isDirectory()) {
+    throw new UsageFault(`${path}: there is no such file; give a file or an https address`);
+  }
+  return { bytes: await readAll(path, createReadStream(path) as AsyncIterable<Uint8Array>) };
+}
+
+async function download(named: string): Promise<Content> {
+  if (!URL.canParse(named)) throw new UsageFault(`${named}: is not an address`);
+  const first = new URL(named);
+  if (first.username !== "" || first.password !== "") {
+    throw new UsageFault(`${first.host}: an address with a name or password is not read`);
+  }
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  let url = first;
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+    if (url.protocol !== "https:") {
+      throw new UsageFault(`${url.origin}: only https addresses are read; save the file instead`);
+    }
+    if (url.host !== first.host) {
+      throw new UsageFault(`${first.host} redirects to ${url.host}; name that address to trust it`);
+    }
+    const answer = await ask(url, signal);
+    const target = answer.headers.get("location");
+    if (answer.status >= 300 && answer.status < 400 && target !== null) {
+      await answer.body?.cancel();
+      if (!URL.canParse(target, url.href))
+        throw new UsageFault(`${url.href}: redirects to no address`);
+      url = new URL(target, url.href);
+      continue;
+    }
+    if (!answer.ok) throw new UsageFault(`${url.href}: answers with status ${answer.status}`);
+    if (answer.body === null) throw new UsageFault(`${url.href}: answers with nothing`);
+    const modified = dayOf(answer.headers.get("last-modified"));
+    const bytes = await readBody(url, answer.body as AsyncIterable<Uint8Array>);
+    return { bytes, ...(modified === undefined ? {} : { modified }) };
+  }
+  throw new UsageFault(`${named}: redirects more than ${REDIRECTS_MAX} times`);
+}
+
+async function ask(url: URL, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(url, {
+      signal,
+      redirect: "manual",
+      headers: { accept: "application/json", "user-agent": "tokenmarket" },
+    });
+  } catch (error) {
+    throw unreadable(url, error);
+  }
+}
+
+async function readBody(url: URL, parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  try {
+    return await readAll(url.href, parts);
+  } catch (error) {
+    throw error instanceof UsageFault ? error : unreadable(url, error);
+  }
+}
+
+function unreadable(url: URL, error: unknown): UsageFault {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new UsageFault(`${url.href}: cannot be read: ${message}`);
+}
+
+async function readAll(name: string, parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const kept: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of parts) {
+    bytes += part.length;
+    if (bytes > SOURCE_BYTES_MAX) throw new UsageFault(`${name}: is over 16 MiB`);
+    kept.push(part);
+  }
+  return Buffer.concat(kept);
+}
+
+function dayOf(header: string | null): string | undefined {
+  const instant = new Date(header ?? "");
+  return Number.isNaN(instant.valueOf()) ? undefined : instant.toISOString().slice(0, 10);
+}
+
+function parse(name: string, bytes: Uint8Array): RawJson {
+  let text;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageFault(`${name}: is not UTF-8 text`);
+  }
+  const reading = readRawJson(text, SOURCE_VALUES_MAX);
+  if (!reading.ok) {
+    const { line, column, expected } = reading.flaw;
+    throw new UsageFault(
+      `${name}: is not JSON at line ${line}, column ${column}: expected ${expected}`,
+    );
+  }
+  const [twice] = reading.duplicateKeys;
+  if (twice !== undefined) {
+    throw new UsageFault(`${name}: has the key ${twice} twice; parsers disagree on which counts`);
+  }
+  return reading.value;
+}

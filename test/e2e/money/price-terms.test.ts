@@ -1,0 +1,198 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { systemClock } from "../../../src/core/time.ts";
+import { startSimulator, type Simulator } from "../../../src/dev/simulator/simulator.ts";
+import { ask, at, costOf, get, type Ask, type HttpAnswer } from "../../support/ask.ts";
+import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
+import { startGatedProvider, type GatedProvider } from "../../support/gated-provider.ts";
+import {
+  simulatorManifest,
+  startTestGateway,
+  textModel,
+  type TestAccount,
+  type TestGateway,
+} from "../../support/gateway.ts";
+
+/** The prompt of a short question is below it, one of `LONG` is above. */
+const BOUND = 100;
+const LONG = "a long story about a lighthouse and its keeper ".repeat(20);
+
+const rate = (type: string, usd: number): object => ({
+  type,
+  unit: "token",
+  cost_usd_per_million: String(usd),
+});
+const pricing = (factor: number): object[] => [
+  rate("prompt", factor),
+  rate("completion", 10 * factor),
+];
+const tier = (factor: number): object => ({
+  above_prompt_tokens: BOUND,
+  pricing: pricing(factor),
+});
+
+let simulator: Simulator;
+let provider: GatedProvider;
+let gateway: TestGateway;
+
+function manifestWith(terms: object): object {
+  const models = [textModel("m/tiered", { pricing: pricing(1) })];
+  return {
+    ...simulatorManifest({
+      provider: "gated",
+      dialect: "wire_a",
+      baseUrl: `${provider.url}/a/v1`,
+      models,
+    }),
+    listing_terms: { "m/tiered": terms },
+  };
+}
+
+beforeAll(async () => {
+  simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  provider = await startGatedProvider(simulator.url);
+  gateway = await startTestGateway({ manifests: [manifestWith({ price_tiers: [tier(2)] })] });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await provider.close();
+  await simulator.close();
+});
+
+/** Sends a request and lets its provider answer it; `meanwhile` happens while it is there. */
+async function served(
+  account: TestAccount,
+  text: string,
+  meanwhile: () => Promise<void> = () => Promise.resolve(),
+): Promise<HttpAnswer> {
+  const request: Ask = { key: account.key, wire: "wire_a", model: "m/tiered", text };
+  const before = provider.calls.length;
+  const running = ask(gateway.url, request);
+  const call = await until("it is at the provider", () => provider.calls[before]);
+  await meanwhile();
+  call.release();
+  const answer = await running;
+  expect(answer.status).toBe(200);
+  return answer;
+}
+
+/** What the answer's own tokens cost at so many times the first prices. */
+function costAt(factor: bigint, { json }: HttpAnswer): bigint {
+  const tokens = (name: string): bigint => BigInt(Number(at(json, "usage", name)));
+  return factor * (tokens("prompt_tokens") + 10n * tokens("completion_tokens"));
+}
+
+async function entry(account: TestAccount): Promise<unknown> {
+  return (await get(gateway.url, { key: account.key, path: "/v1/models/m%2Ftiered" })).json;
+}
+
+test("a long prompt is held and settled at its tier, output included, and the record says so", async () => {
+  const account = await gateway.account("5.00");
+  const short = await served(account, "hi");
+  expect(costOf(short)).toBe(costAt(1n, short));
+  const long = await served(account, LONG, async () => {
+    const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+    expect(heldMicroUsd).toBeGreaterThan(2n * BigInt(LONG.length) + 2n * 640n);
+  });
+  expect(Number(at(long.json, "usage", "prompt_tokens"))).toBeGreaterThan(BOUND);
+  expect(costOf(long)).toBe(costAt(2n, long));
+  await nothingHeld(gateway, account);
+  const path = `/v1/generation?id=${long.requestId}`;
+  const record = (await get(gateway.url, { key: account.key, path })).json;
+  expect(at(record, "data", "attempts", "0", "price_sheet")).toMatchObject({
+    above_prompt_tokens: BOUND,
+    pricing: { prompt: "0.000002", completion: "0.00002" },
+  });
+  expect(await entry(account)).toMatchObject({
+    pricing: { prompt: "0.000001" },
+    price_tiers: [{ above_prompt_tokens: BOUND, pricing: { completion: "0.00002" } }],
+    price_changes: [],
+  });
+  expect(await brokenBooks(gateway)).toEqual([]);
+});
+
+test("across the instant of a change every attempt has the prices of its own admission", async () => {
+  const account = await gateway.account("5.00");
+  const fromMs = Math.ceil((systemClock.nowMs() + 1_500) / 1_000) * 1_000;
+  const from = new Date(fromMs).toISOString().replace(".000Z", "Z");
+  const terms = {
+    price_tiers: [tier(2)],
+    price_changes: [{ from, pricing: pricing(3), price_tiers: [tier(7)] }],
+    checked: { on: "2026-11-22", by: "page" },
+  };
+  const file = join(gateway.config.manifestsDir, "manifest-0.json");
+  writeFileSync(file, JSON.stringify(manifestWith(terms)));
+  await until("the change is announced", async () => {
+    gateway.running.reload();
+    return at(await entry(account), "price_changes", "0");
+  });
+  expect(await entry(account)).toMatchObject({
+    pricing: { prompt: "0.000001" },
+    price_changes: [
+      {
+        from: new Date(fromMs).toISOString(),
+        pricing: { prompt: "0.000003" },
+        price_tiers: [{ above_prompt_tokens: BOUND, pricing: { prompt: "0.000007" } }],
+      },
+    ],
+    checked: { on: "2026-11-22", by: "page" },
+  });
+
+  const over = await served(account, LONG, async () => {
+    // Its provider answers after the change: it was admitted before.
+    await until("the change has come", () => systemClock.nowMs() > fromMs + 250);
+  });
+  expect(costOf(over)).toBe(costAt(2n, over));
+  const after = await served(account, "hi");
+  expect(costOf(after)).toBe(costAt(3n, after));
+  const longAfter = await served(account, LONG);
+  expect(costOf(longAfter)).toBe(costAt(7n, longAfter));
+
+  await nothingHeld(gateway, account);
+  const record = await ended(gateway, account, over.requestId);
+  expect(record.attempts[0]?.sheet.abovePromptTokens).toBe(BOUND);
+  expect(await brokenBooks(gateway)).toEqual([]);
+  await until("the new prices are shown as in force", async () => {
+    const shown = await entry(account);
+    return at(shown, "pricing", "prompt") === "0.000003" && at(shown, "price_changes");
+  });
+});
+
+test("a change counts by the ledger's clock, whatever this host's own clock says", async () => {
+  const from = new Date(Math.floor(systemClock.nowMs() / 1_000) * 1_000 - 3_600_000);
+  const slow = await startTestGateway({
+    manifests: [
+      manifestWith({
+        price_changes: [
+          { from: from.toISOString().replace(".000Z", "Z"), pricing: pricing(5) },
+          { from: "2099-01-01T00:00:00Z", pricing: pricing(9) },
+        ],
+      }),
+    ],
+    clock: {
+      nowMs: () => systemClock.nowMs() - 86_400_000,
+      monotonicMs: () => systemClock.monotonicMs(),
+    },
+  });
+  try {
+    const account = await slow.account("5.00");
+    const before = provider.calls.length;
+    const running = ask(slow.url, {
+      key: account.key,
+      wire: "wire_a",
+      model: "m/tiered",
+      text: "hi",
+    });
+    (await until("it is at the provider", () => provider.calls[before])).release();
+    const answer = await running;
+    expect(costOf(answer)).toBe(costAt(5n, answer));
+    await nothingHeld(slow, account);
+    expect(await brokenBooks(slow)).toEqual([]);
+  } finally {
+    await slow.close();
+  }
+});

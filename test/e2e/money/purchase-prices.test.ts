@@ -1,0 +1,212 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import { describe, expect, test } from "vitest";
+
+import { ANTHROPIC_CLIENTS, say } from "../../support/anthropic-clients.ts";
+import { at, get, post } from "../../support/ask.ts";
+import { brokenBooks, debitOf, ended, nothingHeld } from "../../support/books.ts";
+import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
+
+/* Pico-dollars a token. No two share a factor: a swapped bucket shows. */
+const SOLD = { prompt: 5_000_011n, cacheWrite: 6_250_013n, hour: 10_000_019n, output: 25_000_037n };
+const OWED = { prompt: 4_000_003n, cacheWrite: 5_000_011n, hour: 8_000_017n, output: 20_000_029n };
+/** Its provider costs more than the customer pays. */
+const DEAR = { prompt: 9_000_011n, cacheWrite: 9_000_011n, hour: 9_000_011n, output: 30_000_023n };
+
+type Rates = typeof SOLD;
+const usd = (pico: bigint): string =>
+  `${pico / 1_000_000n}.${`${pico % 1_000_000n}`.padStart(6, "0")}`;
+
+function pricing({ prompt, cacheWrite, output }: Rates): object[] {
+  const price = (type: string, pico: bigint): object => ({
+    type,
+    unit: "token",
+    cost_usd_per_million: usd(pico),
+  });
+  return [price("prompt", prompt), price("cache_write", cacheWrite), price("completion", output)];
+}
+
+function terms(sold: Rates, owed: Rates): object {
+  return {
+    extra_pricing: { cache_write_1h: usd(sold.hour) },
+    purchase_pricing: pricing(owed),
+    purchase_extra: { cache_write_1h: usd(owed.hour) },
+  };
+}
+
+const model = (id: string): object => textModel(id, { pricing: pricing(SOLD) });
+
+const gateway = withGateway(() => ({
+  settings: { orgRequestsPerMinute: 10_000, keyRequestsPerMinute: 10_000 },
+  manifests: [
+    {
+      ...simulatorManifest({
+        provider: "lab",
+        dialect: "wire_b",
+        models: [model("lab/hour"), model("lab/usual")],
+      }),
+      listing_terms: { "lab/hour": terms(SOLD, OWED) },
+    },
+    {
+      ...simulatorManifest({ provider: "dear", dialect: "wire_b", models: [model("lab/dear")] }),
+      listing_terms: { "lab/dear": terms(SOLD, DEAR) },
+    },
+  ],
+}));
+const account = withAccount(gateway, "100");
+
+interface Counts {
+  readonly input: number;
+  readonly written: number;
+  readonly hour: number;
+  readonly output: number;
+}
+
+function cost(rates: Rates, { input, written, hour, output }: Counts): bigint {
+  return (
+    BigInt(input) * rates.prompt +
+    BigInt(written - hour) * rates.cacheWrite +
+    BigInt(hour) * rates.hour +
+    BigInt(output) * rates.output
+  );
+}
+
+function countsOf(usage: Anthropic.Usage): Counts {
+  return {
+    input: usage.input_tokens,
+    written: usage.cache_creation_input_tokens ?? 0,
+    hour: usage.cache_creation?.ephemeral_1h_input_tokens ?? 0,
+    output: usage.output_tokens,
+  };
+}
+
+/** What the provider is owed now, and what is left of what customers paid. */
+async function balanceOf(provider: string): Promise<{ accrued: bigint; margin: bigint }> {
+  const [balance] = await gateway.backend.settlementStore.balances(provider);
+  return { accrued: balance?.accruedMicroUsd ?? 0n, margin: balance?.marginMicroUsd ?? 0n };
+}
+
+function newestClient(): Anthropic {
+  const [, Client] = ANTHROPIC_CLIENTS.at(-1) ?? [];
+  if (Client === undefined) throw new Error("no client");
+  return new Client({ apiKey: account.key, baseURL: gateway.url, maxRetries: 0 });
+}
+
+const hourly = (id: string): Anthropic.MessageCreateParamsNonStreaming => ({
+  model: id,
+  max_tokens: 64,
+  system: [
+    {
+      type: "text",
+      text: "x".repeat(400),
+      cache_control: { type: "ephemeral", ttl: "1h" },
+    },
+    { type: "text", text: "y".repeat(80), cache_control: { type: "ephemeral" } },
+  ],
+  messages: [say("Hello")],
+});
+
+describe.each(ANTHROPIC_CLIENTS)("@anthropic-ai/sdk %s", (_version, Client) => {
+  test.each([
+    ["without streaming", false],
+    ["streaming", true],
+  ])(
+    "pays exactly for an hour of the cache, %s, and the provider is owed its own",
+    async (_, s) => {
+      const client = new Client({ apiKey: account.key, baseURL: gateway.url, maxRetries: 0 });
+      const before = await balanceOf("lab");
+      const { data: message, request_id: id } = await (s
+        ? client.messages
+            .stream(hourly("lab/hour"))
+            .withResponse()
+            .then(async ({ data, request_id }) => ({ data: await data.finalMessage(), request_id }))
+        : client.messages.create(hourly("lab/hour")).withResponse());
+      const counts = countsOf(message.usage);
+      expect(counts.hour).toBeGreaterThanOrEqual(100);
+      expect(counts.written).toBeGreaterThan(counts.hour);
+
+      const record = await ended(gateway, account, id ?? "");
+      const debit = cost(SOLD, counts) / 1_000_000n;
+      expect(debitOf(record)).toBe(debit);
+      const [attempt] = record.attempts;
+      expect(attempt?.usage).toMatchObject({
+        cacheWrite: counts.written,
+        cacheWrite1h: counts.hour,
+      });
+      // As if everything were written for an hour: what was held is the dearest it can be.
+      expect(attempt?.reserveMicroUsd).toBeGreaterThan((480n * SOLD.hour) / 1_000_000n);
+
+      const after = await balanceOf("lab");
+      const owed = cost(OWED, counts) / 1_000_000n;
+      expect(after).toEqual({
+        accrued: before.accrued + owed,
+        margin: before.margin + debit - owed,
+      });
+      const path = `/v1/generation?id=${id}`;
+      const shown = (await get(gateway.url, { key: account.key, path })).json;
+      for (const place of [
+        ["data", "usage"],
+        ["data", "attempts", 0, "tokens"],
+      ] as const) {
+        expect(at(shown, ...place)).toMatchObject({
+          cache_write: counts.written,
+          cache_write_1h: counts.hour,
+        });
+      }
+    },
+  );
+});
+
+test("a listing without the price gets no hour, and says so", async () => {
+  const body = JSON.stringify(hourly("lab/usual"));
+  const answer = await post(gateway.url, { key: account.key, path: "/v1/messages", body });
+  expect(answer.status).toBe(200);
+  expect(answer.headers["x-tm-dropped-params"]).toBe("cache_control.ttl");
+  expect(at(answer.json, "usage", "cache_creation", "ephemeral_1h_input_tokens")).toBe(0);
+});
+
+test("a provider that reports an hour which was not asked for is owed for usual writes", async () => {
+  const before = await balanceOf("lab");
+  const kept = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 50 };
+  const told = { input_tokens: 7, cache_creation_input_tokens: 50, cache_creation: kept };
+  const { data, request_id: id } = await newestClient()
+    .messages.create({
+      model: "lab/hour",
+      max_tokens: 64,
+      messages: [say(`[[fault:usage:${JSON.stringify(told)}]] hi`)],
+    })
+    .withResponse();
+  const counts = { input: 7, written: 50, hour: 0, output: data.usage.output_tokens };
+  const record = await ended(gateway, account, id ?? "");
+  expect(debitOf(record)).toBe(cost(SOLD, counts) / 1_000_000n);
+  expect(record.attempts[0]?.usage).not.toHaveProperty("cacheWrite1h");
+  const { accrued } = await balanceOf("lab");
+  expect(accrued - before.accrued).toBe(cost(OWED, counts) / 1_000_000n);
+});
+
+test("a provider that costs more than the price is owed all of it, from what the platform has", async () => {
+  const { data, request_id: id } = await newestClient()
+    .messages.create({ model: "lab/dear", max_tokens: 64, messages: [say("[words:20]")] })
+    .withResponse();
+  const counts = countsOf(data.usage);
+  const debit = cost(SOLD, counts) / 1_000_000n;
+  const owed = cost(DEAR, counts) / 1_000_000n;
+  expect(debitOf(await ended(gateway, account, id ?? ""))).toBe(debit);
+  expect(await balanceOf("dear")).toEqual({ accrued: owed, margin: debit - owed });
+  expect(debit - owed).toBeLessThan(0n);
+});
+
+test("the price of an hour is in the list of models, what the provider is owed is not", async () => {
+  const list = (await get(gateway.url, { key: account.key, path: "/v1/models" })).json;
+  const models = at(list, "data") as readonly { id: string; pricing: object }[];
+  const hour = models.find(({ id }) => id === "lab/hour");
+  expect(hour?.pricing).toMatchObject({ input_cache_write_1h: "0.000010000019" });
+  expect(models.find(({ id }) => id === "lab/usual")?.pricing).not.toHaveProperty(
+    "input_cache_write_1h",
+  );
+  expect(JSON.stringify(list)).not.toContain("0.000004000003");
+});
+
+test("at the end the books are whole", async () => {
+  await nothingHeld(gateway, account);
+  expect(await brokenBooks(gateway)).toEqual([]);
+});

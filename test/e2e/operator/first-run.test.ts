@@ -1,0 +1,175 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { freePort } from "../../support/free-port.ts";
+import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { listenLocally } from "../../support/local-server.ts";
+import { modelServer } from "../../support/model-servers.ts";
+import {
+  runCommand,
+  runProgram,
+  startProgram,
+  type RunningProgram,
+} from "../../support/program.ts";
+import { runAtTerminal } from "../../support/terminal.ts";
+
+const SECRET = "sk-provider-secret-3";
+/** What a shipped manifest lists and the simulated provider serves. */
+const MODELS = ["gpt-4.1", "gpt-4.1-mini", "gpt-4o-mini", "gpt-5", "gpt-5-mini"];
+
+let provider: RunningProgram;
+let database: FreshDatabase;
+let root: string;
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-first-run-"));
+  // As root the database runs as another user, who has to get in.
+  chmodSync(root, 0o755);
+  [provider, database] = await Promise.all([
+    startProgram(["simulate", "--port", "0", "--wire", "wire_a", "--models", ...MODELS]),
+    emptyDatabase(),
+  ]);
+});
+
+afterAll(async () => {
+  await Promise.all([provider.end("SIGTERM"), database.drop()]);
+  rmSync(root, { recursive: true });
+});
+
+/** The provider's address in the place of the real one. */
+function elsewhere(): string {
+  return `openai=${String(provider.ready["url"])}/v1`;
+}
+
+/** Sends what a printed curl would, word by word as a shell reads it. */
+async function curled(
+  printed: string,
+): Promise<{ readonly status: number; readonly body: object }> {
+  const words = printed.replaceAll("\\\n", " ").match(/'[^']*'|\S+/g) ?? [];
+  const plain = words.map((word) => word.replace(/^'(.*)'$/s, "$1"));
+  expect(plain.slice(0, 2)).toEqual(["curl", "-s"]);
+  const valuesOf = (flag: string): string[] =>
+    plain.flatMap((word, at) => (word === flag ? [plain[at + 1] ?? ""] : []));
+  const headers = valuesOf("-H").map((line) => line.split(": ") as [string, string]);
+  const [body = ""] = valuesOf("-d");
+  const answer = await fetch(plain[2] ?? "", { method: "POST", headers, body });
+  return { status: answer.status, body: (await answer.json()) as object };
+}
+
+describe("an empty folder and one provider key", () => {
+  test("end in a curl that is answered with 200", async () => {
+    const folder = join(root, "one");
+    const places = ["--data", join(folder, "data"), "--manifests", join(folder, "manifests")];
+    const port = String(await freePort());
+    const env = { TM_ALLOW_PRIVATE_UPSTREAMS: "1", OPENAI_API_KEY: SECRET };
+    const said = ["--yes", "--email", "a@example.com", "--base-url", elsewhere(), "--margin", "20"];
+    const init = ["init", ...places, "--port", port, ...said, "--json"];
+    const made = await runProgram(init, env);
+    expect(made.code, made.stdout + made.stderr).toBe(0);
+    const json = JSON.parse(made.stdout) as Readonly<Record<string, string>>;
+    expect(json).toMatchObject({ ok: true, balance_usd: "10.000000" });
+    const ports = ["--port", port, "--console-port", "0", "--internal-port", "0"];
+    const server = await startProgram(["serve", ...places, ...ports], env);
+    try {
+      const { status, body } = await curled(json["curl"] ?? "");
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ model: json["model"], usage: { cost: expect.any(Number) } });
+    } finally {
+      await server.end("SIGTERM");
+    }
+    // The provider's key is in none of what was printed or written.
+    const manifests = readdirSync(join(folder, "manifests")).map((file) =>
+      readFileSync(join(folder, "manifests", file), "utf8"),
+    );
+    expect(made.stdout + made.stderr + manifests.join("")).not.toContain(SECRET);
+  });
+});
+
+describe("a first run", () => {
+  /** Of its own, but for the database. */
+  function surroundings(name: string): {
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly manifests: string;
+  } {
+    const manifests = join(root, name);
+    return {
+      manifests,
+      args: ["init", "--manifests", manifests],
+      env: { DATABASE_URL: database.connectionString, TM_ALLOW_PRIVATE_UPSTREAMS: "1" },
+    };
+  }
+
+  test("at a terminal asks for everything, tries a model within its budget, prints the curl", async () => {
+    const { args, env } = surroundings("terminal");
+    const file = join(root, "keys.env");
+    writeFileSync(file, `OPENAI_API_KEY=${SECRET}\n`, { mode: 0o644 });
+    const typed = ["", "7.5", "Acme", "not an address", "ops@acme.example", "25", "0.20", "n"];
+    const flags = ["--keys-file", file, "--base-url", elsewhere()];
+    const run = await runAtTerminal([...args, ...flags], env, typed);
+    expect(run.code, run.stdout + run.stderr).toBe(0);
+    expect(run.stderr).toMatch(/Keys were found for: openai\n/);
+    expect(run.stderr).toMatch(/not an address is not an e-mail address/);
+    expect(run.stdout).toMatch(/openai\/\S+: (pass|fail|warn)\w* \(\$0\.\d+ spent\)/);
+    expect(run.stdout).toMatch(/Acme, \$25\.000000 of credit/);
+    expect(run.stdout).toMatch(/keys\.env can be read by other users .*chmod 600/);
+    expect(run.stdout).toMatch(/set -a; \. \S+keys\.env; exec tokenmarket serve/);
+    expect(run.stdout + run.stderr).not.toContain(SECRET);
+  });
+
+  test("again keeps manifests, grants no second credit, and makes another key", async () => {
+    const { args, env } = surroundings("again");
+    const flags = ["--yes", "--email", "b@example.com", "--org", "Twice", "--json"];
+    const all = [...args, ...flags, "--base-url", elsewhere()];
+    const runs: Readonly<Record<string, unknown>>[] = [];
+    for (const _run of [1, 2]) {
+      const { stdout } = await runCommand(all, { ...env, OPENAI_API_KEY: SECRET });
+      runs.push(JSON.parse(stdout) as Readonly<Record<string, unknown>>);
+    }
+    const [first, second] = runs;
+    expect(second).toMatchObject({
+      org_id: first?.["org_id"],
+      balance_usd: "10.000000",
+      providers: [{ provider: "openai", kept: true }],
+    });
+    expect(second?.["key"]).not.toBe(first?.["key"]);
+  });
+
+  test("with a key that the provider refuses lists nothing, and opens no account", async () => {
+    const { args, env, manifests } = surroundings("refused");
+    const refusing = await listenLocally(modelServer(() => ({ status: 401, body: {} })));
+    const flags = ["--yes", "--email", "c@example.com", "--org", "Refused", "--json"];
+    const address = ["--base-url", `openai=${refusing.url}/v1`];
+    const run = await runCommand([...args, ...flags, ...address], {
+      ...env,
+      OPENAI_API_KEY: SECRET,
+    }).finally(() => refusing.close());
+    expect(run.code).toBe(1);
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      ok: false,
+      providers: [
+        {
+          file: null,
+          listed: 0,
+          issues: [expect.stringMatching(/refuses the key \(status 401\)/)],
+        },
+      ],
+    });
+    expect(readdirSync(manifests)).toEqual([]);
+    const orgs = await runCommand(["org", "list", "--json"], env);
+    expect(orgs.stdout).not.toContain("Refused");
+  });
+
+  test("without a terminal and without an answer names the flags, at once", async () => {
+    const { args, env } = surroundings("missing");
+    const none = await runCommand(args, { ...env, OPENAI_API_KEY: "" });
+    expect(none.code).toBe(2);
+    expect(none.stderr).toMatch(/no provider key was found; set one of OPENAI_API_KEY, /);
+    const found = await runCommand(args, { ...env, OPENAI_API_KEY: SECRET });
+    expect(found.code).toBe(2);
+    expect(found.stderr).toMatch(/give --providers, or --yes for all with a key, --email/);
+  });
+});

@@ -1,0 +1,197 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+
+/** What a played server answers on a path: its status and JSON, or bytes as they are. */
+export type PlayedAnswer = (request: PlayedRequest) => Played | undefined;
+
+export interface Played {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text is sent as it is. */
+  readonly body: unknown;
+}
+
+export interface PlayedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** A real HTTP server that answers as a program would by its public documentation. */
+export function modelServer(answer: PlayedAnswer, seen: PlayedRequest[] = []): Server {
+  return createServer((request, response) => void serve(request, response));
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = "";
+    for await (const chunk of request) text += String(chunk);
+    const played: PlayedRequest = {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      headers: request.headers,
+      body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>),
+    };
+    seen.push(played);
+    const { status = 200, headers = {}, body } = answer(played) ?? { status: 404, body: {} };
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  }
+}
+
+/** Answers of both chat wires to a question of one token. */
+export const chatAnswers: PlayedAnswer = ({ path, body }) => {
+  const model = String(body["model"]);
+  if (path.endsWith("/chat/completions")) {
+    return {
+      body: {
+        id: "chatcmpl-1",
+        object: "chat.completion",
+        created: 1_760_000_000,
+        model,
+        choices: [
+          { index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "length" },
+        ],
+        usage: { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 },
+      },
+    };
+  }
+  if (!path.endsWith("/messages")) return undefined;
+  return {
+    body: {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model,
+      content: [{ type: "text", text: "Hi" }],
+      stop_reason: "max_tokens",
+      stop_sequence: null,
+      usage: { input_tokens: 9, output_tokens: 1 },
+    },
+  };
+};
+
+/** vLLM, by its documentation of the OpenAI-compatible server. */
+export const vllm: PlayedAnswer = (request) =>
+  request.path === "/v1/models"
+    ? {
+        body: {
+          object: "list",
+          data: [
+            {
+              id: "Qwen/Qwen3-8B",
+              object: "model",
+              created: 1_760_000_000,
+              owned_by: "vllm",
+              root: "Qwen/Qwen3-8B",
+              parent: null,
+              max_model_len: 40_960,
+              permission: [{ id: "modelperm-1", object: "model_permission", allow_sampling: true }],
+            },
+          ],
+        },
+      }
+    : chatAnswers(request);
+
+/** llama.cpp's server, by the README of its folder: trained with 131,072, served with 65,536. */
+export const llamaCpp: PlayedAnswer = (request) => {
+  if (request.path === "/v1/models") {
+    const meta = { vocab_type: 2, n_vocab: 128_256, n_ctx_train: 131_072, n_embd: 4_096 };
+    return {
+      body: {
+        object: "list",
+        data: [{ id: "qwen3-4b", object: "model", created: 1, owned_by: "llamacpp", meta }],
+      },
+    };
+  }
+  if (request.path === "/props") {
+    return {
+      body: {
+        default_generation_settings: { n_ctx: 65_536 },
+        total_slots: 4,
+        modalities: { vision: true, audio: false },
+        chat_template_caps: { supports_tools: true },
+      },
+    };
+  }
+  return chatAnswers(request);
+};
+
+const OLLAMA_MODELS: Readonly<Record<string, object>> = {
+  "qwen3:8b": {
+    parameters: 'num_ctx                        16384\nstop                           "<|im_end|>"',
+    details: { format: "gguf", family: "qwen3", quantization_level: "Q4_K_M" },
+    model_info: { "general.architecture": "qwen3", "qwen3.context_length": 40_960 },
+    capabilities: ["completion", "tools", "thinking"],
+  },
+  "llava:latest": {
+    details: { format: "gguf", family: "llama", quantization_level: "Q4_0" },
+    model_info: { "general.architecture": "llama", "llama.context_length": 32_768 },
+    capabilities: ["completion", "vision"],
+  },
+  "nomic-embed-text:latest": {
+    details: { format: "gguf", family: "nomic-bert", quantization_level: "F16" },
+    model_info: { "general.architecture": "nomic-bert", "nomic-bert.context_length": 2_048 },
+    capabilities: ["embedding"],
+  },
+  "gpt-oss:120b-cloud": {
+    remote_model: "gpt-oss:120b",
+    remote_host: "https://ollama.com:443",
+    details: { format: "", family: "gptoss", quantization_level: "MXFP4" },
+    model_info: { "general.architecture": "gptoss", "gptoss.context_length": 131_072 },
+    capabilities: ["completion", "tools"],
+  },
+};
+
+/** Ollama, by its API documentation: two tags that a manifest can hold, one that it cannot. */
+export const ollama: PlayedAnswer = (request) => {
+  const { path, body } = request;
+  const names = [...Object.keys(OLLAMA_MODELS), "qwen3:0.6b"];
+  if (path === "/v1/models") {
+    const data = names.map((id) => ({ id, object: "model", created: 1, owned_by: "library" }));
+    return { body: { object: "list", data } };
+  }
+  if (path === "/api/tags")
+    return { body: { models: names.map((name) => ({ name, model: name })) } };
+  if (path === "/api/show") {
+    const shown = OLLAMA_MODELS[String(body["model"])];
+    return shown === undefined
+      ? { status: 404, body: { error: "model not found" } }
+      : { body: { license: "…", modelfile: "FROM x", template: "{{ .Prompt }}", ...shown } };
+  }
+  if (path === "/api/ps") {
+    const models = [{ name: "qwen3:8b", model: "qwen3:8b", size: 1, context_length: 4_096 }];
+    return { body: { models } };
+  }
+  return chatAnswers(request);
+};
+
+/** LM Studio, by the documentation of its own API (v0). */
+export const lmStudio: PlayedAnswer = (request) => {
+  const ids = ["qwen2-vl-7b-instruct", "meta-llama-3.1-8b-instruct", "text-embedding-nomic-v1.5"];
+  if (request.path === "/v1/models") {
+    const data = ids.map((id) => ({ id, object: "model", owned_by: "organization_owner" }));
+    return { body: { object: "list", data } };
+  }
+  if (request.path === "/api/v0/models") {
+    const base = { object: "model", compatibility_type: "gguf", state: "not-loaded" };
+    const [vision, chat, embeddings] = ids;
+    return {
+      body: {
+        object: "list",
+        data: [
+          { ...base, id: vision, type: "vlm", quantization: "4bit", max_context_length: 32_768 },
+          {
+            ...base,
+            id: chat,
+            type: "llm",
+            state: "loaded",
+            quantization: "Q4_K_M",
+            max_context_length: 131_072,
+            loaded_context_length: 8_192,
+          },
+          { ...base, id: embeddings, type: "embeddings", max_context_length: 2_048 },
+        ],
+      },
+    };
+  }
+  return chatAnswers(request);
+};

@@ -1,0 +1,51 @@
+import { Readable, Writable } from "node:stream";
+
+import type { CommandIo } from "../../src/cli/command-io.ts";
+import { runCli } from "../../src/cli/run-cli.ts";
+
+/** What a person at a terminal saw, and how the command ended. */
+export interface TerminalRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs `tokenmarket <args>` in this process for a person who types these lines, each as soon as the
+ * command asks for one. After the last one the terminal is closed.
+ */
+export async function runAtTerminal(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  lines: readonly string[],
+): Promise<TerminalRun> {
+  const [stdout, stderr] = [new SeenText(), new SeenText()];
+  const typed = [...lines];
+  const stdin = Object.assign(new Readable({ read: () => undefined }), { isTTY: true });
+  // A prompt ends in a colon and a space, and nothing follows it until it is answered.
+  stderr.onText = (text) => {
+    if (!text.endsWith(": ")) return;
+    const line = typed.shift();
+    setImmediate(() => stdin.push(line === undefined ? null : `${line}\n`));
+  };
+  const io: CommandIo = {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdin: () => stdin,
+    stdout,
+    stderr: Object.assign(stderr, { isTTY: true }),
+    exit: () => undefined,
+  };
+  const code = await runCli(args, io);
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+class SeenText extends Writable {
+  text = "";
+  onText: (text: string) => void = () => undefined;
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    this.onText(chunk.toString());
+    done();
+  }
+}
