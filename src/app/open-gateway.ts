@@ -182,19 +182,20 @@ async function reloadCatalog(
 
 function logNotes(log: Logger, { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">): void {
   // One line for all listings of a manifest: a shipped one can have a hundred, all without a key.
-  const groups = new Map<string, GoodCatalog["notes"][number][]>();
+  const groups = new Map<string, { readonly first: (typeof notes)[number]; listings: number }>();
   for (const note of notes) {
     if (note.reason === "purchase_above_price") {
       log.warn(note, "listing sold at a loss");
       continue;
     }
     const key = `${note.file} ${note.reason}`;
-    groups.set(key, [...(groups.get(key) ?? []), note]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { first: note, listings: 1 });
+    else group.listings += 1;
   }
-  for (const [first, ...more] of groups.values()) {
-    if (first === undefined) continue;
+  for (const { first, listings } of groups.values()) {
     const { file, reason, message } = first;
-    log.info({ file, reason, listings: 1 + more.length, example: message }, "listings not routed");
+    log.info({ file, reason, listings, example: message }, "listings not routed");
   }
   for (const file of leftOut) {
     log.info({ file }, "skipped: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
