@@ -22,11 +22,14 @@ export { comingPrices, deploymentAt } from "./deployment-at.ts";
 export { type KeyOwners, keyProblems, parseKeyOrigins } from "./key-origins.ts";
 export { type ManifestText, parseManifestFiles } from "./load-manifests.ts";
 export {
+  BILLED_SKUS,
+  type BilledSku,
   type HistoryRule,
   type Manifest,
   type ManifestCapacity,
   type ManifestDescriptor,
   type ManifestEndpoint,
+  MANIFEST_SKUS,
   type ManifestExtraPricing,
   type ManifestInputModality,
   type ManifestListingTerms,

@@ -151,9 +151,9 @@ describe("an endpoint of one's own", () => {
   });
 
   test("an endpoint that answers no token is not listed", async () => {
-    const deaf: PlayedAnswer = (request) =>
+    const silent: PlayedAnswer = (request) =>
       request.path === "/v1/models" ? vllm(request) : undefined;
-    const { code, stdout, manifest } = await init(deaf, [...SAID, "--free"]);
+    const { code, stdout, manifest } = await init(silent, [...SAID, "--free"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/no answer to one token of Qwen\/Qwen3-8B \(wire_a: status 404/);
     expect(manifest).toBeUndefined();

@@ -119,7 +119,7 @@ describe("prices of a listing", () => {
     ]);
   });
 
-  test("a tier that begins later is dearer for nobody, and cheaper in between", () => {
+  test("a tier that begins later costs no request more, and some less", () => {
     const tier = (bound: number): Terms => ({
       price_tiers: [
         { above_prompt_tokens: bound, pricing: pricing({ prompt: "2", completion: "4" }) },
@@ -287,7 +287,7 @@ describe("listings that come and go", () => {
     expect(gone).toMatchObject({ ok: false, counts: { added: 0, removed: 1 } });
   });
 
-  test("a staged listing serves nobody: it may become dearer, and may go", () => {
+  test("a staged listing is not sold: it may become dearer, and may be removed", () => {
     const staged = { ...two, is_ready: false };
     expect(diffManifests(manifest([one, staged]), manifest([one]), NOW_MS).ok).toBe(true);
     const dearer = { ...staged, pricing: pricing({ prompt: "9", completion: "9" }) };

@@ -1,6 +1,6 @@
+import { BILLED_SKUS } from "../catalog/index.ts";
 import { percentChange, priceUnits } from "./decimal-text.ts";
 import {
-  BILLED_SKUS,
   changesAfter,
   type Listing,
   ratesAbove,

@@ -1,19 +1,14 @@
-import type { Manifest, ManifestPrice, ManifestSku, ManifestTermPrices } from "../catalog/index.ts";
+import type {
+  BilledSku,
+  Manifest,
+  ManifestPrice,
+  ManifestSku,
+  ManifestTermPrices,
+} from "../catalog/index.ts";
 import { assert } from "../core/index.ts";
 
 type ManifestModel = Manifest["models"][number];
 type Terms = NonNullable<Manifest["listing_terms"]>[string];
-
-/** What a listing bills by; a write that is kept for an hour has a price of its own. */
-export const BILLED_SKUS = [
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "cache_write_1h",
-  "completion",
-  "internal_reasoning",
-] as const;
-export type BilledSku = (typeof BILLED_SKUS)[number];
 
 /** What each SKU costs, in USD per million tokens as written: nothing is left out. */
 export type Rates = Readonly<Record<BilledSku, string>>;

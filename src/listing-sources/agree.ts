@@ -1,4 +1,5 @@
-import type { Draft, DraftPrices, DraftSheet, DraftSku } from "./draft.ts";
+import type { BilledSku } from "../catalog/index.ts";
+import type { Draft, DraftPrices, DraftSheet } from "./draft.ts";
 import { comparePrices } from "./price-text.ts";
 
 /** SKUs that a sheet may leave out, with the one whose price then holds. */
@@ -7,7 +8,7 @@ export const DEFAULT_SKUS = {
   cache_write: "prompt",
   cache_write_1h: "prompt",
   internal_reasoning: "completion",
-} as const satisfies Partial<Record<DraftSku, "prompt" | "completion">>;
+} as const satisfies Partial<Record<BilledSku, "prompt" | "completion">>;
 
 export type OptionalSku = keyof typeof DEFAULT_SKUS;
 

@@ -1,10 +1,7 @@
-import type { ManifestInputModality, ManifestSku } from "../catalog/index.ts";
-
-/** What a listing is priced by: the SKUs of a manifest, and what only `listing_terms` can say. */
-export type DraftSku = ManifestSku | "cache_write_1h";
+import type { BilledSku, ManifestInputModality } from "../catalog/index.ts";
 
 /** Decimal USD per million tokens by SKU. */
-export type DraftSheet = Readonly<Partial<Record<DraftSku, string>>> & {
+export type DraftSheet = Readonly<Partial<Record<BilledSku, string>>> & {
   readonly prompt: string;
   readonly completion: string;
 };

@@ -1,7 +1,7 @@
+import { BILLED_SKUS, type BilledSku } from "../catalog/index.ts";
 import type {
   DraftPrices,
   DraftSheet,
-  DraftSku,
   DraftTier,
   ImportNote,
   NoteCode,
@@ -11,7 +11,7 @@ import { readPrice } from "./price-text.ts";
 import { isNothing } from "./raw-fields.ts";
 
 /** Prices of one entry as its source writes them; undefined: not stated. */
-export type RawSheet = Readonly<Partial<Record<DraftSku, string | undefined>>>;
+export type RawSheet = Readonly<Partial<Record<BilledSku, string | undefined>>>;
 
 export interface RawTier {
   readonly abovePromptTokens: number;
@@ -59,7 +59,7 @@ export function readPrices(input: PricesInput): PricesReading {
 
 function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportNote[]): DraftSheet {
   const note = (code: NoteCode, message: string): void => void notes.push({ model, code, message });
-  const read = (sku: DraftSku): string | undefined => {
+  const read = (sku: BilledSku): string | undefined => {
     const text = raw[sku];
     if (text === undefined) return undefined;
     const price = readPrice(text, places);
@@ -90,7 +90,7 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
   };
 
   /* 0 beside a paid prompt means that there is no extra fee, not that the tokens are free. */
-  function written(sku: "cache_write" | "cache_write_1h"): Partial<Record<DraftSku, string>> {
+  function written(sku: "cache_write" | "cache_write_1h"): Partial<Record<BilledSku, string>> {
     if (raw[sku] !== undefined && isNothing(raw[sku]) && prompt !== "0") {
       note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);
       return {};
@@ -99,19 +99,10 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
   }
 }
 
-function optional(sku: DraftSku, price: string | undefined): Partial<Record<DraftSku, string>> {
+function optional(sku: BilledSku, price: string | undefined): Partial<Record<BilledSku, string>> {
   return price === undefined ? {} : { [sku]: price };
 }
 
-const SKUS: readonly DraftSku[] = [
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "cache_write_1h",
-  "completion",
-  "internal_reasoning",
-];
-
 export function sameSheet(a: DraftSheet, b: DraftSheet): boolean {
-  return SKUS.every((sku) => a[sku] === b[sku]);
+  return BILLED_SKUS.every((sku) => a[sku] === b[sku]);
 }

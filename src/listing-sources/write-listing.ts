@@ -1,11 +1,11 @@
-import type {
-  ManifestCapacity,
-  ManifestListingTerms,
-  ManifestModel,
-  ManifestPrice,
-  ManifestPriceTier,
-  ManifestSku,
-  ManifestTermPrices,
+import {
+  MANIFEST_SKUS,
+  type ManifestCapacity,
+  type ManifestListingTerms,
+  type ManifestModel,
+  type ManifestPrice,
+  type ManifestPriceTier,
+  type ManifestTermPrices,
 } from "../catalog/index.ts";
 import type { DraftPrices, DraftSheet, StageCode } from "./draft.ts";
 import type { MergedDraft } from "./merge-drafts.ts";
@@ -211,16 +211,8 @@ function extraOf({ cache_write_1h: hour }: DraftSheet): Pick<ManifestTermPrices,
   return hour === undefined ? {} : { extra_pricing: { cache_write_1h: hour } };
 }
 
-const SKU_ORDER: readonly ManifestSku[] = [
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "completion",
-  "internal_reasoning",
-];
-
 function pricingOf(sheet: DraftSheet): ManifestPrice[] {
-  return SKU_ORDER.flatMap((type) => {
+  return MANIFEST_SKUS.flatMap((type) => {
     const price = sheet[type];
     return price === undefined ? [] : [{ type, unit: "token", cost_usd_per_million: price }];
   });

@@ -33,7 +33,7 @@ describe("a model of OpenRouter", () => {
     ["claude-sonnet-4-5-20250929", /^nearest anthropic\/claude-sonnet-4\.5 .*calls its model/],
     ["meta-llama/llama-4", /^nearest meta\/llama-4 .*another author/],
     ["openai/gpt-4", /^none null .*begin alike: openai\/gpt-4\.1, openai\/gpt-4\.1-mini/],
-    ["nobody/knows:free", /^none null /],
+    ["unlisted/model:free", /^none null /],
     ["", /^none null /],
   ])("%s is matched with its reason", (id, expected) => {
     expect(match(id)).toMatch(expected);

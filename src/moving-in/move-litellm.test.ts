@@ -155,7 +155,7 @@ describe("what cannot be a listing is named, model by model", () => {
     ["images by name", "e", "{model: gemini/gemini-3-pro-image-preview}", /images/],
     ["a cloud with short keys", "v", "{model: vertex_ai/gemini-2.5-pro}", /token of an hour/],
     ["a router", "r", "{model: auto_router/x}", /chooses another model/],
-    ["an unknown provider", "u", "{model: nobody/knows}", /is not known here/],
+    ["an unknown provider", "u", "{model: unlisted/model}", /is not known here/],
     ["a model that is a variable", "m", "{model: os.environ/MODEL}", /model is a variable/],
     ["a tag that no manifest holds", "t", "{model: ollama/qwen3:0.6b}", /no manifest can hold/],
     ["an entry without a model", "n", "{api_base: http://a}", /no litellm_params.model/],

@@ -80,7 +80,7 @@ function hasSums({ wholeFromMs, wholeToMs, rolledDays }: ReportPlan): boolean {
 
 type Bind = (value: unknown) => string;
 
-const TOKENS_AND_DEBIT = [
+export const TOKENS_AND_DEBIT: readonly string[] = [
   "debit",
   "prompt",
   "cached_prompt",

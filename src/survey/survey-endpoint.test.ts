@@ -213,7 +213,7 @@ describe("an endpoint that means no good", () => {
     expect(elsewhere).toEqual([]);
   });
 
-  test("is told apart from one that refuses the key", async () => {
+  test("is not taken for one that refuses the key", async () => {
     const { outcome, seen } = await survey(() => ({ status: 401, body: { error: "no" } }), {
       key: "sk-secret",
     });

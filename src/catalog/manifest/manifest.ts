@@ -18,8 +18,26 @@ export type ManifestDescriptor =
     }
   | { readonly type: "enum"; readonly values: readonly string[]; readonly default?: string };
 
-export type ManifestSku =
-  "prompt" | "cached_prompt" | "cache_write" | "completion" | "internal_reasoning";
+/** What `pricing` prices, in the order in which it is written. */
+export const MANIFEST_SKUS = [
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "completion",
+  "internal_reasoning",
+] as const;
+export type ManifestSku = (typeof MANIFEST_SKUS)[number];
+
+/** What a listing bills by: a write that is kept for an hour has a price of its own in its terms. */
+export const BILLED_SKUS = [
+  "prompt",
+  "cached_prompt",
+  "cache_write",
+  "cache_write_1h",
+  "completion",
+  "internal_reasoning",
+] as const;
+export type BilledSku = (typeof BILLED_SKUS)[number];
 
 /** The price of one SKU, as a decimal string in USD per million tokens. */
 export interface ManifestPrice {

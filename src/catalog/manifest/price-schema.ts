@@ -1,5 +1,5 @@
 import { Type, type TSchema, type TUnsafe } from "typebox";
-import type { ManifestPrice, ManifestPriceCardLine } from "./manifest.ts";
+import { MANIFEST_SKUS, type ManifestPrice, type ManifestPriceCardLine } from "./manifest.ts";
 import { has, oneOf, patterns, rule, typedAs } from "./schema-parts.ts";
 
 /** A price as text, in USD per million tokens. */
@@ -19,7 +19,7 @@ export function costPerMillion(description: string): TUnsafe<string> {
 
 const price = Type.Object(
   {
-    type: oneOf(["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"], {
+    type: oneOf([...MANIFEST_SKUS], {
       description: "The SKU that is priced.",
       ...rule(
         "price-type",
