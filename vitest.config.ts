@@ -29,6 +29,7 @@ const config: ViteUserConfig = defineConfig({
             "console/src/**/*.test.ts",
             "bench/*.test.ts",
             "test/*.test.ts",
+            "test/deploy/*.test.ts",
             "test/tidy/*.test.ts",
             "test/support/*.test.ts",
           ],

