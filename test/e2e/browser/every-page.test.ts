@@ -24,11 +24,12 @@ import {
 import { chatBody } from "../../support/chat-bodies.ts";
 import { ask, callGateway, newcomer, pageShown, signIn } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
+import { quickOrDeep } from "../../support/depth.ts";
 import { textAt } from "../../support/http-call.ts";
 
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
 const THEMES: readonly Theme[] = ["light", "dark"];
-/** Every width in every theme; each differs from the one before in one of both. */
+/** Every width in every theme, in a deep run; each differs from the one before in one of both. */
 const ALL_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 1280, theme: "dark" },
@@ -114,12 +115,12 @@ test("every page of the router is checked", () => {
 
 describe.skipIf(!hasChromium)("readable, in its window, without complaints is every page", () => {
   test(
-    "of an account that has used everything, at both widths, in both themes",
+    "of an account that has used everything, at both widths and in both themes",
     async () => {
       const ann = await newVisitor(browser);
       await signIn(fixture, ann, "ann@example.com");
       const ids = { ...CATALOG_IDS, ...(await useEverything(ann)) };
-      const tour = { name: "full", ids, paths: Object.keys(PAGES), views: ALL_VIEWS };
+      const tour = { name: "full", ids, paths: Object.keys(PAGES), views: quickOrDeep(EXTREMES, ALL_VIEWS) };
       expect(await faultsOn(ann, tour)).toEqual([]);
     },
     TOUR_TIMEOUT_MS,
