@@ -29,7 +29,7 @@ export const CALL_ROWS = {
     type: "histogram",
     help:
       "The gateway's own time of a request until its first dispatch: without the arrival of the body " +
-      "and without the turn that a paced request waits for.",
+      "and without the pacing delay.",
     unit: "seconds",
     labels: [ROUTE],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 3],
@@ -80,7 +80,7 @@ export const CALL_ROWS = {
   },
   tm_overrun_usd_total: {
     type: "counter",
-    help: "Cost above the reserve of its attempt: it is not debited, the house bears it.",
+    help: "Cost above the reserve of its attempt: it is not debited, the platform bears it.",
     unit: "USD",
     labels: LISTING,
   },
@@ -131,7 +131,7 @@ export const CALL_ROWS = {
   },
   tm_pool_resting: {
     type: "gauge",
-    help: "1: the provider throttled this pool and it rests; 0: it does not.",
+    help: "1: the provider throttled this pool, and it cools down; 0: it does not.",
     labels: [POOL],
   },
   tm_pool_usable_ratio: {

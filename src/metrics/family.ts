@@ -35,7 +35,7 @@ export class ReadFamily implements Family {
     for (const values of this.#zeros) shown.set(labelText(this.#names, values), 0);
     for (const [values, value] of this.#read()) {
       const labels = labelText(this.#names, values);
-      // What was folded into one series stands there several times.
+      // What was folded into one series comes several times.
       shown.set(labels, (shown.get(labels) ?? 0) + value);
     }
     if (shown.size === 0) return "";
@@ -92,10 +92,6 @@ export class HistogramFamily implements Family {
     const made = new Histogram(this.name, this.#bounds, labels);
     this.#series.set(labels, made);
     return made;
-  }
-
-  get size(): number {
-    return this.#series.size;
   }
 
   text(form: TextForm): string {

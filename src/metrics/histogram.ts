@@ -1,10 +1,15 @@
 import { boundText } from "./text-form.ts";
 import type { TextForm } from "./text-form.ts";
 
-interface Exemplar {
+/** A trace that was kept, and when: shown with the bucket of what it took, in OpenMetrics only. */
+export interface KeptTrace {
   readonly traceId: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+interface Exemplar extends KeptTrace {
   readonly value: number;
-  readonly atSeconds: number;
 }
 
 /**
@@ -16,7 +21,7 @@ export class Histogram {
   readonly #cells: Float64Array;
   /** By bucket; made with the first trace that was kept. */
   #exemplars: (Exemplar | undefined)[] | undefined;
-  /** What stands in front of each number; made with the first scrape. */
+  /** The text before each number; made with the first scrape. */
   #prefixes: readonly string[] | undefined;
   readonly #name: string;
   readonly #labels: string;
@@ -29,23 +34,13 @@ export class Histogram {
     this.#labels = labels;
   }
 
-  observe(value: number): void {
+  observe(value: number, trace?: KeptTrace): void {
     const cells = this.#cells;
     const at = this.#bucketOf(value);
     cells[at] = (cells[at] ?? 0) + 1;
     const sum = cells.length - 1;
     cells[sum] = (cells[sum] ?? 0) + value;
-  }
-
-  /** Links a value that was observed to its trace; shown with the bucket, in OpenMetrics only. */
-  exemplify(value: number, traceId: string, nowMs: number): void {
-    this.#exemplars ??= [];
-    this.#exemplars[this.#bucketOf(value)] = { traceId, value, atSeconds: nowMs / 1000 };
-  }
-
-  /** How many values were observed. */
-  get count(): number {
-    return this.#cells.subarray(0, -1).reduce((sum, each) => sum + each, 0);
+    if (trace !== undefined) this.#exemplify(at, { ...trace, value });
   }
 
   text(form: TextForm): string {
@@ -63,6 +58,11 @@ export class Histogram {
       text += exemplar === undefined ? `${count}\n` : `${count}${exemplarText(exemplar)}\n`;
     }
     return `${text}${prefixes[buckets]}${cells[buckets]}\n${prefixes[buckets + 1]}${count}\n`;
+  }
+
+  #exemplify(bucket: number, exemplar: Exemplar): void {
+    this.#exemplars ??= [];
+    this.#exemplars[bucket] = exemplar;
   }
 
   #bucketOf(value: number): number {
@@ -85,6 +85,6 @@ export class Histogram {
   }
 }
 
-function exemplarText({ traceId, value, atSeconds }: Exemplar): string {
-  return ` # {trace_id="${traceId}"} ${value} ${atSeconds.toFixed(3)}`;
+function exemplarText({ traceId, value, atMs }: Exemplar): string {
+  return ` # {trace_id="${traceId}"} ${value} ${(atMs / 1000).toFixed(3)}`;
 }

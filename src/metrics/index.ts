@@ -1,4 +1,5 @@
-export { Exposition, type Scrape } from "./exposition.ts";
+export { microDollars, picoDollars } from "./dollars.ts";
+export { Exposition } from "./exposition.ts";
 export {
   type Family,
   HistogramFamily,
@@ -7,7 +8,6 @@ export {
   ReadFamily,
   type Sample,
 } from "./family.ts";
-export type { Histogram } from "./histogram.ts";
-export { ListingFold } from "./listing-fold.ts";
-export { type MetricName, METRICS } from "./metrics-table.ts";
+export type { Histogram, KeptTrace } from "./histogram.ts";
+export { ListingFold, type ListingLabels, LISTINGS_MAX } from "./listing-fold.ts";
 export { processMetrics } from "./process-metrics.ts";

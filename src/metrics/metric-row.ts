@@ -1,4 +1,4 @@
-/** Where the values of a label come from: a list, or the words for a set that the program knows. */
+/** Where the values of a label come from: a list, or a description of a set that the program knows. */
 export interface MetricLabel {
   readonly name: string;
   /** All values there are: each has its series from the start, so that a rate begins at 0. */
@@ -26,7 +26,10 @@ const OTHER = "`other` beyond `metrics.listings_max` listings";
 
 export const PROVIDER: MetricLabel = { name: "provider", of: `ids of the catalog; ${OTHER}` };
 export const MODEL: MetricLabel = { name: "model", of: `ids of the catalog; ${OTHER}` };
-export const POOL: MetricLabel = { name: "pool", of: `pools of the catalog; ${OTHER}` };
+export const POOL: MetricLabel = {
+  name: "pool",
+  of: "pools of the catalog, no more than `metrics.listings_max`",
+};
 export const ROUTE: MetricLabel = { name: "route", of: "paths of the route table, or `unknown`" };
 export const ERROR: MetricLabel = {
   name: "error",

@@ -87,7 +87,7 @@ export const STORE_ROWS = {
   },
   tm_books_unclosed_periods: {
     type: "gauge",
-    help: `Providers with attempts that ended over 36 hours ago in no closed period. ${BOOKS}`,
+    help: `Providers with closed periods whose next one ended over 36 hours ago and is not closed. ${BOOKS}`,
   },
   tm_books_owed_usd: {
     type: "gauge",
@@ -124,7 +124,7 @@ export const STORE_ROWS = {
   },
   tm_db_connections: {
     type: "gauge",
-    help: "Connections to the database.",
+    help: "Connections to the database: `lanes` are those of the ledger.",
     labels: [oneOf("pool", "main", "reports", "lanes"), oneOf("state", "busy", "idle")],
   },
   tm_db_waiting: {
@@ -136,7 +136,7 @@ export const STORE_ROWS = {
     type: "histogram",
     help: "From asking the shared limit store to its answer; limits in memory have none.",
     unit: "seconds",
-    labels: [oneOf("op", "claim", "peek", "change", "rebuild")],
+    labels: [oneOf("op", "claim", "peek", "change", "rebuild", "health")],
     buckets: [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512],
     mayBeEmpty: true,
   },
