@@ -1,5 +1,11 @@
 import type { Deployment } from "../catalog/index.ts";
-import { floorToMicroUsd, type MicroUsd, type PicoUsd, type Usage } from "../core/index.ts";
+import {
+  floorToMicroUsd,
+  type MicroUsd,
+  outputTokensTotal,
+  type PicoUsd,
+  type Usage,
+} from "../core/index.ts";
 import type { AttemptResult } from "../dispatch/index.ts";
 import {
   type Family,
@@ -36,6 +42,13 @@ interface ListingSeries {
   overrunMicroUsd: bigint;
 }
 
+/** What an attempt costs, what of that its provider is owed, and what was held for it. */
+export interface Cost {
+  readonly costPicoUsd: PicoUsd;
+  readonly owedPicoUsd: PicoUsd;
+  readonly reserveMicroUsd: MicroUsd;
+}
+
 /** What is counted by listing: found by two maps, so that an attempt costs little. */
 export class ListingCounts {
   readonly #fold: ListingFold;
@@ -58,42 +71,22 @@ export class ListingCounts {
     series.firstOutput.observe(firstOutputMs / 1000);
   }
 
-  tokens(listing: Listing, usage: Usage): void {
-    const { tokens } = this.#of(listing);
-    const counts = [
-      usage.prompt,
-      usage.cachedPrompt,
-      usage.cacheWrite,
-      usage.completion,
-      usage.internalReasoning,
-    ];
-    for (let at = 0; at < counts.length; at += 1) {
-      tokens[at] = (tokens[at] ?? 0) + (counts[at] ?? 0);
-    }
-  }
-
-  /** The mean time of a token behind the first, of a stream that was observed to its end. */
-  outputSpeed(listing: Listing, result: AttemptResult, outputTokens: number): void {
-    const { firstOutputMs, durationMs, failure } = result;
-    if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;
-    const series = this.#of(listing);
-    series.outputToken ??= this.#outputTokens.of(...series.labels);
-    series.outputToken.observe((durationMs - firstOutputMs) / (outputTokens - 1) / 1000);
-  }
-
-  cost(
+  /** What an attempt used and owes is known. */
+  settled(
     listing: Listing,
-    cost: {
-      readonly costPicoUsd: PicoUsd;
-      readonly owedPicoUsd: PicoUsd;
-      readonly reserveMicroUsd: MicroUsd;
-    },
+    ended: { readonly result: AttemptResult; readonly usage: Usage | null; readonly cost: Cost },
   ): void {
-    const { costPicoUsd, owedPicoUsd, reserveMicroUsd } = cost;
     const series = this.#of(listing);
-    series.owedPicoUsd += owedPicoUsd;
-    const overrun = floorToMicroUsd(costPicoUsd) - reserveMicroUsd;
-    if (overrun > 0n) series.overrunMicroUsd += overrun;
+    const { usage } = ended;
+    if (usage !== null) {
+      addTokens(series.tokens, usage);
+      this.#outputSpeed(series, ended.result, outputTokensTotal(usage));
+    }
+    addCost(series, ended.cost);
+  }
+
+  cost(listing: Listing, cost: Cost): void {
+    addCost(this.#of(listing), cost);
   }
 
   families(): readonly Family[] {
@@ -109,6 +102,14 @@ export class ListingCounts {
         this.#samples(({ overrunMicroUsd }) => microDollars(overrunMicroUsd)),
       ),
     ];
+  }
+
+  /** The mean time of a token behind the first, of a stream that was observed to its end. */
+  #outputSpeed(series: ListingSeries, result: AttemptResult, outputTokens: number): void {
+    const { firstOutputMs, durationMs, failure } = result;
+    if (firstOutputMs === null || failure !== undefined || outputTokens < 2) return;
+    series.outputToken ??= this.#outputTokens.of(...series.labels);
+    series.outputToken.observe((durationMs - firstOutputMs) / (outputTokens - 1) / 1000);
   }
 
   *#samples(read: (series: ListingSeries) => number): Iterable<Sample> {
@@ -143,4 +144,20 @@ export class ListingCounts {
     this.#byProvider.set(providerId, models.set(modelId, series));
     return series;
   }
+}
+
+/** In the order of `TOKEN_KINDS`. */
+function addTokens(tokens: Float64Array, usage: Usage): void {
+  tokens[0] = (tokens[0] ?? 0) + usage.prompt;
+  tokens[1] = (tokens[1] ?? 0) + usage.cachedPrompt;
+  tokens[2] = (tokens[2] ?? 0) + usage.cacheWrite;
+  tokens[3] = (tokens[3] ?? 0) + usage.completion;
+  tokens[4] = (tokens[4] ?? 0) + usage.internalReasoning;
+}
+
+function addCost(series: ListingSeries, cost: Cost): void {
+  const { costPicoUsd, owedPicoUsd, reserveMicroUsd } = cost;
+  series.owedPicoUsd += owedPicoUsd;
+  const overrun = floorToMicroUsd(costPicoUsd) - reserveMicroUsd;
+  if (overrun > 0n) series.overrunMicroUsd += overrun;
 }

@@ -1,12 +1,5 @@
 import type { Deployment } from "../catalog/index.ts";
-import {
-  type MicroUsd,
-  type PicoUsd,
-  outputTokensTotal,
-  type Refusal,
-  type RefusalClass,
-  type ServedModel,
-} from "../core/index.ts";
+import { type MicroUsd, type Refusal, type RefusalClass, type ServedModel } from "../core/index.ts";
 import type { AttemptResult } from "../dispatch/index.ts";
 import {
   type Family,
@@ -21,7 +14,7 @@ import {
   ReadFamily,
   type Sample,
 } from "../metrics/index.ts";
-import { ListingCounts } from "./listing-counts.ts";
+import { type Cost, ListingCounts } from "./listing-counts.ts";
 import type { Settlement } from "./settlement.ts";
 
 type Listing = Pick<Deployment, "providerId" | "modelId">;
@@ -131,22 +124,12 @@ export class GatewayMetrics {
     const { result, settlement, reserveMicroUsd } = ended;
     const { usage, flag, costPicoUsd, owedPicoUsd = costPicoUsd } = settlement;
     if (flag !== undefined) add(this.usageImpossible, keyOf(deployment));
-    if (usage !== null) {
-      this.listings.tokens(deployment, usage);
-      this.listings.outputSpeed(deployment, result, outputTokensTotal(usage));
-    }
-    this.owed(deployment, { costPicoUsd, owedPicoUsd, reserveMicroUsd });
+    const cost = { costPicoUsd, owedPicoUsd, reserveMicroUsd };
+    this.listings.settled(deployment, { result, usage, cost });
   }
 
-  /** What a provider is owed, and what of it is above the reserve. */
-  owed(
-    listing: Listing,
-    cost: {
-      readonly costPicoUsd: PicoUsd;
-      readonly owedPicoUsd: PicoUsd;
-      readonly reserveMicroUsd: MicroUsd;
-    },
-  ): void {
+  /** What a provider is owed for something that outlived its request. */
+  owed(listing: Listing, cost: Cost): void {
     this.listings.cost(listing, cost);
   }
 

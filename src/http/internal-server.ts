@@ -43,7 +43,11 @@ function sendReadiness(
 
 function send(
   response: ServerResponse,
-  answer: { readonly status: number; readonly body: string; readonly contentType?: string },
+  answer: {
+    readonly status: number;
+    readonly body: string | Buffer;
+    readonly contentType?: string;
+  },
 ): void {
   response.statusCode = answer.status;
   response.setHeader("content-type", answer.contentType ?? "text/plain");

@@ -7,7 +7,7 @@ import type { TextForm } from "./text-form.ts";
 
 export interface Scrape {
   readonly contentType: string;
-  readonly body: string;
+  readonly body: Buffer;
 }
 
 const CONTENT_TYPES: Readonly<Record<TextForm, string>> = {
@@ -36,17 +36,23 @@ export class Exposition {
   async scrape(accept: string | undefined): Promise<Scrape> {
     const form: TextForm =
       accept?.includes("application/openmetrics-text") === true ? "openmetrics" : "classic";
-    const parts: string[] = [];
+    const parts: Buffer[] = [];
+    let chars = 0;
     for (const family of this.#families) {
-      const text = family.text(form);
-      parts.push(text);
-      // A large metric takes milliseconds: requests are served between two of them.
-      if (text.length > LARGE_CHARS) await nextTurn();
+      for (const part of family.parts(form)) {
+        // Here, so that the one long text is never made out of its pieces at once.
+        parts.push(Buffer.from(part));
+        chars += part.length;
+        if (chars < TURN_CHARS) continue;
+        // So many take a millisecond or more: requests are served before the next.
+        chars = 0;
+        await nextTurn();
+      }
     }
-    parts.push(await this.#others(form));
-    if (form === "openmetrics") parts.push("# EOF\n");
-    return { contentType: CONTENT_TYPES[form], body: parts.join("") };
+    parts.push(Buffer.from(await this.#others(form)));
+    if (form === "openmetrics") parts.push(Buffer.from("# EOF\n"));
+    return { contentType: CONTENT_TYPES[form], body: Buffer.concat(parts) };
   }
 }
 
-const LARGE_CHARS = 64 * 1024;
+const TURN_CHARS = 128 * 1024;

@@ -7,8 +7,8 @@ import { headText, labelText, namedValues, type TextForm } from "./text-form.ts"
 /** All series of one metric of the table. */
 export interface Family {
   readonly name: MetricName;
-  /** Head and samples; empty without a sample. */
-  text(form: TextForm): string;
+  /** Head and samples in pieces, between which other work may run; none without a sample. */
+  parts(form: TextForm): Iterable<string>;
 }
 
 /** What a counter or a gauge shows: its labels' values in the order of the table, and the value. */
@@ -30,7 +30,7 @@ export class ReadFamily implements Family {
     this.#zeros = row.type === "counter" && row.mayBeEmpty !== true ? knownSeries(row) : [];
   }
 
-  text(form: TextForm): string {
+  *parts(form: TextForm): Iterable<string> {
     const shown = new Map<string, number>();
     for (const values of this.#zeros) shown.set(labelText(this.#names, values), 0);
     for (const [values, value] of this.#read()) {
@@ -38,10 +38,10 @@ export class ReadFamily implements Family {
       // What was folded into one series comes several times.
       shown.set(labels, (shown.get(labels) ?? 0) + value);
     }
-    if (shown.size === 0) return "";
+    if (shown.size === 0) return;
     let text = headText(form, { name: this.name, ...METRICS[this.name] });
     for (const [labels, value] of shown) text += `${this.name}${labels} ${value}\n`;
-    return text;
+    yield text;
   }
 }
 
@@ -67,6 +67,9 @@ export function mapped(
 export function* samplesOf(values: ReadonlyMap<string, number>): Iterable<Sample> {
   for (const [key, value] of values) yield [key.split("|"), value];
 }
+
+/** A piece is made in about a millisecond. */
+const PART_CHARS = 128 * 1024;
 
 /** The series of a histogram by their labels; made when they are first asked for. */
 export class HistogramFamily implements Family {
@@ -94,11 +97,16 @@ export class HistogramFamily implements Family {
     return made;
   }
 
-  text(form: TextForm): string {
-    if (this.#series.size === 0) return "";
+  *parts(form: TextForm): Iterable<string> {
+    if (this.#series.size === 0) return;
     let text = headText(form, { name: this.name, ...METRICS[this.name] });
-    for (const series of this.#series.values()) text += series.text(form);
-    return text;
+    for (const series of this.#series.values()) {
+      text += series.text(form);
+      if (text.length < PART_CHARS) continue;
+      yield text;
+      text = "";
+    }
+    yield text;
   }
 }
 
