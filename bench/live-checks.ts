@@ -187,7 +187,8 @@ function notedAnswer(more: { readonly isWrong: boolean }): NotedAnswer {
       timedOut: false,
       hasOutput: true,
       upstreamStatus: 200,
-      firstByteMs: 1,
+      firstOutputMs: null,
+    firstByteMs: 1,
       durationMs: 2,
     },
   };

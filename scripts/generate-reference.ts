@@ -6,6 +6,7 @@ import { configPage } from "./reference/config-page.ts";
 import { errorsPage } from "./reference/errors-page.ts";
 import { headersPage } from "./reference/headers-page.ts";
 import { manifestPage } from "./reference/manifest-page.ts";
+import { metricsPage } from "./reference/metrics-page.ts";
 import { movingInPage } from "./reference/moving-in-page.ts";
 
 /** One generated file: where it lies below the project folder, and what makes its text. */
@@ -21,6 +22,7 @@ const PAGES: readonly ReferencePage[] = [
   { path: "docs/reference/headers.md", text: headersPage },
   { path: "docs/reference/config.md", text: configPage },
   { path: "docs/reference/manifest.md", text: manifestPage },
+  { path: "docs/reference/metrics.md", text: metricsPage },
   { path: "docs/reference/moving-in.md", text: movingInPage },
 ];
 

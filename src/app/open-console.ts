@@ -2,7 +2,13 @@ import type { Server } from "node:http";
 
 import type { Logger } from "pino";
 
-import { type Billing, type BillingOptions, openBilling } from "../billing/index.ts";
+import {
+  type Billing,
+  type BillingOptions,
+  notingPurchases,
+  notingWebhooks,
+  openBilling,
+} from "../billing/index.ts";
 import type { CallPorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
@@ -13,6 +19,7 @@ import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimiz
 import { startUsageRollup } from "../records/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
+import { EventCounts } from "./event-counts.ts";
 import type { Backend } from "./open-backend.ts";
 import { openConfiguredVault } from "./open-key-vault.ts";
 import { CONSOLE_PAGES } from "./shipped-files.ts";
@@ -24,6 +31,8 @@ export interface ConsoleOptions {
   readonly backend: Backend;
   /** Test money: `dev`'s own checkout replaces Stripe. */
   readonly testCheckout?: NonNullable<BillingOptions["testCheckout"]>;
+  /** Where purchases, webhooks and sign-ins are counted. */
+  readonly events?: EventCounts;
 }
 
 /** Base addresses without a slash at the end; known once the listeners are open. */
@@ -45,14 +54,16 @@ export async function prepareConsole(
   options: ConsoleOptions,
   addresses: Addresses,
 ): Promise<PreparedConsole> {
-  const { config, clock, log, backend, testCheckout } = options;
+  const { config, clock, log, backend, testCheckout, events = new EventCounts() } = options;
   const common = { config, clock, log, consoleUrl: addresses.consoleUrl };
-  const billing = openBilling({
+  const opened = openBilling({
     ...common,
-    store: backend.purchaseStore,
+    store: notingPurchases(backend.purchaseStore, events.purchase),
     ...(testCheckout === undefined ? {} : { testCheckout }),
   });
-  const identity = await openIdentity({ ...common, store: backend.identityStore });
+  const billing = notingWebhooks(opened, events.webhook);
+  const store = backend.identityStore;
+  const identity = await openIdentity({ ...common, store, onSignIn: events.signIn });
   return {
     identity,
     billing,

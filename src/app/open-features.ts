@@ -17,8 +17,6 @@ import {
   drainingResponse,
   gatewayRoutes,
   type GatewayServerOptions,
-  type ListingState,
-  metricsRegistry,
   Readiness,
   RequestLog,
   serveKnownCaller,
@@ -26,7 +24,7 @@ import {
 import { LedgerCounts, openLedger } from "../ledger/index.ts";
 import { chatOn } from "../modality/index.ts";
 import type { Verification } from "../verification/index.ts";
-import type { VideoMetrics, VideoReadDeps } from "../videos/index.ts";
+import type { VideoReadDeps } from "../videos/index.ts";
 import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
 import {
@@ -35,9 +33,11 @@ import {
   type ConsoleOptions,
   type RunningConsole,
 } from "./open-console.ts";
+import { EventCounts } from "./event-counts.ts";
 import { openLimits } from "./open-limits.ts";
+import { openMetrics } from "./open-metrics.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
-import { listingStates, openStanding } from "./open-standing.ts";
+import { openStanding } from "./open-standing.ts";
 import { openVideos } from "./open-videos.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
@@ -85,13 +85,14 @@ async function compose(
   stack: DisposalStack,
 ): Promise<OpenedFeatures> {
   const { config, clock, log, backend } = options;
+  const events = options.events ?? new EventCounts();
   const addresses = { gatewayUrl: "", consoleUrl: "" };
   const known = {
     consoleUrl: () => addresses.consoleUrl,
     gatewayUrl: () => config.gatewayUrl || addresses.gatewayUrl,
   };
   const prepared = prepareServing(options);
-  const preparedConsole = stack.use(await prepareConsole(options, known));
+  const preparedConsole = stack.use(await prepareConsole({ ...options, events }, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
   const instanceName = hostname();
   const counts = new LedgerCounts();
@@ -116,12 +117,9 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const internal = openInternal(serve, {
-    videos: videos.videoMetrics,
-    ledger: counts,
-    readiness,
-    listings: () => listingStates(holder.current, verification),
-  });
+  const metrics = stack.use(openMetrics({ ...options, ...parts, counts, limits, events }));
+  const internal = createInternalServer({ metrics: metrics.exposition, readiness });
+  internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
   const console = await openConsole(options, {
     ...preparedConsole,
     ...known,
@@ -142,6 +140,7 @@ async function compose(
     start: () => {
       readiness.serve();
       videos.poller.start();
+      metrics.start();
       console.start();
     },
     makeClaimLink: (email) => console.makeClaimLink(email),
@@ -169,28 +168,6 @@ async function stopServing(
   await finishRequests([servers.gateway, servers.console], serve, config.shutdownGraceMs);
   for (const server of Object.values(servers)) closeNow(server);
   await Promise.all([pollerClosed, searchesEnded]);
-}
-
-/** The listener of probes and metrics; no client is slowed down by it. */
-function openInternal(
-  serve: CallPorts,
-  parts: {
-    readonly videos: VideoMetrics;
-    readonly ledger: LedgerCounts;
-    readonly readiness: Readiness;
-    readonly listings: () => readonly ListingState[];
-  },
-): Server {
-  const { videos, ledger, readiness, listings } = parts;
-  const registry = metricsRegistry(serve.metrics, videos, {
-    drains: () => serve.drains.active,
-    instanceState: () => readiness.state,
-    ledger,
-    listings,
-  });
-  const internal = createInternalServer({ registry, readiness });
-  internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
-  return internal;
 }
 
 /** What the gateway's requests need: keys, routes, log. */

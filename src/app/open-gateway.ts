@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import { type Catalog, CatalogHolder, CHECK_DAYS_MAX, oldChecks } from "../catalog/index.ts";
 import { type Config, SETTINGS } from "../config/index.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
+import { EventCounts } from "./event-counts.ts";
 import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
 import { openFeatures, type FeatureOptions } from "./open-features.ts";
 import { pricePins } from "./price-pins.ts";
@@ -44,17 +45,25 @@ function hasDefaultFolder({ manifestsDir }: Config): boolean {
 /** Composes all parts and opens the three listeners. */
 export async function openGateway(options: GatewayOptions): Promise<RunningGateway> {
   const { config } = options;
+  const events = new EventCounts();
   const sources = catalogSources(options);
   const first = await firstCatalog(options, sources);
   const holder = new CatalogHolder(first.catalog);
   let { keyOwners } = first;
   const reload = (): void =>
     void reloadCatalog(options, { ...sources, keyOwners }, holder).then(
-      (swapped) => (keyOwners = swapped?.keyOwners ?? keyOwners),
-      // A file may go away between the listing of its folder and its reading.
-      (fault: unknown) => options.log.error({ err: fault }, "the old catalog stays in use"),
+      (reloaded) => {
+        const isSwapped = typeof reloaded !== "string";
+        events.reload("catalog", isSwapped ? "swapped" : reloaded);
+        if (isSwapped) ({ keyOwners } = reloaded);
+      },
+      (fault: unknown) => {
+        // A file may go away between the listing of its folder and its reading.
+        events.reload("catalog", "failed");
+        options.log.error({ err: fault }, "the old catalog stays in use");
+      },
     );
-  const opened = await openFeatures(options, holder);
+  const opened = await openFeatures({ ...options, events }, holder);
   const { servers, addresses } = opened;
   try {
     const listeners = listenersOf(config);
@@ -150,12 +159,12 @@ function warnOfNoManifests({ log, config: { manifestsDir } }: GatewayOptions): v
   );
 }
 
-/** What was put in force; undefined: the old catalog stays in use, or it is the same. */
+/** What was put in force; else whether the old catalog stays in use, or it is the same. */
 async function reloadCatalog(
   options: GatewayOptions,
   sources: CatalogSources,
   holder: CatalogHolder,
-): Promise<GoodCatalog | undefined> {
+): Promise<GoodCatalog | "unchanged" | "failed"> {
   const { log, backend } = options;
   const loaded = loadCatalog(sources);
   if (!loaded.ok) {
@@ -163,15 +172,15 @@ async function reloadCatalog(
       { issues: loaded.issues },
       "the manifests are not valid: the old catalog stays in use",
     );
-    return undefined;
+    return "failed";
   }
-  if (loaded.catalog.buildId === holder.current.buildId) return undefined;
+  if (loaded.catalog.buildId === holder.current.buildId) return "unchanged";
   try {
     // An attempt refers to its prices, so they are stored before anybody can be routed by them.
     await backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
   } catch (fault) {
     log.error({ err: fault }, "the new prices could not be stored: the old catalog stays in use");
-    return undefined;
+    return "failed";
   }
   holder.swap(loaded.catalog);
   logNotes(log, loaded);

@@ -5,6 +5,7 @@ import type { Config } from "../config/index.ts";
 import { type Clock, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import {
   type LimitStore,
+  LimitStoreCounts,
   MemoryLimitStore,
   type PoolMember,
   RedisLimitStore,
@@ -16,6 +17,8 @@ export interface Limits {
   readonly store: LimitStore;
   /** Undefined: no other process is known of. */
   readonly sharedHealth: SharedHealth | undefined;
+  /** How a shared store answers. */
+  readonly counts: LimitStoreCounts;
   close(): void;
 }
 
@@ -32,8 +35,10 @@ export async function openLimits(options: {
   readonly catalog: { readonly current: Pick<Catalog, "deployments"> };
 }): Promise<Limits> {
   const { config, clock, log, backend, catalog } = options;
+  const counts = new LimitStoreCounts();
   if (config.redisUrl === "") {
-    return { store: new MemoryLimitStore(), sharedHealth: undefined, close: () => undefined };
+    const store = new MemoryLimitStore();
+    return { store, sharedHealth: undefined, counts, close: () => undefined };
   }
   const membersOf = (poolId: string): readonly PoolMember[] =>
     catalog.current.deployments.filter(({ pool }) => pool.id === poolId);
@@ -42,9 +47,10 @@ export async function openLimits(options: {
     recentUse: { recentUse: (slot) => backend.recentUse.recentUse(slot, membersOf) },
     clock,
     log,
+    counts,
     sharedScripts: healthScripts,
   });
   await store.ready(STORE_ANSWER_TIMEOUT_MS);
   const sharedHealth = new RedisSharedHealth({ link: store.link });
-  return { store, sharedHealth, close: () => store.close() };
+  return { store, sharedHealth, counts, close: () => store.close() };
 }

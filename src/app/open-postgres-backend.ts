@@ -19,6 +19,7 @@ import {
   type AuditCheck,
   auditLedger,
   type AuditProgress,
+  type BooksFigures,
   type CreditStore,
   type FlaggedListing,
   type LedgerBatchStore,
@@ -26,6 +27,8 @@ import {
   PostgresLedgerBatchStore,
   PostgresRetentionStore,
   PostgresSettlementStore,
+  readBooksFigures,
+  recordAudit,
   type RetentionStore,
   type SettlementStore,
 } from "../ledger/index.ts";
@@ -42,7 +45,14 @@ import {
   type UsageReports,
   type UsageRollup,
 } from "../records/index.ts";
-import { checkSchema, migrateDatabase, openPool, openReportPool } from "../storage/index.ts";
+import {
+  checkSchema,
+  migrateDatabase,
+  openPool,
+  openReportPool,
+  poolUse,
+  type PoolUse,
+} from "../storage/index.ts";
 import {
   PostgresVerdictStore,
   PostgresWatchStore,
@@ -96,6 +106,10 @@ export interface PostgresBackend {
     readonly providerId: string;
     readonly fromDay: string;
   }): Promise<readonly ListingTraffic[]>;
+  /** What the books say of themselves, by one statement of a second at most. */
+  readBooksFigures(): Promise<BooksFigures>;
+  /** Connections by pool; `lanes` are those of the ledger. */
+  connections(): Readonly<Record<"main" | "reports" | "lanes", PoolUse>>;
   close(): Promise<void>;
 }
 
@@ -152,9 +166,15 @@ export function openPostgresBackend(options: {
     ping: async () => {
       await pool.query("select 1");
     },
-    audit: (onProgress) => auditLedger(pool, onProgress),
+    audit: (onProgress) => auditAndRecord(pool, log, onProgress),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reportPool, asked),
+    readBooksFigures: () => readBooksFigures(reportPool),
+    connections: () => ({
+      main: poolUse(pool),
+      reports: poolUse(reportPool),
+      lanes: ledgerBatchStore.connections,
+    }),
     close: async () => {
       accountNotices.close();
       await ledgerBatchStore.close();
@@ -162,4 +182,20 @@ export function openPostgresBackend(options: {
       await pool.end();
     },
   };
+}
+
+/** Audits the books, and remembers how it ended: a fault of that does not spoil the audit. */
+async function auditAndRecord(
+  pool: Parameters<typeof auditLedger>[0],
+  log: Logger,
+  onProgress: Parameters<typeof auditLedger>[1],
+): Promise<readonly AuditCheck[]> {
+  const checks = await auditLedger(pool, onProgress);
+  const violations = checks.reduce((sum, check) => sum + check.violations, 0);
+  try {
+    await recordAudit(pool, violations);
+  } catch (fault) {
+    log.warn({ err: fault }, "the end of this audit could not be recorded for the metrics");
+  }
+  return checks;
 }

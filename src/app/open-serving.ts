@@ -102,7 +102,7 @@ export function openServing(
     classify: attemptClassifier(clock),
     timeouts: callTimeouts(config),
     drains: new DetachedReadLimit(config.concurrentDrains),
-    metrics: new GatewayMetrics(),
+    metrics: new GatewayMetrics(config.metricsListingsMax),
     repeats: new RepeatedFailures(),
     usage,
     refusals: new RefusalWindows({

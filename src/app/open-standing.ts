@@ -1,8 +1,6 @@
 import type { CallPorts } from "../call/index.ts";
-import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock, Logger } from "../core/index.ts";
-import type { ListingState } from "../http/index.ts";
 import { Conduct, Verification, type VerdictStore } from "../verification/index.ts";
 import type { DisposalStack } from "./disposal-stack.ts";
 
@@ -50,18 +48,4 @@ export async function openStanding(
     note: (deployment, orgId, breaches) => conduct.note(deployment, orgId, breaches),
   };
   return { verification, standing };
-}
-
-/** The routed listings of the catalog, for metrics. */
-export function listingStates(
-  { models }: Catalog,
-  verification: Verification,
-): readonly ListingState[] {
-  const routed = models.flatMap(({ deployments }) => deployments);
-  return routed.map((each) => ({
-    provider: each.providerId,
-    model: each.modelId,
-    isVerified: verification.isVerified(each),
-    isSuspect: verification.isSuspect(each),
-  }));
 }

@@ -64,7 +64,7 @@ export async function attemptCandidate<R extends CallRequest>(
     reserveMicroUsd,
     ...(asksHourWrites === true && { asksHourWrites }),
   });
-  if (settlement.flag !== undefined) ports.metrics.impossible(deployment);
+  ports.metrics.attemptSettled(deployment, { result, settlement, reserveMicroUsd });
   noteConduct(ports, { ...noted, result, isImpossible: settlement.flag !== undefined });
   return {
     kind: "ended",
@@ -83,11 +83,15 @@ async function dispatch<R extends CallRequest>(
   client: ClientExchange,
   input: CandidateAttempt<R>,
 ): Promise<AttemptResult> {
-  const { candidate } = input.held;
+  const { candidate, reserve } = input.held;
   const { deployment } = candidate.step;
   if (client.gone) {
     leaveCircuit(ports, candidate);
     return neverSent();
+  }
+  if (reserve.ordinal === 1) {
+    const ownMs = ports.clock.monotonicMs() - client.ownTimeFromMs - input.hold.limits.queueMs;
+    ports.metrics.dispatched(client.route, ownMs);
   }
   const result = await startAttempt(ports, client, input).ended;
   const { failure } = result;
@@ -238,6 +242,7 @@ function neverSent(): AttemptResult {
     hasOutput: false,
     upstreamStatus: null,
     firstByteMs: null,
+    firstOutputMs: null,
     durationMs: 0,
   };
 }

@@ -173,6 +173,10 @@ async function attemptUntilServed<R extends CallRequest>(
     }
     ended.push(end);
     const { candidate } = next;
+    const { failure } = end.result;
+    if (failure !== undefined) {
+      ports.metrics.failedOver(held.candidate.step.deployment, failure.refusal.class);
+    }
     const toHold = attemptToHold(ports, client, { call, candidate, ordinal: ended.length + 1 });
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     // Without money for the next candidate the caller gets the error of the last one.

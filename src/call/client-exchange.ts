@@ -30,6 +30,11 @@ export interface ClientExchange {
   readonly clientAddress: string | undefined;
   /** False: a HEAD request, whose answer ends with its headers. */
   readonly wantsBody: boolean;
+  /**
+   * Monotonic time since which the time is the gateway's own: of its first byte, moved on by what
+   * its body took to arrive.
+   */
+  readonly ownTimeFromMs: number;
   /** A request header by lower-case name. */
   header(name: string): string | undefined;
   /** The client went away before the answer ended. */
@@ -59,4 +64,6 @@ export interface ClientExchange {
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
   /** Reports what all attempts of the call were debited, before its last bytes leave. */
   settled?(debitMicroUsd: MicroUsd): void;
+  /** Reports that the answer had begun, and ends with an error. */
+  brokeOff?(): void;
 }

@@ -135,6 +135,7 @@ export function answerClient(client: ClientExchange, call: EndedCall): void {
     delivery.finish(stream, bridge.finish(cost));
   } else if (client.committed) {
     assert(bridge !== undefined, "what was written came from a bridge");
+    client.brokeOff?.();
     delivery.finish(true, bridge.fail(failure.refusal, cost));
   } else {
     delivery.stop();

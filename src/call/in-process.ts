@@ -70,7 +70,7 @@ export async function callInProcess<R extends CallRequest>(
 ): Promise<InProcessEnd> {
   const { clock, metrics } = ports;
   const startedMs = clock.monotonicMs();
-  const exchange = new InProcessExchange(newRequestId(clock.nowMs()), request);
+  const exchange = new InProcessExchange(newRequestId(clock.nowMs()), request, startedMs);
   metrics.inFlight += 1;
   try {
     const caller = await authenticator.authenticate(`Bearer ${request.key}`, undefined);
@@ -85,9 +85,10 @@ export async function callInProcess<R extends CallRequest>(
   }
   exchange.close();
   metrics.inFlight -= 1;
-  const { refusal, status, debitMicroUsd } = exchange;
-  metrics.request(request.route, status, refusal?.class ?? "");
+  const { refusal, status, debitMicroUsd, isStream, hasBroken, gone } = exchange;
   const durationMs = Math.round(clock.monotonicMs() - startedMs);
+  const { route } = request;
+  metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs });
   log.answered(exchange, { method: "POST", status, durationMs });
   return { refusal, debitMicroUsd };
 }
@@ -99,6 +100,9 @@ class InProcessExchange implements ClientExchange {
   readonly body: Buffer;
   readonly clientAddress = undefined;
   readonly wantsBody = true;
+  readonly ownTimeFromMs: number;
+  isStream = false;
+  hasBroken = false;
   /** As a client would have got it; 0: nothing was answered. */
   status = 0;
   served: ServedHeaders = {};
@@ -109,7 +113,8 @@ class InProcessExchange implements ClientExchange {
   #goneListener: (() => void) | undefined;
   readonly #leave = (): void => this.#goneListener?.();
 
-  constructor(requestId: RequestId, request: InProcessRequest) {
+  constructor(requestId: RequestId, request: InProcessRequest, startedMs: number) {
+    this.ownTimeFromMs = startedMs;
     this.requestId = requestId;
     this.route = request.route;
     this.body = request.body;
@@ -148,6 +153,7 @@ class InProcessExchange implements ClientExchange {
   onWritable(): void {}
 
   begin(_contentType: string, served: ServedHeaders): void {
+    this.isStream = true;
     this.status = 200;
     this.served = served;
   }
@@ -171,6 +177,7 @@ class InProcessExchange implements ClientExchange {
 
   answer(contentType: string, served: ServedHeaders, body: WholeBody): void {
     this.begin(contentType, served);
+    this.isStream = false;
     for (const piece of isPieces(body) ? body : [body]) this.write(piece);
   }
 
@@ -182,6 +189,10 @@ class InProcessExchange implements ClientExchange {
 
   settled(debitMicroUsd: MicroUsd): void {
     this.debitMicroUsd = debitMicroUsd;
+  }
+
+  brokeOff(): void {
+    this.hasBroken = true;
   }
 
   /** The call has ended: its caller may keep the signal for others. */

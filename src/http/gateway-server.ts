@@ -147,6 +147,7 @@ class RequestWalk implements OpenRequest {
       route: this.#known?.route.path ?? "unknown",
       errorWire: options.routes.errorWireOf(this.#path),
       clock: options.clock,
+      startedMs: this.#startedMs,
       deadlines: options.deadlines,
       clientAddresses: options.clientAddresses,
       writeIdleMs: options.clientTimeouts.writeIdleMs,
@@ -213,7 +214,8 @@ class RequestWalk implements OpenRequest {
     if (known.route.method === "GET") return this.#serve(known);
     if (this.#options.refuseBeforeBody(this.#exchange)) return;
     this.#isReading = true;
-    const { bodyPool: pool } = this.#options;
+    const { bodyPool: pool, clock } = this.#options;
+    const readFromMs = clock.monotonicMs();
     readBody(this.#request, { bytesMax: known.route.bodyBytesMax, pool }, (read) => {
       // The rest may arrive while a refused connection is being closed.
       if (this.#exchange.isAnswered) {
@@ -221,6 +223,7 @@ class RequestWalk implements OpenRequest {
         return;
       }
       this.#isReading = false;
+      this.#exchange.ownTimeFromMs += clock.monotonicMs() - readFromMs;
       if (!read.ok) return this.#options.refuseUnread(this.#exchange, read.refusal);
       this.#exchange.body = read.body;
       this.#serve(known, read.loan);
@@ -287,13 +290,14 @@ class RequestWalk implements OpenRequest {
   #closed(): void {
     const { metrics, log, clock } = this.#options;
     metrics.inFlight -= 1;
-    const { refusal: refused, route, committed } = this.#exchange;
+    const { refusal: refused, route, committed, isStream, gone, hasBroken } = this.#exchange;
     const status = committed ? this.#response.statusCode : 0;
-    metrics.request(route, status, refused?.class ?? "");
+    const durationMs = clock.monotonicMs() - this.#startedMs;
+    metrics.ended({ route, status, refusal: refused, isStream, gone, hasBroken, durationMs });
     log.answered(this.#exchange, {
       method: this.#request.method ?? "GET",
       status,
-      durationMs: Math.round(clock.monotonicMs() - this.#startedMs),
+      durationMs: Math.round(durationMs),
     });
   }
 }

@@ -23,6 +23,8 @@ export interface ExchangeInput {
   /** The shape of this path's errors. */
   readonly errorWire: Pick<Wire, "errorBody">;
   readonly clock: Clock;
+  /** Monotonic time of its first byte. */
+  readonly startedMs: number;
   readonly deadlines: Deadlines;
   readonly clientAddresses: ClientAddresses;
   /** Longest time in which the client takes no byte of an answer. */
@@ -44,6 +46,10 @@ export class HttpExchange implements ClientExchange, Deadline {
   /** What was served, for the log line. */
   served: ServedHeaders = {};
   refusal: Refusal | undefined;
+  ownTimeFromMs: number;
+  /** Was the answer begun as a stream, and did it end with an error then? For the metrics. */
+  isStream = false;
+  hasBroken = false;
 
   readonly #input: ExchangeInput;
   #principal: Principal | undefined;
@@ -58,6 +64,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.#input = input;
     this.requestId = input.requestId;
     this.route = input.route;
+    this.ownTimeFromMs = input.startedMs;
     input.response.on("close", () => this.#closed());
   }
 
@@ -101,6 +108,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     if (this.gone) return;
     this.served = headers;
     const list = this.#input.baseHeaders(this.requestId);
+    this.isStream = true;
     list.push("content-type", contentType, "cache-control", "no-cache", "x-accel-buffering", "no");
     addServedHeaders(list, headers);
     const { request, response } = this.#input;
@@ -157,6 +165,10 @@ export class HttpExchange implements ClientExchange, Deadline {
   cut(): void {
     // A reset: where the end of the connection is the end of the body, a plain close would lie.
     this.#input.request.socket.resetAndDestroy();
+  }
+
+  brokeOff(): void {
+    this.hasBroken = true;
   }
 
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void {

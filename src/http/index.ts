@@ -7,6 +7,5 @@ export {
   serveKnownCaller,
 } from "./gateway-server.ts";
 export { createInternalServer } from "./internal-server.ts";
-export { type ListingState, metricsRegistry } from "./metrics-text.ts";
-export { Readiness } from "./readiness.ts";
+export { INSTANCE_STATES, type InstanceState, Readiness } from "./readiness.ts";
 export { RequestLog } from "./request-log.ts";

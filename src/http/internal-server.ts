@@ -1,7 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 
-import type { Registry } from "prom-client";
-
+import type { Exposition } from "../metrics/index.ts";
 import { drainingResponse } from "./draining.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -10,10 +9,10 @@ import type { Readiness } from "./readiness.ts";
  * `/healthz`) and `/readyz`, with its reasons when they are asked for.
  */
 export function createInternalServer(options: {
-  readonly registry: Registry;
+  readonly metrics: Pick<Exposition, "scrape">;
   readonly readiness: Pick<Readiness, "isReady" | "isDraining" | "report">;
 }): Server {
-  const { registry, readiness } = options;
+  const { metrics, readiness } = options;
   const ServerResponse = drainingResponse(() => readiness.isDraining);
   return createServer({ ServerResponse }, (request, response) => {
     const [path, query] = (request.url ?? "").split("?", 2);
@@ -22,8 +21,8 @@ export function createInternalServer(options: {
     }
     if (path === "/readyz") return sendReadiness(response, readiness, query);
     if (path !== "/metrics") return send(response, { status: 404, body: "not found\n" });
-    registry.metrics().then(
-      (body) => send(response, { status: 200, body, contentType: registry.contentType }),
+    metrics.scrape(request.headers.accept).then(
+      (scrape) => send(response, { status: 200, ...scrape }),
       () => send(response, { status: 500, body: "the metrics are not available\n" }),
     );
   });
@@ -44,7 +43,11 @@ function sendReadiness(
 
 function send(
   response: ServerResponse,
-  answer: { readonly status: number; readonly body: string; readonly contentType?: string },
+  answer: {
+    readonly status: number;
+    readonly body: string | Buffer;
+    readonly contentType?: string;
+  },
 ): void {
   response.statusCode = answer.status;
   response.setHeader("content-type", answer.contentType ?? "text/plain");

@@ -15,7 +15,7 @@ import { LOCAL_CLIENT_ID, LOCAL_ISSUER_PATH } from "./local-issuer/local-provide
 import { openRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
 import { RelyingParty } from "./relying-party.ts";
 import { Sessions } from "./sessions.ts";
-import { SignIns } from "./sign-ins.ts";
+import { type SignInResult, SignIns } from "./sign-ins.ts";
 import { keepSwept } from "./sweeper.ts";
 
 /** The settings that identity reads. */
@@ -42,6 +42,8 @@ export interface OpenIdentityOptions {
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
+  /** For metrics: how each sign-in that came back ended. */
+  readonly onSignIn?: (result: SignInResult) => void;
 }
 
 /**
@@ -101,6 +103,7 @@ class OpenedIdentity implements Identity {
           verifiedAsText: config.oidcVerifiedAsText,
         },
         parameters: parametersOf(isLocal, config.oidcRefresh),
+        onSignIn: options.onSignIn,
       });
     }
     this.#stopSweeping = keepSwept({ store, clock, log });

@@ -38,7 +38,11 @@ export interface SignInsOptions {
   readonly emailRules: EmailRules;
   /** Parameters of every sign-in, besides those of the protocol. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** For metrics: how each sign-in that came back ended. */
+  readonly onSignIn?: ((result: SignInResult) => void) | undefined;
 }
+
+export type SignInResult = "signed_in" | "refused" | "failed";
 
 export interface Callback {
   readonly url: string;
@@ -139,18 +143,20 @@ export class SignIns {
     pending: PendingSignIn,
     query: string,
   ): Promise<Redirect> {
-    const { relyingParty, log, consoleUrl } = this.#options;
+    const { relyingParty, log, consoleUrl, onSignIn } = this.#options;
     const { requestId } = callback;
     try {
       const answer = await relyingParty.redeem(query, pending);
       const claim = await this.#claimOf(answer);
       if (claim === undefined) {
         log.warn({ requestId }, "the identity provider names no usable e-mail address or subject");
+        onSignIn?.("failed");
         return failed("failed", requestId);
       }
       const token = newBrowserToken();
       const resolved = await this.#resolve(callback, { answer, claim, token });
       const jar = cookieJar(consoleUrl());
+      onSignIn?.("signed_in");
       return {
         location: landing(resolved, pending.returnPath),
         cookies: [sessionCookie(jar, token)],
@@ -158,6 +164,7 @@ export class SignIns {
     } catch (fault) {
       const isDenied = isSaid(fault, ["access_denied"]);
       log.warn({ requestId, ...faultMessage(fault) }, "a sign-in failed");
+      onSignIn?.(isDenied ? "refused" : "failed");
       return failed(isDenied ? "denied" : "failed", requestId);
     }
   }

@@ -10,6 +10,16 @@ export interface Closing {
   answer: ((outcome: CloseOutcome) => void) | undefined;
 }
 
+/** The time since which the first of them was queued. */
+export function oldestOf(closings: readonly (Closing | undefined)[]): number | undefined {
+  let oldestMs: number | undefined;
+  for (const closing of closings) {
+    if (closing === undefined) continue;
+    oldestMs = Math.min(oldestMs ?? closing.queuedAtMs, closing.queuedAtMs);
+  }
+  return oldestMs;
+}
+
 export function answerOnce(closing: Closing, outcome: CloseOutcome): void {
   closing.answer?.(outcome);
   closing.answer = undefined;

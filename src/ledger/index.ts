@@ -7,6 +7,7 @@ export {
   usageColumns,
 } from "./attempt-columns.ts";
 export { auditLedger } from "./audit/audit.ts";
+export { type BooksFigures, readBooksFigures, recordAudit } from "./books-figures.ts";
 export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
 export type { CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";

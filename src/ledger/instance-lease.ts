@@ -8,6 +8,7 @@ import {
   MAINTAIN_EVERY_MS,
 } from "../core/index.ts";
 import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
+import type { LedgerCounts } from "./ledger-counts.ts";
 import { StoreClock } from "./store-clock.ts";
 
 /** Stop taking traffic this long before the store may give the instance away. */
@@ -25,6 +26,8 @@ export interface InstanceLeaseOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly instanceName: string;
+  /** Attempts that were recovered are added here. */
+  readonly counts?: Pick<LedgerCounts, "recovered">;
 }
 
 /** This instance's place among the others: its epoch, its lease, and the care for dead peers. */
@@ -77,6 +80,12 @@ export class InstanceLease {
   /** By the monotonic clock, so a process that slept through its lease knows at once. */
   get isHeld(): boolean {
     return !this.#isEnded && this.#options.clock.monotonicMs() < this.#validUntilMs;
+  }
+
+  /** For how long it is held without another renewal. */
+  get leftMs(): number {
+    if (this.#isEnded) return 0;
+    return Math.max(0, this.#validUntilMs - this.#options.clock.monotonicMs());
   }
 
   /** By the store's clock: a host's own clock may be days off. */
@@ -158,6 +167,8 @@ export class InstanceLease {
   async #recover(): Promise<void> {
     const attempts = await this.#options.store.recoverOpenAttempts();
     if (attempts === 0) return;
+    const { counts } = this.#options;
+    if (counts !== undefined) counts.recovered += attempts;
     this.#options.log.warn(
       { attempts },
       "open attempts of a dead instance closed at their reserve",

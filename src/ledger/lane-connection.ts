@@ -32,6 +32,7 @@ export class LaneConnection {
   readonly #options: LaneOptions;
   #client: Client | undefined;
   #closed = false;
+  #running = 0;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -40,6 +41,7 @@ export class LaneConnection {
   /** Runs one statement; rejects with a `BatchFault` that says whether it may have committed. */
   async run(statement: LaneStatement, values: readonly string[]): Promise<string[][]> {
     const client = this.#client ?? (await this.#connect());
+    this.#running += 1;
     try {
       const result = await client.query({
         ...statement,
@@ -53,7 +55,15 @@ export class LaneConnection {
       const kind = faultKind(error);
       if (kind === "ambiguous" || isReadOnly(error)) this.#drop(client);
       throw new BatchFault(kind, errorMessage(error), error);
+    } finally {
+      this.#running -= 1;
     }
+  }
+
+  /** Undefined: it is not connected. */
+  get use(): "busy" | "idle" | undefined {
+    if (this.#client === undefined) return undefined;
+    return this.#running > 0 ? "busy" : "idle";
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Clock, LEDGER_BATCH_ROWS_MAX, type Logger } from "../core/index.ts";
-import { answerOnce, answerOverdue, answerVerdict, type Closing } from "./closing.ts";
+import { answerOnce, answerOverdue, answerVerdict, type Closing, oldestOf } from "./closing.ts";
 import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
 import type { CloseRow } from "./ledger-store.ts";
 
@@ -69,6 +69,15 @@ export class LateClosings {
 
   get size(): number {
     return this.#queue.length + this.#sent.length + this.#aside.size;
+  }
+
+  get queuedRows(): number {
+    return this.#queue.length + this.#aside.size;
+  }
+
+  /** Monotonic time since which the oldest waits; what the books reject among them. */
+  get oldestClosingMs(): number | undefined {
+    return oldestOf([...this.#aside, ...this.#sent, ...this.#queue]);
   }
 
   #schedule(delayMs: number): void {

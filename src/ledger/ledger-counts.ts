@@ -1,17 +1,106 @@
+import type { Clock } from "../core/index.ts";
+import { type Family, HistogramFamily, mapped, oneValue, ReadFamily } from "../metrics/index.ts";
+import { BatchFault, type CloseVerdict } from "./ledger-batch-store.ts";
+
 /** The two kinds of transactions that carry rows: a batch, and one of late closings alone. */
 export type LedgerBatchKind = "batch" | "late";
 
 export type LedgerRowKind = "hold" | "closing" | "late_closing";
 
-/** How many batches the ledger has sent since the start, and how many rows were in them. */
+/** Holds with the closings beside them; late closings; refused requests. */
+export type LedgerLaneName = "reserve" | "close" | "refused";
+
+/** What waits in the ledger of this process now. */
+export interface LedgerState {
+  readonly queueRows: Readonly<Record<LedgerLaneName, number>>;
+  readonly closingsPending: number;
+  /** Monotonic time since which the oldest closing waits; undefined: none does. */
+  readonly oldestClosingMs: number | undefined;
+  /** For how long traffic may still be taken without another renewal. */
+  readonly leaseMs: number;
+}
+
+/** What the ledger has sent since the start, how that ended, and what waits. */
 export class LedgerCounts {
   readonly batches: Map<LedgerBatchKind, number> = new Map();
   readonly rows: Map<LedgerRowKind, number> = new Map();
+  /** `lane|kind` to batches that failed. */
+  readonly faults: Map<string, number> = new Map();
+  /** Attempts whose hold was annulled, that were recovered, and that were put right later. */
+  annulled = 0;
+  recovered = 0;
+  corrected = 0;
+  readonly #batchSeconds = new HistogramFamily("tm_ledger_batch_seconds");
+  readonly #batchRows = new HistogramFamily("tm_ledger_batch_rows");
+  /** A fault that a lane hands on was counted when it was thrown. */
+  readonly #counted: WeakSet<object> = new WeakSet();
+  #state: () => LedgerState | undefined = () => undefined;
 
   add(kind: LedgerBatchKind, rows: Readonly<Partial<Record<LedgerRowKind, number>>>): void {
     this.batches.set(kind, (this.batches.get(kind) ?? 0) + 1);
     for (const [row, count] of Object.entries(rows) as [LedgerRowKind, number][]) {
       this.rows.set(row, (this.rows.get(row) ?? 0) + count);
     }
+  }
+
+  /** Sends a batch of a lane, and notes how long it took and whether it failed. */
+  async timed<T>(
+    batch: { readonly lane: LedgerLaneName; readonly rows: number; readonly clock: Clock },
+    send: () => Promise<T>,
+  ): Promise<T> {
+    const { lane, rows, clock } = batch;
+    const startedMs = clock.monotonicMs();
+    try {
+      return await send();
+    } catch (fault) {
+      this.fault(lane, fault);
+      throw fault;
+    } finally {
+      this.#batchSeconds.of(lane).observe((clock.monotonicMs() - startedMs) / 1000);
+      this.#batchRows.of(lane).observe(rows);
+    }
+  }
+
+  fault(lane: LedgerLaneName, fault: unknown): void {
+    if (typeof fault === "object" && fault !== null) {
+      if (this.#counted.has(fault)) return;
+      this.#counted.add(fault);
+    }
+    const kind = fault instanceof BatchFault ? fault.kind : "busy";
+    const key = `${lane}|${kind}`;
+    this.faults.set(key, (this.faults.get(key) ?? 0) + 1);
+  }
+
+  verdicts(verdicts: readonly (CloseVerdict | undefined)[]): void {
+    for (const verdict of verdicts) if (verdict?.kind === "corrected") this.corrected += 1;
+  }
+
+  /** From now on `state` says what waits. */
+  watch(state: () => LedgerState): void {
+    this.#state = state;
+  }
+
+  families(clock: Clock): readonly Family[] {
+    const pending = (): number | undefined => this.#state()?.closingsPending;
+    const oldest = (): number => {
+      const sinceMs = this.#state()?.oldestClosingMs;
+      return sinceMs === undefined ? 0 : Math.max(0, clock.monotonicMs() - sinceMs) / 1000;
+    };
+    return [
+      mapped("tm_ledger_batches_total", this.batches),
+      mapped("tm_ledger_rows_total", this.rows),
+      this.#batchSeconds,
+      this.#batchRows,
+      new ReadFamily("tm_ledger_queue_rows", () =>
+        Object.entries(this.#state()?.queueRows ?? {}).map(([lane, rows]) => [[lane], rows]),
+      ),
+      oneValue("tm_ledger_closings_pending", pending),
+      oneValue("tm_ledger_oldest_closing_seconds", oldest),
+      oneValue("tm_ledger_lease_seconds", () => (this.#state()?.leaseMs ?? 0) / 1000),
+      mapped("tm_ledger_faults_total", this.faults),
+      oneValue("tm_ledger_annulled_total", () => this.annulled),
+      oneValue("tm_ledger_recovered_total", () => this.recovered),
+      oneValue("tm_ledger_corrected_total", () => this.corrected),
+    ];
   }
 }

@@ -5,7 +5,7 @@ import {
   LEDGER_QUEUE_ROWS_MAX,
   LEDGER_QUEUE_ROWS_PER_ORG_MAX,
 } from "../core/index.ts";
-import { answerOverdue, answerVerdict, type Closing } from "./closing.ts";
+import { answerOverdue, answerVerdict, type Closing, oldestOf } from "./closing.ts";
 import { BatchFault, type BatchAnswer } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 
@@ -72,6 +72,22 @@ export class LedgerLane {
   drained(): Promise<void> {
     if (!this.#isSending && this.#isEmpty) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  get queuedRows(): number {
+    return this.#holds.length + this.#closings.length;
+  }
+
+  /** Those that are queued and those under way. */
+  get closings(): number {
+    const rolled = this.#holds.reduce((sum, { rolled: row }) => (row === null ? sum : sum + 1), 0);
+    return this.#closings.length + this.#sentClosings.length + rolled;
+  }
+
+  /** Monotonic time since which its oldest closing waits. */
+  get oldestClosingMs(): number | undefined {
+    const rolled = this.#holds.find((waiting) => waiting.rolled !== null)?.rolled;
+    return oldestOf([this.#sentClosings[0], this.#closings[0], rolled ?? undefined]);
   }
 
   get #isEmpty(): boolean {

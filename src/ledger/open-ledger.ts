@@ -3,7 +3,12 @@ import { assert, type AttemptId, type Clock, type Logger } from "../core/index.t
 import type { Closing } from "./closing.ts";
 import { InstanceLease } from "./instance-lease.ts";
 import { LateClosings } from "./late-closings.ts";
-import type { BatchAnswer, BatchFault, LedgerBatchStore } from "./ledger-batch-store.ts";
+import type {
+  BatchAnswer,
+  BatchFault,
+  CloseVerdict,
+  LedgerBatchStore,
+} from "./ledger-batch-store.ts";
 import { LedgerLane } from "./ledger-lane.ts";
 import type {
   CloseOutcome,
@@ -13,7 +18,7 @@ import type {
   ReserveOutcome,
   ReserveRow,
 } from "./ledger-store.ts";
-import type { LedgerCounts } from "./ledger-counts.ts";
+import { LedgerCounts, type LedgerState } from "./ledger-counts.ts";
 import { RefusedLane } from "./refused-lane.ts";
 
 export interface OpenLedgerOptions {
@@ -43,6 +48,7 @@ export async function openLedger(options: OpenLedgerOptions): Promise<Ledger> {
 
 class BatchedLedger implements Ledger {
   readonly #options: OpenLedgerOptions;
+  readonly #counts: LedgerCounts;
   readonly #lease: InstanceLease;
   readonly #lane: LedgerLane;
   readonly #late: LateClosings;
@@ -52,14 +58,18 @@ class BatchedLedger implements Ledger {
   #isEnded = false;
 
   constructor(options: OpenLedgerOptions, lease: InstanceLease) {
-    const { store, clock, log, counts } = options;
+    const { store, clock, log, counts = new LedgerCounts() } = options;
     this.#options = options;
+    this.#counts = counts;
     this.#lease = lease;
     this.#lane = new LedgerLane({
       clock,
       send: (closings, holds) => {
-        counts?.add("batch", { hold: holds.length, closing: closings.length });
-        return this.#runBatch(closings, holds);
+        counts.add("batch", { hold: holds.length, closing: closings.length });
+        const rows = holds.length + closings.length;
+        return counts.timed({ lane: "reserve", rows, clock }, () =>
+          this.#runBatch(closings, holds),
+        );
       },
       onLate: (closings) => this.#late.add(closings),
       onRefused: (rows, fault) => this.#careFor(rows, fault),
@@ -68,14 +78,20 @@ class BatchedLedger implements Ledger {
       clock,
       log,
       send: (rows) => {
-        counts?.add("late", { late_closing: rows.length });
-        return store.closeBatch(rows);
+        counts.add("late", { late_closing: rows.length });
+        return counts.timed({ lane: "close", rows: rows.length, clock }, () =>
+          this.#closeBatch(rows),
+        );
       },
     });
     this.#refused = new RefusedLane({
       log,
-      send: (rows, others) => store.recordRefusedBatch(rows, others),
+      send: (rows, others) =>
+        counts.timed({ lane: "refused", rows: rows.length + others.length, clock }, () =>
+          store.recordRefusedBatch(rows, others),
+        ),
     });
+    counts.watch(() => this.#state());
   }
 
   get healthy(): boolean {
@@ -148,6 +164,7 @@ class BatchedLedger implements Ledger {
   ): Promise<BatchAnswer> {
     const { member } = this.#lease;
     const { verdicts, outcomes } = await this.#options.store.runBatch({ member, closings, holds });
+    this.#counts.verdicts(verdicts);
     if (this.#lease.isHeld && this.#lease.member === member) return { verdicts, outcomes };
     const lost = holds.filter((_, i) => outcomes[i]?.kind === "reserved");
     if (lost.length > 0) this.#startAnnulment(lost);
@@ -155,9 +172,31 @@ class BatchedLedger implements Ledger {
     return { verdicts, outcomes: unsent };
   }
 
+  async #closeBatch(rows: readonly CloseRow[]): Promise<readonly CloseVerdict[]> {
+    const verdicts = await this.#options.store.closeBatch(rows);
+    this.#counts.verdicts(verdicts);
+    return verdicts;
+  }
+
+  #state(): LedgerState {
+    const lane = this.#lane;
+    const late = this.#late;
+    return {
+      queueRows: {
+        reserve: lane.queuedRows,
+        close: late.queuedRows,
+        refused: this.#refused.queuedRows,
+      },
+      closingsPending: lane.closings + late.size,
+      oldestClosingMs: older(lane.oldestClosingMs, late.oldestClosingMs),
+      leaseMs: this.#isShutDown ? 0 : this.#lease.leftMs,
+    };
+  }
+
   /** What a failed batch leaves behind: holds that may have committed. */
   #careFor(rows: readonly ReserveRow[], fault: BatchFault): void {
     const detail = { err: fault, rows: rows.length };
+    this.#counts.fault("reserve", fault);
     if (fault.kind === "rejected") this.#options.log.error(detail, "a reserve breaks a rule");
     else this.#options.log.warn(detail, "reserves were refused: the journal did not answer");
     if (fault.kind === "ambiguous") this.#startAnnulment(rows);
@@ -173,6 +212,7 @@ class BatchedLedger implements Ledger {
     while (!this.#isEnded) {
       try {
         await this.#options.store.annul(rows);
+        this.#counts.annulled += rows.length;
         break;
       } catch (error) {
         this.#options.log.warn(
@@ -186,3 +226,9 @@ class BatchedLedger implements Ledger {
 }
 
 const NO_LEASE: ReserveOutcome = { kind: "unavailable", reason: "this instance holds no lease" };
+
+/** The earlier of two times, where there is one. */
+function older(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}

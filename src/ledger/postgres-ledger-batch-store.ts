@@ -9,6 +9,7 @@ import {
   marks,
   orAbsent,
   pico,
+  type PoolUse,
   queryInTime,
   type Row,
   text,
@@ -65,6 +66,14 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
       statementTimeoutMs: LATE_STATEMENT_TIMEOUT_MS,
       lockTimeoutMs: LATE_LOCK_TIMEOUT_MS,
     });
+  }
+
+  /** Its connections of its own. */
+  get connections(): PoolUse {
+    const uses = [this.#batches.use, this.#late.use];
+    const busy = uses.filter((use) => use === "busy").length;
+    const idle = uses.filter((use) => use === "idle").length;
+    return { busy, idle, waiting: 0 };
   }
 
   runBatch(batch: LedgerBatch): Promise<BatchAnswer> {

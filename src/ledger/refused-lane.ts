@@ -68,6 +68,10 @@ export class RefusedLane {
     this.#timer ??= setTimeout(() => this.#start(), GATHER_MS).unref();
   }
 
+  get queuedRows(): number {
+    return this.#queue.length + this.#countsSize;
+  }
+
   /** Writes what is queued, once. */
   async drained(): Promise<void> {
     this.#start();

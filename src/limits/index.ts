@@ -30,6 +30,7 @@ export {
   tokenCount,
   type TokenCount,
 } from "./limit-store.ts";
+export { LimitStoreCounts } from "./limit-store-counts.ts";
 export { MemoryLimitStore } from "./memory/memory-limit-store.ts";
 export { PoolBoard } from "./pool-board.ts";
 export { PostgresRecentUse } from "./recent-use-rows.ts";

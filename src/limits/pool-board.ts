@@ -65,6 +65,11 @@ export class PoolBoard {
     return throttle === undefined ? 0 : Math.max(0, throttle.cooldownUntilMs - nowMs);
   }
 
+  /** Whole percent of what was declared that is used at most. */
+  usablePercent(poolId: string, nowMs: number): number {
+    return usablePercent(this.#throttleOf(poolId, nowMs), nowMs);
+  }
+
   /**
    * A provider said 429: the pool cools down for all its deployments, `seconds` and 60 at most, and
    * shrinks for a while. Several within a second are one.

@@ -64,6 +64,17 @@ export function openReportPool(
   });
 }
 
+/** Connections of a pool, and statements that wait for one. */
+export interface PoolUse {
+  readonly busy: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
+export function poolUse({ totalCount, idleCount, waitingCount }: Pool): PoolUse {
+  return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
+}
+
 function openPoolWith(log: Logger, config: PoolConfig): Pool {
   const pool = new Pool({
     ...config,

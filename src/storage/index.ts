@@ -22,10 +22,10 @@ export {
   text,
   word,
 } from "./columns.ts";
-export { openPool, openReportPool, queryInTime } from "./connection.ts";
+export { openPool, openReportPool, poolUse, type PoolUse, queryInTime } from "./connection.ts";
 export { hasEmbeddedDatabase } from "./embedded-home.ts";
 export { startEmbeddedPostgres } from "./embedded-server.ts";
-export { checkSchema, migrateDatabase } from "./migrate.ts";
+export { checkSchema, migrateDatabase, programSchemaLevel } from "./migrate.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";
 export { RedisLink, type RedisScripts } from "./redis-link.ts";
 export { inTransaction } from "./transaction.ts";

@@ -38,6 +38,12 @@ export async function migrateDatabase(
   }
 }
 
+/** Number of the newest step that this program has. */
+export function programSchemaLevel(): number {
+  const newest = readMigrations(MIGRATIONS_FOLDER).at(-1)?.name ?? "0";
+  return Number.parseInt(newest, 10);
+}
+
 const BOOKKEEPING_SQL = `
   create table if not exists schema_migration (
     name text primary key,

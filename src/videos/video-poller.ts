@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { floorToMicroUsd } from "../core/index.ts";
+import { floorToMicroUsd, isWithinExcess } from "../core/index.ts";
 import type { FetchedAnswer, RunningFetch } from "../dispatch/index.ts";
 import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
 import { endOfJob } from "./job-close.ts";
@@ -199,8 +199,11 @@ export class VideoPoller {
     videoMetrics.jobEnded(job);
     if (job.costMicroUsd !== null) metrics.settled(job.modelId, job.costMicroUsd);
     if (job.state !== "completed" || job.connectionId !== undefined) return;
-    if (costPicoUsd === undefined) this.#flag("costMissing", job);
-    else if (floorToMicroUsd(costPicoUsd) > job.reserveMicroUsd) this.#flag("costOverReserve", job);
+    const { reserveMicroUsd } = job;
+    if (costPicoUsd === undefined) return this.#flag("costMissing", job);
+    if (floorToMicroUsd(costPicoUsd) > reserveMicroUsd) this.#flag("costOverReserve", job);
+    if (!isWithinExcess(costPicoUsd, reserveMicroUsd)) return;
+    metrics.owed(job, { costPicoUsd, owedPicoUsd: costPicoUsd, reserveMicroUsd });
   }
 
   #flag(flag: "costMissing" | "costOverReserve", job: VideoJob): void {

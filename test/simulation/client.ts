@@ -36,6 +36,7 @@ const ROUTES = {
 
 /** One client and its connection: reads fast, slowly or not at all, and may leave at any time. */
 export class SimulatedClient implements ClientExchange {
+  readonly ownTimeFromMs = 0;
   readonly request: ClientRequest;
   readonly requestId: RequestId;
   readonly principal: Principal;

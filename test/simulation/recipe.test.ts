@@ -215,6 +215,7 @@ async function serve(): Promise<Refusal | undefined> {
     body: Buffer.from(body),
     clientAddress: "192.0.2.1",
     wantsBody: true,
+    ownTimeFromMs: 0,
     header: () => undefined,
     gone: false,
     get committed() {

@@ -151,6 +151,7 @@ export const RECIPE_PRINCIPAL: Principal = {
 
 /** A client that records its answer. */
 export class RecordedExchange implements ClientExchange {
+  readonly ownTimeFromMs = 0;
   readonly requestId = newRequestId(0);
   readonly principal: Principal;
   readonly route = "/v1/test";

@@ -25,7 +25,9 @@ import {
   usagesOf,
   type ClaimSpec,
 } from "./claim-spec.ts";
+import { LimitStoreCounts } from "../limit-store-counts.ts";
 import { limitScripts } from "./limit-scripts.ts";
+import { measuredLink } from "./measured-link.ts";
 import { OpenLeases, RedisLease } from "./open-leases.ts";
 import { SlotRebuild } from "./slot-rebuild.ts";
 
@@ -61,6 +63,8 @@ export interface RedisLimitStoreOptions {
    * server's own. All stores on one server must be given the same.
    */
   readonly now?: () => number;
+  /** How the server answers is noted here. */
+  readonly counts?: LimitStoreCounts;
   /** Scripts of others that are run on the same connection. */
   readonly sharedScripts?: RedisScripts;
 }
@@ -76,6 +80,9 @@ export class RedisLimitStore implements LimitStore {
   readonly #now: (() => number) | undefined;
   readonly #answerWithinMs: number;
   readonly #link: RedisLink;
+  /** The same, measured. */
+  readonly #scripts: Pick<RedisLink, "run">;
+  readonly #counts: LimitStoreCounts;
   readonly #rebuilds: SlotRebuild;
   readonly #specs: ClaimSpecs = new ClaimSpecs();
   readonly #open: OpenLeases = new OpenLeases();
@@ -96,7 +103,9 @@ export class RedisLimitStore implements LimitStore {
     this.#answerWithinMs = options.answerWithinMs ?? LIMIT_CLAIM_TIMEOUT_MS;
     const scripts = { ...limitScripts, ...options.sharedScripts };
     this.#link = new RedisLink(options.url, scripts, (fault) => this.#reportDown(fault));
-    this.#rebuilds = new SlotRebuild(this.#link, options.recentUse);
+    this.#counts = options.counts ?? new LimitStoreCounts();
+    this.#scripts = measuredLink(this.#link, this.#counts, options.clock);
+    this.#rebuilds = new SlotRebuild(this.#scripts, options.recentUse);
     this.#deadlines = new Deadlines(options.clock);
     this.#refreshing = setInterval(() => void this.refresh(), REFRESH_EVERY_MS);
     this.#refreshing.unref();
@@ -107,7 +116,7 @@ export class RedisLimitStore implements LimitStore {
    * either.
    */
   get link(): Pick<RedisLink, "run"> {
-    return this.#link;
+    return this.#scripts;
   }
 
   /** Resolves when the first claim can be sent, or after `withinMs`: it then continues trying. */
@@ -174,7 +183,7 @@ export class RedisLimitStore implements LimitStore {
     const { id, spec, charged } = asked;
     const { tokens, promptTokens, completionTokens } = charged;
     const args = [this.#time(), id, tokens, promptTokens, completionTokens, spec.limits];
-    this.#link.run("claimLimits", spec.keys, args).then(
+    this.#scripts.run("claimLimits", spec.keys, args).then(
       (answer) => this.#answered(asked, answer),
       (fault: unknown) => this.#failed(asked, fault),
     );
@@ -186,7 +195,7 @@ export class RedisLimitStore implements LimitStore {
       this.#deadlines.unwatch(asked);
       asked.answer(usages);
     };
-    this.#link.run("peekLimits", spec.keys, [this.#time()]).then(
+    this.#scripts.run("peekLimits", spec.keys, [this.#time()]).then(
       (answer) => end(isNumbers(answer) ? usagesOf(spec, answer) : undefined),
       (fault: unknown) => {
         this.#reportDown(fault);
@@ -274,7 +283,7 @@ export class RedisLimitStore implements LimitStore {
   /** Sends what no caller waits for. When it is lost, time sets it right: 15 s, or the window. */
   async #change(keys: readonly string[], args: readonly (string | number)[]): Promise<boolean> {
     try {
-      await this.#link.run("handBackLimits", keys, [this.#time(), ...args]);
+      await this.#scripts.run("handBackLimits", keys, [this.#time(), ...args]);
       return true;
     } catch (fault) {
       this.#reportDown(fault);
@@ -291,6 +300,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   #reportLate(): undefined {
+    this.#counts.late();
     this.#reportDown(new Error("no answer in time"));
   }
 

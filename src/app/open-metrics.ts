@@ -1,0 +1,172 @@
+import { performance } from "node:perf_hooks";
+
+import type { CallPorts } from "../call/index.ts";
+import type { Catalog } from "../catalog/index.ts";
+import type { Config } from "../config/index.ts";
+import type { Clock, Logger } from "../core/index.ts";
+import { INSTANCE_STATES, type InstanceState } from "../http/index.ts";
+import type { LedgerCounts } from "../ledger/index.ts";
+import type { LimitStoreCounts } from "../limits/index.ts";
+import {
+  Exposition,
+  type Family,
+  mapped,
+  microDollars,
+  oneValue,
+  processMetrics,
+  ReadFamily,
+  type Sample,
+} from "../metrics/index.ts";
+import { programSchemaLevel } from "../storage/index.ts";
+import type { Verification } from "../verification/index.ts";
+import type { VideoMetrics } from "../videos/index.ts";
+import { BooksWatch } from "./books-watch.ts";
+import type { EventCounts } from "./event-counts.ts";
+import { listingFamilies } from "./listing-families.ts";
+import type { Backend } from "./open-backend.ts";
+import { programVersion } from "./shipped-files.ts";
+
+/** Figures that other parts have, each in one line here once they are there. */
+export interface LaterFigures {
+  /** An attempt that was seen committed is gone. Default: none is. */
+  readonly wentBack?: () => boolean;
+  /** Seconds since 1970 of the last success, by `base` and `verify`. */
+  readonly backups?: ReadonlyMap<string, number>;
+  readonly walUnarchivedSeconds?: () => number | undefined;
+  /** By `exported` and `dropped`. */
+  readonly spans?: ReadonlyMap<string, number>;
+  /** By action. */
+  readonly changes?: ReadonlyMap<string, number>;
+}
+
+/** Where the figures of one process come from. */
+export interface MetricSources {
+  readonly config: Pick<Config, "buildCommit">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backend: Pick<Backend, "readBooksFigures" | "connections">;
+  readonly serve: CallPorts;
+  readonly holder: { readonly current: Catalog };
+  readonly verification: Verification;
+  readonly videos: { readonly videoMetrics: VideoMetrics };
+  readonly readiness: { readonly state: InstanceState };
+  readonly counts: LedgerCounts;
+  readonly limits: { readonly counts: LimitStoreCounts };
+  readonly events: EventCounts;
+  readonly later?: LaterFigures;
+}
+
+export interface OpenedMetrics {
+  readonly exposition: Exposition;
+  /** Begins to read the books. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+/** Joins the metrics of all parts; each of the table has its one source here. */
+export function openMetrics(sources: MetricSources): OpenedMetrics {
+  const { clock, log, backend, serve, later = {} } = sources;
+  const books = new BooksWatch({ read: () => backend.readBooksFigures(), clock, log });
+  const loop = new LoopUse();
+  const families = [
+    ...instanceFamilies(sources, books),
+    oneValue("tm_event_loop_utilization", () => loop.share),
+    ...serve.metrics.families(),
+    oneValue("tm_drains", () => serve.drains.active),
+    ...listingFamilies(sources),
+    ...sources.videos.videoMetrics.families(serve.metrics.fold),
+    ...sources.counts.families(clock),
+    ...booksFamilies(books, later),
+    ...databaseFamilies(sources),
+    ...sources.limits.counts.families(),
+    ...sources.events.families(),
+    ...laterFamilies(later),
+  ];
+  return {
+    exposition: new Exposition(families, processMetrics()),
+    start: () => books.start(),
+    close: async () => {
+      loop.close();
+      await books.close();
+    },
+  };
+}
+
+function instanceFamilies(sources: MetricSources, books: BooksWatch): readonly Family[] {
+  const { config, holder, readiness } = sources;
+  const build: Sample = [[programVersion(), config.buildCommit, process.version], 1];
+  const programLevel = programSchemaLevel();
+  return [
+    new ReadFamily("tm_build_info", () => [build]),
+    new ReadFamily("tm_schema_level", () => {
+      const level = books.figures?.schemaLevel;
+      const program: Sample = [["program"], programLevel];
+      return level === undefined ? [program] : [[["database"], level], program];
+    }),
+    new ReadFamily("tm_catalog_info", () => [[[holder.current.buildId], 1]]),
+    new ReadFamily("tm_instance_state", () =>
+      INSTANCE_STATES.map((state) => [[state], Number(state === readiness.state)]),
+    ),
+  ];
+}
+
+function booksFamilies(books: BooksWatch, later: LaterFigures): readonly Family[] {
+  return [
+    oneValue("tm_books_open_attempts", () => books.figures?.openAttempts),
+    oneValue("tm_books_oldest_open_seconds", () => books.figures?.oldestOpenSeconds),
+    oneValue("tm_books_partitions_ahead", () => books.figures?.partitionsAhead),
+    oneValue("tm_books_partitions_unsummed", () => books.figures?.partitionsUnsummed),
+    oneValue("tm_books_unclosed_periods", () => books.figures?.unclosedPeriods),
+    oneValue("tm_books_owed_usd", () => {
+      const owed = books.figures?.owedMicroUsd;
+      return owed === undefined ? undefined : microDollars(owed);
+    }),
+    oneValue("tm_books_went_back", () => Number(later.wentBack?.() ?? false)),
+    oneValue("tm_books_last_audit_timestamp_seconds", () => {
+      const audit = books.figures?.lastAudit;
+      return audit === undefined ? undefined : audit.endedAtMs / 1000;
+    }),
+    oneValue("tm_books_last_audit_violations", () => books.figures?.lastAudit?.violations),
+  ];
+}
+
+function databaseFamilies({ backend }: MetricSources): readonly Family[] {
+  return [
+    new ReadFamily("tm_db_connections", () =>
+      Object.entries(backend.connections()).flatMap(([pool, { busy, idle }]): Sample[] => [
+        [[pool, "busy"], busy],
+        [[pool, "idle"], idle],
+      ]),
+    ),
+    new ReadFamily("tm_db_waiting", () =>
+      Object.entries(backend.connections()).map(([pool, { waiting }]) => [[pool], waiting]),
+    ),
+  ];
+}
+
+function laterFamilies(later: LaterFigures): readonly Family[] {
+  const { backups, walUnarchivedSeconds, spans, changes } = later;
+  return [
+    mapped("tm_backup_last_success_timestamp_seconds", backups ?? new Map()),
+    oneValue("tm_backup_wal_unarchived_seconds", () => walUnarchivedSeconds?.()),
+    mapped("tm_spans_total", spans ?? new Map()),
+    mapped("tm_changes_total", changes ?? new Map()),
+  ];
+}
+
+const LOOP_EVERY_MS = 5_000;
+
+/** How busy the event loop was in the last full five seconds. */
+class LoopUse {
+  share = 0;
+  #before = performance.eventLoopUtilization();
+  readonly #timer = setInterval(() => {
+    const now = performance.eventLoopUtilization();
+    this.share = performance.eventLoopUtilization(now, this.#before).utilization;
+    this.#before = now;
+  }, LOOP_EVERY_MS).unref();
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,102 @@
+import type { Pool } from "pg";
+
+import { assert, microUsd, type MicroUsd } from "../core/index.ts";
+import { inTransaction } from "../storage/index.ts";
+
+/** What the books say of themselves, for who watches them. */
+export interface BooksFigures {
+  readonly openAttempts: number;
+  readonly oldestOpenSeconds: number;
+  /** Days from tomorrow on that have a partition. */
+  readonly partitionsAhead: number;
+  /** Ended days that are not summed up for reports yet. */
+  readonly partitionsUnsummed: number;
+  /** Providers whose next period ended over 36 hours ago and is not closed. */
+  readonly unclosedPeriods: number;
+  readonly owedMicroUsd: MicroUsd;
+  /** Undefined: there was no audit yet. */
+  readonly lastAudit: { readonly endedAtMs: number; readonly violations: number } | undefined;
+  /** Number of the newest step of the schema. */
+  readonly schemaLevel: number;
+}
+
+/** The server gives up after that, and this process a moment later. */
+const STATEMENT_TIMEOUT_MS = 1_000;
+
+interface FiguresRow {
+  readonly open_attempts: bigint;
+  readonly oldest_open_seconds: number;
+  readonly partitions_ahead: bigint;
+  readonly partitions_unsummed: bigint;
+  readonly unclosed_periods: bigint;
+  readonly owed: bigint;
+  readonly audit_ended_at: Date | null;
+  readonly audit_violations: bigint | null;
+  readonly schema_level: number;
+}
+
+/** Reads all figures by one statement of at most a second; rejects where it takes longer. */
+export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
+  const row = await inTransaction(pool, async (client) => {
+    await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+    return (await client.query<FiguresRow>(FIGURES_SQL)).rows[0];
+  });
+  assert(row !== undefined, "the figures are one row");
+  const { audit_ended_at: endedAt, audit_violations: violations } = row;
+  return {
+    openAttempts: Number(row.open_attempts),
+    oldestOpenSeconds: row.oldest_open_seconds,
+    partitionsAhead: Number(row.partitions_ahead),
+    partitionsUnsummed: Number(row.partitions_unsummed),
+    unclosedPeriods: Number(row.unclosed_periods),
+    owedMicroUsd: microUsd(row.owed),
+    lastAudit:
+      endedAt === null || violations === null
+        ? undefined
+        : { endedAtMs: endedAt.getTime(), violations: Number(violations) },
+    schemaLevel: row.schema_level,
+  };
+}
+
+/** Remembers how the audit that has just ended went; a later one replaces it. */
+export async function recordAudit(pool: Pool, violations: number): Promise<void> {
+  await pool.query(RECORD_AUDIT_SQL, [violations]);
+}
+
+const RECORD_AUDIT_SQL = `
+  insert into audit_result (ended_at, violations) values (clock_timestamp(), $1)
+  on conflict (only_row) do update set ended_at = excluded.ended_at,
+    violations = excluded.violations`;
+
+/** How long after its end a period is still not called late. */
+const LATE_PERIOD = "36 hours";
+
+// No journal is read: holds are few, and days and periods are known by name.
+const FIGURES_SQL = `
+  with open as (
+    select count(*) as attempts, min(created_at) as oldest from hold where not annulled
+  ), days as (
+    select d.day from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+    cross join lateral
+      to_date(substring(c.relname from '^attempt_([0-9]{8})$'), 'YYYYMMDD') as d(day)
+    where i.inhparent = 'attempt'::regclass
+  ), today as (select (clock_timestamp() at time zone 'utc')::date as day)
+  select open.attempts as open_attempts,
+    coalesce(greatest(extract(epoch from clock_timestamp() - open.oldest), 0), 0)::float8
+      as oldest_open_seconds,
+    (select count(*) from days where days.day > today.day) as partitions_ahead,
+    (select count(*) from days left join usage_day u using (day)
+      where days.day < today.day and u.is_done is not true) as partitions_unsummed,
+    (select count(*) from provider_progress g
+      join lateral (select p.every from provider_period p
+        where p.provider_id = g.provider_id order by p.start_at desc limit 1) last on true
+      where g.through + interval '${LATE_PERIOD}' < clock_timestamp() - case last.every
+        when 'half_daily' then interval '12 hours' when 'daily' then interval '1 day'
+        when 'weekly' then interval '7 days' else interval '1 month' end) as unclosed_periods,
+    (select coalesce(sum(owed), 0) from account where owed > 0) as owed,
+    (select ended_at from audit_result) as audit_ended_at,
+    (select violations from audit_result) as audit_violations,
+    (select coalesce(max(substring(name from '^[0-9]{4}')::integer), 0) from schema_migration)
+      as schema_level
+  from open, today`;

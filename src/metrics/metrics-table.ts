@@ -1,0 +1,16 @@
+import { CALL_ROWS } from "./call-rows.ts";
+import { INSTANCE_ROWS } from "./instance-rows.ts";
+import type { MetricRow, MetricType } from "./metric-row.ts";
+import { STORE_ROWS } from "./store-rows.ts";
+
+const ROWS = { ...CALL_ROWS, ...STORE_ROWS, ...INSTANCE_ROWS } as const;
+
+export type MetricName = keyof typeof ROWS;
+
+/** The names of one type. */
+export type MetricNameOf<T extends MetricType> = {
+  [N in MetricName]: (typeof ROWS)[N]["type"] extends T ? N : never;
+}[MetricName];
+
+/** The one table of metrics: what `/metrics` shows is in it, and nothing else of `tm_`. */
+export const METRICS: Readonly<Record<MetricName, MetricRow>> = ROWS;

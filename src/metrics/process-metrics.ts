@@ -1,0 +1,37 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+
+import { headText, labelText, type TextForm } from "./text-form.ts";
+
+/** Gauges with the ending of counters: checkers complain about them, rightly. */
+const MISNAMED = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
+/** Memory, processor time, garbage collection and event loop of the process (`process_`, `nodejs_`). */
+export function processMetrics(): (form: TextForm) => Promise<string> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  return async (form) => {
+    const metrics = await registry.getMetricsAsJSON();
+    return metrics.map((metric) => textOf(form, metric)).join("");
+  };
+}
+
+type ProcessMetric = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
+
+function textOf(form: TextForm, metric: ProcessMetric): string {
+  const { name, help } = metric;
+  const head = headText(form, { name, help, type: String(metric.type) });
+  const lines = metric.values.map((sample) => {
+    const labels = Object.entries(sample.labels);
+    const names = labels.map(([label]) => label);
+    const values = labels.map(([, value]) => String(value));
+    const full: unknown = Reflect.get(sample, "metricName");
+    const sampleName = typeof full === "string" ? full : name;
+    return `${sampleName}${labelText(names, values)} ${sample.value}\n`;
+  });
+  return head + lines.join("");
+}

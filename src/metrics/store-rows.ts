@@ -1,0 +1,151 @@
+import { type MetricRow, oneOf } from "./metric-row.ts";
+
+const LANE = oneOf("lane", "reserve", "close", "refused");
+const BOOKS = "Read from the database once a minute, so use `max()` over instances.";
+
+/** The ledger, its books, the database and the limit store. */
+export const STORE_ROWS = {
+  tm_ledger_batches_total: {
+    type: "counter",
+    help: "Batches that the ledger sent to the database, by kind.",
+    labels: [oneOf("kind", "batch", "late")],
+  },
+  tm_ledger_rows_total: {
+    type: "counter",
+    help: "Holds and closings in the batches of the ledger, by kind.",
+    labels: [oneOf("kind", "hold", "closing", "late_closing")],
+  },
+  tm_ledger_batch_seconds: {
+    type: "histogram",
+    help: "From sending a batch of a lane to its commit or its fault.",
+    unit: "seconds",
+    labels: [LANE],
+    buckets: [
+      0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1, 4, 10,
+    ],
+  },
+  tm_ledger_batch_rows: {
+    type: "histogram",
+    help: "Rows of a batch: how many requests share one commit.",
+    unit: "rows",
+    labels: [LANE],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+  },
+  tm_ledger_queue_rows: {
+    type: "gauge",
+    help: "Rows that wait for the next batch of a lane.",
+    unit: "rows",
+    labels: [LANE],
+  },
+  tm_ledger_closings_pending: {
+    type: "gauge",
+    help: "Ended attempts whose closing has not committed yet.",
+    unit: "rows",
+  },
+  tm_ledger_oldest_closing_seconds: {
+    type: "gauge",
+    help: "Age of the oldest closing that has not committed; 0 without one.",
+    unit: "seconds",
+  },
+  tm_ledger_lease_seconds: {
+    type: "gauge",
+    help: "How long this instance may still take traffic without renewing its lease; 0: it may not.",
+    unit: "seconds",
+  },
+  tm_ledger_faults_total: {
+    type: "counter",
+    help:
+      "Batches that failed: `rejected` breaks a rule of the books, `busy` was not done, of an " +
+      "`ambiguous` one the answer was lost.",
+    labels: [LANE, oneOf("kind", "rejected", "busy", "ambiguous")],
+  },
+  tm_ledger_annulled_total: {
+    type: "counter",
+    help: "Attempts whose hold was annulled because it may have committed without being sent.",
+  },
+  tm_ledger_recovered_total: {
+    type: "counter",
+    help: "Attempts of dead instances that this one charged at their reserve.",
+  },
+  tm_ledger_corrected_total: {
+    type: "counter",
+    help: "Attempts charged at their reserve whose observed end came later and was put right.",
+  },
+  tm_books_open_attempts: { type: "gauge", help: `Attempts that are open. ${BOOKS}` },
+  tm_books_oldest_open_seconds: {
+    type: "gauge",
+    help: `Age of the oldest open attempt; 0 without one. ${BOOKS}`,
+    unit: "seconds",
+  },
+  tm_books_partitions_ahead: {
+    type: "gauge",
+    help: `Days from tomorrow on that the journal has a partition for. ${BOOKS}`,
+  },
+  tm_books_partitions_unsummed: {
+    type: "gauge",
+    help: `Ended days of the journal that are not in the sums for reports yet. ${BOOKS}`,
+  },
+  tm_books_unclosed_periods: {
+    type: "gauge",
+    help: `Providers with closed periods whose next one ended over 36 hours ago and is not closed. ${BOOKS}`,
+  },
+  tm_books_owed_usd: {
+    type: "gauge",
+    help: `What organizations owe after refunds and disputes. ${BOOKS}`,
+    unit: "USD",
+  },
+  tm_books_went_back: {
+    type: "gauge",
+    help: "1: an attempt that this instance saw committed is gone, so it stopped; 0: not.",
+  },
+  tm_books_last_audit_timestamp_seconds: {
+    type: "gauge",
+    help: `When \`ledger audit\` last ended, in seconds since 1970. ${BOOKS}`,
+    unit: "seconds",
+    mayBeEmpty: true,
+  },
+  tm_books_last_audit_violations: {
+    type: "gauge",
+    help: `Violations that the last \`ledger audit\` found. ${BOOKS}`,
+    mayBeEmpty: true,
+  },
+  tm_backup_last_success_timestamp_seconds: {
+    type: "gauge",
+    help: "When the last base copy, or its verification, succeeded, in seconds since 1970.",
+    unit: "seconds",
+    labels: [{ name: "kind", of: "`base` or `verify`" }],
+    mayBeEmpty: true,
+  },
+  tm_backup_wal_unarchived_seconds: {
+    type: "gauge",
+    help: "Age of the oldest part of the write-ahead log that is not archived.",
+    unit: "seconds",
+    mayBeEmpty: true,
+  },
+  tm_db_connections: {
+    type: "gauge",
+    help: "Connections to the database: `lanes` are those of the ledger.",
+    labels: [oneOf("pool", "main", "reports", "lanes"), oneOf("state", "busy", "idle")],
+  },
+  tm_db_waiting: {
+    type: "gauge",
+    help: "Statements that wait for a connection of a pool.",
+    labels: [oneOf("pool", "main", "reports", "lanes")],
+  },
+  tm_limit_store_seconds: {
+    type: "histogram",
+    help: "From asking the shared limit store to its answer; limits in memory have none.",
+    unit: "seconds",
+    labels: [oneOf("op", "claim", "peek", "change", "rebuild", "health")],
+    buckets: [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512],
+    mayBeEmpty: true,
+  },
+  tm_limit_store_faults_total: {
+    type: "counter",
+    help: "Questions that the shared limit store did not answer, or not in time.",
+  },
+  tm_limit_store_up: {
+    type: "gauge",
+    help: "1: the limit store answers, or limits are in memory; 0: it did not answer lately.",
+  },
+} as const satisfies Readonly<Record<string, MetricRow>>;

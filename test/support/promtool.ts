@@ -1,0 +1,24 @@
+import { spawnSync } from "node:child_process";
+
+/** On PATH. */
+const PROGRAM = "promtool";
+
+/** Present on this machine? Without it the checks of Prometheus' own tool are skipped, and say so. */
+export const hasPromtool: boolean = spawnSync(PROGRAM, ["--version"]).status === 0;
+
+if (!hasPromtool) {
+  process.stderr.write(
+    "\n!!! SKIPPED: promtool is not on PATH: /metrics was NOT checked by it. Install Prometheus and " +
+      "run again.\n\n",
+  );
+}
+
+/** What `promtool check metrics` says about this text; empty: nothing to complain about. */
+export function promtoolComplaints(text: string): string {
+  const { status, stdout, stderr } = spawnSync(PROGRAM, ["check", "metrics"], {
+    input: text,
+    encoding: "utf8",
+  });
+  const said = `${stdout}${stderr}`;
+  return status === 0 ? said : `exit ${status}\n${said}`;
+}
