@@ -15,7 +15,7 @@ import type { CommandContext } from "./command-io.ts";
 export function addMigrateCommand(program: Command, context: CommandContext): void {
   onStoredData(program.command("migrate"))
     .description("bring the database schema to this version, beside programs that serve")
-    .option("--plan", "print the steps that would run and whom they make wait; change nothing")
+    .option("--plan", "print the steps that would run and what they make wait; change nothing")
     .option("--check", "exit 1 when a step is missing, 0 otherwise; change nothing")
     .action(answering(context, (flags: Flags) => migrate(context, flags)));
 }

@@ -45,7 +45,7 @@ test("an index is built while a writer has its transaction open", async () => {
   const writer = await pool.connect();
   await writer.query("begin; update org set name = name");
   const built = runIndexStep(901, "create index concurrently org_by_name on org (name);");
-  // It waits for the writer, and nobody waits for it.
+  // It waits for the writer, and no other writer waits for it.
   await expect.poll(() => validity("org_by_name")).toEqual([["org_by_name", false]]);
   await runOnce(backend.connectionString, "set statement_timeout = 5000; update org set name = ''");
   await writer.query("commit");

@@ -201,7 +201,7 @@ describe("on a database with this program's schema", () => {
     const run = migrateDatabase(pool, options);
     await expect(run).rejects.toThrow(SchemaBusyFault);
     await expect(run).rejects.toThrow(new RegExp(`process ${rows[0]?.pid} .*open for \\d+ s`));
-    // A start that has nothing to run waits for nobody.
+    // A start that has nothing to run waits for no other process.
     expect(await migrateDatabase(pool)).toEqual([]);
     other.release(true);
     expect(await migrateDatabase(pool, { ...options, times: RUNNER_TIMES })).toEqual(["0099-more"]);

@@ -17,7 +17,7 @@ import { planOf, type PlannedStep } from "./step-plan.ts";
 export interface MigrateOptions {
   /** Another folder of steps than the program's. */
   readonly folder?: string;
-  /** Hears of steps that wait and of steps that ran. */
+  /** Receives a line for each step that waits and each that ran. */
   readonly log?: Pick<Logger, "info" | "warn">;
   readonly times?: RunnerTimes;
 }
@@ -55,7 +55,7 @@ export async function migrateDatabase(
   const own = readMigrations(folder);
   const before = await readSchemaState(pool, own);
   assertUpgradable(before);
-  // A start on a schema that is there waits for nobody.
+  // A start on a schema that is there waits for no other process.
   if (isCurrent(before)) return [];
   return await asOnlyRunner(pool, times, async (client) => {
     // Another process may have run them meanwhile.

@@ -22,7 +22,7 @@ export const RUNNER_TIMES: RunnerTimes = {
   waitMs: 300_000,
 };
 
-/** Somebody else is in the way, for longer than a start may wait: a later try may pass. */
+/** Another process is in the way for longer than a start may wait: a later try may pass. */
 export class SchemaBusyFault extends Error {
   override readonly name = "SchemaBusyFault";
 }

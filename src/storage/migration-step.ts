@@ -52,7 +52,7 @@ async function inOneTransaction(
   }
 }
 
-/** Between these statements a program may be killed: each looks first at what is there. */
+/** Between these statements a program may be killed: each checks first what is there. */
 async function buildIndexes(
   client: PoolClient,
   step: Migration,
@@ -85,7 +85,7 @@ function isLockConflict(error: unknown): boolean {
 }
 
 function stepFault(step: Migration, error: unknown): unknown {
-  // The database went away: whoever opened it says so.
+  // The database went away: the caller that opened it says so.
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(

@@ -6,7 +6,7 @@ export interface PlannedStep {
   readonly name: string;
   readonly level: number;
   readonly programMin: number;
-  /** What each of its statements locks, in words, each said once. */
+  /** What each of its statements locks, each said once. */
   readonly locks: readonly string[];
 }
 
@@ -16,10 +16,10 @@ export function planOf({ name, level, programMin, text }: Migration): PlannedSte
   return { name, level, programMin, locks: [...new Set(locks.flat())] };
 }
 
-const NOTHING = "makes new things only: nobody waits";
+const NOTHING = "makes new things only: no other statement waits";
 
 /** By how a statement begins; the first that fits counts. `$1` is what it names. */
-const LOCKS: readonly (readonly [beginning: RegExp, words: (name: string) => string])[] = [
+const LOCKS: readonly (readonly [beginning: RegExp, message: (name: string) => string])[] = [
   [
     /^create (?:unique )?index concurrently (?:if not exists )?\w+ on (\w+)/,
     (name) => `${name}: reads and writes go on while the index is built`,
@@ -53,9 +53,9 @@ const LOCKS: readonly (readonly [beginning: RegExp, words: (name: string) => str
 ];
 
 function locksOf(outline: string): readonly string[] {
-  for (const [beginning, words] of LOCKS) {
+  for (const [beginning, message] of LOCKS) {
     const found = beginning.exec(outline);
-    if (found !== null) return [words(found[1] ?? ""), ...referenced(outline)];
+    if (found !== null) return [message(found[1] ?? ""), ...referenced(outline)];
   }
   return [`\`${outline.slice(0, 40)}\`: take it that everything it names waits`];
 }
