@@ -35,9 +35,10 @@ export interface BackendOptions {
   readonly isDatabaseKeptUp?: boolean;
   /**
    * `migrate`: an older schema, or none, becomes this program's. `check`, the default: nothing is
-   * changed, and a schema of another version is a fault that names the next step.
+   * changed, and a schema that this program cannot work with is a fault that names the next step.
+   * `any`: neither; for who asks about the schema.
    */
-  readonly schema?: "migrate" | "check";
+  readonly schema?: "migrate" | "check" | "any";
 }
 
 /** Thrown where a database would have to be made first, by a command that makes none. */
@@ -57,7 +58,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
     const opened = await openStores({ connectionString, log, ...sizes }, schema);
     return { ...opened, dataDir: undefined };
   }
-  if (schema === "check" && !hasEmbeddedDatabase(config.dataDir)) {
+  if (schema !== "migrate" && !hasEmbeddedDatabase(config.dataDir)) {
     throw new NoDatabaseFault(
       `there is no database in ${config.dataDir}; check --data, or make one with ` +
         "`tokenmarket migrate`",
@@ -87,12 +88,12 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
 
 async function openStores(
   options: Parameters<typeof openPostgresBackend>[0],
-  schema: "migrate" | "check",
+  schema: NonNullable<BackendOptions["schema"]>,
 ): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {
   const backend = openPostgresBackend(options);
   try {
     if (schema === "migrate") return { ...backend, migrated: await backend.migrate() };
-    await backend.checkSchema();
+    if (schema === "check") await backend.checkSchema();
     return { ...backend, migrated: [] };
   } catch (fault) {
     await backend.close();

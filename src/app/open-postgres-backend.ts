@@ -52,6 +52,8 @@ import {
   openReportPool,
   poolUse,
   type PoolUse,
+  planMigration,
+  type SchemaPlan,
 } from "../storage/index.ts";
 import {
   PostgresVerdictStore,
@@ -91,9 +93,11 @@ export interface PostgresBackend {
   readonly recentUse: JournalRecentUse;
   /** Which organizations changed, here and in other processes. */
   readonly accountNotices: Pick<AccountNotices, "start">;
-  /** Brings the schema up to date; returns the names of the migrations it ran. */
+  /** Brings the schema up to date; returns the names of the steps it ran. */
   migrate(): Promise<readonly string[]>;
-  /** Throws unless the database has this program's schema, and names the next step. */
+  /** What `migrate` would do; changes nothing. */
+  planMigration(): Promise<SchemaPlan>;
+  /** Throws unless the schema has what this program needs, and names the next step. */
   checkSchema(): Promise<void>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
@@ -161,7 +165,8 @@ export function openPostgresBackend(options: {
     retentionStore: new PostgresRetentionStore(pool),
     optimizeStore: new PostgresOptimizeStore(pool),
     recentUse: new PostgresRecentUse(pool),
-    migrate: () => migrateDatabase(pool),
+    migrate: () => migrateDatabase(pool, { log }),
+    planMigration: () => planMigration(pool),
     checkSchema: () => checkSchema(pool),
     ping: async () => {
       await pool.query("select 1");

@@ -8,6 +8,7 @@ import {
   type Logging,
   openBackend,
   openLogging,
+  SchemaBusyFault,
 } from "../app/index.ts";
 import { type Config, loadConfig, type SettingName } from "../config/index.ts";
 import { systemClock } from "../core/index.ts";
@@ -106,7 +107,7 @@ export function answering<A extends unknown[]>(
       context.setExitCode(answer.exitCode ?? 0);
     } catch (fault) {
       reportFault(context, fault);
-      context.setExitCode(2);
+      context.setExitCode(exitCodeOf(fault));
     }
   };
 }
@@ -117,6 +118,11 @@ export function reportFault({ env, stderr }: CommandIo, fault: unknown): void {
   const foreseen = error.name.endsWith("Fault") && error.name !== "AssertionFault";
   const detail = foreseen || env["LOG_LEVEL"] !== "debug" ? error.message : error.stack;
   stderr.write(`tokenmarket: ${detail ?? error.message}\n`);
+}
+
+/** 1: nothing is wrong with the call, and a later one may pass. */
+export function exitCodeOf(fault: unknown): ExitCode {
+  return fault instanceof SchemaBusyFault ? 1 : 2;
 }
 
 export const clock: typeof systemClock = systemClock;

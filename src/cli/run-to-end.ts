@@ -1,6 +1,6 @@
 import type { RunningGateway } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
-import { reportFault } from "./command-context.ts";
+import { exitCodeOf, reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { onSignals } from "./signals.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
@@ -61,7 +61,7 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
     endServer(context, 0);
   } catch (fault) {
     reportFault(context, fault);
-    endServer(context, 2);
+    endServer(context, exitCodeOf(fault));
   } finally {
     clearTimeout(lastMoment);
     stopListening();

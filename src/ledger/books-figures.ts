@@ -97,6 +97,6 @@ const FIGURES_SQL = `
     (select coalesce(sum(owed), 0) from account where owed > 0) as owed,
     (select ended_at from audit_result) as audit_ended_at,
     (select violations from audit_result) as audit_violations,
-    (select coalesce(max(substring(name from '^[0-9]{4}')::integer), 0) from schema_migration)
+    (select coalesce(max(level), 0) from schema_step)
       as schema_level
   from open, today`;

@@ -25,7 +25,14 @@ export {
 export { openPool, openReportPool, poolUse, type PoolUse, queryInTime } from "./connection.ts";
 export { hasEmbeddedDatabase } from "./embedded-home.ts";
 export { startEmbeddedPostgres } from "./embedded-server.ts";
-export { checkSchema, migrateDatabase, programSchemaLevel } from "./migrate.ts";
+export {
+  checkSchema,
+  migrateDatabase,
+  programSchemaLevel,
+  planMigration,
+  type SchemaPlan,
+} from "./migrate.ts";
+export { SchemaBusyFault } from "./migration-runner.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";
 export { RedisLink, type RedisScripts } from "./redis-link.ts";
 export { inTransaction } from "./transaction.ts";

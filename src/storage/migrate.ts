@@ -1,54 +1,110 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 
-import { MIGRATIONS_FOLDER, readMigrations } from "./migration-files.ts";
-import { assertUpgradable, assertUsable, readSchemaState, SchemaFault } from "./schema-state.ts";
-import { inTransaction } from "./transaction.ts";
+import { isStoreFault, type Logger } from "../core/index.ts";
+import { levelOf, MIGRATIONS_FOLDER, readMigrations } from "./migration-files.ts";
+import { asOnlyRunner, type RunnerTimes, RUNNER_TIMES } from "./migration-runner.ts";
+import { runStep } from "./migration-step.ts";
+import {
+  assertUpgradable,
+  assertUsable,
+  isCurrent,
+  readSchemaState,
+  SchemaFault,
+  type SchemaState,
+} from "./schema-state.ts";
+import { planOf, type PlannedStep } from "./step-plan.ts";
 
-/** Throws unless the database has this program's schema; changes nothing. */
+export interface MigrateOptions {
+  /** Another folder of steps than the program's. */
+  readonly folder?: string;
+  /** Receives a line for each step that waits and each that ran. */
+  readonly log?: Pick<Logger, "info" | "warn">;
+  readonly times?: RunnerTimes;
+}
+
+/** How a schema compares with this program's, and what `migrate` would do about it. */
+export interface SchemaPlan {
+  readonly state: SchemaState;
+  readonly steps: readonly PlannedStep[];
+}
+
+/** Throws unless the database has what this program needs; changes nothing. */
 export async function checkSchema(pool: Pool): Promise<void> {
   assertUsable(await readSchemaState(pool, readMigrations(MIGRATIONS_FOLDER)));
 }
 
+/** The steps that `migrateDatabase` would run; throws where it would refuse, and changes nothing. */
+export async function planMigration(
+  pool: Pool,
+  folder: string = MIGRATIONS_FOLDER,
+): Promise<SchemaPlan> {
+  const state = await readSchemaState(pool, readMigrations(folder));
+  assertUpgradable(state);
+  return { state, steps: state.missing.map(planOf) };
+}
+
 /**
- * Brings the database to this program's schema: all missing files in one transaction, of several
- * processes at once by one. Returns the names of the migrations it ran.
+ * Brings the database to this program's schema, one step after the other; of several processes at
+ * once one does it. Steps that ran stay when a later one fails. Returns the names of those it ran.
  */
 export async function migrateDatabase(
   pool: Pool,
-  folder: string = MIGRATIONS_FOLDER,
+  options: MigrateOptions = {},
 ): Promise<readonly string[]> {
+  const { folder = MIGRATIONS_FOLDER, log, times = RUNNER_TIMES } = options;
   const own = readMigrations(folder);
+  const before = await readSchemaState(pool, own);
+  assertUpgradable(before);
+  // A start on a schema that is there waits for no other process.
+  if (isCurrent(before)) return [];
+  return await asOnlyRunner(pool, times, async (client) => {
+    // Another process may have run them meanwhile.
+    const state = await readSchemaState(client, own);
+    assertUpgradable(state);
+    await adopt(client);
+    for (const step of state.missing) {
+      await runStep(client, step, { times, log });
+      log?.info({ step: step.name }, "the schema has a new step");
+    }
+    return state.missing.map(({ name }) => name);
+  });
+}
+
+/** What version 0.1.0 and this program have run is in one list; its own list stays as it is. */
+async function adopt(client: PoolClient): Promise<void> {
   try {
-    return await inTransaction(pool, async (client) => {
-      await client.query("select pg_advisory_xact_lock(hashtext('tokenmarket schema'))");
-      // Behind the lock: another process may have run them meanwhile.
-      const state = await readSchemaState(client, own);
-      assertUpgradable(state);
-      if (state.missing.length === 0) return [];
-      await client.query(BOOKKEEPING_SQL);
-      for (const { name, text, sha256 } of state.missing) {
-        await client.query(text);
-        await client.query(APPLIED_SQL, [name, sha256]);
-      }
-      return state.missing.map(({ name }) => name);
-    });
+    await client.query(BOOKKEEPING_SQL);
   } catch (error) {
-    if (error instanceof SchemaFault) throw error;
-    throw new Error("the database schema cannot be updated", { cause: error });
+    if (isStoreFault(error)) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SchemaFault(
+      `the list of schema steps cannot be written: ${reason}; the role that migrates must own the database`,
+      { cause: error },
+    );
   }
 }
 
 /** Number of the newest step that this program has. */
 export function programSchemaLevel(): number {
-  const newest = readMigrations(MIGRATIONS_FOLDER).at(-1)?.name ?? "0";
-  return Number.parseInt(newest, 10);
+  return levelOf(readMigrations(MIGRATIONS_FOLDER));
 }
 
+// One message of several statements is one transaction.
 const BOOKKEEPING_SQL = `
   create table if not exists schema_migration (
     name text primary key,
     sha256 text not null,
     applied_at timestamptz not null default now()
-  )`;
-
-const APPLIED_SQL = "insert into schema_migration (name, sha256) values ($1, $2)";
+  );
+  create table if not exists schema_step (
+    name text primary key,
+    level integer not null,
+    program_min integer not null,
+    sha256 text not null,
+    at timestamptz not null default now()
+  );
+  insert into schema_step (name, level, program_min, sha256, at)
+  select name, substring(name from '^\\d+')::integer, substring(name from '^\\d+')::integer,
+    sha256, applied_at
+  from schema_migration
+  on conflict do nothing`;

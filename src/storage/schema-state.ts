@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import type { Migration } from "./migration-files.ts";
+import { levelOf, levelOfName, type Migration } from "./migration-files.ts";
 
 /** A schema that this program cannot work with, and what the operator does about it. */
 export class SchemaFault extends Error {
@@ -13,57 +13,77 @@ export interface SchemaState {
   readonly isThere: boolean;
   /** Whether a program that was never published made them. */
   readonly isUnpublished: boolean;
+  /** Whether `schema_step` has what the list of version 0.1.0 has. */
+  readonly isAdopted: boolean;
+  /** The highest level of a step in the database. */
+  readonly databaseLevel: number;
+  readonly programLevel: number;
   /** Of this program, and not in the database. */
   readonly missing: readonly Migration[];
-  /** Of the database, and not in this program: a newer one made them. */
-  readonly unknown: readonly string[];
+  /** Newer than this program, and it works with them. */
+  readonly newer: readonly string[];
+  /** Newer than this program, and it does not: the first that it would have to know. */
+  readonly refusing: { readonly name: string; readonly programMin: number } | undefined;
+  /** Not of this program, though not newer: a program of another line made them. */
+  readonly foreign: readonly string[];
   /** Of both, with another text. */
   readonly changed: readonly string[];
 }
 
-/** Reads the list of applied migrations; changes nothing. */
+interface AppliedStep {
+  readonly name: string;
+  readonly level: number;
+  readonly programMin: number;
+  readonly sha256: string;
+}
+
+/** Compares the steps that the database has with this program's; changes nothing. */
 export async function readSchemaState(
   database: Pool | PoolClient,
   own: readonly Migration[],
 ): Promise<SchemaState> {
-  const { rows: tables } = await database.query<{ has_list: boolean; has_old_list: boolean }>(
-    `select to_regclass('schema_migration') is not null as has_list,
-      to_regclass('kysely_migration') is not null as has_old_list`,
+  const { rows: tables } = await database.query<Record<"steps" | "released" | "early", boolean>>(
+    `select to_regclass('schema_step') is not null as steps,
+      to_regclass('schema_migration') is not null as released,
+      to_regclass('kysely_migration') is not null as early`,
   );
-  const hasList = tables[0]?.has_list === true;
-  const { rows } = hasList
-    ? await database.query<{ name: string; sha256: string }>(
-        "select name, sha256 from schema_migration order by name",
-      )
-    : { rows: [] };
-  const applied = new Map(rows.map(({ name, sha256 }) => [name, sha256]));
-  const ownNames = new Set(own.map(({ name }) => name));
+  const steps = tables[0]?.steps === true ? await readSteps(database) : [];
+  const released = tables[0]?.released === true ? await readReleased(database) : [];
+  const known = new Set(steps.map(({ name }) => name));
+  const unadopted = released.filter(({ name }) => !known.has(name));
+  const isEarly = tables[0]?.early === true && !tables[0].released;
   return {
-    isThere: applied.size > 0,
-    isUnpublished: !hasList && tables[0]?.has_old_list === true,
-    missing: own.filter(({ name }) => !applied.has(name)),
-    unknown: [...applied.keys()].filter((name) => !ownNames.has(name)),
-    changed: own
-      .filter(({ name, sha256, otherSha256 }) => {
-        const found = applied.get(name) ?? sha256;
-        return found !== sha256 && !otherSha256.includes(found);
-      })
-      .map(({ name }) => name),
+    ...compared([...steps, ...unadopted], own),
+    isUnpublished: isEarly && steps.length === 0,
+    isAdopted: unadopted.length === 0,
   };
 }
 
-/** A schema that no migration of this program leads on from is never touched, by no command. */
-export function assertUpgradable({ isUnpublished, unknown, changed }: SchemaState): void {
+/** Nothing is left for `migrate` to do. */
+export function isCurrent({ isThere, isAdopted, missing }: SchemaState): boolean {
+  return isThere && isAdopted && missing.length === 0;
+}
+
+/** A schema that no step of this program leads on from is never touched, by no command. */
+export function assertUpgradable(state: SchemaState): void {
+  const { isUnpublished, refusing, foreign, changed, programLevel } = state;
   if (isUnpublished) {
     throw new SchemaFault(
       "the database was made by a version of tokenmarket before the first release, and cannot be " +
         "migrated: use an empty database, and create its tables with `tokenmarket migrate`",
     );
   }
-  if (unknown.length > 0) {
+  if (refusing !== undefined) {
     throw new SchemaFault(
-      `the database is newer than this program: it has ${unknown.join(", ")}; use the version of ` +
-        "tokenmarket that made it or a newer one (`tokenmarket migrate` never downgrades)",
+      `the database is newer than this program: its ${refusing.name} needs a program of level ` +
+        `${refusing.programMin} or higher, and this one has level ${programLevel}; use a newer ` +
+        "version of tokenmarket (`tokenmarket migrate` never downgrades)",
+    );
+  }
+  if (foreign.length > 0) {
+    throw new SchemaFault(
+      `the database was made by another program: it has ${foreign.join(", ")}, which this version ` +
+        "does not know and should; use the version of tokenmarket that made it",
     );
   }
   if (changed.length > 0) {
@@ -74,15 +94,63 @@ export function assertUpgradable({ isUnpublished, unknown, changed }: SchemaStat
   }
 }
 
-/** For everything but `serve` and `migrate`: the schema is this program's, or nothing is done. */
+/** For everything but `serve` and `migrate`: the schema has what this program needs, or nothing is done. */
 export function assertUsable(state: SchemaState): void {
   assertUpgradable(state);
-  const { isThere, missing } = state;
-  if (missing.length === 0) return;
+  if (isCurrent(state)) return;
   throw new SchemaFault(
-    isThere
-      ? `the database is older than this program: ${missing.map(({ name }) => name).join(", ")} ` +
-          "is missing; migrate it with `tokenmarket migrate`"
+    state.isThere
+      ? `the database is older than this program: ${pendingOf(state)} is missing; migrate it with ` +
+          "`tokenmarket migrate`"
       : "the database has no tokenmarket tables yet; create them with `tokenmarket migrate`",
   );
+}
+
+function pendingOf({ missing }: SchemaState): string {
+  if (missing.length === 0) return "its list of steps";
+  return missing.map(({ name }) => name).join(", ");
+}
+
+function compared(
+  applied: readonly AppliedStep[],
+  own: readonly Migration[],
+): Omit<SchemaState, "isUnpublished" | "isAdopted"> {
+  const programLevel = levelOf(own);
+  const ownNames = new Set(own.map(({ name }) => name));
+  const texts = new Map(applied.map(({ name, sha256 }) => [name, sha256]));
+  const unknown = applied.filter(({ name }) => !ownNames.has(name));
+  return {
+    isThere: applied.length > 0,
+    databaseLevel: Math.max(0, ...applied.map(({ level }) => level)),
+    programLevel,
+    missing: own.filter(({ name }) => !texts.has(name)),
+    newer: unknown.filter(({ level }) => level > programLevel).map(({ name }) => name),
+    // Also of steps that this program has: a newer one may have said more of them.
+    refusing: applied.find(({ programMin }) => programMin > programLevel),
+    foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
+    changed: own
+      .filter(({ name, sha256, otherSha256 }) => {
+        const found = texts.get(name) ?? sha256;
+        return found !== sha256 && !otherSha256.includes(found);
+      })
+      .map(({ name }) => name),
+  };
+}
+
+async function readSteps(database: Pool | PoolClient): Promise<readonly AppliedStep[]> {
+  const { rows } = await database.query<AppliedStep>(
+    `select name, level, program_min as "programMin", sha256 from schema_step order by name`,
+  );
+  return rows;
+}
+
+/** Version 0.1.0 has no levels: its steps are for the programs that know them. */
+async function readReleased(database: Pool | PoolClient): Promise<readonly AppliedStep[]> {
+  const { rows } = await database.query<{ name: string; sha256: string }>(
+    "select name, sha256 from schema_migration order by name",
+  );
+  return rows.map((row) => {
+    const level = levelOfName(row.name);
+    return { ...row, level, programMin: level };
+  });
 }

@@ -22,7 +22,7 @@ async function migrateToSix(pool: Pool): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-six-"));
   const filter = (path: string): boolean => !/^00(0[7-9]|[1-9])/.test(basename(path));
   cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
-  await migrateDatabase(pool, folder);
+  await migrateDatabase(pool, { folder });
   rmSync(folder, { recursive: true });
 }
 

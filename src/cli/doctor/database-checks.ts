@@ -1,3 +1,4 @@
+import type { SchemaPlan } from "../../app/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
 import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
 
@@ -9,7 +10,7 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
   const names = named(broken.map(({ id }) => id));
   return [
-    { id: "database", level: "ok", detail: "it answers, and has the schema of this version" },
+    schemaCheck(await backend.planMigration()),
     broken.length === 0
       ? { id: "books", level: "ok", detail: "they balance" }
       : {
@@ -20,6 +21,17 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
     reportsCheck(await backend.flaggedListings(FLAGGED_DAYS)),
   ];
 };
+
+/** Opening the stores has shown that nothing is missing. */
+function schemaCheck({ state }: SchemaPlan): DoctorCheck {
+  const { databaseLevel, newer } = state;
+  const detail =
+    newer.length === 0
+      ? "it answers, and has the schema of this version"
+      : `it answers, and has level ${databaseLevel} of a newer version, which works with this one ` +
+        `(${named(newer)})`;
+  return { id: "database", level: "ok", detail };
+}
 
 export function unusableDatabase(fault: unknown): DoctorCheck {
   const detail = fault instanceof Error ? fault.message : String(fault);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
 import { emptyDatabase, freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
@@ -33,13 +33,15 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["doctor"],
 ];
 
-const FROM_THE_FUTURE = "insert into schema_migration values ('9999-future', '')";
+/** A step that works with programs of this level and higher only. */
+const fromTheFuture = (programMin: number): string =>
+  `insert into schema_step values ('9999-future', 9999, ${programMin}, '')`;
 
-/** Rows of the migrator's own table; undefined where there is none. */
+/** The steps that the database has; undefined where it has no list. */
 async function migrationsIn(database: FreshDatabase): Promise<readonly string[] | undefined> {
-  const found = await queryOf(database, "select to_regclass('schema_migration') is null as none");
+  const found = await queryOf(database, "select to_regclass('schema_step') is null as none");
   if (found[0]?.["none"] === true) return undefined;
-  const rows = await queryOf(database, "select name from schema_migration order by name");
+  const rows = await queryOf(database, "select name from schema_step order by name");
   return rows.map((row) => String(row["name"]));
 }
 
@@ -69,13 +71,15 @@ describe.each([
   {
     state: "older",
     open: freshDatabase,
-    change: "delete from schema_migration where name = (select max(name) from schema_migration)",
+    change:
+      "delete from schema_migration where name like '0011%'; " +
+      "delete from schema_step where name like '0011%'",
     words: "is older than this program",
   },
   {
     state: "newer",
     open: freshDatabase,
-    change: FROM_THE_FUTURE,
+    change: fromTheFuture(9999),
     words: "is newer than this program",
   },
 ])("a schema that is $state", ({ open, change, words }) => {
@@ -113,23 +117,75 @@ describe.each([
   });
 });
 
-test("a newer schema is refused by migrate and serve too: there is no way back", async () => {
-  const database = await freshDatabase();
-  try {
-    await queryOf(database, FROM_THE_FUTURE);
+describe("a newer schema", () => {
+  const serve = ["serve", "--port", "0", "--console-port", "0", "--internal-port", "0"];
+  let database: FreshDatabase;
+
+  beforeEach(async () => {
+    database = await freshDatabase();
+  });
+  afterEach(() => database.drop());
+
+  test("that needs a newer program is refused by migrate and serve: there is no way back", async () => {
+    await queryOf(database, fromTheFuture(9999));
     const env = { DATABASE_URL: database.connectionString };
-    const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
     for (const args of [
       ["migrate", "--json"],
-      ["serve", ...ports],
+      ["migrate", "--plan"],
+      ["migrate", "--check"],
+      serve,
     ]) {
       const { code, output } = await messageOf(args, env);
       expect(code).toBe(2);
       expect(output).toContain("is newer than this program");
     }
-  } finally {
-    await database.drop();
-  }
+  });
+
+  test("that was made for this program too is used, by commands and by the doctor", async () => {
+    await queryOf(database, fromTheFuture(11));
+    const env = { DATABASE_URL: database.connectionString };
+    for (const args of [
+      ["org", "list"],
+      ["ledger", "audit"],
+      ["migrate"],
+      ["migrate", "--check"],
+    ]) {
+      expect(await messageOf(args, env)).toMatchObject({ code: 0 });
+    }
+    const { output } = await messageOf(["doctor"], env);
+    expect(output).toMatch(/ok +database .*level 9999.*9999-future/);
+  });
+});
+
+describe("migrate --plan and --check", () => {
+  let database: FreshDatabase;
+
+  beforeAll(async () => {
+    database = await emptyDatabase();
+  });
+  afterAll(() => database.drop());
+
+  test("say what would run and whom it makes wait, and change nothing", async () => {
+    const env = { DATABASE_URL: database.connectionString };
+    const plan = await runCommand(["migrate", "--plan"], { ...OPERATOR_ENV, ...env });
+    expect(plan.code).toBe(0);
+    expect(plan.stdout).toContain("the database has level 0, this program");
+    expect(plan.stdout).toContain("0010-price-sheets (for programs of level 10 and higher)");
+    expect(plan.stdout).toContain("    attempt: reads and writes wait for a moment");
+    const check = await runCommand(["migrate", "--check", "--json"], { ...OPERATOR_ENV, ...env });
+    expect(check.code).toBe(1);
+    expect(JSON.parse(check.stdout)).toMatchObject({ ok: false, pending: true, database_level: 0 });
+    expect(await migrationsIn(database)).toBeUndefined();
+
+    expect(await messageOf(["migrate"], env)).toMatchObject({ code: 0 });
+    for (const question of ["--plan", "--check"]) {
+      const { code, output } = await messageOf(["migrate", question], env);
+      expect({ code, output }).toEqual({
+        code: 0,
+        output: expect.stringContaining("no step is missing"),
+      });
+    }
+  });
 });
 
 describe("a data folder without a database", () => {

@@ -1,0 +1,51 @@
+import { systemClock } from "../../src/core/time.ts";
+import type { HttpAnswer } from "./ask.ts";
+
+/** How one request of a steady traffic ended, and when it began. */
+interface Sent {
+  readonly beganMs: number;
+  readonly tookMs: number;
+  /** Empty for a served one. */
+  readonly problem: string;
+}
+
+/** So many requests a second, whether earlier ones have ended or not, until it is stopped. */
+export class SteadyTraffic {
+  readonly #timer: NodeJS.Timeout;
+  readonly #sent: Promise<Sent>[] = [];
+
+  constructor(perSecond: number, send: () => Promise<HttpAnswer>) {
+    this.#timer = setInterval(() => {
+      this.#sent.push(timed(send));
+    }, 1_000 / perSecond);
+  }
+
+  get count(): number {
+    return this.#sent.length;
+  }
+
+  async stop(): Promise<readonly Sent[]> {
+    clearInterval(this.#timer);
+    return await Promise.all(this.#sent);
+  }
+}
+
+/** What was not served, each problem once. */
+export function problemsOf(sent: readonly Sent[]): readonly string[] {
+  return [...new Set(sent.map(({ problem }) => problem))].filter((problem) => problem !== "");
+}
+
+/** The duration that a share of the requests did not exceed. */
+export function quantileMs(sent: readonly Sent[], share: number): number {
+  const sorted = sent.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+async function timed(send: () => Promise<HttpAnswer>): Promise<Sent> {
+  const beganMs = systemClock.monotonicMs();
+  const problem = await send().then(
+    ({ status, text }) => (status === 200 ? "" : `${status} ${text}`),
+    (fault: unknown) => String(fault),
+  );
+  return { beganMs, tookMs: systemClock.monotonicMs() - beganMs, problem };
+}
