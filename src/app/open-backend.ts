@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { BackupServer } from "../backup/index.ts";
 import type { Config } from "../config/index.ts";
 import { isStoreFault } from "../core/index.ts";
 import { hasEmbeddedDatabase, startEmbeddedPostgres } from "../storage/index.ts";
@@ -8,11 +9,15 @@ import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backe
 export interface Backend extends PostgresBackend {
   /** Where the embedded database keeps its files; undefined with a database of yours. */
   readonly dataDir: string | undefined;
+  /** The embedded server, for its backups; undefined with a database of yours. */
+  readonly embedded: BackupServer | undefined;
   /** Migrations that were run while opening. */
   readonly migrated: readonly string[];
 }
 
-/** Thrown where the database does not answer at a start; drivers have faults without any message. */
+/**
+ * Thrown where the database does not answer at a start; drivers have faults without any message.
+ */
 export class DatabaseAwayFault extends Error {
   override readonly name = "DatabaseAwayFault";
 
@@ -29,8 +34,8 @@ export interface BackendOptions {
   readonly config: Config;
   readonly log: Logger;
   /**
-   * Start the embedded database again when it dies, until `close`. For programs that stay: a command
-   * of a second is started again as easily. Default false.
+   * Start the embedded database again when it dies, until `close`. For programs that stay: a
+   * command of a second is started again as easily. Default false.
    */
   readonly isDatabaseKeptUp?: boolean;
   /**
@@ -56,7 +61,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   if (config.databaseUrl !== "") {
     const { databaseUrl: connectionString } = config;
     const opened = await openStores({ connectionString, log, ...sizes }, schema);
-    return { ...opened, dataDir: undefined };
+    return { ...opened, dataDir: undefined, embedded: undefined };
   }
   if (schema !== "migrate" && !hasEmbeddedDatabase(config.dataDir)) {
     throw new NoDatabaseFault(
@@ -68,6 +73,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
     dataDir: config.dataDir,
     log,
     isKeptUp: options.isDatabaseKeptUp === true,
+    backupRoot: backupRootOf(options),
   });
   try {
     const { connectionString } = server;
@@ -75,6 +81,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
     return {
       ...opened,
       dataDir: server.dataDir,
+      embedded: server,
       close: async () => {
         await opened.close();
         await server.stop();
@@ -84,6 +91,15 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
     await server.stop();
     throw fault;
   }
+}
+
+/**
+ * Only a server decides that there are no backups: a command may have been called without the
+ * settings.
+ */
+function backupRootOf({ config, isDatabaseKeptUp }: BackendOptions): string | undefined {
+  if (config.backupFolder === "" && isDatabaseKeptUp !== true) return undefined;
+  return config.backupFolder;
 }
 
 async function openStores(

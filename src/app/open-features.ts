@@ -27,6 +27,7 @@ import type { Verification } from "../verification/index.ts";
 import type { VideoReadDeps } from "../videos/index.ts";
 import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
+import { openBackups } from "./open-backups.ts";
 import {
   openConsole,
   prepareConsole,
@@ -94,10 +95,10 @@ async function compose(
   const prepared = prepareServing(options);
   const preparedConsole = stack.use(await prepareConsole({ ...options, events }, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
-  const instanceName = hostname();
+  stack.use(openBackups(options));
   const counts = new LedgerCounts();
   const store = backend.ledgerBatchStore;
-  const ledger = await openLedger({ store, clock, log, instanceName, counts });
+  const ledger = await openLedger({ store, clock, log, instanceName: hostname(), counts });
   stack.defer(() => ledger.shutDown());
   const { verification, standing } = await openStanding(options, stack);
   const opened = { ...prepared, catalog: holder, ledger, limits, standing };

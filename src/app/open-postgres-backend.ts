@@ -12,6 +12,7 @@ import {
   PostgresRulesStore,
   type RulesStore,
 } from "../accounts/index.ts";
+import { readUnarchivedS } from "../backup/index.ts";
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
 import type { Logger } from "../core/index.ts";
 import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts";
@@ -101,6 +102,8 @@ export interface PostgresBackend {
   checkSchema(): Promise<void>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
+  /** How old the newest archived log of the server is, in seconds; undefined: nothing is archived. */
+  walUnarchivedS(): Promise<number | undefined>;
   /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
@@ -172,6 +175,7 @@ export function openPostgresBackend(options: {
       await pool.query("select 1");
     },
     audit: (onProgress) => auditAndRecord(pool, log, onProgress),
+    walUnarchivedS: () => readUnarchivedS(pool),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reportPool, asked),
     readBooksFigures: () => readBooksFigures(reportPool),

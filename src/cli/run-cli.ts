@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { Command, CommanderError } from "commander";
 
+import { addBackupCommand } from "./backup-command.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
@@ -76,6 +77,7 @@ function commandLine(context: CommandContext): Command {
   addLedgerCommand(program, context);
   addSettlementCommand(program, context);
   addSimulateCommand(program, context);
+  addBackupCommand(program, context);
   addMigrateCommand(program, context);
   addDoctorCommand(program, context);
   return program;

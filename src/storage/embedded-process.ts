@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { archiveSettings, noteLaunchedArchive } from "./embedded-archive.ts";
 import type { EmbeddedBinaries } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
 import { embeddedEnvironment } from "./embedded-environment.ts";
@@ -72,6 +73,10 @@ export interface LaunchOptions {
   readonly port: number;
   /** Ends the wait, and the server that was not ready yet with it. */
   readonly signal: AbortSignal;
+  /** Of this start alone; they win over the usual ones. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** How long it may take until the server is ready; default a minute. */
+  readonly readyWaitMs?: number;
 }
 
 /** Starts the server in a session of its own; undefined when it is ready, else why it ended. */
@@ -89,7 +94,8 @@ export async function launch(
   child.once("error", (error) => (failure = error.message));
   child.unref();
   let isAbandoned = false;
-  for (let waitedMs = 0; waitedMs < READY_WAIT_MS; waitedMs += POLL_MS) {
+  const { readyWaitMs = READY_WAIT_MS } = options;
+  for (let waitedMs = 0; waitedMs < readyWaitMs; waitedMs += POLL_MS) {
     const file = pidFileMark(home) === stale ? undefined : readPidFile(home);
     if (file?.pid === child.pid && file?.state === "ready") return undefined;
     if (child.exitCode !== null || child.signalCode !== null) return lastLines(logPath);
@@ -125,7 +131,9 @@ export async function stopServer(home: EmbeddedHome): Promise<void> {
 function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string): ChildProcess {
   const isLong = existsSync(logPath) && statSync(logPath).size > LOG_BYTES_MAX;
   const logFile = openSync(logPath, isLong ? "w" : "a", 0o600);
-  const args = ["-D", home.cluster, ...settings(options.port)];
+  const own = { ...settings(options.port), ...archiveSettings(home), ...options.settings };
+  const args = ["-D", home.cluster, ...argumentsOf(own)];
+  noteLaunchedArchive(home);
   // Detached: Ctrl-C on the terminal must not reach it before the gateway has settled.
   const child = spawn(options.binaries.postgres, args, {
     ...home.user,
@@ -138,8 +146,8 @@ function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string
   return child;
 }
 
-function settings(port: number): string[] {
-  const values: Record<string, string> = {
+function settings(port: number): Record<string, string> {
+  return {
     listen_addresses: "127.0.0.1",
     port: String(port),
     unix_socket_directories: "",
@@ -155,7 +163,33 @@ function settings(port: number): string[] {
     log_min_error_statement: "panic",
     jit: "off",
   };
+}
+
+function argumentsOf(values: Readonly<Record<string, string>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+/**
+ * Gives the role that manages the server a new password, while no server runs: that of a restored
+ * database is not in its files. Throws where PostgreSQL refuses.
+ */
+export function resetPassword(
+  home: EmbeddedHome,
+  { binaries, port }: Pick<LaunchOptions, "binaries" | "port">,
+  password: string,
+): void {
+  const args = ["--single", "-D", home.cluster, ...argumentsOf(settings(port)), DATABASE_NAME];
+  const result = spawnSync(binaries.postgres, args, {
+    ...home.user,
+    cwd: "/",
+    env: embeddedEnvironment(),
+    input: `alter role ${DATABASE_NAME} password '${password}';\n`,
+    encoding: "utf8",
+  });
+  if (result.status === 0 && !/\b(?:ERROR|FATAL|PANIC):/.test(result.stderr)) return;
+  throw new Error("the password of the restored database could not be set", {
+    cause: result.error ?? new Error(result.stderr),
+  });
 }
 
 function readPidFile(home: EmbeddedHome): ServerProcess | undefined {

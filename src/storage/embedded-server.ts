@@ -1,6 +1,12 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/index.ts";
+import {
+  chooseArchive,
+  type EmbeddedArchive,
+  isArchiveOutdated,
+  readArchive,
+} from "./embedded-archive.ts";
 import { findEmbeddedBinaries } from "./embedded-binaries.ts";
 import {
   adminConnectionStringOf,
@@ -13,6 +19,7 @@ import {
 import {
   addUser,
   hasCluster,
+  hasLivingUsers,
   openEmbeddedHome,
   readOrMakePasswords,
   removeUser,
@@ -30,6 +37,10 @@ export interface EmbeddedPostgres {
   readonly adminConnectionString: string;
   /** Where the database really is; not inside the requested folder when that is out of reach. */
   readonly dataDir: string;
+  /** The files of the database itself, in it. */
+  readonly cluster: string;
+  /** Where its log is archived; undefined: nowhere. */
+  readonly archive: EmbeddedArchive | undefined;
   /** False: a running server was found and is shared. */
   readonly started: boolean;
   /** Releases the server; the last living process that uses it stops it, and waits for that. */
@@ -44,6 +55,11 @@ export interface EmbeddedPostgresOptions {
    * For programs that stay; default false.
    */
   readonly isKeptUp?: boolean;
+  /**
+   * The folder of the backups: this start and all later ones archive the log of the server below
+   * it; empty: they archive nothing. Default: as the last start that named one.
+   */
+  readonly backupRoot?: string | undefined;
 }
 
 const START_TRIES = 5;
@@ -65,6 +81,8 @@ export async function startEmbeddedPostgres(
   return await withStartLock(home.folder, async () => {
     const starter: Starter = { home, passwords: readOrMakePasswords(home), log: options.log };
     if (!hasCluster(home.folder)) makeCluster(starter);
+    if (options.backupRoot !== undefined) chooseArchive(home, options.backupRoot, options.log);
+    await endOutdated(starter);
     const { port, started } = await shareOrStart(starter, NEVER);
     const user = addUser(home);
     const supervisor = options.isKeptUp === true ? superviseServer(starter, port) : undefined;
@@ -72,6 +90,8 @@ export async function startEmbeddedPostgres(
       connectionString: connectionStringOf({ ...starter.passwords, port }),
       adminConnectionString: adminConnectionStringOf({ ...starter.passwords, port }, DATABASE_NAME),
       dataDir: home.folder,
+      cluster: home.cluster,
+      archive: readArchive(home),
       started,
       stop: async () => {
         await supervisor?.stop();
@@ -128,6 +148,16 @@ async function bringBack(
   const found = await shareOrStart(starter, signal);
   if (found.port === port) return found;
   throw new Error(`it runs on port ${found.port} now, unknown to this program: restart it`);
+}
+
+/** An unused server is ended when it archives to another place than was chosen meanwhile. */
+async function endOutdated({ home, log }: Starter): Promise<void> {
+  if (findServer(home) === undefined || !isArchiveOutdated(home)) return;
+  if (!hasLivingUsers(home)) return await stopServer(home);
+  log.warn(
+    { dataDir: home.folder, archive: readArchive(home)?.folder ?? "none" },
+    "the embedded PostgreSQL runs with another backup.folder: stop all programs on this data folder",
+  );
 }
 
 /** The running server of the home, or else a new one. */

@@ -24,7 +24,7 @@ export {
 } from "./columns.ts";
 export { openPool, openReportPool, poolUse, type PoolUse, queryInTime } from "./connection.ts";
 export { hasEmbeddedDatabase } from "./embedded-home.ts";
-export { startEmbeddedPostgres } from "./embedded-server.ts";
+export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
 export {
   checkSchema,
   migrateDatabase,
@@ -33,6 +33,8 @@ export {
   type SchemaPlan,
 } from "./migrate.ts";
 export { SchemaBusyFault } from "./migration-runner.ts";
+export type { EmbeddedArchive } from "./embedded-archive.ts";
+export { restoreEmbedded, type RestoredDatabase } from "./embedded-restore.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";
 export { RedisLink, type RedisScripts } from "./redis-link.ts";
 export { inTransaction } from "./transaction.ts";

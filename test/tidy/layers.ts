@@ -186,7 +186,7 @@ function childOf({ parent, rows }: LayerTable, file: string): string | undefined
 /** Modules that open files, sockets or processes. */
 const IO_MODULES =
   /^(node:)?(fs|net|http|https|http2|dns|tls|dgram|child_process|cluster)(\/|$)|^(undici|ioredis|stripe|fastify)$/;
-const WITH_IO = new Set(["storage", "dispatch", "http", "console-api", "app", "cli", "dev"]);
+const WITH_IO = new Set("storage backup dispatch http console-api app cli dev".split(" "));
 
 /** Files of other folders that do, each with the reason. */
 export const IO_FILES: Readonly<Record<string, string>> = {
