@@ -1,0 +1,6 @@
+export { ACTIONS, type Action, type ActionName, actionNames, findAction } from "./actions.ts";
+export type { ActorKind, Change, ChangedBy, Facts, RecordedChange } from "./change.ts";
+export { ChangeLog, type Note } from "./change-log.ts";
+export { byCaller, byGateway, byOperator, byProviderNews, maskedEmail } from "./changed-by.ts";
+export type { ExportedChange, ExportSeal } from "./exported-change.ts";
+export { recordChanges } from "./record-changes.ts";
