@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { isStoreFault } from "../core/index.ts";
 import { hasEmbeddedDatabase, startEmbeddedPostgres } from "../storage/index.ts";
@@ -38,6 +39,8 @@ export interface BackendOptions {
    * changed, and a schema of another version is a fault that names the next step.
    */
   readonly schema?: "migrate" | "check";
+  /** Who migrates, for the change log; default: this program. */
+  readonly by?: ChangedBy;
 }
 
 /** Thrown where a database would have to be made first, by a command that makes none. */
@@ -50,11 +53,11 @@ export class NoDatabaseFault extends Error {
  * shared with every other process on the same data folder and stopped by the last.
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
-  const { config, log, schema = "check" } = options;
+  const { config, log, schema = "check", by } = options;
   const sizes = { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
   if (config.databaseUrl !== "") {
     const { databaseUrl: connectionString } = config;
-    const opened = await openStores({ connectionString, log, ...sizes }, schema);
+    const opened = await openStores({ connectionString, log, ...sizes }, schema, by);
     return { ...opened, dataDir: undefined };
   }
   if (schema === "check" && !hasEmbeddedDatabase(config.dataDir)) {
@@ -70,7 +73,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   });
   try {
     const { connectionString } = server;
-    const opened = await openStores({ connectionString, log, ...sizes }, schema);
+    const opened = await openStores({ connectionString, log, ...sizes }, schema, by);
     return {
       ...opened,
       dataDir: server.dataDir,
@@ -88,10 +91,11 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
 async function openStores(
   options: Parameters<typeof openPostgresBackend>[0],
   schema: "migrate" | "check",
+  by: ChangedBy | undefined,
 ): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {
   const backend = openPostgresBackend(options);
   try {
-    if (schema === "migrate") return { ...backend, migrated: await backend.migrate() };
+    if (schema === "migrate") return { ...backend, migrated: await backend.migrate(by) };
     await backend.checkSchema();
     return { ...backend, migrated: [] };
   } catch (fault) {

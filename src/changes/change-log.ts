@@ -8,6 +8,18 @@ import { recordChanges } from "./record-changes.ts";
 /** Notes a change of the transaction that is under way. */
 export type Note = (change: Change) => void;
 
+/** What a transaction has done, and who did it. */
+export interface Changed<T> {
+  readonly outcome: T;
+  readonly by: ChangedBy;
+  readonly changes: readonly Change[];
+}
+
+interface Written<T> {
+  readonly outcome: T;
+  readonly recorded: readonly RecordedChange[];
+}
+
 /** Changes with their record: both are committed, or neither. */
 export class ChangeLog {
   readonly #pool: Pool;
@@ -30,17 +42,24 @@ export class ChangeLog {
     work: (client: PoolClient, note: Note) => Promise<T>,
     answerTimeoutMs?: number,
   ): Promise<T> {
-    let recorded: readonly RecordedChange[] = [];
-    const outcome = await inTransaction(
-      this.#pool,
-      async (client) => {
-        const noted: Change[] = [];
-        const answer = await work(client, (change) => void noted.push(change));
-        recorded = await recordChanges(client, by, noted);
-        return answer;
-      },
-      answerTimeoutMs,
-    );
+    const noting = async (client: PoolClient): Promise<Changed<T>> => {
+      const changes: Change[] = [];
+      const outcome = await work(client, (change) => void changes.push(change));
+      return { outcome, by, changes };
+    };
+    return await this.writeBy(noting, answerTimeoutMs);
+  }
+
+  /** The same where the transaction itself finds out who it was. */
+  async writeBy<T>(
+    work: (client: PoolClient) => Promise<Changed<T>>,
+    answerTimeoutMs?: number,
+  ): Promise<T> {
+    const written = async (client: PoolClient): Promise<Written<T>> => {
+      const { outcome, by, changes } = await work(client);
+      return { outcome, recorded: await recordChanges(client, by, changes) };
+    };
+    const { outcome, recorded } = await inTransaction(this.#pool, written, answerTimeoutMs);
     this.announce(recorded);
     return outcome;
   }

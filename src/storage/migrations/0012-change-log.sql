@@ -19,6 +19,8 @@ create table change (
 );
 create index change_by_org on change (org_id, position);
 create index change_by_time on change (at);
+-- What a catalog that is taken into use is compared with.
+create index change_of_prices on change (target, position) where action = 'price.change';
 
 -- Written as the last step of a transaction: of two at once the second waits for the first's commit,
 -- so positions and instants grow in the order of the commits, and who reads from a position on
