@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
+import { addChangesCommand } from "./changes-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
@@ -45,7 +46,8 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<Ex
   }
 }
 
-function commandLine(context: CommandContext): Command {
+/** The whole command line; the change log's test walks it. */
+export function commandLine(context: CommandContext): Command {
   // Commands take these settings over when they are added, so they come first.
   const program = new Command("tokenmarket")
     .description("A prepaid gateway in front of many AI model providers.")
@@ -75,6 +77,7 @@ function commandLine(context: CommandContext): Command {
   addConformanceCommand(program, context);
   addLedgerCommand(program, context);
   addSettlementCommand(program, context);
+  addChangesCommand(program, context);
   addSimulateCommand(program, context);
   addMigrateCommand(program, context);
   addDoctorCommand(program, context);

@@ -89,9 +89,9 @@ export class PostgresOptimizeStore implements OptimizeStore {
   }
 
   /** How many have ended by it, and with each its key. */
-  async #end(by: ChangedBy, text: string, values: unknown[]): Promise<number> {
+  async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
     const end = async (client: PoolClient, note: Note): Promise<number> => {
-      const { rows } = await queryInTime<EndedRow>(client, { text, values });
+      const { rows } = await queryInTime<EndedRow>(client, { text: sql, values });
       for (const { org_id: orgId, search_id: target, state } of rows) {
         const [before, after] = [{ state: "running" }, { state }];
         note({ action: "optimize.end", orgId, target, before, after });
