@@ -12,6 +12,7 @@ import type { Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../src/storage/embedded-server.ts";
 import { openPostgresBackend } from "../src/app/open-postgres-backend.ts";
+import { testOperator } from "../test/support/test-operator.ts";
 
 /**
  * Cycles of reserve + close per second through the ledger on the embedded PostgreSQL, durable, for
@@ -155,21 +156,30 @@ function statOf(pid: string): string[] {
 type RowOf = (ledger: Ledger) => ReserveRow;
 
 async function seed(backend: ReturnType<typeof openPostgresBackend>): Promise<RowOf> {
-  const org = await backend.accountStore.createOrg({ name: "Bench", email: "bench@example.com" });
-  const key = await backend.accountStore.createKey({
-    orgId: org.orgId,
-    name: "bench",
-    origin: "console",
-    digest: Buffer.alloc(32, 1),
-    label: "tm-bench-000",
-    requestsPerMinuteCeiling: 300,
-    capMicroUsd: null,
-  });
-  await backend.creditStore.grant({
-    orgId: org.orgId,
-    amountMicroUsd: microUsd(1_000_000_000_000n),
-    ref: "bench",
-  });
+  const org = await backend.accountStore.createOrg(
+    { name: "Bench", email: "bench@example.com" },
+    testOperator,
+  );
+  const key = await backend.accountStore.createKey(
+    {
+      orgId: org.orgId,
+      name: "bench",
+      origin: "console",
+      digest: Buffer.alloc(32, 1),
+      label: "tm-bench-000",
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: null,
+    },
+    testOperator,
+  );
+  await backend.creditStore.grant(
+    {
+      orgId: org.orgId,
+      amountMicroUsd: microUsd(1_000_000_000_000n),
+      ref: "bench",
+    },
+    testOperator,
+  );
   await backend.ledgerBatchStore.ensurePricePins([
     {
       pinId: "pin",

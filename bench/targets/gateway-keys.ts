@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { newVirtualKey } from "../../src/accounts/index.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { CONSOLE_KEY_REQUESTS_PER_MINUTE, microUsd } from "../../src/core/index.ts";
+import { testOperator } from "../../test/support/test-operator.ts";
 
 /** Full keys, by what becomes of a request that carries one. */
 export interface GatewayKeys {
@@ -38,19 +39,28 @@ export async function makeGatewayKeys(connectionString: string): Promise<Gateway
 
 async function makeKey(backend: PostgresBackend, name: string, isFunded: boolean): Promise<string> {
   const { accountStore, creditStore } = backend;
-  const { orgId } = await accountStore.createOrg({ name, email: "bench@example.com" });
+  const { orgId } = await accountStore.createOrg(
+    { name, email: "bench@example.com" },
+    testOperator,
+  );
   if (isFunded) {
-    await creditStore.grant({ orgId, amountMicroUsd: CREDIT, ref: name, isTrial: false });
+    await creditStore.grant(
+      { orgId, amountMicroUsd: CREDIT, ref: name, isTrial: false },
+      testOperator,
+    );
   }
   const { raw, digest, label } = newVirtualKey();
-  await accountStore.createKey({
-    orgId,
-    name,
-    origin: "console",
-    digest,
-    label,
-    requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
-    capMicroUsd: null,
-  });
+  await accountStore.createKey(
+    {
+      orgId,
+      name,
+      origin: "console",
+      digest,
+      label,
+      requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
+      capMicroUsd: null,
+    },
+    testOperator,
+  );
   return raw;
 }

@@ -1,4 +1,5 @@
 import type { AbuseRestriction, CallFamily } from "../accounts/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import type { OrgId } from "../core/index.ts";
 
 /** Unusual use that a process has seen and wants to be acted upon. */
@@ -43,5 +44,9 @@ export interface AbuseRestrictionStore {
    * Ends the holds of one kind of request, or of all, for good: those that have ended by themselves
    * do not count as a first time any more. Answers with what it lifted, newest first.
    */
-  lift(orgId: OrgId, family?: CallFamily): Promise<readonly AbuseRestrictionRecord[]>;
+  lift(
+    orgId: OrgId,
+    family: CallFamily | undefined,
+    by: ChangedBy,
+  ): Promise<readonly AbuseRestrictionRecord[]>;
 }

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 
 import type { AbuseRestriction, CallFamily } from "../accounts/index.ts";
+import { byGateway, type ChangedBy, type ChangeLog, type Note } from "../changes/index.ts";
 import { type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import {
   bool,
@@ -9,7 +10,6 @@ import {
   type ColumnsOf,
   computed,
   instantMs,
-  inTransaction,
   orAbsent,
   orNull,
   queryInTime,
@@ -27,13 +27,18 @@ const LISTED_MAX = 1_000;
 /** Holds on unusual use in PostgreSQL: what every process finds is decided here, one at a time. */
 export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
-    const record = async (client: PoolClient): Promise<AbuseRestriction | undefined> => {
+    const record = async (
+      client: PoolClient,
+      note: Note,
+    ): Promise<AbuseRestriction | undefined> => {
       await queryInTime(client, { text: LIMITS_SQL });
       // Of two findings at once the second reads what the first has made: the row is the lock.
       const lock = { text: LOCK_ORG_SQL, values: [finding.orgId] };
@@ -41,9 +46,16 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
       if (org?.trial !== true) return undefined;
       const recording = { text: RECORD_SQL, values: valuesOf(finding) };
       const [row] = (await queryInTime<Row>(client, recording)).rows;
-      return row === undefined ? undefined : holdColumns.read(row);
+      if (row === undefined) return undefined;
+      const hold = holdColumns.read(row);
+      const { orgId, reason } = finding;
+      const after = { ...holdFacts(hold), reason };
+      if (row["is_made"] === true) {
+        note({ action: "hold.place", orgId, target: orgId, before: null, after });
+      }
+      return hold;
     };
-    return await inTransaction(this.#pool, record, STORE_ANSWER_TIMEOUT_MS);
+    return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
   async list(filter: {
@@ -58,10 +70,32 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
     return rows.map(shownColumns.read);
   }
 
-  async lift(orgId: OrgId, family?: CallFamily): Promise<readonly AbuseRestrictionRecord[]> {
-    const { rows } = await this.#pool.query<Row>(LIFT_SQL, [orgId, family ?? null]);
-    return rows.map(shownColumns.read);
+  async lift(
+    orgId: OrgId,
+    family: CallFamily | undefined,
+    by: ChangedBy,
+  ): Promise<readonly AbuseRestrictionRecord[]> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(LIFT_SQL, [orgId, family ?? null]);
+      const lifted = rows.map(shownColumns.read);
+      for (const hold of lifted) {
+        const before = { ...holdFacts(hold), reason: hold.reason };
+        note({ action: "hold.lift", orgId, target: orgId, before, after: null });
+      }
+      return lifted;
+    });
   }
+}
+
+const UNUSUAL_USE = byGateway("unusual use");
+
+function holdFacts({ family, state, untilMs }: AbuseRestriction): {
+  readonly kind: CallFamily;
+  readonly state: string;
+  readonly until: string | null;
+} {
+  const until = untilMs === undefined ? null : new Date(untilMs).toISOString();
+  return { kind: family, state, until };
 }
 
 /* No caller waits long for its lock. */
@@ -108,7 +142,8 @@ const RECORD_SQL = `
     where not exists (select from in_force) and not exists (select from known)
     returning ${holdColumns.sql}
   )
-  select ${holdColumns.sql} from in_force union all select ${holdColumns.sql} from made`;
+  select ${holdColumns.sql}, false as is_made from in_force
+  union all select ${holdColumns.sql}, true from made`;
 
 /** Of a hold `h` and its organization `o`. */
 const shownColumns: Columns<AbuseRestrictionRecord> = columns<AbuseRestrictionRecord>({

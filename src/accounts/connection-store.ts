@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import { type KeyId, newRecordId, type OrgId, type ProviderId } from "../core/index.ts";
 import type { KeyVault } from "./key-vault.ts";
 
@@ -31,7 +32,10 @@ export interface ConnectionStore {
    * `taken`: the organization, or this key of it, has an active connection to the provider already.
    * Undefined: there is no such organization, or the key is none of its keys.
    */
-  create(connection: NewConnection): Promise<ConnectionSummary | "taken" | undefined>;
+  create(
+    connection: NewConnection,
+    by: ChangedBy,
+  ): Promise<ConnectionSummary | "taken" | undefined>;
   /** Oldest first, disabled ones included. */
   list(orgId: OrgId): Promise<readonly ConnectionSummary[]>;
   find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined>;
@@ -39,7 +43,11 @@ export interface ConnectionStore {
    * Disables permanently and deletes the sealed key; a second call keeps the first instant.
    * Undefined: the owner has no such connection.
    */
-  disable(connectionId: string, owner: ConnectionOwner): Promise<ConnectionSummary | undefined>;
+  disable(
+    connectionId: string,
+    owner: ConnectionOwner,
+    by: ChangedBy,
+  ): Promise<ConnectionSummary | undefined>;
 }
 
 /** A connection with its key sealed, ready to be stored. `providerKeyProblem` found nothing wrong. */

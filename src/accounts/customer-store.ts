@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 
@@ -17,22 +18,28 @@ export interface CustomerOrg {
  */
 export interface CustomerStore {
   findOrg(orgId: OrgId): Promise<CustomerOrg | undefined>;
-  renameOrg(orgId: OrgId, name: string): Promise<boolean>;
+  renameOrg(orgId: OrgId, name: string, by: ChangedBy): Promise<boolean>;
   /** Newest first, disabled ones too, managed ones never. */
   listKeys(orgId: OrgId): Promise<readonly KeySummary[]>;
   findKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined>;
   /** `too_many`: the organization has as many keys as it may. */
-  createKey(key: NewKey): Promise<KeySummary | "too_many">;
-  renameKey(orgId: OrgId, keyId: string, name: string): Promise<KeySummary | undefined>;
+  createKey(key: NewKey, by: ChangedBy): Promise<KeySummary | "too_many">;
+  renameKey(
+    orgId: OrgId,
+    keyId: string,
+    name: string,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined>;
   /** Null removes the cap. */
   setKeyCap(
     orgId: OrgId,
     keyId: string,
     capMicroUsd: MicroUsd | null,
+    by: ChangedBy,
   ): Promise<KeySummary | undefined>;
-  setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null): Promise<boolean>;
+  setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean>;
   /** Permanent; a second call keeps the first instant. */
-  disableKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined>;
+  disableKey(orgId: OrgId, keyId: string, by: ChangedBy): Promise<KeySummary | undefined>;
   /** The one Playground key of the organization, made on first use; its raw form is never kept. */
   playgroundKey(orgId: OrgId): Promise<KeyId>;
 }

@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
 
@@ -63,15 +64,22 @@ export interface NewKey {
 
 /** What operators and the console do with organizations and keys. */
 export interface AccountStore {
-  createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary>;
+  createOrg(
+    org: { readonly name: string; readonly email: string },
+    by: ChangedBy,
+  ): Promise<OrgSummary>;
   listOrgs(): Promise<readonly OrgSummary[]>;
   findOrg(orgId: string): Promise<OrgSummary | undefined>;
-  createKey(key: NewKey): Promise<KeySummary>;
+  createKey(key: NewKey, by: ChangedBy): Promise<KeySummary>;
   listKeys(orgId?: string): Promise<readonly KeySummary[]>;
   /** Disables permanently; a second call keeps the first instant. Undefined: no such key. */
-  disableKey(keyId: string): Promise<KeySummary | undefined>;
+  disableKey(keyId: string, by: ChangedBy): Promise<KeySummary | undefined>;
   /** Monthly spend cap from the next request on; `null` removes it. False: no such organization. */
-  setOrgCap(orgId: string, capMicroUsd: MicroUsd | null): Promise<boolean>;
+  setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean>;
   /** The same for one key. Undefined: no such key. */
-  setKeyCap(keyId: string, capMicroUsd: MicroUsd | null): Promise<KeySummary | undefined>;
+  setKeyCap(
+    keyId: string,
+    capMicroUsd: MicroUsd | null,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined>;
 }

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from "pg";
+import type { PoolClient } from "pg";
 
 import { assert, MANAGED_ORIGINS, newKeyId } from "../core/index.ts";
 import {
@@ -28,8 +28,8 @@ export const keyColumns: Columns<KeySummary> = columns({
 });
 
 /** Makes a key; what an organization may have is checked by the caller. */
-export async function insertKey(database: Pool | PoolClient, key: NewKey): Promise<KeySummary> {
-  const { rows } = await database.query<Row>(INSERT_KEY_SQL, [
+export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySummary> {
+  const { rows } = await client.query<Row>(INSERT_KEY_SQL, [
     newKeyId(),
     key.orgId,
     key.digest,

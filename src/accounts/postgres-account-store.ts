@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 
-import { assert, type MicroUsd, newOrgId } from "../core/index.ts";
+import { type ChangedBy, type ChangeLog, maskedEmail } from "../changes/index.ts";
+import { assert, type MicroUsd, newOrgId, type OrgId } from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -20,15 +21,18 @@ import type {
   NewKey,
   OrgSummary,
 } from "./key-store.ts";
-import { insertKey, keyColumns } from "./key-summary-rows.ts";
+import { changeKey, changeOrgCap, createNotedKey } from "./key-changes.ts";
+import { keyColumns } from "./key-summary-rows.ts";
 import { CREATE_ORG_SQL } from "./org-rows.ts";
 
 /** Organizations and keys in PostgreSQL, for operators and for the gateway's key lookup. */
 export class PostgresAccountStore implements AccountStore, KeyStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
   async findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>> {
@@ -40,10 +44,18 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return new Map(rows.map((row) => [row.digest, keyRecord(row)]));
   }
 
-  async createOrg(org: { readonly name: string; readonly email: string }): Promise<OrgSummary> {
+  async createOrg(
+    org: { readonly name: string; readonly email: string },
+    by: ChangedBy,
+  ): Promise<OrgSummary> {
     const orgId = newOrgId();
-    // The operator vouches for the address of an organization made by hand.
-    await this.#pool.query(CREATE_ORG_SQL, [orgId, org.name, org.email, true]);
+    const { name, email } = org;
+    await this.#changes.write(by, async (client, note) => {
+      // The operator vouches for the address of an organization made by hand.
+      await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
+      const after = { name, email: maskedEmail(email) };
+      note({ action: "org.create", orgId, target: orgId, before: null, after });
+    });
     const created = await this.findOrg(orgId);
     assert(created !== undefined, "a created organization is found");
     return created;
@@ -60,8 +72,8 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return row === undefined ? undefined : orgColumns.read(row);
   }
 
-  async createKey(key: NewKey): Promise<KeySummary> {
-    return await insertKey(this.#pool, key);
+  async createKey(key: NewKey, by: ChangedBy): Promise<KeySummary> {
+    return await this.#changes.write(by, (client, note) => createNotedKey(client, note, key));
   }
 
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
@@ -73,31 +85,36 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return result.rows.map(keyColumns.read);
   }
 
-  async disableKey(keyId: string): Promise<KeySummary | undefined> {
-    const result = await this.#pool.query<Row>(
-      `update api_key set disabled_at = coalesce(disabled_at, now()) where key_id = $1
-      returning ${keyColumns.sql}`,
-      [keyId],
+  async disableKey(keyId: string, by: ChangedBy): Promise<KeySummary | undefined> {
+    return await this.#changes.write(by, (client, note) =>
+      changeKey(client, note, {
+        action: "key.disable",
+        set: "disabled_at = coalesce(disabled_at, now())",
+        where: "key_id = $1",
+        values: [keyId],
+      }),
     );
-    const row = result.rows[0];
-    return row === undefined ? undefined : keyColumns.read(row);
   }
 
-  async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null): Promise<boolean> {
-    const result = await this.#pool.query("update org set cap_micro_usd = $2 where org_id = $1", [
-      orgId,
-      capMicroUsd,
-    ]);
-    return result.rowCount === 1;
+  async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, (client, note) =>
+      changeOrgCap(client, note, { orgId: orgId as OrgId, capMicroUsd }),
+    );
   }
 
-  async setKeyCap(keyId: string, capMicroUsd: MicroUsd | null): Promise<KeySummary | undefined> {
-    const result = await this.#pool.query<Row>(
-      `update api_key set cap_micro_usd = $2 where key_id = $1 returning ${keyColumns.sql}`,
-      [keyId, capMicroUsd],
+  async setKeyCap(
+    keyId: string,
+    capMicroUsd: MicroUsd | null,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined> {
+    return await this.#changes.write(by, (client, note) =>
+      changeKey(client, note, {
+        action: "key.cap",
+        set: "cap_micro_usd = $2",
+        where: "key_id = $1",
+        values: [keyId, capMicroUsd],
+      }),
     );
-    const row = result.rows[0];
-    return row === undefined ? undefined : keyColumns.read(row);
   }
 }
 

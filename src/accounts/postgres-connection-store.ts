@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 
+import type { ChangedBy, ChangeLog } from "../changes/index.ts";
 import { assert, type OrgId } from "../core/index.ts";
 import {
   columns,
@@ -22,25 +23,29 @@ import type {
 /** Customers' own provider keys in PostgreSQL, sealed. */
 export class PostgresConnectionStore implements ConnectionStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
-  async create(connection: NewConnection): Promise<ConnectionSummary | "taken" | undefined> {
-    const result = await this.#pool.query<Made>(CREATE_SQL, [
-      connection.connectionId,
-      connection.orgId,
-      connection.keyId,
-      connection.providerId,
-      connection.name,
-      connection.label,
-      connection.sealedKey,
-    ]);
-    const row = result.rows[0];
-    assert(row !== undefined, "a creation answers one row");
-    if (!row.is_known) return undefined;
-    return row.connection_id === null ? "taken" : summaryColumns.read(row);
+  async create(
+    connection: NewConnection,
+    by: ChangedBy,
+  ): Promise<ConnectionSummary | "taken" | undefined> {
+    const { connectionId, orgId, keyId, providerId, name, label, sealedKey } = connection;
+    const values = [connectionId, orgId, keyId, providerId, name, label, sealedKey];
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Made>(CREATE_SQL, values);
+      const [row] = rows;
+      assert(row !== undefined, "a creation answers one row");
+      if (!row.is_known) return undefined;
+      if (row.connection_id === null) return "taken";
+      const after = { provider: providerId, name, key_id: keyId };
+      note({ action: "connection.add", orgId, target: connectionId, before: null, after });
+      return summaryColumns.read(row);
+    });
   }
 
   async list(orgId: OrgId): Promise<readonly ConnectionSummary[]> {
@@ -63,14 +68,24 @@ export class PostgresConnectionStore implements ConnectionStore {
   async disable(
     connectionId: string,
     owner: ConnectionOwner,
+    by: ChangedBy,
   ): Promise<ConnectionSummary | undefined> {
-    const result = await this.#pool.query<Row>(
-      `update connection set disabled_at = coalesce(disabled_at, now()), sealed_key = ''
-      ${OWNED_SQL} returning ${summaryColumns.sql}`,
-      [connectionId, ownerOrNull(owner)],
-    );
-    const row = result.rows[0];
-    return row === undefined ? undefined : summaryColumns.read(row);
+    return await this.#changes.write(by, async (client, note) => {
+      const values = [connectionId, ownerOrNull(owner)];
+      const { rows } = await client.query<Row>(DISABLE_SQL, values);
+      const [row] = rows;
+      if (row === undefined) return undefined;
+      const disabled = summaryColumns.read(row);
+      const was = wasDisabled.read(row).disabledAtMs;
+      note({
+        action: "connection.disable",
+        orgId: disabled.orgId,
+        target: connectionId,
+        before: { disabled_at: instantOrNull(was) },
+        after: { disabled_at: instantOrNull(disabled.disabledAtMs) },
+      });
+      return disabled;
+    });
   }
 }
 
@@ -94,6 +109,22 @@ const storedColumns: Columns<StoredConnection> = columns({
 
 /** $1 connection, $2 organization or null for an operator. */
 const OWNED_SQL = "where connection_id = $1 and ($2::text is null or org_id = $2)";
+
+const DISABLE_SQL = `
+  update connection c set disabled_at = coalesce(disabled_at, now()), sealed_key = ''
+  from (
+    select connection_id as was_id, disabled_at as was_disabled_at
+    from connection ${OWNED_SQL} for no key update
+  ) was
+  where c.connection_id = was.was_id returning ${summaryColumns.sqlOf("c")}, was_disabled_at`;
+
+const wasDisabled = columns<Pick<ConnectionSummary, "disabledAtMs">>({
+  disabledAtMs: orNull(instantMs("was_disabled_at")),
+});
+
+function instantOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
 
 /** One row always: a creation that made nothing returns whether organization and key are known. */
 const CREATE_SQL = `

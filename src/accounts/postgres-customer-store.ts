@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 
 import type { Pool, PoolClient } from "pg";
 
+import { byGateway, type ChangedBy, type ChangeLog, type Note } from "../changes/index.ts";
 import {
   assert,
   type KeyId,
@@ -17,7 +18,6 @@ import {
   type Columns,
   computed,
   instantMs,
-  inTransaction,
   micro,
   orNull,
   type Row,
@@ -25,16 +25,19 @@ import {
 } from "../storage/index.ts";
 import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
-import { insertKey, keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
+import { changeKey, changeOrgCap, createNotedKey, noteCreatedKey } from "./key-changes.ts";
+import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;
 
 /** What people do with their organization, in PostgreSQL. */
 export class PostgresCustomerStore implements CustomerStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
   async findOrg(orgId: OrgId): Promise<CustomerOrg | undefined> {
@@ -42,9 +45,15 @@ export class PostgresCustomerStore implements CustomerStore {
     return rows[0] === undefined ? undefined : orgColumns.read(rows[0]);
   }
 
-  async renameOrg(orgId: OrgId, name: string): Promise<boolean> {
-    const sql = "update org set name = $2 where org_id = $1";
-    return (await this.#pool.query(sql, [orgId, name])).rowCount === 1;
+  async renameOrg(orgId: OrgId, name: string, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<{ was_name: string }>(RENAME_ORG_SQL, [orgId, name]);
+      const [was] = rows;
+      if (was === undefined) return false;
+      const before = { name: was.was_name };
+      note({ action: "org.rename", orgId, target: orgId, before, after: { name } });
+      return true;
+    });
   }
 
   async listKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
@@ -63,41 +72,53 @@ export class PostgresCustomerStore implements CustomerStore {
     ]);
   }
 
-  async createKey(key: NewKey): Promise<KeySummary | "too_many"> {
-    return await inTransaction(this.#pool, (client) => createKey(client, key));
+  async createKey(key: NewKey, by: ChangedBy): Promise<KeySummary | "too_many"> {
+    return await this.#changes.write(by, (client, note) => createKey(client, note, key));
   }
 
-  async renameKey(orgId: OrgId, keyId: string, name: string): Promise<KeySummary | undefined> {
-    return await this.#change("name = $3", [orgId, keyId, name]);
+  async renameKey(
+    orgId: OrgId,
+    keyId: string,
+    name: string,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined> {
+    return await this.#change(by, "key.rename", "name = $3", [orgId, keyId, name]);
   }
 
   async setKeyCap(
     orgId: OrgId,
     keyId: string,
     capMicroUsd: MicroUsd | null,
+    by: ChangedBy,
   ): Promise<KeySummary | undefined> {
-    return await this.#change("cap_micro_usd = $3", [orgId, keyId, capMicroUsd]);
+    return await this.#change(by, "key.cap", "cap_micro_usd = $3", [orgId, keyId, capMicroUsd]);
   }
 
-  async setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null): Promise<boolean> {
-    const sql = "update org set cap_micro_usd = $2 where org_id = $1";
-    return (await this.#pool.query(sql, [orgId, capMicroUsd])).rowCount === 1;
+  async setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, (client, note) =>
+      changeOrgCap(client, note, { orgId, capMicroUsd }),
+    );
   }
 
-  async disableKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined> {
-    return await this.#change("disabled_at = coalesce(disabled_at, now())", [orgId, keyId]);
+  async disableKey(orgId: OrgId, keyId: string, by: ChangedBy): Promise<KeySummary | undefined> {
+    const set = "disabled_at = coalesce(disabled_at, now())";
+    return await this.#change(by, "key.disable", set, [orgId, keyId]);
   }
 
   async playgroundKey(orgId: OrgId): Promise<KeyId> {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
-    await this.#pool.query(CREATE_PLAYGROUND_KEY_SQL, [
-      newKeyId(),
-      orgId,
+    await this.#changes.write(byGateway("playground"), async (client, note) => {
+      const keyId = newKeyId();
+      const rpm = MANAGED_KEY_REQUESTS_PER_MINUTE;
       // Of no text that anybody knows: this key is never presented.
-      randomBytes(DIGEST_BYTES),
-      MANAGED_KEY_REQUESTS_PER_MINUTE,
-    ]);
+      const digest = randomBytes(DIGEST_BYTES);
+      const values = [keyId, orgId, digest, rpm];
+      const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);
+      if (rowCount === 0) return;
+      const named = { keyId, orgId, name: "Playground", origin: "playground" };
+      noteCreatedKey(note, { ...named, requestsPerMinuteCeiling: rpm, capMicroUsd: null });
+    });
     const made = await this.#findPlaygroundKey(orgId);
     assert(made !== undefined, "an organization has one Playground key after it was made");
     return made;
@@ -108,10 +129,14 @@ export class PostgresCustomerStore implements CustomerStore {
     return rows[0]?.key_id;
   }
 
-  #change(set: string, values: unknown[]): Promise<KeySummary | undefined> {
-    return this.#oneKey(
-      `update api_key set ${set} where ${OWN_KEY_SQL} returning ${keyColumns.sql}`,
-      values,
+  #change(
+    by: ChangedBy,
+    action: "key.rename" | "key.cap" | "key.disable",
+    set: string,
+    values: unknown[],
+  ): Promise<KeySummary | undefined> {
+    return this.#changes.write(by, (client, note) =>
+      changeKey(client, note, { action, set, where: OWN_KEY_SQL, values }),
     );
   }
 
@@ -134,6 +159,11 @@ const orgColumns: Columns<CustomerOrg> = columns({
   keysMaySetOrgLimits: bool("keys_may_set_org_limits"),
 });
 
+const RENAME_ORG_SQL = `
+  update org o set name = $2
+  from (select org_id, name as was_name from org where org_id = $1 for no key update) was
+  where o.org_id = was.org_id returning was_name`;
+
 const FIND_ORG_SQL = `
   select ${orgColumns.sql} from org where org_id = $1`;
 
@@ -147,7 +177,11 @@ const FIND_PLAYGROUND_KEY_SQL = `
   where org_id = $1 and origin = 'playground' and disabled_at is null`;
 
 /** Counted behind a lock, in a statement of its own: two at once do not both take the last place. */
-async function createKey(client: PoolClient, key: NewKey): Promise<KeySummary | "too_many"> {
+async function createKey(
+  client: PoolClient,
+  note: Note,
+  key: NewKey,
+): Promise<KeySummary | "too_many"> {
   const org = await client.query("select from org where org_id = $1 for no key update", [
     key.orgId,
   ]);
@@ -157,5 +191,5 @@ async function createKey(client: PoolClient, key: NewKey): Promise<KeySummary | 
     [key.orgId],
   );
   if (Number(counted[0]?.keys) >= KEYS_PER_ORG_MAX) return "too_many";
-  return await insertKey(client, key);
+  return await createNotedKey(client, note, key);
 }

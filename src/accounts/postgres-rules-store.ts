@@ -1,16 +1,9 @@
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
 
+import type { ChangedBy, ChangeLog, Facts, Note } from "../changes/index.ts";
 import { assert, newRecordId, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
-import type { EndpointLimits, StoredLimit } from "../limits/index.ts";
-import {
-  columns,
-  type Columns,
-  instantMs,
-  inTransaction,
-  queryInTime,
-  type Row,
-  text,
-} from "../storage/index.ts";
+import type { LimitValues, StoredLimit } from "../limits/index.ts";
+import { columns, type Columns, instantMs, queryInTime, type Row, text } from "../storage/index.ts";
 import {
   endpointProperties,
   limitColumns,
@@ -20,14 +13,22 @@ import {
 import type { RoutingPolicy } from "./account-rules.ts";
 import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
 import type { KeyRecord } from "./key-store.ts";
-import type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";
+import type {
+  EndpointRecord,
+  LimitChange,
+  LimitTarget,
+  NewEndpoint,
+  RulesStore,
+} from "./rules-store.ts";
 
 /** What operators and customers set for an organization, in PostgreSQL. */
 export class PostgresRulesStore implements RulesStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
@@ -44,6 +45,7 @@ export class PostgresRulesStore implements RulesStore {
     orgId: OrgId,
     target: LimitTarget,
     { requestsPerMinute, tokensPerMinute, concurrent }: LimitChange,
+    by: ChangedBy,
   ): Promise<StoredLimit | undefined> {
     assertTarget(target);
     const name = [orgId, target.scope, target.keyId ?? null, target.modelId ?? null, target.source];
@@ -51,39 +53,47 @@ export class PostgresRulesStore implements RulesStore {
       value !== undefined,
       value ?? null,
     ]);
-    const change = async (client: PoolClient): Promise<StoredLimit | undefined> => {
+    const change = async (client: PoolClient, note: Note): Promise<StoredLimit | undefined> => {
+      if (!(await lockOrg(client, orgId))) return undefined;
       const changing = { text: CHANGE_LIMIT_SQL, values: [...name, ...values] };
       const [row] = (await queryInTime<Row>(client, changing)).rows;
       if (row === undefined) return undefined;
       await queryInTime(client, { text: DROP_EMPTY_LIMIT_SQL, values: name });
-      return limitColumns.read(row);
+      const stored = limitColumns.read(row);
+      const was: unknown = row["was"];
+      const before = was === null ? null : limitFacts(limitColumns.read(was as Row));
+      const after = limitFacts(stored);
+      note({ action: "limit.change", orgId, target: target.keyId ?? orgId, before, after });
+      return stored;
     };
-    return await inTransaction(this.#pool, change, STORE_ANSWER_TIMEOUT_MS);
+    return await this.#changes.write(by, change, STORE_ANSWER_TIMEOUT_MS);
   }
 
-  async setKeysMaySetOrgLimits(orgId: OrgId, may: boolean): Promise<boolean> {
-    const sql = "update org set keys_may_set_org_limits = $2 where org_id = $1";
-    return (await this.#pool.query(sql, [orgId, may])).rowCount === 1;
+  async setKeysMaySetOrgLimits(orgId: OrgId, may: boolean, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<{ was: boolean }>(KEYS_MAY_SET_SQL, [orgId, may]);
+      if (rows[0] === undefined) return false;
+      const action = "org.keys-may-set-limits";
+      const before = { allowed: rows[0].was };
+      note({ action, orgId, target: orgId, before, after: { allowed: may } });
+      return true;
+    });
   }
 
-  async createEndpoint(endpoint: {
-    readonly orgId: OrgId;
-    readonly providerId: string;
-    readonly limits: EndpointLimits;
-  }): Promise<EndpointRecord | "taken" | undefined> {
-    const { orgId, providerId, limits } = endpoint;
-    const made = await this.#pool.query<Row>(CREATE_ENDPOINT_SQL, [
-      newRecordId("endpoint"),
-      orgId,
-      providerId,
-      limits.requestsPerSecond ?? null,
-      limits.paced?.perSecond ?? null,
-      limits.paced?.waitMsMax ?? null,
-      limits.requestsPerMinute ?? null,
-      limits.tokensPerMinute ?? null,
-      limits.concurrent ?? null,
-    ]);
-    if (made.rows[0] !== undefined) return endpointColumns.read(made.rows[0]);
+  async createEndpoint(
+    endpoint: NewEndpoint,
+    by: ChangedBy,
+  ): Promise<EndpointRecord | "taken" | undefined> {
+    const { orgId } = endpoint;
+    const made = await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(CREATE_ENDPOINT_SQL, newEndpointValues(endpoint));
+      if (rows[0] === undefined) return undefined;
+      const added = endpointColumns.read(rows[0]);
+      const target = added.endpointId;
+      note({ action: "endpoint.add", orgId, target, before: null, after: endpointFacts(added) });
+      return added;
+    });
+    if (made !== undefined) return made;
     const known = await this.#pool.query("select from org where org_id = $1", [orgId]);
     return known.rowCount === 1 ? "taken" : undefined;
   }
@@ -93,23 +103,35 @@ export class PostgresRulesStore implements RulesStore {
     return rows.map(endpointColumns.read);
   }
 
-  async removeEndpoint(endpointId: string): Promise<boolean> {
-    const sql = `update dedicated_endpoint set removed_at = now()
-      where endpoint_id = $1 and removed_at is null`;
-    return (await this.#pool.query(sql, [endpointId])).rowCount === 1;
+  async removeEndpoint(endpointId: string, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(REMOVE_ENDPOINT_SQL, [endpointId]);
+      if (rows[0] === undefined) return false;
+      const removed = endpointColumns.read(rows[0]);
+      const { orgId } = removed;
+      const before = endpointFacts(removed);
+      note({ action: "endpoint.remove", orgId, target: endpointId, before, after: null });
+      return true;
+    });
   }
 
-  async setPolicy(orgId: OrgId, policy: RoutingPolicy): Promise<boolean> {
+  async setPolicy(orgId: OrgId, policy: RoutingPolicy, by: ChangedBy): Promise<boolean> {
     const values = policyValues(policy);
-    const result = values.every((value) => value === null)
-      ? await this.#pool.query(DROP_POLICY_SQL, [orgId])
-      : await this.#pool.query(SET_POLICY_SQL, [orgId, ...values]);
-    return result.rowCount === 1;
+    const isEmpty = values.every((value) => value === null);
+    return await this.#changes.write(by, async (client, note) => {
+      if (!(await lockOrg(client, orgId))) return false;
+      const { rows } = await client.query<Row>(POLICY_SQL, [orgId]);
+      if (isEmpty) await client.query("delete from routing_policy where org_id = $1", [orgId]);
+      else await client.query(SET_POLICY_SQL, [orgId, ...values]);
+      const before = rows[0] === undefined ? null : policyFacts(policyColumns.read(rows[0]));
+      const after = isEmpty ? null : policyFacts(policy);
+      note({ action: "org.policy", orgId, target: orgId, before, after });
+      return true;
+    });
   }
 
   async findPolicy(orgId: OrgId): Promise<RoutingPolicy | undefined> {
-    const sql = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
-    const { rows } = await this.#read<Row>(sql, [orgId]);
+    const { rows } = await this.#read<Row>(POLICY_SQL, [orgId]);
     return rows[0] === undefined ? undefined : policyColumns.read(rows[0]);
   }
 
@@ -118,11 +140,63 @@ export class PostgresRulesStore implements RulesStore {
   }
 }
 
+/** What organizations have is changed one at a time; false: there is no such organization. */
+async function lockOrg(client: PoolClient, orgId: OrgId): Promise<boolean> {
+  const lock = { text: "select from org where org_id = $1 for no key update", values: [orgId] };
+  return (await queryInTime(client, lock)).rowCount === 1;
+}
+
+const KEYS_MAY_SET_SQL = `
+  update org o set keys_may_set_org_limits = $2
+  from (
+    select org_id, keys_may_set_org_limits as was from org where org_id = $1 for no key update
+  ) w
+  where o.org_id = w.org_id returning was`;
+
+const POLICY_SQL = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
+
+function limitFacts(limit: StoredLimit): Facts {
+  return {
+    scope: limit.scope,
+    source: limit.source,
+    key_id: limit.keyId ?? null,
+    model: limit.modelId ?? null,
+    ...valueFacts(limit),
+  };
+}
+
+function valueFacts(limits: LimitValues): Facts {
+  return {
+    rpm: limits.requestsPerMinute ?? null,
+    tpm: limits.tokensPerMinute ?? null,
+    concurrency: limits.concurrent ?? null,
+  };
+}
+
+function endpointFacts({ providerId, limits }: EndpointRecord): Facts {
+  return {
+    provider: providerId,
+    rps: limits.requestsPerSecond ?? null,
+    paced_per_second: limits.paced?.perSecond ?? null,
+    queue_ms: limits.paced?.waitMsMax ?? null,
+    ...valueFacts(limits),
+  };
+}
+
+function policyFacts({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy): Facts {
+  return {
+    timeout_ms: timeoutMs ?? null,
+    only: only ?? null,
+    ignore: ignore ?? null,
+    prompt_logging: promptLogging ?? null,
+  };
+}
+
 const LIST_LIMITS_SQL = `
   select ${limitColumns.sql} from limit_override where org_id = $1
   order by source, scope, key_id nulls first, model_id`;
 
-// A concurrent change of the same limit waits here: it then changes what this one has left.
+// A subquery reads what was there before the statement.
 const CHANGE_LIMIT_SQL = `
   insert into limit_override as l
     (org_id, scope, key_id, model_id, source, rpm, tpm, concurrency)
@@ -133,7 +207,11 @@ const CHANGE_LIMIT_SQL = `
     rpm = case when $6 then excluded.rpm else l.rpm end,
     tpm = case when $8 then excluded.tpm else l.tpm end,
     concurrency = case when $10 then excluded.concurrency else l.concurrency end
-  returning ${limitColumns.sqlOf("l")}`;
+  returning ${limitColumns.sqlOf("l")}, (
+    select row_to_json(b) from limit_override b
+    where b.org_id = $1 and b.scope = $2 and b.key_id is not distinct from $3
+      and b.model_id is not distinct from $4 and b.source = $5
+  ) as was`;
 
 const DROP_EMPTY_LIMIT_SQL = `
   delete from limit_override
@@ -154,6 +232,24 @@ const CREATE_ENDPOINT_SQL = `
   on conflict (provider_id) where removed_at is null do nothing
   returning ${endpointColumns.sql}`;
 
+function newEndpointValues({ orgId, providerId, limits }: NewEndpoint): unknown[] {
+  return [
+    newRecordId("endpoint"),
+    orgId,
+    providerId,
+    limits.requestsPerSecond ?? null,
+    limits.paced?.perSecond ?? null,
+    limits.paced?.waitMsMax ?? null,
+    limits.requestsPerMinute ?? null,
+    limits.tokensPerMinute ?? null,
+    limits.concurrent ?? null,
+  ];
+}
+
+const REMOVE_ENDPOINT_SQL = `
+  update dedicated_endpoint set removed_at = now()
+  where endpoint_id = $1 and removed_at is null returning ${endpointColumns.sql}`;
+
 const LIST_ENDPOINTS_SQL = `
   select ${endpointColumns.sql} from dedicated_endpoint
   where removed_at is null and ($1::text is null or org_id = $1)
@@ -166,11 +262,6 @@ const SET_POLICY_SQL = `
   on conflict (org_id) do update set timeout_ms = excluded.timeout_ms,
     only_providers = excluded.only_providers, ignore_providers = excluded.ignore_providers,
     prompt_logging = excluded.prompt_logging, updated_at = now()`;
-
-// Counts the organization, with or without a policy.
-const DROP_POLICY_SQL = `
-  with dropped as (delete from routing_policy where org_id = $1)
-  select from org where org_id = $1`;
 
 function assertTarget({ scope, keyId, modelId }: LimitTarget): void {
   assert((scope === "model") === (modelId !== undefined), "a limit of scope model names its model");

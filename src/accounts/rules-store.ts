@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { OrgId } from "../core/index.ts";
 import type { EndpointLimits, LimitTarget, StoredLimit } from "../limits/index.ts";
 import type { DedicatedEndpoint, RoutingPolicy } from "./account-rules.ts";
@@ -17,6 +18,12 @@ export interface EndpointRecord extends DedicatedEndpoint {
   readonly createdAtMs: number;
 }
 
+export interface NewEndpoint {
+  readonly orgId: OrgId;
+  readonly providerId: string;
+  readonly limits: EndpointLimits;
+}
+
 /** What operators and customers set for an organization. */
 export interface RulesStore {
   /** The key as `KeyStore.findByDigests` would read it now, past every cache. */
@@ -31,21 +38,21 @@ export interface RulesStore {
     orgId: OrgId,
     target: LimitTarget,
     change: LimitChange,
+    by: ChangedBy,
   ): Promise<StoredLimit | undefined>;
-  setKeysMaySetOrgLimits(orgId: OrgId, may: boolean): Promise<boolean>;
+  setKeysMaySetOrgLimits(orgId: OrgId, may: boolean, by: ChangedBy): Promise<boolean>;
   /**
    * Gives the private manifest to the organization. `taken`: it belongs to an endpoint already.
    * Undefined: there is no such organization.
    */
-  createEndpoint(endpoint: {
-    readonly orgId: OrgId;
-    readonly providerId: string;
-    readonly limits: EndpointLimits;
-  }): Promise<EndpointRecord | "taken" | undefined>;
+  createEndpoint(
+    endpoint: NewEndpoint,
+    by: ChangedBy,
+  ): Promise<EndpointRecord | "taken" | undefined>;
   listEndpoints(orgId?: OrgId): Promise<readonly EndpointRecord[]>;
   /** False: no such endpoint, or it was removed before. */
-  removeEndpoint(endpointId: string): Promise<boolean>;
+  removeEndpoint(endpointId: string, by: ChangedBy): Promise<boolean>;
   /** Replaces the policy whole; an empty one removes it. False: no such organization. */
-  setPolicy(orgId: OrgId, policy: RoutingPolicy): Promise<boolean>;
+  setPolicy(orgId: OrgId, policy: RoutingPolicy, by: ChangedBy): Promise<boolean>;
   findPolicy(orgId: OrgId): Promise<RoutingPolicy | undefined>;
 }

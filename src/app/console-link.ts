@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock } from "../core/index.ts";
 import {
@@ -19,8 +20,9 @@ export async function makeConsoleLink(options: {
   readonly clock: Clock;
   /** Whose link it is; absent: who opens it says so. */
   readonly email?: string;
+  readonly by: ChangedBy;
 }): Promise<ClaimLink> {
-  const { config, backend, clock, email } = options;
+  const { config, backend, clock, email, by } = options;
   if (email !== undefined && !isEmail(email.trim())) {
     throw new IdentitySettingFault(`--email: ${email} is not an e-mail address`);
   }
@@ -29,6 +31,7 @@ export async function makeConsoleLink(options: {
     store: backend.identityStore.local,
     clock,
     consoleUrl,
+    by,
     ...(email === undefined ? {} : { email }),
   });
 }

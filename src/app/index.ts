@@ -4,7 +4,7 @@ export { makeConsoleLink } from "./console-link.ts";
 export { loadCatalog } from "./load-catalog.ts";
 export { type Logging, openLogging, openStandardError, type TextOutput } from "./logging.ts";
 export { backUpNow } from "./open-backups.ts";
-export { type Backend, type BackendOptions, openBackend } from "./open-backend.ts";
+export { type Backend, type BackendOptions, openBackend, NoDatabaseFault } from "./open-backend.ts";
 export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
 export { openConfiguredVault } from "./open-key-vault.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";

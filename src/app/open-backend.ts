@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { BackupServer } from "../backup/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { isStoreFault } from "../core/index.ts";
 import { hasEmbeddedDatabase, startEmbeddedPostgres } from "../storage/index.ts";
@@ -44,6 +45,8 @@ export interface BackendOptions {
    * `any`: neither; for who asks about the schema.
    */
   readonly schema?: "migrate" | "check" | "any";
+  /** Who migrates, for the change log; default: this program. */
+  readonly by?: ChangedBy;
 }
 
 /** Thrown where a database would have to be made first, by a command that makes none. */
@@ -56,11 +59,11 @@ export class NoDatabaseFault extends Error {
  * shared with every other process on the same data folder and stopped by the last.
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
-  const { config, log, schema = "check" } = options;
+  const { config, log, schema = "check", by } = options;
   const sizes = { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
   if (config.databaseUrl !== "") {
     const { databaseUrl: connectionString } = config;
-    const opened = await openStores({ connectionString, log, ...sizes }, schema);
+    const opened = await openStores({ connectionString, log, ...sizes }, schema, by);
     return { ...opened, dataDir: undefined, embedded: undefined };
   }
   if (schema !== "migrate" && !hasEmbeddedDatabase(config.dataDir)) {
@@ -77,7 +80,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   });
   try {
     const { connectionString } = server;
-    const opened = await openStores({ connectionString, log, ...sizes }, schema);
+    const opened = await openStores({ connectionString, log, ...sizes }, schema, by);
     return {
       ...opened,
       dataDir: server.dataDir,
@@ -105,10 +108,11 @@ function backupRootOf({ config, isDatabaseKeptUp }: BackendOptions): string | un
 async function openStores(
   options: Parameters<typeof openPostgresBackend>[0],
   schema: NonNullable<BackendOptions["schema"]>,
+  by: ChangedBy | undefined,
 ): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {
   const backend = openPostgresBackend(options);
   try {
-    if (schema === "migrate") return { ...backend, migrated: await backend.migrate() };
+    if (schema === "migrate") return { ...backend, migrated: await backend.migrate(by) };
     if (schema === "check") await backend.checkSchema();
     return { ...backend, migrated: [] };
   } catch (fault) {

@@ -11,9 +11,10 @@ import {
 } from "../billing/index.ts";
 import type { CallPorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
+import { byGateway } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { type ConsoleDeps, createConsoleServer } from "../console-api/index.ts";
-import type { Clock } from "../core/index.ts";
+import { ClientAddresses, type Clock } from "../core/index.ts";
 import { type Identity, makeClaimLink, openIdentity } from "../identity/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startUsageRollup } from "../records/index.ts";
@@ -128,6 +129,8 @@ export async function openConsole(
     verdicts: backend.verdictStore,
     playground,
     serverResponse: parts.serverResponse,
+    changes: backend.changeStore,
+    clientAddresses: new ClientAddresses(config.trustedProxies),
     config,
     clock,
     log,
@@ -145,7 +148,8 @@ export async function openConsole(
     endSearches: () => optimize.close(),
     makeClaimLink: async (email) => {
       if (!identity.isLocal) return undefined;
-      const asked = { store: backend.identityStore.local, clock, consoleUrl: consoleUrl() };
+      const by = byGateway("start");
+      const asked = { store: backend.identityStore.local, clock, consoleUrl: consoleUrl(), by };
       const link = await makeClaimLink({ ...asked, ...(email === undefined ? {} : { email }) });
       return link.url;
     },

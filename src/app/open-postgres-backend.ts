@@ -14,6 +14,14 @@ import {
 } from "../accounts/index.ts";
 import { readUnarchivedS } from "../backup/index.ts";
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
+import {
+  byGateway,
+  type Change,
+  type ChangedBy,
+  ChangeLog,
+  type ChangeStore,
+  PostgresChangeStore,
+} from "../changes/index.ts";
 import type { Logger } from "../core/index.ts";
 import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts";
 import {
@@ -92,10 +100,13 @@ export interface PostgresBackend {
   readonly optimizeStore: OptimizeStore;
   /** For a shared limit store that lost its data. */
   readonly recentUse: JournalRecentUse;
+  readonly changeStore: ChangeStore;
+  /** Writes and counts changes; the stores do it by themselves. */
+  readonly changeLog: ChangeLog;
   /** Which organizations changed, here and in other processes. */
   readonly accountNotices: Pick<AccountNotices, "start">;
   /** Brings the schema up to date; returns the names of the steps it ran. */
-  migrate(): Promise<readonly string[]>;
+  migrate(by?: ChangedBy): Promise<readonly string[]>;
   /** What `migrate` would do; changes nothing. */
   planMigration(): Promise<SchemaPlan>;
   /** Throws unless the schema has what this program needs, and names the next step. */
@@ -133,43 +144,53 @@ export function openPostgresBackend(options: {
   const { connectionString, log, reportTimeoutMs = REPORT_TIMEOUT_MS } = options;
   const pool = openPool(connectionString, log, options.poolMax);
   const accountNotices = new AccountNotices(pool, connectionString, log);
-  const accounts = noticed(new PostgresAccountStore(pool), accountNotices, KEY_CHANGES);
-  const ledgerBatchStore = new PostgresLedgerBatchStore(pool, connectionString, log);
+  const changeLog = new ChangeLog(pool, log);
+  const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, KEY_CHANGES);
+  const lanes = { connectionString, log };
+  const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
   const reportPool = openReportPool(connectionString, log, reportTimeoutMs);
   const usageReports = new PostgresUsageReports(reportPool);
   return {
     keyStore: accounts,
     accountStore: accounts,
     accountNotices,
-    rulesStore: noticed(new PostgresRulesStore(pool), accountNotices, [
+    changeLog,
+    changeStore: new PostgresChangeStore(pool, changeLog),
+    rulesStore: noticed(new PostgresRulesStore(pool, changeLog), accountNotices, [
       "changeLimit",
       "setKeysMaySetOrgLimits",
       "createEndpoint",
       "removeEndpoint",
       "setPolicy",
     ]),
-    connectionStore: noticed(new PostgresConnectionStore(pool), accountNotices, [
+    connectionStore: noticed(new PostgresConnectionStore(pool, changeLog), accountNotices, [
       "create",
       "disable",
     ]),
-    identityStore: new PostgresIdentityStore(pool),
-    usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool), accountNotices, ["lift"]),
-    customerStore: noticed(new PostgresCustomerStore(pool), accountNotices, KEY_CHANGES),
+    identityStore: new PostgresIdentityStore(pool, changeLog),
+    usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool, changeLog), accountNotices, [
+      "lift",
+    ]),
+    customerStore: noticed(new PostgresCustomerStore(pool, changeLog), accountNotices, KEY_CHANGES),
     recordStore: new PostgresRecordStore(pool),
     usageReports,
     usageRollup: new PostgresUsageRollup(pool),
-    creditStore: noticed(new PostgresCreditStore(pool), accountNotices, ["grant"]),
-    purchaseStore: noticed(new PostgresPurchaseStore(pool), accountNotices, ["grant"]),
-    settlementStore: new PostgresSettlementStore(pool),
+    creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
+    purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
+    settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
-    verdictStore: new PostgresVerdictStore(pool),
+    verdictStore: new PostgresVerdictStore(pool, changeLog),
     watchStore: new PostgresWatchStore(pool),
     jobStore: new PostgresJobStore(pool),
-    retentionStore: new PostgresRetentionStore(pool),
-    optimizeStore: new PostgresOptimizeStore(pool),
+    retentionStore: new PostgresRetentionStore(pool, changeLog),
+    optimizeStore: new PostgresOptimizeStore(pool, changeLog),
     recentUse: new PostgresRecentUse(pool),
-    migrate: () => migrateDatabase(pool, { log }),
     planMigration: () => planMigration(pool),
+    migrate: async (by = byGateway("start")) => {
+      const ran = await migrateDatabase(pool, { log });
+      if (ran.length > 0) await changeLog.write(by, async (_, note) => note(migrated(ran)));
+      return ran;
+    },
     checkSchema: () => checkSchema(pool),
     ping: async () => {
       await pool.query("select 1");
@@ -207,4 +228,10 @@ async function auditAndRecord(
     log.warn({ err: fault }, "the end of this audit could not be recorded for the metrics");
   }
   return checks;
+}
+
+/** The table is there only after the steps: their change follows them. */
+function migrated(ran: readonly string[]): Change {
+  const after = { steps: ran };
+  return { action: "schema.migrate", orgId: null, target: "schema", before: null, after };
 }

@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId } from "../core/index.ts";
 
 export type PurchaseState =
@@ -45,11 +46,14 @@ export interface Billing {
   readonly minMicroUsd: MicroUsd;
   readonly maxMicroUsd: MicroUsd;
   /** Rejects with `PurchaseFault`; nothing is owed until the payment provider says paid. */
-  startPurchase(wanted: {
-    readonly orgId: OrgId;
-    readonly amountMicroUsd: MicroUsd;
-    readonly email: string;
-  }): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;
+  startPurchase(
+    wanted: {
+      readonly orgId: OrgId;
+      readonly amountMicroUsd: MicroUsd;
+      readonly email: string;
+    },
+    by: ChangedBy,
+  ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;
   /** Newest first, a thousand at most. */
   listPurchases(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
   /**

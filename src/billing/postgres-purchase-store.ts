@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 
-import { microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
+import { byProviderNews, type ChangedBy, type ChangeLog, type Facts } from "../changes/index.ts";
+import { assert, formatUsd, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
 import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
@@ -19,23 +20,31 @@ const NAMED_ORGS_MAX = 20;
 /** Purchases in PostgreSQL; money moves in its functions only, under the wallet's lock. */
 export class PostgresPurchaseStore implements PurchaseStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
-  async create(purchase: NewPurchase): Promise<"created" | "too_many"> {
-    const result = await this.#pool.query(CREATE_SQL, [
-      purchase.purchaseId,
-      purchase.orgId,
-      purchase.amountMicroUsd,
-      purchase.isTestMoney,
-      new Date(purchase.nowMs),
-      new Date(purchase.expiresAtMs),
-      new Date(purchase.countedFromMs),
-      purchase.purchasesMax,
-    ]);
-    return result.rowCount === 1 ? "created" : "too_many";
+  async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
+    const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
+    return await this.#changes.write(by, async (client, note) => {
+      const { rowCount } = await client.query(CREATE_SQL, [
+        purchaseId,
+        orgId,
+        amountMicroUsd,
+        isTestMoney,
+        new Date(purchase.nowMs),
+        new Date(purchase.expiresAtMs),
+        new Date(purchase.countedFromMs),
+        purchase.purchasesMax,
+      ]);
+      if (rowCount !== 1) return "too_many";
+      const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
+      note({ action: "purchase.start", orgId, target: purchaseId, before: null, after });
+      return "created";
+    });
   }
 
   async attachSession(purchaseId: string, sessionId: string): Promise<void> {
@@ -70,32 +79,57 @@ export class PostgresPurchaseStore implements PurchaseStore {
     readonly paymentId: string | null;
     readonly receiptUrl: string | null;
   }): Promise<boolean> {
-    return await this.#isTrue("select grant_purchase($1, $2, $3) as answer", [
-      paid.purchaseId,
-      paid.paymentId,
-      paid.receiptUrl,
-    ]);
+    const { purchaseId, paymentId, receiptUrl } = paid;
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
+      const values = [purchaseId, paymentId, receiptUrl];
+      const { rows } = await client.query<GrantedRow>(GRANT_SQL, values);
+      const [row] = rows;
+      if (row?.answer !== true) return false;
+      const { org_id: orgId, micro_usd: amount } = row;
+      const after = { amount_usd: formatUsd(microUsd(amount)), payment: paymentId };
+      note({ action: "purchase.grant", orgId, target: purchaseId, before: null, after });
+      return true;
+    });
   }
 
   async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
     const from =
       state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
-    const result = await this.#pool.query(
-      `update purchase set state = $2 where purchase_id = $1 and state in ${from} and state <> $2`,
-      [purchaseId, state],
-    );
-    return result.rowCount === 1;
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
+      const { rows } = await client.query<{ org_id: OrgId; was: string }>(
+        `update purchase p set state = $2
+        from (
+          select purchase_id, state as was from purchase
+          where purchase_id = $1 and state in ${from} and state <> $2 for no key update
+        ) w
+        where p.purchase_id = w.purchase_id returning p.org_id, was`,
+        [purchaseId, state],
+      );
+      const [row] = rows;
+      if (row === undefined) return false;
+      const { org_id: orgId, was } = row;
+      const [before, after] = [{ state: was }, { state }];
+      note({ action: "purchase.state", orgId, target: purchaseId, before, after });
+      return true;
+    });
   }
 
   async claim(claim: PurchaseClaim): Promise<boolean> {
-    return await this.#isTrue("select claim_purchase($1, $2, $3, $4, $5, $6) as answer", [
-      claim.purchaseId,
-      claim.claimId,
-      claim.kind,
-      claim.amountMicroUsd,
-      claim.isReversed,
-      claim.isOver,
-    ]);
+    const { purchaseId, claimId, kind, amountMicroUsd } = claim;
+    const values = [purchaseId, claimId, kind, amountMicroUsd, claim.isReversed, claim.isOver];
+    return await this.#changes.write(PAYMENT_NEWS, async (client, note) => {
+      const named = [claimId, purchaseId];
+      await client.query("select lock_purchase($1)", [purchaseId]);
+      const { rows: known } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, named);
+      const { rows: made } = await client.query<{ answer: boolean }>(CLAIM_SQL, values);
+      const { rows: stored } = await client.query<ClaimRow>(KNOWN_CLAIM_SQL, named);
+      assert(stored[0] !== undefined, "a claim that was taken is stored");
+      const before = known[0]?.is_reversed == null ? null : claimFacts(claim, known[0]);
+      const after = claimFacts(claim, stored[0]);
+      const orgId = stored[0].org_id;
+      note({ action: "purchase.claim", orgId, target: purchaseId, before, after });
+      return made[0]?.answer === true;
+    });
   }
 
   async owed(orgId: OrgId): Promise<MicroUsd> {
@@ -176,6 +210,37 @@ export class PostgresPurchaseStore implements PurchaseStore {
     const result = await this.#pool.query<{ answer: boolean }>(sql, [...values]);
     return result.rows[0]?.answer === true;
   }
+}
+
+/** Whatever came of an order was said by the payment provider, when we asked or by itself. */
+const PAYMENT_NEWS = byProviderNews("stripe");
+
+const GRANT_SQL = `
+  select grant_purchase($1, $2, $3) as answer,
+    (select org_id from purchase where purchase_id = $1) as org_id,
+    (select micro_usd from purchase where purchase_id = $1) as micro_usd`;
+
+interface GrantedRow {
+  readonly answer: boolean;
+  readonly org_id: OrgId;
+  readonly micro_usd: bigint;
+}
+
+const CLAIM_SQL = "select claim_purchase($1, $2, $3, $4, $5, $6) as answer";
+
+const KNOWN_CLAIM_SQL = `
+  select p.org_id, c.is_reversed, c.is_over
+  from purchase p left join purchase_claim c on c.claim_id = $1 where p.purchase_id = $2`;
+
+interface ClaimRow {
+  readonly org_id: OrgId;
+  readonly is_reversed: boolean | null;
+  readonly is_over: boolean | null;
+}
+
+function claimFacts({ claimId, kind, amountMicroUsd }: PurchaseClaim, row: ClaimRow): Facts {
+  const amount_usd = formatUsd(amountMicroUsd);
+  return { claim: claimId, kind, amount_usd, is_reversed: row.is_reversed, is_over: row.is_over };
 }
 
 // Two at once may both get the last one: the bound is against floods, not against one.

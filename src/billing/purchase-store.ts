@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId } from "../core/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
 
@@ -48,7 +49,7 @@ export interface OpenClaim {
  */
 export interface PurchaseStore {
   /** `too_many`: the organization began as many as it may; nothing was written. */
-  create(purchase: NewPurchase): Promise<"created" | "too_many">;
+  create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many">;
   /** The checkout session that the purchase is paid in. */
   attachSession(purchaseId: string, sessionId: string): Promise<void>;
   /** Newest first, a thousand at most. */

@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd, type MicroUsd, newRecordId, type OrgId } from "../core/index.ts";
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
@@ -46,13 +47,16 @@ export class StripeBilling implements OpenBilling {
     this.#reconciler = new PurchaseReconciler(deps);
   }
 
-  async startPurchase(wanted: {
-    readonly orgId: OrgId;
-    readonly amountMicroUsd: MicroUsd;
-    readonly email: string;
-  }): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
+  async startPurchase(
+    wanted: {
+      readonly orgId: OrgId;
+      readonly amountMicroUsd: MicroUsd;
+      readonly email: string;
+    },
+    by: ChangedBy,
+  ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
     this.#checkAmount(wanted.amountMicroUsd);
-    const purchase = await this.#create(wanted);
+    const purchase = await this.#create(wanted, by);
     const { purchaseId } = purchase;
     const consoleUrl = this.#options.consoleUrl().replace(/\/+$/, "");
     try {
@@ -81,15 +85,15 @@ export class StripeBilling implements OpenBilling {
     throw new PurchaseFault("bad_amount", message);
   }
 
-  async #create(wanted: {
-    readonly orgId: OrgId;
-    readonly amountMicroUsd: MicroUsd;
-  }): Promise<KnownPurchase> {
+  async #create(
+    wanted: { readonly orgId: OrgId; readonly amountMicroUsd: MicroUsd },
+    by: ChangedBy,
+  ): Promise<KnownPurchase> {
     const { store, clock } = this.#options;
     const { orgId, amountMicroUsd } = wanted;
     const purchaseId = newRecordId("pur");
     const nowMs = clock.nowMs();
-    const created = await store.create({
+    const begun = {
       purchaseId,
       orgId,
       amountMicroUsd,
@@ -98,7 +102,8 @@ export class StripeBilling implements OpenBilling {
       expiresAtMs: nowMs + CHECKOUT_OPEN_MS,
       purchasesMax: PURCHASES_PER_HOUR_MAX,
       countedFromMs: nowMs - HOUR_MS,
-    });
+    };
+    const created = await store.create(begun, by);
     const purchase = created === "created" ? await store.find(purchaseId) : undefined;
     if (purchase !== undefined) return purchase;
     const message = `${PURCHASES_PER_HOUR_MAX} purchases were started within an hour; try again later`;

@@ -10,8 +10,10 @@ import {
   openLogging,
   SchemaBusyFault,
 } from "../app/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { type Config, loadConfig, type SettingName } from "../config/index.ts";
 import { systemClock } from "../core/index.ts";
+import { readChangedBy } from "./changed-by-flag.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 
 /** A wrong call: its message goes to standard error, the exit code is 2. */
@@ -71,18 +73,26 @@ export function openCommandLogging(io: CommandIo, config: Config, quiet = false)
 export async function withBackend(
   io: CommandIo,
   flags: Flags,
-  work: (backend: Backend) => Promise<CommandAnswer>,
+  work: (backend: Backend, by: ChangedBy) => Promise<CommandAnswer>,
   schema: NonNullable<BackendOptions["schema"]> = "check",
 ): Promise<CommandAnswer> {
   const config = readConfig(io, flags);
+  const by = changedByOf(flags);
   const logging = openCommandLogging(io, config, true);
-  const backend = await openBackend({ config, log: logging.log, schema });
+  const backend = await openBackend({ config, log: logging.log, schema, by });
   try {
-    return await work(backend);
+    return await work(backend, by);
   } finally {
     await backend.close();
     logging.flush();
   }
+}
+
+/** Who runs the command, for what it changes. */
+export function changedByOf({ by: named }: Flags): ChangedBy {
+  const read = readChangedBy(typeof named === "string" ? named : undefined);
+  if (read.kind === "wrong") throw new UsageFault(read.problem);
+  return read.by;
 }
 
 /** Adds the options of every command that works on stored data. */
@@ -90,6 +100,7 @@ export function onStoredData(command: Command): Command {
   return command
     .option("--data <folder>", "folder of the embedded PostgreSQL (default ./data)")
     .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
+    .option("--by <name>", "who you are, for the change log, beside the user of this machine")
     .option("--json", "print one JSON document on standard output");
 }
 

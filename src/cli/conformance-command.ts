@@ -163,8 +163,8 @@ async function record(
   flags: Flags,
   verdicts: readonly ListingVerdict[],
 ): Promise<void> {
-  await withBackend(context, flags, async ({ verdictStore }) => {
-    await verdictStore.record(verdicts);
+  await withBackend(context, flags, async ({ verdictStore }, by) => {
+    await verdictStore.record(verdicts, by);
     return { json: {}, text: "" };
   });
 }

@@ -65,11 +65,21 @@ async function watch(context: CommandContext, flags: Flags): Promise<CommandAnsw
   // A run under way is ended, and counts as none.
   const stopListening = onSignals({ SIGINT: () => stop.abort(), SIGTERM: () => stop.abort() });
   try {
-    return await withBackend(context, flags, async (backend) => {
+    return await withBackend(context, flags, async (backend, by) => {
       const log = new WatchLog(context.stdout, flags["json"] === true);
       const { signal } = stop;
       const amounts = { budgetMicroUsd, intervalBudgetMicroUsd };
-      const parts = { context, config, backend, log, intervalMs, ...amounts, timeoutMs, signal };
+      const parts = {
+        context,
+        config,
+        backend,
+        by,
+        log,
+        intervalMs,
+        ...amounts,
+        timeoutMs,
+        signal,
+      };
       const exitCode = await watchUntilEnd(parts, flags["once"] === true);
       return { ...log.ended(), exitCode };
     });

@@ -68,8 +68,8 @@ export function addConnectionCommand(program: Command, context: CommandContext):
     .description("disable a connection permanently and delete its key, within five seconds")
     .action(
       answering(context, (id: string, flags: Flags) =>
-        withBackend(context, flags, async ({ connectionStore }) => {
-          const disabled = await connectionStore.disable(id, "operator");
+        withBackend(context, flags, async ({ connectionStore }, by) => {
+          const disabled = await connectionStore.disable(id, "operator", by);
           if (disabled === undefined) throw noSuchConnection(id);
           const at = instantOrNull(disabled.disabledAtMs);
           return {
@@ -86,7 +86,7 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
   const vault = openVault(config);
   const providerId = knownProvider(readCatalog(context, config), config, String(flags["provider"]));
   const providerKey = await readProviderKey(context, flags["keyEnv"]);
-  return withBackend(context, flags, async ({ accountStore, connectionStore }) => {
+  return withBackend(context, flags, async ({ accountStore, connectionStore }, by) => {
     const { org: orgFlag, key, name } = flags;
     const org = await accountStore.findOrg(String(orgFlag));
     if (org === undefined) throw noSuchOrg(String(orgFlag));
@@ -94,7 +94,7 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
     const keyId = typeof key === "string" ? parseKeyId(key) : null;
     if (keyId === undefined) throw hasNoKey(orgId, key);
     const wanted = { orgId, providerId, keyId, name: String(name), providerKey };
-    const made = await connectionStore.create(sealConnection(vault, wanted));
+    const made = await connectionStore.create(sealConnection(vault, wanted), by);
     if (made === undefined) throw hasNoKey(orgId, key);
     if (made === "taken") {
       throw new UsageFault(

@@ -18,12 +18,13 @@ export function addConsoleLinkCommand(program: Command, context: CommandContext)
     .option("--email <address>", "the link works for this e-mail address only")
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, async (backend) => {
+        withBackend(context, flags, async (backend, by) => {
           const { email } = flags;
           const link = await makeConsoleLink({
             config: readConfig(context, flags),
             backend,
             clock,
+            by,
             ...(typeof email === "string" ? { email } : {}),
           });
           const expiresAt = new Date(link.expiresAtMs).toISOString();

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd, parseUsd } from "../core/index.ts";
 import {
   answering,
@@ -30,7 +31,7 @@ export function addCreditCommand(program: Command, context: CommandContext): voi
     )
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, (backend) => grant(backend, flags)),
+        withBackend(context, flags, (backend, by) => grant(backend, flags, by)),
       ),
     );
   onStoredData(credit.command("ledger"))
@@ -62,7 +63,11 @@ export function addCreditCommand(program: Command, context: CommandContext): voi
     );
 }
 
-async function grant({ accountStore, creditStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+async function grant(
+  { accountStore, creditStore }: Backend,
+  flags: Flags,
+  by: ChangedBy,
+): Promise<CommandAnswer> {
   const amountMicroUsd = parseUsd(String(flags["usd"]));
   if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
     throw new UsageFault(`--usd must be dollars above 0 such as 25.00`);
@@ -71,7 +76,7 @@ async function grant({ accountStore, creditStore }: Backend, flags: Flags): Prom
   if (org === undefined) throw noSuchOrg(String(flags["org"]));
   const ref = String(flags["ref"]);
   const isTrial = flags["trial"] === true;
-  const outcome = await creditStore.grant({ orgId: org.orgId, amountMicroUsd, ref, isTrial });
+  const outcome = await creditStore.grant({ orgId: org.orgId, amountMicroUsd, ref, isTrial }, by);
   const granted = `granted $${formatUsd(amountMicroUsd)}${isTrial ? " to try the service" : ""}`;
   const balance = `balance $${formatUsd(outcome.balanceMicroUsd)}`;
   return {

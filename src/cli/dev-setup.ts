@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { newVirtualKey } from "../accounts/index.ts";
 import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
+import { byGateway } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { CONSOLE_KEY_REQUESTS_PER_MINUTE, formatUsd, microUsd } from "../core/index.ts";
 import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.ts";
@@ -23,6 +24,7 @@ const SIMULATOR_ADDRESS = `http://127.0.0.1:${SIMULATOR_PORT}/`;
 const TEST_CREDIT = microUsd(25_000_000n);
 const TEST_CREDIT_REF = "dev-test-credit";
 const KEY_FILE = "dev-key";
+const DEVELOPMENT = byGateway("dev");
 
 /**
  * The development parts: a simulated provider, a checkout with test money, an organization with
@@ -75,14 +77,14 @@ async function devKey(config: Config, backend: Backend): Promise<string> {
   if (known !== undefined && existsSync(file)) return readFileSync(file, "utf8").trim();
   const org =
     known ??
-    (await backend.accountStore.createOrg({ name: "Development", email: "dev@localhost" }));
-  await backend.creditStore.grant({
-    orgId: org.orgId,
-    amountMicroUsd: TEST_CREDIT,
-    ref: TEST_CREDIT_REF,
-  });
+    (await backend.accountStore.createOrg(
+      { name: "Development", email: "dev@localhost" },
+      DEVELOPMENT,
+    ));
+  const credit = { orgId: org.orgId, amountMicroUsd: TEST_CREDIT, ref: TEST_CREDIT_REF };
+  await backend.creditStore.grant(credit, DEVELOPMENT);
   const fresh = newVirtualKey();
-  await backend.accountStore.createKey({
+  const newKey = {
     orgId: org.orgId,
     name: "development",
     origin: "console",
@@ -90,7 +92,8 @@ async function devKey(config: Config, backend: Backend): Promise<string> {
     label: fresh.label,
     requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
     capMicroUsd: null,
-  });
+  } as const;
+  await backend.accountStore.createKey(newKey, DEVELOPMENT);
   mkdirSync(config.dataDir, { recursive: true });
   writeFileSync(file, `${fresh.raw}\n`, { mode: 0o600 });
   return fresh.raw;

@@ -54,8 +54,8 @@ export function addEndpointCommand(program: Command, context: CommandContext): v
     .description("remove an endpoint, for new requests within five seconds")
     .action(
       answering(context, (endpointId: string, flags: Flags) =>
-        withBackend(context, flags, async ({ rulesStore }) => {
-          if (!(await rulesStore.removeEndpoint(endpointId))) {
+        withBackend(context, flags, async ({ rulesStore }, by) => {
+          if (!(await rulesStore.removeEndpoint(endpointId, by))) {
             const next = "`tokenmarket endpoint list` has the ids";
             throw new UsageFault(`there is no endpoint ${endpointId}; ${next}`);
           }
@@ -74,10 +74,10 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
   const limits = readLimits(context, flags);
   const providerId = String(flags["provider"]);
   const isChecked = requirePrivateManifest(context, flags, providerId);
-  return await withBackend(context, flags, async ({ accountStore, rulesStore }) => {
+  return await withBackend(context, flags, async ({ accountStore, rulesStore }, by) => {
     const org = await accountStore.findOrg(String(flags["org"]));
     if (org === undefined) throw noSuchOrg(String(flags["org"]));
-    const made = await rulesStore.createEndpoint({ orgId: org.orgId, providerId, limits });
+    const made = await rulesStore.createEndpoint({ orgId: org.orgId, providerId, limits }, by);
     if (made === undefined) throw noSuchOrg(org.orgId);
     if (made === "taken") throw taken(providerId, await rulesStore.listEndpoints());
     const note = isChecked

@@ -221,10 +221,10 @@ async function opened(
   await withBackend(
     context,
     flags,
-    async (backend) => {
-      account = await openAccount(backend, plan.account);
+    async (backend, by) => {
+      account = await openAccount(backend, plan.account, by);
       const verdicts = tried.flatMap(({ report }) => (report ? verdictsOf(report, "run") : []));
-      if (verdicts.length > 0) await backend.verdictStore.record(verdicts);
+      if (verdicts.length > 0) await backend.verdictStore.record(verdicts, by);
       return { json: null, text: "" };
     },
     "migrate",

@@ -14,8 +14,8 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
     .description("disable a key permanently; it stops working within five seconds")
     .action(
       answering(context, (keyId: string, flags: Flags) =>
-        withBackend(context, flags, async ({ accountStore }) => {
-          const disabled = await accountStore.disableKey(keyId);
+        withBackend(context, flags, async ({ accountStore }, by) => {
+          const disabled = await accountStore.disableKey(keyId, by);
           if (disabled === undefined) throw noSuchKey(keyId);
           const at = instantOrNull(disabled.disabledAtMs);
           return {
@@ -30,8 +30,8 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
     .action(
       answering(context, (keyId: string, flags: Flags) => {
         const cap = readCap(flags);
-        return withBackend(context, flags, async ({ accountStore }) => {
-          const capped = await accountStore.setKeyCap(keyId, cap);
+        return withBackend(context, flags, async ({ accountStore }, by) => {
+          const capped = await accountStore.setKeyCap(keyId, cap, by);
           if (capped === undefined) throw noSuchKey(keyId);
           return capAnswer({ key_id: capped.keyId, org_id: capped.orgId }, capped.capMicroUsd);
         });
@@ -70,12 +70,12 @@ function addCreate(key: Command, context: CommandContext): void {
     .option("--cap-usd <usd>", "monthly spend cap in dollars")
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, async ({ accountStore }) => {
+        withBackend(context, flags, async ({ accountStore }, by) => {
           const org = await accountStore.findOrg(String(flags["org"]));
           if (org === undefined) throw noSuchOrg(String(flags["org"]));
           const { capUsd } = flags;
           const fresh = newVirtualKey();
-          const made = await accountStore.createKey({
+          const newKey = {
             orgId: org.orgId,
             name: String(flags["name"]),
             origin: "console",
@@ -83,7 +83,8 @@ function addCreate(key: Command, context: CommandContext): void {
             label: fresh.label,
             requestsPerMinuteCeiling: readRpm(flags["rpm"]),
             capMicroUsd: capUsd === undefined ? null : parseCap("--cap-usd", String(capUsd)),
-          });
+          } as const;
+          const made = await accountStore.createKey(newKey, by);
           return {
             json: { ...shown(made), key: fresh.raw },
             text: `${fresh.raw}\n\nThis is the only time the key is shown (${made.keyId}).`,

@@ -29,9 +29,16 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
     .description("close attempts that dead instances left open, each once, at its reserved amount")
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, async ({ ledgerBatchStore }) => {
+        withBackend(context, flags, async ({ ledgerBatchStore, changeLog }, by) => {
           const instances = await ledgerBatchStore.takeOverDeadInstances();
           const recovered = await ledgerBatchStore.recoverOpenAttempts();
+          // It closed them block by block: this says that somebody had it done.
+          const after = { attempts: recovered, instances };
+          await changeLog.write(by, async (_, note) => {
+            if (recovered === 0 && instances.length === 0) return;
+            const what = { orgId: null, target: "open attempts", before: null, after };
+            note({ action: "ledger.recover", ...what });
+          });
           return {
             json: { recovered, instances },
             text: `${recovered} attempts of ${instances.length} dead instances closed`,

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 
 import { openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd } from "../core/index.ts";
 import {
   dayFiles,
@@ -59,9 +60,9 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
     return { json: { ok: true, ...nothing }, text };
   }
   const archive = openDayArchive(config, textFlag(flags, "out"));
-  return await withBackend(context, flags, async ({ retentionStore }) => {
+  return await withBackend(context, flags, async ({ retentionStore }, by) => {
     const key = openExportKey(config);
-    const session = await openSession(retentionStore);
+    const session = await openSession(retentionStore, by);
     try {
       const progress = (line: string): void => void context.stderr.write(`${line}\n`);
       const deps = { session, archive, key, progress };
@@ -75,10 +76,10 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
 }
 
 /** A run that was killed a moment ago may still have its lock. */
-async function openSession(store: RetentionStore): Promise<RetentionSession> {
+async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
   for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
     if (tried > 0) await sleep(LOCK_PAUSE_MS);
-    const session = await store.open();
+    const session = await store.open(by);
     if (session !== undefined) return session;
   }
   throw new UsageFault("another ledger retire is under way; wait for its end");

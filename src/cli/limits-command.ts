@@ -2,6 +2,7 @@ import type { Command } from "commander";
 
 import type { AccountRules, LimitChange, LimitTarget } from "../accounts/index.ts";
 import type { Backend } from "../app/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { type KeyId, parseKeyId } from "../core/index.ts";
 import {
   answering,
@@ -38,8 +39,8 @@ export function addLimitsCommand(program: Command, context: CommandContext): voi
       answering(context, (flags: Flags) => {
         const target = readTarget(flags);
         const change = readChange(flags);
-        return withBackend(context, flags, (backend) =>
-          setContract(backend, flags, { target, change }),
+        return withBackend(context, flags, (backend, by) =>
+          setContract(backend, flags, { target, change, by }),
         );
       }),
     );
@@ -103,11 +104,15 @@ function readChange(flags: Flags): LimitChange {
 async function setContract(
   { accountStore, rulesStore }: Backend,
   flags: Flags,
-  { target, change }: { readonly target: LimitTarget; readonly change: LimitChange },
+  {
+    target,
+    change,
+    by,
+  }: { readonly target: LimitTarget; readonly change: LimitChange; readonly by: ChangedBy },
 ): Promise<CommandAnswer> {
   const org = await accountStore.findOrg(String(flags["org"]));
   if (org === undefined) throw noSuchOrg(String(flags["org"]));
-  const stored = await rulesStore.changeLimit(org.orgId, target, change);
+  const stored = await rulesStore.changeLimit(org.orgId, target, change, by);
   if (stored === undefined) throw noSuchKey(String(flags["key"]), org.orgId);
   return { json: { org_id: org.orgId, ...shown(stored) }, text: line(stored) };
 }

@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 
 import type { Command } from "commander";
 
+import { NoDatabaseFault } from "../app/index.ts";
 import { type Manifest, validateManifest } from "../catalog/index.ts";
+import type { Change } from "../changes/index.ts";
 import {
   diffManifests,
   type PriceRules,
@@ -20,7 +22,15 @@ import {
   type ListingSource,
   type SourceInput,
 } from "../listing-sources/index.ts";
-import { answering, clock, type CommandAnswer, readConfig, UsageFault } from "./command-context.ts";
+import {
+  answering,
+  clock,
+  type CommandAnswer,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+} from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { describeRefresh } from "./describe-refresh.ts";
 import { manifestFilesOf, readManifestFile, type ReadManifest } from "./manifest-files.ts";
@@ -37,12 +47,14 @@ interface RefreshFlags {
   readonly accept: readonly string[];
   readonly manifests?: string;
   readonly json?: boolean;
+  readonly data?: string;
+  readonly config?: string;
+  readonly by?: string;
 }
 
 /** `manifest refresh [FILE…] --source SOURCE=FILE|URL …` */
 export function addManifestRefreshCommand(manifest: Command, context: CommandContext): void {
-  manifest
-    .command("refresh [files...]")
+  onStoredData(manifest.command("refresh [files...]"))
     .description(
       "import manifests again from what they were imported from, and merge it with what was edited; exit 1 when something waits for a decision",
     )
@@ -60,7 +72,6 @@ export function addManifestRefreshCommand(manifest: Command, context: CommandCon
     .option("--max-rise <percent>", "a price that rises by more waits for --accept", "20")
     .option("--accept <model>", "take what waits of this model; may be given again", collect, [])
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
-    .option("--json", "print one JSON document on standard output")
     .action(
       answering(context, (files: readonly string[], flags: RefreshFlags) =>
         refresh(context, files, flags),
@@ -90,7 +101,7 @@ async function refresh(
   const sources = await readSources(flags.source, read);
   const refreshed = read.map((each) => refreshFile(each, { sources, rules, accepted }));
   const isWritten = flags.write === true;
-  if (isWritten) for (const { write } of refreshed) write?.();
+  if (isWritten) await writeRecorded(context, flags, refreshed);
   const results = refreshed.map(({ result }) => result);
   const ok = results.every(isSettled);
   return {
@@ -98,6 +109,31 @@ async function refresh(
     text: describeRefresh(results, isWritten).join("\n"),
     exitCode: ok ? 0 : 1,
   };
+}
+
+/**
+ * Replaces the files, and records it where there is a database; a manifest may be kept elsewhere,
+ * and then the gateway that takes it records its prices.
+ */
+async function writeRecorded(
+  context: CommandContext,
+  { data, config, by: named }: RefreshFlags,
+  refreshed: readonly RefreshOutcome[],
+): Promise<void> {
+  const changed = refreshed.flatMap(({ writing }) => writing ?? []);
+  if (changed.length === 0) return;
+  try {
+    await withBackend(context, { data, config, by: named }, async ({ changeLog }, by) => {
+      await changeLog.write(by, async (_, note) => {
+        for (const { change } of changed) note(change);
+        for (const { write } of changed) write();
+      });
+      return { json: null, text: "" };
+    });
+  } catch (fault) {
+    if (!(fault instanceof NoDatabaseFault)) throw fault;
+    for (const { write } of changed) write();
+  }
 }
 
 /** Is there nothing about it that a person has to decide? */
@@ -167,8 +203,8 @@ interface Refreshing {
 
 interface RefreshOutcome {
   readonly result: RefreshedFile;
-  /** Replaces the file; undefined: nothing is to be written. */
-  readonly write?: () => void;
+  /** Undefined: nothing is to be written. */
+  readonly writing?: { readonly change: Change; readonly write: () => void };
 }
 
 function refreshFile(read: ReadManifest, refreshing: Refreshing): RefreshOutcome {
@@ -204,7 +240,26 @@ function refreshFile(read: ReadManifest, refreshing: Refreshing): RefreshOutcome
     difference,
     findings,
   } as const;
-  return isSame ? { result } : { result, write: () => replaceFile(read, text) };
+  if (isSame) return { result };
+  const change = refreshChange(manifest.provider.id, { before: read.text, after: text });
+  return { result, writing: { change, write: () => replaceFile(read, text) } };
+}
+
+function refreshChange(
+  target: string,
+  { before, after }: { readonly before: string; readonly after: string },
+): Change {
+  return {
+    action: "manifest.refresh",
+    orgId: null,
+    target,
+    before: { manifest_sha256: sha256Of(before) },
+    after: { manifest_sha256: sha256Of(after) },
+  };
+}
+
+function sha256Of(bytes: string | Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 type Sourced = Manifest & { readonly catalog_source: NonNullable<Manifest["catalog_source"]> };
@@ -223,7 +278,7 @@ function importAgain(manifest: Sourced, sources: Sources): Again {
   const files = [recorded, ...(recorded.against ?? [])].map((each) => {
     const source = sources.get(each.from);
     if (source === undefined) throw new UsageFault(`give --source ${each.from}=FILE`);
-    const sha256 = createHash("sha256").update(source.bytes).digest("hex");
+    const sha256 = sha256Of(source.bytes);
     // The same bytes are of the same day, whatever their file is called by now.
     return sha256 === each.sha256 ? { ...source, dated: each.dated } : source;
   });

@@ -25,12 +25,12 @@ export function addOrgCommand(program: Command, context: CommandContext): void {
     .requiredOption("--email <address>", "contact address of the organization")
     .action(
       answering(context, (name: string, flags: Flags) =>
-        withBackend(context, flags, async ({ accountStore }) => {
+        withBackend(context, flags, async ({ accountStore }, by) => {
           const email = String(flags["email"]);
           if (!/^[^@\s]+@[^@\s]+$/.test(email)) {
             throw new UsageFault(`--email: ${email} is not an e-mail address`);
           }
-          const made = await accountStore.createOrg({ name, email });
+          const made = await accountStore.createOrg({ name, email }, by);
           return {
             json: { org_id: made.orgId, name: made.name, email: made.email },
             text: `${made.orgId}  ${made.name} <${made.email}>`,
@@ -67,8 +67,8 @@ export function addOrgCommand(program: Command, context: CommandContext): void {
     .action(
       answering(context, (orgId: string, flags: Flags) => {
         const cap = readCap(flags);
-        return withBackend(context, flags, async ({ accountStore }) => {
-          if (!(await accountStore.setOrgCap(orgId, cap))) throw noSuchOrg(orgId);
+        return withBackend(context, flags, async ({ accountStore }, by) => {
+          if (!(await accountStore.setOrgCap(orgId, cap, by))) throw noSuchOrg(orgId);
           return capAnswer({ org_id: orgId }, cap);
         });
       }),
@@ -101,9 +101,9 @@ function addPolicy(org: Command, context: CommandContext): void {
     .action(
       answering(context, (orgId: string, flags: Flags) => {
         const policy = readPolicy(context, flags);
-        return withBackend(context, flags, async (backend) => {
+        return withBackend(context, flags, async (backend, by) => {
           const { orgId: known } = await findOrg(backend, orgId);
-          if (policy !== undefined) await backend.rulesStore.setPolicy(known, policy);
+          if (policy !== undefined) await backend.rulesStore.setPolicy(known, policy, by);
           return policyAnswer(known, await backend.rulesStore.findPolicy(known));
         });
       }),
@@ -116,10 +116,10 @@ function addKeysMaySetLimits(org: Command, context: CommandContext): void {
     .addArgument(new Argument("<state>", "off by default").choices(["on", "off"]))
     .action(
       answering(context, (orgId: string, state: string, flags: Flags) =>
-        withBackend(context, flags, async (backend) => {
+        withBackend(context, flags, async (backend, by) => {
           const { orgId: known } = await findOrg(backend, orgId);
           const may = state === "on";
-          await backend.rulesStore.setKeysMaySetOrgLimits(known, may);
+          await backend.rulesStore.setKeysMaySetOrgLimits(known, may, by);
           return {
             json: { org_id: known, keys_may_set_org_limits: may },
             text: `keys of ${known} may ${may ? "" : "not "}set limits of the organization`,

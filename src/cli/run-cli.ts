@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 
 import { addBackupCommand } from "./backup-command.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
+import { addChangesCommand } from "./changes-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
@@ -46,7 +47,8 @@ export async function runCli(args: readonly string[], io: CommandIo): Promise<Ex
   }
 }
 
-function commandLine(context: CommandContext): Command {
+/** The whole command line; the change log's test walks it. */
+export function commandLine(context: CommandContext): Command {
   // Commands take these settings over when they are added, so they come first.
   const program = new Command("tokenmarket")
     .description("A prepaid gateway in front of many AI model providers.")
@@ -76,6 +78,7 @@ function commandLine(context: CommandContext): Command {
   addConformanceCommand(program, context);
   addLedgerCommand(program, context);
   addSettlementCommand(program, context);
+  addChangesCommand(program, context);
   addSimulateCommand(program, context);
   addBackupCommand(program, context);
   addMigrateCommand(program, context);

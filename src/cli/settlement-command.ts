@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
 
 import { type Backend, loadCatalog } from "../app/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd, parseUsd, SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/index.ts";
 import {
   type ClosingOutcome,
@@ -54,7 +55,7 @@ export function addSettlementCommand(program: Command, context: CommandContext):
     .option("--manifests <folder>", "manifests with the terms (default ./manifests)")
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, (backend) => close(context, backend, flags)),
+        withBackend(context, flags, (backend, by) => close(context, backend, { flags, by })),
       ),
     );
   onStoredData(settlement.command("list"))
@@ -82,7 +83,7 @@ export function addSettlementCommand(program: Command, context: CommandContext):
     )
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, (backend) => pay(backend, flags)),
+        withBackend(context, flags, (backend, by) => pay(backend, flags, by)),
       ),
     );
   onStoredData(settlement.command("deposit"))
@@ -95,7 +96,7 @@ export function addSettlementCommand(program: Command, context: CommandContext):
     )
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, (backend) => deposit(backend, flags)),
+        withBackend(context, flags, (backend, by) => deposit(backend, flags, by)),
       ),
     );
   onPeriod(settlement.command("reconcile"))
@@ -106,7 +107,7 @@ export function addSettlementCommand(program: Command, context: CommandContext):
     )
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, (backend) => compare(backend, flags)),
+        withBackend(context, flags, (backend, by) => compare(backend, flags, by)),
       ),
     );
 }
@@ -120,15 +121,16 @@ function onPeriod(command: Command): Command {
 async function close(
   context: CommandContext,
   { settlementStore }: Backend,
-  flags: Flags,
+  { flags, by }: { readonly flags: Flags; readonly by: ChangedBy },
 ): Promise<CommandAnswer> {
   const provider = flags["provider"];
   const until = flags["until"];
-  const outcome = await settlementStore.closeDuePeriods({
+  const request = {
     listed: listedTerms(context, flags),
     ...(typeof provider === "string" ? { providerId: provider } : {}),
     ...(typeof until === "string" ? { untilMs: readInstant(until, "--until") } : {}),
-  });
+  };
+  const outcome = await settlementStore.closeDuePeriods(request, by);
   return {
     json: {
       closed: outcome.closed.map(statementJson),
@@ -205,9 +207,13 @@ async function writeOut(stdout: NodeJS.WritableStream, text: string): Promise<vo
   });
 }
 
-async function pay({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+async function pay(
+  { settlementStore }: Backend,
+  flags: Flags,
+  by: ChangedBy,
+): Promise<CommandAnswer> {
   const ref = String(flags["ref"]);
-  const { created, period } = await settlementStore.pay({ ...readPeriodName(flags), ref });
+  const { created, period } = await settlementStore.pay({ ...readPeriodName(flags), ref }, by);
   return {
     json: { created, ...periodJson(period) },
     text: created
@@ -216,7 +222,11 @@ async function pay({ settlementStore }: Backend, flags: Flags): Promise<CommandA
   };
 }
 
-async function deposit({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+async function deposit(
+  { settlementStore }: Backend,
+  flags: Flags,
+  by: ChangedBy,
+): Promise<CommandAnswer> {
   const providerId = String(flags["provider"]);
   const amountMicroUsd = parseUsd(String(flags["usd"]));
   if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
@@ -226,7 +236,8 @@ async function deposit({ settlementStore }: Backend, flags: Flags): Promise<Comm
     throw new UsageFault(`--provider: ${providerId} is not a provider id`);
   }
   const ref = String(flags["ref"]);
-  const { created, balance } = await settlementStore.deposit({ providerId, amountMicroUsd, ref });
+  const paid = { providerId, amountMicroUsd, ref };
+  const { created, balance } = await settlementStore.deposit(paid, by);
   const left = `deposit of ${providerId}: $${formatUsd(balance.depositMicroUsd)}`;
   return {
     json: { created, ...balanceJson(balance) },
@@ -234,7 +245,11 @@ async function deposit({ settlementStore }: Backend, flags: Flags): Promise<Comm
   };
 }
 
-async function compare({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+async function compare(
+  { settlementStore }: Backend,
+  flags: Flags,
+  by: ChangedBy,
+): Promise<CommandAnswer> {
   const file = String(flags["statement"]);
   const bytes = readStatementFile(file);
   const outcome = readProviderClaim(bytes.toString("utf8"));
@@ -246,7 +261,8 @@ async function compare({ settlementStore }: Backend, flags: Flags): Promise<Comm
     wholePeriod(period, settlementStore.entries(period)),
   );
   const sha256 = createHash("sha256").update(bytes).digest();
-  await settlementStore.recordClaim({ ...readPeriodName(flags), sha256, comparison: found });
+  const claim = { ...readPeriodName(flags), sha256, comparison: found };
+  await settlementStore.recordClaim(claim, by);
   const { providerId, startMs } = period;
   return {
     json: { provider_id: providerId, period: iso(startMs), ...reconciliationJson(found) },

@@ -42,9 +42,9 @@ export function addUnusualUseCommand(program: Command, context: CommandContext):
     .action(
       answering(context, (org: string, flags: Flags) => {
         const kind = readKind(flags["kind"]);
-        return withBackend(context, flags, async (backend) => {
+        return withBackend(context, flags, async (backend, by) => {
           const orgId = await findOrg(backend, org);
-          const lifted = await backend.usageHoldStore.lift(orgId, kind);
+          const lifted = await backend.usageHoldStore.lift(orgId, kind, by);
           return {
             json: { org_id: orgId, lifted: lifted.map(shown) },
             text:

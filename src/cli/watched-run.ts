@@ -1,5 +1,6 @@
 import { runSuite, type Verdict } from "../conformance/index.ts";
 import type { Backend } from "../app/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { type MicroUsd, ZERO_MICRO_USD } from "../core/index.ts";
 import type { WatchedRunOutcome, WatchSession } from "../verification/index.ts";
@@ -13,6 +14,7 @@ export interface Watch {
   readonly context: CommandContext;
   readonly config: Config;
   readonly backend: Backend;
+  readonly by: ChangedBy;
   readonly intervalMs: number;
   readonly budgetMicroUsd: MicroUsd;
   readonly intervalBudgetMicroUsd: MicroUsd;
@@ -49,7 +51,7 @@ export async function runWatched(
 }
 
 async function checkListing(watch: Watch, listing: WatchedListing): Promise<WatchedRun> {
-  const { context, config, backend, signal } = watch;
+  const { context, config, backend, by, signal } = watch;
   let spentMicroUsd: MicroUsd = ZERO_MICRO_USD;
   const outcome = await runSuite({
     manifestText: listing.manifestText,
@@ -75,7 +77,7 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
   const { report } = outcome;
   if (!report.is_complete) return { outcome: "ended", spentMicroUsd, failed: [] };
   const verdicts = verdictsOf(report, "watch");
-  await backend.verdictStore.record(verdicts);
+  await backend.verdictStore.record(verdicts, by);
   const checks = report.models.flatMap((model) => model.checks);
   const bad = checks.filter(({ status }) => status !== "pass" && status !== "skip");
   return {

@@ -1,11 +1,13 @@
 import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
+import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
 
 /** What an operator decides about starts and stops. */
-export interface OperationsConfig extends ConformanceConfig, MetricsConfig, BackupConfig {
+export interface OperationsConfig
+  extends ConformanceConfig, MetricsConfig, BackupConfig, ChangeLogConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -45,6 +47,7 @@ export const OPERATIONS_SETTINGS: {
     "How long running requests may take to finish after the ports are closed.",
   ),
   ...BACKUP_SETTINGS,
+  ...CHANGE_LOG_SETTINGS,
   ...CONFORMANCE_SETTINGS,
   ...METRICS_SETTINGS,
 };

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { claimOrgSetting } from "../call/index.ts";
+import { byCaller, type ChangedBy } from "../changes/index.ts";
 import { type Refusal, SETTINGS_REQUESTS_PER_MINUTE } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import { tokenCount } from "../limits/index.ts";
 import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
 import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
+import { clientAddressOf } from "./client-address-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { consoleHandlers } from "./console-handlers.ts";
 import { ConsoleRefusal, ofGateway, rateLimited } from "./console-refusal.ts";
@@ -68,6 +70,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
         ...parts,
         cookieHeader: request.headers.cookie,
         session: sessions.get(request),
+        by: changedBy(deps, request, sessions.get(request)),
       };
       const run = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
       const { session } = call;
@@ -76,6 +79,16 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
       return sendAnswer(request, reply, answer);
     },
   });
+}
+
+function changedBy(
+  { clientAddresses }: ConsoleDeps,
+  { id: requestId, ip, headers }: FastifyRequest,
+  session: SignedIn | undefined,
+): ChangedBy | undefined {
+  if (session === undefined) return undefined;
+  const clientAddress = clientAddressOf(clientAddresses, { ip, headers });
+  return byCaller({ kind: "account", id: session.accountId, requestId, clientAddress });
 }
 
 /** Runs a change within the organization's changes of a minute; a refused one is not counted. */

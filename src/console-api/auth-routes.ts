@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import type { Redirect } from "../identity/index.ts";
 import { sendRefusal } from "./answer-request.ts";
+import { askedFrom } from "./client-address-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { foreignOriginProblem } from "./guard-request.ts";
@@ -27,7 +28,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
         url: request.url,
         cookieHeader: request.headers.cookie,
         userAgent: request.headers["user-agent"],
-        requestId: request.id,
+        ...askedFrom(deps, request),
       }),
     ),
   );
@@ -43,7 +44,7 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     const { method, headers } = request;
     const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
     if (foreign !== undefined) return sendRefusal(reply, foreign);
-    return follow(reply, await identity.signOut(headers.cookie));
+    return follow(reply, await identity.signOut(headers.cookie, askedFrom(deps, request)));
   });
   void app.register(async (scope) => backChannelLogout(scope, deps));
   if (identity.localIssuer !== undefined) {

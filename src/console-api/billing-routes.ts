@@ -20,12 +20,12 @@ export function billingHandlers(
   return {
     "GET /api/console/billing": ({ session }) => readBilling(deps, session.orgId),
 
-    "POST /api/console/purchases": ({ session, body }) =>
+    "POST /api/console/purchases": ({ session, body, by }) =>
       gates.payments.run(session.orgId, async () => {
         const amountMicroUsd = readAmount(body.amount_usd);
         try {
           const { orgId, email } = session;
-          const started = await billing.startPurchase({ orgId, amountMicroUsd, email });
+          const started = await billing.startPurchase({ orgId, amountMicroUsd, email }, by);
           return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
         } catch (fault) {
           if (fault instanceof PurchaseFault) return refusedPurchase(deps, fault);

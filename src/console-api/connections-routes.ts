@@ -6,6 +6,7 @@ import {
   SealedKeyFault,
 } from "../accounts/index.ts";
 import type { Catalog } from "../catalog/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { type OrgId, unreachable } from "../core/index.ts";
 import type { ConnectionCheck, ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
@@ -26,16 +27,16 @@ export function connectionHandlers(
   return {
     "GET /api/console/connections": ({ session }) => readConnections(deps, session.orgId),
 
-    "POST /api/console/connections": ({ session, body }) =>
-      addConnection(deps, session.orgId, body),
+    "POST /api/console/connections": ({ session, body, by }) =>
+      addConnection(deps, session.orgId, { wanted: body, by }),
 
     "POST /api/console/connections/:connection_id/test": ({ session, params }) =>
       gates.checks.run(session.orgId, () =>
         testConnection(deps, session.orgId, params.connection_id),
       ),
 
-    "POST /api/console/connections/:connection_id/disable": async ({ session, params }) => {
-      const disabled = await connections.disable(params.connection_id, session.orgId);
+    "POST /api/console/connections/:connection_id/disable": async ({ session, params, by }) => {
+      const disabled = await connections.disable(params.connection_id, session.orgId, by);
       return disabled === undefined ? NO_SUCH_CONNECTION : shownConnection(disabled);
     },
   };
@@ -64,7 +65,10 @@ async function readConnections(deps: ConsoleDeps, orgId: OrgId): Promise<Connect
 async function addConnection(
   deps: ConsoleDeps,
   orgId: OrgId,
-  wanted: BodyOf<"POST /api/console/connections">,
+  {
+    wanted,
+    by,
+  }: { readonly wanted: BodyOf<"POST /api/console/connections">; readonly by: ChangedBy },
 ): Promise<Connection | ConsoleRefusal> {
   const { vault, customers, connections, catalog } = deps;
   if (vault === undefined) return NO_VAULT;
@@ -90,7 +94,7 @@ async function addConnection(
     name,
     providerKey,
   });
-  const made = await connections.create(sealed);
+  const made = await connections.create(sealed, by);
   if (made === undefined) return NO_SUCH_KEY;
   return made === "taken" ? TAKEN : shownConnection(made);
 }

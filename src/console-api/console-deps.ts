@@ -11,8 +11,9 @@ import type {
 } from "../accounts/index.ts";
 import type { Billing } from "../billing/index.ts";
 import type { Catalog } from "../catalog/index.ts";
+import type { ChangeStore } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
-import type { Clock } from "../core/index.ts";
+import type { ClientAddresses, Clock } from "../core/index.ts";
 import type { Identity } from "../identity/index.ts";
 import type { OptimizeSearches } from "../optimize/index.ts";
 import type { LimitUseDeps, RecordStore, UsageReports } from "../records/index.ts";
@@ -47,6 +48,8 @@ export interface ConsoleDeps {
   readonly checkConnection: (connection: StoredConnection) => Promise<ConnectionCheck | undefined>;
   readonly records: RecordStore;
   readonly abuseRestrictions: AbuseRestrictionStore;
+  readonly changes: Pick<ChangeStore, "page">;
+  readonly clientAddresses: ClientAddresses;
   readonly catalog: { readonly current: Catalog };
   readonly limitUse: LimitUseDeps;
   readonly health: Pick<DeploymentHealth, "mayTry">;

@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { ConsoleRefusal } from "./console-refusal.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName, Routes } from "./contract.ts";
@@ -14,6 +15,8 @@ export interface Call<N extends RouteName> {
   readonly cookieHeader: string | undefined;
   /** Undefined on public routes, which read it themselves where they need it. */
   readonly session: Routes[N]["access"] extends "public" ? undefined : SignedIn;
+  /** Who asks, for what it changes: the person of the session. */
+  readonly by: Routes[N]["access"] extends "public" ? undefined : ChangedBy;
 }
 
 /** What a route may answer: as its contract says, or a refusal. */

@@ -1,4 +1,5 @@
 import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { assert, formatUsd, ZERO_MICRO_USD } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import { newKeyCeilings, requestsPerMinuteCeilingOf } from "../limits/index.ts";
@@ -41,8 +42,10 @@ export function keyHandlers(
         };
       }),
 
-    "POST /api/console/keys": ({ session, body }) => createKey(deps, session, body, "console"),
-    "POST /api/identity/keys": ({ session, body }) => createKey(deps, session, body, "identity"),
+    "POST /api/console/keys": ({ session, body, by }) =>
+      createKey(deps, session, { wanted: body, origin: "console", by }),
+    "POST /api/identity/keys": ({ session, body, by }) =>
+      createKey(deps, session, { wanted: body, origin: "identity", by }),
 
     "GET /api/console/keys/:key_id": async ({ session, params }) => {
       const { orgId } = session;
@@ -62,16 +65,16 @@ export function keyHandlers(
       });
     },
 
-    "PATCH /api/console/keys/:key_id": async ({ session, params, body }) => {
+    "PATCH /api/console/keys/:key_id": async ({ session, params, body, by }) => {
       const key = await customers.findKey(session.orgId, params.key_id);
-      return key === undefined ? NO_SUCH_KEY : await changeKey(deps, session, { key, body });
+      return key === undefined ? NO_SUCH_KEY : await changeKey(deps, session, { key, body, by });
     },
 
-    "POST /api/console/keys/:key_id/disable": async ({ session, params, body }) => {
+    "POST /api/console/keys/:key_id/disable": async ({ session, params, body, by }) => {
       const key = await customers.findKey(session.orgId, params.key_id);
       if (key === undefined) return NO_SUCH_KEY;
       if (body.confirm_name !== key.name) return NOT_CONFIRMED;
-      const disabled = await customers.disableKey(session.orgId, key.keyId);
+      const disabled = await customers.disableKey(session.orgId, key.keyId, by);
       return disabled === undefined ? NO_SUCH_KEY : await show(deps, session, disabled);
     },
   };
@@ -93,10 +96,14 @@ const TOO_MANY_KEYS = conflict(
 async function createKey(
   deps: ConsoleDeps,
   session: SignedIn,
-  wanted: NewKey,
-  origin: "console" | "identity",
+  asked: {
+    readonly wanted: NewKey;
+    readonly origin: "console" | "identity";
+    readonly by: ChangedBy;
+  },
 ): Promise<CreatedKey | ConsoleRefusal> {
   const { customers } = deps;
+  const { wanted, origin, by } = asked;
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
   const requestsPerMinuteCeiling = requestsPerMinuteCeilingOf(origin);
@@ -104,7 +111,7 @@ async function createKey(
   const { rpm = ceiling } = wanted;
   if (rpm > ceiling) return aboveCeiling(rpm, ceiling);
   const fresh = newVirtualKey();
-  const key = await customers.createKey({
+  const newKey = {
     orgId: session.orgId,
     name,
     origin,
@@ -112,9 +119,10 @@ async function createKey(
     label: fresh.label,
     requestsPerMinuteCeiling,
     capMicroUsd: readCap(wanted.cap_usd) ?? null,
-  });
+  };
+  const key = await customers.createKey(newKey, by);
   if (key === "too_many") return TOO_MANY_KEYS;
-  if (rpm < ceiling) await limitNewKey(deps, key, rpm);
+  if (rpm < ceiling) await limitNewKey(deps, key, { rpm, by });
   return { secret: fresh.raw, key: await show(deps, session, key) };
 }
 
@@ -123,14 +131,19 @@ function ceilingOfNew(own: number, { limits, limitDefaults }: LimitGround): numb
 }
 
 /** A key that cannot be limited as it was asked for is disabled: it was not shown yet. */
-async function limitNewKey(deps: ConsoleDeps, key: KeySummary, rpm: number): Promise<void> {
+async function limitNewKey(
+  deps: ConsoleDeps,
+  key: KeySummary,
+  { rpm, by }: { readonly rpm: number; readonly by: ChangedBy },
+): Promise<void> {
   const { orgId, keyId } = key;
   try {
     const target = { source: "self", scope: "key", keyId } as const;
-    const stored = await deps.rules.changeLimit(orgId, target, { requestsPerMinute: rpm });
+    const change = { requestsPerMinute: rpm };
+    const stored = await deps.rules.changeLimit(orgId, target, change, by);
     assert(stored !== undefined, "a limit of a key that was just made can be stored");
   } catch (fault) {
-    await deps.customers.disableKey(orgId, keyId);
+    await deps.customers.disableKey(orgId, keyId, by);
     throw fault;
   }
 }
@@ -139,7 +152,7 @@ async function limitNewKey(deps: ConsoleDeps, key: KeySummary, rpm: number): Pro
 async function changeKey(
   deps: ConsoleDeps,
   session: SignedIn,
-  { key, body }: { readonly key: KeySummary; readonly body: KeyChange },
+  { key, body, by }: { readonly key: KeySummary; readonly body: KeyChange; readonly by: ChangedBy },
 ): Promise<Key | ConsoleRefusal> {
   const { customers, rules } = deps;
   if (key.disabledAtMs !== null) return DISABLED;
@@ -151,11 +164,11 @@ async function changeKey(
   if (planned instanceof ConsoleRefusal) return planned;
   const { orgId, keyId } = key;
   if (planned !== undefined) {
-    const made = await makeLimitChange(rules, planned);
+    const made = await makeLimitChange(rules, planned, by);
     if (!made.ok) return ofGateway(made.refusal);
   }
-  if (name !== undefined) await customers.renameKey(orgId, keyId, name);
-  if (cap !== undefined) await customers.setKeyCap(orgId, keyId, cap);
+  if (name !== undefined) await customers.renameKey(orgId, keyId, name, by);
+  if (cap !== undefined) await customers.setKeyCap(orgId, keyId, cap, by);
   const changed = await customers.findKey(orgId, keyId);
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
 }

@@ -1,4 +1,5 @@
 import { type KeySummary, organizationOf, principalOf } from "../accounts/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { type OrgId, parseRequestId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { StoredLimit } from "../limits/index.ts";
@@ -33,11 +34,12 @@ export function limitHandlers(
     "GET /api/console/limits": ({ session }) =>
       gates.reads.run(session.orgId, () => readLimits(deps, session)),
 
-    "POST /api/admission-limits": ({ session, rawBody }) => changeLimit(deps, session, rawBody),
+    "POST /api/admission-limits": ({ session, rawBody, by }) =>
+      changeLimit(deps, session, { rawBody, by }),
 
-    "PATCH /api/console/org-cap": async ({ session, body }) => {
+    "PATCH /api/console/org-cap": async ({ session, body, by }) => {
       const cap = readCap(body.cap_usd);
-      if (cap !== undefined) await customers.setOrgCap(session.orgId, cap);
+      if (cap !== undefined) await customers.setOrgCap(session.orgId, cap, by);
       return await gates.reads.run(session.orgId, () => readLimits(deps, session));
     },
 
@@ -78,7 +80,7 @@ const NO_SUCH_KEY = notFound("key");
 async function changeLimit(
   deps: ConsoleDeps,
   session: SignedIn,
-  rawBody: Buffer,
+  { rawBody, by }: { readonly rawBody: Buffer; readonly by: ChangedBy },
 ): Promise<AnswerOf<"POST /api/admission-limits"> | ConsoleRefusal> {
   const { limitUse, rules } = deps;
   const read = readLimitRequest(rawBody);
@@ -93,7 +95,7 @@ async function changeLimit(
     request,
   );
   if (!planned.ok) return ofGateway(planned.refusal);
-  const made = await makeLimitChange(rules, planned);
+  const made = await makeLimitChange(rules, planned, by);
   if (!made.ok) return ofGateway(made.refusal);
   return changedLimit(made.stored, await changedScopes(deps, session, made.stored));
 }

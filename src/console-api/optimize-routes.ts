@@ -20,10 +20,10 @@ export function optimizeHandlers({
       data: (await optimize.list(session.orgId)).map(shownSearch),
     }),
 
-    "POST /api/console/optimize": async ({ session, body }) => {
+    "POST /api/console/optimize": async ({ session, body, by }) => {
       const name = readName(body.name);
       if (name instanceof ConsoleRefusal) return name;
-      const started = await optimize.start(session.orgId, {
+      const wanted = {
         name,
         objective: body.objective,
         judgeModelId: body.judge_model ?? null,
@@ -31,7 +31,8 @@ export function optimizeHandlers({
         prompts: body.prompts,
         maxTokens: body.max_tokens ?? null,
         budgetMicroUsd: readAmount(body.budget_usd),
-      });
+      };
+      const started = await optimize.start(session.orgId, wanted, by);
       return started.kind === "started" ? shownSearch(started.search) : refusedSearch(started);
     },
 
@@ -40,8 +41,8 @@ export function optimizeHandlers({
       return search === undefined ? notFound("search") : shownSearch(search);
     },
 
-    "POST /api/console/optimize/:search_id/stop": async ({ session, params }) => {
-      const search = await optimize.stop(session.orgId, params.search_id);
+    "POST /api/console/optimize/:search_id/stop": async ({ session, params, by }) => {
+      const search = await optimize.stop(session.orgId, params.search_id, by);
       return search === undefined ? notFound("search") : shownSearch(search);
     },
   };

@@ -20,8 +20,8 @@ export function sessionHandlers(
   return {
     "GET /api/console/session": ({ cookieHeader }) => readSession(deps, cookieHeader),
 
-    "POST /api/console/reveal": async ({ cookieHeader }) =>
-      (await identity.reveal(cookieHeader)) ?? NOTHING_TO_REVEAL,
+    "POST /api/console/reveal": async ({ cookieHeader, by }) =>
+      (await identity.reveal(cookieHeader, by)) ?? NOTHING_TO_REVEAL,
 
     "GET /api/console/first-request": ({ session }) =>
       gates.reads.run(session.orgId, async () => ({
@@ -30,12 +30,12 @@ export function sessionHandlers(
 
     "GET /api/console/settings": ({ session }) => readSettings(deps, session),
 
-    "PATCH /api/console/settings": async ({ session, body }) => {
+    "PATCH /api/console/settings": async ({ session, body, by }) => {
       const name = body.name === undefined ? undefined : readName(body.name);
       if (name instanceof ConsoleRefusal) return name;
       const may = body.keys_may_set_org_limits;
-      if (name !== undefined) await customers.renameOrg(session.orgId, name);
-      if (may !== undefined) await rules.setKeysMaySetOrgLimits(session.orgId, may);
+      if (name !== undefined) await customers.renameOrg(session.orgId, name, by);
+      if (may !== undefined) await rules.setKeysMaySetOrgLimits(session.orgId, may, by);
       return await readSettings(deps, session);
     },
 

@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { OrgId } from "../core/index.ts";
 
 /** The new session of a browser; its cookie's token is known to that browser only. */
@@ -9,6 +10,9 @@ export interface NewSession {
   readonly sealedRefresh: Buffer | null;
   readonly userAgent: string | null;
 }
+
+/** Of the request that asked, for the change log; absent: there was none. */
+export type AskedFrom = Pick<ChangedBy, "requestId" | "clientNetwork">;
 
 /** A key to be shown once, sealed under a key that only the browser can make. */
 export interface SealedReveal {
@@ -40,6 +44,7 @@ export interface SignInToResolve {
    * one.
    */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
+  readonly from?: AskedFrom;
 }
 
 export interface ResolvedSignIn {
@@ -109,7 +114,12 @@ export interface IdentityStore {
     use: { readonly nowMs: number; readonly isRecheckDue: boolean },
   ): Promise<void>;
   /** Ends one session that lives; false: there is none. The first reason stays. */
-  endSession(sessionId: Buffer, reason: EndReason, nowMs: number): Promise<boolean>;
+  endSession(end: {
+    readonly sessionId: Buffer;
+    readonly reason: EndReason;
+    readonly nowMs: number;
+    readonly from?: AskedFrom;
+  }): Promise<boolean>;
   /**
    * Takes the permit to ask the identity provider with the refresh token: one caller gets it, and
    * no other before `notSinceMs` has passed.
@@ -132,7 +142,7 @@ export interface IdentityStore {
   endByLogoutToken(logout: LogoutOrder): Promise<boolean>;
   findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined>;
   /** The reveal of a session, and it is gone: of any number of callers one gets it. */
-  takeReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined>;
+  takeReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<SealedReveal | undefined>;
   listIdentities(
     accountId: string,
   ): Promise<readonly { readonly issuer: string; readonly linkedAtMs: number }[]>;
@@ -156,11 +166,14 @@ export interface LogoutOrder {
 /** What the bundled issuer keeps, so that any number of processes are one issuer. */
 export interface LocalIssuerStore {
   /** `email` null: who opens the link says it. */
-  addClaim(claim: {
-    readonly tokenHash: Buffer;
-    readonly email: string | null;
-    readonly expiresAtMs: number;
-  }): Promise<void>;
+  addClaim(
+    claim: {
+      readonly tokenHash: Buffer;
+      readonly email: string | null;
+      readonly expiresAtMs: number;
+    },
+    by: ChangedBy,
+  ): Promise<void>;
   findClaim(
     tokenHash: Buffer,
     nowMs: number,

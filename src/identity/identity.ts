@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { OrgId } from "../core/index.ts";
+import type { AskedFrom } from "./identity-store.ts";
 
 /** A browser that is signed in: one row of the session table, read for every request. */
 export interface SignedIn {
@@ -56,6 +57,8 @@ export interface Identity {
     readonly cookieHeader: string | undefined;
     readonly userAgent: string | undefined;
     readonly requestId: string;
+    /** For the change log; default null. */
+    readonly clientNetwork?: string | null;
   }): Promise<Redirect>;
   /** Undefined: signed out, expired, or ended by the identity provider. */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined>;
@@ -64,7 +67,7 @@ export interface Identity {
     cookieHeader: string | undefined,
   ): Promise<"expired" | "signed-out" | "idp-ended" | undefined>;
   /** Ends this browser's session on the server, and no other. */
-  signOut(cookieHeader: string | undefined): Promise<Redirect>;
+  signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect>;
   /**
    * A top-level round trip to the identity provider is due: the next page load of this browser goes
    * to `/auth/recheck`. Only where nothing else reports the end of its session.
@@ -80,7 +83,7 @@ export interface Identity {
   /** Is there a key to be shown once to this browser? */
   hasReveal(cookieHeader: string | undefined): Promise<boolean>;
   /** The key, and it is gone; undefined: there is none any more. */
-  reveal(cookieHeader: string | undefined): Promise<RevealedKey | undefined>;
+  reveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<RevealedKey | undefined>;
   profile(session: SignedIn): Promise<AccountProfile>;
   /** The bundled issuer's own pages, under `/local-idp`; absent where a real one is configured. */
   readonly localIssuer?: (request: IncomingMessage, response: ServerResponse) => void;

@@ -7,7 +7,7 @@ import {
   parseIssuer,
   signInKindOf,
 } from "./console-address.ts";
-import type { IdentityStore } from "./identity-store.ts";
+import type { AskedFrom, IdentityStore } from "./identity-store.ts";
 import type { AccountProfile, Identity, Redirect, SignedIn } from "./identity.ts";
 import { inProcessFetch } from "./local-issuer/in-process-fetch.ts";
 import { localIssuer } from "./local-issuer/local-issuer.ts";
@@ -125,8 +125,8 @@ class OpenedIdentity implements Identity {
     return this.#sessions.sessionEndReason(cookieHeader);
   }
 
-  signOut(cookieHeader: string | undefined): Promise<Redirect> {
-    return this.#sessions.signOut(cookieHeader);
+  signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
+    return this.#sessions.signOut(cookieHeader, from);
   }
 
   isRecheckDue(session: SignedIn): boolean {
@@ -155,8 +155,8 @@ class OpenedIdentity implements Identity {
     return this.#sessions.hasReveal(cookieHeader);
   }
 
-  reveal(cookieHeader: string | undefined): ReturnType<Identity["reveal"]> {
-    return this.#sessions.reveal(cookieHeader);
+  reveal(cookieHeader: string | undefined, from?: AskedFrom): ReturnType<Identity["reveal"]> {
+    return this.#sessions.reveal(cookieHeader, from);
   }
 
   async profile({ accountId, sessionId }: SignedIn): Promise<AccountProfile> {

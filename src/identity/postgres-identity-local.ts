@@ -1,26 +1,35 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
+import { type ChangedBy, type ChangeLog, maskedEmail } from "../changes/index.ts";
 import { queryInTime } from "../storage/index.ts";
 import type { LocalIssuerStore, LocalRecord } from "./identity-store.ts";
 
 /** What the bundled issuer keeps, in PostgreSQL. */
 export class PostgresLocalIssuerStore implements LocalIssuerStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
-  async addClaim(claim: {
-    readonly tokenHash: Buffer;
-    readonly email: string | null;
-    readonly expiresAtMs: number;
-  }): Promise<void> {
-    await this.#run("insert into local_claim (token_hash, email, expires_at) values ($1, $2, $3)", [
-      claim.tokenHash,
-      claim.email,
-      new Date(claim.expiresAtMs),
-    ]);
+  async addClaim(
+    claim: {
+      readonly tokenHash: Buffer;
+      readonly email: string | null;
+      readonly expiresAtMs: number;
+    },
+    by: ChangedBy,
+  ): Promise<void> {
+    const { tokenHash, email, expiresAtMs } = claim;
+    const values = [tokenHash, email, new Date(expiresAtMs)];
+    await this.#changes.write(by, async (client, note) => {
+      await client.query(ADD_CLAIM_SQL, values);
+      const target = email === null ? "anyone who has the link" : maskedEmail(email);
+      const after = { expires_at: new Date(expiresAtMs).toISOString() };
+      note({ action: "console-link.create", orgId: null, target, before: null, after });
+    });
   }
 
   async findClaim(
@@ -110,6 +119,8 @@ export class PostgresLocalIssuerStore implements LocalIssuerStore {
     return await queryInTime<R>(this.#pool, { text, values });
   }
 }
+
+const ADD_CLAIM_SQL = "insert into local_claim (token_hash, email, expires_at) values ($1, $2, $3)";
 
 const TAKE_CLAIM_SQL = `
   with taken as (

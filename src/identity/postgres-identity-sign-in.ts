@@ -1,7 +1,22 @@
 import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
 
 import { CREATE_ORG_SQL } from "../accounts/index.ts";
+import {
+  type Change,
+  type ChangeLog,
+  recordChanges,
+  type RecordedChange,
+} from "../changes/index.ts";
 import { assert, newKeyId, newOrgId, newRecordId, type OrgId } from "../core/index.ts";
+import {
+  accountBy,
+  changedEmail,
+  createdAccount,
+  createdOrg,
+  linkedAccount,
+  startedSession,
+  verifiedAccount,
+} from "./identity-changes.ts";
 import type { ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { orgNameOf } from "./normalise-email.ts";
 
@@ -16,10 +31,15 @@ const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
  * together or not at all. Sign-ins with one address wait for each other before their transactions
  * begin, so that each of them sees what the one before has done; what still meets is tried again.
  */
-export async function resolveSignIn(pool: Pool, signIn: SignInToResolve): Promise<ResolvedSignIn> {
+export async function resolveSignIn(
+  { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
+  signIn: SignInToResolve,
+): Promise<ResolvedSignIn> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await tryToResolve(pool, signIn);
+      const { resolved, recorded } = await tryToResolve(pool, signIn);
+      changes.announce(recorded);
+      return resolved;
     } catch (fault) {
       const isRace = fault instanceof DatabaseError && RETRIED_CODES.has(fault.code ?? "");
       if (!isRace || tries === TRIES_MAX) throw fault;
@@ -27,7 +47,12 @@ export async function resolveSignIn(pool: Pool, signIn: SignInToResolve): Promis
   }
 }
 
-async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<ResolvedSignIn> {
+interface SignedIn {
+  readonly resolved: ResolvedSignIn;
+  readonly recorded: readonly RecordedChange[];
+}
+
+async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<SignedIn> {
   const client = await pool.connect();
   let isDone = false;
   try {
@@ -35,11 +60,13 @@ async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<Resolv
     const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
     await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
     await run("begin isolation level serializable");
-    const resolved = await resolve(run, signIn);
+    const { changes, ...resolved } = await resolve(run, signIn);
+    const by = accountBy({ account_id: resolved.accountId, org_id: resolved.orgId }, signIn.from);
+    const recorded = await recordChanges(client, by, changes);
     await run("commit");
     await run("select pg_advisory_unlock(hashtextextended($1, 0))", [lockName]);
     isDone = true;
-    return resolved;
+    return { resolved, recorded };
   } finally {
     // After a fault the connection is given up, and its lock and its transaction with it.
     client.release(!isDone);
@@ -59,13 +86,18 @@ function runnerOf(client: PoolClient): Run {
   };
 }
 
-async function resolve(run: Run, signIn: SignInToResolve): Promise<ResolvedSignIn> {
+async function resolve(
+  run: Run,
+  signIn: SignInToResolve,
+): Promise<ResolvedSignIn & { readonly changes: readonly Change[] }> {
   const found = await findAccount(run, signIn);
   const { accountId, orgId, isVerified, isTrialDue } = found;
+  const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
   const hasMoved = await endPrevious(run, accountId, signIn);
-  if (isTrialDue) await mintTrialKey(run, orgId, signIn);
+  const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
   return {
+    changes: [...found.changes, startedSession(owner, signIn.claim.issuer), ...minted],
     accountId,
     orgId,
     isVerified,
@@ -82,11 +114,13 @@ interface FoundAccount {
   readonly isTrialDue: boolean;
   readonly kind: ResolvedSignIn["kind"];
   readonly isEmailTaken?: boolean;
+  readonly changes: readonly Change[];
 }
 
 interface AccountRow {
   readonly account_id: string;
-  readonly org_id: string;
+  readonly org_id: OrgId;
+  readonly email: string;
   readonly email_norm: string;
   readonly is_verified: boolean;
 }
@@ -107,18 +141,23 @@ async function findAccount(run: Run, signIn: SignInToResolve): Promise<FoundAcco
     ]);
   }
   if (!account.is_verified && claim.isVerified) return await verify(run, account, signIn);
-  const isEmailTaken = await followEmail(run, account, claim);
-  return { ...plain(account), isTrialDue: false, kind: "known", isEmailTaken };
+  const followed = await followEmail(run, account, claim);
+  return { ...plain(account), isTrialDue: false, kind: "known", ...followed };
 }
 
-/** The account's address becomes the one the provider says; true: another account has it. */
-async function followEmail(run: Run, account: AccountRow, claim: SignInClaim): Promise<boolean> {
-  if (account.email_norm === claim.emailNorm) return false;
+/** The account's address becomes the one the provider says, unless another account has it. */
+async function followEmail(
+  run: Run,
+  account: AccountRow,
+  claim: SignInClaim,
+): Promise<Pick<FoundAccount, "isEmailTaken" | "changes">> {
+  const isKept = { isEmailTaken: false, changes: [] };
+  if (account.email_norm === claim.emailNorm) return isKept;
   // What is verified is never replaced by what is not.
-  if (account.is_verified && !claim.isVerified) return false;
-  if (account.is_verified && (await findVerified(run, claim)) !== undefined) return true;
-  await setEmail(run, account, claim);
-  return false;
+  if (account.is_verified && !claim.isVerified) return isKept;
+  const isTaken = account.is_verified && (await findVerified(run, claim)) !== undefined;
+  if (isTaken) return { isEmailTaken: true, changes: [] };
+  return { isEmailTaken: false, changes: [await setEmail(run, account, claim)] };
 }
 
 /** A user known as unverified returns verified. */
@@ -131,17 +170,17 @@ async function verify(
   const older = await findVerified(run, claim);
   if (older !== undefined) {
     await moveIdentity(run, account, older);
-    return { ...plain(older), isTrialDue: false, kind: "linked" };
+    return linked(older, claim);
   }
   await run("update console_account set email_verified_at = $2 where account_id = $1", [
     account.account_id,
     new Date(nowMs),
   ]);
-  await setEmail(run, account, claim);
+  const changes = [verifiedAccount(account), await setEmail(run, account, claim)];
   const vouched = await findVouchedOrg(run, claim);
   if (vouched === undefined) {
     await run("update org set email_verified = true where org_id = $1", [account.org_id]);
-    return { ...plain(account), isVerified: true, isTrialDue: true, kind: "verified" };
+    return { ...plain(account), isVerified: true, isTrialDue: true, kind: "verified", changes };
   }
   await run("update console_account set org_id = $2 where account_id = $1", [
     account.account_id,
@@ -149,7 +188,14 @@ async function verify(
   ]);
   await dropEmptyOrg(run, account.org_id);
   const { accountId } = plain(account);
-  return { accountId, orgId: vouched, isVerified: true, isTrialDue: false, kind: "adopted" };
+  const adopted = changes.map((change) => ({ ...change, orgId: vouched }));
+  const kind = "adopted";
+  return { accountId, orgId: vouched, isVerified: true, isTrialDue: false, kind, changes: adopted };
+}
+
+function linked(older: AccountRow, { issuer }: SignInClaim): FoundAccount {
+  const changes = [linkedAccount(older, issuer)];
+  return { ...plain(older), isTrialDue: false, kind: "linked", changes };
 }
 
 /** A new identity: an older account of the same verified address, or a new one. */
@@ -158,10 +204,11 @@ async function findForStranger(run: Run, signIn: SignInToResolve): Promise<Found
   const older = claim.isVerified ? await findVerified(run, claim) : undefined;
   if (older !== undefined) {
     await linkIdentity(run, older.account_id, signIn);
-    return { ...plain(older), isTrialDue: false, kind: "linked" };
+    return linked(older, claim);
   }
   const vouched = claim.isVerified ? await findVouchedOrg(run, claim) : undefined;
-  const orgId = vouched ?? (await makeOrg(run, claim));
+  const orgId = vouched ?? newOrgId();
+  const made = vouched === undefined ? [await makeOrg(run, orgId, claim)] : [];
   const accountId = newRecordId("acct");
   const { email, emailNorm, isVerified, name } = claim;
   const now = new Date(nowMs);
@@ -174,11 +221,12 @@ async function findForStranger(run: Run, signIn: SignInToResolve): Promise<Found
   await linkIdentity(run, accountId, signIn);
   const isAdopted = vouched !== undefined;
   const kind = isAdopted ? "adopted" : "created";
-  return { accountId, orgId, isVerified, isTrialDue: isVerified && !isAdopted, kind };
+  const changes = [...made, createdAccount({ account_id: accountId, org_id: orgId }, claim)];
+  return { accountId, orgId, isVerified, isTrialDue: isVerified && !isAdopted, kind, changes };
 }
 
 function plain(row: AccountRow): Pick<FoundAccount, "accountId" | "orgId" | "isVerified"> {
-  return { accountId: row.account_id, orgId: row.org_id as OrgId, isVerified: row.is_verified };
+  return { accountId: row.account_id, orgId: row.org_id, isVerified: row.is_verified };
 }
 
 async function findVerified(run: Run, claim: SignInClaim): Promise<AccountRow | undefined> {
@@ -201,11 +249,10 @@ async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | und
   return rows[0]?.org_id as OrgId | undefined;
 }
 
-async function makeOrg(run: Run, claim: SignInClaim): Promise<OrgId> {
-  const orgId = newOrgId();
+async function makeOrg(run: Run, orgId: OrgId, claim: SignInClaim): Promise<Change> {
   const name = orgNameOf(claim.name, claim.email);
   await run(CREATE_ORG_SQL, [orgId, name, claim.email, claim.isVerified]);
-  return orgId;
+  return createdOrg(orgId, name, claim.email);
 }
 
 async function linkIdentity(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
@@ -217,13 +264,14 @@ async function linkIdentity(run: Run, accountId: string, signIn: SignInToResolve
   );
 }
 
-async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Promise<void> {
+async function setEmail(run: Run, account: AccountRow, claim: SignInClaim): Promise<Change> {
   await run("update console_account set email = $2, email_norm = $3 where account_id = $1", [
     account.account_id,
     claim.email,
     claim.emailNorm,
   ]);
   await run("update org set email = $2 where org_id = $1", [account.org_id, claim.email]);
+  return changedEmail(account, { before: account.email, after: claim.email });
 }
 
 /** An unverified account has one identity: it continues in the older account. */
@@ -300,13 +348,14 @@ async function endPrevious(run: Run, accountId: string, signIn: SignInToResolve)
   return moved.length > 0;
 }
 
-async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Promise<void> {
+async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Promise<Change> {
   const { trialKey, session } = signIn;
   const { digest, label, name, ceiling } = trialKey;
+  const keyId = newKeyId();
   const made = await run(
     `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
     values ($1, $2, $3, $4, $5, 'trial', $6) returning key_id`,
-    [newKeyId(), orgId, digest, label, name, ceiling],
+    [keyId, orgId, digest, label, name, ceiling],
   );
   assert(made.length === 1, "a trial key that is due is made");
   await run(
@@ -314,8 +363,10 @@ async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Pr
     values ($1, $2, $3, $4, $5)`,
     [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
   );
+  const after = { name, origin: "trial", rpm: ceiling, cap_usd: null };
+  return { action: "key.create", orgId, target: keyId, before: null, after };
 }
 
 const SELECT_ACCOUNT_SQL = `
-  select a.account_id, a.org_id, a.email_norm, a.email_verified_at is not null as is_verified
+  select a.account_id, a.org_id, a.email, a.email_norm, a.email_verified_at is not null as is_verified
   from console_account a`;

@@ -1,6 +1,16 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
+import type { ChangeLog } from "../changes/index.ts";
+import { STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import { queryInTime, type Row } from "../storage/index.ts";
+import {
+  accountBy,
+  endedSession,
+  ownerOf,
+  type OwnerRow,
+  revealedKey,
+  SIGN_IN_CHECKS,
+} from "./identity-changes.ts";
 import {
   FIND_SESSION_SQL,
   pendingColumns,
@@ -8,6 +18,7 @@ import {
   sessionColumns,
 } from "./identity-rows.ts";
 import type {
+  AskedFrom,
   EndReason,
   IdentityStore,
   LocalIssuerStore,
@@ -29,10 +40,12 @@ const ENDED_DAYS_KEPT = 30;
 export class PostgresIdentityStore implements IdentityStore {
   readonly local: LocalIssuerStore;
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
-    this.local = new PostgresLocalIssuerStore(pool);
+    this.#changes = changes;
+    this.local = new PostgresLocalIssuerStore(pool, changes);
   }
 
   async startSignIn(browserHash: Buffer, pending: PendingSignIn): Promise<void> {
@@ -60,7 +73,7 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
-    return resolveSignIn(this.#pool, signIn);
+    return resolveSignIn({ pool: this.#pool, changes: this.#changes }, signIn);
   }
 
   async findSession(sessionId: Buffer): Promise<StoredSession | undefined> {
@@ -80,13 +93,21 @@ export class PostgresIdentityStore implements IdentityStore {
     );
   }
 
-  async endSession(sessionId: Buffer, reason: EndReason, nowMs: number): Promise<boolean> {
-    const { rowCount } = await this.#run(
-      `update console_session set ended_at = $3, ended_reason = $2, sealed_refresh = null
-      where session_id = $1 and ended_at is null`,
-      [sessionId, reason, new Date(nowMs)],
-    );
-    return rowCount === 1;
+  async endSession(end: {
+    readonly sessionId: Buffer;
+    readonly reason: EndReason;
+    readonly nowMs: number;
+    readonly from?: AskedFrom;
+  }): Promise<boolean> {
+    const { sessionId, reason, nowMs, from } = end;
+    return await this.#changes.writeBy(async (client) => {
+      const values = [sessionId, reason, new Date(nowMs)];
+      const { rows } = await queryInTime<OwnerRow>(client, { text: END_SESSION_SQL, values });
+      const [row] = rows;
+      const by =
+        row !== undefined && reason === "signed-out" ? accountBy(row, from) : SIGN_IN_CHECKS;
+      return { outcome: row !== undefined, by, changes: rows.map(endedSession) };
+    }, STORE_ANSWER_TIMEOUT_MS);
   }
 
   async claimRefresh(
@@ -122,15 +143,24 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
-    const { rows } = await this.#run<{ is_new: boolean }>(END_BY_LOGOUT_TOKEN_SQL, [
+    const values = [
       logout.issuer,
       logout.tokenId,
       new Date(logout.rememberUntilMs),
       logout.subject ?? null,
       logout.sid ?? null,
       new Date(logout.nowMs),
-    ]);
-    return rows[0]?.is_new === true;
+    ];
+    const query = { text: END_BY_LOGOUT_TOKEN_SQL, values };
+    return await this.#changes.writeBy(async (client) => {
+      const { rows } = await queryInTime<LogoutRow>(client, query);
+      const ended = rows.filter(({ account_id }) => account_id !== null);
+      return {
+        outcome: rows[0]?.is_new === true,
+        by: SIGN_IN_CHECKS,
+        changes: ended.map(endedSession),
+      };
+    }, STORE_ANSWER_TIMEOUT_MS);
   }
 
   async findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
@@ -141,13 +171,23 @@ export class PostgresIdentityStore implements IdentityStore {
     return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
   }
 
-  async takeReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined> {
-    const { rows } = await this.#run<Row>(
-      `delete from console_reveal where session_id = $1 and expires_at > $2
-      returning ${revealColumns.sql}`,
-      [sessionId, new Date(nowMs)],
-    );
-    return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
+  async takeReveal(
+    sessionId: Buffer,
+    nowMs: number,
+    from?: AskedFrom,
+  ): Promise<SealedReveal | undefined> {
+    return await this.#changes.writeBy(async (client) => {
+      const values = [sessionId, new Date(nowMs)];
+      const { rows } = await queryInTime<Row>(client, { text: TAKE_REVEAL_SQL, values });
+      const [row] = rows;
+      if (row === undefined) return { outcome: undefined, by: SIGN_IN_CHECKS, changes: [] };
+      const owner = ownerOf(row);
+      return {
+        outcome: revealColumns.read(row),
+        by: accountBy(owner, from),
+        changes: [revealedKey(owner)],
+      };
+    }, STORE_ANSWER_TIMEOUT_MS);
   }
 
   async listIdentities(
@@ -220,5 +260,24 @@ const END_BY_LOGOUT_TOKEN_SQL = `
     where issuer = $1 and ended_at is null and exists (select from seen)
       and ($4::text is null or subject = $4) and ($5::text is null or idp_sid = $5)
       and ($4::text is not null or $5::text is not null)
+    returning account_id
   )
-  select exists (select from seen) as is_new`;
+  select exists (select from seen) as is_new, a.account_id, a.org_id
+  from (select) as one left join (
+    select e.account_id, c.org_id from ended e join console_account c using (account_id)
+  ) a on true`;
+
+interface LogoutRow extends OwnerRow {
+  readonly is_new: boolean;
+}
+
+const END_SESSION_SQL = `
+  update console_session s set ended_at = $3, ended_reason = $2, sealed_refresh = null
+  from console_account a
+  where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
+  returning a.account_id, a.org_id`;
+
+const TAKE_REVEAL_SQL = `
+  delete from console_reveal r using console_session s join console_account a using (account_id)
+  where r.session_id = $1 and r.expires_at > $2 and s.session_id = r.session_id
+  returning ${revealColumns.sqlOf("r")}, a.account_id, a.org_id`;

@@ -2,7 +2,7 @@ import type { Clock, Logger } from "../core/index.ts";
 import { hashOf, type BrowserToken } from "./browser-token.ts";
 import { cookieJar } from "./cookies.ts";
 import { faultMessage } from "./fault-message.ts";
-import type { IdentityStore, StoredSession } from "./identity-store.ts";
+import type { AskedFrom, IdentityStore, StoredSession } from "./identity-store.ts";
 import type { Redirect, RevealedKey, SignedIn } from "./identity.ts";
 import type { RefreshTokens } from "./refresh-tokens.ts";
 import type { RelyingParty } from "./relying-party.ts";
@@ -80,10 +80,13 @@ export class Sessions {
     return session.expiresAtMs <= this.#options.clock.nowMs() ? "expired" : undefined;
   }
 
-  async signOut(cookieHeader: string | undefined): Promise<Redirect> {
+  async signOut(cookieHeader: string | undefined, from?: AskedFrom): Promise<Redirect> {
     const { store, clock, consoleUrl } = this.#options;
     const token = this.tokenOf(cookieHeader);
-    if (token !== undefined) await store.endSession(token.hash, "signed-out", clock.nowMs());
+    if (token !== undefined) {
+      const end = { sessionId: token.hash, reason: "signed-out", nowMs: clock.nowMs() } as const;
+      await store.endSession({ ...end, ...(from === undefined ? {} : { from }) });
+    }
     return {
       location: "/sign-in?reason=signed-out",
       cookies: [cookieJar(consoleUrl()).clear("session")],
@@ -97,11 +100,14 @@ export class Sessions {
     return (await store.findReveal(token.hash, clock.nowMs())) !== undefined;
   }
 
-  async reveal(cookieHeader: string | undefined): Promise<RevealedKey | undefined> {
+  async reveal(
+    cookieHeader: string | undefined,
+    from?: AskedFrom,
+  ): Promise<RevealedKey | undefined> {
     const { store, clock } = this.#options;
     const token = await this.#liveToken(cookieHeader);
     if (token === undefined) return undefined;
-    const sealed = await store.takeReveal(token.hash, clock.nowMs());
+    const sealed = await store.takeReveal(token.hash, clock.nowMs(), from);
     const key = sealed === undefined ? undefined : openReveal(sealed, token);
     if (sealed === undefined || key === undefined) return undefined;
     return { key, label: sealed.label, name: sealed.name };
@@ -155,7 +161,7 @@ export class Sessions {
 
   async #end(sessionId: Buffer): Promise<false> {
     const { store, clock } = this.#options;
-    await store.endSession(sessionId, "idp-ended", clock.nowMs());
+    await store.endSession({ sessionId, reason: "idp-ended", nowMs: clock.nowMs() });
     return false;
   }
 }

@@ -49,6 +49,7 @@ export interface Callback {
   readonly cookieHeader: string | undefined;
   readonly userAgent: string | undefined;
   readonly requestId: string;
+  readonly clientNetwork?: string | null;
 }
 
 /** To the identity provider and back. */
@@ -184,7 +185,7 @@ export class SignIns {
   }
 
   async #resolve(
-    { cookieHeader, userAgent, requestId }: Callback,
+    { cookieHeader, userAgent, requestId, clientNetwork = null }: Callback,
     found: {
       readonly answer: ProviderAnswer;
       readonly claim: SignInClaim;
@@ -211,6 +212,7 @@ export class SignIns {
       },
       trialKey: newTrialKey(token, nowMs),
       ...(previous === undefined ? {} : { previous }),
+      from: { requestId, clientNetwork },
     });
     const { accountId, kind, isEmailTaken } = resolved;
     log.info({ requestId, accountId, kind }, "sign-in completed");
@@ -276,7 +278,7 @@ export class SignIns {
 
   async #ended(sessionId: Buffer): Promise<Redirect> {
     const { store, clock } = this.#options;
-    await store.endSession(sessionId, "idp-ended", clock.nowMs());
+    await store.endSession({ sessionId, reason: "idp-ended", nowMs: clock.nowMs() });
     return { location: "/sign-in?reason=idp-ended", cookies: [] };
   }
 }

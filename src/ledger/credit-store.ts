@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId } from "../core/index.ts";
 
 export interface Grant {
@@ -47,7 +48,7 @@ export class CreditFault extends Error {
 /** Money into wallets other than by payment. */
 export interface CreditStore {
   /** Credits once per reference. Rejects with `CreditFault`. */
-  grant(grant: Grant): Promise<GrantOutcome>;
+  grant(grant: Grant, by: ChangedBy): Promise<GrantOutcome>;
   /** Newest first, at most 1,000 lines. */
   ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]>;
 }

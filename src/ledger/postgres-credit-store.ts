@@ -1,5 +1,6 @@
 import { DatabaseError, type Pool } from "pg";
-import { assert, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
+import type { ChangedBy, ChangeLog } from "../changes/index.ts";
+import { assert, formatUsd, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
 import {
   CreditFault,
   type CreditStore,
@@ -13,21 +14,29 @@ const ENTRIES_MAX = 1_000;
 /** Credit in PostgreSQL: transfers between the platform and a wallet. */
 export class PostgresCreditStore implements CreditStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
-  async grant(grant: Grant): Promise<GrantOutcome> {
-    assert(grant.amountMicroUsd > 0n, "a grant is more than nothing");
+  async grant(grant: Grant, by: ChangedBy): Promise<GrantOutcome> {
+    const { orgId, amountMicroUsd, ref, isTrial = false } = grant;
+    assert(amountMicroUsd > 0n, "a grant is more than nothing");
     try {
-      const result = await this.#pool.query<{ created: boolean; balance: bigint }>(
-        "select created, balance from grant_credit($1, $2, $3, $4)",
-        [grant.orgId, grant.amountMicroUsd, grant.ref, grant.isTrial === true],
-      );
-      const row = result.rows[0];
-      assert(row !== undefined, "grant_credit answers one row");
-      return { created: row.created, balanceMicroUsd: microUsd(row.balance) };
+      return await this.#changes.write(by, async (client, note) => {
+        const result = await client.query<{ created: boolean; balance: bigint }>(
+          "select created, balance from grant_credit($1, $2, $3, $4)",
+          [orgId, amountMicroUsd, ref, isTrial],
+        );
+        const row = result.rows[0];
+        assert(row !== undefined, "grant_credit answers one row");
+        const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: isTrial };
+        if (row.created)
+          note({ action: "credit.grant", orgId, target: orgId, before: null, after });
+        return { created: row.created, balanceMicroUsd: microUsd(row.balance) };
+      });
     } catch (error) {
       const code = error instanceof DatabaseError ? error.code : undefined;
       if (code === "TM404") throw new CreditFault("unknown_org", messageOf(error), error);

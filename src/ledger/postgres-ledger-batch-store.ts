@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 
+import { byGateway, type ChangeLog } from "../changes/index.ts";
 import { assert, type AttemptId, type Logger, PARTITION_DAYS_AHEAD } from "../core/index.ts";
 import {
   batchValues,
@@ -35,6 +36,7 @@ import type {
   RefusedRequest,
   ReserveRow,
 } from "./ledger-store.ts";
+import { priceChanges } from "./price-changes.ts";
 import { recordRefused } from "./refused-rows.ts";
 
 /** A customer waits for the holds of a batch. */
@@ -47,11 +49,17 @@ const RECOVERY_BLOCK_ROWS = 500;
 /** The ledger's books in PostgreSQL: one connection for batches, a patient one for late closings. */
 export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
   readonly #batches: LaneConnection;
   readonly #late: LaneConnection;
 
-  constructor(pool: Pool, connectionString: string, log: Logger) {
+  constructor(
+    pool: Pool,
+    changes: ChangeLog,
+    { connectionString, log }: { readonly connectionString: string; readonly log: Logger },
+  ) {
     this.#pool = pool;
+    this.#changes = changes;
     this.#batches = new LaneConnection({
       connectionString,
       log,
@@ -101,12 +109,17 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async ensurePricePins(pins: readonly PricePin[]): Promise<void> {
     if (pins.length === 0) return;
-    await this.#pool.query(ENSURE_PINS_SQL, batchValues(pinColumns, pins));
     const sheets = pins.flatMap(({ pinId, sheets: own = [] }) =>
       own.map((sheet) => ({ ...sheet, ofPinId: pinId })),
     );
-    if (sheets.length === 0) return;
-    await this.#pool.query(ENSURE_SHEETS_SQL, batchValues(sheetColumns, sheets));
+    await this.#changes.write(CATALOG, async (client, note) => {
+      const ensuring = batchValues(pinColumns, pins);
+      const { rows } = await client.query<{ pin_id: string }>(ENSURE_PINS_SQL, ensuring);
+      const added = new Set(rows.map(({ pin_id }) => pin_id));
+      for (const change of await priceChanges(client, pins, added)) note(change);
+      if (sheets.length === 0) return;
+      await client.query(ENSURE_SHEETS_SQL, batchValues(sheetColumns, sheets));
+    });
   }
 
   join(name: string, leaseMs: number): Promise<Membership> {
@@ -184,7 +197,9 @@ const pinColumns: Columns<Omit<PricePin, "sheets">> = columns<Omit<PricePin, "sh
 
 const ENSURE_PINS_SQL = `
   insert into price_pin (${pinColumns.sql})
-  select * from unnest(${pinColumns.arraysSql}) on conflict do nothing`;
+  select * from unnest(${pinColumns.arraysSql}) on conflict do nothing returning pin_id`;
+
+const CATALOG = byGateway("catalog");
 
 const sheetColumns: Columns<PinnedSheet & { readonly ofPinId: string }> = columns({
   ofPinId: word("pin_id"),

@@ -1,4 +1,5 @@
 import { newVirtualKey } from "../accounts/index.ts";
+import { byGateway, type ChangedBy } from "../changes/index.ts";
 import {
   type Clock,
   type Logger,
@@ -22,6 +23,7 @@ const RUNNING_PER_ORG_MAX = 2;
 const RUNNING_MAX = 20;
 const MAX_TOKENS_DEFAULT = 512;
 const SWEEP_EVERY_MS = 10_000;
+const SHUT_DOWN = { state: "interrupted", message: "the program was shut down" } as const;
 
 export interface OptimizeOptions {
   readonly store: OptimizeStore;
@@ -63,6 +65,7 @@ class Optimize implements OptimizeSearches {
   async start(
     orgId: OrgId,
     wanted: WantedSearch,
+    by: ChangedBy,
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal> {
     const refusal = this.#servabilityOf(wanted);
     if (refusal !== undefined) return refusal;
@@ -86,7 +89,7 @@ class Optimize implements OptimizeSearches {
       },
       leaseMs: SEARCH_LEASE_MS,
     };
-    const search = await this.#options.store.begin(begun, RUNNING_PER_ORG_MAX);
+    const search = await this.#options.store.begin(begun, RUNNING_PER_ORG_MAX, by);
     if (search === "too_many") {
       const message = `${RUNNING_PER_ORG_MAX} searches are running; wait for one to end, or stop it`;
       return { kind: "refused", code: "conflict", message };
@@ -95,20 +98,20 @@ class Optimize implements OptimizeSearches {
     return { kind: "started", search };
   }
 
-  async stop(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
+  async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
     // Another's search is found nowhere, before anything of it is touched.
     const search = await this.#options.store.find(orgId, searchId);
     const run = search === undefined ? undefined : this.#runs.get(searchId);
-    run?.stop("stopped", null);
+    run?.stop({ state: "stopped", message: null }, by);
     await run?.done;
-    return await this.#options.store.stop(orgId, searchId);
+    return await this.#options.store.stop(orgId, searchId, by);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#sweeping);
     const runs = [...this.#runs.values()];
-    for (const run of runs) run.stop("interrupted", "the program was shut down");
+    for (const run of runs) run.stop(SHUT_DOWN, byGateway("optimize"));
     await Promise.all(runs.map((run) => run.done));
   }
 
@@ -153,7 +156,7 @@ class Optimize implements OptimizeSearches {
     this.#runs.set(search.searchId, run);
     void run.done.finally(() => this.#runs.delete(search.searchId));
     // Closed while the search began: it ends with the others.
-    if (this.#isClosed) run.stop("interrupted", "the program was shut down");
+    if (this.#isClosed) run.stop(SHUT_DOWN, byGateway("optimize"));
   }
 
   async #sweep(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { OptimizeResult, OptimizeSearch, OptimizeState } from "./optimize.ts";
 
@@ -42,13 +43,13 @@ export interface OptimizeStore {
   list(orgId: OrgId): Promise<readonly OptimizeSearch[]>;
   find(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined>;
   /** Makes the search and its key, or nothing: `too_many` run for the organization already. */
-  begin(search: NewSearch, runningMax: number): Promise<OptimizeSearch | "too_many">;
+  begin(search: NewSearch, runningMax: number, by: ChangedBy): Promise<OptimizeSearch | "too_many">;
   /** Writes progress and renews the lease. False: the search has ended, so its process stops. */
   keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean>;
   /** Ends a running search; false: it had ended before, and stays as it is. */
-  end(searchId: string, end: SearchEnd): Promise<boolean>;
+  end(searchId: string, end: SearchEnd, by: ChangedBy): Promise<boolean>;
   /** `stopped`, with what was last written; one that has ended stays as it is. */
-  stop(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined>;
+  stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined>;
   /** Ends as `interrupted` what no process runs any more; returns how many. */
   interruptDead(message: string): Promise<number>;
 }

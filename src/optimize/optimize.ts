@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 
 export type OptimizeObjective = "lowest_cost" | "fastest" | "best_judged";
@@ -85,9 +86,10 @@ export interface OptimizeSearches {
   start(
     orgId: OrgId,
     wanted: WantedSearch,
+    by: ChangedBy,
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal>;
   /** One that has ended stays as it is. Undefined: no such search. */
-  stop(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined>;
+  stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined>;
   /** Ends what runs in this process as `interrupted`; their keys are disabled. */
   close(): Promise<void>;
 }

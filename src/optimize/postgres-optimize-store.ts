@@ -1,12 +1,12 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
 
-import { assert, microUsd, type OrgId } from "../core/index.ts";
+import { byGateway, type ChangedBy, type ChangeLog, type Note } from "../changes/index.ts";
+import { assert, formatUsd, microUsd, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import {
   columns,
   type Columns,
   instantMs,
   integer,
-  inTransaction,
   micro,
   opaque,
   orNull,
@@ -22,9 +22,11 @@ const LISTED_MAX = 200;
 /** Optimize searches in PostgreSQL. A search and its key begin and end in one commit. */
 export class PostgresOptimizeStore implements OptimizeStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
   async list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
@@ -44,12 +46,20 @@ export class PostgresOptimizeStore implements OptimizeStore {
     return rows[0] === undefined ? undefined : searchOf(rows[0]);
   }
 
-  async begin(search: NewSearch, runningMax: number): Promise<OptimizeSearch | "too_many"> {
-    const isBegun = await inTransaction(this.#pool, async (client) => {
+  async begin(
+    search: NewSearch,
+    runningMax: number,
+    by: ChangedBy,
+  ): Promise<OptimizeSearch | "too_many"> {
+    const isBegun = await this.#changes.write(by, async (client, note) => {
       // Of two that begin at once the second counts the first: the row is the lock.
       await client.query("select from org where org_id = $1 for no key update", [search.orgId]);
       const made = await client.query(BEGIN_SQL, [...beginValues(search), runningMax]);
-      return made.rowCount === 1;
+      if (made.rowCount !== 1) return false;
+      const { orgId, searchId, name, modelIds, budgetMicroUsd } = search;
+      const after = { name, models: modelIds, budget_usd: formatUsd(budgetMicroUsd) };
+      note({ action: "optimize.start", orgId, target: searchId, before: null, after });
+      return true;
     });
     if (!isBegun) return "too_many";
     const begun = await this.find(search.orgId, search.searchId);
@@ -63,22 +73,39 @@ export class PostgresOptimizeStore implements OptimizeStore {
     return result.rowCount === 1;
   }
 
-  async end(searchId: string, end: SearchEnd): Promise<boolean> {
+  async end(searchId: string, end: SearchEnd, by: ChangedBy): Promise<boolean> {
     const { state, message, callsDone, results } = end;
     const values = [searchId, state, message, callsDone, resultsJson(results)];
-    const result = await queryInTime(this.#pool, { text: END_SQL, values });
-    return result.rowCount === 1;
+    return (await this.#end(by, END_SQL, values)) === 1;
   }
 
-  async stop(orgId: OrgId, searchId: string): Promise<OptimizeSearch | undefined> {
-    await queryInTime(this.#pool, { text: STOP_SQL, values: [orgId, searchId] });
+  async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
+    await this.#end(by, STOP_SQL, [orgId, searchId]);
     return await this.find(orgId, searchId);
   }
 
   async interruptDead(message: string): Promise<number> {
-    const result = await queryInTime(this.#pool, { text: INTERRUPT_SQL, values: [message] });
-    return result.rowCount ?? 0;
+    return await this.#end(byGateway("optimize"), INTERRUPT_SQL, [message]);
   }
+
+  /** How many have ended by it, and with each its key. */
+  async #end(by: ChangedBy, sql: string, values: unknown[]): Promise<number> {
+    const end = async (client: PoolClient, note: Note): Promise<number> => {
+      const { rows } = await queryInTime<EndedRow>(client, { text: sql, values });
+      for (const { org_id: orgId, search_id: target, state } of rows) {
+        const [before, after] = [{ state: "running" }, { state }];
+        note({ action: "optimize.end", orgId, target, before, after });
+      }
+      return rows.length;
+    };
+    return await this.#changes.write(by, end, STORE_ANSWER_TIMEOUT_MS);
+  }
+}
+
+interface EndedRow {
+  readonly org_id: OrgId;
+  readonly search_id: string;
+  readonly state: string;
 }
 
 /* Spend of every month: a cap counts one of them, a search may not. */
@@ -131,25 +158,27 @@ const KEEP_SQL = `
 /** Disables the keys of `ended` and answers a row for each. */
 const DISABLE_SQL = `
   update api_key k set disabled_at = coalesce(k.disabled_at, now())
-  from ended where k.key_id = ended.key_id`;
+  from ended where k.key_id = ended.key_id
+  returning ended.org_id, ended.search_id, ended.state`;
 
 const END_SQL = `
   with ended as (
     update optimize_search set state = $2, message = $3, calls_done = $4, results = $5,
       ended_at = now()
-    where search_id = $1 and state = 'running' returning key_id
+    where search_id = $1 and state = 'running' returning key_id, org_id, search_id, state
   ) ${DISABLE_SQL}`;
 
 const STOP_SQL = `
   with ended as (
     update optimize_search set state = 'stopped', ended_at = now()
-    where org_id = $1 and search_id = $2 and state = 'running' returning key_id
+    where org_id = $1 and search_id = $2 and state = 'running' returning key_id, org_id, search_id, state
   ) ${DISABLE_SQL}`;
 
 const INTERRUPT_SQL = `
   with ended as (
     update optimize_search set state = 'interrupted', message = $1, ended_at = now()
-    where state = 'running' and lease_until <= now() returning key_id
+    where state = 'running' and lease_until <= now()
+    returning key_id, org_id, search_id, state
   ) ${DISABLE_SQL}`;
 
 interface StoredSearch extends Omit<OptimizeSearch, "results"> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { byGateway, type ChangedBy } from "../changes/index.ts";
 import { type Clock, type Logger, ZERO_MICRO_USD } from "../core/index.ts";
 import { readVerdict } from "./judge.ts";
 import type { CallOutcome, ModelCaller } from "./model-caller.ts";
@@ -53,6 +54,7 @@ export class SearchRun {
   #unreachable = 0;
   #keptMs: number;
   #end: End | undefined;
+  #endedBy = byGateway("optimize");
   #isEndedElsewhere = false;
 
   constructor(options: RunOptions) {
@@ -68,8 +70,9 @@ export class SearchRun {
   }
 
   /** Ends it at once: calls under way are dropped and settled at what was observed. */
-  stop(state: "stopped" | "interrupted", message: string | null): void {
-    this.#endWith({ state, message });
+  stop(end: End, by: ChangedBy): void {
+    if (this.#end === undefined) this.#endedBy = by;
+    this.#endWith(end);
   }
 
   async #run(): Promise<void> {
@@ -225,7 +228,7 @@ export class SearchRun {
     const end = { ...this.#end, callsDone: this.#callsDone, results: this.#tally.results() };
     for (let tries = 1; tries <= END_TRIES_MAX; tries += 1) {
       try {
-        await store.end(search.searchId, end);
+        await store.end(search.searchId, end, this.#endedBy);
         return;
       } catch (fault) {
         log.warn({ err: fault, search_id: search.searchId }, "a search's end was not written");

@@ -1,5 +1,6 @@
 import type { LimitChange, LimitTarget, RulesStore } from "../accounts/index.ts";
 import type { Catalog } from "../catalog/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import {
   assert,
   invalidRequest,
@@ -83,8 +84,9 @@ export async function planLimitChange(
 export async function makeLimitChange(
   rules: RulesStore,
   planned: PlannedChange,
+  by: ChangedBy,
 ): Promise<Result<{ readonly stored: StoredLimit }>> {
-  const stored = await rules.changeLimit(planned.orgId, planned.target, planned.change);
+  const stored = await rules.changeLimit(planned.orgId, planned.target, planned.change, by);
   return stored === undefined ? refused(NO_SUCH_KEY) : { ok: true, stored };
 }
 

@@ -1,4 +1,5 @@
 import { type ClientExchange, countSetting, refuseCall } from "../call/index.ts";
+import { byCaller, type ChangedBy } from "../changes/index.ts";
 import { printJson, type Refusal, shownKeyId } from "../core/index.ts";
 import { makeLimitChange, planLimitChange } from "./change-limit.ts";
 import { readLimitRequest } from "./limit-request.ts";
@@ -24,7 +25,7 @@ export async function serveAdmissionLimits(
   if (!planned.ok) return refuse(planned.refusal);
   const counted = await countSetting(deps, exchange);
   if (!counted.ok) return refuse(counted.refusal);
-  const made = await makeLimitChange(deps.rules, planned);
+  const made = await makeLimitChange(deps.rules, planned, byKey(exchange));
   if (!made.ok) return refuse(made.refusal);
   const { stored } = made;
   const { scopes } = await readLimitUse(deps, principal, request.modelId);
@@ -33,4 +34,8 @@ export async function serveAdmissionLimits(
   const body = Buffer.from(printJson(changedLimit({ ...stored, ...named }, scopes)));
   const { remainingRequests } = counted;
   exchange.answer("application/json", { remainingRequests }, body);
+}
+
+function byKey({ principal, requestId, clientAddress }: ClientExchange): ChangedBy {
+  return byCaller({ kind: "key", id: principal.keyId, requestId, clientAddress });
 }

@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 
+import { byGateway, type ChangedBy, type ChangeLog } from "../changes/index.ts";
 import {
   instantMs,
   columns,
@@ -23,15 +24,17 @@ const HISTORY_MAX = 20;
 /** Verdicts in PostgreSQL. */
 export class PostgresVerdictStore implements VerdictStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
   #read: { readonly version: string; readonly verdicts: readonly ListingVerdict[] } | undefined;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
-  async record(verdicts: readonly ListingVerdict[]): Promise<void> {
+  async record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void> {
     if (verdicts.length === 0) return;
-    await this.#pool.query(RECORD_SQL, [
+    const values = [
       verdicts.map(({ providerId }) => providerId),
       verdicts.map(({ modelId }) => modelId),
       verdicts.map(({ upstreamModelId }) => upstreamModelId),
@@ -40,7 +43,16 @@ export class PostgresVerdictStore implements VerdictStore {
       verdicts.map(({ checkedAtMs }) => new Date(checkedAtMs)),
       verdicts.map(({ source }) => source),
       verdicts.map(({ checks }) => JSON.stringify(checks)),
-    ]);
+    ];
+    await this.#changes.write(by, async (client, note) => {
+      await client.query(RECORD_SQL, values);
+      for (const { verdict, source, checkedAtMs, manifestSha256, ...listing } of verdicts) {
+        const checked_at = new Date(checkedAtMs).toISOString();
+        const after = { verdict, source, checked_at, manifest_sha256: manifestSha256 };
+        const target = targetOf(listing);
+        note({ action: "verdict.record", orgId: null, target, before: null, after });
+      }
+    });
   }
 
   async latest(): Promise<readonly ListingVerdict[]> {
@@ -68,8 +80,22 @@ export class PostgresVerdictStore implements VerdictStore {
   }
 
   async suspect({ providerId, modelId }: ListingName, breaches: LiveBreaches): Promise<void> {
-    await this.#pool.query(SUSPECT_SQL, [providerId, modelId, JSON.stringify(breaches)]);
+    const values = [providerId, modelId, JSON.stringify(breaches)];
+    await this.#changes.write(LIVE_CHECKS, async (client, note) => {
+      const { rowCount } = await client.query(SUSPECT_SQL, values);
+      if (rowCount !== 1) return;
+      const after = { ...breaches };
+      const target = targetOf({ providerId, modelId });
+      note({ action: "listing.suspect", orgId: null, target, before: null, after });
+    });
   }
+}
+
+const LIVE_CHECKS = byGateway("live checks");
+
+/** A listing in the change log. */
+function targetOf({ providerId, modelId }: ListingName): string {
+  return `${providerId} ${modelId}`;
 }
 
 const verdictProperties: ColumnsOf<Omit<ListingVerdict, "checks">> = {

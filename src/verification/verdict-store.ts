@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { ListingName } from "./listing-name.ts";
 
 /** One check of a recorded run, as the report of the run has it. */
@@ -43,7 +44,7 @@ export interface SuspectListing extends ListingName {
 /** Where verdicts are kept, for all processes of an installation. */
 export interface VerdictStore {
   /** Records all of these or none. Repeating it changes nothing; a pass ends a suspicion. */
-  record(verdicts: readonly ListingVerdict[]): Promise<void>;
+  record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void>;
   /** The newest conclusive verdict of each listing, or an inconclusive one where it is the only. */
   latest(): Promise<readonly ListingVerdict[]>;
   /** Of one listing, newest first, at most 20. */

@@ -5,6 +5,7 @@ import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import { makeRuleKeys, rulesReader, type TestKey } from "../support/rule-keys.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const NO_ORG = "org_none" as OrgId;
 const ORG: LimitTarget = { source: "contract", scope: "org" };
@@ -32,7 +33,10 @@ describe("dedicated endpoints", () => {
   test("an endpoint is its organization's with all its limits, for every key", async () => {
     const { rulesStore } = backend;
     const providerId = `private-${++made}`;
-    const endpoint = await rulesStore.createEndpoint({ orgId: key.orgId, providerId, limits });
+    const endpoint = await rulesStore.createEndpoint(
+      { orgId: key.orgId, providerId, limits },
+      testOperator,
+    );
     const shared = {
       endpointId: expect.stringMatching(/^endpoint_[0-9a-f]{24}$/),
       providerId,
@@ -52,7 +56,7 @@ describe("dedicated endpoints", () => {
     const { rulesStore } = backend;
     const providerIds = [`private-${++made}`, `private-${++made}`];
     for (const providerId of providerIds) {
-      await rulesStore.createEndpoint({ orgId: key.orgId, providerId, limits: {} });
+      await rulesStore.createEndpoint({ orgId: key.orgId, providerId, limits: {} }, testOperator);
     }
     const { endpoints } = await rulesOf(key);
     expect(endpoints.map((each) => each.providerId)).toEqual(providerIds);
@@ -63,18 +67,21 @@ describe("dedicated endpoints", () => {
     const { rulesStore } = backend;
     const providerId = `private-${++made}`;
     const asked = [key.orgId, key.orgId, foreign.orgId].map((orgId) =>
-      rulesStore.createEndpoint({ orgId, providerId, limits: {} }),
+      rulesStore.createEndpoint({ orgId, providerId, limits: {} }, testOperator),
     );
     const outcomes = await Promise.all(asked);
     const winners = outcomes.filter((each) => each !== "taken");
     expect(winners).toHaveLength(1);
     const endpointId = winners[0]?.endpointId ?? "";
-    expect(await rulesStore.removeEndpoint(endpointId)).toBe(true);
-    expect(await rulesStore.removeEndpoint(endpointId)).toBe(false);
-    expect(await rulesStore.removeEndpoint("endpoint_none")).toBe(false);
+    expect(await rulesStore.removeEndpoint(endpointId, testOperator)).toBe(true);
+    expect(await rulesStore.removeEndpoint(endpointId, testOperator)).toBe(false);
+    expect(await rulesStore.removeEndpoint("endpoint_none", testOperator)).toBe(false);
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
     expect(await rulesStore.listEndpoints(key.orgId)).toEqual([]);
-    const again = await rulesStore.createEndpoint({ orgId: foreign.orgId, providerId, limits: {} });
+    const again = await rulesStore.createEndpoint(
+      { orgId: foreign.orgId, providerId, limits: {} },
+      testOperator,
+    );
     expect((await rulesOf(foreign)).endpoints).toMatchObject([{ providerId }]);
     expect(again).not.toMatchObject({ endpointId });
   });
@@ -82,9 +89,9 @@ describe("dedicated endpoints", () => {
   test("an unknown organization gets none, also when the manifest is taken", async () => {
     const { rulesStore } = backend;
     const endpoint = { orgId: NO_ORG, providerId: `private-${++made}`, limits: {} };
-    expect(await rulesStore.createEndpoint(endpoint)).toBeUndefined();
-    await rulesStore.createEndpoint({ ...endpoint, orgId: key.orgId });
-    expect(await rulesStore.createEndpoint(endpoint)).toBeUndefined();
+    expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
+    await rulesStore.createEndpoint({ ...endpoint, orgId: key.orgId }, testOperator);
+    expect(await rulesStore.createEndpoint(endpoint, testOperator)).toBeUndefined();
   });
 });
 
@@ -99,7 +106,7 @@ describe("the routing policy", () => {
   test("a policy is one of the organization, for every key of it", async () => {
     const { rulesStore } = backend;
     expect(await rulesStore.findPolicy(key.orgId)).toBeUndefined();
-    expect(await rulesStore.setPolicy(key.orgId, policy)).toBe(true);
+    expect(await rulesStore.setPolicy(key.orgId, policy, testOperator)).toBe(true);
     expect(await rulesStore.findPolicy(key.orgId)).toEqual(policy);
     expect((await rulesOf(key)).policy).toEqual(policy);
     expect((await rulesOf(second)).policy).toEqual(policy);
@@ -109,21 +116,23 @@ describe("the routing policy", () => {
 
   test("a policy is replaced whole; an empty one removes it, as do lists of nothing", async () => {
     const { rulesStore } = backend;
-    await rulesStore.setPolicy(key.orgId, policy);
-    expect(await rulesStore.setPolicy(key.orgId, { promptLogging: "none" })).toBe(true);
+    await rulesStore.setPolicy(key.orgId, policy, testOperator);
+    expect(await rulesStore.setPolicy(key.orgId, { promptLogging: "none" }, testOperator)).toBe(
+      true,
+    );
     expect(await rulesStore.findPolicy(key.orgId)).toEqual({ promptLogging: "none" });
-    await rulesStore.setPolicy(key.orgId, { timeoutMs: 1, only: [] });
+    await rulesStore.setPolicy(key.orgId, { timeoutMs: 1, only: [] }, testOperator);
     expect(await rulesStore.findPolicy(key.orgId)).toEqual({ timeoutMs: 1 });
     for (const nothing of [{}, {}, { only: [], ignore: [] }]) {
-      expect(await rulesStore.setPolicy(key.orgId, nothing)).toBe(true);
+      expect(await rulesStore.setPolicy(key.orgId, nothing, testOperator)).toBe(true);
       expect(await rulesStore.findPolicy(key.orgId)).toBeUndefined();
     }
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
 
   test("an unknown organization has no policy, neither one to set nor one to remove", async () => {
-    expect(await backend.rulesStore.setPolicy(NO_ORG, policy)).toBe(false);
-    expect(await backend.rulesStore.setPolicy(NO_ORG, {})).toBe(false);
+    expect(await backend.rulesStore.setPolicy(NO_ORG, policy, testOperator)).toBe(false);
+    expect(await backend.rulesStore.setPolicy(NO_ORG, {}, testOperator)).toBe(false);
     expect(await backend.rulesStore.findPolicy(NO_ORG)).toBeUndefined();
   });
 });
@@ -252,11 +261,16 @@ describe("usage holds", () => {
 describe("a key by its id", () => {
   test("is what the lookup by digest would find now, disabled ones included", async () => {
     const { rulesStore, keyStore, accountStore } = backend;
-    await rulesStore.changeLimit(key.orgId, { ...ORG, scope: "key" }, { concurrent: 3 });
+    await rulesStore.changeLimit(
+      key.orgId,
+      { ...ORG, scope: "key" },
+      { concurrent: 3 },
+      testOperator,
+    );
     const found = await rulesStore.findKey(key.keyId);
     expect(found?.rules.limits).toHaveLength(1);
     expect(found).toEqual(await findKey(keyStore, key.digest));
-    await accountStore.disableKey(key.keyId);
+    await accountStore.disableKey(key.keyId, testOperator);
     expect(await rulesStore.findKey(key.keyId)).toEqual({ ...found, disabled: true });
     expect((await rulesStore.findKey(foreign.keyId))?.rules).toBe(PLAIN_RULES);
     expect(await rulesStore.findKey("key_none")).toBeUndefined();

@@ -12,6 +12,7 @@ import {
   rulesReader,
   type TestKey,
 } from "../support/rule-keys.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const NO_ORG = "org_none" as OrgId;
 const ORG: LimitTarget = { source: "contract", scope: "org" };
@@ -49,13 +50,13 @@ describe("an organization that nothing was said about", () => {
 
   test("is as plain again after everything that was said was taken back", async () => {
     const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 3 });
-    await rulesStore.setPolicy(key.orgId, { timeoutMs: 5 });
-    await rulesStore.setKeysMaySetOrgLimits(key.orgId, true);
+    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 3 }, testOperator);
+    await rulesStore.setPolicy(key.orgId, { timeoutMs: 5 }, testOperator);
+    await rulesStore.setKeysMaySetOrgLimits(key.orgId, true, testOperator);
     expect(await rulesOf(key)).not.toBe(PLAIN_RULES);
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: null });
-    await rulesStore.setPolicy(key.orgId, {});
-    await rulesStore.setKeysMaySetOrgLimits(key.orgId, false);
+    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: null }, testOperator);
+    await rulesStore.setPolicy(key.orgId, {}, testOperator);
+    await rulesStore.setKeysMaySetOrgLimits(key.orgId, false, testOperator);
     expect(await rulesOf(key)).toBe(PLAIN_RULES);
   });
 });
@@ -76,7 +77,9 @@ describe("stored limits", () => {
       { source: "self", scope: "model", keyId, modelId: "acme/a" },
     ] as const;
     const change = { requestsPerMinute: 7, tokensPerMinute: 8, concurrent: 9 };
-    const set = [...ofAll, ...ofOne].map((target) => rulesStore.changeLimit(orgId, target, change));
+    const set = [...ofAll, ...ofOne].map((target) =>
+      rulesStore.changeLimit(orgId, target, change, testOperator),
+    );
     expect(await Promise.all(set)).toEqual(
       [...ofAll, ...ofOne].map((target) => ({ ...target, ...change })),
     );
@@ -105,18 +108,25 @@ describe("stored limits", () => {
   test("a change leaves alone what it does not name, and null removes", async () => {
     const { rulesStore } = backend;
     const change = rulesStore.changeLimit.bind(rulesStore, key.orgId, OWN_ORG);
-    expect(await change({ requestsPerMinute: 10 })).toEqual({ ...OWN_ORG, requestsPerMinute: 10 });
-    expect(await change({ concurrent: 2 })).toEqual({
+    expect(await change({ requestsPerMinute: 10 }, testOperator)).toEqual({
+      ...OWN_ORG,
+      requestsPerMinute: 10,
+    });
+    expect(await change({ concurrent: 2 }, testOperator)).toEqual({
       ...OWN_ORG,
       requestsPerMinute: 10,
       concurrent: 2,
     });
-    expect(await change({ requestsPerMinute: null, tokensPerMinute: 5 })).toEqual({
+    expect(await change({ requestsPerMinute: null, tokensPerMinute: 5 }, testOperator)).toEqual({
       ...OWN_ORG,
       tokensPerMinute: 5,
       concurrent: 2,
     });
-    expect(await change({})).toEqual({ ...OWN_ORG, tokensPerMinute: 5, concurrent: 2 });
+    expect(await change({}, testOperator)).toEqual({
+      ...OWN_ORG,
+      tokensPerMinute: 5,
+      concurrent: 2,
+    });
     expect((await rulesOf(key)).limits).toEqual([
       { ...OWN_ORG, tokensPerMinute: 5, concurrent: 2 },
     ]);
@@ -125,13 +135,25 @@ describe("stored limits", () => {
   test("a limit without a value left is gone, and one that never had one is not stored", async () => {
     const { rulesStore } = backend;
     const { orgId } = key;
-    await rulesStore.changeLimit(orgId, ORG, { requestsPerMinute: 10, concurrent: 2 });
-    await rulesStore.changeLimit(orgId, OWN_ORG, { concurrent: 1 });
+    await rulesStore.changeLimit(
+      orgId,
+      ORG,
+      { requestsPerMinute: 10, concurrent: 2 },
+      testOperator,
+    );
+    await rulesStore.changeLimit(orgId, OWN_ORG, { concurrent: 1 }, testOperator);
     expect(
-      await rulesStore.changeLimit(orgId, ORG, { requestsPerMinute: null, concurrent: null }),
+      await rulesStore.changeLimit(
+        orgId,
+        ORG,
+        { requestsPerMinute: null, concurrent: null },
+        testOperator,
+      ),
     ).toEqual(ORG);
-    expect(await rulesStore.changeLimit(orgId, ORG, { tokensPerMinute: null })).toEqual(ORG);
-    expect(await rulesStore.changeLimit(orgId, ORG, {})).toEqual(ORG);
+    expect(
+      await rulesStore.changeLimit(orgId, ORG, { tokensPerMinute: null }, testOperator),
+    ).toEqual(ORG);
+    expect(await rulesStore.changeLimit(orgId, ORG, {}, testOperator)).toEqual(ORG);
     expect(await rulesStore.listLimits(orgId)).toEqual([{ ...OWN_ORG, concurrent: 1 }]);
     const rows = await backend.query("select 1 from limit_override where org_id = $1", [orgId]);
     expect(rows).toHaveLength(1);
@@ -139,19 +161,19 @@ describe("stored limits", () => {
 
   test("what the customer set and what the contract says stand beside each other", async () => {
     const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 64 });
-    await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: 3 });
-    await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: null });
+    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 64 }, testOperator);
+    await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: 3 }, testOperator);
+    await rulesStore.changeLimit(key.orgId, OWN_ORG, { concurrent: null }, testOperator);
     expect((await rulesOf(key)).limits).toEqual([{ ...ORG, concurrent: 64 }]);
   });
 
   test("an unknown organization and a key of another one change nothing", async () => {
     const { rulesStore } = backend;
     const change = { requestsPerMinute: 1 };
-    expect(await rulesStore.changeLimit(NO_ORG, ORG, change)).toBeUndefined();
+    expect(await rulesStore.changeLimit(NO_ORG, ORG, change, testOperator)).toBeUndefined();
     for (const keyId of [foreign.keyId, "key_none" as KeyId]) {
       const target = { source: "self", scope: "key", keyId } as const;
-      expect(await rulesStore.changeLimit(key.orgId, target, change)).toBeUndefined();
+      expect(await rulesStore.changeLimit(key.orgId, target, change, testOperator)).toBeUndefined();
     }
     for (const orgId of [key.orgId, foreign.orgId, NO_ORG]) {
       expect(await rulesStore.listLimits(orgId)).toEqual([]);
@@ -165,7 +187,12 @@ describe("stored limits", () => {
       { source: "self", scope: "org", keyId: key.keyId },
     ];
     for (const target of wrong) {
-      const change = backend.rulesStore.changeLimit(key.orgId, target, { concurrent: 1 });
+      const change = backend.rulesStore.changeLimit(
+        key.orgId,
+        target,
+        { concurrent: 1 },
+        testOperator,
+      );
       await expect(change).rejects.toThrow("a limit of scope");
     }
   });
@@ -177,7 +204,7 @@ describe("stored limits", () => {
       const target = { source: "self", scope: "model", modelId: `acme/${round}` } as const;
       await Promise.all(
         Object.entries(values).map(([name, value]) =>
-          rulesStore.changeLimit(key.orgId, target, { [name]: value }),
+          rulesStore.changeLimit(key.orgId, target, { [name]: value }, testOperator),
         ),
       );
     }
@@ -190,13 +217,18 @@ describe("stored limits", () => {
     const { rulesStore } = backend;
     const { orgId } = key;
     for (let round = 0; round < 20; round++) {
-      await rulesStore.changeLimit(orgId, ORG, { requestsPerMinute: 1, concurrent: 1 });
-      await rulesStore.changeLimit(orgId, OWN_ORG, { requestsPerMinute: 1 });
+      await rulesStore.changeLimit(
+        orgId,
+        ORG,
+        { requestsPerMinute: 1, concurrent: 1 },
+        testOperator,
+      );
+      await rulesStore.changeLimit(orgId, OWN_ORG, { requestsPerMinute: 1 }, testOperator);
       await Promise.all([
-        rulesStore.changeLimit(orgId, ORG, { requestsPerMinute: null }),
-        rulesStore.changeLimit(orgId, ORG, { concurrent: null }),
-        rulesStore.changeLimit(orgId, OWN_ORG, { requestsPerMinute: null }),
-        rulesStore.changeLimit(orgId, OWN_ORG, { tokensPerMinute: 5 }),
+        rulesStore.changeLimit(orgId, ORG, { requestsPerMinute: null }, testOperator),
+        rulesStore.changeLimit(orgId, ORG, { concurrent: null }, testOperator),
+        rulesStore.changeLimit(orgId, OWN_ORG, { requestsPerMinute: null }, testOperator),
+        rulesStore.changeLimit(orgId, OWN_ORG, { tokensPerMinute: 5 }, testOperator),
       ]);
       expect(await rulesStore.listLimits(orgId)).toEqual([{ ...OWN_ORG, tokensPerMinute: 5 }]);
     }
@@ -204,13 +236,13 @@ describe("stored limits", () => {
 
   test("a removal that dies half-way leaves the limit as it was", async () => {
     const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 });
+    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 }, testOperator);
     await backend.query(`
       create function refuse() returns trigger language plpgsql as $$
         begin raise exception 'cut short'; end $$;
       create trigger refuse before delete on limit_override execute function refuse()`);
     try {
-      const cut = rulesStore.changeLimit(key.orgId, ORG, { concurrent: null });
+      const cut = rulesStore.changeLimit(key.orgId, ORG, { concurrent: null }, testOperator);
       await expect(cut).rejects.toThrow("cut short");
     } finally {
       await backend.query("drop function refuse cascade");
@@ -220,8 +252,13 @@ describe("stored limits", () => {
 
   test("a change that the database refuses leaves no trace, and the store continues", async () => {
     const { rulesStore } = backend;
-    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 });
-    const wrong = rulesStore.changeLimit(key.orgId, ORG, { requestsPerMinute: 9, concurrent: 0 });
+    await rulesStore.changeLimit(key.orgId, ORG, { concurrent: 4 }, testOperator);
+    const wrong = rulesStore.changeLimit(
+      key.orgId,
+      ORG,
+      { requestsPerMinute: 9, concurrent: 0 },
+      testOperator,
+    );
     await expect(wrong).rejects.toThrow("limit_override_concurrency_check");
     expect(await rulesStore.listLimits(key.orgId)).toEqual([{ ...ORG, concurrent: 4 }]);
   });
@@ -230,9 +267,9 @@ describe("stored limits", () => {
 describe("whether keys may set limits of their organization", () => {
   test("is off until an operator turns it on, for one organization", async () => {
     const { rulesStore } = backend;
-    expect(await rulesStore.setKeysMaySetOrgLimits(key.orgId, true)).toBe(true);
+    expect(await rulesStore.setKeysMaySetOrgLimits(key.orgId, true, testOperator)).toBe(true);
     expect(await rulesOf(key)).toEqual({ ...PLAIN_RULES, keysMaySetOrgLimits: true });
     expect(await rulesOf(foreign)).toBe(PLAIN_RULES);
-    expect(await rulesStore.setKeysMaySetOrgLimits(NO_ORG, true)).toBe(false);
+    expect(await rulesStore.setKeysMaySetOrgLimits(NO_ORG, true, testOperator)).toBe(false);
   });
 });

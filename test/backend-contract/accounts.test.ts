@@ -8,13 +8,17 @@ import { CreditFault } from "../../src/ledger/credit-store.ts";
 import { findKey } from "../support/find-key.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const backend = withBackend();
 
 test("an organization made by an operator has an empty wallet and a verified address", async () => {
   const { accountStore } = backend;
   const before = systemClock.nowMs();
-  const org = await accountStore.createOrg({ name: "Acme", email: "ops@example.com" });
+  const org = await accountStore.createOrg(
+    { name: "Acme", email: "ops@example.com" },
+    testOperator,
+  );
   expect(org).toMatchObject({
     name: "Acme",
     email: "ops@example.com",
@@ -29,17 +33,23 @@ test("an organization made by an operator has an empty wallet and a verified add
 
 test("a key is found by its digest with what the gateway must know", async () => {
   const { accountStore, creditStore, keyStore } = backend;
-  const org = await accountStore.createOrg({ name: "Acme", email: "ops@example.com" });
+  const org = await accountStore.createOrg(
+    { name: "Acme", email: "ops@example.com" },
+    testOperator,
+  );
   const digest = createHash("sha256").update("tm-secret").digest();
-  const key = await accountStore.createKey({
-    orgId: org.orgId,
-    name: "ci",
-    origin: "trial",
-    digest,
-    label: "tm-secret-00",
-    requestsPerMinuteCeiling: 20,
-    capMicroUsd: microUsd(5n),
-  });
+  const key = await accountStore.createKey(
+    {
+      orgId: org.orgId,
+      name: "ci",
+      origin: "trial",
+      digest,
+      label: "tm-secret-00",
+      requestsPerMinuteCeiling: 20,
+      capMicroUsd: microUsd(5n),
+    },
+    testOperator,
+  );
   const record = {
     keyId: key.keyId,
     orgId: org.orgId,
@@ -52,7 +62,10 @@ test("a key is found by its digest with what the gateway must know", async () =>
     rules: { ...PLAIN_RULES, isTrial: true },
   };
   expect(await findKey(keyStore, digest)).toEqual(record);
-  await creditStore.grant({ orgId: org.orgId, amountMicroUsd: microUsd(1n), ref: "first" });
+  await creditStore.grant(
+    { orgId: org.orgId, amountMicroUsd: microUsd(1n), ref: "first" },
+    testOperator,
+  );
   const bought = { ...record, funded: true, rules: PLAIN_RULES };
   expect(await findKey(keyStore, digest)).toEqual(bought);
   expect(await findKey(keyStore, Buffer.alloc(32, 7))).toBeUndefined();
@@ -62,11 +75,11 @@ test("a key is found by its digest with what the gateway must know", async () =>
 test("a disabled key stays disabled, since the first time", async () => {
   const { accountStore } = backend;
   const { keyId, orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const disabled = await accountStore.disableKey(keyId);
+  const disabled = await accountStore.disableKey(keyId, testOperator);
   expect(disabled?.disabledAtMs).not.toBeNull();
-  expect(await accountStore.disableKey(keyId)).toEqual(disabled);
+  expect(await accountStore.disableKey(keyId, testOperator)).toEqual(disabled);
   expect(await accountStore.listKeys(orgId)).toEqual([disabled]);
-  expect(await accountStore.disableKey("key_unknown")).toBeUndefined();
+  expect(await accountStore.disableKey("key_unknown", testOperator)).toBeUndefined();
 });
 
 test("two keys cannot share a digest", async () => {
@@ -80,15 +93,17 @@ test("two keys cannot share a digest", async () => {
     requestsPerMinuteCeiling: 300,
     capMicroUsd: null,
   };
-  await backend.accountStore.createKey(key);
-  await expect(backend.accountStore.createKey(key)).rejects.toThrow("api_key_digest_key");
+  await backend.accountStore.createKey(key, testOperator);
+  await expect(backend.accountStore.createKey(key, testOperator)).rejects.toThrow(
+    "api_key_digest_key",
+  );
 });
 
 test("a grant happens once per reference, also when it is repeated", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const grant = { orgId, amountMicroUsd: microUsd(25_000_000n), ref: "invoice 1" };
   const outcomes = await Promise.all(
-    Array.from({ length: 8 }, () => backend.creditStore.grant(grant)),
+    Array.from({ length: 8 }, () => backend.creditStore.grant(grant, testOperator)),
   );
   expect(outcomes.filter((outcome) => outcome.created)).toHaveLength(1);
   for (const { balanceMicroUsd } of outcomes) expect(balanceMicroUsd).toBe(25_000_000n);
@@ -101,14 +116,14 @@ test("a reference used with other terms is refused and changes nothing", async (
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const other = await orgWithKey(backend, { creditMicroUsd: 0n });
   const amountMicroUsd = microUsd(7n);
-  await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "once" });
+  await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "once" }, testOperator);
   const wrong = [
     { orgId: other.orgId, amountMicroUsd, ref: "once" },
     { orgId, amountMicroUsd: microUsd(8n), ref: "once" },
     { orgId: "org_unknown" as OrgId, amountMicroUsd, ref: "new" },
   ];
   for (const grant of wrong) {
-    await expect(backend.creditStore.grant(grant)).rejects.toThrow(CreditFault);
+    await expect(backend.creditStore.grant(grant, testOperator)).rejects.toThrow(CreditFault);
   }
   const balances = await Promise.all(
     [orgId, other.orgId].map((id) => backend.recordStore.balance(id)),
@@ -119,11 +134,11 @@ test("a reference used with other terms is refused and changes nothing", async (
 
 test("a cap can be set and removed, on a known organization only", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  expect(await backend.accountStore.setOrgCap(orgId, microUsd(9n))).toBe(true);
+  expect(await backend.accountStore.setOrgCap(orgId, microUsd(9n), testOperator)).toBe(true);
   expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBe(9n);
-  expect(await backend.accountStore.setOrgCap(orgId, null)).toBe(true);
+  expect(await backend.accountStore.setOrgCap(orgId, null, testOperator)).toBe(true);
   expect((await backend.recordStore.monthSpend(orgId)).capMicroUsd).toBeNull();
-  expect(await backend.accountStore.setOrgCap("org_unknown", null)).toBe(false);
+  expect(await backend.accountStore.setOrgCap("org_unknown", null, testOperator)).toBe(false);
 });
 
 test("migrations run once, and concurrent starts do not disturb each other", async () => {

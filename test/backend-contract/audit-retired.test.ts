@@ -9,6 +9,7 @@ import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow } from "../support/ledger-rows.ts";
 import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const RETIRED = dayOf("2026-04-10");
 const KEPT = dayOf("2026-04-11");
@@ -26,14 +27,14 @@ beforeAll(async () => {
   await books.hold(KEPT);
   await books.close(closeRow(late, 400n));
   // Spent in the retired day: 320, 1,000 and 400. In flight: 1,000. This one needs all the rest.
-  await backend.accountStore.setOrgCap(org.orgId, microUsd(3_720n));
+  await backend.accountStore.setOrgCap(org.orgId, microUsd(3_720n), testOperator);
   await books.hold(KEPT);
   damaged = new DamagedBooks(backend);
   // What was corrected a moment ago was corrected then: only old ends can be settled and retired.
   await damaged.damage(
     "update attempt set corrected_at = closed_at + interval '1 s' where corrected_at is not null",
   );
-  await backend.settlementStore.closeDuePeriods({ listed: new Map() });
+  await backend.settlementStore.closeDuePeriods({ listed: new Map() }, testOperator);
   outcome = await retireOldDays(books, {
     key: openSigningKey(join(root, "key.pem")),
     archive: new DayFolder(join(root, "days")),

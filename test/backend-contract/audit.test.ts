@@ -14,6 +14,7 @@ import {
   voidRow,
 } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const DEAR = "dear-ai" as ProviderId;
 const LEASE_MS = 3_600_000;
@@ -48,7 +49,7 @@ async function keepBooks(): Promise<void> {
   const first = await orgWithKey(backend, { creditMicroUsd: 1_000n, keyCapMicroUsd: 500n });
   org = first.orgId;
   keys = [first.keyId, await keyOf(backend, org)];
-  await accountStore.setOrgCap(org, microUsd(600n));
+  await accountStore.setOrgCap(org, microUsd(600n), testOperator);
   const member = await store.join("one", LEASE_MS);
   const dead = await store.join("two", 0);
   const row = (id: number, key: 0 | 1, reserve: bigint) =>
@@ -76,7 +77,7 @@ async function keepBooks(): Promise<void> {
   await store.recoverOpenAttempts();
   await store.closeBatch([closeRow(6n as AttemptId, 5n)]);
   await store.annul([row(9, 0, 30n)]);
-  await accountStore.setOrgCap(org, microUsd(2_000n));
+  await accountStore.setOrgCap(org, microUsd(2_000n), testOperator);
   await pinMargin(backend, DEAR);
   const owing = { ...row(OWING, 1, 10n), providerId: DEAR, pricePinId: marginPinOf(DEAR) };
   await store.reserveBatch(member, [{ row: owing, close: null }]);

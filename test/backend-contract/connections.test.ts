@@ -12,6 +12,7 @@ import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/cor
 import { picoUsd } from "../../src/core/money.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const PROVIDER_KEY = "sk-customer-key-0123456789";
 const acme = "acme-ai" as ProviderId;
@@ -34,7 +35,7 @@ function sealed(orgId: OrgId, change: Partial<Wanted> = {}): NewConnection {
 }
 
 async function made(orgId: OrgId, change: Partial<Wanted> = {}): Promise<ConnectionSummary> {
-  const outcome = await backend.connectionStore.create(sealed(orgId, change));
+  const outcome = await backend.connectionStore.create(sealed(orgId, change), testOperator);
   if (outcome === undefined || outcome === "taken") throw new Error(`not made: ${outcome}`);
   return outcome;
 }
@@ -47,7 +48,7 @@ describe("a connection", () => {
   test("is shown by the last characters of its key, and its key opens again", async () => {
     const { orgId } = await newOrg();
     const connection = sealed(orgId, { name: "our Acme account" });
-    const created = await backend.connectionStore.create(connection);
+    const created = await backend.connectionStore.create(connection, testOperator);
     expect(created).toEqual({
       connectionId: connection.connectionId,
       orgId,
@@ -113,7 +114,7 @@ describe("one active connection per provider", () => {
     ];
     for (const { keyId: of, providerId } of all) {
       const again = sealed(orgId, { keyId: of, providerId });
-      expect(await backend.connectionStore.create(again)).toBe("taken");
+      expect(await backend.connectionStore.create(again, testOperator)).toBe("taken");
     }
     expect(await backend.connectionStore.list(orgId)).toEqual(all);
   });
@@ -121,7 +122,7 @@ describe("one active connection per provider", () => {
   test("however many ask at once", async () => {
     const { orgId } = await newOrg();
     const outcomes = await Promise.all(
-      Array.from({ length: 8 }, () => backend.connectionStore.create(sealed(orgId))),
+      Array.from({ length: 8 }, () => backend.connectionStore.create(sealed(orgId), testOperator)),
     );
     expect(outcomes.filter((outcome) => outcome === "taken")).toHaveLength(7);
     expect(await backend.connectionStore.list(orgId)).toHaveLength(1);
@@ -135,7 +136,7 @@ describe("one active connection per provider", () => {
       sealed(orgId, { keyId: "key_unknown" as KeyId }),
       sealed(orgId, { keyId: stranger.keyId }),
     ]) {
-      expect(await backend.connectionStore.create(wrong)).toBeUndefined();
+      expect(await backend.connectionStore.create(wrong, testOperator)).toBeUndefined();
     }
     expect(await backend.connectionStore.list(orgId)).toEqual([]);
   });
@@ -148,20 +149,20 @@ test("another organization's connection is an unknown connection", async () => {
   const { connectionStore } = backend;
   expect(await connectionStore.list(stranger.orgId)).toEqual([]);
   expect(await connectionStore.find(connectionId, stranger.orgId)).toBeUndefined();
-  expect(await connectionStore.disable(connectionId, stranger.orgId)).toBeUndefined();
+  expect(await connectionStore.disable(connectionId, stranger.orgId, testOperator)).toBeUndefined();
   expect(await connectionStore.find(connectionId, orgId)).toMatchObject({ disabledAtMs: null });
   expect(await connectionStore.find(connectionId, "operator")).toMatchObject({ connectionId });
   expect(await connectionStore.find("conn_unknown", "operator")).toBeUndefined();
-  expect(await connectionStore.disable("conn_unknown", "operator")).toBeUndefined();
+  expect(await connectionStore.disable("conn_unknown", "operator", testOperator)).toBeUndefined();
 });
 
 test("a disabled connection stays disabled, its key is forgotten, and another may follow", async () => {
   const { orgId } = await newOrg();
   const { connectionId } = await made(orgId);
   const { connectionStore } = backend;
-  const disabled = await connectionStore.disable(connectionId, orgId);
+  const disabled = await connectionStore.disable(connectionId, orgId, testOperator);
   expect(disabled?.disabledAtMs).toEqual(expect.any(Number));
-  expect(await connectionStore.disable(connectionId, "operator")).toEqual(disabled);
+  expect(await connectionStore.disable(connectionId, "operator", testOperator)).toEqual(disabled);
   const found = await connectionStore.find(connectionId, orgId);
   expect(found).toEqual({ ...disabled, sealedKey: Buffer.alloc(0) });
   const next = await made(orgId, { providerKey: "sk-customer-key-next" });
@@ -181,9 +182,9 @@ test("a virtual key carries the connections it may use, its own before its organ
   };
   expect(await providerKeyOf(keyId)).toBe("sk-of-one-virtual-key");
   expect(await providerKeyOf(otherKey)).toBe(PROVIDER_KEY);
-  await backend.connectionStore.disable(ofKey.connectionId, orgId);
+  await backend.connectionStore.disable(ofKey.connectionId, orgId, testOperator);
   expect(await providerKeyOf(keyId)).toBe(PROVIDER_KEY);
-  await backend.connectionStore.disable(ofOrg.connectionId, orgId);
+  await backend.connectionStore.disable(ofOrg.connectionId, orgId, testOperator);
   expect(await providerKeyOf(keyId)).toBeUndefined();
 });
 

@@ -6,6 +6,7 @@ import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { keyOf, orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const backend = withBackend();
 
@@ -33,23 +34,26 @@ describe("an organization", () => {
       isFunded: false,
       keysMaySetOrgLimits: false,
     });
-    await backend.creditStore.grant({ orgId, amountMicroUsd: microUsd(5n), ref: `fund ${orgId}` });
-    expect(await backend.customerStore.setOrgCap(orgId, microUsd(7n))).toBe(true);
-    expect(await backend.customerStore.renameOrg(orgId, "Acme Labs")).toBe(true);
+    await backend.creditStore.grant(
+      { orgId, amountMicroUsd: microUsd(5n), ref: `fund ${orgId}` },
+      testOperator,
+    );
+    expect(await backend.customerStore.setOrgCap(orgId, microUsd(7n), testOperator)).toBe(true);
+    expect(await backend.customerStore.renameOrg(orgId, "Acme Labs", testOperator)).toBe(true);
     expect(await backend.customerStore.findOrg(orgId)).toMatchObject({
       name: "Acme Labs",
       capMicroUsd: 7n,
       isFunded: true,
     });
-    await backend.customerStore.setOrgCap(orgId, null);
+    await backend.customerStore.setOrgCap(orgId, null, testOperator);
     expect((await backend.customerStore.findOrg(orgId))?.capMicroUsd).toBeNull();
   });
 
   test("that is not there is not found, and nothing of it changes", async () => {
     const nobody = "org_nobody" as OrgId;
     expect(await backend.customerStore.findOrg(nobody)).toBeUndefined();
-    expect(await backend.customerStore.renameOrg(nobody, "x")).toBe(false);
-    expect(await backend.customerStore.setOrgCap(nobody, null)).toBe(false);
+    expect(await backend.customerStore.renameOrg(nobody, "x", testOperator)).toBe(false);
+    expect(await backend.customerStore.setOrgCap(nobody, null, testOperator)).toBe(false);
     expect(await backend.customerStore.listKeys(nobody)).toEqual([]);
   });
 });
@@ -57,23 +61,25 @@ describe("an organization", () => {
 describe("a key", () => {
   test("is made, renamed, capped and permanently disabled", async () => {
     const { orgId, keyId: older } = await orgWithKey(backend, { creditMicroUsd: 0n });
-    const made = await backend.customerStore.createKey(newKey(orgId));
+    const made = await backend.customerStore.createKey(newKey(orgId), testOperator);
     if (made === "too_many") throw new Error("another one was possible");
     const { keyId } = made;
     expect(await backend.customerStore.findKey(orgId, keyId)).toEqual(made);
     const keys = await backend.customerStore.listKeys(orgId);
     expect(keys.map((key) => key.keyId)).toEqual([keyId, older]);
     const { customerStore } = backend;
-    expect(await customerStore.renameKey(orgId, keyId, "nightly")).toMatchObject({
+    expect(await customerStore.renameKey(orgId, keyId, "nightly", testOperator)).toMatchObject({
       name: "nightly",
     });
-    expect(await customerStore.setKeyCap(orgId, keyId, microUsd(9n))).toMatchObject({
+    expect(await customerStore.setKeyCap(orgId, keyId, microUsd(9n), testOperator)).toMatchObject({
       capMicroUsd: 9n,
     });
-    expect(await customerStore.setKeyCap(orgId, keyId, null)).toMatchObject({ capMicroUsd: null });
-    const disabled = await customerStore.disableKey(orgId, keyId);
+    expect(await customerStore.setKeyCap(orgId, keyId, null, testOperator)).toMatchObject({
+      capMicroUsd: null,
+    });
+    const disabled = await customerStore.disableKey(orgId, keyId, testOperator);
     expect(disabled?.disabledAtMs).not.toBeNull();
-    expect(await customerStore.disableKey(orgId, keyId)).toEqual(disabled);
+    expect(await customerStore.disableKey(orgId, keyId, testOperator)).toEqual(disabled);
     expect(await customerStore.findKey(orgId, keyId)).toEqual(disabled);
   });
 
@@ -87,9 +93,11 @@ describe("a key", () => {
     const { customerStore } = backend;
     for (const keyId of [foreign, managed, playground, "key_nobody"]) {
       expect(await customerStore.findKey(mine.orgId, keyId)).toBeUndefined();
-      expect(await customerStore.renameKey(mine.orgId, keyId, "x")).toBeUndefined();
-      expect(await customerStore.setKeyCap(mine.orgId, keyId, microUsd(1n))).toBeUndefined();
-      expect(await customerStore.disableKey(mine.orgId, keyId)).toBeUndefined();
+      expect(await customerStore.renameKey(mine.orgId, keyId, "x", testOperator)).toBeUndefined();
+      expect(
+        await customerStore.setKeyCap(mine.orgId, keyId, microUsd(1n), testOperator),
+      ).toBeUndefined();
+      expect(await customerStore.disableKey(mine.orgId, keyId, testOperator)).toBeUndefined();
     }
     expect(await backend.query("select * from api_key order by key_id")).toEqual(before);
     const ids = async (orgId: OrgId) =>
@@ -107,7 +115,7 @@ describe("a key", () => {
       [orgId, KEYS_PER_ORG_MAX - 3],
     );
     const asked = await Promise.all(
-      Array.from({ length: 6 }, () => backend.customerStore.createKey(newKey(orgId))),
+      Array.from({ length: 6 }, () => backend.customerStore.createKey(newKey(orgId), testOperator)),
     );
     expect(asked.filter((made) => made === "too_many")).toHaveLength(4);
     expect(await backend.customerStore.listKeys(orgId)).toHaveLength(KEYS_PER_ORG_MAX);

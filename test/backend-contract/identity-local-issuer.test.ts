@@ -7,6 +7,7 @@ import { makeClaimLink } from "../../src/identity/local-issuer/claim-link.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { withBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 let site: OidcConsole;
 const backend = withBackend();
@@ -23,6 +24,7 @@ async function linkOf(email?: string): Promise<string> {
     store: backend.identityStore.local,
     clock: site.clock,
     consoleUrl: site.url,
+    by: testOperator,
     ...(email === undefined ? {} : { email }),
   });
   return link.url;
@@ -149,6 +151,7 @@ describe("a link made beside the server", () => {
       config: configOf(env),
       backend,
       clock: site.clock,
+      by: testOperator,
       ...(email === undefined ? {} : { email }),
     });
 

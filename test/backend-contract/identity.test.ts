@@ -12,6 +12,7 @@ import type {
 } from "../../src/identity/identity-store.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const NOW_MS = 1_800_000_000_000;
 const DAY_MS = 24 * 3_600_000;
@@ -229,7 +230,10 @@ describe("an address that is verified later", () => {
     const second = claimOf({ email: ada.email, isVerified: false });
     const empty = await resolve(second);
     const amountMicroUsd = microUsd(5_000_000n);
-    await backend.creditStore.grant({ orgId: empty.orgId, amountMicroUsd, ref: "by mistake" });
+    await backend.creditStore.grant(
+      { orgId: empty.orgId, amountMicroUsd, ref: "by mistake" },
+      testOperator,
+    );
     await resolve({ ...second, isVerified: true });
     expect(await backend.accountStore.findOrg(empty.orgId)).toMatchObject({
       balanceMicroUsd: amountMicroUsd,
@@ -242,7 +246,10 @@ describe("letters beyond ASCII", () => {
   const [capital, small] = ["Ärger@acme.example", "ärger@acme.example"];
 
   test("are another mailbox in another case, also for an operator's organization", async () => {
-    const { orgId } = await backend.accountStore.createOrg({ name: "Acme", email: capital });
+    const { orgId } = await backend.accountStore.createOrg(
+      { name: "Acme", email: capital },
+      testOperator,
+    );
     const other = await resolve(claimOf({ email: small, emailNorm: small }));
     expect(other.kind).toBe("created");
     const owner = await resolve(claimOf({ email: capital, emailNorm: capital }));
@@ -252,16 +259,19 @@ describe("letters beyond ASCII", () => {
 
 describe("an organization that an operator made for an address", () => {
   async function operatorOrg(email: string): Promise<OrgId> {
-    const { orgId } = await backend.accountStore.createOrg({ name: "Acme", email });
-    await backend.accountStore.createKey({
-      orgId,
-      name: "ci",
-      origin: "console",
-      digest: randomBytes(32),
-      label: "tm_vk_111111",
-      requestsPerMinuteCeiling: 300,
-      capMicroUsd: null,
-    });
+    const { orgId } = await backend.accountStore.createOrg({ name: "Acme", email }, testOperator);
+    await backend.accountStore.createKey(
+      {
+        orgId,
+        name: "ci",
+        origin: "console",
+        digest: randomBytes(32),
+        label: "tm_vk_111111",
+        requestsPerMinuteCeiling: 300,
+        capMicroUsd: null,
+      },
+      testOperator,
+    );
     return orgId;
   }
 
@@ -269,7 +279,7 @@ describe("an organization that an operator made for an address", () => {
     const oldest = await operatorOrg("Boss@Acme.example");
     await operatorOrg("boss@acme.example");
     const amountMicroUsd = microUsd(7_000_000n);
-    await backend.creditStore.grant({ orgId: oldest, amountMicroUsd, ref: "start" });
+    await backend.creditStore.grant({ orgId: oldest, amountMicroUsd, ref: "start" }, testOperator);
     const boss = await resolve(claimOf({ email: "boss@acme.example" }));
     expect(boss).toMatchObject({ kind: "adopted", orgId: oldest, hasReveal: false });
     expect(await keysOf(oldest)).toEqual(["console"]);
@@ -318,15 +328,18 @@ describe("at the same time", () => {
 
   test("a second trial key of an organization is impossible", async () => {
     const { orgId } = await resolve(claimOf());
-    const second = backend.accountStore.createKey({
-      orgId,
-      name: "again",
-      origin: "trial",
-      digest: randomBytes(32),
-      label: "tm_vk_222222",
-      requestsPerMinuteCeiling: 20,
-      capMicroUsd: null,
-    });
+    const second = backend.accountStore.createKey(
+      {
+        orgId,
+        name: "again",
+        origin: "trial",
+        digest: randomBytes(32),
+        label: "tm_vk_222222",
+        requestsPerMinuteCeiling: 20,
+        capMicroUsd: null,
+      },
+      testOperator,
+    );
     await expect(second).rejects.toThrow(/one_trial_key_per_org/);
   });
 });

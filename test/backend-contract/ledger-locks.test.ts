@@ -10,6 +10,7 @@ import { until } from "../support/books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
 /*
@@ -98,7 +99,7 @@ function waitingFor(sessions: number): Promise<true> {
 test("a cap change waits for the lock of its wallet", async () => {
   const org = await newOrg();
   await blocker.query(...lockWallet(org));
-  const change = backend.accountStore.setOrgCap(org.orgId, microUsd(500n));
+  const change = backend.accountStore.setOrgCap(org.orgId, microUsd(500n), testOperator);
   await waitingFor(1);
   await blocker.query("commit");
   expect(await change).toBe(true);

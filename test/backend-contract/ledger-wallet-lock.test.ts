@@ -11,6 +11,7 @@ import { until } from "../support/books.ts";
 import { orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { freshBackend, type FreshBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const NAMES = ["lock one", "lock two"] as const;
 const LEASE_MS = 3_600_000;
@@ -92,7 +93,7 @@ describe("of two instances that reserve at once, the second counts what the firs
 
   test("against the organization's cap", async () => {
     const org = await orgWithKey(backend, { creditMicroUsd: 10_000n });
-    await backend.accountStore.setOrgCap(org.orgId, microUsd(1_000n));
+    await backend.accountStore.setOrgCap(org.orgId, microUsd(1_000n), testOperator);
     expect(await reserveAtOnce(org, 600n)).toEqual(["reserved", "cap"]);
   });
 

@@ -10,6 +10,7 @@ import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withPricedBackend, withLedger } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const backend = withPricedBackend();
 
@@ -111,7 +112,7 @@ test("two instances cannot pass a cap together", async () => {
 test("the caps of a key and of its organization limit everything in flight", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000_000n, keyCapMicroUsd: 500n });
   const free = await keyOf(backend, org.orgId);
-  expect(await backend.accountStore.setOrgCap(org.orgId, microUsd(800n))).toBe(true);
+  expect(await backend.accountStore.setOrgCap(org.orgId, microUsd(800n), testOperator)).toBe(true);
   const reserveBy = (keyId: KeyId): Promise<ReserveOutcome> =>
     ledger.reserve(reserveRow({ ...org, keyId, attemptId: ledger.newAttemptId() }, 100n));
   const capped = await Promise.all(Array.from({ length: 40 }, () => reserveBy(org.keyId)));

@@ -8,6 +8,7 @@ import { orgWithKey } from "../support/ledger-rows.ts";
 import { freshDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
+import { testOperator } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
 const DOLLAR = microUsd(1_000_000n);
@@ -56,7 +57,7 @@ async function buyCredit({ orgId }: Of): Promise<boolean> {
   const purchaseId = `purchase of ${orgId}`;
   const bounds = { nowMs: 0, expiresAtMs: 0, purchasesMax: 1, countedFromMs: 0 };
   const purchase = { purchaseId, orgId, amountMicroUsd: DOLLAR, isTestMoney: true };
-  await purchaseStore.create({ ...purchase, ...bounds });
+  await purchaseStore.create({ ...purchase, ...bounds }, testOperator);
   return await purchaseStore.grant({ purchaseId, paymentId: null, receiptUrl: null });
 }
 
@@ -64,31 +65,40 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
   {
     what: "a grant of credit",
     run: ({ orgId }) =>
-      backend.creditStore.grant({ orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` }),
+      backend.creditStore.grant(
+        { orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` },
+        testOperator,
+      ),
   },
   { what: "a purchase of credit", run: buyCredit },
-  { what: "a new key", run: (of) => backend.accountStore.createKey(newKey(of)) },
+  { what: "a new key", run: (of) => backend.accountStore.createKey(newKey(of), testOperator) },
   {
     what: "a new key of its customer's own",
-    run: (of) => backend.customerStore.createKey(newKey(of)),
+    run: (of) => backend.customerStore.createKey(newKey(of), testOperator),
   },
-  { what: "a cap of a key", run: ({ keyId }) => backend.accountStore.setKeyCap(keyId, DOLLAR) },
+  {
+    what: "a cap of a key",
+    run: ({ keyId }) => backend.accountStore.setKeyCap(keyId, DOLLAR, testOperator),
+  },
   {
     what: "a cap of a key by its customer",
-    run: ({ orgId, keyId }) => backend.customerStore.setKeyCap(orgId, keyId, DOLLAR),
+    run: ({ orgId, keyId }) => backend.customerStore.setKeyCap(orgId, keyId, DOLLAR, testOperator),
   },
   {
     what: "a cap of an organization",
-    run: ({ orgId }) => backend.accountStore.setOrgCap(orgId, DOLLAR),
+    run: ({ orgId }) => backend.accountStore.setOrgCap(orgId, DOLLAR, testOperator),
   },
   {
     what: "a cap of an organization by itself",
-    run: ({ orgId }) => backend.customerStore.setOrgCap(orgId, DOLLAR),
+    run: ({ orgId }) => backend.customerStore.setOrgCap(orgId, DOLLAR, testOperator),
   },
-  { what: "a disabled key", run: ({ keyId }) => backend.accountStore.disableKey(keyId) },
+  {
+    what: "a disabled key",
+    run: ({ keyId }) => backend.accountStore.disableKey(keyId, testOperator),
+  },
   {
     what: "a key that its customer disabled",
-    run: ({ orgId, keyId }) => backend.customerStore.disableKey(orgId, keyId),
+    run: ({ orgId, keyId }) => backend.customerStore.disableKey(orgId, keyId, testOperator),
   },
 ];
 

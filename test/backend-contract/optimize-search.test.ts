@@ -15,6 +15,7 @@ import type {
 import { openAccount, withGateway } from "../support/gateway.ts";
 import { withInProcessCalls } from "../support/in-process.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const SECRET_PROMPT = "zanzibar-prompt-4711";
 const END_WAIT_MS = 30_000;
@@ -62,7 +63,7 @@ function wanted(change: Partial<WantedSearch> = {}): WantedSearch {
 }
 
 async function started(orgId: OrgId, change: Partial<WantedSearch> = {}): Promise<OptimizeSearch> {
-  const outcome = await searches.start(orgId, wanted(change));
+  const outcome = await searches.start(orgId, wanted(change), testOperator);
   if (outcome.kind === "refused") throw new Error(outcome.message);
   return outcome.search;
 }
@@ -163,18 +164,18 @@ describe("a search", () => {
   test("can be stopped by its organization only; what it found stays", async () => {
     const [orgId, otherId] = [await newOrg(), await newOrg()];
     const search = await started(orgId, { prompts: slowPrompts });
-    expect(await searches.stop(otherId, search.searchId)).toBeUndefined();
+    expect(await searches.stop(otherId, search.searchId, testOperator)).toBeUndefined();
     expect(await searches.find(otherId, search.searchId)).toBeUndefined();
-    const stopped = await searches.stop(orgId, search.searchId);
+    const stopped = await searches.stop(orgId, search.searchId, testOperator);
     expect(stopped).toMatchObject({ state: "stopped", callsPlanned: 6 });
     expect(await keyIsDisabled(orgId, search)).toBe(true);
-    expect(await searches.stop(orgId, search.searchId)).toEqual(stopped);
+    expect(await searches.stop(orgId, search.searchId, testOperator)).toEqual(stopped);
   });
 
   test("waits where a limit says so, and continues", async () => {
     const orgId = await newOrg();
     const target = { source: "contract", scope: "org" } as const;
-    await gateway.backend.rulesStore.changeLimit(orgId, target, { concurrent: 1 });
+    await gateway.backend.rulesStore.changeLimit(orgId, target, { concurrent: 1 }, testOperator);
     const prompts = ["one", "two", "three"].map((each) => `${each} [[fault:slow:20]]`);
     const search = await ended(orgId, await started(orgId, { prompts }));
     expect(search).toMatchObject({ state: "finished", callsDone: 6 });
@@ -202,6 +203,7 @@ test("the model whose answers the judge names wins, wherever they stand in its q
   const outcome = await other.start(
     orgId,
     wanted({ objective: "best_judged", judgeModelId: "test/both" }),
+    testOperator,
   );
   if (outcome.kind === "refused") throw new Error(outcome.message);
   const search = await ended(orgId, outcome.search);
@@ -215,25 +217,29 @@ test("the model whose answers the judge names wins, wherever they stand in its q
 describe("what is refused", () => {
   test("an unknown model, a missing judge, no budget and a third search at once", async () => {
     const orgId = await newOrg();
-    expect(await searches.start(orgId, wanted({ modelIds: ["test/a", "no/model"] }))).toMatchObject(
-      {
-        kind: "refused",
-        code: "invalid_request",
-        field: "models",
-      },
-    );
-    expect(await searches.start(orgId, wanted({ objective: "best_judged" }))).toMatchObject({
+    expect(
+      await searches.start(orgId, wanted({ modelIds: ["test/a", "no/model"] }), testOperator),
+    ).toMatchObject({
+      kind: "refused",
+      code: "invalid_request",
+      field: "models",
+    });
+    expect(
+      await searches.start(orgId, wanted({ objective: "best_judged" }), testOperator),
+    ).toMatchObject({
       field: "judge_model",
     });
-    expect(await searches.start(orgId, wanted({ budgetMicroUsd: usd("0") }))).toMatchObject({
+    expect(
+      await searches.start(orgId, wanted({ budgetMicroUsd: usd("0") }), testOperator),
+    ).toMatchObject({
       field: "budget_usd",
     });
     const running = [
       await started(orgId, { prompts: slowPrompts }),
       await started(orgId, { prompts: slowPrompts }),
     ];
-    expect(await searches.start(orgId, wanted())).toMatchObject({ code: "conflict" });
-    for (const { searchId } of running) await searches.stop(orgId, searchId);
+    expect(await searches.start(orgId, wanted(), testOperator)).toMatchObject({ code: "conflict" });
+    for (const { searchId } of running) await searches.stop(orgId, searchId, testOperator);
     expect((await searches.list(orgId)).map((each) => each.state)).toEqual(["stopped", "stopped"]);
   });
 });
@@ -243,7 +249,9 @@ describe("several processes", () => {
     const orgId = await newOrg();
     const other = opened();
     const search = await started(orgId, { prompts: slowPrompts });
-    expect(await other.stop(orgId, search.searchId)).toMatchObject({ state: "stopped" });
+    expect(await other.stop(orgId, search.searchId, testOperator)).toMatchObject({
+      state: "stopped",
+    });
     expect(await keyIsDisabled(orgId, search)).toBe(true);
     await other.close();
     expect((await searches.find(orgId, search.searchId))?.state).toBe("stopped");
@@ -252,7 +260,7 @@ describe("several processes", () => {
   test("one that shuts down leaves its searches interrupted and their keys disabled", async () => {
     const orgId = await newOrg();
     const other = opened();
-    const outcome = await other.start(orgId, wanted({ prompts: slowPrompts }));
+    const outcome = await other.start(orgId, wanted({ prompts: slowPrompts }), testOperator);
     if (outcome.kind === "refused") throw new Error(outcome.message);
     await other.close();
     const search = await searches.find(orgId, outcome.search.searchId);
@@ -263,7 +271,7 @@ describe("several processes", () => {
   test("a gateway that does not answer fails the search", async () => {
     const orgId = await newOrg();
     const other = opened({ ask: () => Promise.resolve({ kind: "unreachable" }) });
-    const outcome = await other.start(orgId, wanted());
+    const outcome = await other.start(orgId, wanted(), testOperator);
     if (outcome.kind === "refused") throw new Error(outcome.message);
     const search = await ended(orgId, outcome.search);
     expect(search).toMatchObject({ state: "failed", message: "the gateway did not answer" });

@@ -7,6 +7,7 @@ import type { OptimizeResult, OptimizeSearch } from "../../src/optimize/optimize
 import type { NewSearch } from "../../src/optimize/optimize-store.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const RUNNING_MAX = 2;
 
@@ -35,7 +36,11 @@ function newSearch(orgId: OrgId, change: Partial<NewSearch> = {}): NewSearch {
 }
 
 async function begun(orgId: OrgId, change: Partial<NewSearch> = {}): Promise<OptimizeSearch> {
-  const search = await backend.optimizeStore.begin(newSearch(orgId, change), RUNNING_MAX);
+  const search = await backend.optimizeStore.begin(
+    newSearch(orgId, change),
+    RUNNING_MAX,
+    testOperator,
+  );
   if (search === "too_many") throw new Error("not begun");
   return search;
 }
@@ -79,7 +84,9 @@ describe("a search that begins", () => {
   test("is refused with nothing made when two run already, also when all begin at once", async () => {
     const orgId = await newOrg();
     const outcomes = await Promise.all(
-      Array.from({ length: 6 }, () => backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX)),
+      Array.from({ length: 6 }, () =>
+        backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX, testOperator),
+      ),
     );
     expect(outcomes.filter((each) => each === "too_many")).toHaveLength(4);
     expect(await backend.optimizeStore.list(orgId)).toHaveLength(2);
@@ -92,9 +99,11 @@ describe("a search that begins", () => {
     const first = await begun(orgId);
     await begun(orgId, { leaseMs: 0 });
     await begun(orgId);
-    await backend.optimizeStore.stop(orgId, first.searchId);
+    await backend.optimizeStore.stop(orgId, first.searchId, testOperator);
     await begun(orgId);
-    expect(await backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX)).toBe("too_many");
+    expect(await backend.optimizeStore.begin(newSearch(orgId), RUNNING_MAX, testOperator)).toBe(
+      "too_many",
+    );
   });
 });
 
@@ -131,7 +140,7 @@ describe("a search that runs", () => {
     const [orgId, otherId] = [await newOrg(), await newOrg()];
     const { searchId } = await begun(orgId);
     expect(await backend.optimizeStore.find(otherId, searchId)).toBeUndefined();
-    expect(await backend.optimizeStore.stop(otherId, searchId)).toBeUndefined();
+    expect(await backend.optimizeStore.stop(otherId, searchId, testOperator)).toBeUndefined();
     expect(await backend.optimizeStore.list(otherId)).toEqual([]);
     expect((await backend.optimizeStore.find(orgId, searchId))?.state).toBe("running");
   });
@@ -147,15 +156,15 @@ describe("a search that ends", () => {
       callsDone: 5,
       results: [result],
     } as const;
-    expect(await backend.optimizeStore.end(searchId, end)).toBe(true);
+    expect(await backend.optimizeStore.end(searchId, end, testOperator)).toBe(true);
     expect(await isDisabled(orgId, keyId)).toBe(true);
     const ended = await backend.optimizeStore.find(orgId, searchId);
     expect(ended).toMatchObject({ state: "over_budget", message: "used up", callsDone: 5 });
 
     const again = { ...end, state: "finished", message: null } as const;
-    expect(await backend.optimizeStore.end(searchId, again)).toBe(false);
+    expect(await backend.optimizeStore.end(searchId, again, testOperator)).toBe(false);
     expect(await backend.optimizeStore.keep(searchId, end, 60_000)).toBe(false);
-    expect(await backend.optimizeStore.stop(orgId, searchId)).toEqual(ended);
+    expect(await backend.optimizeStore.stop(orgId, searchId, testOperator)).toEqual(ended);
   });
 
   test("of a dead process is interrupted with its key disabled, and a living one continues", async () => {

@@ -6,6 +6,7 @@ import { systemClock } from "../../src/core/time.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const USD = 1_000_000n;
 const MINUTE_MS = 60_000;
@@ -20,22 +21,27 @@ beforeAll(async () => {
 });
 
 async function newOrg(): Promise<OrgId> {
-  return (await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" })).orgId;
+  return (
+    await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" }, testOperator)
+  ).orgId;
 }
 
 async function begin(orgId: OrgId, dollars: bigint, ageMs = 0): Promise<string> {
   const purchaseId = newRecordId("pur");
   const nowMs = systemClock.nowMs() - ageMs;
-  const created = await store.create({
-    purchaseId,
-    orgId,
-    amountMicroUsd: microUsd(dollars * USD),
-    isTestMoney: false,
-    nowMs,
-    expiresAtMs: nowMs + MINUTE_MS,
-    purchasesMax: 5,
-    countedFromMs: nowMs - MINUTE_MS,
-  });
+  const created = await store.create(
+    {
+      purchaseId,
+      orgId,
+      amountMicroUsd: microUsd(dollars * USD),
+      isTestMoney: false,
+      nowMs,
+      expiresAtMs: nowMs + MINUTE_MS,
+      purchasesMax: 5,
+      countedFromMs: nowMs - MINUTE_MS,
+    },
+    testOperator,
+  );
   expect(created).toBe("created");
   return purchaseId;
 }

@@ -20,6 +20,7 @@ import {
   withOldBooks,
   type RetireRun,
 } from "../support/old-days.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const books = withOldBooks();
 let root: string;
@@ -340,10 +341,12 @@ describe("beside running gateways", () => {
   });
 
   test("two runs at once are one run", async () => {
-    const first = await books.backend.retentionStore.open();
-    expect(await books.backend.retentionStore.open()).toBeUndefined();
+    const first = await books.backend.retentionStore.open(testOperator);
+    expect(await books.backend.retentionStore.open(testOperator)).toBeUndefined();
     await first?.close();
-    const second = await until("the lock is free", () => books.backend.retentionStore.open());
+    const second = await until("the lock is free", () =>
+      books.backend.retentionStore.open(testOperator),
+    );
     await second.close();
   });
 });

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { microUsd } from "../../src/core/money.ts";
 import { balanceOf, closeUntil, entriesOf } from "../support/settlement-books.ts";
 import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const { backend, journal } = withSettlementBooks();
 
@@ -50,12 +51,12 @@ describe("a provider's money", () => {
     const of = { id: "prepaid", mode: "prepaid" } as const;
     const store = backend.settlementStore;
     const paidIn = { providerId: of.id, amountMicroUsd: microUsd(100n), ref: "deposit-1" };
-    expect(await store.deposit(paidIn)).toMatchObject({
+    expect(await store.deposit(paidIn, testOperator)).toMatchObject({
       created: true,
       balance: { depositMicroUsd: 100n },
     });
-    expect(await store.deposit(paidIn)).toMatchObject({ created: false });
-    const other = store.deposit({ ...paidIn, amountMicroUsd: microUsd(101n) });
+    expect(await store.deposit(paidIn, testOperator)).toMatchObject({ created: false });
+    const other = store.deposit({ ...paidIn, amountMicroUsd: microUsd(101n) }, testOperator);
     await expect(other).rejects.toMatchObject({ kind: "ref_taken" });
     await journal.write([
       { provider: of.id, closed: "2026-01-01T05:00Z", cost: 30_000_000n },
@@ -69,7 +70,7 @@ describe("a provider's money", () => {
       depositMicroUsd: -10n,
     });
     const period = { providerId: of.id, startMs: Date.parse("2026-01-01T00:00Z") };
-    await expect(store.pay({ ...period, ref: "pay-1" })).rejects.toMatchObject({
+    await expect(store.pay({ ...period, ref: "pay-1" }, testOperator)).rejects.toMatchObject({
       kind: "nothing_to_pay",
     });
   });
@@ -84,7 +85,7 @@ describe("a provider's money", () => {
     const [first, second, third] = await closeUntil(backend, "2026-01-04T00:00Z", { id: "owed" });
     if (first === undefined || second === undefined || third === undefined) throw new Error("no");
     const pay = (startMs: number, ref: string): ReturnType<typeof store.pay> =>
-      store.pay({ providerId: "owed", startMs, ref });
+      store.pay({ providerId: "owed", startMs, ref }, testOperator);
     const paid = await Promise.all([1, 2, 3].map(() => pay(first.startMs, "wire-1")));
     expect(paid.filter(({ created }) => created)).toHaveLength(1);
     expect((await store.statement(first))?.period.payment).toMatchObject({ ref: "wire-1" });
@@ -263,14 +264,17 @@ describe("a closed period", () => {
       lines: { compared: 3, differing: 1, onlyTheirs: 0, onlyOurs: 2, unknownClaimed: 0 },
     };
     const of = { providerId: id, startMs, sha256: Buffer.alloc(32, 1), comparison };
-    await backend.settlementStore.recordClaim(of);
-    await backend.settlementStore.recordClaim(of);
+    await backend.settlementStore.recordClaim(of, testOperator);
+    await backend.settlementStore.recordClaim(of, testOperator);
     const totals = { ...comparison, lines: null };
-    await backend.settlementStore.recordClaim({
-      ...of,
-      sha256: Buffer.alloc(32, 2),
-      comparison: totals,
-    });
+    await backend.settlementStore.recordClaim(
+      {
+        ...of,
+        sha256: Buffer.alloc(32, 2),
+        comparison: totals,
+      },
+      testOperator,
+    );
     const statement = await backend.settlementStore.statement(of);
     expect(statement?.claims).toEqual([
       expect.objectContaining(comparison),

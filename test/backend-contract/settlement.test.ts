@@ -5,6 +5,7 @@ import type { FreshBackend } from "../support/postgres.ts";
 import { balanceOf, closeUntil, spansOf } from "../support/settlement-books.ts";
 import { brokenSettlement, withSettlementBooks } from "../support/settlement-journal.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const { backend, journal } = withSettlementBooks();
 
@@ -169,13 +170,16 @@ describe("closing", () => {
       { provider: "second", closed: "2026-01-01T05:00Z", cost: 4_000_000n },
       { provider: "second", closed: "2026-01-03T05:00Z", cost: 8_000_000n },
     ]);
-    const { closed } = await backend.settlementStore.closeDuePeriods({
-      listed: new Map([
-        ["first", { mode: "arrears", interval: "half_daily" }],
-        ["second", { mode: "prepaid", interval: "weekly" }],
-      ]),
-      untilMs: Date.parse("2026-01-07T00:00Z"),
-    });
+    const { closed } = await backend.settlementStore.closeDuePeriods(
+      {
+        listed: new Map([
+          ["first", { mode: "arrears", interval: "half_daily" }],
+          ["second", { mode: "prepaid", interval: "weekly" }],
+        ]),
+        untilMs: Date.parse("2026-01-07T00:00Z"),
+      },
+      testOperator,
+    );
     const ours = closed
       .map(({ period }) => period)
       .filter(({ providerId }) => ["first", "second"].includes(providerId));
@@ -217,11 +221,14 @@ describe("closing", () => {
     const closeUnlisted = (
       until: string,
     ): ReturnType<FreshBackend["settlementStore"]["closeDuePeriods"]> =>
-      backend.settlementStore.closeDuePeriods({
-        listed: new Map(),
-        providerId: "unlisted",
-        untilMs: Date.parse(until),
-      });
+      backend.settlementStore.closeDuePeriods(
+        {
+          listed: new Map(),
+          providerId: "unlisted",
+          untilMs: Date.parse(until),
+        },
+        testOperator,
+      );
     expect(await closeUnlisted("2026-01-31T00:00Z")).toMatchObject({ closed: [], unlisted: [] });
     const first = await closeUnlisted("2026-02-01T00:00Z");
     expect(first.closed[0]?.period).toMatchObject({ mode: "arrears", interval: "monthly" });

@@ -8,6 +8,7 @@ import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { findKey } from "../support/find-key.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
 const LIMITED_MS = 600_000;
@@ -22,7 +23,10 @@ const other = withResource(
 );
 
 async function trialOrg(): Promise<OrgId> {
-  const org = await backend.accountStore.createOrg({ name: "Trial", email: "t@example.com" });
+  const org = await backend.accountStore.createOrg(
+    { name: "Trial", email: "t@example.com" },
+    testOperator,
+  );
   return org.orgId;
 }
 
@@ -142,9 +146,12 @@ describe("a finding", () => {
     const orgId = await trialOrg();
     const { usageHoldStore, creditStore } = backend;
     const amountMicroUsd = microUsd(1_000_000n);
-    await creditStore.grant({ orgId, amountMicroUsd, ref: `gift ${orgId}`, isTrial: true });
+    await creditStore.grant(
+      { orgId, amountMicroUsd, ref: `gift ${orgId}`, isTrial: true },
+      testOperator,
+    );
     expect(await usageHoldStore.record(finding(orgId))).toMatchObject({ state: "limited" });
-    await creditStore.grant({ orgId, amountMicroUsd, ref: `bought ${orgId}` });
+    await creditStore.grant({ orgId, amountMicroUsd, ref: `bought ${orgId}` }, testOperator);
     expect(await usageHoldStore.record(finding(orgId, { family: "images" }))).toBeUndefined();
     expect(await usageHoldStore.record(finding("org_unknown" as OrgId))).toBeUndefined();
     expect(await usageHoldStore.list({ orgId, isWithPast: false })).toEqual([]);
@@ -157,7 +164,10 @@ describe("a finding", () => {
     const orgId = await trialOrg();
     const amountMicroUsd = microUsd(1n);
     const grants = Array.from({ length: 5 }, (_, n) =>
-      other.creditStore.grant({ orgId, amountMicroUsd, ref: `${n} ${orgId}`, isTrial: true }),
+      other.creditStore.grant(
+        { orgId, amountMicroUsd, ref: `${n} ${orgId}`, isTrial: true },
+        testOperator,
+      ),
     );
     const records = Array.from({ length: 5 }, () => backend.usageHoldStore.record(finding(orgId)));
     await Promise.all([...grants, ...records]);
@@ -173,7 +183,7 @@ describe("lifting", () => {
     await setBack(orgId, LIMITED_MS + 1_000);
     await usageHoldStore.record(finding(orgId));
     await usageHoldStore.record(finding(orgId, { family: "images" }));
-    const lifted = await other.usageHoldStore.lift(orgId);
+    const lifted = await other.usageHoldStore.lift(orgId, undefined, testOperator);
     expect(lifted.map(({ family, state }) => `${family} ${state}`)).toEqual([
       "images limited",
       "chat restricted",
@@ -182,7 +192,7 @@ describe("lifting", () => {
     for (const each of lifted) expect(each).toMatchObject({ orgId, isInEffect: false });
     expect(lifted.every((each) => each.liftedAtMs !== null)).toBe(true);
     expect(await usageHoldStore.list({ orgId, isWithPast: false })).toEqual([]);
-    expect(await usageHoldStore.lift(orgId)).toEqual([]);
+    expect(await usageHoldStore.lift(orgId, undefined, testOperator)).toEqual([]);
   });
 
   test("of one kind keeps the others", async () => {
@@ -190,7 +200,7 @@ describe("lifting", () => {
     const { usageHoldStore } = backend;
     await usageHoldStore.record(finding(orgId));
     await usageHoldStore.record(finding(orgId, { family: "decisions" }));
-    expect(await usageHoldStore.lift(orgId, "chat")).toHaveLength(1);
+    expect(await usageHoldStore.lift(orgId, "chat", testOperator)).toHaveLength(1);
     const left = await usageHoldStore.list({ orgId, isWithPast: false });
     expect(left.map((each) => each.family)).toEqual(["decisions"]);
   });
@@ -200,7 +210,7 @@ describe("lifting", () => {
     const { usageHoldStore } = backend;
     await usageHoldStore.record(finding(orgId));
     await setBack(orgId, 120_000);
-    await usageHoldStore.lift(orgId);
+    await usageHoldStore.lift(orgId, undefined, testOperator);
     await setBack(orgId, 60_000);
     expect(await usageHoldStore.record(finding(orgId, { ageMs: 90_000 }))).toBeUndefined();
     const fresh = finding(orgId, { ageMs: 30_000 });
@@ -211,7 +221,7 @@ describe("lifting", () => {
     const [orgId, neighbour] = [await trialOrg(), await trialOrg()];
     const { usageHoldStore } = backend;
     await Promise.all([orgId, neighbour].map((each) => usageHoldStore.record(finding(each))));
-    await usageHoldStore.lift(orgId);
+    await usageHoldStore.lift(orgId, undefined, testOperator);
     const all = await usageHoldStore.list({ isWithPast: false });
     expect(all.map((each) => each.orgId)).toContain(neighbour);
     expect(all.map((each) => each.orgId)).not.toContain(orgId);
@@ -222,15 +232,18 @@ test("a key carries the holds that stand, and none that has ended or was lifted"
   const orgId = await trialOrg();
   const { usageHoldStore, accountStore, keyStore } = backend;
   const digest = createHash("sha256").update(orgId).digest();
-  await accountStore.createKey({
-    orgId,
-    name: "ci",
-    origin: "console",
-    digest,
-    label: "tm-trial-000",
-    requestsPerMinuteCeiling: 300,
-    capMicroUsd: null,
-  });
+  await accountStore.createKey(
+    {
+      orgId,
+      name: "ci",
+      origin: "console",
+      digest,
+      label: "tm-trial-000",
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: null,
+    },
+    testOperator,
+  );
   const rules = async () => (await findKey(keyStore, digest))?.rules;
   expect(await rules()).toMatchObject({ isTrial: true, abuseRestrictions: [] });
   const limited = await usageHoldStore.record(finding(orgId));
@@ -243,7 +256,7 @@ test("a key carries the holds that stand, and none that has ended or was lifted"
   expect((await rules())?.abuseRestrictions).toEqual([]);
   const restricted = await usageHoldStore.record(finding(orgId));
   expect((await rules())?.abuseRestrictions).toEqual([restricted]);
-  await usageHoldStore.lift(orgId);
+  await usageHoldStore.lift(orgId, undefined, testOperator);
   expect((await rules())?.abuseRestrictions).toEqual([]);
 });
 

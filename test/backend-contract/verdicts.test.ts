@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 
+import { ChangeLog } from "../../src/changes/index.ts";
 import { openPool } from "../../src/storage/connection.ts";
 import { PostgresVerdictStore } from "../../src/verification/postgres-verdict-store.ts";
 import type { ListingVerdict } from "../../src/verification/verdict-store.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const backend = withBackend();
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
@@ -36,8 +38,14 @@ describe("the history of a listing", () => {
   test("is what was recorded of it, newest first, at most 20, and nothing of another", async () => {
     const { verdictStore } = backend;
     const minutes = Array.from({ length: 25 }, (_, at) => at);
-    await verdictStore.record(minutes.toReversed().map((at) => verdict("lab", "m", at)));
-    await verdictStore.record([verdict("lab", "other", 99), verdict("labs", "m", 99)]);
+    await verdictStore.record(
+      minutes.toReversed().map((at) => verdict("lab", "m", at)),
+      testOperator,
+    );
+    await verdictStore.record(
+      [verdict("lab", "other", 99), verdict("labs", "m", 99)],
+      testOperator,
+    );
     const history = await verdictStore.history({ providerId: "lab", modelId: "m" });
     expect(history).toEqual(
       minutes
@@ -56,12 +64,13 @@ describe("the history of a listing", () => {
 test("the latest verdicts are those of every listing, also after another process recorded some", async () => {
   const { verdictStore } = backend;
   const later = { ...verdict("lab", "m", 200), verdict: "pass" as const };
-  await verdictStore.record([verdict("lab", "m", 100)]);
+  await verdictStore.record([verdict("lab", "m", 100)], testOperator);
   const before = await verdictStore.latest();
   expect(before.find(({ modelId }) => modelId === "m")).toEqual(verdict("lab", "m", 100));
   expect(await verdictStore.latest()).toBe(before);
   const pool = openPool(backend.connectionString, silentLog);
-  await new PostgresVerdictStore(pool).record([later]);
+  const other = new PostgresVerdictStore(pool, new ChangeLog(pool, silentLog));
+  await other.record([later], testOperator);
   await pool.end();
   const after = await verdictStore.latest();
   expect(after.find(({ modelId }) => modelId === "m")).toEqual(later);

@@ -4,6 +4,7 @@ import { microUsd, picoUsd } from "../../src/core/money.ts";
 import type { NewVideoJob } from "../../src/videos/video-job.ts";
 import { withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { closeRow, voidRow } from "../support/ledger-rows.ts";
+import { testOperator } from "../support/test-operator.ts";
 import { costing, reportEnd, jobUpdate } from "../support/video-jobs.ts";
 
 const fixture = withJobFixture();
@@ -196,7 +197,7 @@ describe("beside running traffic", () => {
       ...jobs.map((job) => two.finish(job.jobId, reportEnd(job, costing(4n)))),
       ...chats.map((row) => fixture.ledger.close(closeRow(row.attemptId, 3n))),
       ...owners.map((each) =>
-        fixture.backend.accountStore.setOrgCap(each.orgId, microUsd(1_000_000n)),
+        fixture.backend.accountStore.setOrgCap(each.orgId, microUsd(1_000_000n), testOperator),
       ),
       ...Array.from({ length: 10 }, () => two.takeDue({ limit: 9, leaseMs: 1 })),
     ]);

@@ -8,6 +8,7 @@ import type { TakenJob } from "../../src/videos/video-job.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LEASE_MS, POLL, withJobFixture, type Owner } from "../support/job-fixture.ts";
 import { voidRow } from "../support/ledger-rows.ts";
+import { testOperator } from "../support/test-operator.ts";
 import {
   costing,
   reportEnd,
@@ -55,7 +56,7 @@ describe("an accepted job", () => {
 
   test("holds its reserve in the balance and in the caps until it ends", async () => {
     const { recordStore, accountStore, jobStore } = fixture.backend;
-    await accountStore.setOrgCap(owner.orgId, microUsd(1_500n));
+    await accountStore.setOrgCap(owner.orgId, microUsd(1_500n), testOperator);
     const job = await fixture.accepted(owner);
     const held = { settledMicroUsd: 10_000n, heldMicroUsd: 1_000n };
     expect(await recordStore.balance(owner.orgId)).toEqual(held);

@@ -16,6 +16,7 @@ import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectCleanRefusal, expectRefusal } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const PATH = "/api/admission-limits";
 
@@ -137,12 +138,12 @@ describe("a key that lowers its own limits", () => {
     const { orgId } = account;
     const { rulesStore } = gateway.backend;
     const contract = { source: "contract", scope: "key" } as const;
-    await rulesStore.changeLimit(orgId, contract, { requestsPerMinute: 1_000 });
+    await rulesStore.changeLimit(orgId, contract, { requestsPerMinute: 1_000 }, testOperator);
     const above = await setLimit(account, { scope: "key", rpm: 1_001 });
     expectRefusal(above, { status: 400, code: "invalid_request", message: "ceiling of 1000;" });
     expect((await setLimit(account, { scope: "key", rpm: 900 })).status).toBe(200);
     expect(listAt(await limitsOf(account), "scopes")[0]).toMatchObject({ rpm: 900 });
-    await rulesStore.changeLimit(orgId, contract, { requestsPerMinute: 100 });
+    await rulesStore.changeLimit(orgId, contract, { requestsPerMinute: 100 }, testOperator);
     expect(listAt(await limitsOf(account), "scopes")[0]).toMatchObject({
       rpm: 100,
       source: { rpm: "contract" },
@@ -204,7 +205,12 @@ describe("limits of a model", () => {
     const account = await gateway.account("5.00");
     const keyId = account.keyId as KeyId;
     const target = { source: "self", scope: "model", modelId: "test/gone", keyId } as const;
-    await gateway.backend.rulesStore.changeLimit(account.orgId, target, { concurrent: 2 });
+    await gateway.backend.rulesStore.changeLimit(
+      account.orgId,
+      target,
+      { concurrent: 2 },
+      testOperator,
+    );
     const answer = await setLimit(account, {
       scope: "model",
       model: "test/gone",
@@ -271,7 +277,7 @@ describe("limits of others", () => {
     const message = /^scope "org" may not be set by the keys of this organization/;
     await expectCleanRefusal(route, { body }, { status: 400, code: "invalid_request", message });
     expect(await stored(account)).toEqual([]);
-    await gateway.backend.rulesStore.setKeysMaySetOrgLimits(orgId, true);
+    await gateway.backend.rulesStore.setKeysMaySetOrgLimits(orgId, true, testOperator);
     const opened = await setLimit(account, body);
     expect(opened.json).toMatchObject({
       scope: "org",
@@ -356,7 +362,7 @@ describe("a person of the organization", () => {
     const deps = { catalog: gateway.running.catalog, rules, limitDefaults: SPECIFIED_LIMITS };
     const { orgId } = account;
     const planned = await planLimitChange(deps, { kind: "person", orgId }, request);
-    const made = planned.ok ? await makeLimitChange(rules, planned) : planned;
+    const made = planned.ok ? await makeLimitChange(rules, planned, testOperator) : planned;
     return made.ok ? made.stored : made.refusal;
   }
 

@@ -5,6 +5,7 @@ import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../sup
 import { bearer, httpCall, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
 import { REQUEST_ID } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const UNKNOWN_KEY = `tm_vk_${"0".repeat(48)}`;
 
@@ -13,7 +14,7 @@ const account = withAccount(gateway, "25.00");
 const disabled = withAccount(gateway, "25.00");
 
 beforeAll(async () => {
-  await gateway.backend.accountStore.disableKey(disabled.keyId);
+  await gateway.backend.accountStore.disableKey(disabled.keyId, testOperator);
 });
 
 const chat: HttpCall = { body: chatBody("test/a") };

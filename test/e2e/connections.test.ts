@@ -15,6 +15,7 @@ import {
   withGateway,
   type TestAccount,
 } from "../support/gateway.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
 /** The first characters are what the simulator shows of a key. */
@@ -70,6 +71,7 @@ async function connect(account: TestAccount, change: Connecting = {}): Promise<s
       name: "ours",
       providerKey: change.providerKey ?? OWN_KEY,
     }),
+    testOperator,
   );
   assert(typeof made === "object", "the connection is made");
   return made.connectionId;
@@ -181,15 +183,18 @@ describe("a request with an own key", () => {
     await connect(account, { providerKey: BAD_KEY });
     expect((await asking(account, connections("only"))).status).toBe(200);
     const fresh = newVirtualKey();
-    await gateway.backend.accountStore.createKey({
-      orgId: account.orgId,
-      name: "other",
-      origin: "console",
-      digest: fresh.digest,
-      label: fresh.label,
-      requestsPerMinuteCeiling: 300,
-      capMicroUsd: null,
-    });
+    await gateway.backend.accountStore.createKey(
+      {
+        orgId: account.orgId,
+        name: "other",
+        origin: "console",
+        digest: fresh.digest,
+        label: fresh.label,
+        requestsPerMinuteCeiling: 300,
+        capMicroUsd: null,
+      },
+      testOperator,
+    );
     const other = await asking({ key: fresh.raw }, connections("only"));
     expect(other.status).toBe(401);
   });

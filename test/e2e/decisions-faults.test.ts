@@ -15,6 +15,7 @@ import {
 } from "../support/decisions.ts";
 import { PROVIDER_KEY, withAccount, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, textAt, type HttpAnswer } from "../support/http-call.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
 const OWN_KEY = "customer-own-key-0123456789";
@@ -293,6 +294,7 @@ describe("the caller's own key", () => {
         name: "ours",
         providerKey: OWN_KEY,
       }),
+      testOperator,
     );
     return made;
   }

@@ -12,6 +12,7 @@ import {
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { StoppedClock } from "../support/clocks.ts";
 import { expectRefusal } from "../support/refusals.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 /** Queues and windows are of this clock: no test waits for them, and a slow machine changes nothing. */
 const clock = new StoppedClock();
@@ -51,7 +52,10 @@ async function ownerOf(name: string, limits: EndpointLimits = {}): Promise<TestA
   const account = await gateway.account("5.00");
   const { orgId } = account;
   const providerId = `private-${name}`;
-  const made = await gateway.backend.rulesStore.createEndpoint({ orgId, providerId, limits });
+  const made = await gateway.backend.rulesStore.createEndpoint(
+    { orgId, providerId, limits },
+    testOperator,
+  );
   if (made === undefined || made === "taken") throw new Error("the endpoint was not made");
   return account;
 }
@@ -205,9 +209,9 @@ describe("an endpoint with a rate", () => {
   test("a place in the queue that is later than the routing deadline is a 504 of the gateway", async () => {
     const paced = { perSecond: 0.05, waitMsMax: 60_000 };
     const owner = await ownerOf("nine", { paced });
-    expect(await gateway.backend.rulesStore.setPolicy(owner.orgId, { timeoutMs: 2_000 })).toBe(
-      true,
-    );
+    expect(
+      await gateway.backend.rulesStore.setPolicy(owner.orgId, { timeoutMs: 2_000 }, testOperator),
+    ).toBe(true);
     // Of two requests within twenty seconds one is first, and the other waits too long.
     const answers = await Promise.all([1, 2].map(() => chat(owner, "house/nine")));
     const refused = answers.find(({ status }) => status !== 200);

@@ -16,6 +16,7 @@ import { simulatorManifest, textModel, withAccount, withGateway } from "../suppo
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { imageManifest, imageModel, meteredImageModel } from "../support/image-models.ts";
 import { REQUEST_ID } from "../support/refusals.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString("base64");
 const METERED = { billing: "reported_cost" };
@@ -346,6 +347,7 @@ describe("an image request on the books", () => {
           name: "ours",
           providerKey: "customer-own-key-0123456789",
         }),
+        testOperator,
       );
     }
     for (const [model, fault] of [

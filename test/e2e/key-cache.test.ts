@@ -18,6 +18,7 @@ import {
 } from "../support/gateway.ts";
 import { StoppedClock } from "../support/clocks.ts";
 import { asAdmin, withDatabase } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 5).toString("base64");
 const FIVE_SECONDS_MS = 5_000;
@@ -50,12 +51,13 @@ async function outcomes(account: TestAccount, more: object = {}): Promise<readon
 const CHANGES = [
   {
     what: "a disabled key",
-    change: ({ keyId }: TestAccount) => here.backend.accountStore.disableKey(keyId),
+    change: ({ keyId }: TestAccount) => here.backend.accountStore.disableKey(keyId, testOperator),
     outcome: 401,
   },
   {
     what: "a key that its customer disabled",
-    change: ({ orgId, keyId }: TestAccount) => here.backend.customerStore.disableKey(orgId, keyId),
+    change: ({ orgId, keyId }: TestAccount) =>
+      here.backend.customerStore.disableKey(orgId, keyId, testOperator),
     outcome: 401,
   },
   {
@@ -65,23 +67,26 @@ const CHANGES = [
         orgId,
         { source: "self", scope: "key", keyId: keyId as KeyId },
         { requestsPerMinute: 1 },
+        testOperator,
       ),
     outcome: 429,
   },
   {
     what: "a routing policy",
     change: ({ orgId }: TestAccount) =>
-      here.backend.rulesStore.setPolicy(orgId, { only: ["no-such-provider"] }),
+      here.backend.rulesStore.setPolicy(orgId, { only: ["no-such-provider"] }, testOperator),
     outcome: "refused",
   },
   {
     what: "a cap of a key",
-    change: ({ keyId }: TestAccount) => here.backend.accountStore.setKeyCap(keyId, microUsd(1n)),
+    change: ({ keyId }: TestAccount) =>
+      here.backend.accountStore.setKeyCap(keyId, microUsd(1n), testOperator),
     outcome: "refused",
   },
   {
     what: "a cap of an organization",
-    change: ({ orgId }: TestAccount) => here.backend.customerStore.setOrgCap(orgId, microUsd(1n)),
+    change: ({ orgId }: TestAccount) =>
+      here.backend.customerStore.setOrgCap(orgId, microUsd(1n), testOperator),
     outcome: "refused",
   },
 ] as const;
@@ -98,7 +103,7 @@ test.each(CHANGES)("$what acts at once here, and soon elsewhere", async ({ chang
 test("a hold on unusual use acts soon in every process, and so does its lifting", async () => {
   const account = await here.account("0");
   const trial = { orgId: account.orgId, amountMicroUsd: microUsd(1n), ref: "a trial" };
-  await here.backend.creditStore.grant({ ...trial, isTrial: true });
+  await here.backend.creditStore.grant({ ...trial, isTrial: true }, testOperator);
   expect([await heldOf(here, account), await heldOf(elsewhere, account)]).toEqual([FREE, FREE]);
   const { usageHoldStore } = here.backend;
   const finding = { family: "chat", reason: "test", ageMs: 0, limitedMs: 600_000 } as const;
@@ -106,7 +111,7 @@ test("a hold on unusual use acts soon in every process, and so does its lifting"
   let changedAtMs = performance.now();
   await knownElsewhere(changedAtMs, async () => (await heldOf(here, account)) === HELD);
   await knownElsewhere(changedAtMs, async () => (await heldOf(elsewhere, account)) === HELD);
-  await usageHoldStore.lift(account.orgId);
+  await usageHoldStore.lift(account.orgId, undefined, testOperator);
   changedAtMs = performance.now();
   expect(await heldOf(here, account)).toBe(FREE);
   await knownElsewhere(changedAtMs, async () => (await heldOf(elsewhere, account)) === FREE);
@@ -136,7 +141,7 @@ test("a connection acts at once here, and soon elsewhere, when made and when dis
   const isElsewhere = async (outcome: Outcome): Promise<boolean> =>
     (await outcomeOf(elsewhere, owner, OWN)) === outcome;
   await knownElsewhere(changedAtMs, () => isElsewhere("admitted"));
-  await here.backend.connectionStore.disable(connectionId, owner.orgId);
+  await here.backend.connectionStore.disable(connectionId, owner.orgId, testOperator);
   changedAtMs = performance.now();
   expect(await outcomeOf(here, owner, OWN)).toBe("refused");
   await knownElsewhere(changedAtMs, () => isElsewhere("refused"));
@@ -148,7 +153,7 @@ async function allReceived(account: TestAccount): Promise<void> {
     [{ only: ["no-such-provider"] }, "refused"],
     [{}, "admitted"],
   ] as const) {
-    await here.backend.rulesStore.setPolicy(account.orgId, policy);
+    await here.backend.rulesStore.setPolicy(account.orgId, policy, testOperator);
     await until("it is known elsewhere", async () => {
       return (await outcomeOf(elsewhere, account)) === outcome;
     });
@@ -187,7 +192,7 @@ test("changes are received again after the notice connection was lost", async ()
     });
   });
   expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
-  await here.backend.accountStore.disableKey(account.keyId);
+  await here.backend.accountStore.disableKey(account.keyId, testOperator);
   await until("it is known in both", async () =>
     (await outcomes(account)).every((each) => each === 401),
   );
@@ -228,6 +233,7 @@ async function connect(gateway: TestGateway, { orgId }: TestAccount): Promise<st
       name: "ours",
       providerKey: "customer-own-key-0123456789",
     }),
+    testOperator,
   );
   assert(typeof made === "object", "the connection is made");
   return made.connectionId;

@@ -14,6 +14,7 @@ import { at, bearer, httpCall, listAt, type HttpAnswer } from "../support/http-c
 import { expectRefusal, accountState } from "../support/refusals.ts";
 import { settledRecord } from "../support/settled.ts";
 import { runSql } from "../support/sql.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const gateway = withGateway(() => {
   const fixture = simulatorManifest({
@@ -111,7 +112,12 @@ describe("GET /v1/limits", () => {
     const account = await gateway.account("5.00");
     const { orgId } = account;
     const target = { source: "contract", scope: "org" } as const;
-    await gateway.backend.rulesStore.changeLimit(orgId, target, { requestsPerMinute: 3 });
+    await gateway.backend.rulesStore.changeLimit(
+      orgId,
+      target,
+      { requestsPerMinute: 3 },
+      testOperator,
+    );
     const { json } = await limitsOf(account);
     expect(at(json, "effective.rpm")).toEqual({
       limit: 3,
@@ -171,9 +177,19 @@ describe("where limits come from", () => {
     const keyId = account.keyId as KeyId;
     const { rulesStore } = gateway.backend;
     const contract = { requestsPerMinute: 5_000, concurrent: 64 };
-    await rulesStore.changeLimit(orgId, { source: "contract", scope: "key" }, contract);
+    await rulesStore.changeLimit(
+      orgId,
+      { source: "contract", scope: "key" },
+      contract,
+      testOperator,
+    );
     const self = { tokensPerMinute: 700, concurrent: 9 };
-    await rulesStore.changeLimit(orgId, { source: "self", scope: "key", keyId }, self);
+    await rulesStore.changeLimit(
+      orgId,
+      { source: "self", scope: "key", keyId },
+      self,
+      testOperator,
+    );
     const { json } = await limitsOf(account);
     expect(listAt(json, "scopes")[0]).toEqual({
       scope: "key",
@@ -194,8 +210,13 @@ describe("where limits come from", () => {
     const keyId = account.keyId as KeyId;
     const { rulesStore } = gateway.backend;
     const model = { source: "self", scope: "model", modelId: "test/a" } as const;
-    await rulesStore.changeLimit(orgId, { ...model, keyId }, { requestsPerMinute: 2 });
-    await rulesStore.changeLimit(orgId, model, { tokensPerMinute: 900 });
+    await rulesStore.changeLimit(
+      orgId,
+      { ...model, keyId },
+      { requestsPerMinute: 2 },
+      testOperator,
+    );
+    await rulesStore.changeLimit(orgId, model, { tokensPerMinute: 900 }, testOperator);
     const { json } = await limitsOf(account, "?model=test/a");
     const none = { rpm: null, tpm: null, concurrency: null };
     const ceiling = { rpm: 300, ...DEFAULTS };
@@ -232,7 +253,10 @@ describe("where limits come from", () => {
     const { rulesStore } = gateway.backend;
     const paced = { perSecond: 2, waitMsMax: 500 };
     const limits = { requestsPerMinute: 90, requestsPerSecond: 4, paced };
-    const made = await rulesStore.createEndpoint({ orgId, providerId: "house", limits });
+    const made = await rulesStore.createEndpoint(
+      { orgId, providerId: "house", limits },
+      testOperator,
+    );
     if (made === undefined || made === "taken") throw new Error("the endpoint was not made");
     const { json } = await limitsOf(account, "?model=house/own");
     const id = `endpoint:${made.endpointId}`;

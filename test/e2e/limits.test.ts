@@ -12,6 +12,7 @@ import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal, expectRefusedRecord, accountState } from "../support/refusals.ts";
 import { runSql } from "../support/sql.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const gateway = withGateway();
 
@@ -25,15 +26,18 @@ async function chat(account: TestAccount, body: object = hello): Promise<HttpAns
 /** Another key of the same organization. */
 async function anotherKey(account: TestAccount, requestsPerMinute = 300): Promise<TestAccount> {
   const fresh = newVirtualKey();
-  const key = await gateway.backend.accountStore.createKey({
-    orgId: account.orgId,
-    name: "another",
-    origin: "console",
-    digest: fresh.digest,
-    label: fresh.label,
-    requestsPerMinuteCeiling: requestsPerMinute,
-    capMicroUsd: null,
-  });
+  const key = await gateway.backend.accountStore.createKey(
+    {
+      orgId: account.orgId,
+      name: "another",
+      origin: "console",
+      digest: fresh.digest,
+      label: fresh.label,
+      requestsPerMinuteCeiling: requestsPerMinute,
+      capMicroUsd: null,
+    },
+    testOperator,
+  );
   return { orgId: account.orgId, keyId: key.keyId, key: fresh.raw };
 }
 
@@ -170,7 +174,10 @@ describe("an organization without credit of its own", () => {
     const amountMicroUsd = parseUsd("1.00");
     if (amountMicroUsd === undefined) throw new Error("a dollar is an amount");
     const { orgId } = account;
-    await gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref: `lift-${orgId}` });
+    await gateway.backend.creditStore.grant(
+      { orgId, amountMicroUsd, ref: `lift-${orgId}` },
+      testOperator,
+    );
     // Not so often that the low limit is reached before it is lifted.
     const left = await callUntil(
       "the low limit is lifted",

@@ -8,6 +8,7 @@ import { nothingHeld } from "../support/books.ts";
 import { chatBody } from "../support/chat-bodies.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const REFUSALS = 3;
 const gateway = withGateway({ settings: { refusalsPerMinute: REFUSALS } });
@@ -30,15 +31,18 @@ async function managedKey(
 ): Promise<ManagedKey> {
   const account = await gateway.account("1.00");
   const fresh = newVirtualKey();
-  const { keyId } = await gateway.backend.accountStore.createKey({
-    orgId: account.orgId,
-    name: "managed",
-    origin,
-    digest: fresh.digest,
-    label: fresh.label,
-    requestsPerMinuteCeiling: rpm,
-    capMicroUsd: capMicroUsd === undefined ? null : microUsd(capMicroUsd),
-  });
+  const { keyId } = await gateway.backend.accountStore.createKey(
+    {
+      orgId: account.orgId,
+      name: "managed",
+      origin,
+      digest: fresh.digest,
+      label: fresh.label,
+      requestsPerMinuteCeiling: rpm,
+      capMicroUsd: capMicroUsd === undefined ? null : microUsd(capMicroUsd),
+    },
+    testOperator,
+  );
   ids.push(keyId);
   return { account, raw: fresh.raw, keyId };
 }

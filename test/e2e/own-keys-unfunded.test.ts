@@ -7,6 +7,7 @@ import type { ProviderId } from "../../src/core/ids.ts";
 import { ask, type HttpAnswer } from "../support/ask.ts";
 import { simulatorManifest, textModel, withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall } from "../support/http-call.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 /*
  * Without credit an organization has 20 requests a minute, here two. What its own provider keys
@@ -40,7 +41,7 @@ async function connect({ orgId }: TestAccount, providerKey: string): Promise<voi
   assert(vault !== undefined, "the encryption key is one");
   const providerId = "free-ai" as ProviderId;
   const of = { orgId, providerId, keyId: null, name: "ours", providerKey };
-  await gateway.backend.connectionStore.create(sealConnection(vault, of));
+  await gateway.backend.connectionStore.create(sealConnection(vault, of), testOperator);
 }
 
 async function asking({ key }: TestAccount, connections?: string): Promise<HttpAnswer> {

@@ -10,6 +10,7 @@ import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { withDatabase } from "../support/postgres.ts";
 import { SentStatements } from "../support/sent-statements.ts";
 import { urlThrough, withProxyTo } from "../support/tcp-proxy.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 /** Of each kind, after what is remembered of it. */
 const REQUESTS = 20;
@@ -79,7 +80,7 @@ const KINDS: readonly Kind[] = [
     code: "auth",
     key: async () => {
       const { key, keyId } = await gateway.account("1.00");
-      await gateway.backend.accountStore.disableKey(keyId);
+      await gateway.backend.accountStore.disableKey(keyId, testOperator);
       return key;
     },
   },

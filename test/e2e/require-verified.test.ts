@@ -8,6 +8,7 @@ import { ask, at, get, type HttpAnswer } from "../support/ask.ts";
 import { until } from "../support/books.ts";
 import { MovableClock } from "../support/clocks.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../support/gateway.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const MODEL = "test/m";
 const DAY_MS = 86_400_000;
@@ -39,9 +40,10 @@ async function record(providerId: string, verdict: ListingVerdict["verdict"]): P
   const { modelId, upstreamModelId, manifestSha256 } = listed;
   const checkedAtMs = Date.now();
   const run = { verdict, checkedAtMs, source: "run", checks: [] } as const;
-  await gateway.backend.verdictStore.record([
-    { providerId, modelId, upstreamModelId, manifestSha256, ...run },
-  ]);
+  await gateway.backend.verdictStore.record(
+    [{ providerId, modelId, upstreamModelId, manifestSha256, ...run }],
+    testOperator,
+  );
 }
 
 async function statesAre(...wanted: readonly string[]): Promise<void> {

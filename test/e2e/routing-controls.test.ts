@@ -11,6 +11,7 @@ import {
 } from "../support/gateway.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { expectRefusal } from "../support/refusals.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const gateway = withGateway(() => ({
   settings: { platformConcurrentRequests: 3 },
@@ -116,7 +117,9 @@ describe("the provider object of a request", () => {
 describe("an organization's routing policy", () => {
   async function withPolicy(policy: RoutingPolicy): Promise<TestAccount> {
     const fresh = await gateway.account("5.00");
-    expect(await gateway.backend.rulesStore.setPolicy(fresh.orgId, policy)).toBe(true);
+    expect(await gateway.backend.rulesStore.setPolicy(fresh.orgId, policy, testOperator)).toBe(
+      true,
+    );
     return fresh;
   }
 

@@ -11,6 +11,7 @@ import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, textAt, type HttpAnswer } from "../support/http-call.ts";
 import { asAdmin, withDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 import { withResource } from "../support/with-resource.ts";
 
 const database = withDatabase();
@@ -71,28 +72,29 @@ const CHANGES: readonly Change[] = [
   {
     what: "granted credit",
     change: ({ creditStore }, { orgId }) =>
-      creditStore.grant({ orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` }),
+      creditStore.grant({ orgId, amountMicroUsd: DOLLAR, ref: `more ${orgId}` }, testOperator),
   },
   { what: "bought credit", change: buyCredit },
   {
     what: "a raised cap of the key",
     limits: CAPPED,
-    change: ({ accountStore }, { keyId }) => accountStore.setKeyCap(keyId, DOLLAR),
+    change: ({ accountStore }, { keyId }) => accountStore.setKeyCap(keyId, DOLLAR, testOperator),
   },
   {
     what: "a cap of the key that its customer took away",
     limits: CAPPED,
-    change: ({ customerStore }, { orgId, keyId }) => customerStore.setKeyCap(orgId, keyId, null),
+    change: ({ customerStore }, { orgId, keyId }) =>
+      customerStore.setKeyCap(orgId, keyId, null, testOperator),
   },
   {
     what: "a raised cap of the organization",
     limits: ORG_CAPPED,
-    change: ({ accountStore }, { orgId }) => accountStore.setOrgCap(orgId, DOLLAR),
+    change: ({ accountStore }, { orgId }) => accountStore.setOrgCap(orgId, DOLLAR, testOperator),
   },
   {
     what: "a cap of the organization that its customer took away",
     limits: ORG_CAPPED,
-    change: ({ customerStore }, { orgId }) => customerStore.setOrgCap(orgId, null),
+    change: ({ customerStore }, { orgId }) => customerStore.setOrgCap(orgId, null, testOperator),
   },
 ];
 
@@ -101,16 +103,19 @@ async function buyCredit(
   { orgId }: TestAccount,
 ): Promise<void> {
   const purchaseId = `purchase of ${orgId}`;
-  await purchaseStore.create({
-    purchaseId,
-    orgId,
-    amountMicroUsd: DOLLAR,
-    isTestMoney: true,
-    nowMs: 0,
-    expiresAtMs: 0,
-    purchasesMax: 1,
-    countedFromMs: 0,
-  });
+  await purchaseStore.create(
+    {
+      purchaseId,
+      orgId,
+      amountMicroUsd: DOLLAR,
+      isTestMoney: true,
+      nowMs: 0,
+      expiresAtMs: 0,
+      purchasesMax: 1,
+      countedFromMs: 0,
+    },
+    testOperator,
+  );
   await purchaseStore.grant({ purchaseId, paymentId: null, receiptUrl: null });
 }
 
@@ -194,15 +199,18 @@ describe("a key that was sent before it was made", () => {
     const { orgId } = await gateway.account("1.00");
     const { raw, digest, label } = newVirtualKey();
     for (let n = 0; n < 2; n += 1) expect(await send(raw)).toMatchObject({ status: 401 });
-    await backend.accountStore.createKey({
-      orgId,
-      name: "late",
-      origin: "console",
-      digest,
-      label,
-      requestsPerMinuteCeiling: 300,
-      capMicroUsd: null,
-    });
+    await backend.accountStore.createKey(
+      {
+        orgId,
+        name: "late",
+        origin: "console",
+        digest,
+        label,
+        requestsPerMinuteCeiling: 300,
+        capMicroUsd: null,
+      },
+      testOperator,
+    );
     return raw;
   }
 

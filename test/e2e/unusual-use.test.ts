@@ -8,6 +8,7 @@ import { callUntil, until } from "../support/books.ts";
 import { withGateway, type TestAccount } from "../support/gateway.ts";
 import { jsonCommand, operatorFolder, serve } from "../support/operator.ts";
 import { runSql } from "../support/sql.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const REFUSED_LINE = 6;
 const TRUSTED_PROXY = "127.0.0.9";
@@ -30,7 +31,10 @@ async function trialAccount(): Promise<TestAccount> {
   const account = await gateway.account("0");
   const amountMicroUsd = parseUsd("1.00") ?? microUsd(0n);
   const { orgId } = account;
-  await gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref: orgId, isTrial: true });
+  await gateway.backend.creditStore.grant(
+    { orgId, amountMicroUsd, ref: orgId, isTrial: true },
+    testOperator,
+  );
   return account;
 }
 
@@ -175,7 +179,10 @@ describe("an organization that bought credit", () => {
     expectLimited(await askWell(account));
     const { orgId } = account;
     const amountMicroUsd = microUsd(1_000_000n);
-    await gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref: `bought ${orgId}` });
+    await gateway.backend.creditStore.grant(
+      { orgId, amountMicroUsd, ref: `bought ${orgId}` },
+      testOperator,
+    );
     await until("the purchase is known", async () => (await askWell(account)).status === 200);
   });
 });

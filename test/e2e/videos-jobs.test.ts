@@ -12,6 +12,7 @@ import { StoppedClock } from "../support/clocks.ts";
 import { PROVIDER_KEY, type TestAccount } from "../support/gateway.ts";
 import { at, bearer, httpCall, type HttpAnswer } from "../support/http-call.ts";
 import { runSql } from "../support/sql.ts";
+import { testOperator } from "../support/test-operator.ts";
 import { json } from "../support/video-host.ts";
 import {
   acceptedVideo,
@@ -312,6 +313,7 @@ describe("a job that was made with a customer's own key", () => {
         name: "ours",
         providerKey: OWN_KEY,
       }),
+      testOperator,
     );
     assert(typeof made === "object", "the connection is made");
     return made.connectionId;
@@ -340,7 +342,11 @@ describe("a job that was made with a customer's own key", () => {
     account = await fixture.gateway.account("5.00");
     const connectionId = await connect();
     const video = await running({ id: "x", status: "completed" });
-    await fixture.gateway.backend.connectionStore.disable(connectionId, account.orgId);
+    await fixture.gateway.backend.connectionStore.disable(
+      connectionId,
+      account.orgId,
+      testOperator,
+    );
     expect((await poll(video)).json).toMatchObject({ status: "queued" });
     expect(fixture.host.last.polls).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import type { MicroUsd } from "../../src/core/money.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { testOperator } from "./test-operator.ts";
 
 /** One more key of an organization; returns it raw. */
 export async function addKey(
@@ -10,14 +11,17 @@ export async function addKey(
   capMicroUsd: MicroUsd | null = null,
 ): Promise<string> {
   const fresh = newVirtualKey();
-  await backend.accountStore.createKey({
-    orgId,
-    name: "another",
-    origin: "console",
-    digest: fresh.digest,
-    label: fresh.label,
-    requestsPerMinuteCeiling: 300,
-    capMicroUsd,
-  });
+  await backend.accountStore.createKey(
+    {
+      orgId,
+      name: "another",
+      origin: "console",
+      digest: fresh.digest,
+      label: fresh.label,
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd,
+    },
+    testOperator,
+  );
   return fresh.raw;
 }

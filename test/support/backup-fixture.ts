@@ -11,6 +11,7 @@ import { type OrgId, systemClock as clock } from "../../src/core/index.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/index.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../src/storage/index.ts";
 import { silentLog } from "./silent-log.ts";
+import { testOperator } from "./test-operator.ts";
 
 /** An embedded PostgreSQL with books in it that is backed up. */
 export interface BackupFixture {
@@ -35,10 +36,10 @@ export async function openBackupFixture(): Promise<BackupFixture> {
   const server = await startEmbeddedPostgres(options);
   const backend = openPostgresBackend({ ...server, log: silentLog });
   await backend.migrate();
-  const { orgId } = await backend.accountStore.createOrg({
-    name: "Backed up",
-    email: "books@example.com",
-  });
+  const { orgId } = await backend.accountStore.createOrg(
+    { name: "Backed up", email: "books@example.com" },
+    testOperator,
+  );
   const key = openSigningKey(join(root, "key.pem"));
   const { archive } = server;
   if (archive === undefined) throw new Error("nothing is archived");

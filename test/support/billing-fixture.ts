@@ -19,6 +19,7 @@ import { microUsd } from "../../src/core/money.ts";
 import { MovableClock } from "./clocks.ts";
 import { withResource } from "./with-resource.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
+import { testOperator } from "./test-operator.ts";
 
 interface LogLine {
   readonly level: "info" | "warn" | "error";
@@ -124,7 +125,10 @@ export async function openBillingFixture(
       events.refusals = count;
     },
     newOrg: async () => {
-      const made = await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" });
+      const made = await backend.accountStore.createOrg(
+        { name: "Acme", email: "a@example.com" },
+        testOperator,
+      );
       return made.orgId;
     },
     buy: (orgId, dollars) => buy({ billing: billings[0], checkout }, orgId, dollars),
@@ -171,7 +175,7 @@ async function buy(
 ): Promise<Bought> {
   const amountMicroUsd = microUsd(BigInt(dollars) * MICRO_PER_USD);
   const wanted = { orgId, amountMicroUsd, email: "owner@example.com" };
-  const { purchase, checkoutUrl } = await billing.startPurchase(wanted);
+  const { purchase, checkoutUrl } = await billing.startPurchase(wanted, testOperator);
   const session = checkout.book.session(checkoutUrl.split("/").at(-1) ?? "");
   if (session === undefined) throw new Error(`no session at ${checkoutUrl}`);
   return { orgId, purchaseId: purchase.purchaseId, checkoutUrl, session };

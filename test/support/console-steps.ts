@@ -9,6 +9,7 @@ import { chatBody } from "./chat-bodies.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import { bearer, httpCall, textAt, type HttpAnswer } from "./http-call.ts";
 import { CookieBrowser } from "./oidc-browser.ts";
+import { testOperator } from "./test-operator.ts";
 
 export { callUntil } from "./books.ts";
 
@@ -59,7 +60,7 @@ export async function giveCredit(fixture: ConsoleFixture, page: Page, usd: strin
   if (amountMicroUsd === undefined) throw new Error(`not a dollar amount: ${usd}`);
   const orgId = org.org_id as OrgId;
   const ref = `gift-${orgId}-${usd}`;
-  await fixture.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref });
+  await fixture.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref }, testOperator);
   return orgId;
 }
 

@@ -18,6 +18,7 @@ import { parseUsd } from "../../src/core/money.ts";
 import { systemClock, type Clock } from "../../src/core/time.ts";
 import { startSimulator, type Simulator } from "../../src/dev/simulator/simulator.ts";
 import { freshDatabase } from "./postgres.ts";
+import { testOperator } from "./test-operator.ts";
 import { withResource } from "./with-resource.ts";
 
 export interface TestAccount {
@@ -268,23 +269,32 @@ export async function openAccount(
   usd: string,
   limits: AccountLimits = {},
 ): Promise<TestAccount> {
-  const org = await backend.accountStore.createOrg({ name: "test", email: "t@example.com" });
+  const org = await backend.accountStore.createOrg(
+    { name: "test", email: "t@example.com" },
+    testOperator,
+  );
   const amountMicroUsd = dollars(usd);
   if (amountMicroUsd > 0n) {
-    await backend.creditStore.grant({ orgId: org.orgId, amountMicroUsd, ref: `test-${org.orgId}` });
+    await backend.creditStore.grant(
+      { orgId: org.orgId, amountMicroUsd, ref: `test-${org.orgId}` },
+      testOperator,
+    );
   }
   const fresh = newVirtualKey();
-  const key = await backend.accountStore.createKey({
-    orgId: org.orgId,
-    name: "test",
-    origin: "console",
-    digest: fresh.digest,
-    label: fresh.label,
-    requestsPerMinuteCeiling: limits.requestsPerMinute ?? 300,
-    capMicroUsd: limits.keyCapUsd === undefined ? null : dollars(limits.keyCapUsd),
-  });
+  const key = await backend.accountStore.createKey(
+    {
+      orgId: org.orgId,
+      name: "test",
+      origin: "console",
+      digest: fresh.digest,
+      label: fresh.label,
+      requestsPerMinuteCeiling: limits.requestsPerMinute ?? 300,
+      capMicroUsd: limits.keyCapUsd === undefined ? null : dollars(limits.keyCapUsd),
+    },
+    testOperator,
+  );
   if (limits.orgCapUsd !== undefined) {
-    await backend.accountStore.setOrgCap(org.orgId, dollars(limits.orgCapUsd));
+    await backend.accountStore.setOrgCap(org.orgId, dollars(limits.orgCapUsd), testOperator);
   }
   return { orgId: org.orgId, keyId: key.keyId, key: fresh.raw };
 }

@@ -37,6 +37,7 @@ import {
 import { PurchaseModel } from "./purchase-model.ts";
 import { lateOf } from "./reserve-batch.ts";
 import type { FreshBackend } from "./postgres.ts";
+import { testOperator } from "./test-operator.ts";
 
 export const ORGS = 2;
 export const KEYS_PER_ORG = 2;
@@ -252,11 +253,14 @@ export class LedgerFixture {
   async #grant(orgAt: number, credit: bigint, ref: string): Promise<void> {
     const orgId = this.#org(orgAt).id;
     const expected = this.model.grant(orgId, credit, ref);
-    const granting = this.#backend.creditStore.grant({
-      orgId,
-      amountMicroUsd: microUsd(credit),
-      ref,
-    });
+    const granting = this.#backend.creditStore.grant(
+      {
+        orgId,
+        amountMicroUsd: microUsd(credit),
+        ref,
+      },
+      testOperator,
+    );
     if (expected === undefined) return await isRefused(granting);
     const balanceMicroUsd = this.model.wallet(orgId).settled;
     agree(await granting, { created: expected, balanceMicroUsd });
@@ -265,16 +269,19 @@ export class LedgerFixture {
   async #buy(step: { readonly org: number; readonly amount: bigint }): Promise<void> {
     const { id } = this.#org(step.org);
     const purchaseId = newRecordId("pur");
-    await this.#backend.purchaseStore.create({
-      purchaseId,
-      orgId: id,
-      amountMicroUsd: microUsd(step.amount),
-      isTestMoney: false,
-      nowMs: 0,
-      expiresAtMs: 0,
-      purchasesMax: Number.MAX_SAFE_INTEGER,
-      countedFromMs: 0,
-    });
+    await this.#backend.purchaseStore.create(
+      {
+        purchaseId,
+        orgId: id,
+        amountMicroUsd: microUsd(step.amount),
+        isTestMoney: false,
+        nowMs: 0,
+        expiresAtMs: 0,
+        purchasesMax: Number.MAX_SAFE_INTEGER,
+        countedFromMs: 0,
+      },
+      testOperator,
+    );
     this.purchases.buy(purchaseId, id, step.amount);
   }
 
@@ -310,7 +317,7 @@ export class LedgerFixture {
     spender.cap = step.cap;
     if (key === undefined) {
       const cap = step.cap === null ? null : microUsd(step.cap);
-      agree(await this.#backend.accountStore.setOrgCap(id, cap), true);
+      agree(await this.#backend.accountStore.setOrgCap(id, cap, testOperator), true);
     } else {
       const sql = "update api_key set cap_micro_usd = $2 where key_id = $1";
       await this.#backend.query(sql, [key, step.cap]);

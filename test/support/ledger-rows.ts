@@ -11,6 +11,7 @@ import { systemClock } from "../../src/core/time.ts";
 import { type Usage, ZERO_USAGE } from "../../src/core/usage.ts";
 import type { CloseRow, PricePin, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { testOperator } from "./test-operator.ts";
 
 let keysMade = 0;
 
@@ -19,10 +20,13 @@ export async function orgWithKey(
   backend: PostgresBackend,
   options: { readonly creditMicroUsd: bigint; readonly keyCapMicroUsd?: bigint },
 ): Promise<{ readonly orgId: OrgId; readonly keyId: KeyId }> {
-  const { orgId } = await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" });
+  const { orgId } = await backend.accountStore.createOrg(
+    { name: "Acme", email: "a@example.com" },
+    testOperator,
+  );
   if (options.creditMicroUsd > 0n) {
     const amountMicroUsd = microUsd(options.creditMicroUsd);
-    await backend.creditStore.grant({ orgId, amountMicroUsd, ref: `start ${orgId}` });
+    await backend.creditStore.grant({ orgId, amountMicroUsd, ref: `start ${orgId}` }, testOperator);
   }
   return { orgId, keyId: await keyOf(backend, orgId, options.keyCapMicroUsd) };
 }
@@ -34,15 +38,18 @@ export async function keyOf(
 ): Promise<KeyId> {
   const digest = Buffer.alloc(32);
   digest.writeUInt32BE(++keysMade);
-  const key = await backend.accountStore.createKey({
-    orgId,
-    name: `key ${keysMade}`,
-    origin: "console",
-    digest,
-    label: "tm-label-000",
-    requestsPerMinuteCeiling: 300,
-    capMicroUsd: capMicroUsd === undefined ? null : microUsd(capMicroUsd),
-  });
+  const key = await backend.accountStore.createKey(
+    {
+      orgId,
+      name: `key ${keysMade}`,
+      origin: "console",
+      digest,
+      label: "tm-label-000",
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: capMicroUsd === undefined ? null : microUsd(capMicroUsd),
+    },
+    testOperator,
+  );
   return key.keyId;
 }
 

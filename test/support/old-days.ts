@@ -22,6 +22,7 @@ import {
   voidRow,
 } from "./ledger-rows.ts";
 import { freshBackend, type FreshBackend } from "./postgres.ts";
+import { testOperator } from "./test-operator.ts";
 import { withResource } from "./with-resource.ts";
 
 const PROVIDER = "acme-ai" as ProviderId;
@@ -142,7 +143,9 @@ export interface RetireRun {
 /** One run of retirement, as the command makes it. */
 export async function retireOldDays(books: OldBooks, input: RetireRun): Promise<RetireOutcome> {
   // One that was killed a moment ago may still have its lock.
-  const real = await until("no other run is under way", () => books.backend.retentionStore.open());
+  const real = await until("no other run is under way", () =>
+    books.backend.retentionStore.open(testOperator),
+  );
   const session = input.session?.(real) ?? real;
   const { archive, key } = input;
   try {
@@ -183,10 +186,13 @@ async function settle(backend: FreshBackend): Promise<void> {
   );
   const last = row?.["last"];
   if (!(last instanceof Date)) return;
-  await backend.settlementStore.closeDuePeriods({
-    listed: new Map([["acme-ai", { mode: "arrears", interval: "daily" }]]),
-    untilMs: (Math.floor(last.getTime() / DAY_MS) + 1) * DAY_MS,
-  });
+  await backend.settlementStore.closeDuePeriods(
+    {
+      listed: new Map([["acme-ai", { mode: "arrears", interval: "daily" }]]),
+      untilMs: (Math.floor(last.getTime() / DAY_MS) + 1) * DAY_MS,
+    },
+    testOperator,
+  );
 }
 
 const DAY_MS = 86_400_000;

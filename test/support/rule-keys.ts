@@ -4,6 +4,7 @@ import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { findKey } from "./find-key.ts";
 import type { FreshBackend } from "./postgres.ts";
+import { testOperator } from "./test-operator.ts";
 
 export interface TestKey {
   readonly orgId: OrgId;
@@ -32,7 +33,9 @@ async function boughtOrg(backend: FreshBackend): Promise<TestKey> {
 }
 
 export async function emptyOrg(backend: FreshBackend): Promise<OrgId> {
-  return (await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" })).orgId;
+  return (
+    await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" }, testOperator)
+  ).orgId;
 }
 
 export async function grant(
@@ -40,25 +43,31 @@ export async function grant(
   orgId: OrgId,
   kind: "bought" | "trial",
 ): Promise<void> {
-  await backend.creditStore.grant({
-    orgId,
-    amountMicroUsd: microUsd(1_000_000n),
-    ref: `${kind} ${orgId}`,
-    ...(kind === "trial" ? { isTrial: true } : {}),
-  });
+  await backend.creditStore.grant(
+    {
+      orgId,
+      amountMicroUsd: microUsd(1_000_000n),
+      ref: `${kind} ${orgId}`,
+      ...(kind === "trial" ? { isTrial: true } : {}),
+    },
+    testOperator,
+  );
 }
 
 export async function addKey(backend: FreshBackend, orgId: OrgId): Promise<TestKey> {
   const { digest, label } = newVirtualKey();
-  const { keyId } = await backend.accountStore.createKey({
-    orgId,
-    name: "one",
-    origin: "console",
-    digest,
-    label,
-    requestsPerMinuteCeiling: 300,
-    capMicroUsd: null,
-  });
+  const { keyId } = await backend.accountStore.createKey(
+    {
+      orgId,
+      name: "one",
+      origin: "console",
+      digest,
+      label,
+      requestsPerMinuteCeiling: 300,
+      capMicroUsd: null,
+    },
+    testOperator,
+  );
   return { orgId, keyId, digest };
 }
 

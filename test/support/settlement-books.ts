@@ -7,6 +7,7 @@ import type {
 } from "../../src/ledger/provider-settlement/settlement-store.ts";
 import { wholePeriod } from "../../src/ledger/provider-settlement/settlement-entries.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { testOperator } from "./test-operator.ts";
 
 export interface ClosingTerms {
   readonly id: string;
@@ -22,11 +23,14 @@ export async function closeUntil(
   until: string,
   { id, mode = "arrears", every = "daily" }: ClosingTerms,
 ): Promise<readonly ProviderPeriod[]> {
-  const outcome = await backend.settlementStore.closeDuePeriods({
-    listed: new Map([[id, { mode, interval: every }]]),
-    providerId: id,
-    untilMs: Date.parse(until),
-  });
+  const outcome = await backend.settlementStore.closeDuePeriods(
+    {
+      listed: new Map([[id, { mode, interval: every }]]),
+      providerId: id,
+      untilMs: Date.parse(until),
+    },
+    testOperator,
+  );
   return outcome.closed.map(({ period }) => period);
 }
 

@@ -4,6 +4,7 @@ import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import type { PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { addKey } from "../support/add-key.ts";
+import { testOperator } from "../support/test-operator.ts";
 import type { Dice } from "./seeded.ts";
 
 /** What runs short at an organization: nothing, its balance, its own cap, or its keys' caps. */
@@ -58,10 +59,14 @@ async function openAccount(
   { shortage, helping }: AccountTerms,
 ): Promise<TortureAccount> {
   const name = `short of ${shortage}`;
-  const { orgId } = await backend.accountStore.createOrg({ name, email: "t@example.com" });
+  const { orgId } = await backend.accountStore.createOrg(
+    { name, email: "t@example.com" },
+    testOperator,
+  );
   const start = shortage === "balance" ? helping : MANY_MICRO_USD;
   await grant(backend, { orgId, amount: start, ref: `${orgId} start` });
-  if (shortage === "org_cap") await backend.accountStore.setOrgCap(orgId, microUsd(helping));
+  if (shortage === "org_cap")
+    await backend.accountStore.setOrgCap(orgId, microUsd(helping), testOperator);
   const keys: string[] = [];
   for (let i = 0; i < KEYS_EACH; i++) {
     keys.push(await openKey(backend, { orgId, shortage, helping }));
@@ -81,7 +86,7 @@ function grant(
   of: { readonly orgId: OrgId; readonly amount: bigint; readonly ref: string },
 ): Promise<unknown> {
   const amountMicroUsd = microUsd(of.amount);
-  return backend.creditStore.grant({ orgId: of.orgId, amountMicroUsd, ref: of.ref });
+  return backend.creditStore.grant({ orgId: of.orgId, amountMicroUsd, ref: of.ref }, testOperator);
 }
 
 interface CashierTill {
@@ -148,7 +153,7 @@ export class Cashier {
       }
       case "org_cap": {
         const cap = microUsd(helping * BigInt(this.#round + 1));
-        await this.#backend.accountStore.setOrgCap(orgId, cap);
+        await this.#backend.accountStore.setOrgCap(orgId, cap, testOperator);
         return;
       }
       case "key_cap":

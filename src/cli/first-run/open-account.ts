@@ -1,5 +1,6 @@
 import { newVirtualKey } from "../../accounts/index.ts";
 import type { Backend } from "../../app/index.ts";
+import type { ChangedBy } from "../../changes/index.ts";
 import {
   CONSOLE_KEY_REQUESTS_PER_MINUTE,
   formatUsd,
@@ -30,17 +31,15 @@ const CREDIT_REF = "first-run";
 export async function openAccount(
   { accountStore, creditStore }: Backend,
   { orgName: name, email, creditMicroUsd, keyName }: FirstAccount,
+  by: ChangedBy,
 ): Promise<OpenedAccount> {
   const orgs = await accountStore.listOrgs();
   const known = orgs.find((org) => org.name === name && org.email === email);
-  const { orgId } = known ?? (await accountStore.createOrg({ name, email }));
-  const { balanceMicroUsd } = await creditStore.grant({
-    orgId,
-    amountMicroUsd: creditMicroUsd,
-    ref: `${CREDIT_REF}-${orgId}`,
-  });
+  const { orgId } = known ?? (await accountStore.createOrg({ name, email }, by));
+  const credit = { orgId, amountMicroUsd: creditMicroUsd, ref: `${CREDIT_REF}-${orgId}` };
+  const { balanceMicroUsd } = await creditStore.grant(credit, by);
   const fresh = newVirtualKey();
-  const made = await accountStore.createKey({
+  const newKey = {
     orgId,
     name: keyName,
     origin: "console",
@@ -48,6 +47,7 @@ export async function openAccount(
     label: fresh.label,
     requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
     capMicroUsd: null,
-  });
+  } as const;
+  const made = await accountStore.createKey(newKey, by);
   return { orgId, balanceUsd: formatUsd(balanceMicroUsd), keyId: made.keyId, key: fresh.raw };
 }

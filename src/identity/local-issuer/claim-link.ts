@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../../changes/index.ts";
 import type { Clock } from "../../core/index.ts";
 import { newBrowserToken } from "../browser-token.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
@@ -20,15 +21,13 @@ export async function makeClaimLink(options: {
   readonly clock: Clock;
   readonly consoleUrl: string;
   readonly email?: string;
+  readonly by: ChangedBy;
 }): Promise<ClaimLink> {
-  const { store, clock, consoleUrl, email } = options;
+  const { store, clock, consoleUrl, email, by } = options;
   const { token, hash } = newBrowserToken();
   const expiresAtMs = clock.nowMs() + CLAIM_MINUTES * 60_000;
-  await store.addClaim({
-    tokenHash: hash,
-    email: email === undefined ? null : normaliseEmail(email),
-    expiresAtMs,
-  });
+  const claimed = email === undefined ? null : normaliseEmail(email);
+  await store.addClaim({ tokenHash: hash, email: claimed, expiresAtMs }, by);
   const address = consoleUrl.replace(/\/+$/, "") + LOCAL_ISSUER_PATH;
   return { url: `${address}/claim?t=${token}`, expiresAtMs };
 }

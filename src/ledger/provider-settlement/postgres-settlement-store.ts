@@ -1,6 +1,13 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
 
-import { assert, microUsd, type MicroUsd } from "../../core/index.ts";
+import {
+  type Change,
+  type ChangedBy,
+  type ChangeLog,
+  type Note,
+  recordChanges,
+} from "../../changes/index.ts";
+import { assert, formatExactUsd, formatUsd, microUsd, type MicroUsd } from "../../core/index.ts";
 import type { Row } from "../../storage/index.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
 import {
@@ -42,13 +49,15 @@ const PAYOUT_ACCOUNT = "cash:payouts";
 /** Providers' periods in PostgreSQL. */
 export class PostgresSettlementStore implements SettlementStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
-  closeDuePeriods(request: ClosingRequest): Promise<ClosingOutcome> {
-    return closeDuePeriods(this.#pool, request);
+  closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome> {
+    return closeDuePeriods({ pool: this.#pool, changes: this.#changes }, request, by);
   }
 
   async periods(providerId?: string): Promise<readonly ProviderPeriod[]> {
@@ -96,14 +105,17 @@ export class PostgresSettlementStore implements SettlementStore {
     }
   }
 
-  async deposit(of: {
-    readonly providerId: string;
-    readonly amountMicroUsd: MicroUsd;
-    readonly ref: string;
-  }): Promise<{ readonly created: boolean; readonly balance: ProviderBalance }> {
+  async deposit(
+    of: {
+      readonly providerId: string;
+      readonly amountMicroUsd: MicroUsd;
+      readonly ref: string;
+    },
+    by: ChangedBy,
+  ): Promise<{ readonly created: boolean; readonly balance: ProviderBalance }> {
     assert(of.amountMicroUsd > 0n, "a deposit is more than nothing");
     const debit = `deposit:${of.providerId}`;
-    return await inSettlement(this.#pool, async (client) => {
+    return await this.#inSettlement(by, async (client, note) => {
       const created = await moveOnce(client, {
         kind: "provider_deposit",
         debit,
@@ -113,14 +125,18 @@ export class PostgresSettlementStore implements SettlementStore {
       });
       const { rows } = await client.query<Row>(BALANCES_SQL, [of.providerId]);
       assert(rows[0] !== undefined, "a deposit leaves an account");
+      const after = { amount_usd: formatUsd(of.amountMicroUsd), ref: of.ref };
+      const what = { orgId: null, target: of.providerId, before: null, after };
+      if (created) note({ action: "settlement.deposit", ...what });
       return { created, balance: balanceColumns.read(rows[0]) };
     });
   }
 
   async pay(
     of: PeriodName & { readonly ref: string },
+    by: ChangedBy,
   ): Promise<{ readonly created: boolean; readonly period: ProviderPeriod }> {
-    return await inSettlement(this.#pool, async (client, nowMs) => {
+    return await this.#inSettlement(by, async (client, note, nowMs) => {
       const period = await payablePeriod(client, of);
       const { payment, payableMicroUsd } = period;
       if (payment?.ref === of.ref) return { created: false, period };
@@ -140,15 +156,19 @@ export class PostgresSettlementStore implements SettlementStore {
         "insert into provider_payment (provider_id, start_at, ref) values ($1, $2, $3)",
         [of.providerId, new Date(of.startMs), of.ref],
       );
+      const after = { amount_usd: formatUsd(payableMicroUsd), ref: of.ref };
+      const what = { orgId: null, target: periodTarget(of), before: null, after };
+      note({ action: "settlement.pay", ...what });
       return { created: true, period: { ...period, payment: { ref: of.ref, paidAtMs: nowMs } } };
     });
   }
 
   async recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
+    by: ChangedBy,
   ): Promise<void> {
     const { theirPicoUsd, ourPicoUsd, lines } = of.comparison;
-    await this.#pool.query(RECORD_CLAIM_SQL, [
+    const values = [
       of.providerId,
       new Date(of.startMs),
       Buffer.from(of.sha256),
@@ -159,7 +179,32 @@ export class PostgresSettlementStore implements SettlementStore {
       lines?.onlyTheirs ?? null,
       lines?.onlyOurs ?? null,
       lines?.unknownClaimed ?? null,
-    ]);
+    ];
+    await this.#changes.write(by, async (client, note) => {
+      const { rowCount } = await client.query(RECORD_CLAIM_SQL, values);
+      if (rowCount !== 1) return;
+      const after = {
+        statement_sha256: Buffer.from(of.sha256).toString("hex"),
+        theirs_usd: formatExactUsd(theirPicoUsd),
+        ours_usd: formatExactUsd(ourPicoUsd),
+      };
+      const what = { orgId: null, target: periodTarget(of), before: null, after };
+      note({ action: "settlement.reconcile", ...what });
+    });
+  }
+
+  /** One settlement work with its changes; done again, it notes them again. */
+  async #inSettlement<T>(
+    by: ChangedBy,
+    work: (client: PoolClient, note: Note, nowMs: number) => Promise<T>,
+  ): Promise<T> {
+    const { outcome, recorded } = await inSettlement(this.#pool, async (client, nowMs) => {
+      const noted: Change[] = [];
+      const done = await work(client, (change) => void noted.push(change), nowMs);
+      return { outcome: done, recorded: await recordChanges(client, by, noted) };
+    });
+    this.#changes.announce(recorded);
+    return outcome;
   }
 }
 
@@ -219,6 +264,11 @@ const SAME_MOVE_SQL = `
 
 function refTaken(ref: string): SettlementFault {
   return new SettlementFault("ref_taken", `reference ${ref} belongs to another payment`);
+}
+
+/** A period in the change log. */
+function periodTarget({ providerId, startMs }: PeriodName): string {
+  return `${providerId} ${new Date(startMs).toISOString()}`;
 }
 
 function nameOf({ providerId, startMs }: PeriodName): string {

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert, type MicroUsd, picoUsd } from "../../core/index.ts";
+import { type Change, type ChangedBy, type ChangeLog, recordChanges } from "../../changes/index.ts";
+import { assert, formatUsd, type MicroUsd, picoUsd } from "../../core/index.ts";
 import type { Row } from "../../storage/index.ts";
 import { factColumns, FACTS_SQL, sumColumns } from "./settlement-ends.ts";
 import { boundaryAfter, halfDayAtOrBefore } from "./settlement-interval.ts";
@@ -31,11 +32,12 @@ const DEFAULT_TERMS: SettlementTerms = { mode: "arrears", interval: "monthly" };
  * more, then everything is added up and written in one transaction.
  */
 export async function closeDuePeriods(
-  pool: Pool,
+  { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
   request: ClosingRequest,
+  by: ChangedBy,
 ): Promise<ClosingOutcome> {
   const throughMs = await moveHorizon(pool, request.untilMs);
-  return await inSettlement(pool, async (client, nowMs) => {
+  const { recorded, ...outcome } = await inSettlement(pool, async (client, nowMs) => {
     const providers = await dueProviders(client, request, throughMs);
     const plans = await planProviders(client, providers, throughMs);
     await writePeriods(client, plans);
@@ -43,11 +45,28 @@ export async function closeDuePeriods(
     await moveBetweenPlatformAccounts(client, plans.flatMap(movesOf));
     const hasClosed = plans.filter(({ plan }) => plan.periods.length > 0);
     return {
+      recorded: await recordChanges(client, by, plans.flatMap(changesOf)),
       closed: hasClosed.flatMap((each) => statementsOf(each, nowMs)),
       throughMs,
       unlisted: hasClosed.flatMap(({ provider }) => unlistedProvider(provider)),
     };
   });
+  changes.announce(recorded);
+  return outcome;
+}
+
+function changesOf({ provider: { providerId }, plan }: ProviderPlan): Change[] {
+  return plan.periods.map((period) => ({
+    action: "settlement.close",
+    orgId: null,
+    target: `${providerId} ${instantText(period.startMs)}`,
+    before: null,
+    after: {
+      end: instantText(period.endMs),
+      mode: period.mode,
+      payable_usd: formatUsd(period.payableMicroUsd),
+    },
+  }));
 }
 
 /** The last noon or midnight before now and before what was asked for; settled from here on. */

@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../../changes/index.ts";
 import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../core/index.ts";
 import type { SettlementBasis } from "../ledger-store.ts";
 import type { PlannedPeriod, SettlementLine, SettlementTerms } from "./settlement-plan.ts";
@@ -124,7 +125,7 @@ export interface SettlementStore {
    * Closes every period that is over and has an end in it. What is closed stays closed: the same
    * again, or at the same time from another process, closes nothing twice.
    */
-  closeDuePeriods(request: ClosingRequest): Promise<ClosingOutcome>;
+  closeDuePeriods(request: ClosingRequest, by: ChangedBy): Promise<ClosingOutcome>;
   /** Newest first, at most 1,000. */
   periods(providerId?: string): Promise<readonly ProviderPeriod[]>;
   balances(providerId?: string): Promise<readonly ProviderBalance[]>;
@@ -132,18 +133,23 @@ export interface SettlementStore {
   /** Every attempt of a period in blocks, in order of attempt id, on one snapshot. */
   entries(period: ProviderPeriod): AsyncIterable<readonly SettlementEntry[]>;
   /** Money paid to a provider in advance, once per reference. Rejects with `SettlementFault`. */
-  deposit(of: {
-    readonly providerId: string;
-    /** Above zero. */
-    readonly amountMicroUsd: MicroUsd;
-    readonly ref: string;
-  }): Promise<{ readonly created: boolean; readonly balance: ProviderBalance }>;
+  deposit(
+    of: {
+      readonly providerId: string;
+      /** Above zero. */
+      readonly amountMicroUsd: MicroUsd;
+      readonly ref: string;
+    },
+    by: ChangedBy,
+  ): Promise<{ readonly created: boolean; readonly balance: ProviderBalance }>;
   /** Pays a period in arrears, whole and once. Rejects with `SettlementFault`. */
   pay(
     of: PeriodName & { readonly ref: string },
+    by: ChangedBy,
   ): Promise<{ readonly created: boolean; readonly period: ProviderPeriod }>;
   /** Keeps a comparison once per file. */
   recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },
+    by: ChangedBy,
   ): Promise<void>;
 }

@@ -8,7 +8,14 @@ import {
   type QueryArrayConfig,
 } from "pg";
 
-import { assert, type CsvRow, microUsd, picoUsd } from "../../core/index.ts";
+import {
+  type Change,
+  type ChangedBy,
+  type ChangeLog,
+  recordChanges,
+  type RecordedChange,
+} from "../../changes/index.ts";
+import { assert, type CsvRow, formatUsd, microUsd, picoUsd } from "../../core/index.ts";
 import { deleteRefusedBefore } from "../refused-rows.ts";
 import * as sql from "./retention-sql.ts";
 import { ZERO_SUMS } from "./retention-tally.ts";
@@ -38,12 +45,14 @@ export class JournalBusyFault extends Error {
 /** Takes days out of the journal's partitions. */
 export class PostgresRetentionStore implements RetentionStore {
   readonly #pool: Pool;
+  readonly #changes: ChangeLog;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, changes: ChangeLog) {
     this.#pool = pool;
+    this.#changes = changes;
   }
 
-  async open(): Promise<RetentionSession | undefined> {
+  async open(by: ChangedBy): Promise<RetentionSession | undefined> {
     const client = await this.#pool.connect();
     try {
       const { rows } = await client.query<{ ours: boolean }>(
@@ -57,7 +66,8 @@ export class PostgresRetentionStore implements RetentionStore {
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ name: string }>(sql.SCHEMA_SQL);
       const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL);
-      return new PostgresRetentionSession(client, {
+      const changes = { log: this.#changes, by };
+      return new PostgresRetentionSession(client, changes, {
         schema: schema.rows[0]?.name ?? "",
         columns: columns.rows.map(({ name }) => name),
       });
@@ -72,9 +82,15 @@ class PostgresRetentionSession implements RetentionSession {
   readonly schema: string;
   readonly columns: readonly string[];
   readonly #client: PoolClient;
+  readonly #changes: { readonly log: ChangeLog; readonly by: ChangedBy };
 
-  constructor(client: PoolClient, of: { schema: string; columns: readonly string[] }) {
+  constructor(
+    client: PoolClient,
+    changes: { readonly log: ChangeLog; readonly by: ChangedBy },
+    of: { schema: string; columns: readonly string[] },
+  ) {
     this.#client = client;
+    this.#changes = changes;
     this.schema = of.schema;
     this.columns = of.columns;
   }
@@ -137,7 +153,7 @@ class PostgresRetentionSession implements RetentionSession {
   async retire({ survey, file, sha256, signature }: RetiredDay): Promise<void> {
     const { day, fromId, toId, sums } = survey;
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
-    await this.#inTransaction(async () => {
+    await this.#changing(dayChange("ledger.retire", survey, sha256), async () => {
       await this.#client.query(sql.RETIRED_DAY_SQL, [
         day,
         fromId,
@@ -167,7 +183,16 @@ class PostgresRetentionSession implements RetentionSession {
   }
 
   async drop(day: Day): Promise<void> {
-    await this.#client.query(`drop table retired.${sql.dayTable(day)}`);
+    const change: Change = {
+      action: "ledger.drop",
+      orgId: null,
+      target: day,
+      before: { in_database: true },
+      after: { in_database: false },
+    };
+    await this.#changing(change, async () => {
+      await this.#client.query(`drop table retired.${sql.dayTable(day)}`);
+    });
   }
 
   async deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number> {
@@ -193,6 +218,16 @@ class PostgresRetentionSession implements RetentionSession {
   async #rowsAsText(text: string, values: unknown[]): Promise<CsvRow[]> {
     const query: QueryArrayConfig = { text, values, rowMode: "array", types: asText };
     return (await this.#client.query<(string | null)[]>(query)).rows;
+  }
+
+  /** The change is written last: the log is not held up while the journal is waited for. */
+  async #changing(change: Change, work: () => Promise<void>): Promise<void> {
+    let recorded: readonly RecordedChange[] = [];
+    await this.#inTransaction(async () => {
+      await work();
+      recorded = await recordChanges(this.#client, this.#changes.by, [change]);
+    });
+    this.#changes.log.announce(recorded);
   }
 
   async #inTransaction(work: () => Promise<void>): Promise<void> {
@@ -225,6 +260,16 @@ class PostgresRetentionSession implements RetentionSession {
     }
     throw new JournalBusyFault("the journal was read without a pause; run this again later");
   }
+}
+
+function dayChange(action: "ledger.retire", survey: DaySurvey, sha256: Buffer): Change {
+  const { day, sums } = survey;
+  const after = {
+    attempts: sums.all.attempts.toString(),
+    debit_usd: formatUsd(sums.all.debitMicroUsd),
+    sha256: sha256.toString("hex"),
+  };
+  return { action, orgId: null, target: day, before: null, after };
 }
 
 const asText: CustomTypesConfig = {

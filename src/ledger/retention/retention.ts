@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../../changes/index.ts";
 import type { CsvRow, MicroUsd, PicoUsd } from "../../core/index.ts";
 
 /** A day of the journal in UTC: `2026-04-10`. */
@@ -49,7 +50,7 @@ export interface RetiredDay {
 /** The journal's side of retirement. */
 export interface RetentionStore {
   /** Undefined: another run is under way. One run at a time, over all processes. */
-  open(): Promise<RetentionSession | undefined>;
+  open(by: ChangedBy): Promise<RetentionSession | undefined>;
 }
 
 /** One run; every statement of it is on one connection, and its end ends the run. */

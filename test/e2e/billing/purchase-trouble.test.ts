@@ -10,6 +10,7 @@ import {
   type Bought,
 } from "../../support/billing-fixture.ts";
 import { closeRow, keyOf, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 /** Every event arrives at once, once. */
 const fixture = withBillingFixture();
@@ -128,8 +129,11 @@ describe("refunds and disputes", () => {
     expect(await fixture.billings[0].owed(orgId)).toBe(6n * MICRO_PER_USD);
     const gift = { orgId, amountMicroUsd: microUsd(MICRO_PER_USD), ref: `gift ${orgId}` };
     const balanceMicroUsd = -5n * MICRO_PER_USD;
-    expect(await creditStore.grant(gift)).toEqual({ created: true, balanceMicroUsd });
-    expect(await creditStore.grant(gift)).toEqual({ created: false, balanceMicroUsd });
+    expect(await creditStore.grant(gift, testOperator)).toEqual({ created: true, balanceMicroUsd });
+    expect(await creditStore.grant(gift, testOperator)).toEqual({
+      created: false,
+      balanceMicroUsd,
+    });
     const other = await fixture.buy(orgId, 7);
     fixture.checkout.book.pay(other.session);
     await fixture.checkout.webhooks.settled();

@@ -11,6 +11,7 @@ import {
   type Bought,
 } from "../../support/billing-fixture.ts";
 import { until } from "../../support/books.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
@@ -94,7 +95,7 @@ describe("buying credit", () => {
   ])("an amount that is %s is refused before anything is begun", async (_, amount) => {
     const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(amount), email: "a@example.com" };
-    const begun = fixture.billings[0].startPurchase(wanted);
+    const begun = fixture.billings[0].startPurchase(wanted, testOperator);
     await expect(begun).rejects.toMatchObject({
       kind: "bad_amount",
       message: "amount_usd must be whole cents from 5.00 to 5000.00",
@@ -127,7 +128,7 @@ describe("buying credit", () => {
     });
     const orgId = await fixture.newOrg();
     const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
-    await expect(away.startPurchase(wanted)).rejects.toThrow(PurchaseFault);
+    await expect(away.startPurchase(wanted, testOperator)).rejects.toThrow(PurchaseFault);
     const [purchase] = await away.listPurchases(orgId);
     expect(purchase).toMatchObject({ state: "failed", isTestMoney: false });
     await away.close();
@@ -282,7 +283,9 @@ test("without a payment provider credit is granted, and none can be bought", asy
   const orgId = await fixture.newOrg();
   expect(none.mode).toBe("none");
   const wanted = { orgId, amountMicroUsd: microUsd(5n * MICRO_PER_USD), email: "a@b.test" };
-  await expect(none.startPurchase(wanted)).rejects.toMatchObject({ kind: "not_configured" });
+  await expect(none.startPurchase(wanted, testOperator)).rejects.toMatchObject({
+    kind: "not_configured",
+  });
   const event = { body: Buffer.from("{}"), signature: "t=1,v1=00" };
   expect(await none.webhook(event)).toBe("not_configured");
   expect(await none.listPurchases(orgId)).toEqual([]);

@@ -17,6 +17,7 @@ import {
 import { chatBody } from "../../support/chat-bodies.ts";
 import { pageShown } from "../../support/console-steps.ts";
 import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
+import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole } from "../console/provider-fixture.ts";
 
 const fixture = withProviderConsole({ settings: { support: "help@example.com" } });
@@ -146,17 +147,20 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const { page, complaints } = await visit();
     const { accountStore } = fixture.gateway.backend;
     const email = "olga@example.com";
-    const org = await accountStore.createOrg({ name: "Olga's", email });
+    const org = await accountStore.createOrg({ name: "Olga's", email }, testOperator);
     const { digest, label } = newVirtualKey();
-    await accountStore.createKey({
-      orgId: org.orgId,
-      name: "made by the operator",
-      origin: "console",
-      digest,
-      label,
-      requestsPerMinuteCeiling: 300,
-      capMicroUsd: null,
-    });
+    await accountStore.createKey(
+      {
+        orgId: org.orgId,
+        name: "made by the operator",
+        origin: "console",
+        digest,
+        label,
+        requestsPerMinuteCeiling: 300,
+        capMicroUsd: null,
+      },
+      testOperator,
+    );
     fixture.provider.signInAs({ subject: "olga", email, emailVerified: true });
     await press(page, "/sign-in?return=%2Fkeys");
     expect(new URL(page.url()).pathname).toBe("/keys");
@@ -229,5 +233,5 @@ async function giveCredit(page: Page): Promise<void> {
   const amountMicroUsd = parseUsd("10");
   assert(amountMicroUsd !== undefined, "ten dollars are an amount");
   const ref = `gift-${orgId}`;
-  await fixture.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref });
+  await fixture.gateway.backend.creditStore.grant({ orgId, amountMicroUsd, ref }, testOperator);
 }

@@ -10,6 +10,7 @@ import { chatBody } from "../../support/chat-bodies.ts";
 import { openAccount } from "../../support/gateway.ts";
 import { bearer, httpCall, type HttpAnswer } from "../../support/http-call.ts";
 import { withInProcessCalls } from "../../support/in-process.ts";
+import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole } from "./provider-fixture.ts";
 
 const REFUSALS = 3;
@@ -53,15 +54,18 @@ const WAYS: Readonly<Record<string, (usd: string) => Promise<Caller>>> = {
   "a search, in process": async (usd) => {
     const { orgId } = await openAccount(installation.gateway.backend, usd);
     const { raw, digest, label } = newVirtualKey();
-    const { keyId } = await installation.gateway.backend.accountStore.createKey({
-      orgId,
-      name: "search",
-      origin: "optimize",
-      digest,
-      label,
-      requestsPerMinuteCeiling: 60,
-      capMicroUsd: null,
-    });
+    const { keyId } = await installation.gateway.backend.accountStore.createKey(
+      {
+        orgId,
+        name: "search",
+        origin: "optimize",
+        digest,
+        label,
+        requestsPerMinuteCeiling: 60,
+        capMicroUsd: null,
+      },
+      testOperator,
+    );
     return { orgId, keyId, ask: (body) => askInside(raw, body) };
   },
 };
@@ -108,7 +112,8 @@ async function grantExactly(orgId: OrgId, dollars: string): Promise<void> {
   const { settledMicroUsd } = await recordStore.balance(orgId);
   expect(settledMicroUsd).toBe(0n);
   const amountMicroUsd = amountOf(dollars);
-  if (amountMicroUsd > 0n) await creditStore.grant({ orgId, amountMicroUsd, ref: orgId });
+  if (amountMicroUsd > 0n)
+    await creditStore.grant({ orgId, amountMicroUsd, ref: orgId }, testOperator);
 }
 
 /** What the journal has of an organization's answered calls, newest first. */
@@ -156,8 +161,8 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
   test("is refused by the cap of its key and of its organization", async () => {
     const { accountStore } = installation.gateway.backend;
     const [byKey, byOrg] = [await open("5.00"), await open("5.00")];
-    await accountStore.setKeyCap(byKey.keyId, microUsd(1n));
-    await accountStore.setOrgCap(byOrg.orgId, microUsd(1n));
+    await accountStore.setKeyCap(byKey.keyId, microUsd(1n), testOperator);
+    await accountStore.setOrgCap(byOrg.orgId, microUsd(1n), testOperator);
     const refused = { status: 429, refused: "insufficient_quota", kind: "spend", ...NOTHING };
     expect(await byKey.ask(CHAT)).toEqual({ ...refused, scope: "key" });
     expect(await byOrg.ask(CHAT)).toEqual({ ...refused, scope: "org" });
@@ -175,9 +180,14 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
     const caller = await open("5.00");
     const { orgId, keyId } = caller;
     const target = { source: "contract", scope: "key", keyId } as const;
-    await installation.gateway.backend.rulesStore.changeLimit(orgId, target, {
-      requestsPerMinute: 1,
-    });
+    await installation.gateway.backend.rulesStore.changeLimit(
+      orgId,
+      target,
+      {
+        requestsPerMinute: 1,
+      },
+      testOperator,
+    );
     expect(await caller.ask(CHAT)).toMatchObject(SERVED);
     const refused = { status: 429, refused: "rate_limit", scope: "key", kind: "rpm", ...NOTHING };
     expect(await caller.ask(CHAT)).toEqual(refused);
@@ -200,7 +210,10 @@ describe("a search", () => {
     const { orgId } = await openAccount(backend, dollars);
     const { raw: key, digest, label } = newVirtualKey();
     const fresh = { orgId, name: "search", origin: "optimize", digest, label } as const;
-    await backend.accountStore.createKey({ ...fresh, requestsPerMinuteCeiling: 60, capMicroUsd });
+    await backend.accountStore.createKey(
+      { ...fresh, requestsPerMinuteCeiling: 60, capMicroUsd },
+      testOperator,
+    );
     return { orgId, wanted: { key, modelId: "test/both", prompt: "Hello", maxTokens: 64 } };
   }
 

@@ -19,6 +19,7 @@ import {
   type ScriptedAccount,
   type ScriptedProvider,
 } from "../../support/oidc-provider.ts";
+import { testOperator } from "../../support/test-operator.ts";
 import { brokenPromises } from "./closed-schema.ts";
 
 /** A whole program with a real identity provider in front of its console. */
@@ -132,11 +133,14 @@ export async function openProviderFixture(
     grant: async ({ orgId }, usd) => {
       const amountMicroUsd = parseUsd(usd);
       if (amountMicroUsd === undefined) throw new Error(`not a dollar amount: ${usd}`);
-      await gateway.backend.creditStore.grant({
-        orgId,
-        amountMicroUsd,
-        ref: `gift-${orgId}-${usd}`,
-      });
+      await gateway.backend.creditStore.grant(
+        {
+          orgId,
+          amountMicroUsd,
+          ref: `gift-${orgId}-${usd}`,
+        },
+        testOperator,
+      );
     },
     close: async () => {
       await gateway.close();

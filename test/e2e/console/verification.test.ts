@@ -7,6 +7,7 @@ import { until } from "../../support/books.ts";
 import { reportOf, sha256OfManifest, type FoundModel } from "../../support/conformance-reports.ts";
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
 import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
 const DAY_MS = 86_400_000;
@@ -84,7 +85,7 @@ async function recordRun(
   const manifestSha256 = sha256OfManifest(LAB, simulator.url);
   const startedAtMs = nowMs - daysAgo * DAY_MS;
   const report = reportOf({ provider, manifestSha256, startedAtMs, models });
-  await backend.verdictStore.record(verdictsOf(report, "run"));
+  await backend.verdictStore.record(verdictsOf(report, "run"), testOperator);
 }
 
 async function listings(query: string): Promise<readonly unknown[]> {

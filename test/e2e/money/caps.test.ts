@@ -9,6 +9,7 @@ import { gatedManifest, withGatedProvider } from "../../support/gated-provider.t
 import { withGateway, withSimulator, type TestAccount } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { runCommand } from "../../support/program.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const WIRES: readonly Wire[] = ["wire_a", "wire_b"];
 const SCOPES = ["org", "key"] as const;
@@ -61,8 +62,8 @@ async function setCap(account: TestAccount, scope: Scope, cap: bigint | null): P
   const amount = cap === null ? null : microUsd(cap);
   const isSet =
     scope === "org"
-      ? await accountStore.setOrgCap(account.orgId, amount)
-      : (await accountStore.setKeyCap(account.keyId, amount)) !== undefined;
+      ? await accountStore.setOrgCap(account.orgId, amount, testOperator)
+      : (await accountStore.setKeyCap(account.keyId, amount, testOperator)) !== undefined;
   expect(isSet).toBe(true);
 }
 

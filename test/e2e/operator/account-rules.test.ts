@@ -21,6 +21,7 @@ import { orgWithKey } from "../../support/ledger-rows.ts";
 import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand, type CommandResult } from "../../support/program.ts";
 import { silentLog } from "../../support/silent-log.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const NOWHERE = "http://127.0.0.1:1";
 const NO_LIMITS = { rpm: null, tpm: null, concurrency: null };
@@ -229,7 +230,7 @@ describe("limits", () => {
 
   test("show lists what the contract and what the customer has set", async () => {
     const own = { source: "self", scope: "key", keyId } as const;
-    await backend.rulesStore.changeLimit(orgId, own, { concurrent: 2 });
+    await backend.rulesStore.changeLimit(orgId, own, { concurrent: 2 }, testOperator);
     await run(...contract("--model", "acme/a", "--rpm", "5"));
     expect(await run("limits", "show", "--org", orgId)).toEqual({
       org_id: orgId,

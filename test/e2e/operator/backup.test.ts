@@ -23,6 +23,7 @@ import { openSigningKey } from "../../../src/ledger/index.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";
 import { runCommand } from "../../support/program.ts";
 import { silentLog as log } from "../../support/silent-log.ts";
+import { testOperator } from "../../support/test-operator.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const books = withResource(openBackupFixture);
@@ -77,7 +78,7 @@ function flipped(bytes: Buffer): Buffer {
 
 test("a backup is proved by restoring it: its sums, its books, the log behind it", async () => {
   const grant = { orgId: books.orgId, amountMicroUsd: microUsd(7_000_000n), ref: "first" };
-  await books.backend.creditStore.grant(grant);
+  await books.backend.creditStore.grant(grant, testOperator);
   const made = await books.backUp();
   expect(made.sums).toMatchObject({ debits: 7_000_000n, credits: 7_000_000n });
   const scratchDir = join(books.root, "scratch");

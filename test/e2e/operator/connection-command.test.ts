@@ -19,6 +19,7 @@ import {
 } from "../../support/operator.ts";
 import { freshBackend, type FreshBackend } from "../../support/postgres.ts";
 import { runCommand, runProgram, type CommandResult } from "../../support/program.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 9).toString("base64");
 const OWN_KEY = "sk-customers-own-key-4711";
@@ -65,7 +66,10 @@ afterAll(async () => {
 });
 
 async function newOrg(): Promise<OrgId> {
-  const org = await backend.accountStore.createOrg({ name: "Acme", email: "a@example.com" });
+  const org = await backend.accountStore.createOrg(
+    { name: "Acme", email: "a@example.com" },
+    testOperator,
+  );
   return org.orgId;
 }
 
@@ -173,6 +177,7 @@ describe("connection test", () => {
         name: "ours",
         providerKey,
       }),
+      testOperator,
     );
     assert(typeof made === "object", "a connection of a new organization is made");
     return made.connectionId;

@@ -9,6 +9,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from "../../supp
 import { jsonCommand, OPERATOR_ENV, type JsonAnswer } from "../../support/operator.ts";
 import { killCommand, runCommand } from "../../support/program.ts";
 import { runSql } from "../../support/sql.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const DAY_MS = 86_400_000;
 /** How long ago the first requests of this test came. */
@@ -56,7 +57,7 @@ async function makeOld(): Promise<string> {
     `update attempt set attempt_id = ${id}, created_at = ${noon}, closed_at = ${noon}`,
   ];
   await runSql(gateway, steps.join(";"), []);
-  await gateway.backend.settlementStore.closeDuePeriods({ listed: new Map() });
+  await gateway.backend.settlementStore.closeDuePeriods({ listed: new Map() }, testOperator);
   return then;
 }
 

@@ -10,6 +10,7 @@ import { jsonCommand, OPERATOR_ENV } from "../../support/operator.ts";
 import { freshDatabase, type FreshDatabase } from "../../support/postgres.ts";
 import { runCommand, runProgram, type CommandResult } from "../../support/program.ts";
 import { silentLog } from "../../support/silent-log.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 let database: FreshDatabase;
 let backend: PostgresBackend;
@@ -27,7 +28,10 @@ afterAll(async () => {
 
 /** A trial organization that was found out in these kinds of requests. */
 async function heldOrg(...families: readonly CallFamily[]): Promise<OrgId> {
-  const org = await backend.accountStore.createOrg({ name: "Trial", email: "t@example.com" });
+  const org = await backend.accountStore.createOrg(
+    { name: "Trial", email: "t@example.com" },
+    testOperator,
+  );
   for (const family of families) {
     await backend.usageHoldStore.record({
       orgId: org.orgId,
@@ -69,7 +73,7 @@ describe("unusual-use list", () => {
 
   test("shows what is over only when it is asked for", async () => {
     const orgId = await heldOrg("chat");
-    await backend.usageHoldStore.lift(orgId);
+    await backend.usageHoldStore.lift(orgId, undefined, testOperator);
     const { stdout } = await asText("list", orgId);
     expect(stdout).toBe("nothing is limited or restricted\n");
     const past = await asText("list", orgId, "--all");

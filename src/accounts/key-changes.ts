@@ -1,0 +1,119 @@
+import type { PoolClient } from "pg";
+
+import type { Facts, Note } from "../changes/index.ts";
+import { assert, formatUsd, type KeyId, type MicroUsd, type OrgId } from "../core/index.ts";
+import { columns, instantMs, micro, orNull, type Row, text } from "../storage/index.ts";
+import type { KeySummary, NewKey } from "./key-store.ts";
+import { insertKey, keyColumns } from "./key-summary-rows.ts";
+
+type KeyAction = "key.rename" | "key.cap" | "key.disable";
+
+/** What of a key its owners and operators change, before a change of it. */
+interface KeyBefore {
+  readonly name: string;
+  readonly capMicroUsd: MicroUsd | null;
+  readonly disabledAtMs: number | null;
+}
+
+/** Makes a key and notes it. */
+export async function createNotedKey(
+  client: PoolClient,
+  note: Note,
+  key: NewKey,
+): Promise<KeySummary> {
+  const made = await insertKey(client, key);
+  noteCreatedKey(note, made);
+  return made;
+}
+
+/** A key is in the log by its id: of its text, not even the first characters. */
+export function noteCreatedKey(
+  note: Note,
+  key: {
+    readonly keyId: KeyId;
+    readonly orgId: OrgId;
+    readonly name: string;
+    readonly origin: string;
+    readonly requestsPerMinuteCeiling: number;
+    readonly capMicroUsd: MicroUsd | null;
+  },
+): void {
+  const { name, origin } = key;
+  const after = { name, origin, rpm: key.requestsPerMinuteCeiling, ...capFact(key.capMicroUsd) };
+  note({ action: "key.create", orgId: key.orgId, target: key.keyId, before: null, after });
+}
+
+/** Changes one key, if `where` finds one, and notes what was changed. */
+export async function changeKey(
+  client: PoolClient,
+  note: Note,
+  change: {
+    readonly action: KeyAction;
+    readonly set: string;
+    readonly where: string;
+    readonly values: readonly unknown[];
+  },
+): Promise<KeySummary | undefined> {
+  const { rows } = await client.query<Row>(changeKeySql(change), [...change.values]);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const key = keyColumns.read(row);
+  const before = FACTS[change.action](beforeColumns.read(row));
+  const after = FACTS[change.action](key);
+  note({ action: change.action, orgId: key.orgId, target: key.keyId, before, after });
+  return key;
+}
+
+const FACTS: Readonly<Record<KeyAction, (key: KeyBefore) => Facts>> = {
+  "key.rename": ({ name }) => ({ name }),
+  "key.cap": ({ capMicroUsd }) => capFact(capMicroUsd),
+  "key.disable": ({ disabledAtMs }) => ({
+    disabled_at: disabledAtMs === null ? null : new Date(disabledAtMs).toISOString(),
+  }),
+};
+
+/** A cap as the log says it. */
+export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: string | null } {
+  return { cap_usd: capMicroUsd === null ? null : formatUsd(capMicroUsd) };
+}
+
+const beforeColumns = columns<KeyBefore>({
+  name: text("was_name"),
+  capMicroUsd: orNull(micro("was_cap")),
+  disabledAtMs: orNull(instantMs("was_disabled_at")),
+});
+
+function changeKeySql({ set, where }: { readonly set: string; readonly where: string }): string {
+  return `
+    update api_key k set ${set}
+    from (
+      select key_id as was_id, name as was_name, cap_micro_usd as was_cap,
+        disabled_at as was_disabled_at
+      from api_key where ${where} for no key update
+    ) was
+    where k.key_id = was.was_id
+    returning ${keyColumns.sqlOf("k")}, was_name, was_cap, was_disabled_at`;
+}
+
+/** The cap of an organization, and what it was. False: there is no such organization. */
+export async function changeOrgCap(
+  client: PoolClient,
+  note: Note,
+  { orgId, capMicroUsd }: { readonly orgId: OrgId; readonly capMicroUsd: MicroUsd | null },
+): Promise<boolean> {
+  const { rows } = await client.query<Row>(CHANGE_ORG_CAP_SQL, [orgId, capMicroUsd]);
+  assert(rows.length <= 1, "an organization is there once");
+  if (rows[0] === undefined) return false;
+  const before = capFact(wasCap.read(rows[0]).capMicroUsd);
+  note({ action: "org.cap", orgId, target: orgId, before, after: capFact(capMicroUsd) });
+  return true;
+}
+
+const wasCap = columns<Pick<KeyBefore, "capMicroUsd">>({ capMicroUsd: orNull(micro("was_cap")) });
+
+const CHANGE_ORG_CAP_SQL = `
+  update org o set cap_micro_usd = $2
+  from (
+    select org_id, cap_micro_usd as was_cap from org where org_id = $1 for no key update
+  ) was
+  where o.org_id = was.org_id returning was_cap`;

@@ -1,0 +1,112 @@
+import { generateKeyPairSync } from "node:crypto";
+
+import { describe, expect, test } from "vitest";
+
+import { newOrgId } from "../core/ids.ts";
+import type { RecordedChange } from "./change.ts";
+import { checkChain, exportLines } from "./change-chain.ts";
+
+const key = generateKeyPairSync("ed25519");
+const orgId = newOrgId();
+
+function change(position: number): RecordedChange {
+  return {
+    position,
+    atMs: Date.UTC(2026, 8, 1) + position,
+    by: { kind: "operator", id: "ann", requestId: null, clientNetwork: null },
+    action: "key.cap",
+    orgId,
+    target: `key_${position}`,
+    before: { cap_usd: null },
+    after: { cap_usd: '"quoted", and a line end of its own: ,"hash":"x"}' },
+  };
+}
+
+async function exported(count: number): Promise<string[]> {
+  const all = Array.from({ length: count }, (_, at) => change(at + 1));
+  const lines: string[] = [];
+  const of = { filter: { sinceMs: 0, orgId }, nowMs: 0, privateKey: key.privateKey };
+  async function* blocks(): AsyncGenerator<readonly RecordedChange[]> {
+    yield all.slice(0, 2);
+    yield all.slice(2);
+  }
+  for await (const line of exportLines(blocks(), of)) lines.push(line);
+  return lines;
+}
+
+async function wrongLines(lines: readonly string[]): Promise<readonly number[]> {
+  const { problems } = await checkChain(lines, key.publicKey);
+  return [...new Set(problems.map(({ line }) => line))];
+}
+
+describe("an export of the change log", () => {
+  test("that nobody touched is proved, and is what was recorded", async () => {
+    const lines = await exported(5);
+    expect(await checkChain(lines, key.publicKey)).toMatchObject({
+      changes: 5,
+      problems: [],
+      seal: { changes: 5, org_id: orgId, action_prefix: null },
+    });
+    expect(JSON.parse(lines[2] ?? "")).toMatchObject({
+      position: 3,
+      at: "2026-09-01T00:00:00.003Z",
+      actor_kind: "operator",
+      actor_id: "ann",
+      after: change(3).after,
+    });
+  });
+
+  test("without any change is proved too", async () => {
+    expect(await wrongLines(await exported(0))).toEqual([]);
+  });
+
+  test("names the line after one that was removed", async () => {
+    for (const at of [0, 1, 4]) {
+      const lines = (await exported(5)).toSpliced(at, 1);
+      expect(await wrongLines(lines)).toContain(at + 1);
+    }
+  });
+
+  test("names a line that was edited, by any of its bytes", async () => {
+    const lines = await exported(3);
+    const line = lines[1] ?? "";
+    for (let at = 0; at < line.length; at += 1) {
+      const edited = `${line.slice(0, at)}~${line.slice(at + 1)}`;
+      expect(await wrongLines(lines.with(1, edited))).toContain(2);
+    }
+  });
+
+  test("names lines that changed places", async () => {
+    const [one = "", two = "", ...rest] = await exported(4);
+    expect(await wrongLines([two, one, ...rest])).toEqual([1, 2, 3]);
+  });
+
+  test("names the line after one that was edited and hashed anew", async () => {
+    const lines = await exported(3);
+    const forged = await exported(1);
+    expect(
+      await wrongLines([forged[0]?.replace("key_1", "key_9") ?? "", ...lines.slice(1)]),
+    ).toEqual([1]);
+    const other = (await exported(2))[1] ?? "";
+    expect(
+      await wrongLines([
+        lines[0] ?? "",
+        other.replaceAll(/"hash":"[0-9a-f]{64}"/g, `"hash":"${"0".repeat(64)}"`),
+        ...lines.slice(2),
+      ]),
+    ).toEqual([2, 3]);
+  });
+
+  test("whose end was cut off, or that another key sealed, is not proved", async () => {
+    const lines = await exported(3);
+    expect(await wrongLines(lines.slice(0, 3))).toEqual([4]);
+    const stranger = generateKeyPairSync("ed25519").publicKey;
+    const { problems } = await checkChain(lines, stranger);
+    expect(problems).toEqual([{ line: 4, problem: "it is not signed by this key" }]);
+  });
+
+  test("with a line behind its seal is not proved", async () => {
+    const lines = await exported(2);
+    expect(await wrongLines([...lines, lines[0] ?? ""])).toEqual([4]);
+  });
+});

@@ -1,0 +1,51 @@
+import { parseIp } from "../core/index.ts";
+import type { ChangedBy } from "./change.ts";
+
+const IPV4_SHIFTS = [24n, 16n, 8n];
+const IPV6_SHIFTS = [112n, 96n, 80n];
+
+/** The operator at a command line, by the user of the machine. */
+export function byOperator(user: string): ChangedBy {
+  return { kind: "operator", id: user, requestId: null, clientNetwork: null };
+}
+
+/** This program, by itself; `part` says which of its parts. */
+export function byGateway(part: string): ChangedBy {
+  return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
+}
+
+/** News of a provider of payments, that came to us or that we asked for. */
+export function byProviderNews(provider: string): ChangedBy {
+  return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
+}
+
+/** A person with a console session, or a program with a virtual key. */
+export function byCaller(caller: {
+  readonly kind: "account" | "key";
+  readonly id: string;
+  readonly requestId: string;
+  readonly clientAddress: string | undefined;
+}): ChangedBy {
+  const { kind, id, requestId, clientAddress } = caller;
+  return { kind, id, requestId, clientNetwork: wideNetwork(clientAddress) };
+}
+
+/**
+ * The network an address is in, wide enough to name no household: /24 of IPv4, /48 of IPv6. Null
+ * where there is no address.
+ */
+export function wideNetwork(address: string | undefined): string | null {
+  const ip = address === undefined ? undefined : parseIp(address);
+  if (ip === undefined) return null;
+  if (ip.bits === 32) {
+    return `${IPV4_SHIFTS.map((shift) => (ip.value >> shift) & 0xffn).join(".")}.0/24`;
+  }
+  const groups = IPV6_SHIFTS.map((shift) => ((ip.value >> shift) & 0xffffn).toString(16));
+  return `${groups.join(":")}::/48`;
+}
+
+/** Enough of an e-mail address to see that another one is meant: `a…@example.com`. */
+export function maskedEmail(email: string): string {
+  const at = email.lastIndexOf("@");
+  return at < 1 ? "…" : `${email.slice(0, 1)}…${email.slice(at)}`;
+}

@@ -1,0 +1,15 @@
+export { findAction } from "./actions.ts";
+export { checkChain, exportLines } from "./change-chain.ts";
+export type { Change, ChangedBy, Facts, RecordedChange } from "./change.ts";
+export { ChangeLog, type Note } from "./change-log.ts";
+export type { ChangeFilter, ChangeStore } from "./change-store.ts";
+export {
+  byCaller,
+  byGateway,
+  byOperator,
+  byProviderNews,
+  maskedEmail,
+  wideNetwork,
+} from "./changed-by.ts";
+export { PostgresChangeStore } from "./postgres-change-store.ts";
+export { recordChanges } from "./record-changes.ts";

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+
+import type { PoolClient } from "pg";
+
+import type { Change } from "../changes/index.ts";
+import { formatExactUsd, picoUsd, type PicoUsd } from "../core/index.ts";
+import type { PricePin } from "./ledger-store.ts";
+
+const MILLION = 1_000_000n;
+const LINES_MAX = 60;
+
+/**
+ * What a catalog that is taken into use changes of the prices: one change for each provider whose
+ * prices, all together, are others than those of the last change. Every instance takes the same
+ * catalog, and the first of them says so; so it is too when prices go back to what they were.
+ */
+export async function priceChanges(
+  client: PoolClient,
+  pins: readonly PricePin[],
+  added: ReadonlySet<string>,
+): Promise<readonly Change[]> {
+  const byProvider = new Map<string, PricePin[]>();
+  for (const pin of pins.filter(isPriced)) {
+    const own = byProvider.get(pin.providerId);
+    if (own === undefined) byProvider.set(pin.providerId, [pin]);
+    else own.push(pin);
+  }
+  await client.query(LOCK_SQL);
+  const { rows } = await client.query<LastRow>(LAST_SQL, [[...byProvider.keys()]]);
+  const last = new Map(rows.map((row) => [row.target, row.sha256]));
+  return [...byProvider].flatMap(([target, own]) => {
+    const sha256 = pinsDigest(own);
+    const before = last.get(target);
+    if (before === sha256) return [];
+    const lines = own.filter(({ pinId }) => added.has(pinId)).map(priceLine);
+    return [
+      {
+        action: "price.change" as const,
+        orgId: null,
+        target,
+        before: before === undefined ? null : { prices_sha256: before },
+        after: { prices_sha256: sha256, new_usd_per_million_tokens: shortened(lines) },
+      },
+    ];
+  });
+}
+
+interface LastRow {
+  readonly target: string;
+  readonly sha256: string;
+}
+
+/** Of two instances that start at once the second finds the first's change. */
+const LOCK_SQL = "select pg_advisory_xact_lock(hashtext('tokenmarket catalog prices'))";
+
+const LAST_SQL = `
+  select distinct on (target) target, after ->> 'prices_sha256' as sha256
+  from change where action = 'price.change' and target = any ($1)
+  order by target, position desc`;
+
+/** Every listing has a price of nothing too, for a customer's own provider key. */
+function isPriced({ promptPico, completionPico }: PricePin): boolean {
+  return promptPico > 0n || completionPico > 0n;
+}
+
+function pinsDigest(pins: readonly PricePin[]): string {
+  const names = new Set(pins.map(({ modelId, pinId }) => `${modelId} ${pinId}`));
+  return createHash("sha256")
+    .update([...names].toSorted().join("\n"))
+    .digest("hex");
+}
+
+function priceLine({ modelId, promptPico, completionPico }: PricePin): string {
+  return `${modelId}: input ${perMillion(promptPico)}, output ${perMillion(completionPico)}`;
+}
+
+function perMillion(pico: bigint): string {
+  const amount: PicoUsd = picoUsd(pico * MILLION);
+  return formatExactUsd(amount);
+}
+
+function shortened(lines: readonly string[]): readonly string[] {
+  const once = [...new Set(lines)].toSorted();
+  if (once.length <= LINES_MAX) return once;
+  return [...once.slice(0, LINES_MAX), `and ${once.length - LINES_MAX} more`];
+}

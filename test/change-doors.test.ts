@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Command } from "commander";
+import { describe, expect, test } from "vitest";
+
+import { ACTIONS, actionNames } from "../src/changes/actions.ts";
+import type { CommandContext } from "../src/cli/command-io.ts";
+import { commandLine } from "../src/cli/run-cli.ts";
+import { ROUTES } from "../src/console-api/contract.ts";
+import { gatewayRoutes } from "../src/http/gateway-routes.ts";
+import * as doors from "./support/change-doors.ts";
+
+/** Nothing runs: only what there is is asked for. */
+const nobody: CommandContext = {
+  env: {},
+  stdin: () => process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  exit: () => undefined,
+  setExitCode: () => undefined,
+};
+
+function commandsOf(command: Command, path: readonly string[] = []): readonly string[] {
+  if (command.commands.length === 0) return [path.join(" ")];
+  return command.commands.flatMap((each) => commandsOf(each, [...path, each.name()]));
+}
+
+describe("whatever changes something has an action of the change log", () => {
+  test("every command, or it is declared as one that only reads", () => {
+    const known = [...Object.keys(doors.WRITING_COMMANDS), ...doors.READING_COMMANDS];
+    expect(commandsOf(commandLine(nobody)).toSorted()).toEqual(known.toSorted());
+  });
+
+  test("every row of the console's contract, or it is declared as one that only reads", () => {
+    const unsafe = Object.keys(ROUTES).filter((name) => !name.startsWith("GET "));
+    const listed = [...Object.keys(doors.WRITING_CONSOLE_ROUTES), ...doors.READING_CONSOLE_ROUTES];
+    expect(listed.filter((name) => !name.startsWith("GET ")).toSorted()).toEqual(unsafe.toSorted());
+    expect(Object.keys(ROUTES)).toEqual(expect.arrayContaining(listed));
+  });
+
+  test("every way into the console beside its contract", () => {
+    const folder = join(import.meta.dirname, "../src/console-api");
+    const found = readdirSync(folder)
+      .filter((file) => file.endsWith("-routes.ts"))
+      .flatMap((file) => [
+        ...readFileSync(join(folder, file), "utf8").matchAll(
+          /\b(?:app|scope)\.(post|put|patch|delete)\(\s*"([^"]+)"/g,
+        ),
+      ])
+      .map(([, method = "", path]) => `${method.toUpperCase()} ${path}`);
+    const listed = Object.keys(doors.OTHER_WRITING_ROUTES);
+    expect(found.length).toBeGreaterThan(2);
+    expect(listed).toEqual(expect.arrayContaining(found));
+  });
+
+  test("every route of the gateway that is no call", () => {
+    // The table is made without anything behind it: no route is asked for.
+    const { routes } = gatewayRoutes({} as never, {} as never);
+    const unsafe = routes.filter(({ method }) => method !== "GET");
+    const names = unsafe.map(({ method, path }) => `${method} ${path}`);
+    const known = [...Object.keys(doors.WRITING_GATEWAY_ROUTES), ...doors.CALLING_GATEWAY_ROUTES];
+    expect(names.toSorted()).toEqual(known.toSorted());
+  });
+});
+
+test("every action of the log has a way to it, and says in plain words what was done", () => {
+  const ways = [
+    doors.WRITING_COMMANDS,
+    doors.WRITING_CONSOLE_ROUTES,
+    doors.OTHER_WRITING_ROUTES,
+    doors.WRITING_GATEWAY_ROUTES,
+  ].flatMap((map) => Object.values(map).flat());
+  expect([...new Set(ways)].toSorted()).toEqual(actionNames().toSorted());
+  for (const { says } of Object.values(ACTIONS)) expect(says).toMatch(/^[a-z].{6,70}[a-z]$/);
+});

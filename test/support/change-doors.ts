@@ -1,0 +1,124 @@
+import type { ActionName } from "../../src/changes/actions.ts";
+
+/** Every command that changes something, and the actions it may record. */
+export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = {
+  init: ["schema.migrate", "org.create", "credit.grant", "key.create", "verdict.record"],
+  serve: ["schema.migrate", "price.change", "hold.place", "listing.suspect", "purchase.grant"],
+  dev: ["schema.migrate", "price.change", "org.create", "credit.grant", "key.create"],
+  "org create": ["org.create"],
+  "org cap": ["org.cap"],
+  "org policy": ["org.policy"],
+  "org keys-may-set-limits": ["org.keys-may-set-limits"],
+  "credit grant": ["credit.grant"],
+  "key create": ["key.create"],
+  "key disable": ["key.disable"],
+  "key cap": ["key.cap"],
+  "limits contract": ["limit.change"],
+  "endpoint add": ["endpoint.add"],
+  "endpoint remove": ["endpoint.remove"],
+  "connection add": ["connection.add"],
+  "connection disable": ["connection.disable"],
+  "unusual-use lift": ["hold.lift"],
+  "console-link": ["console-link.create"],
+  "manifest refresh": ["manifest.refresh"],
+  "conformance run": ["verdict.record"],
+  "conformance import": ["verdict.record"],
+  "conformance watch": ["verdict.record"],
+  "ledger recover": ["ledger.recover"],
+  "ledger retire": ["ledger.retire", "ledger.drop"],
+  "settlement close": ["settlement.close"],
+  "settlement pay": ["settlement.pay"],
+  "settlement deposit": ["settlement.deposit"],
+  "settlement reconcile": ["settlement.reconcile"],
+  "changes retire": ["changes.retire"],
+  migrate: ["schema.migrate"],
+};
+
+/** Commands that change nothing of an installation: they read, or write a file of their own. */
+export const READING_COMMANDS: readonly string[] = [
+  "version",
+  "probe",
+  "org list",
+  "credit ledger",
+  "key list",
+  "limits show",
+  "endpoint list",
+  "connection list",
+  "connection test",
+  "unusual-use list",
+  "manifest check",
+  "manifest schema",
+  "manifest import",
+  "manifest diff",
+  "manifest init",
+  "catalog build",
+  "import litellm",
+  "import openrouter",
+  "ledger audit",
+  "ledger verify-export",
+  "settlement list",
+  "settlement show",
+  "changes list",
+  "changes export",
+  "changes verify",
+  "simulate",
+  "doctor",
+];
+
+/** The same of the console: rows of its contract, and what it answers beside them. */
+export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
+  "POST /api/console/reveal": ["key.reveal"],
+  "PATCH /api/console/settings": ["org.rename", "org.keys-may-set-limits"],
+  "POST /api/console/keys": ["key.create", "limit.change", "key.disable"],
+  "POST /api/identity/keys": ["key.create", "limit.change", "key.disable"],
+  "PATCH /api/console/keys/:key_id": ["key.rename", "key.cap", "limit.change"],
+  "POST /api/console/keys/:key_id/disable": ["key.disable"],
+  "POST /api/console/purchases": ["purchase.start", "purchase.state"],
+  // Who returns from the checkout has the payment provider asked what became of it.
+  "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
+  "POST /api/admission-limits": ["limit.change"],
+  "PATCH /api/console/org-cap": ["org.cap"],
+  "POST /api/console/connections": ["connection.add"],
+  "POST /api/console/connections/:connection_id/disable": ["connection.disable"],
+  "POST /api/console/optimize": ["optimize.start", "optimize.end"],
+  "POST /api/console/optimize/:search_id/stop": ["optimize.end"],
+};
+
+/** It sends one request to the provider and stores nothing. */
+export const READING_CONSOLE_ROUTES: readonly string[] = [
+  "POST /api/console/connections/:connection_id/test",
+];
+
+/** Ways in that are no rows of the contract. */
+export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
+  "GET /auth/callback": [
+    "account.create",
+    "account.link",
+    "account.verify",
+    "account.email",
+    "session.start",
+    "org.create",
+    "key.create",
+  ],
+  "GET /auth/recheck": ["session.end"],
+  "POST /auth/sign-out": ["session.end"],
+  "POST /auth/backchannel-logout": ["session.end"],
+  "POST /webhooks/stripe": ["purchase.grant", "purchase.state", "purchase.claim"],
+};
+
+/** Of the gateway: every other POST is a call, which the ledger has and the change log has not. */
+export const WRITING_GATEWAY_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
+  "POST /api/admission-limits": ["limit.change"],
+};
+
+/** Calls and questions: what they cost or counted is in the journal, nothing else has changed. */
+export const CALLING_GATEWAY_ROUTES: readonly string[] = [
+  "POST /v1/chat/completions",
+  "POST /v1/messages",
+  "POST /v1/messages/count_tokens",
+  "POST /v1/images/generations",
+  "POST /images/generations",
+  "POST /v1/videos",
+  "POST /v1/decisions",
+  "POST /v1/route",
+];
