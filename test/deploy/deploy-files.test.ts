@@ -53,6 +53,16 @@ describe("the Dockerfile", () => {
     }
   });
 
+  test("copies into an image only what a stage before it has made", () => {
+    const made = stages.map(({ name }) => name);
+    for (const { name, steps } of targets) {
+      const copies = steps.flatMap((step) => (step.kind === "copy" ? [step.from ?? ""] : []));
+      expect(copies.length).toBeGreaterThan(4);
+      expect(new Set(copies)).toEqual(new Set([`${name}-files`]));
+      expect(made.indexOf(`${name}-files`)).toBeLessThan(made.indexOf(name));
+    }
+  });
+
   test("sets only what is a setting", () => {
     const names = targets.flatMap(({ config }) => Object.keys(config.env));
     expect(names.filter((name) => !isEnvironmentName(name))).toEqual([]);

@@ -1,4 +1,4 @@
-import { DockerfileParser, type Instruction, JSONInstruction } from "dockerfile-ast";
+import { Copy, DockerfileParser, type Instruction, JSONInstruction } from "dockerfile-ast";
 
 /** One instruction of a stage, with its heredocs and line ends resolved to plain words. */
 export type Step =
@@ -114,11 +114,13 @@ function add(stage: StageDraft, instruction: Instruction): void {
 }
 
 function copyOf(instruction: Instruction, words: readonly string[]): Step {
-  const flags = words.filter((word) => word.startsWith("--"));
-  const [from, ...others] = flags.map((flag) => /^--from=(.+)$/.exec(flag)?.[1]);
-  if ((flags.length > 0 && from === undefined) || others.length > 0) throw unknown(instruction);
-  const paths = words.filter((word) => !word.startsWith("--"));
-  return { kind: "copy", from, sources: paths.slice(0, -1), target: paths.at(-1) ?? "" };
+  if (!(instruction instanceof Copy)) throw unknown(instruction);
+  const [flag, ...others] = instruction.getFlags();
+  if (others.length > 0 || (flag !== undefined && flag.getName() !== "from")) {
+    throw unknown(instruction);
+  }
+  const from = flag?.getValue() ?? undefined;
+  return { kind: "copy", from, sources: words.slice(0, -1), target: words.at(-1) ?? "" };
 }
 
 function pairsOf(instruction: Instruction, words: readonly string[]): Record<string, string> {

@@ -163,7 +163,7 @@ export function startImage(
   ].join(" && ");
   const [program = "", ...first] = config.entrypoint;
   const args = options.args ?? config.command;
-  const all = ["bash", "-c", shell, root, config.user, program, ...first, ...args];
+  const all = ["bash", "--norc", "-c", shell, root, config.user, program, ...first, ...args];
   return spawn("unshare", ["--mount", "--pid", "--fork", "--kill-child", ...all], {
     env: { PATH: IMAGE_PATH, ...config.env, ...options.env },
   });
