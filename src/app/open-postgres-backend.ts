@@ -13,7 +13,6 @@ import {
   type RulesStore,
 } from "../accounts/index.ts";
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
-import type { Logger } from "../core/index.ts";
 import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts";
 import {
   type AuditCheck,
@@ -42,7 +41,7 @@ import {
   type UsageReports,
   type UsageRollup,
 } from "../records/index.ts";
-import { checkSchema, migrateDatabase, openPool, openReportPool } from "../storage/index.ts";
+import { checkSchema } from "../storage/index.ts";
 import {
   PostgresVerdictStore,
   PostgresWatchStore,
@@ -50,8 +49,8 @@ import {
   type WatchStore,
 } from "../verification/index.ts";
 import { type JobStore, PostgresJobStore } from "../videos/index.ts";
+import { type DatabaseOptions, openPools } from "./open-pools.ts";
 
-const REPORT_TIMEOUT_MS = 10_000;
 /** Verbs that resolve when this process was notified of what they changed. */
 const KEY_CHANGES = ["createKey", "disableKey", "setOrgCap", "setKeyCap"] as const;
 
@@ -85,6 +84,11 @@ export interface PostgresBackend {
   migrate(): Promise<readonly string[]>;
   /** Throws unless the database has this program's schema, and names the next step. */
   checkSchema(): Promise<void>;
+  /**
+   * Whether a statement is ended by the server when it takes too long. Behind a pooler in
+   * transaction mode that is a setting of the role, which `migrate` makes.
+   */
+  hasTimeLimit(): Promise<boolean>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
   /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
@@ -100,22 +104,14 @@ export interface PostgresBackend {
 }
 
 /** Opens the stores; connections are made on first use and remade after a loss. */
-export function openPostgresBackend(options: {
-  /** `postgres://user:password@host:port/database` */
-  readonly connectionString: string;
-  readonly log: Logger;
-  /** Maximum duration of a console report on the journal; default 10 seconds. */
-  readonly reportTimeoutMs?: number;
-  /** Most connections besides those of reports and of the ledger's lanes; default 10. */
-  readonly poolMax?: number;
-}): PostgresBackend {
-  const { connectionString, log, reportTimeoutMs = REPORT_TIMEOUT_MS } = options;
-  const pool = openPool(connectionString, log, options.poolMax);
-  const accountNotices = new AccountNotices(pool, connectionString, log);
+export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
+  const pools = openPools(options);
+  const { main: pool, sessions, reports, direct } = pools;
+  const { log } = options;
+  const accountNotices = new AccountNotices(pool, direct, log);
   const accounts = noticed(new PostgresAccountStore(pool), accountNotices, KEY_CHANGES);
-  const ledgerBatchStore = new PostgresLedgerBatchStore(pool, connectionString, log);
-  const reportPool = openReportPool(connectionString, log, reportTimeoutMs);
-  const usageReports = new PostgresUsageReports(reportPool);
+  const ledgerBatchStore = new PostgresLedgerBatchStore(pool, direct, log);
+  const usageReports = new PostgresUsageReports(reports);
   return {
     keyStore: accounts,
     accountStore: accounts,
@@ -131,35 +127,35 @@ export function openPostgresBackend(options: {
       "create",
       "disable",
     ]),
-    identityStore: new PostgresIdentityStore(pool),
+    identityStore: new PostgresIdentityStore(pool, sessions),
     usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool), accountNotices, ["lift"]),
     customerStore: noticed(new PostgresCustomerStore(pool), accountNotices, KEY_CHANGES),
     recordStore: new PostgresRecordStore(pool),
     usageReports,
-    usageRollup: new PostgresUsageRollup(pool),
+    usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool), accountNotices, ["grant"]),
     settlementStore: new PostgresSettlementStore(pool),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool),
-    watchStore: new PostgresWatchStore(pool),
+    watchStore: new PostgresWatchStore(sessions),
     jobStore: new PostgresJobStore(pool),
-    retentionStore: new PostgresRetentionStore(pool),
+    retentionStore: new PostgresRetentionStore(sessions),
     optimizeStore: new PostgresOptimizeStore(pool),
     recentUse: new PostgresRecentUse(pool),
-    migrate: () => migrateDatabase(pool),
-    checkSchema: () => checkSchema(pool),
+    migrate: () => pools.migrate(),
+    checkSchema: () => checkSchema(sessions),
+    hasTimeLimit: () => pools.hasTimeLimit(),
     ping: async () => {
       await pool.query("select 1");
     },
-    audit: (onProgress) => auditLedger(pool, onProgress),
+    audit: (onProgress) => auditLedger(sessions, onProgress),
     flaggedListings: (days) => flaggedListings(pool, days),
-    listingTraffic: (asked) => listingTraffic(reportPool, asked),
+    listingTraffic: (asked) => listingTraffic(reports, asked),
     close: async () => {
       accountNotices.close();
       await ledgerBatchStore.close();
-      await usageReports.close();
-      await pool.end();
+      await pools.close();
     },
   };
 }

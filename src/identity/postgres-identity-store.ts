@@ -29,9 +29,12 @@ const ENDED_DAYS_KEPT = 30;
 export class PostgresIdentityStore implements IdentityStore {
   readonly local: LocalIssuerStore;
   readonly #pool: Pool;
+  readonly #sessions: Pool;
 
-  constructor(pool: Pool) {
+  /** `sessions`: where a lock outlives its transaction. */
+  constructor(pool: Pool, sessions: Pool) {
     this.#pool = pool;
+    this.#sessions = sessions;
     this.local = new PostgresLocalIssuerStore(pool);
   }
 
@@ -60,7 +63,7 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
-    return resolveSignIn(this.#pool, signIn);
+    return resolveSignIn(this.#sessions, signIn);
   }
 
   async findSession(sessionId: Buffer): Promise<StoredSession | undefined> {

@@ -22,10 +22,20 @@ export {
   text,
   word,
 } from "./columns.ts";
-export { openPool, openReportPool, queryInTime } from "./connection.ts";
+export {
+  limitRole,
+  limitSession,
+  openPool,
+  openReportPool,
+  openSharedPool,
+  queryInTime,
+  roleLimitMs,
+} from "./connection.ts";
+export { checkServer } from "./check-server.ts";
 export { hasEmbeddedDatabase } from "./embedded-home.ts";
 export { startEmbeddedPostgres } from "./embedded-server.ts";
 export { checkSchema, migrateDatabase } from "./migrate.ts";
+export { ReplicaWatch } from "./replica-watch.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";
 export { RedisLink, type RedisScripts } from "./redis-link.ts";
 export { inTransaction } from "./transaction.ts";
