@@ -65,7 +65,7 @@ export function openPool(
   const onConnect: AwaitedConnect = (client) => limitSession(client, limits);
   return openPoolWith(log, {
     ...poolConfig(connectionString, clientsMax),
-    onConnect: onConnect as NonNullable<PoolConfig["onConnect"]>,
+    onConnect,
   });
 }
 

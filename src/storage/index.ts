@@ -37,5 +37,6 @@ export { startEmbeddedPostgres } from "./embedded-server.ts";
 export { checkSchema, migrateDatabase } from "./migrate.ts";
 export { ReplicaWatch } from "./replica-watch.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";
-export { RedisLink, type RedisScripts } from "./redis-link.ts";
+export type { RedisScripts, RedisServers } from "./redis-client.ts";
+export { RedisLink } from "./redis-link.ts";
 export { inTransaction } from "./transaction.ts";

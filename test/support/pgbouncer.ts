@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,6 +6,7 @@ import { join } from "node:path";
 
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
+import { startTethered } from "./tethered.ts";
 import { withResource } from "./with-resource.ts";
 
 /** On PATH, or where a distribution puts programs of the system. */
@@ -40,6 +40,8 @@ export async function startPgBouncer(to: {
   readonly connectionString: string;
   /** Server sessions of each database and mode. Default 20. */
   readonly poolSize?: number;
+  /** Where it writes who logs in. Default: nowhere. */
+  readonly logFile?: string;
 }): Promise<TestPgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pgbouncer-"));
   chmodSync(folder, 0o755);
@@ -49,7 +51,7 @@ export async function startPgBouncer(to: {
   for (const mode of ["session", "transaction", "statement"] as const) {
     const port = await freePort();
     const file = join(folder, `${mode}.ini`);
-    writeFileSync(file, configOf({ server, port, mode, poolSize: to.poolSize ?? 20 }));
+    writeFileSync(file, configOf({ ...to, server, port, mode }));
     closers.push(await started(file, port));
     ports.set(mode, port);
   }
@@ -67,13 +69,9 @@ export async function startPgBouncer(to: {
 }
 
 /** PgBouncer in front of that server, for the tests of the calling file or `describe`. */
-export function withPgBouncer(server: () => string, poolSize?: number): TestPgBouncer {
+export function withPgBouncer(server: () => string): TestPgBouncer {
   return withResource(
-    () =>
-      startPgBouncer({
-        connectionString: server(),
-        ...(poolSize === undefined ? {} : { poolSize }),
-      }),
+    () => startPgBouncer({ connectionString: server() }),
     (pooler) => pooler.close(),
   );
 }
@@ -81,13 +79,9 @@ export function withPgBouncer(server: () => string, poolSize?: number): TestPgBo
 async function started(file: string, port: number): Promise<() => Promise<void>> {
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
-  const child = spawn(PROGRAM ?? "", ["-q", ...user, file], { stdio: "ignore" });
+  const server = await startTethered([PROGRAM ?? "", "-q", ...user, file]);
   await until("PgBouncer listens", () => isOpen(port));
-  return async () => {
-    const exited = once(child, "exit");
-    child.kill("SIGKILL");
-    await exited;
-  };
+  return () => server.kill();
 }
 
 async function isOpen(port: number): Promise<boolean> {
@@ -103,9 +97,10 @@ function configOf(input: {
   readonly server: URL;
   readonly port: number;
   readonly mode: PoolMode;
-  readonly poolSize: number;
+  readonly poolSize?: number;
+  readonly logFile?: string;
 }): string {
-  const { server, port, mode, poolSize } = input;
+  const { server, port, mode, poolSize = 20, logFile } = input;
   const to = [
     `host=${server.hostname}`,
     `port=${server.port}`,
@@ -123,5 +118,6 @@ pool_mode = ${mode}
 default_pool_size = ${poolSize}
 max_client_conn = 1000
 server_idle_timeout = 5
+${logFile === undefined ? "" : `logfile = ${logFile}`}
 `;
 }

@@ -5,7 +5,7 @@ import {
   type Logger,
   newRecordId,
 } from "../../core/index.ts";
-import { RedisLink, type RedisScripts } from "../../storage/index.ts";
+import { RedisLink, type RedisScripts, type RedisServers } from "../../storage/index.ts";
 import type {
   ClaimOutcome,
   LimitClaim,
@@ -50,7 +50,7 @@ const NOTHING: TokenCount = { tokens: 0, promptTokens: 0, completionTokens: 0 };
 
 export interface RedisLimitStoreOptions {
   /** See `RedisLink`. */
-  readonly url: string;
+  readonly servers: RedisServers;
   readonly recentUse: RecentUse;
   readonly clock: Clock;
   readonly log: Logger;
@@ -95,7 +95,7 @@ export class RedisLimitStore implements LimitStore {
     this.#now = options.now;
     this.#answerWithinMs = options.answerWithinMs ?? LIMIT_CLAIM_TIMEOUT_MS;
     const scripts = { ...limitScripts, ...options.sharedScripts };
-    this.#link = new RedisLink(options.url, scripts, (fault) => this.#reportDown(fault));
+    this.#link = new RedisLink(options.servers, scripts, (fault) => this.#reportDown(fault));
     this.#rebuilds = new SlotRebuild(this.#link, options.recentUse);
     this.#deadlines = new Deadlines(options.clock);
     this.#refreshing = setInterval(() => void this.refresh(), REFRESH_EVERY_MS);
