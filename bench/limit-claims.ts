@@ -43,7 +43,7 @@ console.table(LINES);
 async function measureRedis(): Promise<void> {
   const redis = await startRedis();
   const store = new RedisLimitStore({
-    url: redis.url,
+    servers: { url: redis.url },
     recentUse: { recentUse: () => Promise.resolve([]) },
     clock: systemClock,
     log: { info: () => undefined, warn: console.warn, error: console.error },

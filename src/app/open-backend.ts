@@ -4,7 +4,7 @@ import type { BackupServer } from "../backup/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { isStoreFault } from "../core/index.ts";
-import { hasEmbeddedDatabase, startEmbeddedPostgres } from "../storage/index.ts";
+import { checkServer, hasEmbeddedDatabase, startEmbeddedPostgres } from "../storage/index.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
 
 export interface Backend extends PostgresBackend {
@@ -59,12 +59,13 @@ export class NoDatabaseFault extends Error {
  * shared with every other process on the same data folder and stopped by the last.
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
-  const { config, log, schema = "check", by } = options;
-  const sizes = { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
-  if (config.databaseUrl !== "") {
-    const { databaseUrl: connectionString } = config;
-    const opened = await openStores({ connectionString, log, ...sizes }, schema, by);
-    return { ...opened, dataDir: undefined, embedded: undefined };
+  const { config, schema = "check" } = options;
+  if (config.databaseUrl !== "") return await openOwn(options, schema);
+  const named = ADDRESSES.find(({ setting }) => config[setting] !== "");
+  if (named !== undefined) {
+    throw new NoDatabaseFault(
+      `${named.variable} is set and DATABASE_URL is not; set both, or none for the embedded PostgreSQL`,
+    );
   }
   if (schema !== "migrate" && !hasEmbeddedDatabase(config.dataDir)) {
     throw new NoDatabaseFault(
@@ -72,6 +73,45 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
         "`tokenmarket migrate`",
     );
   }
+  return await openEmbedded(options, schema);
+}
+
+const ADDRESSES = [
+  { setting: "databaseDirectUrl", variable: "DATABASE_DIRECT_URL" },
+  { setting: "databaseReportsUrl", variable: "DATABASE_REPORTS_URL" },
+] as const;
+
+type Schema = NonNullable<BackendOptions["schema"]>;
+
+async function openOwn(options: BackendOptions, schema: Schema): Promise<Backend> {
+  const { config, log, by } = options;
+  const { databaseUrl: connectionString } = config;
+  const directConnectionString = config.databaseDirectUrl || connectionString;
+  const isShared = directConnectionString !== connectionString;
+  const addresses: Parameters<typeof checkServer>[0] = {
+    direct: directConnectionString,
+    directSetting: isShared ? "DATABASE_DIRECT_URL" : "DATABASE_URL",
+    shared: isShared ? connectionString : undefined,
+  };
+  await whileAnswering(checkServer(addresses, log));
+  const opened = await openStores(
+    {
+      connectionString,
+      directConnectionString,
+      reportsConnectionString: config.databaseReportsUrl,
+      reportsLagMs: config.reportsLagMs,
+      log,
+      ...sizesOf(config),
+    },
+    schema,
+    by,
+  );
+  if (isShared && !(await opened.hasTimeLimit())) log.warn({}, NO_TIME_LIMIT);
+  return { ...opened, dataDir: undefined, embedded: undefined };
+}
+
+async function openEmbedded(options: BackendOptions, schema: Schema): Promise<Backend> {
+  const { config, log, by } = options;
   const server = await startEmbeddedPostgres({
     dataDir: config.dataDir,
     log,
@@ -80,7 +120,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
   });
   try {
     const { connectionString } = server;
-    const opened = await openStores({ connectionString, log, ...sizes }, schema, by);
+    const opened = await openStores({ connectionString, log, ...sizesOf(config) }, schema, by);
     return {
       ...opened,
       dataDir: server.dataDir,
@@ -105,18 +145,36 @@ function backupRootOf({ config, isDatabaseKeptUp }: BackendOptions): string | un
   return config.backupFolder;
 }
 
+function sizesOf(config: Config): { readonly reportTimeoutMs: number; readonly poolMax: number } {
+  return { reportTimeoutMs: config.reportTimeoutMs, poolMax: config.databasePoolMax };
+}
+
 async function openStores(
   options: Parameters<typeof openPostgresBackend>[0],
-  schema: NonNullable<BackendOptions["schema"]>,
+  schema: Schema,
   by: ChangedBy | undefined,
 ): Promise<PostgresBackend & { readonly migrated: readonly string[] }> {
   const backend = openPostgresBackend(options);
   try {
-    if (schema === "migrate") return { ...backend, migrated: await backend.migrate(by) };
-    if (schema === "check") await backend.checkSchema();
+    if (schema === "migrate") {
+      return { ...backend, migrated: await whileAnswering(backend.migrate(by)) };
+    }
+    if (schema === "check") await whileAnswering(backend.checkSchema());
     return { ...backend, migrated: [] };
   } catch (fault) {
     await backend.close();
+    throw fault;
+  }
+}
+
+async function whileAnswering<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (fault) {
     throw isStoreFault(fault) ? new DatabaseAwayFault(fault) : fault;
   }
 }
+
+const NO_TIME_LIMIT =
+  "statements through DATABASE_URL have no time limit: run `tokenmarket migrate`, which gives the role " +
+  "one, and let the pooler connect anew (RECONNECT)";

@@ -43,7 +43,13 @@ export async function openLimits(options: {
   const membersOf = (poolId: string): readonly PoolMember[] =>
     catalog.current.deployments.filter(({ pool }) => pool.id === poolId);
   const store = new RedisLimitStore({
-    url: config.redisUrl,
+    servers: {
+      url: config.redisUrl,
+      mode: config.redisMode,
+      master: config.redisMaster,
+      caFile: config.redisCaFile,
+      sentinelPassword: config.redisSentinelPassword,
+    },
     recentUse: { recentUse: (slot) => backend.recentUse.recentUse(slot, membersOf) },
     clock,
     log,

@@ -71,8 +71,8 @@ import {
   type WatchStore,
 } from "../verification/index.ts";
 import { type JobStore, PostgresJobStore } from "../videos/index.ts";
+import { type DatabaseOptions, openPools } from "./open-pools.ts";
 
-const REPORT_TIMEOUT_MS = 10_000;
 /** Verbs that resolve when this process was notified of what they changed. */
 const KEY_CHANGES = ["createKey", "disableKey", "setOrgCap", "setKeyCap"] as const;
 
@@ -111,6 +111,11 @@ export interface PostgresBackend {
   planMigration(): Promise<SchemaPlan>;
   /** Throws unless the schema has what this program needs, and names the next step. */
   checkSchema(): Promise<void>;
+  /**
+   * Whether a statement is ended by the server when it takes too long. Behind a pooler in
+   * transaction mode that is a setting of the role, which `migrate` makes.
+   */
+  hasTimeLimit(): Promise<boolean>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
   /** How old the newest archived log of the server is, in seconds; undefined: nothing is archived. */
@@ -132,24 +137,16 @@ export interface PostgresBackend {
 }
 
 /** Opens the stores; connections are made on first use and remade after a loss. */
-export function openPostgresBackend(options: {
-  /** `postgres://user:password@host:port/database` */
-  readonly connectionString: string;
-  readonly log: Logger;
-  /** Maximum duration of a console report on the journal; default 10 seconds. */
-  readonly reportTimeoutMs?: number;
-  /** Most connections besides those of reports and of the ledger's lanes; default 10. */
-  readonly poolMax?: number;
-}): PostgresBackend {
-  const { connectionString, log, reportTimeoutMs = REPORT_TIMEOUT_MS } = options;
-  const pool = openPool(connectionString, log, options.poolMax);
-  const accountNotices = new AccountNotices(pool, connectionString, log);
+export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
+  const pools = openPools(options);
+  const { main: pool, sessions, reports, direct } = pools;
+  const { log } = options;
+  const accountNotices = new AccountNotices(pool, direct, log);
   const changeLog = new ChangeLog(pool, log);
   const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, KEY_CHANGES);
-  const lanes = { connectionString, log };
+  const lanes = { connectionString: direct, log };
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
-  const reportPool = openReportPool(connectionString, log, reportTimeoutMs);
-  const usageReports = new PostgresUsageReports(reportPool);
+  const usageReports = new PostgresUsageReports(reports);
   return {
     keyStore: accounts,
     accountStore: accounts,
@@ -167,49 +164,49 @@ export function openPostgresBackend(options: {
       "create",
       "disable",
     ]),
-    identityStore: new PostgresIdentityStore(pool, changeLog),
+    identityStore: new PostgresIdentityStore({ pool, sessions }, changeLog),
     usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool, changeLog), accountNotices, [
       "lift",
     ]),
     customerStore: noticed(new PostgresCustomerStore(pool, changeLog), accountNotices, KEY_CHANGES),
     recordStore: new PostgresRecordStore(pool),
     usageReports,
-    usageRollup: new PostgresUsageRollup(pool),
+    usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),
-    watchStore: new PostgresWatchStore(pool),
+    watchStore: new PostgresWatchStore(sessions),
     jobStore: new PostgresJobStore(pool),
-    retentionStore: new PostgresRetentionStore(pool, changeLog),
+    retentionStore: new PostgresRetentionStore(sessions, changeLog),
     optimizeStore: new PostgresOptimizeStore(pool, changeLog),
     recentUse: new PostgresRecentUse(pool),
-    planMigration: () => planMigration(pool),
+    planMigration: () => planMigration(sessions),
     migrate: async (by = byGateway("start")) => {
-      const ran = await migrateDatabase(pool, { log });
+      const ran = await pools.migrate();
       if (ran.length > 0) await changeLog.write(by, async (_, note) => note(migrated(ran)));
       return ran;
     },
-    checkSchema: () => checkSchema(pool),
+    checkSchema: () => checkSchema(sessions),
+    hasTimeLimit: () => pools.hasTimeLimit(),
     ping: async () => {
       await pool.query("select 1");
     },
-    audit: (onProgress) => auditAndRecord(pool, log, onProgress),
+    audit: (onProgress) => auditAndRecord(sessions, log, onProgress),
     walUnarchivedS: () => readUnarchivedS(pool),
     flaggedListings: (days) => flaggedListings(pool, days),
-    listingTraffic: (asked) => listingTraffic(reportPool, asked),
-    readBooksFigures: () => readBooksFigures(reportPool),
+    listingTraffic: (asked) => listingTraffic(reports, asked),
+    readBooksFigures: () => readBooksFigures(pools.primaryReports),
     connections: () => ({
       main: poolUse(pool),
-      reports: poolUse(reportPool),
+      reports: poolUse(pools.primaryReports),
       lanes: ledgerBatchStore.connections,
     }),
     close: async () => {
       accountNotices.close();
       await ledgerBatchStore.close();
-      await usageReports.close();
-      await pool.end();
+      await pools.close();
     },
   };
 }

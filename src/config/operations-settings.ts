@@ -4,10 +4,11 @@ import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-sett
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
+import { STORE_SETTINGS, type StoreConfig } from "./store-settings.ts";
 
 /** What an operator decides about starts and stops. */
 export interface OperationsConfig
-  extends ConformanceConfig, MetricsConfig, BackupConfig, ChangeLogConfig {
+  extends ConformanceConfig, MetricsConfig, BackupConfig, ChangeLogConfig, StoreConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -50,4 +51,5 @@ export const OPERATIONS_SETTINGS: {
   ...CHANGE_LOG_SETTINGS,
   ...CONFORMANCE_SETTINGS,
   ...METRICS_SETTINGS,
+  ...STORE_SETTINGS,
 };

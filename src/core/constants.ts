@@ -85,6 +85,8 @@ export const MODEL_LIMITS_PER_ORG_MAX: number = 200;
 // Connections
 /** Of one process to its database, besides those of reports and of the ledger. */
 export const DATABASE_CONNECTIONS_MAX: number = 10;
+/** Of one process, for locks, snapshots and migrations, where the others go through a pooler. */
+export const DIRECT_CONNECTIONS_MAX: number = 4;
 
 export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
 

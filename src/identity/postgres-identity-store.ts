@@ -40,10 +40,14 @@ const ENDED_DAYS_KEPT = 30;
 export class PostgresIdentityStore implements IdentityStore {
   readonly local: LocalIssuerStore;
   readonly #pool: Pool;
+  readonly #sessions: Pool;
   readonly #changes: ChangeLog;
 
-  constructor(pool: Pool, changes: ChangeLog) {
+  /** `sessions`: where a lock outlives its transaction. */
+  constructor(pools: { readonly pool: Pool; readonly sessions: Pool }, changes: ChangeLog) {
+    const { pool, sessions } = pools;
     this.#pool = pool;
+    this.#sessions = sessions;
     this.#changes = changes;
     this.local = new PostgresLocalIssuerStore(pool, changes);
   }
@@ -73,7 +77,7 @@ export class PostgresIdentityStore implements IdentityStore {
   }
 
   resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
-    return resolveSignIn({ pool: this.#pool, changes: this.#changes }, signIn);
+    return resolveSignIn({ pool: this.#sessions, changes: this.#changes }, signIn);
   }
 
   async findSession(sessionId: Buffer): Promise<StoredSession | undefined> {

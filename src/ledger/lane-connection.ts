@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client, DatabaseError, type CustomTypesConfig, type QueryArrayConfig } from "pg";
 
 import type { Logger } from "../core/index.ts";
+import { limitSession } from "../storage/index.ts";
 import { BatchFault, type BatchFaultKind } from "./ledger-batch-store.ts";
 
 export interface LaneOptions {
@@ -84,8 +85,6 @@ export class LaneConnection {
       connectionString,
       application_name: `tokenmarket ${name}`,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: statementTimeoutMs,
-      lock_timeout: lockTimeoutMs,
       keepAlive: true,
     });
     client.on("error", (error) => {
@@ -94,8 +93,10 @@ export class LaneConnection {
     });
     try {
       await client.connect();
+      await limitSession(client, { statementTimeoutMs, lockTimeoutMs });
     } catch (error) {
-      void client.end().catch(() => undefined);
+      // Not `end`: it waits for the answer of a server that may be silent.
+      client.connection.stream.destroy();
       throw new BatchFault("busy", errorMessage(error), error);
     }
     this.#client = client;

@@ -13,6 +13,7 @@ export { PostgresRecordStore } from "./postgres-record-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
 export type { PinnedPrices, RecordStore } from "./record-store.ts";
+export { ReportSources } from "./report-sources.ts";
 export { serveAdmissionLimits } from "./serve-admission-limits.ts";
 export { serveLimits } from "./serve-limits.ts";
 export {

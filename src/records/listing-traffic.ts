@@ -1,8 +1,6 @@
-import type { Pool } from "pg";
-
 import type { OrgId, Usage } from "../core/index.ts";
-import { runReportQuery } from "./report-connection.ts";
 import { attemptsOutsideSql, idsOfDay } from "./report-parts.ts";
+import type { ReportSources } from "./report-sources.ts";
 
 /** Tokens of an organization with a model of one provider. */
 export interface ListingTraffic {
@@ -16,11 +14,11 @@ export interface ListingTraffic {
  * up for all organizations are read from sums, the others from the journal: each request once.
  */
 export async function listingTraffic(
-  pool: Pool,
+  sources: Pick<ReportSources, "runNow">,
   asked: { readonly providerId: string; readonly fromDay: string },
 ): Promise<readonly ListingTraffic[]> {
   const { providerId, fromDay } = asked;
-  const rows = await runReportQuery(pool, async (client) => {
+  const rows = await sources.runNow(async (client) => {
     // No day leaves the journal until this transaction ends.
     await client.query("lock table only attempt in access share mode");
     const summed = await client.query<{ day: string }>(SUMMED_DAYS_SQL, [fromDay]);

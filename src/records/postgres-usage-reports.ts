@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from "pg";
+import type { PoolClient } from "pg";
 
 import {
   assert,
@@ -13,7 +13,7 @@ import {
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
-import { runReportQuery } from "./report-connection.ts";
+import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import * as activity from "./usage-report-activity.ts";
 import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
 import * as requests from "./usage-report-requests.ts";
@@ -39,14 +39,20 @@ import type {
  * there are any; what they say is what the journal says.
  */
 export class PostgresUsageReports implements UsageReports {
-  readonly #pool: Pool;
+  readonly #sources: ReportSources;
+  readonly #onServed: AsOfListener | undefined;
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
+  constructor(sources: ReportSources, onServed?: AsOfListener) {
+    this.#sources = sources;
+    this.#onServed = onServed;
+  }
+
+  noting(onServed: AsOfListener): UsageReports {
+    return new PostgresUsageReports(this.#sources, onServed);
   }
 
   async report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport> {
-    const { plan, rows } = await runReportQuery(this.#pool, async (client) => {
+    const { plan, rows } = await this.#run(async (client) => {
       const planned = await planReport(client, filter, by);
       const { text, values } = reportQuery(planned);
       return { plan: planned, rows: (await client.query<ReportRow>(text, values)).rows };
@@ -91,7 +97,7 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async request(orgId: OrgId, requestId: RequestId): ReturnType<UsageReports["request"]> {
-    return await runReportQuery(this.#pool, async (client) => {
+    return await this.#sources.runNow(async (client) => {
       const { text, values } = requests.oneRequestQuery(orgId, requestId);
       const { rows } = await client.query<Row>(text, values);
       if (rows[0] === undefined) return undefined;
@@ -104,7 +110,7 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async keyActivity(orgId: OrgId): Promise<readonly KeyActivity[]> {
-    const rows = await runReportQuery(this.#pool, async (client) => {
+    const rows = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
       const values = [orgId, rolledDays, await findUnrolledRequestIds(client, orgId)];
       const sql = activity.keyActivitySql(rolledDays);
@@ -135,8 +141,10 @@ export class PostgresUsageReports implements UsageReports {
 
   async firstRequest(orgId: OrgId): Promise<RequestId | undefined> {
     const sql = activity.FIRST_REQUEST_SQL;
-    const [row] = await this.#rows<{ request_id: RequestId }>(sql, [orgId]);
-    return row?.request_id;
+    const { rows } = await this.#sources.runNow((client) =>
+      client.query<{ request_id: RequestId }>(sql, [orgId]),
+    );
+    return rows[0]?.request_id;
   }
 
   async providerActivity(): Promise<readonly ProviderActivity[]> {
@@ -155,7 +163,7 @@ export class PostgresUsageReports implements UsageReports {
     page: { readonly limit: number; readonly cursor?: string },
   ): ReturnType<UsageReports["walletLines"]> {
     const cursor = wallet.readWalletCursor(page.cursor ?? "");
-    const found = await runReportQuery(this.#pool, async (client) => {
+    const found = await this.#sources.runNow(async (client) => {
       const rolledDays = await findRolledDays(client, orgId);
       const unrolledRequestIds = await findUnrolledRequestIds(client, orgId);
       const { text, values } = wallet.walletQuery(
@@ -173,15 +181,12 @@ export class PostgresUsageReports implements UsageReports {
     };
   }
 
-  async close(): Promise<void> {
-    await this.#pool.end();
+  async #rows<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
+    return await this.#run(async (client) => (await client.query<R>(text, values)).rows);
   }
 
-  async #rows<R extends object>(text: string, values: unknown[]): Promise<readonly R[]> {
-    return await runReportQuery(
-      this.#pool,
-      async (client) => (await client.query<R>(text, values)).rows,
-    );
+  #run<T>(query: (client: PoolClient) => Promise<T>): Promise<T> {
+    return this.#sources.run(query, this.#onServed);
   }
 }
 

@@ -3,22 +3,38 @@ import { ReportTimeout } from "./usage-reports.ts";
 
 const SQLSTATE_QUERY_CANCELED = "57014";
 
-/** Reports on one snapshot each; one core each at most, since the gateway's batches come first. */
+export interface ReportRun {
+  /** Of each statement. */
+  readonly statementTimeoutMs: number;
+  /** Asked on the report's own connection; false: nothing is run on it. */
+  readonly beforeBegin?: (client: PoolClient) => Promise<boolean>;
+}
+
+/**
+ * Reports on one snapshot each; one core each at most, since the gateway's batches come first.
+ * Undefined: `beforeBegin` said no.
+ */
 export async function runReportQuery<T>(
   pool: Pool,
   query: (client: PoolClient) => Promise<T>,
-): Promise<T> {
+  { statementTimeoutMs, beforeBegin }: ReportRun,
+): Promise<{ readonly value: T } | undefined> {
   const client = await connect(pool);
   let isWell = false;
   try {
+    if (beforeBegin !== undefined && !(await beforeBegin(client))) {
+      isWell = true;
+      return undefined;
+    }
     await client.query("begin isolation level repeatable read read only");
     await client.query(
-      "set local work_mem = '64MB'; set local max_parallel_workers_per_gather = 0",
+      `set local statement_timeout = ${statementTimeoutMs}; set local work_mem = '64MB'; ` +
+        "set local max_parallel_workers_per_gather = 0",
     );
-    const seen = await query(client);
+    const value = await query(client);
     await client.query("commit");
     isWell = true;
-    return seen;
+    return { value };
   } catch (fault) {
     // Only a database that answered can be asked again.
     if (fault instanceof DatabaseError) {

@@ -204,7 +204,12 @@ export interface UsageReports {
     orgId: OrgId,
     page: { readonly limit: number; readonly cursor?: string },
   ): Promise<{ readonly lines: readonly WalletLine[]; readonly nextCursor: string | null }>;
-  close(): Promise<void>;
+  /**
+   * The same reports, for one answer: `onServed` is called with how old the data is, whenever a
+   * replica served a part of it. A wallet, a single request and what keys do now are never read
+   * from one.
+   */
+  noting(onServed: (asOfMs: number) => void): UsageReports;
 }
 
 /** The report took longer than it may. */

@@ -1,6 +1,7 @@
 import {
   Pool,
   types,
+  type ClientBase,
   type CustomTypesConfig,
   type PoolClient,
   type PoolConfig,
@@ -31,23 +32,102 @@ const bigintTypes: CustomTypesConfig = {
 };
 const bigintOids = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC]);
 
+/** Time limits of a session, in milliseconds. */
+export interface SessionLimits {
+  readonly statementTimeoutMs: number;
+  readonly lockTimeoutMs?: number;
+}
+
+/**
+ * Sets the time limits of a connection that was just opened. As a statement: a pooler refuses them
+ * among the parameters of a start.
+ */
+export async function limitSession(client: ClientBase, limits: SessionLimits): Promise<void> {
+  const { statementTimeoutMs, lockTimeoutMs } = limits;
+  const lock = lockTimeoutMs === undefined ? "" : `; set lock_timeout = ${lockTimeoutMs}`;
+  const query: QueryConfig & { readonly query_timeout: number } = {
+    text: `set statement_timeout = ${statementTimeoutMs}${lock}`,
+    query_timeout: STORE_ANSWER_TIMEOUT_MS,
+  };
+  await client.query(query);
+}
+
+type AwaitedConnect = (client: ClientBase) => Promise<void>;
+
 /** A pool for everything that is not the ledger's hot path. Integer columns arrive as bigint. */
 export function openPool(
   connectionString: string,
   log: Logger,
   clientsMax: number = DATABASE_CONNECTIONS_MAX,
 ): Pool {
+  const limits: SessionLimits = { statementTimeoutMs: POOL_STATEMENT_TIMEOUT_MS };
+  // The driver waits for its answer, though its type does not say so.
+  const onConnect: AwaitedConnect = (client) => limitSession(client, limits);
   return openPoolWith(log, {
-    connectionString,
-    max: clientsMax,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: POOL_STATEMENT_TIMEOUT_MS,
-    application_name: "tokenmarket",
+    ...poolConfig(connectionString, clientsMax),
+    onConnect,
   });
 }
 
 /**
- * A few connections for long reports, of which none may take longer, nor wait longer for a slot.
+ * The same where another program may be given the session after each transaction: behind a pooler
+ * in transaction mode. Sets nothing in a session and prepares nothing by name; what a statement may
+ * take is a setting of the role (`limitRole`).
+ */
+export function openSharedPool(
+  connectionString: string,
+  log: Logger,
+  clientsMax: number = DATABASE_CONNECTIONS_MAX,
+): Pool {
+  const pool = openPoolWith(log, poolConfig(connectionString, clientsMax));
+  pool.on("connect", forgetNames);
+  forgetNames(pool);
+  return pool;
+}
+
+/**
+ * Gives the role of a shared pool its time limit, in this database. Sessions that the pooler has
+ * open already keep what they began with.
+ */
+export async function limitRole(shared: Pool): Promise<void> {
+  await shared.query(LIMIT_ROLE_SQL);
+}
+
+/** What a statement on a shared pool may take; 0: as long as it likes. */
+export async function roleLimitMs(shared: Pool): Promise<number> {
+  const { rows } = await shared.query<{ ms: number }>(
+    "select setting::integer as ms from pg_settings where name = 'statement_timeout'",
+  );
+  return rows[0]?.ms ?? 0;
+}
+
+const LIMIT_ROLE_SQL = `do $$ begin
+  execute format('alter role %I in database %I set statement_timeout = %s', current_user,
+    current_database(), ${POOL_STATEMENT_TIMEOUT_MS});
+end $$`;
+
+function poolConfig(connectionString: string, max: number): PoolConfig {
+  return {
+    connectionString,
+    max,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: "tokenmarket",
+  };
+}
+
+/** Statements with a name belong to a session, and this one has none of its own. */
+function forgetNames(of: Pool | PoolClient): void {
+  const target = of as { query: (...args: unknown[]) => unknown };
+  const run = target.query.bind(of);
+  target.query = (query, ...rest) =>
+    typeof query === "object" && query !== null && Object.hasOwn(query, "name")
+      ? run({ ...query, name: undefined }, ...rest)
+      : run(query, ...rest);
+}
+
+/**
+ * A few connections for long reports, none of which may wait longer for a slot or for a server that
+ * does not even say that time is up. How long a statement may take is set in each transaction.
  */
 export function openReportPool(
   connectionString: string,
@@ -58,7 +138,6 @@ export function openReportPool(
     connectionString,
     max: REPORT_CONNECTIONS_MAX,
     connectionTimeoutMillis: statementTimeoutMs + CONNECT_TIMEOUT_MS,
-    statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + REPORT_SILENCE_MS,
     application_name: "tokenmarket-console",
   });

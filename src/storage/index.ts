@@ -22,7 +22,17 @@ export {
   text,
   word,
 } from "./columns.ts";
-export { openPool, openReportPool, poolUse, type PoolUse, queryInTime } from "./connection.ts";
+export {
+  openPool,
+  openReportPool,
+  poolUse,
+  type PoolUse,
+  queryInTime,
+  limitRole,
+  limitSession,
+  openSharedPool,
+  roleLimitMs,
+} from "./connection.ts";
 export { hasEmbeddedDatabase } from "./embedded-home.ts";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
 export {
@@ -35,6 +45,9 @@ export {
 export { SchemaBusyFault } from "./migration-runner.ts";
 export type { EmbeddedArchive } from "./embedded-archive.ts";
 export { restoreEmbedded, type RestoredDatabase } from "./embedded-restore.ts";
+export { checkServer } from "./check-server.ts";
+export { ReplicaWatch } from "./replica-watch.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";
-export { RedisLink, type RedisScripts } from "./redis-link.ts";
+export type { RedisScripts, RedisServers } from "./redis-client.ts";
+export { RedisLink } from "./redis-link.ts";
 export { inTransaction } from "./transaction.ts";

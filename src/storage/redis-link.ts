@@ -1,19 +1,11 @@
-import { Cluster, Redis } from "ioredis";
+import type { Cluster, Redis } from "ioredis";
 
 import { assert } from "../core/index.ts";
-
-/** Scripts by the name under which the client has them as commands. */
-export type RedisScripts = Readonly<Record<string, { readonly lua: string }>>;
-
-const CONNECT_TIMEOUT_MS = 2_000;
-/** A server that owes answers and says nothing for so long is connected to anew. */
-const SILENCE_MS_MAX = 5_000;
-const RETRY_STEP_MS = 50;
-const RETRY_MS_MAX = 1_000;
+import { newRedisClient, type RedisScripts, type RedisServers } from "./redis-client.ts";
 
 /**
- * One connection to a Redis server, or one to each server of a cluster; made anew by itself after a
- * loss. Nothing is queued while there is none, and nothing is sent twice.
+ * One connection to a Redis server, to the master that sentinels name, or one to each server of a
+ * cluster; made anew by itself after a loss. Nothing is queued while there is none, and nothing is sent twice.
  */
 export class RedisLink {
   readonly #client: Redis | Cluster;
@@ -23,11 +15,10 @@ export class RedisLink {
   /**
    * `scripts`: every script that is run on this connection.
    *
-   * `url`: `redis[s]://[user:password@]host[:port][/database]`; several addresses with commas
-   * between them are servers of one cluster. Throws an Error when it is none.
+   * Throws an Error where `servers` are not named rightly.
    */
-  constructor(url: string, scripts: RedisScripts, onFault: (fault: unknown) => void) {
-    this.#client = open(url, scripts);
+  constructor(servers: RedisServers, scripts: RedisScripts, onFault: (fault: unknown) => void) {
+    this.#client = newRedisClient(servers, scripts);
     this.#scripts = this.#client as unknown as ScriptCommands;
     // Every failed attempt to connect comes by here; without a listener it would be printed.
     this.#client.on("error", onFault);
@@ -65,60 +56,3 @@ export class RedisLink {
 type ScriptCommands = Readonly<
   Record<string, (keys: number, ...words: (string | number)[]) => Promise<unknown>>
 >;
-
-function open(url: string, scripts: RedisScripts): Redis | Cluster {
-  const addresses = addressesOf(url);
-  const [first] = addresses;
-  if (first === undefined) throw new Error("redis_url must name a server");
-  const options = {
-    protocol: 2 as const,
-    lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: SILENCE_MS_MAX,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    maxLoadingRetryTime: RETRY_MS_MAX,
-    disableClientInfo: true,
-    // A server that became a replica: the current leader is found by connecting again.
-    reconnectOnError: (fault: Error) => fault.message.startsWith("READONLY"),
-    ...(first.username === "" ? {} : { username: decodeURIComponent(first.username) }),
-    ...(first.password === "" ? {} : { password: decodeURIComponent(first.password) }),
-    ...(first.protocol === "rediss:" ? { tls: {} } : {}),
-  };
-  const retryStrategy = (times: number): number => Math.min(times * RETRY_STEP_MS, RETRY_MS_MAX);
-  const nodes = addresses.map(({ hostname, port }) => ({
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: port === "" ? 6379 : Number(port),
-  }));
-  if (nodes.length > 1) {
-    return new Cluster(nodes, {
-      redisOptions: options,
-      scripts,
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      clusterRetryStrategy: retryStrategy,
-    });
-  }
-  const database = Number(first.pathname.slice(1));
-  return new Redis({
-    ...options,
-    ...nodes[0],
-    db: database,
-    scripts,
-    retryStrategy,
-  });
-}
-
-function addressesOf(url: string): URL[] {
-  return url.split(",").map((part, at) => {
-    const text = at === 0 || part.includes("://") ? part : `redis://${part}`;
-    const isAddress = /^rediss?:\/\//.test(text) && URL.canParse(text);
-    const address = isAddress ? new URL(text) : undefined;
-    if (address === undefined || !/^\/?\d*$/.test(address.pathname)) {
-      // The text may hold a password: it is not repeated.
-      throw new Error("redis_url must be redis[s]://[user:password@]host[:port][/database]");
-    }
-    return address;
-  });
-}

@@ -199,6 +199,12 @@ describe.skipIf(isMissing)("a cluster", () => {
     await until("a cooldown is received", async () => (await hearer?.read())?.length === 1);
     const sizes = await Promise.all(servers.map((each) => each.command("dbsize")));
     expect(sizes.filter((size) => Number(size) > 0).length).toBeGreaterThan(1);
+    // One address is enough to find the others, when it is said to be of a cluster.
+    const url = servers[0]?.url ?? "";
+    const seeded = new Side(url, { servers: { url, mode: "cluster" } });
+    await seeded.store.ready(20_000);
+    for (let n = 0; n < 12; n += 1) await seeded.take(newSlot(), orgScope({}));
+    seeded.store.close();
     side.store.close();
     await Promise.all(servers.map((each) => each.close()));
   });

@@ -18,7 +18,7 @@ class Instance {
   readonly shared: RedisSharedHealth;
 
   constructor(url: string, now?: () => number) {
-    this.link = new RedisLink(url, healthScripts, () => undefined);
+    this.link = new RedisLink({ url }, healthScripts, () => undefined);
     this.shared = new RedisSharedHealth({ link: this.link, ...(now && { now }) });
   }
 

@@ -17,7 +17,7 @@ import type { OrgId } from "../../src/core/ids.ts";
 import { parseUsd } from "../../src/core/money.ts";
 import { systemClock, type Clock } from "../../src/core/time.ts";
 import { startSimulator, type Simulator } from "../../src/dev/simulator/simulator.ts";
-import { freshDatabase } from "./postgres.ts";
+import { addressesOf, freshDatabase } from "./postgres.ts";
 import { testOperator } from "./test-operator.ts";
 import { withResource } from "./with-resource.ts";
 
@@ -101,7 +101,13 @@ async function openTestGateway(
     writeFileSync(join(folder, `manifest-${at}.json`), text);
   const providerKeyOrigins = keyOrigins(texts);
   const settings = { providerKeyOrigins, ...options.settings };
-  const loaded = testConfig(folder, database?.connectionString, settings);
+  const databaseUrl = options.settings?.databaseUrl ?? database?.connectionString ?? "";
+  const addresses = await addressesOf(String(databaseUrl));
+  const urls = {
+    databaseUrl: addresses.connectionString,
+    databaseDirectUrl: addresses.directConnectionString,
+  };
+  const loaded = testConfig(folder, { ...settings, ...urls });
   const { keyCacheMs = loaded.keyCacheMs } = options;
   const config = { ...loaded, keyCacheMs };
   const lines: string[] = [];
@@ -242,7 +248,6 @@ export function keyOrigins(manifests: readonly string[]): string {
 
 function testConfig(
   manifestsDir: string,
-  databaseUrl: string | undefined,
   settings: Partial<Record<SettingName, string | number | boolean>>,
 ): Config {
   const outcome = loadConfig({
@@ -251,7 +256,6 @@ function testConfig(
       consolePort: 0,
       internalPort: 0,
       manifestsDir,
-      ...(databaseUrl === undefined ? {} : { databaseUrl }),
       allowPrivateUpstreams: true,
       logLevel: "debug",
       keyCacheMs: TEST_KEY_CACHE_MS,

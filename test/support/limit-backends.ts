@@ -71,7 +71,7 @@ async function redisBackend(): Promise<LimitBackend> {
   let refreshedMs = 0;
   const clock: Clock = { ...systemClock, monotonicMs: () => movedMs };
   const store = new RedisLimitStore({
-    url: redis.url,
+    servers: { url: redis.url },
     recentUse: nothingRecent,
     clock,
     log: silentLog,

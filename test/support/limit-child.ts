@@ -31,7 +31,7 @@ export interface LimitTally {
 
 const [url = "", storeNowMs = ""] = process.argv.slice(2);
 const store = new RedisLimitStore({
-  url,
+  servers: { url },
   recentUse: { recentUse: () => Promise.resolve([]) },
   clock: systemClock,
   log: silentLog,

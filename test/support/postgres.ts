@@ -7,6 +7,8 @@ import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { PROGRAM_ROLE } from "../../src/storage/embedded-database.ts";
 import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { directOf } from "./pooled-addresses.ts";
+import { startPgBouncer, type TestPgBouncer } from "./pgbouncer.ts";
 import { pinPrices } from "./ledger-rows.ts";
 import { type ReserveBatchStore, withReserveBatch } from "./reserve-batch.ts";
 import { silentLog } from "./silent-log.ts";
@@ -112,6 +114,29 @@ function serverOfRun(): Promise<ServerOfRun> {
   return server;
 }
 
+/**
+ * How this program's stores reach that database: as it is, or through a PgBouncer where the run was
+ * started with `TM_TEST_POOLER=session` or `transaction`.
+ */
+export async function addressesOf(
+  connectionString: string,
+): Promise<{ readonly connectionString: string; readonly directConnectionString: string }> {
+  const mode = process.env["TM_TEST_POOLER"];
+  if (mode !== "session" && mode !== "transaction") {
+    return { connectionString, directConnectionString: connectionString };
+  }
+  const logFile = process.env["TM_TEST_POOLER_LOG"];
+  const known = directOf.get(connectionString);
+  if (known !== undefined) return { connectionString, directConnectionString: known };
+  pooler ??= startPgBouncer({ connectionString, ...(logFile === undefined ? {} : { logFile }) });
+  const pooled = (await pooler).through(connectionString, mode);
+  const direct = mode === "session" ? pooled : connectionString;
+  directOf.set(pooled, direct);
+  return { connectionString: pooled, directConnectionString: direct };
+}
+
+let pooler: Promise<TestPgBouncer> | undefined;
+
 /** The same database as a superuser, for what the program's role may not. */
 export async function asAdmin({ connectionString }: { connectionString: string }): Promise<string> {
   const { admin } = await serverOfRun();
@@ -134,7 +159,8 @@ export interface FreshBackend extends PostgresBackend {
 export async function freshBackend(): Promise<FreshBackend> {
   const database = await freshDatabase();
   const { connectionString } = database;
-  const backend = openPostgresBackend({ connectionString, log: silentLog });
+  const addresses = await addressesOf(connectionString);
+  const backend = openPostgresBackend({ ...addresses, log: silentLog });
   const client = new Client({ connectionString });
   client.on("error", () => undefined);
   await client.connect();

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 
 import { runCli } from "../../src/cli/run-cli.ts";
+import { withDirectAddress } from "./pooled-addresses.ts";
 import { builtProgram } from "./build-program.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -81,7 +82,7 @@ export async function runCommand(
 ): Promise<CommandResult> {
   const [stdout, stderr] = [new CollectedText(), new CollectedText()];
   const code = await runCli(args, {
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...withDirectAddress(env) },
     stdin: () => Readable.from([]),
     stdout,
     stderr,
@@ -166,7 +167,7 @@ async function spawnProgram(
   const [file, ...first] = command;
   return spawn(file, [...first, ...args], {
     cwd,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...withDirectAddress(env) },
     stdio: "pipe",
     detached: place !== undefined,
   });

@@ -32,7 +32,7 @@ export class Side {
     };
     const clock = systemClock;
     this.store = new RedisLimitStore({
-      url,
+      servers: { url },
       recentUse: { recentUse },
       clock,
       log: silentLog,

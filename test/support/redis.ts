@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Redis } from "ioredis";
 import { freePort } from "./free-port.ts";
+import { startTethered, type Tethered } from "./tethered.ts";
 import { withResource } from "./with-resource.ts";
 
 const READY_WAIT_MS = 20_000;
@@ -43,7 +43,7 @@ export interface TestRedis {
 /** Starts a server; `more` are further arguments of its command line. */
 export async function startRedis(more: readonly string[] = []): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-redis-"));
-  let server: Server | undefined;
+  let server: Tethered | undefined;
   let port = 0;
   for (let tries = 0; server === undefined; tries += 1) {
     if (tries === STARTS_MAX) throw new Error("the Redis server does not start");
@@ -84,35 +84,18 @@ export function withRedis(): TestRedis {
   );
 }
 
-interface Server {
-  readonly pid: number;
-  kill(): Promise<void>;
-}
-
-// The shell holds the server on a tether: when our end of its input closes, for whatever reason, a
-// killed test run included, the server ends.
-const TETHER = '"$@" </dev/null >/dev/null 2>&1 & echo $!; read -r _; kill -9 $!; wait';
-
 /** The running server; undefined when it does not answer, as with a port that was just taken. */
 async function started(
   port: number,
   folder: string,
   more: readonly string[],
-): Promise<Server | undefined> {
+): Promise<Tethered | undefined> {
   if (redisProgram === undefined) throw new Error("no Redis server on PATH");
   const words = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
   const command = [redisProgram, ...words, "--appendonly", "no", ...more];
-  const shell = spawn("/bin/sh", ["-c", TETHER, "tether", ...command], {
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  const [line] = (await once(shell.stdout, "data")) as [Buffer];
-  const kill = async (): Promise<void> => {
-    const ended = once(shell, "exit");
-    shell.stdin.end();
-    await ended;
-  };
-  if (await answers(port)) return { pid: Number(line.toString()), kill };
-  await kill();
+  const server = await startTethered(command);
+  if (await answers(port)) return server;
+  await server.kill();
   return undefined;
 }
 

@@ -5,7 +5,7 @@ import {
   type Logger,
   newRecordId,
 } from "../../core/index.ts";
-import { RedisLink, type RedisScripts } from "../../storage/index.ts";
+import { RedisLink, type RedisScripts, type RedisServers } from "../../storage/index.ts";
 import type {
   ClaimOutcome,
   LimitClaim,
@@ -52,7 +52,7 @@ const NOTHING: TokenCount = { tokens: 0, promptTokens: 0, completionTokens: 0 };
 
 export interface RedisLimitStoreOptions {
   /** See `RedisLink`. */
-  readonly url: string;
+  readonly servers: RedisServers;
   readonly recentUse: RecentUse;
   readonly clock: Clock;
   readonly log: Logger;
@@ -102,7 +102,7 @@ export class RedisLimitStore implements LimitStore {
     this.#now = options.now;
     this.#answerWithinMs = options.answerWithinMs ?? LIMIT_CLAIM_TIMEOUT_MS;
     const scripts = { ...limitScripts, ...options.sharedScripts };
-    this.#link = new RedisLink(options.url, scripts, (fault) => this.#reportDown(fault));
+    this.#link = new RedisLink(options.servers, scripts, (fault) => this.#reportDown(fault));
     this.#counts = options.counts ?? new LimitStoreCounts();
     this.#scripts = measuredLink(this.#link, this.#counts, options.clock);
     this.#rebuilds = new SlotRebuild(this.#scripts, options.recentUse);

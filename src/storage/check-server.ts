@@ -1,0 +1,153 @@
+import { randomInt } from "node:crypto";
+
+import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
+
+import { type Logger, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import { openSharedPool } from "./connection.ts";
+
+/** The oldest PostgreSQL that this program works with. */
+export const SERVER_VERSION_MIN: number = 15;
+
+/** A database that answers and that this program cannot work with; what the operator does about it. */
+export class DatabaseUnfitFault extends Error {
+  override readonly name = "DatabaseUnfitFault";
+}
+
+/** The addresses of one database. With their passwords: never print them. */
+export interface ServerAddresses {
+  /** Each session is this program's own: no pooler, or one in session mode. */
+  readonly direct: string;
+  /** The setting that has it. */
+  readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
+  /** Of the same database, behind a pooler in transaction mode; undefined: there is none. */
+  readonly shared: string | undefined;
+}
+
+/**
+ * Throws a `DatabaseUnfitFault` unless the server is new enough, the direct address gives sessions
+ * of this program's own, and the shared one leads to the same database. Changes nothing.
+ */
+export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
+  const { direct, directSetting, shared } = addresses;
+  // Shared ones set nothing in a session: it may turn out to be someone else's.
+  const pool = openSharedPool(direct, log, 2);
+  try {
+    const [first, second] = await Promise.all([pool.connect(), pool.connect()]);
+    try {
+      await assertVersion(first);
+      if (!(await hasOwnSessions(first, second))) throw noSessions(directSetting);
+      if (shared !== undefined) await assertSameDatabase(first, shared, log);
+    } finally {
+      // Closed: a transaction or a lock that is left ends with its connection.
+      first.release(true);
+      second.release(true);
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
+async function assertVersion(client: PoolClient): Promise<void> {
+  const { number, name } = await one<{ number: number; name: string }>(client, VERSION_SQL);
+  if (number >= SERVER_VERSION_MIN * 10_000) return;
+  throw new DatabaseUnfitFault(
+    `the database is PostgreSQL ${name}, and tokenmarket needs ${SERVER_VERSION_MIN} or newer; upgrade ` +
+      "the server, or name another one in DATABASE_URL",
+  );
+}
+
+const VERSION_SQL = `select current_setting('server_version_num')::integer as number,
+  current_setting('server_version') as name`;
+
+/**
+ * What one connection sets it reads again, on the same server process and while another connection
+ * is busy; and the other one does not see it.
+ */
+async function hasOwnSessions(first: PoolClient, second: PoolClient): Promise<boolean> {
+  const mark = String(randomInt(2 ** 31));
+  const own = await one<Session>(first, MARK_SQL, [mark]);
+  const others = await one<Session>(second, READ_SQL);
+  if (others.mark === mark || others.pid === own.pid) return false;
+  // Now one that is free among several: while the other is in a transaction, its server is taken.
+  await second.query("begin");
+  await one<Session>(second, READ_SQL);
+  const again = await one<Session>(first, READ_SQL);
+  await second.query("rollback");
+  return again.mark === mark && again.pid === own.pid;
+}
+
+interface Session {
+  readonly pid: number;
+  readonly mark: string | null;
+}
+
+const MARK_SQL = `select pg_backend_pid() as pid, set_config('tokenmarket.session', $1, false) as mark`;
+const READ_SQL = `select pg_backend_pid() as pid, current_setting('tokenmarket.session', true) as mark`;
+
+function noSessions(setting: ServerAddresses["directSetting"]): DatabaseUnfitFault {
+  const next =
+    setting === "DATABASE_URL"
+      ? "keep DATABASE_URL and give the address of the server itself in DATABASE_DIRECT_URL"
+      : "give it the address of the server itself";
+  return new DatabaseUnfitFault(
+    `${setting} leads through a pooler in transaction mode, where locks, time limits and notifications ` +
+      `of a session are lost; ${next} (docs/operating/databases.md)`,
+  );
+}
+
+/** A lock that the direct connection holds is seen through the pooler, in a transaction. */
+async function assertSameDatabase(direct: PoolClient, shared: string, log: Logger): Promise<void> {
+  const lock = [randomInt(2 ** 31), randomInt(2 ** 31)];
+  await direct.query("select pg_advisory_lock($1, $2)", lock);
+  const pool = openSharedPool(shared, log, 1);
+  try {
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      const { seen } = await one<{ seen: boolean }>(client, SEES_LOCK_SQL, lock);
+      if (!seen) throw elsewhere();
+    } catch (fault) {
+      throw isStatementMode(fault) ? statementMode() : fault;
+    } finally {
+      client.release(true);
+    }
+  } finally {
+    await pool.end();
+  }
+}
+
+const SEES_LOCK_SQL = `select exists (
+    select from pg_locks l join pg_database d on d.oid = l.database
+    where d.datname = current_database() and l.locktype = 'advisory'
+      and l.classid = $1::bigint::oid and l.objid = $2::bigint::oid
+  ) as seen`;
+
+function elsewhere(): DatabaseUnfitFault {
+  return new DatabaseUnfitFault(
+    "DATABASE_URL and DATABASE_DIRECT_URL lead to different databases; both must be addresses of one " +
+      "database on its primary server",
+  );
+}
+
+/** A pooler that gives a session away after each statement refuses transactions. */
+function isStatementMode(fault: unknown): boolean {
+  return fault instanceof DatabaseError && /statement pooling/.test(fault.message);
+}
+
+function statementMode(): DatabaseUnfitFault {
+  return new DatabaseUnfitFault(
+    "DATABASE_URL leads through a pooler in statement mode, which has no transactions; set the pooler " +
+      "to transaction mode",
+  );
+}
+
+async function one<R extends QueryResultRow>(
+  database: Pool | PoolClient,
+  text: string,
+  values: unknown[] = [],
+): Promise<R> {
+  const query = { text, values, query_timeout: STORE_ANSWER_TIMEOUT_MS };
+  const [row] = (await database.query<R>(query)).rows;
+  if (row === undefined) throw new Error("the database does not answer a question about itself");
+  return row;
+}

@@ -1,0 +1,142 @@
+import { readFileSync } from "node:fs";
+
+import { Cluster, Redis, type RedisOptions } from "ioredis";
+
+/** Which servers there are, and how one of them is reached. */
+export interface RedisServers {
+  /**
+   * `redis[s]://[user:password@]host[:port][/database]`; further addresses behind commas. User,
+   * password and database are those of the first one.
+   */
+  readonly url: string;
+  /**
+   * `cluster`: the addresses are servers of one cluster. `sentinel`: they are sentinels, which know
+   * the master. `auto`, the default: `cluster` with several addresses, else `single`.
+   */
+  readonly mode?: string;
+  /** Name that the sentinels know the master by. */
+  readonly master?: string;
+  /** PEM file of the certificate authority of `rediss:` servers. Empty: the public ones. */
+  readonly caFile?: string;
+  /** Of the sentinels themselves. Empty: they have none. */
+  readonly sentinelPassword?: string;
+}
+
+/** Scripts by the name under which the client has them as commands. */
+export type RedisScripts = Readonly<Record<string, { readonly lua: string }>>;
+
+const CONNECT_TIMEOUT_MS = 2_000;
+/** A server that owes answers and says nothing for so long is connected to anew. */
+const SILENCE_MS_MAX = 5_000;
+const RETRY_STEP_MS = 50;
+const RETRY_MS_MAX = 1_000;
+
+/** A client that is not connected yet; throws an Error where the servers are not named rightly. */
+export function newRedisClient(servers: RedisServers, scripts: RedisScripts): Redis | Cluster {
+  const addresses = addressesOf(servers.url);
+  const [first] = addresses;
+  if (first === undefined) throw new Error("redis_url must name a server");
+  const nodes = addresses.map(({ hostname, port }) => ({
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? (servers.mode === "sentinel" ? 26_379 : 6379) : Number(port),
+  }));
+  const options = commonOptions(first, servers);
+  const db = Number(first.pathname.slice(1));
+  switch (modeOf(servers, nodes.length)) {
+    case "cluster":
+      return new Cluster(nodes, {
+        redisOptions: options,
+        scripts,
+        lazyConnect: true,
+        enableOfflineQueue: false,
+        clusterRetryStrategy: retryAfterMs,
+      });
+    case "sentinel":
+      return new Redis({
+        ...options,
+        ...sentinelOptions(servers, nodes, options.tls),
+        db,
+        scripts,
+      });
+    default:
+      return new Redis({ ...options, ...nodes[0], db, scripts, retryStrategy: retryAfterMs });
+  }
+}
+
+function modeOf({ mode = "auto" }: RedisServers, addresses: number): string {
+  if (mode === "auto") return addresses > 1 ? "cluster" : "single";
+  if (mode === "single" && addresses > 1) {
+    throw new Error("redis.mode is single, and redis_url names several servers; name one");
+  }
+  return mode;
+}
+
+function commonOptions(first: URL, { caFile = "" }: RedisServers) {
+  const ca = caFile === "" ? {} : { ca: readAuthority(caFile) };
+  return {
+    protocol: 2 as const,
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS_MAX,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    maxLoadingRetryTime: RETRY_MS_MAX,
+    disableClientInfo: true,
+    // A server that became a replica: the current leader is found by connecting again.
+    reconnectOnError: (fault: Error) => fault.message.startsWith("READONLY"),
+    ...(first.username === "" ? {} : { username: decodeURIComponent(first.username) }),
+    ...(first.password === "" ? {} : { password: decodeURIComponent(first.password) }),
+    ...(first.protocol === "rediss:" ? { tls: ca } : {}),
+  };
+}
+
+function sentinelOptions(
+  { master = "", sentinelPassword = "" }: RedisServers,
+  sentinels: { readonly host: string; readonly port: number }[],
+  tls: RedisOptions["tls"],
+) {
+  if (master === "") {
+    throw new Error("redis.mode is sentinel; give the name of the master in redis.master");
+  }
+  return {
+    sentinels,
+    name: master,
+    role: "master" as const,
+    // A master that was replaced is left at once, and not when it stops answering.
+    failoverDetector: true,
+    sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+    sentinelRetryStrategy: retryAfterMs,
+    sentinelReconnectStrategy: retryAfterMs,
+    retryStrategy: retryAfterMs,
+    ...(sentinelPassword === "" ? {} : { sentinelPassword }),
+    ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+  };
+}
+
+function retryAfterMs(times: number): number {
+  return Math.min(times * RETRY_STEP_MS, RETRY_MS_MAX);
+}
+
+function readAuthority(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new Error(`redis.ca_file: ${file} cannot be read; check its path and permissions`, {
+      cause,
+    });
+  }
+}
+
+function addressesOf(url: string): URL[] {
+  return url.split(",").map((part, at) => {
+    const text = at === 0 || part.includes("://") ? part : `redis://${part}`;
+    const isAddress = /^rediss?:\/\//.test(text) && URL.canParse(text);
+    const address = isAddress ? new URL(text) : undefined;
+    if (address === undefined || !/^\/?\d*$/.test(address.pathname)) {
+      // The text may hold a password: it is not repeated.
+      throw new Error("redis_url must be redis[s]://[user:password@]host[:port][/database]");
+    }
+    return address;
+  });
+}

@@ -1,0 +1,176 @@
+import { Client } from "pg";
+import { describe, expect, test } from "vitest";
+
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { parseUsd } from "../../src/core/money.ts";
+import { checkServer } from "../../src/storage/check-server.ts";
+import { hasOpenssl, makeAuthority } from "../support/authority.ts";
+import { ask } from "../support/ask.ts";
+import { brokenBooks, nothingHeld, until } from "../support/books.ts";
+import { startTestGateway } from "../support/gateway.ts";
+import { hasOwnPostgres, startOwnPostgres } from "../support/own-postgres.ts";
+import { runOnce } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { withResource } from "../support/with-resource.ts";
+import { testOperator } from "../support/test-operator.ts";
+
+const LAG_MS = 4_000;
+const WHOLE = { fromMs: 0, toMs: 4_102_444_800_000 };
+
+describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
+  const server = withResource(
+    () => startOwnPostgres(),
+    (each) => each.close(),
+  );
+
+  test("an ordinary role has the whole schema, and money is exact", async () => {
+    const url = server.connectionString;
+    const gateway = await startTestGateway({ settings: { databaseUrl: url } });
+    try {
+      const account = await gateway.account("1.00");
+      const asked = { key: account.key, wire: "wire_a", model: "up/wire_a", text: "hi" } as const;
+      const answers = await Promise.all(Array.from({ length: 8 }, () => ask(gateway.url, asked)));
+      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
+      await nothingHeld(gateway, account);
+      const { settledMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
+      const { rows } = await gateway.backend.recordStore.usagePage({
+        orgId: account.orgId,
+        limit: 10,
+      });
+      const spent = rows.reduce<bigint>((sum, { debitMicroUsd }) => sum + debitMicroUsd, 0n);
+      expect(rows).toHaveLength(8);
+      expect(settledMicroUsd + spent).toBe(parseUsd("1.00"));
+      expect(await brokenBooks(gateway)).toEqual([]);
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      const { rows: roles } = await client.query(ROLE_SQL);
+      await client.end();
+      expect(roles).toEqual([{ is_ordinary: true, extensions: ["plpgsql"] }]);
+    } finally {
+      await gateway.close();
+    }
+  });
+
+  test("reports come from a replica while it is young, and from the primary when it is not", async () => {
+    const replica = await server.replica();
+    const primaryUrl = server.connectionString;
+    const options = { connectionString: primaryUrl, log: silentLog, reportsLagMs: LAG_MS };
+    const backend = openPostgresBackend({
+      ...options,
+      reportsConnectionString: replica.connectionString,
+    });
+    try {
+      await backend.migrate();
+      const { orgId } = await backend.accountStore.createOrg(
+        { name: "r", email: "r@example.com" },
+        testOperator,
+      );
+      const report = async (): Promise<number | undefined> => {
+        let asOfMs: number | undefined;
+        const noted = backend.usageReports.noting((atMs) => (asOfMs = atMs));
+        await noted.report({ orgId, ...WHOLE, fromMs: WHOLE.toMs - 86_400_000 }, "model");
+        return asOfMs;
+      };
+      await until("the replica serves", async () => (await report()) !== undefined);
+      const reads = await readsOf(replica.adminConnectionString);
+      await report();
+      await until("the replica counts it", async () => {
+        return (await readsOf(replica.adminConnectionString)) > reads;
+      });
+
+      // It stands still while the primary goes on: older and older, and then not used.
+      await runOnce(replica.adminConnectionString, "select pg_wal_replay_pause()");
+      const grant = { orgId, amountMicroUsd: parseUsd("2"), ref: "paused" };
+      await backend.creditStore.grant(grant, testOperator);
+      const ages: number[] = [];
+      await until("the primary serves", async () => {
+        const asOfMs = await report();
+        if (asOfMs === undefined) return true;
+        ages.push(Date.now() - asOfMs);
+        return false;
+      });
+      expect(ages.length).toBeGreaterThan(2);
+      expect(Math.max(...ages)).toBeGreaterThan(LAG_MS / 2);
+      // What is money is always of the primary.
+      const lines = await backend.usageReports.walletLines(orgId, { limit: 10 });
+      expect(lines.lines.map(({ ref }) => ref)).toEqual(["paused"]);
+
+      await runOnce(replica.adminConnectionString, "select pg_wal_replay_resume()");
+      await until("the replica serves again", async () => (await report()) !== undefined);
+      await replica.stop();
+      expect(await report()).toBeUndefined();
+      await replica.start();
+      await until("it serves after a restart", async () => (await report()) !== undefined);
+    } finally {
+      await backend.close();
+      await replica.close();
+    }
+  });
+
+  test("another database is no replica, and serves no report", async () => {
+    const other = await startOwnPostgres();
+    const backends: PostgresBackend[] = [];
+    try {
+      const [own, foreign] = [server.connectionString, other.connectionString];
+      for (const connectionString of [own, foreign]) {
+        const reportsConnectionString = connectionString === own ? foreign : undefined;
+        const backend = openPostgresBackend({
+          connectionString,
+          log: silentLog,
+          ...(reportsConnectionString === undefined ? {} : { reportsConnectionString }),
+        });
+        backends.push(backend);
+        await backend.migrate();
+      }
+      const [backend] = backends;
+      const said: number[] = [];
+      const noted = backend?.usageReports.noting((atMs) => said.push(atMs));
+      for (let n = 0; n < 20; n += 1) {
+        await noted?.providerActivity();
+        await new Promise((done) => setTimeout(done, 100));
+      }
+      expect(said).toEqual([]);
+    } finally {
+      for (const backend of backends) await backend.close();
+      await other.close();
+    }
+  });
+});
+
+describe.skipIf(!hasOwnPostgres)("a PostgreSQL with a certificate of a private authority", () => {
+  test.skipIf(!hasOpenssl)("is trusted by its authority's file and its name only", async () => {
+    const authority = makeAuthority();
+    const server = await startOwnPostgres(authority);
+    const check = async (host: string, query: string): Promise<unknown> => {
+      const url = new URL(server.connectionString);
+      url.hostname = host;
+      const direct = `${url.href}?${query}`;
+      const addresses = { direct, directSetting: "DATABASE_URL", shared: undefined } as const;
+      return await checkServer(addresses, silentLog).then(() => "accepted", String);
+    };
+    try {
+      const verified = `sslmode=verify-full&sslrootcert=${authority.caFile}`;
+      expect(await check("localhost", verified)).toBe("accepted");
+      expect(await check("127.0.0.1", verified)).toMatch(/does not match certificate/);
+      expect(await check("localhost", "sslmode=verify-full")).toMatch(/certificate/);
+    } finally {
+      await server.close();
+      authority.close();
+    }
+  });
+});
+
+const ROLE_SQL = `select not (rolsuper or rolcreaterole or rolcreatedb or rolreplication
+    or rolbypassrls) as is_ordinary,
+    (select array_agg(extname::text) from pg_extension) as extensions
+  from pg_roles where rolname = current_user`;
+
+async function readsOf(connectionString: string): Promise<number> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  const { rows } = await client.query<{ commits: string }>(
+    "select sum(xact_commit) as commits from pg_stat_database where datname = 'market'",
+  );
+  await client.end();
+  return Number(rows[0]?.commits);
+}

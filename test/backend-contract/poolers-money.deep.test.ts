@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { hasPgBouncer } from "../support/pgbouncer.ts";
+
+/** The ledger's promises, and money end to end. */
+const SUITE = [
+  "test/backend-contract/ledger",
+  "test/backend-contract/late-closings",
+  "test/backend-contract/purchases",
+  "test/backend-contract/settlement-periods",
+  "test/backend-contract/retention.test",
+  "test/backend-contract/audit.test",
+  "test/e2e/money/",
+];
+
+describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
+  test.each(["session", "transaction"])("the suite of money passes in %s mode", async (mode) => {
+    const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pooled-"));
+    chmodSync(folder, 0o777);
+    try {
+      const log = join(folder, "pgbouncer.log");
+      const { code, output } = await runSuite({ TM_TEST_POOLER: mode, TM_TEST_POOLER_LOG: log });
+      expect(code, output.slice(-20_000)).toBe(0);
+      expect(Number(/Tests .*?(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(100);
+      // They did go through it: one line for each log-in of a client.
+      expect(readFileSync(log, "utf8").match(/login attempt/g)?.length).toBeGreaterThan(100);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+/** A run of its own, with its own PostgreSQL, at the depth of the ordinary one. */
+async function runSuite(
+  variables: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number; readonly output: string }> {
+  const { TM_TEST_DEPTH: _depth, VITEST: _vitest, ...env } = process.env;
+  const program = "node_modules/vitest/vitest.mjs";
+  const child = spawn(process.execPath, [program, "run", ...SUITE], {
+    env: { ...env, NO_COLOR: "1", ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
+  const [code] = (await once(child, "close")) as [number];
+  return { code, output };
+}

@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+
+import { checkServer } from "../../src/storage/check-server.ts";
+import { openPool, openSharedPool } from "../../src/storage/connection.ts";
+import { hasPgBouncer, type PoolMode, withPgBouncer } from "../support/pgbouncer.ts";
+import { freshDatabase, runOnce, withDatabase } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const database = withDatabase();
+const address = (): string => database.connectionString;
+
+async function check(direct: string, shared?: string): Promise<unknown> {
+  const directSetting = shared === undefined ? "DATABASE_URL" : "DATABASE_DIRECT_URL";
+  return await checkServer({ direct, directSetting, shared }, silentLog).then(
+    () => "accepted",
+    (fault: unknown) => (fault instanceof Error ? `${fault.name}: ${fault.message}` : fault),
+  );
+}
+
+test("a server of its own is accepted as it is", async () => {
+  expect(await check(address())).toBe("accepted");
+});
+
+test("a PostgreSQL older than 15 is refused in words", async () => {
+  const old = await freshDatabase();
+  try {
+    // The functions of `old` are found before those of the server.
+    const name = new URL(old.connectionString).pathname.slice(1);
+    await runOnce(old.connectionString, OLD_SERVER_SQL);
+    await runOnce(old.connectionString, `alter database ${name} set search_path = old, pg_catalog`);
+    expect(await check(old.connectionString)).toMatch(
+      /^DatabaseUnfitFault: the database is PostgreSQL 14\.22, and tokenmarket needs 15 or newer; upgrade/,
+    );
+  } finally {
+    await old.drop();
+  }
+});
+
+const OLD_SERVER_SQL = `create schema old;
+  create function old.current_setting(p_name text) returns text language sql as $$
+    select case p_name when 'server_version_num' then '140022' else '14.22' end
+  $$`;
+
+describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
+  const pooler = withPgBouncer(address);
+  const through = (mode: PoolMode, url = address()): string => pooler.through(url, mode);
+
+  test("session mode needs no other address", async () => {
+    expect(await check(through("session"))).toBe("accepted");
+    const pool = openPool(through("session"), silentLog, 1);
+    try {
+      const { rows } = await pool.query("show statement_timeout");
+      expect(rows).toEqual([{ statement_timeout: "30s" }]);
+    } finally {
+      await pool.end();
+    }
+  });
+
+  test("transaction mode without a direct address is refused, with the next step", async () => {
+    expect(await check(through("transaction"))).toMatch(
+      /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in transaction mode.*in DATABASE_DIRECT_URL/,
+    );
+  });
+
+  test("transaction mode as the direct address is refused too", async () => {
+    expect(await check(through("transaction"), through("session"))).toMatch(
+      /^DatabaseUnfitFault: DATABASE_DIRECT_URL leads through a pooler in transaction mode/,
+    );
+  });
+
+  test("transaction mode with a direct address is accepted", async () => {
+    expect(await check(address(), through("transaction"))).toBe("accepted");
+  });
+
+  test("statement mode is refused, with the next step", async () => {
+    expect(await check(address(), through("statement"))).toMatch(
+      /^DatabaseUnfitFault: DATABASE_URL leads through a pooler in statement mode.*transaction mode/,
+    );
+  });
+
+  test("two addresses of different databases are refused", async () => {
+    const other = await freshDatabase();
+    try {
+      expect(await check(address(), through("transaction", other.connectionString))).toMatch(
+        /^DatabaseUnfitFault: DATABASE_URL and DATABASE_DIRECT_URL lead to different databases/,
+      );
+    } finally {
+      await other.drop();
+    }
+  });
+
+  test("statements with one name do not meet in the sessions of a pooler", async () => {
+    const pools = [1, 2, 3].map(() => openSharedPool(through("transaction"), silentLog, 4));
+    try {
+      const asked = pools.concat(pools, pools, pools, pools, pools).map(async (pool, n) => {
+        const text = `select ${n % 3}::integer as n where $1`;
+        return (await pool.query({ name: "same", text, values: [true] })).rows;
+      });
+      const answers = await Promise.all(asked);
+      expect(answers).toEqual(asked.map((_, n) => [{ n: n % 3 }]));
+    } finally {
+      await Promise.all(pools.map((pool) => pool.end()));
+    }
+  });
+});

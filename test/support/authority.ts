@@ -1,0 +1,60 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { withResource } from "./with-resource.ts";
+
+/** On PATH? Without it the tests over TLS with an authority of their own are skipped, and say so. */
+export const hasOpenssl: boolean = spawnSync("openssl", ["version"]).status === 0;
+
+if (!hasOpenssl) {
+  process.stderr.write(
+    "\n!!! SKIPPED: openssl is not on PATH: databases and Redis servers with a certificate of a private " +
+      "authority were NOT tested. Install it and run again.\n\n",
+  );
+}
+
+/** A certificate authority of this test, and a server of it that is `localhost` and no other. */
+export interface TestAuthority {
+  readonly folder: string;
+  readonly caFile: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+  close(): void;
+}
+
+export function makeAuthority(): TestAuthority {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-authority-"));
+  chmodSync(folder, 0o755);
+  const at = (name: string): string => join(folder, name);
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const ca = ["-x509", "-subj", "/CN=test authority", "-days", "2"];
+  openssl("req", ...ca, ...key, "-keyout", at("ca.key"), "-out", at("ca.crt"));
+  const request = ["-subj", "/CN=localhost", "-keyout", at("server.key"), "-out", at("server.csr")];
+  openssl("req", ...key, ...request);
+  writeFileSync(at("server.ext"), "subjectAltName=DNS:localhost\n");
+  const signed = ["-CA", at("ca.crt"), "-CAkey", at("ca.key"), "-CAcreateserial", "-days", "2"];
+  const files = ["-in", at("server.csr"), "-out", at("server.crt"), "-extfile", at("server.ext")];
+  openssl("x509", "-req", ...signed, ...files);
+  return {
+    folder,
+    caFile: at("ca.crt"),
+    certFile: at("server.crt"),
+    keyFile: at("server.key"),
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** An authority for the tests of the calling file or `describe`. */
+export function withAuthority(): TestAuthority {
+  return withResource(
+    () => makeAuthority(),
+    (authority) => authority.close(),
+  );
+}
+
+function openssl(...args: readonly string[]): void {
+  const { status, stderr } = spawnSync("openssl", args, { encoding: "utf8" });
+  if (status !== 0) throw new Error(`openssl ${args[0]}: ${stderr}`);
+}

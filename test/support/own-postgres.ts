@@ -1,0 +1,166 @@
+import { spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { Client } from "pg";
+
+import type { TestAuthority } from "./authority.ts";
+import { until } from "./books.ts";
+import { freePort } from "./free-port.ts";
+import { startTethered, type Tethered } from "./tethered.ts";
+
+const PASSWORD = "owner-password";
+const DATABASE = "market";
+
+/** Programs of the newest PostgreSQL that a distribution has installed; undefined: there is none. */
+const programs: string | undefined = findPrograms();
+
+/** Present on this machine? Without it the tests on a server of one's own are skipped, and say so. */
+export const hasOwnPostgres: boolean = programs !== undefined;
+
+if (!hasOwnPostgres) {
+  process.stderr.write(
+    "\n!!! SKIPPED: no PostgreSQL is installed in /usr/lib/postgresql: replicas, TLS and an ordinary " +
+      "role on a server of one's own were NOT tested. Install one and run again.\n\n",
+  );
+}
+
+/** A PostgreSQL of the distribution, as an operator has it: its role owns a database and no more. */
+export interface OwnPostgres {
+  readonly port: number;
+  /** As the ordinary role. */
+  readonly connectionString: string;
+  readonly adminConnectionString: string;
+  /** A streaming replica of it. */
+  replica(): Promise<OwnPostgres>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startOwnPostgres(authority?: TestAuthority): Promise<OwnPostgres> {
+  const folder = newFolder();
+  run("initdb", "-D", join(folder, "data"), "-U", "admin", "-A", "trust", "-E", "UTF8", "-N");
+  appendFileSync(join(folder, "data", "postgresql.conf"), await serverSettings(folder, authority));
+  const server = await opened(folder);
+  const admin = new Client({ connectionString: server.adminConnectionString });
+  await admin.connect();
+  await admin.query(`create role owner login password '${PASSWORD}'`);
+  await admin.query(`create database ${DATABASE} owner owner`);
+  await admin.end();
+  return server;
+}
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-own-postgres-"));
+  chmodSync(folder, 0o777);
+  return folder;
+}
+
+async function serverSettings(folder: string, authority?: TestAuthority): Promise<string> {
+  const tls =
+    authority === undefined
+      ? ""
+      : `ssl = on\nssl_cert_file = '${take(authority.certFile, folder)}'\n` +
+        `ssl_key_file = '${take(authority.keyFile, folder)}'\n`;
+  return (
+    `\nport = ${await freePort()}\nlisten_addresses = 'localhost'\n` +
+    `unix_socket_directories = ''\nfsync = off\nmax_connections = 100\n${tls}`
+  );
+}
+
+/** A copy that the server's user may read, and no other. */
+function take(file: string, folder: string): string {
+  const copy = join(folder, file.split("/").at(-1) ?? "");
+  copyFileSync(file, copy);
+  chmodSync(copy, 0o600);
+  if (process.getuid?.() === 0) spawnSync("chown", ["postgres", copy]);
+  return copy;
+}
+
+async function opened(folder: string): Promise<OwnPostgres> {
+  const data = join(folder, "data");
+  let server: Tethered | undefined;
+  const port = Number(lastSetting(data, "port"));
+  const adminConnectionString = `postgres://admin@localhost:${port}/postgres`;
+  const start = async (): Promise<void> => {
+    server = await startTethered([...asUser(), program("postgres"), "-D", data]);
+    await until("the server answers", () => answers(adminConnectionString));
+  };
+  const stop = async (): Promise<void> => {
+    run("pg_ctl", "stop", "-D", data, "-m", "fast", "-w");
+    await server?.kill();
+    server = undefined;
+  };
+  await start();
+  return {
+    port,
+    connectionString: `postgres://owner:${PASSWORD}@localhost:${port}/${DATABASE}`,
+    adminConnectionString,
+    start,
+    stop,
+    replica: async () => {
+      const copy = newFolder();
+      const from = ["-h", "localhost", "-p", String(port), "-U", "admin"];
+      run("pg_basebackup", ...from, "-D", join(copy, "data"), "-R", "-X", "stream", "-c", "fast");
+      appendFileSync(join(copy, "data", "postgresql.conf"), `\nport = ${await freePort()}\n`);
+      return await opened(copy);
+    },
+    close: async () => {
+      if (server !== undefined) await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function lastSetting(data: string, name: string): string | undefined {
+  const [command = "", ...words] = [...asUser(), program("postgres"), "-D", data, "-C", name];
+  const { stdout } = spawnSync(command, words, IN_ROOT);
+  return stdout.trim().split("\n").at(-1);
+}
+
+async function answers(connectionString: string): Promise<boolean> {
+  const client = new Client({ connectionString });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The programs refuse to run as root. */
+function asUser(): readonly string[] {
+  return process.getuid?.() === 0 ? ["setpriv", "--reuid=postgres", "--clear-groups"] : [];
+}
+
+const IN_ROOT = { encoding: "utf8", cwd: "/" } as const;
+
+function run(name: string, ...args: readonly string[]): void {
+  const [command = "", ...words] = [...asUser(), program(name), ...args];
+  const { status, stderr } = spawnSync(command, words, IN_ROOT);
+  if (status !== 0) throw new Error(`${name}: ${stderr}`);
+}
+
+function program(name: string): string {
+  return join(programs ?? "", name);
+}
+
+function findPrograms(): string | undefined {
+  const root = "/usr/lib/postgresql";
+  if (!existsSync(root)) return undefined;
+  const [newest] = readdirSync(root).toSorted((a, b) => Number(b) - Number(a));
+  const folder = join(root, newest ?? "", "bin");
+  return existsSync(join(folder, "pg_basebackup")) ? folder : undefined;
+}

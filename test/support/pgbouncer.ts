@@ -1,0 +1,123 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { until } from "./books.ts";
+import { freePort } from "./free-port.ts";
+import { startTethered } from "./tethered.ts";
+import { withResource } from "./with-resource.ts";
+
+/** On PATH, or where a distribution puts programs of the system. */
+const PROGRAM: string | undefined = ["pgbouncer", "/usr/sbin/pgbouncer"].find(
+  (name) => spawnSync(name, ["--version"]).status === 0,
+);
+
+/** Present on this machine? Without it the tests through a real pooler are skipped, and say so. */
+export const hasPgBouncer: boolean = PROGRAM !== undefined;
+
+if (!hasPgBouncer) {
+  process.stderr.write(
+    "\n!!! SKIPPED: pgbouncer is not on PATH: databases behind a pooler were NOT tested. Install it " +
+      "and run again.\n\n",
+  );
+}
+
+/** When a server session goes back to the pool: with its client, its transaction or its statement. */
+export type PoolMode = "session" | "transaction" | "statement";
+
+/** A real PgBouncer in front of one PostgreSQL. */
+export interface TestPgBouncer {
+  /** The same database through it, in that mode. */
+  through(connectionString: string, mode: PoolMode): string;
+  close(): Promise<void>;
+}
+
+/** Starts PgBouncer on a free port of loopback, with a few sessions at the server for each database. */
+export async function startPgBouncer(to: {
+  /** Any database of the server, as the role that sessions are opened as. */
+  readonly connectionString: string;
+  /** Server sessions of each database and mode. Default 20. */
+  readonly poolSize?: number;
+  /** Where it writes who logs in. Default: nowhere. */
+  readonly logFile?: string;
+}): Promise<TestPgBouncer> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pgbouncer-"));
+  chmodSync(folder, 0o755);
+  const server = new URL(to.connectionString);
+  const closers: (() => Promise<void>)[] = [];
+  const ports = new Map<PoolMode, number>();
+  for (const mode of ["session", "transaction", "statement"] as const) {
+    const port = await freePort();
+    const file = join(folder, `${mode}.ini`);
+    writeFileSync(file, configOf({ ...to, server, port, mode }));
+    closers.push(await started(file, port));
+    ports.set(mode, port);
+  }
+  return {
+    through: (connectionString, mode) => {
+      const url = new URL(connectionString);
+      url.port = String(ports.get(mode));
+      return url.href;
+    },
+    close: async () => {
+      await Promise.all(closers.map((close) => close()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** PgBouncer in front of that server, for the tests of the calling file or `describe`. */
+export function withPgBouncer(server: () => string): TestPgBouncer {
+  return withResource(
+    () => startPgBouncer({ connectionString: server() }),
+    (pooler) => pooler.close(),
+  );
+}
+
+async function started(file: string, port: number): Promise<() => Promise<void>> {
+  // It refuses to run as root.
+  const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
+  const server = await startTethered([PROGRAM ?? "", "-q", ...user, file]);
+  await until("PgBouncer listens", () => isOpen(port));
+  return () => server.kill();
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+}
+
+/** Every database of the server by its own name; clients may come with any password. */
+function configOf(input: {
+  readonly server: URL;
+  readonly port: number;
+  readonly mode: PoolMode;
+  readonly poolSize?: number;
+  readonly logFile?: string;
+}): string {
+  const { server, port, mode, poolSize = 20, logFile } = input;
+  const to = [
+    `host=${server.hostname}`,
+    `port=${server.port}`,
+    `user=${decodeURIComponent(server.username)}`,
+    `password=${decodeURIComponent(server.password)}`,
+  ];
+  return `[databases]
+* = ${to.join(" ")}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = ${mode}
+default_pool_size = ${poolSize}
+max_client_conn = 1000
+server_idle_timeout = 5
+${logFile === undefined ? "" : `logfile = ${logFile}`}
+`;
+}

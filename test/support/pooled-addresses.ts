@@ -1,0 +1,11 @@
+/**
+ * The direct address of each database whose stores work through a pooler, where the run was started
+ * so (`addressesOf`): one that comes back is through the pooler already.
+ */
+export const directOf: Map<string, string> = new Map();
+
+/** The environment of a command, with the direct address that belongs to its `DATABASE_URL`. */
+export function withDirectAddress<E extends Readonly<Record<string, string>>>(env: E): E {
+  const direct = directOf.get(env["DATABASE_URL"] ?? "");
+  return direct === undefined ? env : { ...env, DATABASE_DIRECT_URL: direct };
+}
