@@ -187,6 +187,7 @@ function notedAnswer(more: { readonly isWrong: boolean }): NotedAnswer {
       timedOut: false,
       hasOutput: true,
       upstreamStatus: 200,
+      firstOutputMs: null,
       firstByteMs: 1,
       durationMs: 2,
     },

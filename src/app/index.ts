@@ -7,4 +7,4 @@ export { type Backend, type BackendOptions, openBackend } from "./open-backend.t
 export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
 export { openConfiguredVault } from "./open-key-vault.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";
-export { SHIPPED_MANIFESTS } from "./shipped-files.ts";
+export { readVersion, SHIPPED_MANIFESTS } from "./shipped-files.ts";

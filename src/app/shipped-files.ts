@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 /** The package's own folder, wherever it is installed: two above this file, in the sources and built. */
@@ -8,3 +9,10 @@ export const SHIPPED_MANIFESTS: string = join(PACKAGE_FOLDER, "manifests");
 
 /** The console's built pages. */
 export const CONSOLE_PAGES: string = join(PACKAGE_FOLDER, "dist", "console");
+
+/** The version of the program. */
+export function readVersion(): string {
+  const text = readFileSync(join(PACKAGE_FOLDER, "package.json"), "utf8");
+  const { version } = JSON.parse(text) as { version: string };
+  return version;
+}

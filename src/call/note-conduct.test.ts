@@ -60,6 +60,7 @@ function noted({ deployment, bridge, result, outputTokens = 64, isImpossible = f
         hasOutput: true,
         upstreamStatus: 200,
         firstByteMs: 1,
+        firstOutputMs: null,
         durationMs: 2,
         ...result,
       },

@@ -45,6 +45,7 @@ function result(input: {
     hasOutput,
     upstreamStatus: 200,
     firstByteMs: 1,
+    firstOutputMs: null,
     durationMs: 2,
   };
 }

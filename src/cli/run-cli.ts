@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
-
 import { Command, CommanderError } from "commander";
 
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
+import { readVersion } from "../app/index.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
@@ -79,10 +78,4 @@ function commandLine(context: CommandContext): Command {
   addMigrateCommand(program, context);
   addDoctorCommand(program, context);
   return program;
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  const { version } = JSON.parse(text) as { version: string };
-  return version;
 }

@@ -1,9 +1,10 @@
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
+import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.ts";
 
 /** What an operator decides about starts and stops. */
-export interface OperationsConfig extends ConformanceConfig {
+export interface OperationsConfig extends ConformanceConfig, TelemetryConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -43,4 +44,5 @@ export const OPERATIONS_SETTINGS: {
     "How long running requests may take to finish after the ports are closed.",
   ),
   ...CONFORMANCE_SETTINGS,
+  ...TELEMETRY_SETTINGS,
 };

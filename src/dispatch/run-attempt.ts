@@ -92,6 +92,8 @@ export interface AttemptResult {
   readonly upstreamStatus: number | null;
   /** Milliseconds from dispatch to the first headers. */
   readonly firstByteMs: number | null;
+  /** From dispatch to the first output of a stream; null: there was none, or the answer was whole. */
+  readonly firstOutputMs: number | null;
   readonly durationMs: number;
 }
 
@@ -140,6 +142,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #bridge: AnswerBridge | undefined;
   #status: number | null = null;
   #firstByteMs: number | null = null;
+  #firstOutputMs: number | null = null;
   #headers: FailedAnswer["headers"] = {};
   #errorBody: Buffer[] = [];
   #bytes = 0;
@@ -316,11 +319,17 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #afterBridge(bridge: AnswerBridge): void {
     const output = bridge.takeOutput();
     if (output === undefined) return;
-    this.#hasOutput = true;
+    if (!this.#hasOutput) this.#noteFirstOutput();
     if (this.#detached) return;
     if (this.#input.sink.write(output)) return;
     this.#hasWaited = true;
     this.#controller?.pause();
+  }
+
+  #noteFirstOutput(): void {
+    this.#hasOutput = true;
+    if (!this.#input.stream) return;
+    this.#firstOutputMs = Math.round(this.#input.clock.monotonicMs() - this.#startedMs);
   }
 
   #awaitErrorBody(nowMs: number): void {
@@ -361,6 +370,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
       hasOutput: this.#hasOutput,
       upstreamStatus: this.#status,
       firstByteMs: this.#firstByteMs,
+      firstOutputMs: this.#firstOutputMs,
       durationMs: Math.round(this.#input.clock.monotonicMs() - this.#startedMs),
     });
   }

@@ -15,6 +15,7 @@ export type {
   AttemptOutcome,
   CloseOutcome,
   CloseRow,
+  LaneNote,
   Ledger,
   PinnedSheet,
   PricePin,
