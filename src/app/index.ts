@@ -9,4 +9,4 @@ export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
 export { openConfiguredVault } from "./open-key-vault.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";
 export { SchemaBusyFault, type SchemaPlan } from "../storage/index.ts";
-export { SHIPPED_MANIFESTS } from "./shipped-files.ts";
+export { SHIPPED_MANIFESTS, programVersion } from "./shipped-files.ts";

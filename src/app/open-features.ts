@@ -23,6 +23,7 @@ import {
 } from "../http/index.ts";
 import { LedgerCounts, openLedger } from "../ledger/index.ts";
 import { chatOn } from "../modality/index.ts";
+import { type OpenTracing, openTracing } from "../telemetry/index.ts";
 import type { Verification } from "../verification/index.ts";
 import type { VideoReadDeps } from "../videos/index.ts";
 import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
@@ -40,6 +41,7 @@ import { openMetrics } from "./open-metrics.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
 import { openStanding } from "./open-standing.ts";
 import { openVideos } from "./open-videos.ts";
+import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions {
@@ -104,13 +106,14 @@ async function compose(
   const opened = { ...prepared, catalog: holder, ledger, limits, standing };
   const serving = openServing(options, opened);
   const { serve } = serving;
+  const tracing = await openTraces(options, stack);
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
   const isLeaseHeld = (): boolean => ledger.healthy;
   const readiness = new Readiness({ clock, isLeaseHeld, pingDatabase: () => backend.ping() });
   stack.use(readiness);
-  const parts = { ...serving, videos, holder, readiness, verification };
+  const parts = { ...serving, videos, holder, readiness, verification, tracing };
   const walk = gatewayServerOptions(options, parts);
   await backend.accountNotices.start((orgId) => {
     const { usage, refusals, shortfalls } = serve;
@@ -149,6 +152,16 @@ async function compose(
   };
 }
 
+/** Undefined where no traces are exported. */
+async function openTraces(
+  { config, clock, log }: FeatureOptions,
+  stack: DisposalStack,
+): Promise<OpenTracing | undefined> {
+  const tracing = await openTracing({ config, clock, log, version: programVersion() });
+  if (tracing !== undefined) stack.use(tracing);
+  return tracing;
+}
+
 /** The first step of a stop: no new work, and what is in progress ends within the grace time. */
 async function stopServing(
   { config }: FeatureOptions,
@@ -181,9 +194,10 @@ function gatewayServerOptions(
     readonly holder: CatalogHolder;
     readonly readiness: Readiness;
     readonly verification: Verification;
+    readonly tracing: OpenTracing | undefined;
   },
 ): GatewayServerOptions {
-  const { serve, bodyPool, videos, holder, readiness, verification } = parts;
+  const { serve, bodyPool, videos, holder, readiness, verification, tracing } = parts;
   const stored = {
     catalog: holder,
     records: backend.recordStore,
@@ -210,6 +224,7 @@ function gatewayServerOptions(
     metrics: serve.metrics,
     bodyPool,
     log: new RequestLog(log),
+    tracing,
     refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),
     refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
     readiness,

@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs";
-
 import { Command, CommanderError } from "commander";
 
 import { addBackupCommand } from "./backup-command.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 import { addChangesCommand } from "./changes-command.ts";
+import { programVersion } from "../app/index.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
@@ -52,7 +51,7 @@ export function commandLine(context: CommandContext): Command {
   // Commands take these settings over when they are added, so they come first.
   const program = new Command("tokenmarket")
     .description("A prepaid gateway in front of many AI model providers.")
-    .version(readVersion())
+    .version(programVersion())
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text),
@@ -61,7 +60,7 @@ export function commandLine(context: CommandContext): Command {
   program
     .command("version")
     .description("print the version, as --version does")
-    .action(() => void context.stdout.write(`${readVersion()}\n`));
+    .action(() => void context.stdout.write(`${programVersion()}\n`));
   addInitCommand(program, context);
   addServeCommands(program, context);
   addProbeCommand(program, context);
@@ -84,10 +83,4 @@ export function commandLine(context: CommandContext): Command {
   addMigrateCommand(program, context);
   addDoctorCommand(program, context);
   return program;
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  const { version } = JSON.parse(text) as { version: string };
-  return version;
 }

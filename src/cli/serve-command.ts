@@ -153,7 +153,7 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
     if (backend.dataDir !== undefined) {
       log.info({ data: backend.dataDir }, "embedded PostgreSQL");
     }
-    announceDisabledParts(log, config, env);
+    announceDisabledParts(log, config);
     announce(context, logging, gateway);
     return {
       gateway,
@@ -212,7 +212,7 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
 }
 
 /** What is not configured is off: the log says why. */
-function announceDisabledParts(log: Logger, config: Config, env: CommandContext["env"]): void {
+function announceDisabledParts(log: Logger, config: Config): void {
   if (signInKindOf(config) === "none") {
     log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");
   }
@@ -222,9 +222,8 @@ function announceDisabledParts(log: Logger, config: Config, env: CommandContext[
   if (config.encryptionKey === "") {
     log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: storing customers' own provider keys");
   }
-  if ((env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") !== "") {
-    const reason = "not used: no traces are exported; metrics are on the internal port";
-    log.warn({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, reason);
+  if (config.telemetryEndpoint === "" && config.telemetryTracesEndpoint === "") {
+    log.info({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, "off: traces");
   }
 }
 

@@ -5,10 +5,17 @@ import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
 import { STORE_SETTINGS, type StoreConfig } from "./store-settings.ts";
+import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.ts";
 
 /** What an operator decides about starts and stops. */
 export interface OperationsConfig
-  extends ConformanceConfig, MetricsConfig, BackupConfig, ChangeLogConfig, StoreConfig {
+  extends
+    ConformanceConfig,
+    MetricsConfig,
+    BackupConfig,
+    ChangeLogConfig,
+    StoreConfig,
+    TelemetryConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -52,4 +59,5 @@ export const OPERATIONS_SETTINGS: {
   ...CONFORMANCE_SETTINGS,
   ...METRICS_SETTINGS,
   ...STORE_SETTINGS,
+  ...TELEMETRY_SETTINGS,
 };

@@ -16,6 +16,7 @@ export type {
   AttemptOutcome,
   CloseOutcome,
   CloseRow,
+  LaneNote,
   Ledger,
   PinnedSheet,
   PricePin,

@@ -12,6 +12,14 @@ import type {
   Usage,
 } from "../core/index.ts";
 
+/** Where a lane notes what became of a row, for a trace of its request. */
+export interface LaneNote {
+  /** How long the row waited until its batch was sent. */
+  waitMs: number;
+  /** Rows of that batch. */
+  batchRows: number;
+}
+
 /** A hold on the organization's balance for one physical dispatch: the worst case. */
 export interface ReserveRow {
   readonly attemptId: AttemptId;
@@ -29,6 +37,8 @@ export interface ReserveRow {
   readonly stream: boolean;
   readonly estimatedTokens: number;
   readonly reserveMicroUsd: MicroUsd;
+  /** Absent: the request is not traced. It is not stored. */
+  readonly lane?: LaneNote | undefined;
 }
 
 export type ReserveOutcome =
@@ -82,6 +92,8 @@ export interface CloseRow {
   readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
+  /** Absent: the request is not traced. It is not stored. */
+  readonly lane?: LaneNote | undefined;
 }
 
 export type CloseOutcome =

@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { parseUsd } from "../../src/core/money.ts";
+import { parseUsd, ZERO_MICRO_USD } from "../../src/core/money.ts";
 import { checkServer } from "../../src/storage/check-server.ts";
 import { hasOpenssl, makeAuthority } from "../support/authority.ts";
 import { ask } from "../support/ask.ts";
@@ -80,7 +80,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
 
       // It stands still while the primary goes on: older and older, and then not used.
       await runOnce(replica.adminConnectionString, "select pg_wal_replay_pause()");
-      const grant = { orgId, amountMicroUsd: parseUsd("2"), ref: "paused" };
+      const grant = { orgId, amountMicroUsd: parseUsd("2") ?? ZERO_MICRO_USD, ref: "paused" };
       await backend.creditStore.grant(grant, testOperator);
       const ages: number[] = [];
       await until("the primary serves", async () => {
