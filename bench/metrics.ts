@@ -87,11 +87,11 @@ function usPerRequest(run: (listing: Deployment, at: number) => void): number {
 
 /** The longest time for which nothing else ran while `work` did. */
 async function longestHoldMs(work: () => Promise<unknown>): Promise<number> {
-  let isDone = false;
+  const watched = { isDone: false };
   let longestMs = 0;
   let lastMs = systemClock.monotonicMs();
   const watch = (async () => {
-    while (!isDone) {
+    while (!watched.isDone) {
       await nextTurn();
       const nowMs = systemClock.monotonicMs();
       longestMs = Math.max(longestMs, nowMs - lastMs);
@@ -100,7 +100,7 @@ async function longestHoldMs(work: () => Promise<unknown>): Promise<number> {
   })();
   await nextTurn();
   await work();
-  isDone = true;
+  watched.isDone = true;
   await watch;
   return longestMs;
 }
