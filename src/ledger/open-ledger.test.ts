@@ -88,11 +88,12 @@ test("a hold that commits in time is reserved", async () => {
 });
 
 test("a hold that commits after its lease ended is not sent, and is annulled", async () => {
-  const { ledger, reserving, commit, time, annulled } = await scriptedLedger();
+  const { ledger, reserving, commit, time, annulled, counts } = await scriptedLedger();
   time.ms = LEASE_MS;
   commit();
   expect(await reserving).toMatchObject({ kind: "unavailable" });
   expect(annulled).toEqual([1n]);
+  expect(counts.annulled).toBe(1);
   expect(await ledger.reserve(ROW)).toMatchObject({ kind: "unavailable" });
 });
 
@@ -132,7 +133,7 @@ test("the batches are counted by kind, with the rows in them", async () => {
 });
 
 test("while a late closing finds no way into the store others follow it, and then no longer", async () => {
-  const { ledger, closed, closeLate, commit } = await scriptedLedger();
+  const { ledger, closed, closeLate, commit, counts, time } = await scriptedLedger();
   const pass = async (): Promise<void> => {
     for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -145,6 +146,16 @@ test("while a late closing finds no way into the store others follow it, and the
   const second = closeOf(2n);
   await pass();
   expect(closed).toEqual(["batch 1", "late 1"]);
+  time.ms = 1_500;
+  const shown = counts
+    .families({ ...systemClock, monotonicMs: () => time.ms })
+    .flatMap((family) => [...family.parts("classic")])
+    .join("");
+  expect(shown).toContain("\ntm_ledger_closings_pending 2\n");
+  expect(shown).toContain("\ntm_ledger_oldest_closing_seconds 1.5\n");
+  expect(shown).toContain('\ntm_ledger_queue_rows{lane="close"} 1\n');
+  expect(shown).toContain('\ntm_ledger_batch_rows_count{lane="reserve"} 2\n');
+  expect(shown).toContain(`\ntm_ledger_lease_seconds ${(LEASE_MS - 1_000 - 1_500) / 1000}\n`);
   closeLate();
   expect(await first).toMatchObject({ kind: "closed" });
   await pass();
