@@ -50,7 +50,7 @@ export class UpgradeFixture {
     version: "released" | "own",
     args: readonly string[],
   ): Promise<Readonly<Record<string, unknown>>> {
-    const options = { ...(version === "released" ? { place: this.#released } : {}) };
+    const options = version === "released" ? { place: this.#released } : {};
     const { code, stdout, stderr } = await runProgram([...args, "--json"], this.#env, options);
     if (code !== 0) throw new Error(`${version}: ${args.join(" ")}: ${code} ${stdout}${stderr}`);
     return JSON.parse(stdout) as Record<string, unknown>;
