@@ -1,3 +1,4 @@
+-- program_min: 11
 -- The change log: one row for each change, inserted in the transaction of the change.
 
 create sequence change_position;
