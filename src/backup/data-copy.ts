@@ -25,9 +25,10 @@ const LOCK_TIMEOUT_MS = 3_000;
 const PROGRESS_ROWS = 100_000;
 
 /**
- * Copies every row of a database to an empty one of the same schema, whatever versions of PostgreSQL
- * the two are: one snapshot is read, one transaction is written. Counts and sums are compared before
- * it commits, and the books of both are audited. The source is locked against changes meanwhile.
+ * Copies every row of a database to an empty one of the same schema, whatever versions of
+ * PostgreSQL the two are: one snapshot is read, one transaction is written. Counts and sums are
+ * compared before it commits, and the books of both are audited. The source is locked against
+ * changes meanwhile.
  */
 export async function copyData(options: DataCopyOptions): Promise<DataCopied> {
   const { from, to, log, onProgress = () => undefined } = options;
