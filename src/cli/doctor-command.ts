@@ -14,6 +14,7 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { backupChecks } from "./doctor/backup-checks.ts";
 import { databaseChecks, unusableDatabase } from "./doctor/database-checks.ts";
 import type {
   CheckGroup,
@@ -28,7 +29,11 @@ import { programChecks } from "./doctor/program-checks.ts";
 
 /** In the order of the report. A new group is a file of `doctor/` and an entry here. */
 const GROUPS: readonly CheckGroup[] = [programChecks, manifestChecks];
-const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [databaseChecks, listingChecks];
+const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
+  databaseChecks,
+  backupChecks,
+  listingChecks,
+];
 
 /** `doctor` */
 export function addDoctorCommand(program: Command, context: CommandContext): void {

@@ -22,6 +22,8 @@ const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
   "!hasPgBouncer": "no pgbouncer on PATH: said by test/support/pgbouncer.ts",
   "!hasPromtool": "no promtool on PATH: said by test/support/promtool.ts",
   "!hasNginx": "no nginx on PATH: said by test/support/nginx.ts",
+  "!hasDebianPostgres": "no PostgreSQL 15: said by test/e2e/operator/own-postgres.deep.test.ts",
+  "!hasPgbackrest": "no pgBackRest: said by test/e2e/operator/own-postgres.deep.test.ts",
   "!hasNamespaces": "not root on Linux: said by test/support/namespace.ts",
   "kind.isMissing": "a kind of limit store without its program: said by test/support/redis.ts",
   'process.platform !== "linux"': "reads /proc, or binds a second loopback address",
