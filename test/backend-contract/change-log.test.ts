@@ -11,7 +11,7 @@ import type { OrgId } from "../../src/core/ids.ts";
 import { openPool } from "../../src/storage/connection.ts";
 import { account, changeReader, operator } from "../support/change-writes.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
-import { emptyDatabase, runOnce, withBackend } from "../support/postgres.ts";
+import { emptyDatabase, withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 
 const backend = withBackend();
@@ -100,6 +100,8 @@ describe("the change log", () => {
       select -n, now() - n * interval '100 days', 'operator', 'ann', 'org.create', 'old'
       from generate_series(1, 5) n`,
     );
+    // As the program has it: the tests' own connection is past the triggers.
+    const pool = openPool(backend.connectionString, silentLog);
     for (const sql of [
       "update change set actor_id = 'nobody'",
       "delete from change",
@@ -107,15 +109,14 @@ describe("the change log", () => {
       "truncate change",
       "select retire_changes(0, 10)",
     ]) {
-      await expect(runOnce(backend.connectionString, sql)).rejects.toThrow(
-        /never changed or deleted|a day at least/,
-      );
+      await expect(pool.query(sql)).rejects.toThrow(/never changed or deleted|a day at least/);
     }
     expect(await backend.changeStore.retire(400, operator)).toBe(2);
     const left = await backend.query("select position from change where position < 0 order by 1");
     expect(left.map((row) => Number(row["position"]))).toEqual([-3, -2, -1]);
-    const early = runOnce(backend.connectionString, "delete from change where position = -3");
+    const early = pool.query("delete from change where position = -3");
     await expect(early).rejects.toThrow("never");
+    await pool.end();
   });
 
   test("counts on in the order of the commits, however many write at once", async () => {
