@@ -12,7 +12,7 @@ export interface RouteContract {
   readonly body?: TSchema;
   /** Undefined where the answer is not JSON: `answerType` names it. */
   readonly answer?: TSchema;
-  readonly answerType?: "text/csv" | "application/json";
+  readonly answerType?: "text/csv" | "application/json" | "application/x-ndjson";
 }
 
 /** Dollars as a decimal string, exact to the micro-dollar: `"0.001932"`, negative with a minus. */
