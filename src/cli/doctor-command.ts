@@ -15,6 +15,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { backupChecks } from "./doctor/backup-checks.ts";
+import { addressChecks } from "./doctor/address-checks.ts";
 import { databaseChecks, unusableDatabase } from "./doctor/database-checks.ts";
 import type {
   CheckGroup,
@@ -28,7 +29,7 @@ import { manifestChecks } from "./doctor/manifest-checks.ts";
 import { programChecks } from "./doctor/program-checks.ts";
 
 /** In the order of the report. A new group is a file of `doctor/` and an entry here. */
-const GROUPS: readonly CheckGroup[] = [programChecks, manifestChecks];
+const GROUPS: readonly CheckGroup[] = [programChecks, addressChecks, manifestChecks];
 const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
   databaseChecks,
   backupChecks,

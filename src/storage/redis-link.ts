@@ -5,7 +5,8 @@ import { newRedisClient, type RedisScripts, type RedisServers } from "./redis-cl
 
 /**
  * One connection to a Redis server, to the master that sentinels name, or one to each server of a
- * cluster; made anew by itself after a loss. Nothing is queued while there is none, and nothing is sent twice.
+ * cluster; made anew by itself after a loss. Nothing is queued while there is none, and nothing is
+ * sent twice.
  */
 export class RedisLink {
   readonly #client: Redis | Cluster;

@@ -42,7 +42,7 @@ async function runSuite(
 ): Promise<{ readonly code: number; readonly output: string }> {
   const { TM_TEST_DEPTH: _depth, VITEST: _vitest, ...env } = process.env;
   const program = "node_modules/vitest/vitest.mjs";
-  const child = spawn(process.execPath, [program, "run", ...SUITE], {
+  const child = spawn(process.execPath, [program, "run", "--maxWorkers=2", ...SUITE], {
     env: { ...env, NO_COLOR: "1", ...variables },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -19,6 +19,8 @@ const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
   "!hasChromium": "no Chromium on PATH: said by test/support/browser.ts",
   "redisProgram === undefined": "no Redis on PATH: said by test/support/redis.ts",
   isMissing: "no Redis on PATH: said by test/support/redis.ts",
+  "!hasOwnPostgres": "no PostgreSQL installed: said by test/support/own-postgres.ts",
+  "!hasOpenssl": "no openssl on PATH: said by test/support/authority.ts",
   "!hasPgBouncer": "no pgbouncer on PATH: said by test/support/pgbouncer.ts",
   "!hasPromtool": "no promtool on PATH: said by test/support/promtool.ts",
   "!hasNginx": "no nginx on PATH: said by test/support/nginx.ts",

@@ -81,4 +81,7 @@ export const Balance = Type.Object({
 });
 export type Balance = Static<typeof Balance>;
 
+/** There when a replica served a part of the answer: its data is of this instant or younger. */
+export const AsOf = { as_of: Type.Optional(Instant) };
+
 export const Page = { next_cursor: nullable(Type.String()) };
