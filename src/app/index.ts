@@ -6,5 +6,6 @@ export { type Logging, openLogging, openStandardError, type TextOutput } from ".
 export { type Backend, type BackendOptions, openBackend } from "./open-backend.ts";
 export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
 export { openConfiguredVault } from "./open-key-vault.ts";
+export { emptyLimitStore } from "./open-limits.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";
 export { SHIPPED_MANIFESTS } from "./shipped-files.ts";

@@ -23,7 +23,7 @@ import {
   RequestLog,
   serveKnownCaller,
 } from "../http/index.ts";
-import { LedgerCounts, openLedger } from "../ledger/index.ts";
+import { LedgerCounts, type OpenedLedger, openLedger } from "../ledger/index.ts";
 import { chatOn } from "../modality/index.ts";
 import type { Verification } from "../verification/index.ts";
 import type { VideoMetrics, VideoReadDeps } from "../videos/index.ts";
@@ -93,10 +93,8 @@ async function compose(
   const prepared = prepareServing(options);
   const preparedConsole = stack.use(await prepareConsole(options, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
-  const instanceName = hostname();
   const counts = new LedgerCounts();
-  const store = backend.ledgerBatchStore;
-  const ledger = await openLedger({ store, clock, log, instanceName, counts });
+  const ledger = await joinLedger(options, counts);
   stack.defer(() => ledger.shutDown());
   const { verification, standing } = await openStanding(options, stack);
   const opened = { ...prepared, catalog: holder, ledger, limits, standing };
@@ -105,8 +103,7 @@ async function compose(
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
-  const isLeaseHeld = (): boolean => ledger.healthy;
-  const readiness = new Readiness({ clock, isLeaseHeld, pingDatabase: () => backend.ping() });
+  const readiness = readinessOf(options, ledger);
   stack.use(readiness);
   const parts = { ...serving, videos, holder, readiness, verification };
   const walk = gatewayServerOptions(options, parts);
@@ -147,6 +144,23 @@ async function compose(
     makeClaimLink: (email) => console.makeClaimLink(email),
     close: () => stack.close(),
   };
+}
+
+function joinLedger(options: FeatureOptions, counts: LedgerCounts): Promise<OpenedLedger> {
+  const { config, clock, log, backend } = options;
+  const store = backend.ledgerBatchStore;
+  const onGoneBack = config.booksGoneBack === "go_on" ? "go_on" : "stop";
+  return openLedger({ store, clock, log, instanceName: hostname(), counts, onGoneBack });
+}
+
+function readinessOf(options: FeatureOptions, ledger: OpenedLedger): Readiness {
+  const { config, clock, backend } = options;
+  return new Readiness({
+    clock,
+    isLeaseHeld: () => ledger.healthy,
+    isStopped: () => config.booksGoneBack !== "go_on" && ledger.hasGoneBack,
+    pingDatabase: () => backend.ping(),
+  });
 }
 
 /** The first step of a stop: no new work, and what is in progress ends within the grace time. */

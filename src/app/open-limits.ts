@@ -10,6 +10,7 @@ import {
   RedisLimitStore,
 } from "../limits/index.ts";
 import { healthScripts, RedisSharedHealth, type SharedHealth } from "../routing/index.ts";
+import { RedisLink } from "../storage/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 export interface Limits {
@@ -47,4 +48,22 @@ export async function openLimits(options: {
   await store.ready(STORE_ANSWER_TIMEOUT_MS);
   const sharedHealth = new RedisSharedHealth({ link: store.link });
   return { store, sharedHealth, close: () => store.close() };
+}
+
+/** What every key of a shared limit store begins with. */
+const LIMIT_KEYS = "tm:";
+
+/**
+ * Removes everything from the shared limit store; instances refill it from the journal. Undefined:
+ * limits are in the memory of each process. Rejects when the store does not answer.
+ */
+export async function emptyLimitStore(config: Config): Promise<number | undefined> {
+  if (config.redisUrl === "") return undefined;
+  const link = new RedisLink(config.redisUrl, {}, () => undefined);
+  try {
+    await link.ready(STORE_ANSWER_TIMEOUT_MS);
+    return await link.removeAll(LIMIT_KEYS);
+  } finally {
+    link.close();
+  }
 }

@@ -26,6 +26,9 @@ import {
   PostgresLedgerBatchStore,
   PostgresRetentionStore,
   PostgresSettlementStore,
+  type ReopenedBooks,
+  reopenBooks,
+  type ReopenRequest,
   type RetentionStore,
   type SettlementStore,
 } from "../ledger/index.ts";
@@ -89,6 +92,8 @@ export interface PostgresBackend {
   ping(): Promise<void>;
   /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
+  /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
+  reopenBooks(request: ReopenRequest): Promise<ReopenedBooks>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   /** What every organization used of a provider from this UTC day on: a long report. */
@@ -153,6 +158,7 @@ export function openPostgresBackend(options: {
       await pool.query("select 1");
     },
     audit: (onProgress) => auditLedger(pool, onProgress),
+    reopenBooks: (request) => reopenBooks(pool, request),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reportPool, asked),
     close: async () => {

@@ -1,9 +1,10 @@
+import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
 
 /** What an operator decides about starts and stops. */
-export interface OperationsConfig extends ConformanceConfig {
+export interface OperationsConfig extends ConformanceConfig, BooksConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -42,5 +43,6 @@ export const OPERATIONS_SETTINGS: {
     0,
     "How long running requests may take to finish after the ports are closed.",
   ),
+  ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
 };

@@ -23,7 +23,8 @@ export type {
   ReserveRow,
   SettlementBasis,
 } from "./ledger-store.ts";
-export { openLedger } from "./open-ledger.ts";
+export { type OpenedLedger, openLedger } from "./open-ledger.ts";
+export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
 export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";
@@ -45,6 +46,7 @@ export type {
   SettlementStore,
 } from "./provider-settlement/settlement-store.ts";
 export { addSettlementSums, type SettlementSums } from "./provider-settlement/settlement-sums.ts";
+export { type ReopenedBooks, reopenBooks, type ReopenRequest } from "./reopen-books.ts";
 export { createdAtOf, requestIdFrom } from "./request-ids.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";

@@ -12,6 +12,8 @@ export interface LaneOptions {
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly log: Logger;
+  /** Before the first statement on a new connection; one that rejects is not used. */
+  readonly prove?: () => Promise<void>;
 }
 
 export interface LaneStatement {
@@ -87,6 +89,12 @@ export class LaneConnection {
     } catch (error) {
       void client.end().catch(() => undefined);
       throw new BatchFault("busy", errorMessage(error), error);
+    }
+    try {
+      await this.#options.prove?.();
+    } catch (error) {
+      this.#drop(client);
+      throw error;
     }
     this.#client = client;
     return client;

@@ -10,6 +10,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const SILENCE_MS_MAX = 5_000;
 const RETRY_STEP_MS = 50;
 const RETRY_MS_MAX = 1_000;
+const SCAN_KEYS = 1_000;
 
 /**
  * One connection to a Redis server, or one to each server of a cluster; made anew by itself after a
@@ -55,6 +56,21 @@ export class RedisLink {
     const run = this.#scripts[script];
     assert(run !== undefined, `this connection was not given the script ${script}`);
     return run.call(this.#client, keys.length, ...keys, ...args);
+  }
+
+  /** Removes every key with this beginning, on all servers; how many it were. */
+  async removeAll(beginning: string): Promise<number> {
+    const client = this.#client;
+    const servers = client instanceof Cluster ? client.nodes("master") : [client];
+    let removed = 0;
+    for (const server of servers) {
+      const scan = { match: `${beginning}*`, count: SCAN_KEYS };
+      for await (const keys of server.scanStream(scan) as AsyncIterable<string[]>) {
+        // One by one: keys of a cluster's server are of different slots.
+        removed += (await Promise.all(keys.map((key) => server.unlink(key)))).length;
+      }
+    }
+    return removed;
   }
 
   close(): void {
