@@ -10,6 +10,7 @@ import {
   ENTRY_COLUMNS,
   entryLine,
   type PeriodName,
+  type ProviderClaim,
   readProviderClaim,
   reconcile,
   type SettlementStatement,
@@ -40,6 +41,8 @@ import {
   statementJson,
   statementText,
 } from "./settlement-answers.ts";
+import { bearLost } from "./settlement-lost.ts";
+import { addPutBackCommand, writePeriodFiles } from "./settlement-put-back.ts";
 import { readInstant } from "./read-instant.ts";
 
 /** `settlement close | list | show | deposit | pay | reconcile` */
@@ -53,6 +56,10 @@ export function addSettlementCommand(program: Command, context: CommandContext):
       "close as if this were the current time, such as 2026-09-01T00:00Z",
     )
     .option("--manifests <folder>", "manifests with the terms (default ./manifests)")
+    .option(
+      "--out <folder>",
+      "write each closed period to a signed file, to put back after a restore",
+    )
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, (backend) => close(context, backend, flags)),
@@ -99,17 +106,24 @@ export function addSettlementCommand(program: Command, context: CommandContext):
         withBackend(context, flags, (backend) => deposit(backend, flags)),
       ),
     );
-  onPeriod(settlement.command("reconcile"))
+  onStoredData(settlement.command("reconcile"))
+    .requiredOption("--provider <id>", "the provider")
+    .option("--period <start>", "start of the period, such as 2026-09-01")
     .description("compare a provider's own statement with ours; exit 1 when they differ")
+    .option(
+      "--lost",
+      "owe what the books lost in a restore and the statement has; needs no --period",
+    )
     .requiredOption(
       "--statement <file>",
       "the provider's statement: JSON with total_usd and lines, or CSV with a header row",
     )
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, (backend) => compare(backend, flags)),
+        withBackend(context, flags, (backend) => compareOrBear(backend, flags)),
       ),
     );
+  addPutBackCommand(settlement, context);
 }
 
 function onPeriod(command: Command): Command {
@@ -120,9 +134,10 @@ function onPeriod(command: Command): Command {
 
 async function close(
   context: CommandContext,
-  { settlementStore }: Backend,
+  backend: Backend,
   flags: Flags,
 ): Promise<CommandAnswer> {
+  const { settlementStore } = backend;
   const provider = flags["provider"];
   const until = flags["until"];
   const outcome = await settlementStore.closeDuePeriods({
@@ -130,10 +145,12 @@ async function close(
     ...(typeof provider === "string" ? { providerId: provider } : {}),
     ...(typeof until === "string" ? { untilMs: readInstant(until, "--until") } : {}),
   });
+  const files = await writePeriodFiles(context, backend, flags);
   return {
     json: {
       closed: outcome.closed.map(statementJson),
       settled_through: iso(outcome.throughMs),
+      files_written: files,
       unlisted: outcome.unlisted.map(({ providerId, termsFrom }) => ({
         provider_id: providerId,
         terms_from: termsFrom,
@@ -235,14 +252,24 @@ async function deposit({ settlementStore }: Backend, flags: Flags): Promise<Comm
   };
 }
 
-async function compare({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
+async function compareOrBear(backend: Backend, flags: Flags): Promise<CommandAnswer> {
   const file = String(flags["statement"]);
   const bytes = readStatementFile(file);
   const outcome = readProviderClaim(bytes.toString("utf8"));
   if (outcome.kind === "unreadable") throw new UsageFault(`${file}: ${outcome.problem}`);
+  if (flags["lost"] === true) return await bearLost(backend, flags, outcome.claim);
+  if (flags["period"] === undefined) throw new UsageFault("name the period with --period");
+  return await compare(backend, flags, { bytes, claim: outcome.claim });
+}
+
+async function compare(
+  { settlementStore }: Backend,
+  flags: Flags,
+  { bytes, claim }: { readonly bytes: Buffer; readonly claim: ProviderClaim },
+): Promise<CommandAnswer> {
   const { period } = await findStatement(settlementStore, flags);
   const found = await reconcile(
-    outcome.claim,
+    claim,
     period.sums.costPicoUsd,
     wholePeriod(period, settlementStore.entries(period)),
   );

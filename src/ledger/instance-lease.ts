@@ -50,7 +50,7 @@ export class InstanceLease {
   #witness: Witness;
   /** Why no instance takes traffic: the books went back. */
   #stopReason: string | undefined;
-  /** The books went back, and this instance went on. */
+  /** The books went back, and this instance continues. */
   #hasGoneOn = false;
   #renewing: Promise<void> = Promise.resolve();
 

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { LEASE_MS } from "../../src/core/constants.ts";
 import { attemptIdMaker, type AttemptId, type KeyId, type OrgId } from "../../src/core/ids.ts";
-import { microUsd } from "../../src/core/money.ts";
+import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import type { ClaimLine } from "../../src/ledger/provider-settlement/settlement-file.ts";
 import { readLostChanges } from "../../src/ledger/lost-changes.ts";
 import type { ReopenRequest } from "../../src/ledger/reopen-books.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
@@ -245,4 +246,23 @@ test("every browser is signed out, and no link to sign in is left", async () => 
   const left = `select (select count(*)::integer from local_claim)
     + (select count(*)::integer from console_session where ended_at is null) as open`;
   expect(await backend.query(left)).toEqual([{ open: 0 }]);
+});
+
+test("what was voided is owed to its provider as it bills it, once, and paid by no customer", async () => {
+  const member = await backend.ledgerBatchStore.join("one", 0);
+  const held = await hold(member);
+  await backend.reopenBooks(REQUEST);
+  const [row] = await backend.query("select provider_id from attempt where attempt_id = $1", [
+    held.attemptId,
+  ]);
+  const providerId = String(row?.["provider_id"]);
+  const line = { of: "attempt", id: String(held.attemptId), costPicoUsd: picoUsd(9_500_000n) };
+  const bear = () => backend.settlementStore.bearLost(providerId, [line as ClaimLine]);
+  const accrued = async () =>
+    (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
+  const before = await accrued();
+  expect(await bear()).toMatchObject([{ verdict: "borne" }]);
+  expect(await bear()).toMatchObject([{ verdict: "borne_before" }]);
+  expect(await accrued()).toBe(before + 9n);
+  expect(await ended(held)).toMatchObject({ state: "void", debit: 0, balance: 100 });
 });

@@ -2,7 +2,11 @@ import { DatabaseError, type Pool, type PoolClient } from "pg";
 
 import { assert, microUsd, type MicroUsd } from "../../core/index.ts";
 import type { Row } from "../../storage/index.ts";
+import { bearLostLines, type LostLine } from "./lost-costs.ts";
+import type { ClosedPeriodFile } from "./period-file.ts";
+import { putBackPeriod, type PutBackOutcome } from "./put-back-period.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
+import type { ClaimLine } from "./settlement-file.ts";
 import {
   inSettlement,
   moveBetweenPlatformAccounts,
@@ -142,6 +146,14 @@ export class PostgresSettlementStore implements SettlementStore {
       );
       return { created: true, period: { ...period, payment: { ref: of.ref, paidAtMs: nowMs } } };
     });
+  }
+
+  bearLost(providerId: string, lines: readonly ClaimLine[]): Promise<readonly LostLine[]> {
+    return bearLostLines(this.#pool, providerId, lines);
+  }
+
+  putBack(file: ClosedPeriodFile): Promise<PutBackOutcome> {
+    return putBackPeriod(this.#pool, file);
   }
 
   async recordClaim(
