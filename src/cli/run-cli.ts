@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
+import { addBillingCommand } from "./billing-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
@@ -63,6 +64,7 @@ function commandLine(context: CommandContext): Command {
   addServeCommands(program, context);
   addProbeCommand(program, context);
   addOrgCommand(program, context);
+  addBillingCommand(program, context);
   addCreditCommand(program, context);
   addKeyCommand(program, context);
   addLimitsCommand(program, context);
