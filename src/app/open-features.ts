@@ -21,7 +21,7 @@ import {
   RequestLog,
   serveKnownCaller,
 } from "../http/index.ts";
-import { LedgerCounts, openLedger } from "../ledger/index.ts";
+import { LedgerCounts, type OpenedLedger, openLedger } from "../ledger/index.ts";
 import { chatOn } from "../modality/index.ts";
 import { type OpenTracing, openTracing } from "../telemetry/index.ts";
 import type { Verification } from "../verification/index.ts";
@@ -99,8 +99,7 @@ async function compose(
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
   stack.use(openBackups(options));
   const counts = new LedgerCounts();
-  const store = backend.ledgerBatchStore;
-  const ledger = await openLedger({ store, clock, log, instanceName: hostname(), counts });
+  const ledger = await joinLedger(options, counts);
   stack.defer(() => ledger.shutDown());
   const { verification, standing } = await openStanding(options, stack);
   const opened = { ...prepared, catalog: holder, ledger, limits, standing };
@@ -110,8 +109,7 @@ async function compose(
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
-  const isLeaseHeld = (): boolean => ledger.healthy;
-  const readiness = new Readiness({ clock, isLeaseHeld, pingDatabase: () => backend.ping() });
+  const readiness = readinessOf(options, ledger);
   stack.use(readiness);
   const parts = { ...serving, videos, holder, readiness, verification, tracing };
   const walk = gatewayServerOptions(options, parts);
@@ -160,6 +158,23 @@ async function openTraces(
   const tracing = await openTracing({ config, clock, log, version: programVersion() });
   if (tracing !== undefined) stack.use(tracing);
   return tracing;
+}
+
+function joinLedger(options: FeatureOptions, counts: LedgerCounts): Promise<OpenedLedger> {
+  const { config, clock, log, backend } = options;
+  const store = backend.ledgerBatchStore;
+  const onGoneBack = config.booksGoneBack === "go_on" ? "go_on" : "stop";
+  return openLedger({ store, clock, log, instanceName: hostname(), counts, onGoneBack });
+}
+
+function readinessOf(options: FeatureOptions, ledger: OpenedLedger): Readiness {
+  const { config, clock, backend } = options;
+  return new Readiness({
+    clock,
+    isLeaseHeld: () => ledger.healthy,
+    isStopped: () => config.booksGoneBack !== "go_on" && ledger.hasGoneBack,
+    pingDatabase: () => backend.ping(),
+  });
 }
 
 /** The first step of a stop: no new work, and what is in progress ends within the grace time. */

@@ -38,6 +38,9 @@ import {
   PostgresSettlementStore,
   readBooksFigures,
   recordAudit,
+  type ReopenedBooks,
+  reopenBooks,
+  type ReopenRequest,
   type RetentionStore,
   type SettlementStore,
 } from "../ledger/index.ts";
@@ -122,6 +125,8 @@ export interface PostgresBackend {
   walUnarchivedS(): Promise<number | undefined>;
   /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
+  /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
+  reopenBooks(request: ReopenRequest): Promise<ReopenedBooks>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   /** What every organization used of a provider from this UTC day on: a long report. */
@@ -195,6 +200,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     },
     audit: (onProgress) => auditAndRecord(sessions, log, onProgress),
     walUnarchivedS: () => readUnarchivedS(pool),
+    reopenBooks: (request) => reopenBooks(sessions, request),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     readBooksFigures: () => readBooksFigures(pools.primaryReports),

@@ -3,9 +3,10 @@ import type { Command } from "commander";
 import type { AuditCheck, AuditProgress } from "../ledger/index.ts";
 import { answering, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { addReopenCommand } from "./ledger-reopen-command.ts";
 import { addRetireCommands } from "./ledger-retire-command.ts";
 
-/** `ledger audit`, `ledger recover`, `ledger retire`, `ledger verify-export` */
+/** `ledger audit`, `ledger recover`, `ledger reopen`, `ledger retire`, `ledger verify-export` */
 export function addLedgerCommand(program: Command, context: CommandContext): void {
   const ledger = program.command("ledger").description("check and recover the ledger");
   onStoredData(ledger.command("audit"))
@@ -46,6 +47,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
         }),
       ),
     );
+  addReopenCommand(ledger, context);
   addRetireCommands(ledger, context);
 }
 

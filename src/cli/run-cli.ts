@@ -4,6 +4,7 @@ import { addBackupCommand } from "./backup-command.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 import { addChangesCommand } from "./changes-command.ts";
 import { programVersion } from "../app/index.ts";
+import { addBillingCommand } from "./billing-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
@@ -66,6 +67,7 @@ export function commandLine(context: CommandContext): Command {
   addServeCommands(program, context);
   addProbeCommand(program, context);
   addOrgCommand(program, context);
+  addBillingCommand(program, context);
   addCreditCommand(program, context);
   addKeyCommand(program, context);
   addLimitsCommand(program, context);

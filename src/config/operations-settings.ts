@@ -1,5 +1,6 @@
 import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
 import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts";
+import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { networksProblem } from "../core/index.ts";
@@ -15,7 +16,8 @@ export interface OperationsConfig
     BackupConfig,
     ChangeLogConfig,
     StoreConfig,
-    TelemetryConfig {
+    TelemetryConfig,
+    BooksConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -56,6 +58,7 @@ export const OPERATIONS_SETTINGS: {
   ),
   ...BACKUP_SETTINGS,
   ...CHANGE_LOG_SETTINGS,
+  ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
   ...METRICS_SETTINGS,
   ...STORE_SETTINGS,

@@ -25,12 +25,15 @@ export type {
   ReserveRow,
   SettlementBasis,
 } from "./ledger-store.ts";
-export { openLedger } from "./open-ledger.ts";
+export { type OpenedLedger, openLedger } from "./open-ledger.ts";
+export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
+export type { LostLine, LostVerdict } from "./provider-settlement/lost-costs.ts";
+export { periodFileName, readPeriodFile, signPeriod } from "./provider-settlement/period-file.ts";
 export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";
 export { ENTRY_COLUMNS, entryLine, wholePeriod } from "./provider-settlement/settlement-entries.ts";
-export { readProviderClaim } from "./provider-settlement/settlement-file.ts";
+export { type ProviderClaim, readProviderClaim } from "./provider-settlement/settlement-file.ts";
 export type { SettlementLine, SettlementTerms } from "./provider-settlement/settlement-plan.ts";
 export {
   type DifferingLine,
@@ -47,6 +50,7 @@ export type {
   SettlementStore,
 } from "./provider-settlement/settlement-store.ts";
 export { addSettlementSums, type SettlementSums } from "./provider-settlement/settlement-sums.ts";
+export { type ReopenedBooks, reopenBooks, type ReopenRequest } from "./reopen-books.ts";
 export { createdAtOf, requestIdFrom } from "./request-ids.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";

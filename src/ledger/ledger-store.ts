@@ -62,7 +62,15 @@ export type ReserveOutcome =
   | { readonly kind: "unavailable"; readonly reason: string };
 
 export type AttemptOutcome =
-  "completed" | "refused" | "failed" | "timeout" | "reset" | "stream_died" | "client_disconnected";
+  | "completed"
+  | "refused"
+  | "failed"
+  | "timeout"
+  | "reset"
+  | "stream_died"
+  | "client_disconnected"
+  /** It was open at the point to which the books were restored: debit 0. */
+  | "lost_in_restore";
 
 /** What a debit was computed from. */
 export type SettlementBasis = "reported" | "partial" | "none" | "unknown_after_crash";

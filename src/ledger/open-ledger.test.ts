@@ -11,6 +11,7 @@ import {
   type LedgerBatch,
   type LedgerBatchStore,
   type Membership,
+  type Renewal,
 } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 import { openLedger } from "./open-ledger.ts";
@@ -36,9 +37,19 @@ async function scriptedLedger() {
       epoch += 1n;
       isTakenOver = false;
       const of = { instanceId: "one", number: 1, attemptIdFloor: 0n };
-      return Promise.resolve({ ...of, epoch, storeNowMs: Date.UTC(2026, 0, 1) + time.ms });
+      const storeNowMs = Date.UTC(2026, 0, 1) + time.ms;
+      return Promise.resolve({ ...of, epoch, storeNowMs, token: `${epoch}`, life: 1 });
     },
-    renewLease: () => Promise.resolve(isTakenOver ? undefined : Date.UTC(2026, 0, 1) + time.ms),
+    renewLease: (): Promise<Renewal> => {
+      if (isTakenOver) return Promise.resolve({ kind: "taken_over" });
+      return Promise.resolve({
+        kind: "held",
+        beat: 1n,
+        storeNowMs: Date.UTC(2026, 0, 1) + time.ms,
+      });
+    },
+    onReconnect: () => undefined,
+    stopReason: () => Promise.resolve(undefined),
     recoverOpenAttempts: () => Promise.resolve(0),
     takeOverDeadInstances: () => Promise.resolve([]),
     leave: () => Promise.resolve(),

@@ -20,6 +20,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0018-audit-result": "d53b3c94ecd05c7a415f415334c65b3f63a56143e1204122adaa6205772f2d0a",
   "0011-purchase-prices": "97b05bb07b1bd7ca46b8d05d6c6e20d3d9da492ff85c0f3bbed4038c2b12d68d",
   "0012-change-log": "6f0d29337052b6b142e7d6e4d1c9dd37f75efb21b8b5cf2758974d3455c528da",
+  "0013-reopened-books": "d3fadc146639873bf63235c9fd0891ba3437047c2c84aed1daac126d3db75171",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

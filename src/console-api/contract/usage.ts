@@ -12,6 +12,7 @@ export const RequestOutcome = oneOf(
   "client_disconnected",
   "in_flight",
   "unknown_after_crash",
+  "lost_in_restore",
 );
 export type RequestOutcome = Static<typeof RequestOutcome>;
 

@@ -8,6 +8,7 @@ import {
   type AuditCheck,
   type AuditProgress,
 } from "./ledger-audit.ts";
+import { lifeAuditQuery } from "./life-audit.ts";
 import { PRICE_AUDIT_QUERIES } from "./price-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 import { settlementAuditQuery } from "./settlement-audit.ts";
@@ -17,6 +18,7 @@ const ALL_QUERIES: readonly AuditQuery[] = [
   ...PRICE_AUDIT_QUERIES,
   settlementAuditQuery,
   purchaseAuditQuery,
+  lifeAuditQuery,
 ];
 
 /** For each sort and hash; what needs more goes through files. */

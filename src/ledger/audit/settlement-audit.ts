@@ -20,7 +20,7 @@ const BROKEN_PERIODS = `
       select provider_id, start_at, sum(attempts) as attempts, sum(cost_pico) as cost_pico,
         array[sum(settled), sum(unknown_charge), sum(corrections), sum(resolved_charge),
           sum(corrected_pico), sum(debit), sum(overrun), sum(margin), sum(cache_write),
-          sum(cache_write_1h)] as sums
+          sum(cache_write_1h), sum(lost_claims), sum(lost_pico), sum(lost)] as sums
       from provider_period_line group by provider_id, start_at
     ) l using (provider_id, start_at)
     window chain as (partition by provider_id order by start_at)
@@ -29,7 +29,8 @@ const BROKEN_PERIODS = `
     or end_at > through or attempts is distinct from line_attempts
     or cost_pico is distinct from line_cost
     or line_sums is distinct from array[settled, unknown_charge, corrections, resolved_charge,
-      corrected_pico, debit, overrun, margin, cache_write, cache_write_1h]::numeric[]`;
+      corrected_pico, debit, overrun, margin, cache_write, cache_write_1h, lost_claims, lost_pico,
+      lost]::numeric[]`;
 
 /** What each period and each payment of one must have moved, and what was moved for such. */
 const BROKEN_MOVES = `
@@ -73,6 +74,7 @@ const BROKEN_LINES = `
     select f.provider_id, p.start_at, admitted_on, sum(f.attempts) as attempts,
       sum(f.cost_pico) as cost_pico, array[sum(f.corrections), sum(f.debit), sum(f.overrun),
         sum(f.margin), sum(f.cache_write_1h), sum(f.unknown_charge), sum(f.resolved_charge),
+        sum(f.lost_pico), sum(f.lost),
         sum(f.prompt + f.cached_prompt + f.cache_write),
         sum(f.completion + f.internal_reasoning)] as sums
     from fact f left join provider_period p
@@ -82,6 +84,7 @@ const BROKEN_LINES = `
     select provider_id, start_at, admitted_on, sum(attempts) as attempts,
       sum(cost_pico) as cost_pico, array[sum(corrections), sum(debit), sum(overrun),
         sum(margin), sum(cache_write_1h), sum(unknown_charge), sum(resolved_charge),
+        sum(lost_pico), sum(lost),
         sum(prompt + cached_prompt + cache_write),
         sum(completion + internal_reasoning)] as sums
     from provider_period_line group by 1, 2, 3
@@ -103,7 +106,7 @@ const BROKEN_RETIRED_DAYS = `
   from retired_day r left join (
     select admitted_on as day, sum(attempts) as attempts,
       sum(debit + unknown_charge - resolved_charge) as debit, sum(overrun) as overrun,
-      sum(cost_pico) as owed
+      sum(cost_pico - lost_pico) as owed
     from provider_period_line group by admitted_on
   ) l using (day)
   where (r.attempts, r.debit, r.overrun, coalesce(r.owed_pico, r.cost_pico))
@@ -132,12 +135,13 @@ const BROKEN_ACCRUALS = `
     select split_part(account_id, ':', 2) as provider_id, credits - debits as balance
     from account where account_id like 'accrual:%'
   ) a full join (
-    select provider_id, sum(debit + overrun - margin_of(cost_pico, owed_pico)) as owed
+    select provider_id, sum(case when is_observed then debit + overrun
+      - margin_of(cost_pico, owed_pico) else lost end) as owed
     from (${everyEnd}) e
     left join (
       select provider_id, max(end_at) as end_at from provider_period group by provider_id
     ) l using (provider_id)
-    where is_observed and (l.end_at is null or ended_at >= l.end_at)
+    where l.end_at is null or ended_at >= l.end_at
     group by provider_id
   ) e using (provider_id)
   where coalesce(a.balance, 0) <> coalesce(e.owed, 0)`;

@@ -71,7 +71,7 @@ export function publicKeyText(key: KeyObject): string {
 }
 
 /** A document of texts and of documents: nothing in it can be rounded or read in two ways. */
-type TextDocument = { readonly [name: string]: string | TextDocument };
+export type TextDocument = { readonly [name: string]: string | TextDocument };
 
 function bodyOf(manifest: DayManifest): TextDocument {
   const { day, sums } = manifest;
@@ -110,7 +110,7 @@ function sumsDocument(sums: AttemptSums): TextDocument {
 }
 
 /** Members sorted by name, no white space: what RFC 8785 makes of a document of texts. */
-function canonicalText(document: TextDocument): string {
+export function canonicalText(document: TextDocument): string {
   const members = Object.keys(document)
     .sort()
     .map((name) => {

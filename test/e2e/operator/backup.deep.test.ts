@@ -14,13 +14,14 @@ import { type BackupFixture, openBackupFixture } from "../../support/backup-fixt
 import { killPostmaster } from "../../support/postgres-processes.ts";
 import { silentLog as log } from "../../support/silent-log.ts";
 import { withResource } from "../../support/with-resource.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const ROUNDS = [1, 2, 3] as const;
 const books = withResource(openBackupFixture);
 
 async function grant(ref: string, amount = 1_000_000n): Promise<void> {
   const { orgId, backend } = books;
-  await backend.creditStore.grant({ orgId, amountMicroUsd: microUsd(amount), ref });
+  await backend.creditStore.grant({ orgId, amountMicroUsd: microUsd(amount), ref }, testOperator);
 }
 
 /** The server's own clock, as it stamps its commits. */

@@ -25,6 +25,7 @@ import { freePort } from "../../support/free-port.ts";
 import { orgWithKey } from "../../support/ledger-rows.ts";
 import { withPricedBackend } from "../../support/postgres.ts";
 import { silentLog as log } from "../../support/silent-log.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const BIN = "/usr/lib/postgresql/15/bin";
 const DEPLOY = resolve(import.meta.dirname, "../../../deploy/postgres");
@@ -141,12 +142,12 @@ test.skipIf(!hasPgbackrest)(
         pgbackrest("stanza-create");
         pgbackrest("check");
         pgbackrest("backup");
-        const { orgId } = await backend.accountStore.createOrg({
-          name: "Own",
-          email: "o@example.com",
-        });
+        const { orgId } = await backend.accountStore.createOrg(
+          { name: "Own", email: "o@example.com" },
+          testOperator,
+        );
         const amountMicroUsd = microUsd(5n);
-        await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "first" });
+        await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "first" }, testOperator);
         await sleep(50);
         between = await onServer(url, async (client) => {
           const { rows } = await client.query<{ at: string }>(
@@ -155,7 +156,7 @@ test.skipIf(!hasPgbackrest)(
           return rows[0]?.at ?? "";
         });
         await sleep(50);
-        await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "second" });
+        await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "second" }, testOperator);
         expect(await backend.walUnarchivedS()).toBeGreaterThanOrEqual(0);
         await backend.close();
         pgbackrest("check");
