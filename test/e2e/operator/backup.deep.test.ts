@@ -106,12 +106,12 @@ test.each(ROUNDS)(
 );
 
 test.each(ROUNDS)("a copy under load has exact sums and clean books, round %i", async (round) => {
-  let isOver = false;
+  const over = new AbortController();
   const load = Array.from({ length: 4 }, async (_, writer) => {
-    for (let i = 0; !isOver; i++) await grant(`load-${round}-${writer}-${i}`, 1_001n);
+    for (let i = 0; !over.signal.aborted; i++) await grant(`load-${round}-${writer}-${i}`, 1_001n);
   });
   await sleep(300);
-  const made = await books.backUp().finally(() => (isOver = true));
+  const made = await books.backUp().finally(() => over.abort());
   await Promise.all(load);
   expect(made.sums.credits).toBe(made.sums.debits);
   const scratchDir = join(books.root, "scratch");
