@@ -9,7 +9,7 @@ import {
   openBackend,
   openLogging,
 } from "../app/index.ts";
-import { type Config, loadConfig, type SettingName } from "../config/index.ts";
+import { type Config, loadConfig, readPairList, type SettingName } from "../config/index.ts";
 import { systemClock } from "../core/index.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 
@@ -62,6 +62,7 @@ export function openCommandLogging(io: CommandIo, config: Config, quiet = false)
   const secrets = Object.entries(io.env)
     .filter(([name]) => /(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || name === "DATABASE_URL")
     .map(([, value]) => value ?? "");
+  secrets.push(...(readPairList(config.telemetryHeaders)?.values() ?? []));
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
   return openLogging({ level, secrets, output: io.stderr });
 }
