@@ -21,7 +21,7 @@ import {
 const WORD = "CanaryOfThePrompt7391";
 const FAULT = "CanaryOfTheProvider7391";
 
-/** How a word may look where it was stored: bytes are shown as hexadecimal digits. */
+/** The forms in which a word may be stored: bytes are shown as hexadecimal digits. */
 function formsOf(word: string): readonly string[] {
   const base64 = [0, 1, 2].map((shift) =>
     // Without its ends, which depend on the neighbours.
@@ -32,7 +32,7 @@ function formsOf(word: string): readonly string[] {
   return [word, Buffer.from(word).toString("hex"), ...base64];
 }
 
-/** Places in which one of the words is found, in any of its forms. */
+/** Places in which either word is found, in any of its forms. */
 function found(places: Readonly<Record<string, string>>): readonly string[] {
   const forms = [WORD, FAULT].flatMap(formsOf);
   return Object.entries(places)
@@ -150,7 +150,7 @@ test("a word of a prompt is in no table, Redis key, log line, span or metric", a
       spans: `${receiver.text()} ${JSON.stringify(receiver.headers)}`,
       redis: redis === undefined ? "skipped" : await everyRedisText(redis.url),
     };
-    // What is looked through has what it should have.
+    // What is searched has what it should have.
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(10);
     expect(statuses.filter((status) => status >= 400).length).toBeGreaterThan(10);
     expect(places.database).toContain("ann@example.com");
