@@ -13,13 +13,15 @@ import { outcomeOf } from "./settlement.ts";
  * in force at the instant its id carries, which is of the ledger's clock.
  */
 export function attemptToHold<R extends CallRequest>(
-  ports: Pick<CallPorts, "ledger" | "clock">,
+  ports: Pick<CallPorts, "ledger">,
   client: ClientExchange,
   input: {
     readonly call: Pick<AcceptedCall<R>, "kind" | "request" | "tokens" | "trace">;
     readonly candidate: Candidate;
     /** 1 for the first attempt of a request. */
     readonly ordinal: number;
+    /** Monotonic. */
+    readonly nowMs: number;
   },
 ): HeldAttempt & { readonly ok: true } {
   const { call, ordinal } = input;
@@ -34,7 +36,7 @@ export function attemptToHold<R extends CallRequest>(
     deployment,
     reserveMicroUsd,
     isTranslated: kind.wire !== undefined && kind.wire !== deployment.wire,
-    nowMs: ports.clock.monotonicMs(),
+    startedMs: input.nowMs,
   });
   const reserve: ReserveRow = {
     attemptId,

@@ -164,7 +164,7 @@ function startAttempt<R extends CallRequest>(
   const { attemptId, reserveMicroUsd } = held.reserve;
   const { deployment, upstream } = held.candidate.step;
   const timeouts = timeoutsOf(kind, request, ports.timeouts);
-  const sent = { attemptId, traceparent: held.trace?.sent(ports.clock.monotonicMs()) };
+  const sent = { attemptId, traceparent: held.trace?.sent() };
   const running = runAttempt({
     clock: ports.clock,
     deadlines: ports.deadlines,

@@ -44,18 +44,17 @@ export async function serveCall<R extends CallRequest>(
   const { call } = accepted;
   const { request, trace } = call;
   trace?.asked({ request, wire: kind.wire });
-  const claimedMs = ports.clock.monotonicMs();
+  trace?.claiming();
   const claiming = await claimLimits(ports, client.principal, call);
-  trace?.claimed(claimedMs, ports.clock.monotonicMs(), claiming.ok ? undefined : claiming.refusal);
+  trace?.claimed(claiming.ok ? undefined : claiming.refusal);
   if (!claiming.ok) return refuseCall(ports, client, { ...claiming, family, request });
   const { claimed: limits } = claiming;
   const hold = new CallHold(ports, limits);
   try {
-    const admittedMs = ports.clock.monotonicMs();
-    const lastStartMs = admittedMs + call.timeoutMs;
+    const lastStartMs = ports.clock.monotonicMs() + call.timeoutMs;
     const { queueMs } = limits;
     const paced = await waitForPacing(ports, client, { queueMs, timeoutMs: call.timeoutMs });
-    if (queueMs > 0) trace?.queued(admittedMs, ports.clock.monotonicMs());
+    if (queueMs > 0) trace?.queued();
     const claimedCall = { call, hold, lastStartMs };
     const first = paced.ok ? await holdFirst(ports, client, claimedCall) : paced;
     if (first.ok) return await attemptUntilServed(ports, client, { ...claimedCall, first });
@@ -137,14 +136,15 @@ async function holdFirst<R extends CallRequest>(
   const found = await acquireCandidate(ports, principal, call);
   if (!found.ok) return found;
   const { candidate } = found;
-  if (ports.clock.monotonicMs() > lastStartMs) {
+  const nowMs = ports.clock.monotonicMs();
+  if (nowMs > lastStartMs) {
     releaseCandidate(ports, candidate);
     return refused(routingDeadlinePassed(call.timeoutMs));
   }
-  const toHold = attemptToHold(ports, client, { call, candidate, ordinal: 1 });
+  const toHold = attemptToHold(ports, client, { call, candidate, ordinal: 1, nowMs });
   const held = await hold.reserve(toHold.reserve, candidate.pool);
   const refusal = refusalOfHold(held, toHold, principal);
-  toHold.trace?.reserved(ports.clock.monotonicMs(), refusal);
+  toHold.trace?.reserved(refusal);
   if (refusal === undefined) return toHold;
   leaveCircuit(ports, candidate);
   return refused(refusal);
@@ -190,7 +190,7 @@ async function attemptUntilServed<R extends CallRequest>(
     if (isFinal) {
       const closed = await hold.close(close);
       const { debitMicroUsd } = closed.kind === "pending" ? end : closed;
-      trace?.settled(ports.clock.monotonicMs(), debitMicroUsd);
+      trace?.settled(debitMicroUsd);
       ended.push({ ...end, debitMicroUsd });
       break;
     }
@@ -200,11 +200,12 @@ async function attemptUntilServed<R extends CallRequest>(
     if (failure !== undefined) {
       ports.metrics.failedOver(held.candidate.step.deployment, failure.refusal.class);
     }
-    const toHold = attemptToHold(ports, client, { call, candidate, ordinal: ended.length + 1 });
+    const ordinal = ended.length + 1;
+    const nowMs = ports.clock.monotonicMs();
+    const toHold = attemptToHold(ports, client, { call, candidate, ordinal, nowMs });
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
-    const rolledMs = ports.clock.monotonicMs();
-    trace?.settled(rolledMs, end.debitMicroUsd);
-    toHold.trace?.reserved(rolledMs, refusalOfHold(rolled, toHold, client.principal));
+    trace?.settled(end.debitMicroUsd);
+    toHold.trace?.reserved(refusalOfHold(rolled, toHold, client.principal));
     // Without money for the next candidate the caller gets the error of the last one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);

@@ -33,10 +33,12 @@ export interface RequestTrace {
   served(): void;
   /** What the call is about, once its body was read. */
   asked(call: { readonly request: CallRequest; readonly wire: WireId | undefined }): void;
-  /** The caller's limits were claimed, or refused the request. */
-  claimed(startedMs: number, endedMs: number, refused: Refusal | undefined): void;
-  /** It waited for its pace. */
-  queued(startedMs: number, endedMs: number): void;
+  /** The caller's limits are claimed from now on. */
+  claiming(): void;
+  /** They were, or refused the request. */
+  claimed(refused: Refusal | undefined): void;
+  /** It has waited for its pace since its limits were claimed. */
+  queued(): void;
   /** An attempt is about to be held. */
   attempt(held: TracedAttempt): AttemptTrace;
   /** What all attempts together were debited. */
@@ -51,23 +53,23 @@ export interface TracedAttempt {
   readonly reserveMicroUsd: MicroUsd;
   /** Is it another wire than the client's? */
   readonly isTranslated: boolean;
-  readonly nowMs: number;
+  readonly startedMs: number;
 }
 
 /** What one attempt notes of itself, from its hold to its settlement. */
 export interface AttemptTrace {
   readonly reserveLane: LaneNote;
   readonly settleLane: LaneNote;
-  /** Held, or refused. */
-  reserved(nowMs: number, refused: Refusal | undefined): void;
-  /** It is sent now. Gives the `traceparent` that its provider gets; undefined: none. */
-  sent(nowMs: number): string | undefined;
+  /** Held, to be sent at once, or refused. */
+  reserved(refused: Refusal | undefined): void;
+  /** It is sent. Gives the `traceparent` that its provider gets; undefined: none. */
+  sent(): string | undefined;
   /** The provider's answer has ended. */
   ended(nowMs: number): void;
   /** What came of it; absent for a job that continues. */
   observed(end: ObservedAttempt): void;
   /** Its end is in the journal, or on its way there. */
-  settled(nowMs: number, debitMicroUsd: MicroUsd): void;
+  settled(debitMicroUsd: MicroUsd): void;
 }
 
 /** What one attempt came to. */

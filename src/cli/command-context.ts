@@ -11,7 +11,7 @@ import {
   SchemaBusyFault,
 } from "../app/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { type Config, loadConfig, type SettingName } from "../config/index.ts";
+import { type Config, loadConfig, readPairList, type SettingName } from "../config/index.ts";
 import { systemClock } from "../core/index.ts";
 import { readChangedBy } from "./changed-by-flag.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
@@ -65,6 +65,7 @@ export function openCommandLogging(io: CommandIo, config: Config, quiet = false)
   const secrets = Object.entries(io.env)
     .filter(([name]) => /(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || STORE_ADDRESS.test(name))
     .map(([, value]) => value ?? "");
+  secrets.push(...(readPairList(config.telemetryHeaders)?.values() ?? []));
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
   return openLogging({ level, secrets, output: io.stderr });
 }

@@ -1,12 +1,18 @@
 import type { Deployment } from "../catalog/index.ts";
 import { newSpanId, outputTokensTotal, promptTokensTotal } from "../core/index.ts";
 import { ATTRIBUTE, OPERATION, SPAN } from "./names.ts";
-import type { AttemptNotes, Interval, RequestNotes } from "./request-notes.ts";
+import type { AttemptNotes, RequestNotes } from "./request-notes.ts";
 import { shownAmount } from "./shown-amount.ts";
 import type { TraceContext } from "./trace-context.ts";
 
 export type AttributeValue = string | number | boolean | string[];
 export type SpanAttributes = Record<string, AttributeValue>;
+
+/** A time between two monotonic instants. */
+interface Interval {
+  readonly startedMs: number;
+  readonly endedMs: number;
+}
 
 /** A span that has ended, in terms of no exporter. Times are monotonic. */
 export interface PlainSpan extends Interval {
@@ -26,19 +32,20 @@ export interface PlainSpan extends Interval {
 /** The spans of a request: the request's own first, then what it did, in the order of its start. */
 export function buildSpans(notes: RequestNotes): readonly PlainSpan[] {
   const spans = [requestSpan(notes)];
-  const { claim, queue, context } = notes;
-  if (claim !== undefined) {
-    const { refused } = claim;
-    const hasFailed = refused !== undefined;
-    const limit = refused?.limit;
+  const { claimingMs, claimedMs, claimRefused, queuedMs, context } = notes;
+  if (claimedMs >= 0) {
+    const hasFailed = claimRefused !== undefined;
+    const limit = claimRefused?.limit;
     const attributes: SpanAttributes = {};
     if (limit !== undefined) attributes[ATTRIBUTE.limitScope] = limit.scope;
     if (limit !== undefined) attributes[ATTRIBUTE.limitKind] = limit.kind;
-    spans.push(innerSpan(context, { ...claim, name: SPAN.claim, attributes, hasFailed }));
+    const times = { startedMs: claimingMs, endedMs: claimedMs };
+    spans.push(innerSpan(context, { ...times, name: SPAN.claim, attributes, hasFailed }));
   }
-  if (queue !== undefined) {
-    const attributes = {};
-    spans.push(innerSpan(context, { ...queue, name: SPAN.queue, attributes, hasFailed: false }));
+  if (queuedMs >= 0) {
+    const times = { startedMs: claimedMs, endedMs: queuedMs };
+    const span = { ...times, name: SPAN.queue, attributes: {}, hasFailed: false };
+    spans.push(innerSpan(context, span));
   }
   for (const attempt of notes.attempts) addAttempt(spans, notes, attempt);
   return spans;
@@ -89,7 +96,7 @@ function addAttempt(spans: PlainSpan[], notes: RequestNotes, attempt: AttemptNot
     attributes[ATTRIBUTE.reserveMicroUsd] = shownAmount(held.reserveMicroUsd);
     const { refused } = attempt;
     if (refused !== undefined) attributes[ATTRIBUTE.errorType] = refused.class;
-    const times = { startedMs: held.nowMs, endedMs: reservedMs };
+    const times = { startedMs: held.startedMs, endedMs: reservedMs };
     const hasFailed = refused !== undefined;
     spans.push(innerSpan(context, { name: SPAN.reserve, ...times, attributes, hasFailed }));
   }

@@ -1,31 +1,36 @@
 import { describe, expect, test } from "vitest";
 
-import { newRequestId } from "../core/index.ts";
-import { isChosen, KeepCeiling } from "./keep-rule.ts";
-import { traceIdOf } from "./trace-context.ts";
+import { newRequestId, type RequestId } from "../core/index.ts";
+import { KeepCeiling, KeepChance } from "./keep-rule.ts";
 
-function tail(hexOfSevenBytes: string): string {
-  return `0192f0c1d2e37abc8d${hexOfSevenBytes}`;
+function request(lastSevenBytes: string, before = "0192f0c1-d2e3-7abc-8d"): RequestId {
+  return `${before}${lastSevenBytes.slice(0, 2)}-${lastSevenBytes.slice(2)}` as RequestId;
+}
+
+function isChosen(id: RequestId, perMillion: number): boolean {
+  return new KeepChance(perMillion).hasRequest(id);
 }
 
 describe("the share that is kept by chance", () => {
   test("is decided by the last seven bytes of the trace id alone", () => {
-    expect(isChosen(tail("ffffffffffffff"), 1)).toBe(true);
-    expect(isChosen(tail("00000000000000"), 999_999)).toBe(false);
-    expect(isChosen(tail("80000000000000"), 500_000)).toBe(true);
-    expect(isChosen(tail("7fffffffffffff"), 500_000)).toBe(false);
-    const other = `${"f".repeat(18)}80000000000000`;
-    expect(isChosen(other, 500_000)).toBe(true);
+    expect(isChosen(request("ffffffffffffff"), 1)).toBe(true);
+    expect(isChosen(request("00000000000000"), 999_999)).toBe(false);
+    expect(isChosen(request("80000000000000"), 500_000)).toBe(true);
+    expect(isChosen(request("7fffffffffffff"), 500_000)).toBe(false);
+    const other = "ffffffff-ffff-7fff-bf";
+    expect(isChosen(request("80000000000000", other), 500_000)).toBe(true);
+    expect(isChosen(request("7fffffffffffff", other), 500_000)).toBe(false);
   });
 
   test("is none at 0 and all at a million", () => {
-    expect(isChosen(tail("ffffffffffffff"), 0)).toBe(false);
-    expect(isChosen(tail("00000000000000"), 1_000_000)).toBe(true);
+    expect(isChosen(request("ffffffffffffff"), 0)).toBe(false);
+    expect(isChosen(request("00000000000000"), 1_000_000)).toBe(true);
   });
 
   test("is about the share that was asked for, of real request ids", () => {
-    const ids = Array.from({ length: 20_000 }, () => traceIdOf(newRequestId(1_790_000_000_000)));
-    const kept = ids.filter((id) => isChosen(id, 100_000)).length;
+    const chance = new KeepChance(100_000);
+    const ids = Array.from({ length: 20_000 }, () => newRequestId(1_790_000_000_000));
+    const kept = ids.filter((id) => chance.hasRequest(id)).length;
     // Nine standard deviations: a fair draw is outside it once in 10^18.
     expect(Math.abs(kept - 2_000)).toBeLessThan(9 * Math.sqrt(20_000 * 0.1 * 0.9));
   });

@@ -1,15 +1,30 @@
-const MILLION = 1_000_000;
-/** Of the 14 hexadecimal digits of seven bytes, those that a number holds exactly. */
-const DIGITS = 13;
-const RANDOM_VALUES = 16 ** DIGITS;
+import type { RequestId } from "../core/index.ts";
+
+const MILLION = 1_000_000n;
+/** Seven bytes: what of a trace id is random. */
+const RANDOM_DIGITS = 14;
+const RANDOM_VALUES = 1n << 56n;
 
 /**
  * Is a trace kept by chance? Decided by the last seven bytes of its id, so that every reader of
- * the id decides the same: kept where the number is at least 1 − the share.
+ * the id decides the same: kept where the number is at least 1 − the share. Hexadecimal digits of
+ * one length have the order of their numbers: the texts are compared.
  */
-export function isChosen(traceId: string, samplePerMillion: number): boolean {
-  const value = Number.parseInt(traceId.slice(-DIGITS - 1, -1), 16);
-  return value >= ((MILLION - samplePerMillion) / MILLION) * RANDOM_VALUES;
+export class KeepChance {
+  /** As a request id has them: the last twelve digits are a group of their own. */
+  readonly #leastTail: string;
+
+  constructor(samplePerMillion: number) {
+    const least = ((MILLION - BigInt(samplePerMillion)) * RANDOM_VALUES) / MILLION;
+    // Behind every digit there is: nothing is kept.
+    const digits = least === RANDOM_VALUES ? "g" : least.toString(16).padStart(RANDOM_DIGITS, "0");
+    this.#leastTail = digits === "g" ? digits : `${digits.slice(0, 2)}-${digits.slice(2)}`;
+  }
+
+  /** Of the trace that is called like the request. */
+  hasRequest(requestId: RequestId): boolean {
+    return requestId.slice(-RANDOM_DIGITS - 1) >= this.#leastTail;
+  }
 }
 
 /**

@@ -42,7 +42,7 @@ export async function openTracing(options: TracingOptions): Promise<OpenTracing 
   const headers = Object.fromEntries(readPairList(config.telemetryHeaders) ?? []);
   const resource = resourceOf(config, version);
   const sender = new OtlpTraceSender({ url, headers, resource, version, clock, log, figures });
-  const requests = new RequestTracing(rules, (spans) => sender.send(spans));
+  const requests = new RequestTracing({ rules, clock, send: (spans) => sender.send(spans) });
   return {
     begin: (request) => requests.begin(request),
     figures,
@@ -50,14 +50,22 @@ export async function openTracing(options: TracingOptions): Promise<OpenTracing 
   };
 }
 
-/** Notes of requests, and the spans of those that are kept. */
-export class RequestTracing implements Tracing {
-  readonly rules: TraceRules;
-  readonly #send: (spans: readonly PlainSpan[]) => void;
+type SpanSender = (spans: readonly PlainSpan[]) => void;
 
-  constructor(rules: TraceRules, send: (spans: readonly PlainSpan[]) => void) {
-    this.rules = rules;
-    this.#send = send;
+/** Notes of requests, and the spans of those that are kept. */
+class RequestTracing implements Tracing {
+  readonly rules: TraceRules;
+  readonly clock: Clock;
+  readonly #send: SpanSender;
+
+  constructor(parts: {
+    readonly rules: TraceRules;
+    readonly clock: Clock;
+    readonly send: SpanSender;
+  }) {
+    this.rules = parts.rules;
+    this.clock = parts.clock;
+    this.#send = parts.send;
   }
 
   begin(request: TracedRequest): RequestTrace {

@@ -31,16 +31,17 @@ const FAULT_LOG_MS = 60_000;
 export class OtlpTraceSender {
   readonly #options: OtlpOptions;
   readonly #processor: BatchSpanProcessor;
-  readonly #resource: Resource;
-  readonly #scope: ReadableSpan["instrumentationScope"];
+  readonly #process: ExportingProcess;
   #waiting = 0;
   #nextFaultLogMs = 0;
 
   constructor(options: OtlpOptions) {
     this.#options = options;
     const { url, headers, version } = options;
-    this.#resource = resourceFromAttributes(options.resource, { schemaUrl: SCHEMA_URL });
-    this.#scope = { name: SCOPE_NAME, version, schemaUrl: SCHEMA_URL };
+    this.#process = {
+      resource: resourceFromAttributes(options.resource, { schemaUrl: SCHEMA_URL }),
+      scope: { name: SCOPE_NAME, version, schemaUrl: SCHEMA_URL },
+    };
     const exporter = new OTLPTraceExporter({
       url,
       headers: { ...headers },
@@ -66,7 +67,8 @@ export class OtlpTraceSender {
     }
     this.#waiting += spans.length;
     const sinceEpochMs = clock.nowMs() - clock.monotonicMs();
-    for (const span of spans) this.#processor.onEnd(this.#readable(span, sinceEpochMs));
+    for (const span of spans)
+      this.#processor.onEnd(new KeptSpan(span, sinceEpochMs, this.#process));
   }
 
   /** Sends what waits, as far as the collector takes it in time: a stop does not wait for it. */
@@ -75,32 +77,6 @@ export class OtlpTraceSender {
       setTimeout(resolve, closeMs).unref();
     });
     await Promise.race([this.#processor.shutdown().catch(() => undefined), late]);
-  }
-
-  #readable(span: PlainSpan, sinceEpochMs: number): ReadableSpan {
-    const context = spanContext(span.context, false);
-    const { parent, link } = span;
-    const startTime = hrTime(sinceEpochMs + span.startedMs);
-    const endTime = hrTime(sinceEpochMs + span.endedMs);
-    return {
-      name: span.name,
-      kind: KINDS[span.kind],
-      spanContext: () => context,
-      ...(parent !== undefined && { parentSpanContext: spanContext(parent, span.isParentRemote) }),
-      startTime,
-      endTime,
-      duration: hrTime(span.endedMs - span.startedMs),
-      status: span.hasFailed ? FAILED : UNSET,
-      attributes: span.attributes,
-      links: link === undefined ? NONE : [{ context: spanContext(link, true) }],
-      events: NONE,
-      ended: true,
-      resource: this.#resource,
-      instrumentationScope: this.#scope,
-      droppedAttributesCount: 0,
-      droppedEventsCount: 0,
-      droppedLinksCount: 0,
-    };
   }
 
   #counting(exporter: SpanExporter): SpanExporter {
@@ -131,6 +107,53 @@ export class OtlpTraceSender {
       { setting: "OTEL_EXPORTER_OTLP_ENDPOINT", dropped: figures.dropped },
       "the collector did not take traces: they are dropped; requests are not affected",
     );
+  }
+}
+
+/** What all spans have in common. */
+interface ExportingProcess {
+  readonly resource: Resource;
+  readonly scope: ReadableSpan["instrumentationScope"];
+}
+
+/** A span in the terms of the exporter. */
+class KeptSpan implements ReadableSpan {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly startTime: [number, number];
+  readonly endTime: [number, number];
+  readonly duration: [number, number];
+  readonly status: ReadableSpan["status"];
+  readonly attributes: ReadableSpan["attributes"];
+  readonly links: ReadableSpan["links"];
+  readonly events: ReadableSpan["events"] = NONE;
+  readonly ended = true;
+  readonly resource: Resource;
+  readonly instrumentationScope: ReadableSpan["instrumentationScope"];
+  readonly droppedAttributesCount = 0;
+  readonly droppedEventsCount = 0;
+  readonly droppedLinksCount = 0;
+  readonly parentSpanContext?: SpanContext;
+  readonly #context: SpanContext;
+
+  constructor(span: PlainSpan, sinceEpochMs: number, { resource, scope }: ExportingProcess) {
+    const { parent, link } = span;
+    this.name = span.name;
+    this.kind = KINDS[span.kind];
+    this.startTime = hrTime(sinceEpochMs + span.startedMs);
+    this.endTime = hrTime(sinceEpochMs + span.endedMs);
+    this.duration = hrTime(span.endedMs - span.startedMs);
+    this.status = span.hasFailed ? FAILED : UNSET;
+    this.attributes = span.attributes;
+    this.links = link === undefined ? NONE : [{ context: spanContext(link, true) }];
+    this.resource = resource;
+    this.instrumentationScope = scope;
+    if (parent !== undefined) this.parentSpanContext = spanContext(parent, span.isParentRemote);
+    this.#context = spanContext(span.context, false);
+  }
+
+  spanContext(): SpanContext {
+    return this.#context;
   }
 }
 

@@ -7,20 +7,15 @@ import type {
   TracedAttempt,
   TracedRequest,
 } from "../call/index.ts";
-import { type MicroUsd, newSpanId, type Refusal } from "../core/index.ts";
+import { type Clock, type MicroUsd, newSpanId, type Refusal } from "../core/index.ts";
 import type { TraceRules } from "./trace-rules.ts";
 import { parseTraceparent, type TraceContext, traceIdOf, traceparentOf } from "./trace-context.ts";
-
-/** A time between two monotonic instants. */
-export interface Interval {
-  readonly startedMs: number;
-  readonly endedMs: number;
-}
 
 type AskedCall = Parameters<RequestTrace["asked"]>[0];
 
 /** What waits for the end of a request whose trace is kept. */
 export interface NotesSink {
+  readonly clock: Clock;
   readonly rules: TraceRules;
   export(notes: RequestNotes): void;
 }
@@ -34,8 +29,10 @@ export class RequestNotes implements RequestTrace {
   readonly attempts: AttemptNotes[] = [];
   principal: Principal | undefined;
   call: AskedCall | undefined;
-  claim: (Interval & { readonly refused: Refusal | undefined }) | undefined;
-  queue: Interval | undefined;
+  claimingMs = UNKNOWN;
+  claimedMs = UNKNOWN;
+  claimRefused: Refusal | undefined;
+  queuedMs = UNKNOWN;
   debitMicroUsd: MicroUsd | undefined;
   end: ClosedRequest | undefined;
   readonly #sink: NotesSink;
@@ -67,16 +64,21 @@ export class RequestNotes implements RequestTrace {
     this.call = call;
   }
 
-  claimed(startedMs: number, endedMs: number, refused: Refusal | undefined): void {
-    this.claim = { startedMs, endedMs, refused };
+  claiming(): void {
+    this.claimingMs = this.#sink.clock.monotonicMs();
   }
 
-  queued(startedMs: number, endedMs: number): void {
-    this.queue = { startedMs, endedMs };
+  claimed(refused: Refusal | undefined): void {
+    this.claimedMs = this.#sink.clock.monotonicMs();
+    this.claimRefused = refused;
+  }
+
+  queued(): void {
+    this.queuedMs = this.#sink.clock.monotonicMs();
   }
 
   attempt(held: TracedAttempt): AttemptNotes {
-    const notes = new AttemptNotes(held, this);
+    const notes = new AttemptNotes(held, this, this.#sink.clock);
     this.attempts.push(notes);
     return notes;
   }
@@ -123,7 +125,7 @@ export class RequestNotes implements RequestTrace {
 
   /** Was it marked for keeping before anything was known of its end? */
   get isChosen(): boolean {
-    return this.parent?.isSampled ?? this.#sink.rules.isChosen(traceIdOf(this.request.requestId));
+    return this.parent?.isSampled ?? this.#sink.rules.isChosen(this.request.requestId);
   }
 
   traceparentFor({ held, spanId }: AttemptNotes): string | undefined {
@@ -159,10 +161,12 @@ export class AttemptNotes implements AttemptTrace {
   debitMicroUsd: MicroUsd | undefined;
   end: ObservedAttempt | undefined;
   readonly #request: RequestNotes;
+  readonly #clock: Clock;
   #spanId: string | undefined;
 
-  constructor(held: TracedAttempt, request: RequestNotes) {
+  constructor(held: TracedAttempt, request: RequestNotes, clock: Clock) {
     this.held = held;
+    this.#clock = clock;
     this.#request = request;
   }
 
@@ -171,13 +175,14 @@ export class AttemptNotes implements AttemptTrace {
     return this.#spanId;
   }
 
-  reserved(nowMs: number, refused: Refusal | undefined): void {
-    this.reservedMs = nowMs;
+  reserved(refused: Refusal | undefined): void {
+    this.reservedMs = this.#clock.monotonicMs();
     this.refused = refused;
   }
 
-  sent(nowMs: number): string | undefined {
-    this.sentMs = nowMs;
+  sent(): string | undefined {
+    // At once when it was held: the clock need not be read again.
+    this.sentMs = this.reservedMs;
     return this.#request.traceparentFor(this);
   }
 
@@ -189,8 +194,8 @@ export class AttemptNotes implements AttemptTrace {
     this.end = end;
   }
 
-  settled(nowMs: number, debitMicroUsd: MicroUsd): void {
-    this.settledMs = nowMs;
+  settled(debitMicroUsd: MicroUsd): void {
+    this.settledMs = this.#clock.monotonicMs();
     this.debitMicroUsd = debitMicroUsd;
   }
 }

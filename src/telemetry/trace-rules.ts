@@ -1,6 +1,6 @@
 import type { ClosedRequest, ObservedAttempt } from "../call/index.ts";
-import type { Refusal } from "../core/index.ts";
-import { isChosen, KeepCeiling } from "./keep-rule.ts";
+import type { Refusal, RequestId } from "../core/index.ts";
+import { KeepCeiling, KeepChance } from "./keep-rule.ts";
 
 export interface TraceRuleSettings {
   readonly telemetrySamplePerMillion: number;
@@ -25,12 +25,14 @@ export class TraceRules {
   /** Is a request part of its caller's trace? Otherwise it has its own, with a link. */
   readonly isContinued: boolean;
   readonly ceiling: KeepCeiling;
+  readonly #chance: KeepChance;
   readonly #settings: TraceRuleSettings;
   readonly #propagatedTo: ReadonlySet<string>;
 
   constructor(settings: TraceRuleSettings) {
     this.#settings = settings;
     this.isContinued = settings.telemetryIncoming === "continue";
+    this.#chance = new KeepChance(settings.telemetrySamplePerMillion);
     this.ceiling = new KeepCeiling(settings.telemetryKeptPerSecond);
     const ids = settings.telemetryPropagate.split(",").map((id) => id.trim());
     this.#propagatedTo = new Set(ids.filter((id) => id !== ""));
@@ -40,8 +42,8 @@ export class TraceRules {
     return this.#propagatedTo.has(providerId) || this.#propagatedTo.has("*");
   }
 
-  isChosen(traceId: string): boolean {
-    return isChosen(traceId, this.#settings.telemetrySamplePerMillion);
+  isChosen(requestId: RequestId): boolean {
+    return this.#chance.hasRequest(requestId);
   }
 
   /**
