@@ -24,14 +24,19 @@ export async function fillInstallation(
   const [first] = sessions;
   try {
     for (const sql of accountsSql(sizes)) await first?.query(sql);
+    for (const { drop } of TRANSFER_INDEXES) await first?.query(drop);
     say(`${sizes.organizations} organizations, ${sizes.keys} keys, ${sizes.listings} prices`);
     // Fixed, so that a run over midnight makes each day once.
     const todayMs = systemClock.nowMs();
     const days = Array.from({ length: sizes.days }, (_, ago) => sizes.days - 1 - ago);
     await eachDay(sessions, days, async (session, ago) => {
+      await session.query("begin"); // with `wal_level = minimal` a table of one transaction is not logged
       for (const sql of daySql(sizes, { ago, todayMs })) await session.query(sql);
+      await session.query("commit");
       if (ago % 10 === 0) say(`the journal up to ${ago} days ago`);
     });
+    for (const { make } of TRANSFER_INDEXES) await first?.query(make);
+    say("indexes of the transfers");
     for (const sql of sumsSql(sizes)) await first?.query(sql);
     say("sums of accounts and months");
     await first?.query("analyze");
@@ -101,6 +106,19 @@ async function openSession(connectionString: string): Promise<Client> {
   await session.query("set timezone = 'UTC'");
   return session;
 }
+
+/** Dropped while the table fills and built from its rows, as the migrations have them. */
+const TRANSFER_INDEXES: readonly { readonly drop: string; readonly make: string }[] = [
+  {
+    drop: "alter table transfer drop constraint transfer_pkey",
+    make: "alter table transfer add constraint transfer_pkey primary key (transfer_id)",
+  },
+  {
+    drop: "drop index transfer_once_per_attempt",
+    make: `create unique index transfer_once_per_attempt on transfer (attempt_id, kind)
+      where attempt_id is not null`,
+  },
+];
 
 const DAY_MS = 86_400_000;
 const CREDIT_MICRO_USD = 1_000_000_000_000;
