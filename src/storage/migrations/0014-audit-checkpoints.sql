@@ -3,7 +3,7 @@
 create table audit_checkpoint (
   day date primary key,
   -- The steps up to this one are summed up here.
-  position bigint not null unique,
+  position bigint not null,
   -- What ended after that position has this id or a later one, unless it was corrected.
   from_attempt bigint not null,
   -- The text that was signed; it has the digest of the rows below and of the checkpoint before.

@@ -99,6 +99,8 @@ begin
   execute format('create index on %I (credit_account, transfer_id) where attempt_id is null', v_name);
   execute format('create index on %I (debit_account, transfer_id) where attempt_id is null', v_name);
   execute format('create index on %I using brin (position) with (autosummarize = on)', v_name);
+  execute format('create trigger transfer_is_not_truncated before truncate on %I
+    for each statement execute function refuse_change()', v_name);
   execute format('alter table transfer attach partition %I for values from (%s) to (%s)', v_name,
     month_position(p_month), month_position((p_month + interval '1 month')::date));
 end $$;
