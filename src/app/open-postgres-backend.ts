@@ -24,6 +24,11 @@ import {
   type AuditProgress,
   closeDay,
   type CreditStore,
+  dayFacts,
+  disableFeed,
+  enableFeed,
+  feedStatus,
+  type FeedStatus,
   type FlaggedListing,
   type LedgerBatchStore,
   PostgresCreditStore,
@@ -101,6 +106,14 @@ export interface PostgresBackend {
     day: string,
     options: AuditOptions & { readonly key: SigningKey },
   ): Promise<AuditOutcome>;
+  /** Facts for a warehouse. */
+  readonly feed: {
+    enable(): Promise<FeedStatus>;
+    status(): Promise<FeedStatus>;
+    disable(): Promise<FeedStatus>;
+    /** Lines of a day that is over, a page at a time. */
+    dayFacts(day: string): AsyncIterable<string>;
+  };
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   /** What every organization used of a provider from this UTC day on: a long report. */
@@ -167,6 +180,12 @@ export function openPostgresBackend(options: {
     audit: (onProgress) => auditLedger(pool, onProgress),
     auditBooks: (asked) => auditBooks(pool, asked),
     closeDay: (day, asked) => closeDay(pool, day, asked),
+    feed: {
+      enable: () => enableFeed(pool),
+      status: () => feedStatus(pool),
+      disable: () => disableFeed(pool),
+      dayFacts: (day) => dayFacts(pool, day),
+    },
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reportPool, asked),
     close: async () => {

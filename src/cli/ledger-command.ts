@@ -3,9 +3,10 @@ import type { Command } from "commander";
 import { answering, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addAuditCommand } from "./ledger-audit-command.ts";
+import { addExportCommand } from "./ledger-export-command.ts";
 import { addRetireCommands } from "./ledger-retire-command.ts";
 
-/** `ledger audit`, `ledger recover`, `ledger retire`, `ledger verify-export` */
+/** `ledger audit`, `ledger recover`, `ledger export`, `ledger retire`, `ledger verify-export` */
 export function addLedgerCommand(program: Command, context: CommandContext): void {
   const ledger = program.command("ledger").description("check and recover the ledger");
   addAuditCommand(ledger, context);
@@ -23,5 +24,6 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
         }),
       ),
     );
+  addExportCommand(ledger, context);
   addRetireCommands(ledger, context);
 }

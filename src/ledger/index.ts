@@ -16,6 +16,8 @@ export {
 export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
 export type { CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";
+export { dayFacts } from "./feed/day-facts.ts";
+export { disableFeed, enableFeed, feedStatus, type FeedStatus } from "./feed/facts-publication.ts";
 export { LedgerCounts } from "./ledger-counts.ts";
 export type {
   AttemptOutcome,

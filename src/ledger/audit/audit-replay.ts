@@ -101,7 +101,7 @@ export async function compareShared(
   for await (const block of readBlocks(client, sql.SHARED_ACCOUNTS_SQL)) {
     for (const row of block) compare(row[0] ?? "", accountOf(row));
   }
-  for (const id of [...moved.keys()]) compare(id, NOTHING_MOVED);
+  for (const id of moved.keys()) compare(id, NOTHING_MOVED);
   return tally.check;
 }
 

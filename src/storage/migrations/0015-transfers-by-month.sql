@@ -5,8 +5,9 @@
 -- the month has come. So the tables of coming months can be made ahead, and a position still says
 -- the order of the steps.
 
--- The long part first: it reads every transfer, and neither stops nor slows the batches. From the
--- rename on they wait, and that takes the time of a few changes of the system's own tables.
+-- The long part first: it reads every transfer, and stops no batch. From the rename on they wait, and
+-- that takes the time of a few changes of the system's own tables.
+set local statement_timeout = 0;
 alter table transfer validate constraint transfer_is_before_months;
 
 create table transfer_ref (ref text primary key);
