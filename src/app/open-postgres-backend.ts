@@ -1,3 +1,5 @@
+import type { Pool } from "pg";
+
 import { type AbuseRestrictionStore, PostgresAbuseRestrictionStore } from "../abuse/index.ts";
 import {
   AccountNotices,
@@ -177,6 +179,21 @@ export function openPostgresBackend(options: {
     ping: async () => {
       await pool.query("select 1");
     },
+    ...auditsOf(pool),
+    flaggedListings: (days) => flaggedListings(pool, days),
+    listingTraffic: (asked) => listingTraffic(reportPool, asked),
+    close: async () => {
+      accountNotices.close();
+      await ledgerBatchStore.close();
+      await usageReports.close();
+      await pool.end();
+    },
+  };
+}
+
+/** What is read of the whole books. */
+function auditsOf(pool: Pool): Pick<PostgresBackend, "audit" | "auditBooks" | "closeDay" | "feed"> {
+  return {
     audit: (onProgress) => auditLedger(pool, onProgress),
     auditBooks: (asked) => auditBooks(pool, asked),
     closeDay: (day, asked) => closeDay(pool, day, asked),
@@ -185,14 +202,6 @@ export function openPostgresBackend(options: {
       status: () => feedStatus(pool),
       disable: () => disableFeed(pool),
       dayFacts: (day) => dayFacts(pool, day),
-    },
-    flaggedListings: (days) => flaggedListings(pool, days),
-    listingTraffic: (asked) => listingTraffic(reportPool, asked),
-    close: async () => {
-      accountNotices.close();
-      await ledgerBatchStore.close();
-      await usageReports.close();
-      await pool.end();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { attemptDay, type AuditQuery } from "./audit-query.ts";
 import { priceQueries } from "./price-audit.ts";
 import {
   accountSumsSql,
@@ -8,17 +9,6 @@ import {
   monthsSql,
   spendSql,
 } from "./audit-span.ts";
-
-export interface AuditQuery {
-  readonly id: string;
-  readonly title: string;
-  /** One row of three texts for every violation: what it is, what was found, what was expected. */
-  readonly sql: string;
-}
-
-/** The day of an attempt, whose id carries it. */
-export const attemptDay = (id: string): string =>
-  `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
 
 /** The transfers that these attempts must have, by what became of them. */
 const dueTransfersSql = (attempts: string): string => `
@@ -50,7 +40,7 @@ const ACCOUNT_HALF_FULL = "4611686018427387903";
 const TRANSFERS_TITLE = "every attempt has exactly the transfers of what became of it";
 const PINS_TITLE = "every attempt refers to recorded prices of its provider";
 
-/** What is left of retired days: their sums, and the transfers of their attempts or what these were folded to. */
+/** Retired days have the sums of their transfers, or of what these were folded to. */
 const RETIRED_SUMS = `
       select concat('retired day ', day) as what,
         format('debit %s, overrun %s', debit, overrun) as found,
@@ -70,13 +60,15 @@ const RETIRED_SUMS = `
 
 /** A folded month moved the same between its accounts as on its days, and all of it. */
 const FOLDED_SUMS = `
-      select concat('folded month ', part), format('%s, %s refunded, %s in all', p.net, p.refunded, p.amount),
+      select concat('folded month ', part),
+        format('%s, %s refunded, %s in all', p.net, p.refunded, p.amount),
         format('%s, %s refunded, %s in all', d.net, d.refunded, m.amount)
       from folded_month m left join (
-        select part, sum(amount) as amount, coalesce(sum(amount) filter (where kind = 'refund'), 0) as refunded,
+        select part, sum(amount) as amount,
+          coalesce(sum(amount) filter (where kind = 'refund'), 0) as refunded,
           sum(case when kind in ('settle', 'overrun') then amount
-            when debit_account like 'margin:%' then -amount when kind = 'margin' then amount else 0 end)
-            as net
+            when debit_account like 'margin:%' then -amount when kind = 'margin' then amount
+            else 0 end) as net
         from folded_transfer group by part
       ) p using (part) left join (
         select part, sum(refunded) as refunded, sum(settled + overrun + margin) as net
@@ -84,9 +76,102 @@ const FOLDED_SUMS = `
       ) d using (part)
       where (p.net, p.refunded, p.amount) is distinct from (d.net, d.refunded, m.amount)`;
 
+/** Of accounts and holds, which are read whole. */
+const WHOLE_QUERIES: readonly AuditQuery[] = [
+  {
+    id: "I2",
+    title: "all debits together equal all credits together",
+    sql: `
+      select 'all accounts' as what, concat('debits ', d) as found,
+        concat('credits ', c) as expected
+      from (select sum(debits) as d, sum(credits) as c from account) x where d <> c`,
+  },
+  {
+    id: "I3",
+    title: "every wallet holds exactly the reserves of its open attempts",
+    sql: `
+      select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
+        concat('reserved ', coalesce(w.reserved, 0)) as found,
+        concat('reserved ', coalesce(o.held, 0)) as expected
+      from account w full join (
+        select org_id, sum(reserve) as held from hold group by org_id
+      ) o using (org_id)
+      where coalesce(w.reserved, 0) <> coalesce(o.held, 0)`,
+  },
+  {
+    id: "I4",
+    title: "no wallet owes or holds more than it was credited",
+    sql: `
+      select concat('account ', account_id) as what,
+        format('debits %s, reserved %s, must cover %s', debits, reserved, must_cover) as found,
+        format('at most credits %s, must cover t', credits) as expected
+      from account
+      where (must_cover and debits + reserved > credits) or (org_id is not null and not must_cover)`,
+  },
+  {
+    id: "I9",
+    title: "no attempt of an instance's earlier life is open for longer than a minute",
+    sql: `
+      select concat('attempt ', attempt_id) as what,
+        format('open since %s in epoch %s of %s', h.created_at, h.epoch, h.instance_id) as found,
+        coalesce('epoch ' || i.epoch, 'an instance that is known') as expected
+      from hold h left join instance i using (instance_id)
+      where not h.annulled and not h.resumable and (i.epoch is null or h.epoch < i.epoch)
+        and h.created_at < now() - interval '1 minute'`,
+  },
+  {
+    id: "I13",
+    title: PINS_TITLE,
+    sql: `
+      select concat('attempt ', attempt_id) as what,
+        format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'no provider')) as found,
+        concat('prices of ', a.provider_id) as expected
+      from hold a left join price_pin p on p.pin_id = a.price_pin_id
+      where not annulled and p.provider_id is distinct from a.provider_id`,
+  },
+  {
+    id: "I15",
+    title:
+      "every closing can be written: no account is nearly full, no attempt is open for a day or has no day",
+    sql: `
+      select concat('account ', account_id) as what,
+        format('debits %s, credits %s', debits, credits) as found,
+        concat('at most ', ${ACCOUNT_HALF_FULL}) as expected
+      from account where greatest(debits, credits) > ${ACCOUNT_HALF_FULL}
+      union all
+      select concat('attempt ', attempt_id), format('open since %s of %s', created_at, instance_id),
+        'closed within a day'
+      from hold where not annulled and not resumable and created_at < now() - interval '1 day'
+      union all
+      select concat('attempt ', attempt_id), concat('no table of ', day), 'a table of its day'
+      from (select attempt_id, ${attemptDay("attempt_id")} as day from hold where not annulled) h
+      where not exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'attempt'::regclass
+          and c.relname = 'attempt_' || to_char(day, 'YYYYMMDD'))`,
+  },
+  {
+    id: "I16",
+    title: "every attempt is open or finished, once, and every annulled one has its void end",
+    sql: `
+      select concat('attempt ', attempt_id) as what, concat('open and ', a.state) as found,
+        'one of both' as expected
+      from hold h join attempt a using (attempt_id) where not h.annulled
+      union all
+      select concat('attempt ', attempt_id),
+        concat('annulled and ', coalesce(a.state, 'in no journal')), 'annulled and void'
+      from hold h left join attempt a using (attempt_id)
+        left join retired_day r on r.day = ${attemptDay("h.attempt_id")}
+      where h.annulled and r.day is null and a.state is distinct from 'void'`,
+  },
+];
+
 /** The invariants of accounts, months, holds and requests. */
 export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
   return [
+    ...WHOLE_QUERIES,
+    ...(span === undefined
+      ? [{ id: "I5", title: TRANSFERS_TITLE, sql: `${RETIRED_SUMS} union all ${FOLDED_SUMS}` }]
+      : []),
     {
       id: "I1",
       title: "every account's debits and credits are the sums of its transfers",
@@ -97,36 +182,6 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
       from account a full join (${accountSumsSql(span)}) t using (account_id)
       where coalesce(a.debits, 0) <> coalesce(t.debits, 0)
         or coalesce(a.credits, 0) <> coalesce(t.credits, 0)`,
-    },
-    {
-      id: "I2",
-      title: "all debits together equal all credits together",
-      sql: `
-      select 'all accounts' as what, concat('debits ', d) as found,
-        concat('credits ', c) as expected
-      from (select sum(debits) as d, sum(credits) as c from account) x where d <> c`,
-    },
-    {
-      id: "I3",
-      title: "every wallet holds exactly the reserves of its open attempts",
-      sql: `
-      select concat('account ', coalesce(account_id, 'wallet:' || org_id)) as what,
-        concat('reserved ', coalesce(w.reserved, 0)) as found,
-        concat('reserved ', coalesce(o.held, 0)) as expected
-      from account w full join (
-        select org_id, sum(reserve) as held from hold group by org_id
-      ) o using (org_id)
-      where coalesce(w.reserved, 0) <> coalesce(o.held, 0)`,
-    },
-    {
-      id: "I4",
-      title: "no wallet owes or holds more than it was credited",
-      sql: `
-      select concat('account ', account_id) as what,
-        format('debits %s, reserved %s, must cover %s', debits, reserved, must_cover) as found,
-        format('at most credits %s, must cover t', credits) as expected
-      from account
-      where (must_cover and debits + reserved > credits) or (org_id is not null and not must_cover)`,
     },
     {
       id: "I7",
@@ -150,17 +205,6 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
         or coalesce(s.reserved, 0) <> coalesce(a.reserved, 0)`,
     },
     {
-      id: "I9",
-      title: "no attempt of an instance's earlier life is open for longer than a minute",
-      sql: `
-      select concat('attempt ', attempt_id) as what,
-        format('open since %s in epoch %s of %s', h.created_at, h.epoch, h.instance_id) as found,
-        coalesce('epoch ' || i.epoch, 'an instance that is known') as expected
-      from hold h left join instance i using (instance_id)
-      where not h.annulled and not h.resumable and (i.epoch is null or h.epoch < i.epoch)
-        and h.created_at < now() - interval '1 minute'`,
-    },
-    {
       id: "I10",
       title: "every request's attempts belong to one organization and one key, each number once",
       sql: `
@@ -174,55 +218,16 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
       ) j group by request_id
       having count(distinct (org_id, key_id)) > 1 or count(distinct ordinal) < count(*)`,
     },
-    {
-      id: "I13",
-      title: PINS_TITLE,
-      sql: `
-      select concat('attempt ', attempt_id) as what,
-        format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'no provider')) as found,
-        concat('prices of ', a.provider_id) as expected
-      from hold a left join price_pin p on p.pin_id = a.price_pin_id
-      where not annulled and p.provider_id is distinct from a.provider_id`,
-    },
-    {
-      id: "I15",
-      title:
-        "every closing can be written: no account is nearly full, no attempt is open for a day or has no day",
-      sql: `
-      select concat('account ', account_id) as what,
-        format('debits %s, credits %s', debits, credits) as found,
-        concat('at most ', ${ACCOUNT_HALF_FULL}) as expected
-      from account where greatest(debits, credits) > ${ACCOUNT_HALF_FULL}
-      union all
-      select concat('attempt ', attempt_id), format('open since %s of %s', created_at, instance_id),
-        'closed within a day'
-      from hold where not annulled and not resumable and created_at < now() - interval '1 day'
-      union all
-      select concat('attempt ', attempt_id), concat('no table of ', day), 'a table of its day'
-      from (select attempt_id, ${attemptDay("attempt_id")} as day from hold where not annulled) h
-      where not exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid
-        where i.inhparent = 'attempt'::regclass
-          and c.relname = 'attempt_' || to_char(day, 'YYYYMMDD'))`,
-    },
-    {
-      id: "I16",
-      title: "every attempt is open or finished, once, and every annulled one has its void end",
-      sql: `
-      select concat('attempt ', attempt_id) as what, concat('open and ', a.state) as found,
-        'one of both' as expected
-      from hold h join attempt a using (attempt_id) where not h.annulled
-      union all
-      select concat('attempt ', attempt_id),
-        concat('annulled and ', coalesce(a.state, 'in no journal')), 'annulled and void'
-      from hold h left join attempt a using (attempt_id)
-        left join retired_day r on r.day = ${attemptDay("h.attempt_id")}
-      where h.annulled and r.day is null and a.state is distinct from 'void'`,
-    },
-    {
-      id: "rebuild",
-      title:
-        "every account, rebuilt from its transfers and open attempts alone, equals its stored row",
-      sql: `
+    rebuildQuery(span),
+  ];
+}
+
+function rebuildQuery(span: AuditSpan): AuditQuery {
+  return {
+    id: "rebuild",
+    title:
+      "every account, rebuilt from its transfers and open attempts alone, equals its stored row",
+    sql: `
       with rebuilt as (
         select account_id, sum(debits) as debits, sum(credits) as credits,
           sum(reserved) as reserved
@@ -240,11 +245,7 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
       where coalesce(a.debits, 0) <> coalesce(r.debits, 0)
         or coalesce(a.credits, 0) <> coalesce(r.credits, 0)
         or coalesce(a.reserved, 0) <> coalesce(r.reserved, 0)`,
-    },
-    ...(span === undefined
-      ? [{ id: "I5", title: TRANSFERS_TITLE, sql: `${RETIRED_SUMS} union all ${FOLDED_SUMS}` }]
-      : []),
-  ];
+  };
 }
 
 /** The invariants of single attempts, for those of a range. */
@@ -260,7 +261,9 @@ export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQ
         case when d.amount is null then 'none'
           else format('%s from %s to %s', d.amount, d.debit_account, d.credit_account) end
           as expected
-      from (select * from (${dueTransfersSql(attemptsSql(span, range))}) x where amount > 0) d full join (
+      from (
+        select * from (${dueTransfersSql(attemptsSql(span, range))}) x where amount > 0
+      ) d full join (
         select attempt_id, kind, debit_account, credit_account, amount
         from ${attemptTransfersSql(span, range)} t
           left join retired_day r on r.day = ${attemptDay("t.attempt_id")}

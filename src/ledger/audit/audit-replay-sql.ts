@@ -1,4 +1,4 @@
-import { attemptDay } from "./audit-queries.ts";
+import { attemptDay } from "./audit-query.ts";
 import {
   type AuditSpan,
   type AuditStart,

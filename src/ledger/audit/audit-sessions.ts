@@ -57,7 +57,7 @@ export class AuditSessions {
         try {
           await work(client);
         } catch (fault) {
-          left.length = 0; // nobody begins another one
+          left.length = 0; // no connection begins another one
           throw fault;
         }
       }),

@@ -56,8 +56,8 @@ export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
 }
 
 /**
- * Sums of debits and credits by account: of transfers, up to a position if one is given, and of what
- * stands for earlier ones.
+ * Sums of debits and credits by account: of transfers, up to a position if one is given, and of the
+ * sums of earlier ones.
  */
 export function accountSumsSql(span: AuditSpan, through?: bigint): string {
   const upTo = through === undefined ? "" : ` and position <= ${through}`;

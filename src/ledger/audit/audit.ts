@@ -4,7 +4,8 @@ import type { Pool, PoolClient, QueryArrayConfig } from "pg";
 
 import type { SigningKey } from "../retention/signing-key.ts";
 import { planAudit } from "./audit-plan.ts";
-import { attemptQueries, type AuditQuery, bookQueries } from "./audit-queries.ts";
+import { attemptQueries, bookQueries } from "./audit-queries.ts";
+import type { AuditQuery } from "./audit-query.ts";
 import { compareShared, readJournalSize, replayRange, type ReplayedRange } from "./audit-replay.ts";
 import { AuditSessions, type AuditTask } from "./audit-sessions.ts";
 import type { AuditSpan } from "./audit-span.ts";

@@ -19,8 +19,8 @@ export const spendLinesSql = (day: string): string => `
   where day = '${day}' order by scope, id collate "C", month`;
 
 /**
- * $1 the day. Is it over for everyone: no attempt of it is open, and nobody is at work who began
- * before its end, and may have a position of it?
+ * $1 the day. Is it over for everyone: no attempt of it is open, and no transaction is at work that
+ * began before its end, and may have a position of it?
  */
 export const CLOSABLE_SQL = `
   with d as (

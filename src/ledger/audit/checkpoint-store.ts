@@ -20,7 +20,7 @@ export class CheckpointFault extends Error {
   override readonly name = "CheckpointFault";
 }
 
-const TITLE = "every checkpoint is what was signed, and stands on the one before";
+const TITLE = "every checkpoint is what was signed, and names the one before";
 
 /** All checkpoints, newest first. */
 export async function readCheckpoints(client: PoolClient): Promise<readonly SignedCheckpoint[]> {

@@ -1,4 +1,4 @@
-import type { AuditQuery } from "./audit-queries.ts";
+import type { AuditQuery } from "./audit-query.ts";
 
 /** Each pin's sheets with the sizes of prompt that they are for. */
 const SHEETS = `

@@ -1,5 +1,5 @@
 import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-ends.ts";
-import { attemptDay, type AuditQuery } from "./audit-queries.ts";
+import { attemptDay, type AuditQuery } from "./audit-query.ts";
 import type { AuditSpan } from "./audit-span.ts";
 
 const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
@@ -63,8 +63,8 @@ const BROKEN_MOVES = `
     is distinct from (e.debit_account, e.credit_account, e.amount)`;
 
 /**
- * Every end that closing has processed is in exactly one period, and as it was then. Of a span those
- * of the days after its beginning, whose attempts have all ended in it.
+ * Every end that closing has processed is in exactly one period, and as it was then. Of a
+ * span those of the days after its beginning, whose attempts have all ended in it.
  */
 const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (

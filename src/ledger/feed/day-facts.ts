@@ -12,8 +12,8 @@ const PAGE_ROWS = 2_000;
 /**
  * The facts of a day that is over, one JSON document a line: its attempts, then the transfers of
  * these, then the transfers of no attempt that were made on it. Whole numbers of the database are
- * texts, because a reader's numbers may be smaller. Pages are read one after the other: nothing of a
- * day whose attempts have all ended changes but a late correction.
+ * texts, because a reader's numbers may be smaller. Pages are read one after the other: of a day
+ * whose attempts have all ended nothing changes but a late correction.
  */
 export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string> {
   const client = await pool.connect();

@@ -32,8 +32,8 @@ export async function feedStatus(pool: Pool): Promise<FeedStatus> {
 
 /**
  * Days and months appear as the two tables that they are parts of, whichever part a row is in, and
- * parts that are made later belong to it too. Only what was inserted or corrected is published: the
- * end of a day in the journal is no fact.
+ * parts that are made later belong to it too. Only inserted and corrected rows are published: what
+ * becomes of a day in the journal later is not a fact.
  */
 export async function enableFeed(pool: Pool): Promise<FeedStatus> {
   const before = await feedStatus(pool);
@@ -48,7 +48,7 @@ export async function enableFeed(pool: Pool): Promise<FeedStatus> {
   return await feedStatus(pool);
 }
 
-/** A slot that still reads it has to be dropped by its reader: it would keep the log for ever. */
+/** A slot that still reads it has to be dropped by its reader: it would go on keeping the log. */
 export async function disableFeed(pool: Pool): Promise<FeedStatus> {
   await pool.query(`drop publication if exists ${PUBLICATION}`);
   return await feedStatus(pool);
