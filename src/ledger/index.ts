@@ -6,11 +6,19 @@ export {
   servedColumns,
   usageColumns,
 } from "./attempt-columns.ts";
-export { auditLedger } from "./audit/audit.ts";
+export {
+  auditBooks,
+  auditLedger,
+  type AuditOptions,
+  type AuditOutcome,
+  closeDay,
+} from "./audit/audit.ts";
 export { type BooksFigures, readBooksFigures, recordAudit } from "./books-figures.ts";
 export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
 export type { CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";
+export { dayFacts } from "./feed/day-facts.ts";
+export { disableFeed, enableFeed, feedStatus, type FeedStatus } from "./feed/facts-publication.ts";
 export { LedgerCounts } from "./ledger-counts.ts";
 export type {
   AttemptOutcome,
@@ -55,7 +63,8 @@ export { createdAtOf, requestIdFrom } from "./request-ids.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
-export { publicKeyText, readManifest } from "./retention/retention-manifest.ts";
+export { publicKeyText } from "./retention/canonical-text.ts";
+export { readManifest } from "./retention/retention-manifest.ts";
 export {
   type DayArchive,
   dayFiles,

@@ -147,6 +147,12 @@ export class LedgerModel {
     }
   }
 
+  /** An attempt that was charged at its reserve, with what that moved, before this model began. */
+  keepCrashed(row: ModelReserve): void {
+    const charge = { ...NOTHING, debit: row.amount };
+    this.attempts.set(row.attempt, ended(newHold(row, this.month), "unknown_after_crash", charge));
+  }
+
   /** Of two closings the first counts; what was closed at its reserve is corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);

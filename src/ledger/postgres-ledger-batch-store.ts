@@ -48,6 +48,9 @@ const LATE_STATEMENT_TIMEOUT_MS = 10_000;
 const LATE_LOCK_TIMEOUT_MS = 5_000;
 const RECOVERY_BLOCK_ROWS = 500;
 
+/** Transfers have a table for each month; one is needed when its month begins. */
+const PARTITION_MONTHS_AHEAD = 2;
+
 /** The ledger's books in PostgreSQL: one connection for batches, a patient one for late closings. */
 export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #pool: Pool;
@@ -181,6 +184,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async maintain(): Promise<void> {
     await this.#pool.query("select ensure_attempt_partitions($1)", [PARTITION_DAYS_AHEAD]);
+    await this.#pool.query("select ensure_transfer_partitions($1)", [PARTITION_MONTHS_AHEAD]);
     await this.#pool.query("select drop_old_annulments()");
   }
 

@@ -1,4 +1,4 @@
-import type { AuditQuery } from "./audit-queries.ts";
+import type { AuditQuery } from "./audit-query.ts";
 
 /** What the audit asks about books that were restored and reopened. */
 export const lifeAuditQuery: AuditQuery = {

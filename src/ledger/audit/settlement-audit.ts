@@ -1,5 +1,6 @@
 import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-ends.ts";
-import { attemptDay, type AuditQuery } from "./audit-queries.ts";
+import { attemptDay, type AuditQuery } from "./audit-query.ts";
+import type { AuditSpan } from "./audit-span.ts";
 
 const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
 const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";
@@ -62,13 +63,17 @@ const BROKEN_MOVES = `
   where (t.debit_account, t.credit_account, t.amount)
     is distinct from (e.debit_account, e.credit_account, e.amount)`;
 
-/** Every end that closing has processed is in exactly one period, and as it was then. */
-const BROKEN_LINES = `
+/**
+ * Every end that closing has processed is in exactly one period, and as it was then. Of a
+ * span those of the days after its beginning, whose attempts have all ended in it.
+ */
+const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (
     select provider_id, ${HALF_DAY} as ended, ${attemptDay("attempt_id")} as admitted_on,
       ${SUM_ENDS_SQL}
     from (${everyEnd}) e join provider_progress g using (provider_id)
-    where ended_at < g.through
+    where ended_at < g.through and ${isLater(span, attemptDay("attempt_id"))}
+      ${span === undefined ? "" : `and attempt_id >= ${span.fromAttempt}`}
     group by 1, 2, 3
   ), journal as (
     select f.provider_id, p.start_at, admitted_on, sum(f.attempts) as attempts,
@@ -87,7 +92,7 @@ const BROKEN_LINES = `
         sum(lost_pico), sum(lost),
         sum(prompt + cached_prompt + cache_write),
         sum(completion + internal_reasoning)] as sums
-    from provider_period_line group by 1, 2, 3
+    from provider_period_line where ${isLater(span, "admitted_on")} group by 1, 2, 3
   )
   select format('%s, admitted on %s', ${PERIOD_NAME}, admitted_on),
     format('%s attempts, cost %s, %s', coalesce(f.attempts, 0), coalesce(f.cost_pico, 0), f.sums),
@@ -121,9 +126,13 @@ const BROKEN_RETIRED_MARGINS = `
     select admitted_on as day, sum(margin) as margin from provider_period_line group by admitted_on
   ) l using (day)
   left join (
-    select ${attemptDay("attempt_id")} as day,
-      sum(case when credit_account like 'margin:%' then amount else -amount end) as moved
-    from transfer where kind = 'margin' group by 1
+    select day, sum(moved) as moved from (
+      select ${attemptDay("attempt_id")} as day,
+        case when credit_account like 'margin:%' then amount else -amount end as moved
+      from transfer
+      where attempt_id < (select max(to_id) from retired_day) and kind = 'margin'
+      union all select day, margin from folded_day
+    ) x group by day
   ) t using (day)
   where coalesce(t.moved, 0) <> coalesce(l.margin, 0)`;
 
@@ -146,18 +155,20 @@ const BROKEN_ACCRUALS = `
   ) e using (provider_id)
   where coalesce(a.balance, 0) <> coalesce(e.owed, 0)`;
 
-/** What the audit asks about providers' periods. */
-export const settlementAuditQuery: AuditQuery = {
-  id: "I11",
-  title: "every ended attempt is in one period of its provider, and each period owes the exact sum",
-  sql: [
-    BROKEN_PERIODS,
-    BROKEN_MOVES,
-    BROKEN_LINES,
-    BROKEN_RETIRED_DAYS,
-    BROKEN_RETIRED_MARGINS,
-    BROKEN_ACCRUALS,
-  ]
-    .map((sql) => `(${sql})`)
-    .join(" union all "),
-};
+/** What the audit asks about settlement with the providers. */
+export function settlementAuditQuery(span: AuditSpan): AuditQuery {
+  const always = [BROKEN_PERIODS, BROKEN_MOVES, brokenLinesSql(span)];
+  const ofEverything = [BROKEN_RETIRED_DAYS, BROKEN_RETIRED_MARGINS, BROKEN_ACCRUALS];
+  return {
+    id: "I11",
+    title:
+      "every ended attempt is in one period of its provider, and each period owes the exact sum",
+    sql: [...always, ...(span === undefined ? ofEverything : [])]
+      .map((sql) => `(${sql})`)
+      .join(" union all "),
+  };
+}
+
+function isLater(span: AuditSpan, day: string): string {
+  return span === undefined ? "true" : `${day} > '${span.day}'`;
+}

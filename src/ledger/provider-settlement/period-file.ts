@@ -5,7 +5,7 @@ import {
   canonicalText,
   publicKeyText,
   type TextDocument,
-} from "../retention/retention-manifest.ts";
+} from "../retention/canonical-text.ts";
 import { SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
 import type { SettlementTerms } from "./settlement-plan.ts";
 import type { PeriodName, SettlementStatement } from "./settlement-store.ts";
