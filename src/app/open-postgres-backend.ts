@@ -1,3 +1,5 @@
+import type { Pool } from "pg";
+
 import { type AbuseRestrictionStore, PostgresAbuseRestrictionStore } from "../abuse/index.ts";
 import {
   AccountNotices,
@@ -15,7 +17,6 @@ import {
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
 import {
   byGateway,
-  type Change,
   type ChangedBy,
   ChangeLog,
   type ChangeStore,
@@ -164,11 +165,7 @@ export function openPostgresBackend(options: {
     retentionStore: new PostgresRetentionStore(pool, changeLog),
     optimizeStore: new PostgresOptimizeStore(pool, changeLog),
     recentUse: new PostgresRecentUse(pool),
-    migrate: async (by = byGateway("start")) => {
-      const ran = await migrateDatabase(pool);
-      if (ran.length > 0) await changeLog.write(by, async (_, note) => note(migrated(ran)));
-      return ran;
-    },
+    migrate: (by = byGateway("start")) => migrateNoted(pool, changeLog, by),
     checkSchema: () => checkSchema(pool),
     ping: async () => {
       await pool.query("select 1");
@@ -186,7 +183,16 @@ export function openPostgresBackend(options: {
 }
 
 /** The table is there only after the steps: their change follows them. */
-function migrated(ran: readonly string[]): Change {
-  const after = { steps: ran };
-  return { action: "schema.migrate", orgId: null, target: "schema", before: null, after };
+async function migrateNoted(
+  pool: Pool,
+  changeLog: ChangeLog,
+  by: ChangedBy,
+): Promise<readonly string[]> {
+  const steps = await migrateDatabase(pool);
+  if (steps.length === 0) return steps;
+  await changeLog.write(by, async (_, note) => {
+    const what = { orgId: null, target: "schema", before: null, after: { steps } };
+    note({ action: "schema.migrate", ...what });
+  });
+  return steps;
 }
