@@ -18,7 +18,6 @@ import { readUnarchivedS } from "../backup/index.ts";
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
 import {
   byGateway,
-  type Change,
   type ChangedBy,
   ChangeLog,
   type ChangeStore,
@@ -242,12 +241,6 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
       await pools.close();
     },
   };
-}
-
-/** The table is there only after the steps: their change follows them. */
-function migrated(ran: readonly string[]): Change {
-  const after = { steps: ran };
-  return { action: "schema.migrate", orgId: null, target: "schema", before: null, after };
 }
 
 /** What is read of the whole books. How an audit ended is remembered, for those who watch it. */

@@ -18,7 +18,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
         withBackend(context, flags, async ({ ledgerBatchStore, changeLog }, by) => {
           const instances = await ledgerBatchStore.takeOverDeadInstances();
           const recovered = await ledgerBatchStore.recoverOpenAttempts();
-          // It closed them block by block: this says that somebody had it done.
+          // It closed them block by block: this says that it was asked for.
           const after = { attempts: recovered, instances };
           await changeLog.write(by, async (_, note) => {
             if (recovered === 0 && instances.length === 0) return;

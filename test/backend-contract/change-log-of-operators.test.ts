@@ -94,7 +94,7 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
       const sums = { theirPicoUsd: picoUsd(2_000_000n), ourPicoUsd: picoUsd(3n) };
       const comparison = { ...sums, isEqual: false, lines: null };
       const claimed = { ...period, sha256: new Uint8Array(32), comparison };
-      await books.backend.settlementStore.recordClaim(claimed as never, operator);
+      await books.backend.settlementStore.recordClaim(claimed, operator);
       const amounts = { theirs_usd: "0.000002000000", ours_usd: "0.000000000003" };
       const after = { statement_sha256: "0".repeat(64), ...amounts };
       return { by: operator, target: periodTarget, before: null, after };

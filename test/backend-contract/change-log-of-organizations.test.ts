@@ -67,10 +67,10 @@ const searchId = newRecordId("search");
 const session = { sessionId: randomBytes(32), nowMs: Date.now() };
 const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
 function signIn(
-  claim: { subject: string; email?: string; isVerified?: boolean },
+  who: { subject: string; email?: string; isVerified?: boolean },
   sessionId = randomBytes(32),
 ): Parameters<typeof backend.identityStore.resolveSignIn>[0] {
-  const { subject, email = `${subject}@example.com`, isVerified = true } = claim;
+  const { subject, email = `${subject}@example.com`, isVerified = true } = who;
   const said = { issuer: "https://idp", subject, email, emailNorm: email, isVerified, name: null };
   const expiresAtMs = session.nowMs + 600_000;
   const { digest, label } = newVirtualKey();
@@ -136,7 +136,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "key.rename": {
     run: async () => {
-      // Somebody pastes a key into the wrong field.
+      // A key is pasted into the wrong field.
       await backend.customerStore.renameKey(orgId, keyId, `mine ${fresh.raw}`, account);
       const after = { name: "mine tm_vk_[redacted]" };
       return { by: account, target: keyId, before: { name: "ci" }, after };

@@ -227,7 +227,8 @@ describe("one sign-in", () => {
 });
 
 test("a migration of the schema is the first change of a new database", async () => {
-  const { connectionString, drop } = await emptyDatabase();
+  const database = await emptyDatabase();
+  const { connectionString } = database;
   const made = openPostgresBackend({ connectionString, log: silentLog });
   const ran = await made.migrate(operator);
   await made.migrate(operator);
@@ -235,5 +236,5 @@ test("a migration of the schema is the first change of a new database", async ()
   expect(first).toMatchObject({ action: "schema.migrate", by: operator, after: { steps: ran } });
   expect(more).toEqual([]);
   await made.close();
-  await drop();
+  await database.drop();
 });

@@ -47,10 +47,10 @@ export interface Expected {
   readonly after: unknown;
 }
 
-/** Makes the one write of an action; what stands before it is made by `prepare`. */
+/** Makes the one write of an action; what it needs is made by `prepare`. */
 export interface Write {
   readonly prepare?: () => Promise<unknown>;
-  run(): Promise<Expected>;
+  readonly run: () => Promise<Expected>;
 }
 
 /** Reads what was recorded since it was asked the last time, oldest first. */

@@ -24,10 +24,10 @@ export const ShownChange = Type.Object({
   actor_kind: oneOf("operator", "account", "key", "provider_news", "gateway"),
   /** The account's or the key's id; null: the operator, the payment provider or this program. */
   actor_id: nullable(Id),
-  /** Whose that is, in words: "You", "Token Market operator", … */
+  /** Whose that is, for people: "You", "Token Market operator", … */
   actor: Type.String(),
   action: Type.String(),
-  /** What was done, in words after the actor's name. */
+  /** What was done, to be read after the actor's name. */
   says: Type.String(),
   target: Type.String(),
   /** Only what changed; null: it was not there. */

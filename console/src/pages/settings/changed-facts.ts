@@ -19,5 +19,5 @@ function wordOf(value: unknown): string {
   if (value === true) return "yes";
   if (value === false) return "no";
   if (Array.isArray(value)) return value.map(String).join(", ");
-  return String(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
