@@ -132,7 +132,7 @@ export async function openStory(mainFile: string, seed: number): Promise<Story> 
   return Object.assign(story, { clients });
 }
 
-/** `tokenmarket <args>` on the story's database. */
+/** `tokenmarket <args>` on the scenario's database. */
 export function command(story: Story, ...args: readonly string[]): Promise<CommandResult> {
   return runCommand([...args, "--data", join(story.folder, "data"), "--json"], story.env);
 }
