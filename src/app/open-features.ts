@@ -84,7 +84,7 @@ async function compose(
   holder: CatalogHolder,
   stack: DisposalStack,
 ): Promise<OpenedFeatures> {
-  const { config, clock, log, backend } = options;
+  const { config, backend } = options;
   const addresses = { gatewayUrl: "", consoleUrl: "" };
   const known = {
     consoleUrl: () => addresses.consoleUrl,
