@@ -18,6 +18,7 @@ import { readUnarchivedS } from "../backup/index.ts";
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
 import {
   byGateway,
+  type Change,
   type ChangedBy,
   ChangeLog,
   type ChangeStore,
@@ -240,6 +241,17 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
       await ledgerBatchStore.close();
       await pools.close();
     },
+  };
+}
+
+/** The table is there only after the steps: their change follows them. */
+function migrated(steps: readonly string[]): Change {
+  return {
+    action: "schema.migrate",
+    orgId: null,
+    target: "schema",
+    before: null,
+    after: { steps },
   };
 }
 

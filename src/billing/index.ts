@@ -1,4 +1,4 @@
-export type { BillingOptions, OpenBilling } from "./billing-mode.ts";
+export type { BillingOptions } from "./billing-mode.ts";
 export { type Billing, PurchaseFault, type PurchaseRecord } from "./billing.ts";
 export { notingPurchases, notingWebhooks } from "./counted-billing.ts";
 export { openBilling } from "./open-billing.ts";

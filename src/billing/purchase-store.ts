@@ -15,10 +15,10 @@ export interface NewPurchase {
   readonly countedFromMs: number;
 }
 
-/** A purchase as its checkout has it. */
+/** A purchase as its checkout has it; the organization may not exist any more. */
 export interface RecoveredPurchase {
   readonly purchaseId: string;
-  readonly orgId: OrgId;
+  readonly orgId: string;
   readonly amountMicroUsd: MicroUsd;
   readonly isTestMoney: boolean;
   readonly sessionId: string;

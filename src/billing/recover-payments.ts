@@ -1,4 +1,4 @@
-import { formatUsd, type Logger, microUsd, type OrgId } from "../core/index.ts";
+import { formatUsd, type Logger, microUsd } from "../core/index.ts";
 import type { SessionUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
@@ -40,8 +40,8 @@ export interface RecoveryDeps {
 
 /**
  * After a restore: every checkout, refund and dispute since then, as the payment provider has them.
- * What is in the books already changes nothing; the metadata of a checkout name its purchase and its
- * organization.
+ * What is in the books already changes nothing; the metadata of a checkout name its purchase and
+ * its organization.
  */
 export async function recoverPayments(
   deps: RecoveryDeps,
@@ -93,7 +93,7 @@ async function recoverSession(
   if (purchaseId === null || orgId === null || cents === null) return "nothing";
   return await store.recover({
     purchaseId,
-    orgId: orgId as OrgId,
+    orgId,
     amountMicroUsd: microUsd(cents * MICRO_PER_CENT),
     isTestMoney: !session.isLive,
     sessionId,

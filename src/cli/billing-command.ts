@@ -28,14 +28,15 @@ export function addBillingCommand(program: Command, context: CommandContext): vo
 async function recover(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const sinceMs = readInstant(String(flags["since"]), "--since");
   const config = readConfig(context, flags);
-  const { log, flush } = openCommandLogging(context, config, true);
+  const logging = openCommandLogging(context, config, true);
+  const { log } = logging;
   return await withBackend(context, flags, async ({ purchaseStore: store }) => {
     const billing = openBilling({ config, store, consoleUrl: () => config.consoleUrl, clock, log });
     try {
       return answerOf(await billing.recover(sinceMs));
     } finally {
       await billing.close();
-      flush();
+      logging.flush();
     }
   });
 }

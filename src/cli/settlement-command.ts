@@ -46,7 +46,7 @@ import { bearLost } from "./settlement-lost.ts";
 import { addPutBackCommand, writePeriodFiles } from "./settlement-put-back.ts";
 import { readInstant } from "./read-instant.ts";
 
-/** `settlement close | list | show | deposit | pay | reconcile` */
+/** `settlement close | list | show | deposit | pay | reconcile | put-back` */
 export function addSettlementCommand(program: Command, context: CommandContext): void {
   const settlement = program.command("settlement").description("settle what is owed to providers");
   onStoredData(settlement.command("close"))
@@ -94,6 +94,10 @@ export function addSettlementCommand(program: Command, context: CommandContext):
         withBackend(context, flags, (backend, by) => pay(backend, flags, by)),
       ),
     );
+  addStatementCommands(settlement, context);
+}
+
+function addStatementCommands(settlement: Command, context: CommandContext): void {
   onStoredData(settlement.command("deposit"))
     .description("record a deposit paid to a provider in advance, once per reference")
     .requiredOption("--provider <id>", "the provider")

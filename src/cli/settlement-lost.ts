@@ -11,11 +11,11 @@ const WORDS: Readonly<Record<LostVerdict, string>> = {
   borne_before: "lost, owed since an earlier run",
   ours: "in the journal",
   put_back: "in a period that was put back",
-  retired: "of a retired day; look into its export",
+  retired: "of a retired day; check its export",
   outside: "not of a lost time, and not in the journal",
   impossible: "of an id that no attempt can have",
 };
-/** A person has to look at these. */
+/** A person has to check these. */
 const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "impossible"]);
 
 /** `settlement reconcile --lost` */

@@ -37,7 +37,7 @@ export { type OpenedLedger, openLedger } from "./open-ledger.ts";
 export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
-export type { LostLine, LostVerdict } from "./provider-settlement/lost-costs.ts";
+export type { LostLine, LostVerdict } from "./provider-settlement/lost-terms.ts";
 export { periodFileName, readPeriodFile, signPeriod } from "./provider-settlement/period-file.ts";
 export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";
 export { ENTRY_COLUMNS, entryLine, wholePeriod } from "./provider-settlement/settlement-entries.ts";
@@ -63,8 +63,8 @@ export { createdAtOf, requestIdFrom } from "./request-ids.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
-export { publicKeyText } from "./retention/canonical-text.ts";
 export { readManifest } from "./retention/retention-manifest.ts";
+export { publicKeyText } from "./signed-text.ts";
 export {
   type DayArchive,
   dayFiles,

@@ -1,11 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { picoUsd } from "../../src/core/money.ts";
-import {
-  type ClosedPeriodFile,
-  readPeriodFile,
-  signPeriod,
-} from "../../src/ledger/provider-settlement/period-file.ts";
+import type { ClosedPeriodFile } from "../../src/ledger/provider-settlement/lost-terms.ts";
+import { readPeriodFile, signPeriod } from "../../src/ledger/provider-settlement/period-file.ts";
 import { readProviderClaim } from "../../src/ledger/provider-settlement/settlement-file.ts";
 import { reconcile } from "../../src/ledger/provider-settlement/settlement-reconcile.ts";
 import type { FreshBackend } from "../support/postgres.ts";

@@ -15,7 +15,7 @@ import {
   type TestCheckout,
 } from "../../src/dev/test-checkout/start-test-checkout.ts";
 import { NO_PROVIDER_CONFIG } from "../support/billing-fixture.ts";
-import { type FreshBackend, runOnce } from "../support/postgres.ts";
+import { runOnce } from "../support/postgres.ts";
 import { runCommand, type CommandResult } from "../support/program.ts";
 import { withReserveBatch } from "../support/reserve-batch.ts";
 import { closeUntil } from "../support/settlement-books.ts";
@@ -136,7 +136,7 @@ export async function openStory(mainFile: string, seed: number): Promise<Story> 
   return Object.assign(story, { clients });
 }
 
-/** `tokenmarket <args>` on the story's database. */
+/** `tokenmarket <args>` on the scenario's database. */
 export function command(story: Story, ...args: readonly string[]): Promise<CommandResult> {
   return runCommand([...args, "--data", join(story.folder, "data"), "--json"], story.env);
 }
@@ -167,7 +167,7 @@ async function history(story: Story): Promise<SettlementJournal> {
     query: async (sql: string, values: unknown[] = []) =>
       (await story.admin.query<Record<string, unknown>>(sql, values)).rows,
   };
-  return await SettlementJournal.open(books as unknown as FreshBackend);
+  return await SettlementJournal.open(books);
 }
 
 export function daysAgo(days: number, time: string): string {
@@ -224,9 +224,9 @@ export async function loseTime(story: Story, seconds: number): Promise<LostTime>
 /** Closes the days of both providers and pays one of them; what was payable for it. */
 export async function settleOldDays(story: Story): Promise<bigint> {
   const { backend } = story.database;
-  const until = daysAgo(0, "00:00");
-  await closeUntil(backend, until, { id: RETIRED });
-  const [period] = await closeUntil(backend, until, { id: SETTLED });
+  const today = daysAgo(0, "00:00");
+  await closeUntil(backend, today, { id: RETIRED });
+  const [period] = await closeUntil(backend, today, { id: SETTLED });
   const files = join(story.folder, "periods");
   const manifests = join(story.folder, "manifests");
   await expectCode(
@@ -297,7 +297,7 @@ async function keyIdOf(
     "select key_id from api_key where digest = $1",
     [digest],
   );
-  return (rows[0]?.key_id ?? "") as never;
+  return rows[0]?.key_id ?? "";
 }
 
 /** An exported change log. */

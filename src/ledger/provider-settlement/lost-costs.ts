@@ -1,25 +1,9 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert, picoUsd, type PicoUsd } from "../../core/index.ts";
+import { assert, picoUsd } from "../../core/index.ts";
+import type { LostLine, LostVerdict } from "./lost-terms.ts";
 import { inSettlement } from "./settlement-moves.ts";
 import type { ClaimLine } from "./settlement-file.ts";
-
-/**
- * - `borne`: owed from now on, and paid by no customer. `borne_before`: by an earlier run.
- * - `ours`: the journal has it, with what it cost.
- * - `put_back`: of a period that was put back, which has it.
- * - `retired`: of a day that was taken out of the journal. `outside`: not of a lost time.
- * - `impossible`: no attempt can have this id.
- */
-export type LostVerdict =
-  "borne" | "borne_before" | "ours" | "put_back" | "retired" | "outside" | "impossible";
-
-export interface LostLine {
-  readonly of: ClaimLine["of"];
-  readonly id: string;
-  readonly costPicoUsd: PicoUsd;
-  readonly verdict: LostVerdict;
-}
 
 /** One cost as `bear_lost_costs` takes it; amounts are texts. */
 export interface LostCost {
@@ -41,7 +25,7 @@ const LARGEST_ID = 2n ** 63n - 1n;
 
 /**
  * Of a provider's statement, what the books lost in a restore: each line becomes a debt to the
- * provider that no customer pays, once. Everything else is left as it is, and told apart.
+ * provider that no customer pays, once. Everything else is left as it is, and reported.
  */
 export async function bearLostLines(
   pool: Pool,

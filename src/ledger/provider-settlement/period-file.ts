@@ -1,33 +1,12 @@
 import { type KeyObject, sign, verify } from "node:crypto";
 
-import { microUsd, type MicroUsd, picoUsd, type PicoUsd } from "../../core/index.ts";
-import {
-  canonicalText,
-  publicKeyText,
-  type TextDocument,
-} from "../retention/canonical-text.ts";
+import { microUsd, picoUsd } from "../../core/index.ts";
+import { canonicalText, publicKeyText, type TextDocument } from "../signed-text.ts";
 import { SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
-import type { SettlementTerms } from "./settlement-plan.ts";
+import type { ClosedPeriodFile } from "./lost-terms.ts";
 import type { PeriodName, SettlementStatement } from "./settlement-store.ts";
 
 const FORMAT = "tokenmarket-closed-period-1";
-
-/** A closed period as a file keeps it, for books that are restored to a time before its end. */
-export interface ClosedPeriodFile extends SettlementTerms {
-  readonly providerId: string;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly costPicoUsd: PicoUsd;
-  readonly carryOutPicoUsd: PicoUsd;
-  readonly payableMicroUsd: MicroUsd;
-  readonly lines: readonly {
-    readonly admittedDayMs: number;
-    readonly modelId: string;
-    readonly upstreamModelId: string;
-    readonly attempts: bigint;
-    readonly costPicoUsd: PicoUsd;
-  }[];
-}
 
 /** `period-<provider>-<start>.json` */
 export function periodFileName(period: PeriodName): string {

@@ -9,9 +9,9 @@ import {
 } from "../../changes/index.ts";
 import { assert, formatExactUsd, formatUsd, microUsd, type MicroUsd } from "../../core/index.ts";
 import type { Row } from "../../storage/index.ts";
-import { bearLostLines, type LostLine } from "./lost-costs.ts";
-import type { ClosedPeriodFile } from "./period-file.ts";
-import { putBackPeriod, type PutBackOutcome } from "./put-back-period.ts";
+import { bearLostLines } from "./lost-costs.ts";
+import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
+import { putBackPeriod } from "./put-back-period.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
 import type { ClaimLine } from "./settlement-file.ts";
 import {

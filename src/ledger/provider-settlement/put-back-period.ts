@@ -2,23 +2,16 @@ import type { Pool, PoolClient } from "pg";
 
 import { assert } from "../../core/index.ts";
 import { bearLostCosts, type LostCost } from "./lost-costs.ts";
-import type { ClosedPeriodFile } from "./period-file.ts";
+import type { ClosedPeriodFile, PutBackOutcome } from "./lost-terms.ts";
 import { factsOf, findProvider, writePlans, type DueProvider } from "./settlement-close.ts";
 import { inSettlement } from "./settlement-moves.ts";
 import { linesOf, planPeriods, type SettlementLine } from "./settlement-plan.ts";
 import { SettlementFault } from "./settlement-store.ts";
 
-export interface PutBackOutcome {
-  /** False: the books have this very period. */
-  readonly created: boolean;
-  readonly lostClaims: bigint;
-  readonly lostPicoUsd: bigint;
-}
-
 /**
  * Closes a period again that was closed in a lost time, with what its signed file says: what the
- * journal has lost of it is owed all the same, and paid by no customer. Payable, exact cost and what
- * is carried over are those of the file, or nothing changes.
+ * journal has lost of it is owed all the same, and paid by no customer. Payable, exact cost and
+ * what is carried over are those of the file, or nothing changes.
  */
 export async function putBackPeriod(pool: Pool, file: ClosedPeriodFile): Promise<PutBackOutcome> {
   return await inSettlement(pool, async (client) => {
@@ -116,7 +109,7 @@ function lostCosts(
     ];
   });
   if (known.size > 0) throw refused(file, MORE);
-  assert(endedMs < file.endMs, "a period that is not closed has room for what was lost");
+  assert(endedMs < file.endMs, "what was lost ends within its period");
   return lost;
 }
 

@@ -1,9 +1,7 @@
 import type { ChangedBy } from "../../changes/index.ts";
 import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../core/index.ts";
 import type { SettlementBasis } from "../ledger-store.ts";
-import type { LostLine } from "./lost-costs.ts";
-import type { ClosedPeriodFile } from "./period-file.ts";
-import type { PutBackOutcome } from "./put-back-period.ts";
+import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
 import type { ClaimLine } from "./settlement-file.ts";
 import type { PlannedPeriod, SettlementLine, SettlementTerms } from "./settlement-plan.ts";
 

@@ -1,7 +1,7 @@
 import { createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 
 import { microUsd, picoUsd } from "../../core/index.ts";
-import { canonicalText, publicKeyText, type TextDocument } from "./canonical-text.ts";
+import { canonicalText, publicKeyText, type TextDocument } from "../signed-text.ts";
 import {
   dayAfter,
   dayFiles,

@@ -1,5 +1,10 @@
 import type { KeyObject } from "node:crypto";
 
+/** The key as manifests write it: base64 of its SubjectPublicKeyInfo. */
+export function publicKeyText(key: KeyObject): string {
+  return key.export({ format: "der", type: "spki" }).toString("base64");
+}
+
 /** A document of texts and of documents: nothing in it can be rounded or read in two ways. */
 export type TextDocument = { readonly [name: string]: string | TextDocument };
 
@@ -13,9 +18,4 @@ export function canonicalText(document: TextDocument): string {
       return `${JSON.stringify(name)}:${text}`;
     });
   return `{${members.join(",")}}`;
-}
-
-/** The key as manifests write it: base64 of its SubjectPublicKeyInfo. */
-export function publicKeyText(key: KeyObject): string {
-  return key.export({ format: "der", type: "spki" }).toString("base64");
 }
