@@ -87,7 +87,7 @@ async function compose(
   holder: CatalogHolder,
   stack: DisposalStack,
 ): Promise<OpenedFeatures> {
-  const { config, clock, log, backend } = options;
+  const { config, backend } = options;
   const events = options.events ?? new EventCounts();
   const addresses = { gatewayUrl: "", consoleUrl: "" };
   const known = {

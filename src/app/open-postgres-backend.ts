@@ -29,7 +29,6 @@ import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts"
 import {
   auditBooks,
   type AuditCheck,
-  auditLedger,
   type AuditOptions,
   type AuditOutcome,
   type AuditProgress,
@@ -71,9 +70,6 @@ import {
 } from "../records/index.ts";
 import {
   checkSchema,
-  migrateDatabase,
-  openPool,
-  openReportPool,
   poolUse,
   type PoolUse,
   planMigration,
@@ -86,7 +82,7 @@ import {
   type WatchStore,
 } from "../verification/index.ts";
 import { type JobStore, PostgresJobStore } from "../videos/index.ts";
-import { type DatabaseOptions, openPools } from "./open-pools.ts";
+import { type DatabaseOptions, openPools, type Pools } from "./open-pools.ts";
 
 /** Verbs that resolve when this process was notified of what they changed. */
 const KEY_CHANGES = ["createKey", "disableKey", "setOrgCap", "setKeyCap"] as const;
@@ -214,14 +210,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     retentionStore: new PostgresRetentionStore(sessions, changeLog),
     optimizeStore: new PostgresOptimizeStore(pool, changeLog),
     recentUse: new PostgresRecentUse(pool),
-    planMigration: () => planMigration(sessions),
-    migrate: async (by = byGateway("start")) => {
-      const ran = await pools.migrate();
-      if (ran.length > 0) await changeLog.write(by, async (_, note) => note(migrated(ran)));
-      return ran;
-    },
-    checkSchema: () => checkSchema(sessions),
-    hasTimeLimit: () => pools.hasTimeLimit(),
+    ...schemaOf(pools, changeLog),
     ping: async () => {
       await pool.query("select 1");
     },
@@ -241,6 +230,23 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
       await ledgerBatchStore.close();
       await pools.close();
     },
+  };
+}
+
+function schemaOf(
+  pools: Pools,
+  changeLog: ChangeLog,
+): Pick<PostgresBackend, "planMigration" | "migrate" | "checkSchema" | "hasTimeLimit"> {
+  const { sessions } = pools;
+  return {
+    planMigration: () => planMigration(sessions),
+    migrate: async (by = byGateway("start")) => {
+      const ran = await pools.migrate();
+      if (ran.length > 0) await changeLog.write(by, async (_, note) => note(migrated(ran)));
+      return ran;
+    },
+    checkSchema: () => checkSchema(sessions),
+    hasTimeLimit: () => pools.hasTimeLimit(),
   };
 }
 

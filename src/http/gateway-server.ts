@@ -310,13 +310,14 @@ class RequestWalk implements OpenRequest {
   #closed(): void {
     const { metrics, log, clock } = this.#options;
     metrics.inFlight -= 1;
-    const { refusal, route, committed, isStream, gone, hasBroken, trace } = this.#exchange;
+    const { refusal: refused, route, committed, isStream, gone, hasBroken, trace } = this.#exchange;
     const status = committed ? this.#response.statusCode : 0;
     const nowMs = clock.monotonicMs();
     const durationMs = nowMs - this.#startedMs;
-    const traceId = trace?.closed({ status, refusal, isGone: gone, nowMs });
+    const traceId = trace?.closed({ status, refusal: refused, isGone: gone, nowMs });
     const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
-    metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs, ...kept });
+    const ended = { route, status, refusal: refused, isStream, gone, hasBroken, durationMs };
+    metrics.ended({ ...ended, ...kept });
     log.answered(this.#exchange, {
       method: this.#request.method ?? "GET",
       status,

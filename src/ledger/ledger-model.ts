@@ -1,3 +1,4 @@
+import type { ModelAccount, ModelOrg, ModelSpender } from "./model-accounts.ts";
 import { chargeOf, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
 
 /**
@@ -57,25 +58,6 @@ export interface ModelAttempt extends Readonly<ModelHold>, ModelCharge {
 /** A line of the journal: a finished attempt, or a hold as an open one. */
 export interface ModelLine extends Omit<ModelAttempt, "state"> {
   readonly state: ModelAttempt["state"] | "open";
-}
-
-export interface ModelAccount {
-  debits: bigint;
-  credits: bigint;
-  reserved: bigint;
-}
-
-/** What an organization or a key may spend and did. */
-export interface ModelSpender {
-  /** Per month; null: no cap. */
-  cap: bigint | null;
-  /** Counts against the cap of every month. */
-  inFlight: bigint;
-  readonly months: Map<number, { settled: bigint; reserved: bigint }>;
-}
-
-export interface ModelOrg extends ModelSpender {
-  readonly keys: Map<string, ModelSpender>;
 }
 
 export class LedgerModel {

@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 
 import { assert, AssertionFault } from "../../core/index.ts";
-import type { ModelAccount } from "../ledger-model.ts";
+import type { ModelAccount } from "../model-accounts.ts";
 import * as sql from "./audit-replay-sql.ts";
 import type { AuditSpan, OrgRange } from "./audit-span.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";

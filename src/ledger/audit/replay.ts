@@ -1,11 +1,6 @@
 import { unreachable } from "../../core/index.ts";
-import {
-  LedgerModel,
-  type ModelAccount,
-  type ModelCloseOutcome,
-  type ModelReserveOutcome,
-  type ModelSpender,
-} from "../ledger-model.ts";
+import { LedgerModel, type ModelCloseOutcome, type ModelReserveOutcome } from "../ledger-model.ts";
+import type { ModelAccount, ModelSpender } from "../model-accounts.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
 
 /** An organization, or one of its keys. */
