@@ -104,7 +104,7 @@ function secrets(): Json {
   };
 }
 
-/** Every setting that is no secret, by each of its environment names; values are texts. */
+/** Every setting without a secret, by each of its environment names; values are texts. */
 function settings(): Json {
   const open = Object.values<Setting<unknown>>(SETTINGS).filter(
     ({ secret, path }) => secret !== true && !OF_THE_CHART.has(path),

@@ -5,9 +5,9 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 
+import { hasHelm } from "../support/helm.ts";
 import {
   CHART,
-  hasHelm,
   INSTALLATIONS,
   objectsOf,
   valuesOf,

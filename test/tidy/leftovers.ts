@@ -20,6 +20,7 @@ const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
   "redisProgram === undefined": "no Redis on PATH: said by test/support/redis.ts",
   isMissing: "no Redis on PATH: said by test/support/redis.ts",
   "!hasPgBouncer": "no pgbouncer on PATH: said by test/support/pgbouncer.ts",
+  "!hasHelm": "no helm on PATH: said by test/support/helm.ts",
   "!hasNginx": "no nginx on PATH: said by test/support/nginx.ts",
   "!hasNamespaces": "not root on Linux: said by test/support/namespace.ts",
   "kind.isMissing": "a kind of limit store without its program: said by test/support/redis.ts",

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -65,14 +64,4 @@ export function withSampleFiles(): string {
   }
   afterAll(() => rmSync(folder, { recursive: true }));
   return chart;
-}
-
-/** Whether Helm is on PATH; where it is not, its own rendering is not compared, and the run says so. */
-export const hasHelm = spawnSync("helm", ["version", "--short"]).status === 0;
-
-if (!hasHelm) {
-  process.stderr.write(
-    "\n!!! SKIPPED: helm is not on PATH: that it renders the chart as the tests do was NOT tested. " +
-      "Install Helm 3 and run again.\n\n",
-  );
 }

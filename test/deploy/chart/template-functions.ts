@@ -12,7 +12,7 @@ export type Fields = Readonly<Record<string, unknown>>;
  */
 export const TEMPLATE_FUNCTIONS: Readonly<Record<string, TemplateFunction>> = {
   add: (...numbers) => numbers.reduce((sum: bigint, each) => sum + wholeOf(each), 0n),
-  and: (...values) => values.find((value) => !isTrue(value)) ?? values.at(-1),
+  and: (...values) => values.slice(0, -1).every(isTrue) && values.at(-1),
   base: (path) => textOf(path).split("/").at(-1),
   contains: (part, text) => textOf(text).includes(textOf(part)),
   default: (fallback, value) => (isTrue(value) ? value : fallback),

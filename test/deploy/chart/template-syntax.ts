@@ -143,6 +143,9 @@ class BlockReader {
         if (name === undefined) throw new TemplateFault(at, 'write: define "name"');
         return { kind: "define", name, body: this.#untilEnd(at) };
       }
+      case "with":
+      case "block":
+        throw new TemplateFault(at, `${word} is not in the subset`);
       default:
         return { kind: "print", value: parseExpression(text, at) };
     }
@@ -183,7 +186,8 @@ function parseExpression(text: string, at: Place): Expression {
   TOKEN.lastIndex = 0;
   for (let end = 0; end < text.length; end = TOKEN.lastIndex) {
     const [, token] = TOKEN.exec(text) ?? [];
-    if (token === undefined) throw new TemplateFault(at, `not in the subset: ${text.slice(end)}`);
+    if (token === undefined)
+      throw new TemplateFault(at, `not in the subset: ${text.slice(end).trim()}`);
     tokens.push(token);
   }
   const reader = new ExpressionReader(tokens, at);
