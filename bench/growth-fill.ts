@@ -22,19 +22,26 @@ export async function fillInstallation(
 ): Promise<void> {
   const sessions = [await openSession(connectionString), await openSession(connectionString)];
   const [first] = sessions;
+  if (first === undefined) throw new Error("books are filled by a session");
+  const indexes = transferIndexes(await firstTransfers(first));
   try {
-    for (const sql of accountsSql(sizes)) await first?.query(sql);
+    for (const sql of accountsSql(sizes)) await first.query(sql);
+    for (const { drop } of indexes) await first.query(drop);
     say(`${sizes.organizations} organizations, ${sizes.keys} keys, ${sizes.listings} prices`);
     // Fixed, so that a run over midnight makes each day once.
     const todayMs = systemClock.nowMs();
     const days = Array.from({ length: sizes.days }, (_, ago) => sizes.days - 1 - ago);
     await eachDay(sessions, days, async (session, ago) => {
+      await session.query("begin"); // with `wal_level = minimal` a table of one transaction is not logged
       for (const sql of daySql(sizes, { ago, todayMs })) await session.query(sql);
+      await session.query("commit");
       if (ago % 10 === 0) say(`the journal up to ${ago} days ago`);
     });
-    for (const sql of sumsSql(sizes)) await first?.query(sql);
+    for (const { make } of indexes) await first.query(make);
+    say("indexes of the transfers");
+    for (const sql of sumsSql(sizes)) await first.query(sql);
     say("sums of accounts and months");
-    await first?.query("analyze");
+    await first.query("analyze");
     // The last two days may not be over yet, for the program that sums them up.
     const over = days.filter((ago) => ago >= 2);
     await eachDay(sessions, over, async (session, ago) => {
@@ -100,6 +107,31 @@ async function openSession(connectionString: string): Promise<Client> {
   await session.query("set work_mem = '128MB'");
   await session.query("set timezone = 'UTC'");
   return session;
+}
+
+/** Dropped while the table fills and built from its rows, as the migrations have them. */
+function transferIndexes(
+  table: string,
+): readonly { readonly drop: string; readonly make: string }[] {
+  return [
+    {
+      drop: `alter table ${table} drop constraint transfer_pkey`,
+      make: `alter table ${table} add constraint transfer_pkey primary key (transfer_id)`,
+    },
+    {
+      drop: "drop index transfer_once_per_attempt",
+      make: `create unique index transfer_once_per_attempt on ${table} (attempt_id, kind)
+        where attempt_id is not null`,
+    },
+  ];
+}
+
+/** Transfers of before they had a table for each month. */
+async function firstTransfers(session: Client): Promise<string> {
+  const { rows } = await session.query<{ name: string }>(
+    "select coalesce(to_regclass('transfer_first'), 'transfer')::text as name",
+  );
+  return rows[0]?.name ?? "transfer";
 }
 
 const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
 import { openPostgresBackend, type PostgresBackend } from "../src/app/open-postgres-backend.ts";
-import { newRequestId } from "../src/core/ids.ts";
+import { type AttemptId, newRequestId } from "../src/core/ids.ts";
 import { microUsd, picoUsd } from "../src/core/money.ts";
 import { systemClock } from "../src/core/time.ts";
-import type { Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
+import type { CloseRow, Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
 import type { Active } from "./growth-plan.ts";
@@ -67,12 +67,12 @@ export async function measureCycles(
       const caller = callers[next % callers.length];
       next += 1;
       if (caller === undefined) throw new Error("a ledger is measured with a caller");
-      const row = rowOf(ledger, caller);
+      const row = rowOf(ledger.newAttemptId(), caller);
       const askedMs = systemClock.monotonicMs();
       const outcome = await ledger.reserve(row);
       const heldMs = systemClock.monotonicMs();
       if (outcome.kind !== "reserved") throw new Error(JSON.stringify(outcome));
-      await settle(ledger, row);
+      await ledger.close(closeOf(row.attemptId));
       reserveMs.push(heldMs - askedMs);
       settleMs.push(systemClock.monotonicMs() - heldMs);
     }
@@ -81,9 +81,9 @@ export async function measureCycles(
   return { reserveP50Ms: median(reserveMs), settleP50Ms: median(settleMs) };
 }
 
-function rowOf(ledger: Ledger, caller: Active): ReserveRow {
+export function rowOf(attemptId: AttemptId, caller: Active): ReserveRow {
   return {
-    attemptId: ledger.newAttemptId(),
+    attemptId,
     requestId: newRequestId(systemClock.nowMs()),
     ordinal: 1,
     orgId: caller.orgId,
@@ -99,8 +99,8 @@ function rowOf(ledger: Ledger, caller: Active): ReserveRow {
   };
 }
 
-async function settle(ledger: Ledger, { attemptId }: ReserveRow): Promise<void> {
-  await ledger.close({
+export function closeOf(attemptId: AttemptId): CloseRow {
+  return {
     attemptId,
     outcome: "completed",
     usage: { prompt: 100, cachedPrompt: 0, cacheWrite: 0, completion: 50, internalReasoning: 0 },
@@ -112,5 +112,5 @@ async function settle(ledger: Ledger, { attemptId }: ReserveRow): Promise<void> 
     firstByteMs: 3,
     durationMs: 5,
     final: true,
-  });
+  };
 }

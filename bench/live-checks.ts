@@ -188,7 +188,7 @@ function notedAnswer(more: { readonly isWrong: boolean }): NotedAnswer {
       hasOutput: true,
       upstreamStatus: 200,
       firstOutputMs: null,
-    firstByteMs: 1,
+      firstByteMs: 1,
       durationMs: 2,
     },
   };

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { environmentName, SETTINGS } from "../src/config/settings.ts";
+import { SPAN } from "../src/telemetry/names.ts";
 import { runCommand } from "./support/program.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -66,8 +67,15 @@ test("every name in the form of a setting is one", () => {
   ]);
 });
 
+/** Names of spans that have the form of one. */
+const SPANS: readonly string[] = Object.values(SPAN);
+
 function unknownSettings({ file, text }: Page): string[] {
-  const known = new Set(Object.values(SETTINGS).map(({ path }) => path));
+  const known = new Set(
+    Object.values(SETTINGS)
+      .map(({ path }) => path)
+      .concat(SPANS),
+  );
   const groups = new Set([...known].flatMap((path) => /^(.+)\./.exec(path)?.[1] ?? []));
   return [...text.matchAll(/`([a-z_]+)\.[a-z_]+/g)]
     .filter(([name, group = ""]) => groups.has(group) && !known.has(name.slice(1)))

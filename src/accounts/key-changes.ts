@@ -99,21 +99,25 @@ function changeKeySql({ set, where }: { readonly set: string; readonly where: st
 export async function changeOrgCap(
   client: PoolClient,
   note: Note,
-  { orgId, capMicroUsd }: { readonly orgId: OrgId; readonly capMicroUsd: MicroUsd | null },
+  asked: { readonly orgId: string; readonly capMicroUsd: MicroUsd | null },
 ): Promise<boolean> {
-  const { rows } = await client.query<Row>(CHANGE_ORG_CAP_SQL, [orgId, capMicroUsd]);
+  const { rows } = await client.query<Row>(CHANGE_ORG_CAP_SQL, [asked.orgId, asked.capMicroUsd]);
   assert(rows.length <= 1, "an organization is there once");
   if (rows[0] === undefined) return false;
-  const before = capFact(wasCap.read(rows[0]).capMicroUsd);
-  note({ action: "org.cap", orgId, target: orgId, before, after: capFact(capMicroUsd) });
+  const { orgId, capMicroUsd } = wasCap.read(rows[0]);
+  const [before, after] = [capFact(capMicroUsd), capFact(asked.capMicroUsd)];
+  note({ action: "org.cap", orgId, target: orgId, before, after });
   return true;
 }
 
-const wasCap = columns<Pick<KeyBefore, "capMicroUsd">>({ capMicroUsd: orNull(micro("was_cap")) });
+const wasCap = columns<{ readonly orgId: OrgId; readonly capMicroUsd: MicroUsd | null }>({
+  orgId: text("org_id"),
+  capMicroUsd: orNull(micro("was_cap")),
+});
 
 const CHANGE_ORG_CAP_SQL = `
   update org o set cap_micro_usd = $2
   from (
     select org_id, cap_micro_usd as was_cap from org where org_id = $1 for no key update
   ) was
-  where o.org_id = was.org_id returning was_cap`;
+  where o.org_id = was.org_id returning o.org_id, was_cap`;

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import { type ChangedBy, type ChangeLog, maskedEmail } from "../changes/index.ts";
-import { assert, type MicroUsd, newOrgId, type OrgId } from "../core/index.ts";
+import { assert, type MicroUsd, newOrgId } from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -98,7 +98,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
 
   async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) =>
-      changeOrgCap(client, note, { orgId: orgId as OrgId, capMicroUsd }),
+      changeOrgCap(client, note, { orgId, capMicroUsd }),
     );
   }
 

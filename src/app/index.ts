@@ -7,6 +7,7 @@ export { backUpNow } from "./open-backups.ts";
 export { type Backend, type BackendOptions, openBackend, NoDatabaseFault } from "./open-backend.ts";
 export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
 export { openConfiguredVault } from "./open-key-vault.ts";
+export { emptyLimitStore } from "./open-limits.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";
 export { SchemaBusyFault, type SchemaPlan } from "../storage/index.ts";
-export { SHIPPED_MANIFESTS } from "./shipped-files.ts";
+export { SHIPPED_MANIFESTS, programVersion } from "./shipped-files.ts";

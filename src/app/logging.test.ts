@@ -70,6 +70,20 @@ describe("each message is one line of JSON", () => {
   });
 });
 
+test("each line says how severe it is, as a number and by name", () => {
+  const { log } = logging;
+  log.info("a");
+  log.warn("b");
+  log.error("c");
+  log.fatal("d");
+  expect(writtenLines()).toMatchObject([
+    { level: 30, severity: "INFO" },
+    { level: 40, severity: "WARN" },
+    { level: 50, severity: "ERROR" },
+    { level: 60, severity: "FATAL" },
+  ]);
+});
+
 test("secrets are blanked out, and the line stays JSON", () => {
   logging.log.info({ a: 's3cret"quoted\\' }, "escaped");
   logging.log.info({ a: "with s3cret-plain in it", b: `tm_vk_${"0a".repeat(24)}` }, "s3cret-plain");

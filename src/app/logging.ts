@@ -37,7 +37,15 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
       done();
     },
   });
-  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting);
+  const log = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label, number) => ({ level: number, severity: label.toUpperCase() }) },
+    },
+    redacting,
+  );
   return { log, flush: () => batches.flush() };
 }
 

@@ -21,8 +21,9 @@ import {
   RequestLog,
   serveKnownCaller,
 } from "../http/index.ts";
-import { LedgerCounts, openLedger } from "../ledger/index.ts";
+import { LedgerCounts, type OpenedLedger, openLedger } from "../ledger/index.ts";
 import { chatOn } from "../modality/index.ts";
+import { type OpenTracing, openTracing } from "../telemetry/index.ts";
 import type { Verification } from "../verification/index.ts";
 import type { VideoReadDeps } from "../videos/index.ts";
 import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
@@ -40,6 +41,7 @@ import { openMetrics } from "./open-metrics.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
 import { openStanding } from "./open-standing.ts";
 import { openVideos } from "./open-videos.ts";
+import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions {
@@ -97,20 +99,19 @@ async function compose(
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
   stack.use(openBackups(options));
   const counts = new LedgerCounts();
-  const store = backend.ledgerBatchStore;
-  const ledger = await openLedger({ store, clock, log, instanceName: hostname(), counts });
+  const ledger = await joinLedger(options, counts);
   stack.defer(() => ledger.shutDown());
   const { verification, standing } = await openStanding(options, stack);
   const opened = { ...prepared, catalog: holder, ledger, limits, standing };
   const serving = openServing(options, opened);
   const { serve } = serving;
+  const tracing = await openTraces(options, stack);
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
-  const isLeaseHeld = (): boolean => ledger.healthy;
-  const readiness = new Readiness({ clock, isLeaseHeld, pingDatabase: () => backend.ping() });
+  const readiness = readinessOf(options, ledger);
   stack.use(readiness);
-  const parts = { ...serving, videos, holder, readiness, verification };
+  const parts = { ...serving, videos, holder, readiness, verification, tracing };
   const walk = gatewayServerOptions(options, parts);
   await backend.accountNotices.start((orgId) => {
     const { usage, refusals, shortfalls } = serve;
@@ -149,6 +150,33 @@ async function compose(
   };
 }
 
+/** Undefined where no traces are exported. */
+async function openTraces(
+  { config, clock, log }: FeatureOptions,
+  stack: DisposalStack,
+): Promise<OpenTracing | undefined> {
+  const tracing = await openTracing({ config, clock, log, version: programVersion() });
+  if (tracing !== undefined) stack.use(tracing);
+  return tracing;
+}
+
+function joinLedger(options: FeatureOptions, counts: LedgerCounts): Promise<OpenedLedger> {
+  const { config, clock, log, backend } = options;
+  const store = backend.ledgerBatchStore;
+  const onGoneBack = config.booksGoneBack === "go_on" ? "go_on" : "stop";
+  return openLedger({ store, clock, log, instanceName: hostname(), counts, onGoneBack });
+}
+
+function readinessOf(options: FeatureOptions, ledger: OpenedLedger): Readiness {
+  const { config, clock, backend } = options;
+  return new Readiness({
+    clock,
+    isLeaseHeld: () => ledger.healthy,
+    isStopped: () => config.booksGoneBack !== "go_on" && ledger.hasGoneBack,
+    pingDatabase: () => backend.ping(),
+  });
+}
+
 /** The first step of a stop: no new work, and what is in progress ends within the grace time. */
 async function stopServing(
   { config }: FeatureOptions,
@@ -181,9 +209,10 @@ function gatewayServerOptions(
     readonly holder: CatalogHolder;
     readonly readiness: Readiness;
     readonly verification: Verification;
+    readonly tracing: OpenTracing | undefined;
   },
 ): GatewayServerOptions {
-  const { serve, bodyPool, videos, holder, readiness, verification } = parts;
+  const { serve, bodyPool, videos, holder, readiness, verification, tracing } = parts;
   const stored = {
     catalog: holder,
     records: backend.recordStore,
@@ -210,6 +239,7 @@ function gatewayServerOptions(
     metrics: serve.metrics,
     bodyPool,
     log: new RequestLog(log),
+    tracing,
     refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),
     refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
     readiness,

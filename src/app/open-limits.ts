@@ -11,6 +11,7 @@ import {
   RedisLimitStore,
 } from "../limits/index.ts";
 import { healthScripts, RedisSharedHealth, type SharedHealth } from "../routing/index.ts";
+import { RedisLink, type RedisServers } from "../storage/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 export interface Limits {
@@ -43,13 +44,7 @@ export async function openLimits(options: {
   const membersOf = (poolId: string): readonly PoolMember[] =>
     catalog.current.deployments.filter(({ pool }) => pool.id === poolId);
   const store = new RedisLimitStore({
-    servers: {
-      url: config.redisUrl,
-      mode: config.redisMode,
-      master: config.redisMaster,
-      caFile: config.redisCaFile,
-      sentinelPassword: config.redisSentinelPassword,
-    },
+    servers: serversOf(config),
     recentUse: { recentUse: (slot) => backend.recentUse.recentUse(slot, membersOf) },
     clock,
     log,
@@ -59,4 +54,32 @@ export async function openLimits(options: {
   await store.ready(STORE_ANSWER_TIMEOUT_MS);
   const sharedHealth = new RedisSharedHealth({ link: store.link });
   return { store, sharedHealth, counts, close: () => store.close() };
+}
+
+/** What every key of a shared limit store begins with. */
+const LIMIT_KEYS = "tm:";
+
+/**
+ * Removes everything from the shared limit store; instances refill it from the journal. Undefined:
+ * limits are in the memory of each process. Rejects when the store does not answer.
+ */
+export async function emptyLimitStore(config: Config): Promise<number | undefined> {
+  if (config.redisUrl === "") return undefined;
+  const link = new RedisLink(serversOf(config), {}, () => undefined);
+  try {
+    await link.ready(STORE_ANSWER_TIMEOUT_MS);
+    return await link.removeAll(LIMIT_KEYS);
+  } finally {
+    link.close();
+  }
+}
+
+function serversOf(config: Config): RedisServers {
+  return {
+    url: config.redisUrl,
+    mode: config.redisMode,
+    master: config.redisMaster,
+    caFile: config.redisCaFile,
+    sentinelPassword: config.redisSentinelPassword,
+  };
 }

@@ -1,3 +1,5 @@
+import type { Pool } from "pg";
+
 import { type AbuseRestrictionStore, PostgresAbuseRestrictionStore } from "../abuse/index.ts";
 import {
   AccountNotices,
@@ -25,11 +27,20 @@ import {
 import type { Logger } from "../core/index.ts";
 import { type IdentityStore, PostgresIdentityStore } from "../identity/index.ts";
 import {
+  auditBooks,
   type AuditCheck,
   auditLedger,
+  type AuditOptions,
+  type AuditOutcome,
   type AuditProgress,
   type BooksFigures,
+  closeDay,
   type CreditStore,
+  dayFacts,
+  disableFeed,
+  enableFeed,
+  feedStatus,
+  type FeedStatus,
   type FlaggedListing,
   type LedgerBatchStore,
   PostgresCreditStore,
@@ -38,8 +49,12 @@ import {
   PostgresSettlementStore,
   readBooksFigures,
   recordAudit,
+  type ReopenedBooks,
+  reopenBooks,
+  type ReopenRequest,
   type RetentionStore,
   type SettlementStore,
+  type SigningKey,
 } from "../ledger/index.ts";
 import { type JournalRecentUse, PostgresRecentUse } from "../limits/index.ts";
 import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts";
@@ -122,6 +137,23 @@ export interface PostgresBackend {
   walUnarchivedS(): Promise<number | undefined>;
   /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
+  /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
+  reopenBooks(request: ReopenRequest): Promise<ReopenedBooks>;
+  /** The same from the newest checkpoint on, where there is one and its key is trusted. */
+  auditBooks(options: AuditOptions): Promise<AuditOutcome>;
+  /** Proves the books and signs the balances at the end of a day (YYYY-MM-DD). */
+  closeDay(
+    day: string,
+    options: AuditOptions & { readonly key: SigningKey },
+  ): Promise<AuditOutcome>;
+  /** Facts for a warehouse. */
+  readonly feed: {
+    enable(): Promise<FeedStatus>;
+    status(): Promise<FeedStatus>;
+    disable(): Promise<FeedStatus>;
+    /** Lines of a day that is over, a page at a time. */
+    dayFacts(day: string): AsyncIterable<string>;
+  };
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   /** What every organization used of a provider from this UTC day on: a long report. */
@@ -193,8 +225,9 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     ping: async () => {
       await pool.query("select 1");
     },
-    audit: (onProgress) => auditAndRecord(sessions, log, onProgress),
+    ...auditsOf(sessions, log),
     walUnarchivedS: () => readUnarchivedS(pool),
+    reopenBooks: (request) => reopenBooks(sessions, request),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     readBooksFigures: () => readBooksFigures(pools.primaryReports),
@@ -211,24 +244,51 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   };
 }
 
-/** Audits the books, and remembers how it ended: a fault of that does not spoil the audit. */
-async function auditAndRecord(
-  pool: Parameters<typeof auditLedger>[0],
+/** The table is there only after the steps: their change follows them. */
+function migrated(steps: readonly string[]): Change {
+  return {
+    action: "schema.migrate",
+    orgId: null,
+    target: "schema",
+    before: null,
+    after: { steps },
+  };
+}
+
+/** What is read of the whole books. How an audit ended is remembered, for those who watch it. */
+function auditsOf(
+  pool: Pool,
   log: Logger,
-  onProgress: Parameters<typeof auditLedger>[1],
-): Promise<readonly AuditCheck[]> {
-  const checks = await auditLedger(pool, onProgress);
-  const violations = checks.reduce((sum, check) => sum + check.violations, 0);
+): Pick<PostgresBackend, "audit" | "auditBooks" | "closeDay" | "feed"> {
+  const noted = async (audited: Promise<AuditOutcome>): Promise<AuditOutcome> => {
+    const outcome = await audited;
+    await noteAudit(pool, log, outcome.checks);
+    return outcome;
+  };
+  return {
+    audit: async (onProgress) => {
+      const progress = onProgress === undefined ? {} : { onProgress };
+      return (await noted(auditBooks(pool, { isFull: true, ...progress }))).checks;
+    },
+    auditBooks: (asked) => noted(auditBooks(pool, asked)),
+    closeDay: (day, asked) => noted(closeDay(pool, day, asked)),
+    feed: {
+      enable: () => enableFeed(pool),
+      status: () => feedStatus(pool),
+      disable: () => disableFeed(pool),
+      dayFacts: (day) => dayFacts(pool, day),
+    },
+  };
+}
+
+/** A fault of this does not spoil the audit. */
+async function noteAudit(pool: Pool, log: Logger, checks: readonly AuditCheck[]): Promise<void> {
   try {
-    await recordAudit(pool, violations);
+    await recordAudit(
+      pool,
+      checks.reduce((sum, check) => sum + check.violations, 0),
+    );
   } catch (fault) {
     log.warn({ err: fault }, "the end of this audit could not be recorded for the metrics");
   }
-  return checks;
-}
-
-/** The table is there only after the steps: their change follows them. */
-function migrated(ran: readonly string[]): Change {
-  const after = { steps: ran };
-  return { action: "schema.migrate", orgId: null, target: "schema", before: null, after };
 }

@@ -6,7 +6,7 @@ import { BackupFault, type AccountSums } from "./backup-manifest.ts";
 /** What the embedded server is to its backups. */
 export type BackupServer = Pick<
   EmbeddedPostgres,
-  "adminConnectionString" | "archive" | "cluster" | "dataDir"
+  "adminConnectionString" | "archive" | "cluster" | "connectionString" | "dataDir"
 >;
 
 const LOCK_SQL = "select pg_try_advisory_lock(hashtext('tokenmarket backup')) as locked";

@@ -123,7 +123,8 @@ function targetOf(
   if (at === "point" || at.time === manifest.finishedAt) {
     return { by: "name", value: manifest.restorePoint };
   }
-  return { by: "time", value: at.time };
+  // At its start PostgreSQL knows no names of time zones yet, not even Z.
+  return { by: "time", value: at.time.replace("T", " ").replace(/Z$/, "+00") };
 }
 
 interface NeededLog {

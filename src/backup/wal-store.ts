@@ -203,7 +203,7 @@ function compressed(raw: string, hash: ReturnType<typeof createHash>): AsyncIter
   const hashed = new PassThrough();
   hashed.on("data", (piece: Buffer) => hash.update(piece));
   // Whatever goes wrong reaches the reader of the last stream.
-  return pipeline(createReadStream(raw), hashed, createGzip({ level: 1 }), () => undefined);
+  return pipeline(createReadStream(raw), hashed, createGzip(), () => undefined);
 }
 
 function unpacked(path: string): AsyncIterable<Buffer> {

@@ -1,6 +1,7 @@
 import type { ConsoleConfig } from "../config/index.ts";
 import type { Clock, Logger, MicroUsd } from "../core/index.ts";
 import type { Billing } from "./billing.ts";
+import type { RecoveredPayments } from "./recover-payments.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
 
 export interface BillingOptions {
@@ -26,6 +27,11 @@ export interface BillingOptions {
 export interface OpenBilling extends Billing {
   /** Checks once every purchase whose end was not reported, on whichever instance it is called. */
   reconcileAll(): Promise<void>;
+  /**
+   * Everything the payment provider knows since an instant, into books that were restored; again
+   * changes nothing. Rejects with `PurchaseFault` where there is no payment provider.
+   */
+  recover(sinceMs: number): Promise<RecoveredPayments>;
 }
 
 export interface PurchaseBounds {

@@ -48,4 +48,9 @@ export class GrantedBilling implements OpenBilling {
   reconcileAll(): Promise<void> {
     return Promise.resolve();
   }
+
+  recover(): Promise<never> {
+    const message = "no payment provider is configured; repeat grants under their references";
+    return Promise.reject(new PurchaseFault("not_configured", message));
+  }
 }

@@ -3,4 +3,5 @@ export { type Billing, PurchaseFault, type PurchaseRecord } from "./billing.ts";
 export { notingPurchases, notingWebhooks } from "./counted-billing.ts";
 export { openBilling } from "./open-billing.ts";
 export { PostgresPurchaseStore } from "./postgres-purchase-store.ts";
+export type { RecoveredPayments } from "./recover-payments.ts";
 export type { PurchaseStore } from "./purchase-store.ts";

@@ -11,6 +11,7 @@ import type {
   OpenClaim,
   PurchaseClaim,
   PurchaseStore,
+  RecoveredPurchase,
   UngrantedState,
 } from "./purchase-store.ts";
 
@@ -52,6 +53,20 @@ export class PostgresPurchaseStore implements PurchaseStore {
       purchaseId,
       sessionId,
     ]);
+  }
+
+  async recover(purchase: RecoveredPurchase): Promise<"recovered" | "known" | "unknown_org"> {
+    const result = await this.#pool.query(RECOVER_SQL, [
+      purchase.purchaseId,
+      purchase.orgId,
+      purchase.amountMicroUsd,
+      purchase.isTestMoney,
+      new Date(purchase.createdAtMs),
+      new Date(purchase.expiresAtMs),
+      purchase.sessionId,
+    ]);
+    if (result.rowCount === 1) return "recovered";
+    return (await this.find(purchase.purchaseId)) === undefined ? "unknown_org" : "known";
   }
 
   async list(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
@@ -249,6 +264,12 @@ const CREATE_SQL = `
     expires_at)
   select $1, $2, $3::bigint, $3::bigint / 10000, $4, $5, $6
   where (select count(*) from purchase where org_id = $2 and created_at > $7) < $8`;
+
+const RECOVER_SQL = `
+  insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
+    expires_at, session_id)
+  select $1, org_id, $3::bigint, $3::bigint / 10000, $4, $5, $6, $7 from org where org_id = $2
+  on conflict do nothing`;
 
 const TAKE_UNFINISHED_SQL = `
   update purchase set checked_at = $3 where purchase_id in (

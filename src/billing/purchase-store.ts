@@ -15,6 +15,17 @@ export interface NewPurchase {
   readonly countedFromMs: number;
 }
 
+/** A purchase as its checkout has it; the organization may not exist any more. */
+export interface RecoveredPurchase {
+  readonly purchaseId: string;
+  readonly orgId: string;
+  readonly amountMicroUsd: MicroUsd;
+  readonly isTestMoney: boolean;
+  readonly sessionId: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
 /** A purchase as the payment provider's events are compared with it. */
 export interface KnownPurchase extends PurchaseRecord {
   readonly cents: bigint;
@@ -52,6 +63,11 @@ export interface PurchaseStore {
   create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many">;
   /** The checkout session that the purchase is paid in. */
   attachSession(purchaseId: string, sessionId: string): Promise<void>;
+  /**
+   * Makes a purchase again that was lost in a restore. `known`: it is there, and is left as it is;
+   * `unknown_org`: nothing was written.
+   */
+  recover(purchase: RecoveredPurchase): Promise<"recovered" | "known" | "unknown_org">;
   /** Newest first, a thousand at most. */
   list(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
   /** Undefined: the organization has no such purchase. */

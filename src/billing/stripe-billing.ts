@@ -5,6 +5,7 @@ import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
+import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
 import { StripePayments, type StripeAccount } from "./stripe-payments.ts";
 import { announceTestMoney } from "./test-money.ts";
 
@@ -178,6 +179,15 @@ export class StripeBilling implements OpenBilling {
 
   reconcileAll(): Promise<void> {
     return this.#reconciler.reconcileAll();
+  }
+
+  async recover(sinceMs: number): Promise<RecoveredPayments> {
+    const { store, log } = this.#options;
+    const deps = { store, payments: this.#payments, service: this.#service, log };
+    const recovered = await recoverPayments(deps, sinceMs);
+    // Purchases and claims of before that ended since.
+    await this.#reconciler.reconcileAll();
+    return recovered;
   }
 
   async close(): Promise<void> {

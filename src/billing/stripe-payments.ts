@@ -87,6 +87,20 @@ export class StripePayments {
     );
   }
 
+  /** Checkouts that were opened since, newest first. */
+  async *sessionsSince(sinceMs: number): AsyncGenerator<{
+    readonly session: SessionUpdate;
+    readonly createdAtMs: number;
+    readonly expiresAtMs: number;
+  }> {
+    const range = { created: { gte: Math.floor(sinceMs / 1000) }, limit: PAGE_ITEMS };
+    const expand = RECEIPT.map((path) => `data.${path}`);
+    for await (const session of this.#stripe.checkout.sessions.list({ ...range, expand })) {
+      const createdAtMs = session.created * 1000;
+      yield { session: readSession(session), createdAtMs, expiresAtMs: session.expires_at * 1000 };
+    }
+  }
+
   /** The purchase that a payment was made for; undefined: none of ours. */
   async purchaseOfPayment(paymentId: string): Promise<string | undefined> {
     return await orMissing(async () => {

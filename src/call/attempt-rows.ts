@@ -1,6 +1,6 @@
 import { deploymentAt } from "../catalog/index.ts";
 import { type AttemptId, attemptInstantMs, ZERO_PICO_USD } from "../core/index.ts";
-import type { CloseRow, ReserveRow } from "../ledger/index.ts";
+import type { CloseRow, LaneNote, ReserveRow } from "../ledger/index.ts";
 import type { CallRequest } from "../wire/index.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import type { Candidate } from "./candidates.ts";
@@ -16,10 +16,12 @@ export function attemptToHold<R extends CallRequest>(
   ports: Pick<CallPorts, "ledger">,
   client: ClientExchange,
   input: {
-    readonly call: Pick<AcceptedCall<R>, "kind" | "request" | "tokens">;
+    readonly call: Pick<AcceptedCall<R>, "kind" | "request" | "tokens" | "trace">;
     readonly candidate: Candidate;
     /** 1 for the first attempt of a request. */
     readonly ordinal: number;
+    /** Monotonic. */
+    readonly nowMs: number;
   },
 ): HeldAttempt & { readonly ok: true } {
   const { call, ordinal } = input;
@@ -28,6 +30,14 @@ export function attemptToHold<R extends CallRequest>(
   const candidate = pricedCandidate(input.candidate, attemptId);
   const { deployment } = candidate.step;
   if (deployment.prices === null) throw new Error("the plan let an unpriced deployment through");
+  const reserveMicroUsd = kind.quote(request, deployment);
+  const trace = call.trace?.attempt({
+    attemptId,
+    deployment,
+    reserveMicroUsd,
+    isTranslated: kind.wire !== undefined && kind.wire !== deployment.wire,
+    startedMs: input.nowMs,
+  });
   const reserve: ReserveRow = {
     attemptId,
     requestId: client.requestId,
@@ -41,9 +51,10 @@ export function attemptToHold<R extends CallRequest>(
     route: client.route,
     stream: request.stream,
     estimatedTokens: tokens.tokens,
-    reserveMicroUsd: kind.quote(request, deployment),
+    reserveMicroUsd,
+    lane: trace?.reserveLane,
   };
-  return { ok: true, candidate, reserve };
+  return { ok: true, candidate, reserve, trace };
 }
 
 /** The candidate itself, but where its prices are other ones by now. */
@@ -57,7 +68,11 @@ function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate 
 /** The closing row of an ended attempt. */
 export function closeRow(
   { attemptId, startedAtMs, result, settlement }: EndedAttempt,
-  end: { readonly clientGone: boolean; readonly final: boolean },
+  end: {
+    readonly clientGone: boolean;
+    readonly final: boolean;
+    readonly lane?: LaneNote | undefined;
+  },
 ): CloseRow {
   const { usage, basis, costPicoUsd, owedPicoUsd, flag } = settlement;
   const { bridge, failure, upstreamStatus, firstByteMs, durationMs } = result;
@@ -76,6 +91,7 @@ export function closeRow(
     durationMs,
     ...(served === undefined ? {} : { served }),
     final: end.final,
+    lane: end.lane,
   };
 }
 

@@ -66,7 +66,7 @@ export async function attemptCandidate<R extends CallRequest>(
   });
   ports.metrics.attemptSettled(deployment, { result, settlement, reserveMicroUsd });
   noteConduct(ports, { ...noted, result, isImpossible: settlement.flag !== undefined });
-  return {
+  const end: EndedAttempt = {
     kind: "ended",
     attemptId: reserve.attemptId,
     startedAtMs,
@@ -75,6 +75,8 @@ export async function attemptCandidate<R extends CallRequest>(
     debitMicroUsd: debitOf(settlement.costPicoUsd, reserve.reserveMicroUsd),
     tokens: observedTokens(settlement, result.failure === undefined, call.tokens),
   };
+  held.trace?.observed(end);
+  return end;
 }
 
 /** Dispatches to the end; only what was sent counts in health, pools and metrics. */
@@ -96,6 +98,7 @@ async function dispatch<R extends CallRequest>(
   const result = await startAttempt(ports, client, input).ended;
   const { failure } = result;
   const nowMs = ports.clock.monotonicMs();
+  input.held.trace?.ended(nowMs);
   const outcome = healthOutcome(ports, client, { deployment, failure });
   ports.health.report(deployment.id, outcome, nowMs, candidate.probedMs);
   if (failure?.coolSeconds !== undefined) {
@@ -161,6 +164,7 @@ function startAttempt<R extends CallRequest>(
   const { attemptId, reserveMicroUsd } = held.reserve;
   const { deployment, upstream } = held.candidate.step;
   const timeouts = timeoutsOf(kind, request, ports.timeouts);
+  const sent = { attemptId, traceparent: held.trace?.sent() };
   const running = runAttempt({
     clock: ports.clock,
     deadlines: ports.deadlines,
@@ -178,7 +182,7 @@ function startAttempt<R extends CallRequest>(
         }),
       ),
     classify: classifierOf(ports, kind, deployment),
-    send: (handler) => ports.upstream.send(deployment, upstream, handler, attemptId),
+    send: (handler) => ports.upstream.send(deployment, upstream, handler, sent),
   });
   const { scopes } = hold;
   followClient(ports, client, { running, delivery, scopes, drainMs: timeouts.drainMs });

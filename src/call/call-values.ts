@@ -7,6 +7,7 @@ import type { CallKind } from "./call-kind.ts";
 import type { Candidate, CandidateList } from "./candidates.ts";
 import type { LimitedCall } from "./claim-limits.ts";
 import type { MarketplaceClaim } from "./marketplace-claim.ts";
+import type { AttemptTrace, RequestTrace } from "./request-trace.ts";
 import type { Settlement } from "./settlement.ts";
 
 /** A request that was read and planned. It is made once and never changed. */
@@ -23,12 +24,15 @@ export interface AcceptedCall<R extends CallRequest> {
   readonly marketplace: MarketplaceClaim | undefined;
   /** Longest time until a provider is tried. */
   readonly timeoutMs: number;
+  /** Undefined: no traces are exported, or it is a dry run. */
+  readonly trace: RequestTrace | undefined;
 }
 
 /** An attempt whose worst case is held in the journal, and the candidate that it goes to. */
 export interface HeldAttempt {
   readonly candidate: Candidate;
   readonly reserve: ReserveRow;
+  readonly trace: AttemptTrace | undefined;
 }
 
 /** One physical dispatch that has ended. */

@@ -11,6 +11,8 @@ import type { CallRequest } from "../wire/index.ts";
 import { reserveRefusal } from "./admit.ts";
 import { attemptToHold, closeRow } from "./attempt-rows.ts";
 import { attemptCandidate } from "./attempt.ts";
+import type { Principal } from "../accounts/index.ts";
+import type { ReserveOutcome } from "../ledger/index.ts";
 import { CallHold } from "./call-hold.ts";
 import { callTokens, familyOf, type CallKind } from "./call-kind.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
@@ -40,8 +42,11 @@ export async function serveCall<R extends CallRequest>(
   const accepted = acceptCall(ports, client, kind);
   if (!accepted.ok) return refuseCall(ports, client, { ...accepted, family });
   const { call } = accepted;
-  const { request } = call;
+  const { request, trace } = call;
+  trace?.asked({ request, wire: kind.wire });
+  trace?.claiming();
   const claiming = await claimLimits(ports, client.principal, call);
+  trace?.claimed(claiming.ok ? undefined : claiming.refusal);
   if (!claiming.ok) return refuseCall(ports, client, { ...claiming, family, request });
   const { claimed: limits } = claiming;
   const hold = new CallHold(ports, limits);
@@ -49,6 +54,7 @@ export async function serveCall<R extends CallRequest>(
     const lastStartMs = ports.clock.monotonicMs() + call.timeoutMs;
     const { queueMs } = limits;
     const paced = await waitForPacing(ports, client, { queueMs, timeoutMs: call.timeoutMs });
+    if (queueMs > 0) trace?.queued();
     const claimedCall = { call, hold, lastStartMs };
     const first = paced.ok ? await holdFirst(ports, client, claimedCall) : paced;
     if (first.ok) return await attemptUntilServed(ports, client, { ...claimedCall, first });
@@ -90,7 +96,8 @@ function acceptCall<R extends CallRequest>(
     ports.timeouts.routingMs,
     principal.rules.policy?.timeoutMs ?? Infinity,
   );
-  const call = { kind, request, candidates, tokens, limited, marketplace, timeoutMs };
+  const { trace } = client;
+  const call = { kind, request, candidates, tokens, limited, marketplace, timeoutMs, trace };
   return { ok: true, call };
 }
 
@@ -102,7 +109,7 @@ export async function previewCall<R extends CallRequest>(
 ): Promise<Refusal | undefined> {
   const accepted = acceptCall(looking, client, kind);
   if (!accepted.ok) return accepted.refusal;
-  const { call } = accepted;
+  const call = { ...accepted.call, trace: undefined };
   const claiming = await claimLimits(looking, client.principal, call);
   if (!claiming.ok) return claiming.refusal;
   const { claimed: limits } = claiming;
@@ -129,15 +136,27 @@ async function holdFirst<R extends CallRequest>(
   const found = await acquireCandidate(ports, principal, call);
   if (!found.ok) return found;
   const { candidate } = found;
-  if (ports.clock.monotonicMs() > lastStartMs) {
+  const nowMs = ports.clock.monotonicMs();
+  if (nowMs > lastStartMs) {
     releaseCandidate(ports, candidate);
     return refused(routingDeadlinePassed(call.timeoutMs));
   }
-  const toHold = attemptToHold(ports, client, { call, candidate, ordinal: 1 });
+  const toHold = attemptToHold(ports, client, { call, candidate, ordinal: 1, nowMs });
   const held = await hold.reserve(toHold.reserve, candidate.pool);
-  if (held.kind === "reserved") return toHold;
+  const refusal = refusalOfHold(held, toHold, principal);
+  toHold.trace?.reserved(refusal);
+  if (refusal === undefined) return toHold;
   leaveCircuit(ports, candidate);
-  return refused(reserveRefusal(held, toHold.reserve.reserveMicroUsd, principal));
+  return refused(refusal);
+}
+
+function refusalOfHold(
+  held: ReserveOutcome,
+  { reserve }: HeldAttempt,
+  principal: Principal,
+): Refusal | undefined {
+  if (held.kind === "reserved") return undefined;
+  return reserveRefusal(held, reserve.reserveMicroUsd, principal);
 }
 
 /** Attempts one candidate after the other until one serves; closes every attempt exactly once. */
@@ -165,10 +184,14 @@ async function attemptUntilServed<R extends CallRequest>(
     hold.leavePool(end.tokens);
     const next = mayFailOver ? await acquireCandidate(ports, client.principal, call) : undefined;
     const isFinal = next?.ok !== true;
-    const close = closeRow(end, { clientGone: client.gone, final: isFinal });
+    const { trace } = held;
+    const lane = trace?.settleLane;
+    const close = closeRow(end, { clientGone: client.gone, final: isFinal, lane });
     if (isFinal) {
       const closed = await hold.close(close);
-      ended.push(closed.kind === "pending" ? end : { ...end, debitMicroUsd: closed.debitMicroUsd });
+      const { debitMicroUsd } = closed.kind === "pending" ? end : closed;
+      trace?.settled(debitMicroUsd);
+      ended.push({ ...end, debitMicroUsd });
       break;
     }
     ended.push(end);
@@ -177,8 +200,12 @@ async function attemptUntilServed<R extends CallRequest>(
     if (failure !== undefined) {
       ports.metrics.failedOver(held.candidate.step.deployment, failure.refusal.class);
     }
-    const toHold = attemptToHold(ports, client, { call, candidate, ordinal: ended.length + 1 });
+    const ordinal = ended.length + 1;
+    const nowMs = ports.clock.monotonicMs();
+    const toHold = attemptToHold(ports, client, { call, candidate, ordinal, nowMs });
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
+    trace?.settled(end.debitMicroUsd);
+    toHold.trace?.reserved(refusalOfHold(rolled, toHold, client.principal));
     // Without money for the next candidate the caller gets the error of the last one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);
@@ -188,6 +215,7 @@ async function attemptUntilServed<R extends CallRequest>(
   }
   hold.release(sumTokens(ended));
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));
+  call.trace?.debited(debited);
   ports.metrics.settled(call.request.modelId, debited);
   noteUse(ports, client, { kind: call.kind, ended, debited });
   client.settled?.(debited);

@@ -1,6 +1,7 @@
 import type { Principal } from "../accounts/index.ts";
 import type { MicroUsd, Refusal, RequestId } from "../core/index.ts";
 import type { Output, WholeBody } from "../wire/index.ts";
+import type { RequestTrace } from "./request-trace.ts";
 
 /** Response headers that only a recipe knows; `http` adds ids, CORS and the error headers. */
 export interface ServedHeaders {
@@ -62,6 +63,8 @@ export interface ClientExchange {
   answer(contentType: string, headers: ServedHeaders, body: WholeBody): void;
   /** A refusal as an HTTP error in the shape of the path's wire. */
   refuse(refusal: Refusal, headers?: ServedHeaders): void;
+  /** Where the request notes what it does; undefined where no traces are exported. */
+  readonly trace?: RequestTrace | undefined;
   /** Reports what all attempts of the call were debited, before its last bytes leave. */
   settled?(debitMicroUsd: MicroUsd): void;
   /** Reports that the answer had begun, and ends with an error. */

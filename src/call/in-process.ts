@@ -12,6 +12,7 @@ import type { CallKind } from "./call-kind.ts";
 import { serveCall } from "./call.ts";
 import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
+import type { RequestTrace, Tracing } from "./request-trace.ts";
 import { type FaultLog, refuseBeforeBody, reportFault } from "./refuse-call.ts";
 
 /** What calls from within this process work with: what the listener of the gateway works with. */
@@ -19,6 +20,8 @@ export interface InProcessDeps {
   readonly ports: CallPorts;
   readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly log: CallLog;
+  /** Undefined: no traces are exported. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** What of a request is logged. */
@@ -34,7 +37,12 @@ export interface LoggedCall {
 export interface CallLog extends FaultLog {
   answered(
     call: LoggedCall,
-    ended: { readonly method: string; readonly status: number; readonly durationMs: number },
+    ended: {
+      readonly method: string;
+      readonly status: number;
+      readonly durationMs: number;
+      readonly traceId: string | undefined;
+    },
   ): void;
 }
 
@@ -64,13 +72,16 @@ export interface InProcessEnd {
  * also for a caller who left before that; never rejects.
  */
 export async function callInProcess<R extends CallRequest>(
-  { ports, authenticator, log }: InProcessDeps,
+  { ports, authenticator, log, tracing }: InProcessDeps,
   kind: CallKind<R>,
   request: InProcessRequest,
 ): Promise<InProcessEnd> {
   const { clock, metrics } = ports;
   const startedMs = clock.monotonicMs();
-  const exchange = new InProcessExchange(newRequestId(clock.nowMs()), request, startedMs);
+  const requestId = newRequestId(clock.nowMs());
+  const { route } = request;
+  const trace = tracing?.begin({ requestId, method: "POST", route, startedMs });
+  const exchange = new InProcessExchange(requestId, request, { trace, startedMs });
   metrics.inFlight += 1;
   try {
     const caller = await authenticator.authenticate(`Bearer ${request.key}`, undefined);
@@ -86,10 +97,12 @@ export async function callInProcess<R extends CallRequest>(
   exchange.close();
   metrics.inFlight -= 1;
   const { refusal, status, debitMicroUsd, isStream, hasBroken, gone } = exchange;
-  const durationMs = Math.round(clock.monotonicMs() - startedMs);
-  const { route } = request;
-  metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs });
-  log.answered(exchange, { method: "POST", status, durationMs });
+  const nowMs = clock.monotonicMs();
+  const durationMs = Math.round(nowMs - startedMs);
+  const traceId = trace?.closed({ status, refusal, isGone: gone, nowMs });
+  const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
+  metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs, ...kept });
+  log.answered(exchange, { method: "POST", status, durationMs, traceId });
   return { refusal, debitMicroUsd };
 }
 
@@ -103,6 +116,7 @@ class InProcessExchange implements ClientExchange {
   readonly ownTimeFromMs: number;
   isStream = false;
   hasBroken = false;
+  readonly trace: RequestTrace | undefined;
   /** As a client would have got it; 0: nothing was answered. */
   status = 0;
   served: ServedHeaders = {};
@@ -113,8 +127,13 @@ class InProcessExchange implements ClientExchange {
   #goneListener: (() => void) | undefined;
   readonly #leave = (): void => this.#goneListener?.();
 
-  constructor(requestId: RequestId, request: InProcessRequest, startedMs: number) {
-    this.ownTimeFromMs = startedMs;
+  constructor(
+    requestId: RequestId,
+    request: InProcessRequest,
+    begun: { readonly trace: RequestTrace | undefined; readonly startedMs: number },
+  ) {
+    this.trace = begun.trace;
+    this.ownTimeFromMs = begun.startedMs;
     this.requestId = requestId;
     this.route = request.route;
     this.body = request.body;
@@ -129,6 +148,7 @@ class InProcessExchange implements ClientExchange {
 
   accept(principal: Principal): void {
     this.#principal = principal;
+    this.trace?.accepted(principal, undefined);
   }
 
   get gone(): boolean {

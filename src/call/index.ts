@@ -15,6 +15,15 @@ export { add, GatewayMetrics } from "./metrics.ts";
 export { findModel } from "./plan-call.ts";
 export type { CallPorts, CallTimeouts } from "./ports.ts";
 export { RefusalWindows } from "./refusal-windows.ts";
+export type {
+  AttemptTrace,
+  ClosedRequest,
+  ObservedAttempt,
+  RequestTrace,
+  TracedAttempt,
+  TracedRequest,
+  Tracing,
+} from "./request-trace.ts";
 export { reportFault, refuseBeforeBody, refuseCall } from "./refuse-call.ts";
 export { serveCountTokens } from "./serve-count-tokens.ts";
 export { dryRunOf, serveRoute } from "./serve-route.ts";

@@ -108,7 +108,7 @@ export async function checkChain(
   };
   for await (const text of lines) {
     line += 1;
-    if (seal !== undefined) wrong("it stands after the seal, which is the last line");
+    if (seal !== undefined) wrong("it comes after the seal, which is the last line");
     const sealEnd = SEAL_END.exec(text);
     const end = sealEnd ?? LINE_END.exec(text);
     const hash = end?.[1];

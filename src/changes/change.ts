@@ -20,7 +20,7 @@ export type Facts = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | undefined>
 >;
 
-/** One change, of one target. What is the same before and after is no change and leaves no row. */
+/** One change, of one target. What is the same before and after leaves no row. */
 export interface Change {
   readonly action: ActionName;
   /** Null: of the installation, not of one organization. */

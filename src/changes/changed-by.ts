@@ -14,7 +14,7 @@ export function byGateway(part: string): ChangedBy {
   return { kind: "gateway", id: part, requestId: null, clientNetwork: null };
 }
 
-/** News of a provider of payments, that came to us or that we asked for. */
+/** What a payment provider reported, by itself or when it was asked. */
 export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }

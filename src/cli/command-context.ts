@@ -11,7 +11,7 @@ import {
   SchemaBusyFault,
 } from "../app/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { type Config, loadConfig, type SettingName } from "../config/index.ts";
+import { type Config, loadConfig, readPairList, type SettingName } from "../config/index.ts";
 import { systemClock } from "../core/index.ts";
 import { readChangedBy } from "./changed-by-flag.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
@@ -63,11 +63,15 @@ export function readConfig(
 /** Logging of a command, with every secret it knows blanked out. */
 export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
   const secrets = Object.entries(io.env)
-    .filter(([name]) => /(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || name === "DATABASE_URL")
+    .filter(([name]) => /(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || STORE_ADDRESS.test(name))
     .map(([, value]) => value ?? "");
+  secrets.push(...(readPairList(config.telemetryHeaders)?.values() ?? []));
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
   return openLogging({ level, secrets, output: io.stderr });
 }
+
+/** Addresses of stores have passwords in them. */
+const STORE_ADDRESS = /^(?:TM_)?(?:DATABASE|REDIS)(?:_DIRECT|_REPORTS)?_URL$/;
 
 /** Runs `work` on the stores of a data folder or database, server up or down, and closes them. */
 export async function withBackend(

@@ -14,6 +14,8 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { backupChecks } from "./doctor/backup-checks.ts";
+import { addressChecks } from "./doctor/address-checks.ts";
 import { databaseChecks, unusableDatabase } from "./doctor/database-checks.ts";
 import type {
   CheckGroup,
@@ -27,8 +29,12 @@ import { manifestChecks } from "./doctor/manifest-checks.ts";
 import { programChecks } from "./doctor/program-checks.ts";
 
 /** In the order of the report. A new group is a file of `doctor/` and an entry here. */
-const GROUPS: readonly CheckGroup[] = [programChecks, manifestChecks];
-const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [databaseChecks, listingChecks];
+const GROUPS: readonly CheckGroup[] = [programChecks, addressChecks, manifestChecks];
+const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
+  databaseChecks,
+  backupChecks,
+  listingChecks,
+];
 
 /** `doctor` */
 export function addDoctorCommand(program: Command, context: CommandContext): void {

@@ -1,16 +1,18 @@
-import { readFileSync } from "node:fs";
-
 import { Command, CommanderError } from "commander";
 
 import { addBackupCommand } from "./backup-command.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 import { addChangesCommand } from "./changes-command.ts";
+import { programVersion } from "../app/index.ts";
+import { addBillingCommand } from "./billing-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
 import { addCreditCommand } from "./credit-command.ts";
+import { addDataCommand } from "./data-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addEndpointCommand } from "./endpoint-command.ts";
+import { addFeedCommand } from "./feed-command.ts";
 import { addImportCommand } from "./import-command.ts";
 import { addInitCommand } from "./init-command.ts";
 import { addKeyCommand } from "./key-command.ts";
@@ -52,7 +54,7 @@ export function commandLine(context: CommandContext): Command {
   // Commands take these settings over when they are added, so they come first.
   const program = new Command("tokenmarket")
     .description("A prepaid gateway in front of many AI model providers.")
-    .version(readVersion())
+    .version(programVersion())
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void context.stdout.write(text),
@@ -61,11 +63,12 @@ export function commandLine(context: CommandContext): Command {
   program
     .command("version")
     .description("print the version, as --version does")
-    .action(() => void context.stdout.write(`${readVersion()}\n`));
+    .action(() => void context.stdout.write(`${programVersion()}\n`));
   addInitCommand(program, context);
   addServeCommands(program, context);
   addProbeCommand(program, context);
   addOrgCommand(program, context);
+  addBillingCommand(program, context);
   addCreditCommand(program, context);
   addKeyCommand(program, context);
   addLimitsCommand(program, context);
@@ -74,6 +77,7 @@ export function commandLine(context: CommandContext): Command {
   addUnusualUseCommand(program, context);
   addConsoleLinkCommand(program, context);
   addManifestCommand(program, context);
+  addFeedCommand(program, context);
   addImportCommand(program, context);
   addConformanceCommand(program, context);
   addLedgerCommand(program, context);
@@ -81,13 +85,8 @@ export function commandLine(context: CommandContext): Command {
   addChangesCommand(program, context);
   addSimulateCommand(program, context);
   addBackupCommand(program, context);
+  addDataCommand(program, context);
   addMigrateCommand(program, context);
   addDoctorCommand(program, context);
   return program;
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  const { version } = JSON.parse(text) as { version: string };
-  return version;
 }

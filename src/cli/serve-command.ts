@@ -23,6 +23,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { logWarnings } from "./log-warnings.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
 import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 
@@ -145,6 +146,7 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
   if (workerNumber() === undefined) await checkPorts(Object.values(listenersOf(config)));
   const logging = openCommandLogging(context, config);
   const { log } = logging;
+  const stopWarnings = logWarnings(log);
   const schema = config.autoMigrate ? "migrate" : "check";
   const backend = await openBackend({ config, log, schema, isDatabaseKeptUp: true });
   try {
@@ -153,19 +155,21 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
     if (backend.dataDir !== undefined) {
       log.info({ data: backend.dataDir }, "embedded PostgreSQL");
     }
-    announceDisabledParts(log, config, env);
+    announceDisabledParts(log, config);
     announce(context, logging, gateway);
     return {
       gateway,
       close: async () => {
         await gateway.close();
         await backend.close();
+        stopWarnings();
         log.info("stopped");
         logging.flush();
       },
     };
   } catch (fault) {
     await backend.close();
+    stopWarnings();
     logging.flush();
     throw fault;
   }
@@ -176,6 +180,7 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
   await checkPorts(Object.values(listenersOf(config)));
   const logging = openCommandLogging(context, config);
   const { log } = logging;
+  const stopWarnings = logWarnings(log);
   stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
   // All of it is one machine's own, the database too.
   const schema = "migrate";
@@ -201,18 +206,20 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
         await gateway.close();
         await development.close();
         await backend.close();
+        stopWarnings();
         logging.flush();
       },
     };
   } catch (fault) {
     await backend.close();
+    stopWarnings();
     logging.flush();
     throw fault;
   }
 }
 
 /** What is not configured is off: the log says why. */
-function announceDisabledParts(log: Logger, config: Config, env: CommandContext["env"]): void {
+function announceDisabledParts(log: Logger, config: Config): void {
   if (signInKindOf(config) === "none") {
     log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");
   }
@@ -222,9 +229,8 @@ function announceDisabledParts(log: Logger, config: Config, env: CommandContext[
   if (config.encryptionKey === "") {
     log.info({ setting: "TM_ENCRYPTION_KEY" }, "off: storing customers' own provider keys");
   }
-  if ((env["OTEL_EXPORTER_OTLP_ENDPOINT"] ?? "") !== "") {
-    const reason = "not used: no traces are exported; metrics are on the internal port";
-    log.warn({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, reason);
+  if (config.telemetryEndpoint === "" && config.telemetryTracesEndpoint === "") {
+    log.info({ setting: "OTEL_EXPORTER_OTLP_ENDPOINT" }, "off: traces");
   }
 }
 
@@ -248,6 +254,6 @@ function announceAll(
   logging.flush();
   const several = lines.length > 1 ? { internal_urls: lines.map((each) => each.internal_url) } : {};
   const time = new Date(clock.nowMs()).toISOString();
-  const ready = { level: 30, time, msg: "ready", ...lines[0], ...several };
+  const ready = { level: 30, severity: "INFO", time, msg: "ready", ...lines[0], ...several };
   stderr.write(`${JSON.stringify(ready)}\n`);
 }

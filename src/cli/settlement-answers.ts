@@ -83,6 +83,7 @@ function sumsJson(sums: SettlementSums): Json {
       cost_usd: formatExactUsd(sums.correctedPicoUsd),
       resolved_usd: formatUsd(sums.resolvedMicroUsd),
     },
+    lost: { attempts: Number(sums.lostClaims), cost_usd: formatExactUsd(sums.lostPicoUsd) },
   };
 }
 
@@ -183,6 +184,7 @@ export function statementText({ period, lines, claims }: SettlementStatement): s
     ["carried in", `$${formatExactUsd(period.carryInPicoUsd)}`],
     ["debits", `$${formatUsd(sums.debitMicroUsd)}`],
     ["overrun", `$${formatUsd(sums.overrunMicroUsd)}`],
+    ["lost", `${sums.lostClaims} in restores, $${formatExactUsd(sums.lostPicoUsd)}`],
     ["margin", `$${formatUsd(sums.marginMicroUsd)}`],
     ["rounding", `$${formatUsd(period.roundingMicroUsd)}`],
     ["payable", `$${formatUsd(period.payableMicroUsd)}`],

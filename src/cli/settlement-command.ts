@@ -11,6 +11,7 @@ import {
   ENTRY_COLUMNS,
   entryLine,
   type PeriodName,
+  type ProviderClaim,
   readProviderClaim,
   reconcile,
   type SettlementStatement,
@@ -41,8 +42,11 @@ import {
   statementJson,
   statementText,
 } from "./settlement-answers.ts";
+import { bearLost } from "./settlement-lost.ts";
+import { addPutBackCommand, writePeriodFiles } from "./settlement-put-back.ts";
+import { readInstant } from "./read-instant.ts";
 
-/** `settlement close | list | show | deposit | pay | reconcile` */
+/** `settlement close | list | show | deposit | pay | reconcile | put-back` */
 export function addSettlementCommand(program: Command, context: CommandContext): void {
   const settlement = program.command("settlement").description("settle what is owed to providers");
   onStoredData(settlement.command("close"))
@@ -53,6 +57,10 @@ export function addSettlementCommand(program: Command, context: CommandContext):
       "close as if this were the current time, such as 2026-09-01T00:00Z",
     )
     .option("--manifests <folder>", "manifests with the terms (default ./manifests)")
+    .option(
+      "--out <folder>",
+      "write each closed period to a signed file, to put back after a restore",
+    )
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, (backend, by) => close(context, backend, { flags, by })),
@@ -86,6 +94,10 @@ export function addSettlementCommand(program: Command, context: CommandContext):
         withBackend(context, flags, (backend, by) => pay(backend, flags, by)),
       ),
     );
+  addStatementCommands(settlement, context);
+}
+
+function addStatementCommands(settlement: Command, context: CommandContext): void {
   onStoredData(settlement.command("deposit"))
     .description("record a deposit paid to a provider in advance, once per reference")
     .requiredOption("--provider <id>", "the provider")
@@ -99,17 +111,24 @@ export function addSettlementCommand(program: Command, context: CommandContext):
         withBackend(context, flags, (backend, by) => deposit(backend, flags, by)),
       ),
     );
-  onPeriod(settlement.command("reconcile"))
+  onStoredData(settlement.command("reconcile"))
+    .requiredOption("--provider <id>", "the provider")
+    .option("--period <start>", "start of the period, such as 2026-09-01")
     .description("compare a provider's own statement with ours; exit 1 when they differ")
+    .option(
+      "--lost",
+      "owe what the books lost in a restore and the statement has; needs no --period",
+    )
     .requiredOption(
       "--statement <file>",
       "the provider's statement: JSON with total_usd and lines, or CSV with a header row",
     )
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, (backend, by) => compare(backend, flags, by)),
+        withBackend(context, flags, (backend, by) => compareOrBear(backend, flags, by)),
       ),
     );
+  addPutBackCommand(settlement, context);
 }
 
 function onPeriod(command: Command): Command {
@@ -120,9 +139,10 @@ function onPeriod(command: Command): Command {
 
 async function close(
   context: CommandContext,
-  { settlementStore }: Backend,
+  backend: Backend,
   { flags, by }: { readonly flags: Flags; readonly by: ChangedBy },
 ): Promise<CommandAnswer> {
+  const { settlementStore } = backend;
   const provider = flags["provider"];
   const until = flags["until"];
   const request = {
@@ -131,10 +151,12 @@ async function close(
     ...(typeof until === "string" ? { untilMs: readInstant(until, "--until") } : {}),
   };
   const outcome = await settlementStore.closeDuePeriods(request, by);
+  const files = await writePeriodFiles(context, backend, flags);
   return {
     json: {
       closed: outcome.closed.map(statementJson),
       settled_through: iso(outcome.throughMs),
+      files_written: files,
       unlisted: outcome.unlisted.map(({ providerId, termsFrom }) => ({
         provider_id: providerId,
         terms_from: termsFrom,
@@ -245,8 +267,8 @@ async function deposit(
   };
 }
 
-async function compare(
-  { settlementStore }: Backend,
+async function compareOrBear(
+  backend: Backend,
   flags: Flags,
   by: ChangedBy,
 ): Promise<CommandAnswer> {
@@ -254,15 +276,24 @@ async function compare(
   const bytes = readStatementFile(file);
   const outcome = readProviderClaim(bytes.toString("utf8"));
   if (outcome.kind === "unreadable") throw new UsageFault(`${file}: ${outcome.problem}`);
+  if (flags["lost"] === true) return await bearLost(backend, flags, outcome.claim);
+  if (flags["period"] === undefined) throw new UsageFault("name the period with --period");
+  return await compare(backend, { flags, by }, { bytes, claim: outcome.claim });
+}
+
+async function compare(
+  { settlementStore }: Backend,
+  { flags, by }: { readonly flags: Flags; readonly by: ChangedBy },
+  { bytes, claim }: { readonly bytes: Buffer; readonly claim: ProviderClaim },
+): Promise<CommandAnswer> {
   const { period } = await findStatement(settlementStore, flags);
   const found = await reconcile(
-    outcome.claim,
+    claim,
     period.sums.costPicoUsd,
     wholePeriod(period, settlementStore.entries(period)),
   );
   const sha256 = createHash("sha256").update(bytes).digest();
-  const claim = { ...readPeriodName(flags), sha256, comparison: found };
-  await settlementStore.recordClaim(claim, by);
+  await settlementStore.recordClaim({ ...readPeriodName(flags), sha256, comparison: found }, by);
   const { providerId, startMs } = period;
   return {
     json: { provider_id: providerId, period: iso(startMs), ...reconciliationJson(found) },
@@ -292,14 +323,3 @@ function readPeriodName(flags: Flags): PeriodName {
   const startMs = readInstant(String(flags["period"]), "--period");
   return { providerId: String(flags["provider"]), startMs };
 }
-
-/** A day is its midnight; a time of day needs its zone. */
-function readInstant(text: string, flag: string): number {
-  const [, day] = INSTANT.exec(text) ?? [];
-  const ms = day === undefined ? Number.NaN : Date.parse(text);
-  // Date.parse takes a 30th of February for the 2nd of March.
-  if (!Number.isNaN(ms) && iso(Date.parse(day ?? "")).startsWith(day ?? "")) return ms;
-  throw new UsageFault(`${flag} must be a day or an instant in UTC such as 2026-09-01T12:00Z`);
-}
-
-const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;

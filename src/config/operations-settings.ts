@@ -1,14 +1,23 @@
 import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
 import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts";
+import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
 import { STORE_SETTINGS, type StoreConfig } from "./store-settings.ts";
+import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.ts";
 
 /** What an operator decides about starts and stops. */
 export interface OperationsConfig
-  extends ConformanceConfig, MetricsConfig, BackupConfig, ChangeLogConfig, StoreConfig {
+  extends
+    ConformanceConfig,
+    MetricsConfig,
+    BackupConfig,
+    ChangeLogConfig,
+    StoreConfig,
+    TelemetryConfig,
+    BooksConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -49,7 +58,9 @@ export const OPERATIONS_SETTINGS: {
   ),
   ...BACKUP_SETTINGS,
   ...CHANGE_LOG_SETTINGS,
+  ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
   ...METRICS_SETTINGS,
   ...STORE_SETTINGS,
+  ...TELEMETRY_SETTINGS,
 };

@@ -126,6 +126,7 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: FileAnswer
   request.raw.socket.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
   return reply
     .type(file.contentType)
+    .headers(file.headers)
     .header("content-disposition", `attachment; filename="${file.fileName}"`)
     .send(stream);
 }

@@ -1,5 +1,6 @@
 import { billingHandlers } from "./billing-routes.ts";
 import { catalogHandlers } from "./catalog-routes.ts";
+import { changeHandlers } from "./changes-routes.ts";
 import { connectionHandlers } from "./connections-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Handlers } from "./handler.ts";
@@ -26,6 +27,7 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...modelCostHandlers(deps, gates),
     ...priceChangeHandlers(deps, gates),
     ...connectionHandlers(deps, gates),
+    ...changeHandlers(deps, gates),
     ...optimizeHandlers(deps),
     ...verificationHandlers(deps, gates),
   };

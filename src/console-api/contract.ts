@@ -13,6 +13,7 @@ import type { Static, TSchema } from "typebox";
 
 import { billingRoutes } from "./contract/billing.ts";
 import { catalogRoutes } from "./contract/catalog.ts";
+import { changeRoutes } from "./contract/changes.ts";
 import { connectionRoutes } from "./contract/connections.ts";
 import { keyRoutes } from "./contract/keys.ts";
 import { limitRoutes } from "./contract/limits.ts";
@@ -26,6 +27,7 @@ import { verificationRoutes } from "./contract/verification.ts";
 
 export type * from "./contract/billing.ts";
 export type * from "./contract/catalog.ts";
+export type * from "./contract/changes.ts";
 export type * from "./contract/connections.ts";
 export type * from "./contract/keys.ts";
 export type * from "./contract/limits.ts";
@@ -47,6 +49,7 @@ export const ROUTES = {
   ...modelCostRoutes,
   ...priceChangeRoutes,
   ...connectionRoutes,
+  ...changeRoutes,
   ...optimizeRoutes,
   ...verificationRoutes,
 } as const satisfies Readonly<Record<string, RouteContract>>;

@@ -7,6 +7,8 @@ export class FileAnswer {
   readonly contentType: string;
   readonly fileName: string;
   readonly pieces: AsyncIterable<string>;
+  /** Further headers, known when the first piece is. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Called when the client is gone, or has the whole file. */
   readonly onClosed: () => void;
 
@@ -14,11 +16,13 @@ export class FileAnswer {
     readonly contentType: string;
     readonly fileName: string;
     readonly pieces: AsyncIterable<string>;
+    readonly headers: Readonly<Record<string, string>>;
     readonly onClosed: () => void;
   }) {
     this.contentType = of.contentType;
     this.fileName = of.fileName;
     this.pieces = of.pieces;
+    this.headers = of.headers;
     this.onClosed = of.onClosed;
   }
 }
@@ -28,6 +32,8 @@ export interface WantedFile {
   readonly contentType: string;
   readonly fileName: string;
   readonly pieces: AsyncIterable<string>;
+  /** Asked when the first piece was made. */
+  readonly headers?: () => Readonly<Record<string, string>>;
 }
 
 /**
@@ -47,7 +53,8 @@ export async function openFile(
     const endMs = clock.monotonicMs() + USAGE_FILE_TIMEOUT_MS;
     const isLate = (): boolean => clock.monotonicMs() > endMs;
     const pieces = restOf({ first, iterator, isLate, end });
-    return new FileAnswer({ contentType, fileName, pieces, onClosed: end });
+    const headers = wanted.headers?.() ?? {};
+    return new FileAnswer({ contentType, fileName, pieces, headers, onClosed: end });
   } catch (fault) {
     end();
     throw fault;

@@ -1,6 +1,7 @@
 import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { ReportBucket, ReportFilter } from "../records/index.ts";
+import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";
@@ -15,7 +16,8 @@ const LATEST_ERRORS = 5;
 
 /** The first page. Its queries of the journal run one after another, under one permit. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
-  const { reports, records, customers, clock } = deps;
+  const { records, customers, clock } = deps;
+  const { reports, asOf } = datedReports(deps.reports);
   const { orgId } = session;
   const nowMs = clock.nowMs();
   const last24h: ReportFilter = { orgId, fromMs: nowMs - DAY_MS, toMs: nowMs };
@@ -31,6 +33,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     reports.firstRequest(orgId),
   ]);
   return {
+    ...asOf(),
     spent_month_usd: formatUsd(spend.spentMicroUsd),
     org_cap_usd: spend.capMicroUsd === null ? null : formatUsd(spend.capMicroUsd),
     cap_reset_at: instant(spend.resetAtMs),

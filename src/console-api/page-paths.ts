@@ -1,7 +1,8 @@
 /** Addresses of the pages, as the browser's router has them. */
 const PAGES: readonly RegExp[] = [
   /^\/$/,
-  /^\/(sign-in|verify|welcome|settings|docs|usage|limits|connections|playground)$/,
+  /^\/(sign-in|verify|welcome|docs|usage|limits|connections|playground)$/,
+  /^\/settings(\/changes)?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/return\/[^/]+)?$/,
   /^\/requests\/[^/]+$/,
@@ -16,7 +17,7 @@ export function isPagePath(path: string): boolean {
 
 /* Catalog and documentation are public; the others include the user's session. */
 const PRIVATE =
-  /^\/(|welcome|settings|usage|limits|connections|playground)$|^\/(keys|optimize|billing|requests)(\/|$)/;
+  /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests)(\/|$)/;
 
 /** Is it the address of a page that shows nothing without a session? */
 export function isPrivatePage(path: string): boolean {

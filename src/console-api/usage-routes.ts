@@ -1,6 +1,7 @@
 import { csvLine, type OrgId, parseRequestId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
-import type { ReportFilter, ReportGroupBy } from "../records/index.ts";
+import type { ReportFilter, ReportGroupBy, UsageReports } from "../records/index.ts";
+import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
@@ -18,7 +19,7 @@ export function usageHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof usageRoutes> {
-  const { reports, clock } = deps;
+  const { clock } = deps;
   const filterOf = ({ orgId }: SignedIn, filters: UsageFilters): ReportFilter | ConsoleRefusal =>
     readFilters(orgId, filters, clock.nowMs());
   return {
@@ -30,11 +31,12 @@ export function usageHandlers(
       const filter = filterOf(session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
       return await gates.reads.run(session.orgId, async () => {
+        const { reports, asOf } = datedReports(deps.reports);
         const [report, nameOf] = await Promise.all([
           reports.report(filter, by),
           namesOf(deps, session.orgId, by),
         ]);
-        return shownUsage(report, filter, nameOf);
+        return { ...shownUsage(report, filter, nameOf), ...asOf() };
       });
     },
 
@@ -44,8 +46,9 @@ export function usageHandlers(
       if (filter instanceof ConsoleRefusal) return filter;
       return await gates.reads.run(session.orgId, async () => {
         const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+        const { reports, asOf } = datedReports(deps.reports);
         const { rows, nextCursor } = await reports.requests(filter, page);
-        return { data: rows.map(shownRequest), next_cursor: nextCursor };
+        return { data: rows.map(shownRequest), next_cursor: nextCursor, ...asOf() };
       });
     },
 
@@ -54,8 +57,10 @@ export function usageHandlers(
       if (filter instanceof ConsoleRefusal) return filter;
       const { orgId } = session;
       const contentType = "text/csv; charset=utf-8";
-      const pieces = requestsCsv(deps, filter);
-      const wanted = { orgId, contentType, fileName: "requests.csv", pieces };
+      const { reports, asOf } = datedReports(deps.reports);
+      const pieces = requestsCsv(reports, filter);
+      const headers = (): Readonly<Record<string, string>> => asOfHeader(asOf().as_of);
+      const wanted = { orgId, contentType, fileName: "requests.csv", pieces, headers };
       return await openFile({ gates: gates.files, clock }, wanted);
     },
 
@@ -63,7 +68,7 @@ export function usageHandlers(
       const requestId = parseRequestId(params.request_id);
       if (requestId === undefined) return notFound("request");
       return await gates.reads.run(session.orgId, async () => {
-        const found = await reports.request(session.orgId, requestId);
+        const found = await deps.reports.request(session.orgId, requestId);
         if (found === undefined) return notFound("request");
         return {
           request: shownRequest(found.request),
@@ -98,7 +103,12 @@ const MANAGED_NAMES: Readonly<Record<string, string>> = {
   optimize: "Optimize searches",
 };
 
-async function* requestsCsv({ reports }: ConsoleDeps, filter: ReportFilter): AsyncIterable<string> {
+/** A file has it beside its rows: a line of its own would be a request to who reads them. */
+function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> {
+  return asOf === undefined ? {} : { "x-tm-as-of": asOf };
+}
+
+async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");

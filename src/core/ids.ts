@@ -42,6 +42,12 @@ export function parseRequestId(text: string): RequestId | undefined {
     : undefined;
 }
 
+/** Makes the id of a span: 8 random bytes in hexadecimal form. */
+export function newSpanId(): string {
+  const at = takeRandom(8);
+  return randomPool.toString("hex", at, at + 8);
+}
+
 /** Makes a random identifier such as `org_9f2c…`: the prefix and 24 hexadecimal characters. */
 export function newRecordId(prefix: string): string {
   const at = takeRandom(12);

@@ -19,6 +19,7 @@ export {
   newKeyId,
   newOrgId,
   newRecordId,
+  newSpanId,
   newRequestId,
   type OrgId,
   parseJobId,

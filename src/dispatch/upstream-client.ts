@@ -28,6 +28,12 @@ export interface UpstreamClientOptions {
 /** Notified of everything that happens to a request; `onRefused`: it was not sent. */
 export type UpstreamHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
 
+/** What a provider gets to know of the attempt that it serves. */
+export interface SentAttempt {
+  readonly attemptId?: AttemptId;
+  readonly traceparent?: string | undefined;
+}
+
 /** A question without a body: about a job, or for its file. */
 export interface UpstreamQuestion {
   /** Path below the deployment's base URL, with a leading slash; or an address at its origin. */
@@ -68,16 +74,17 @@ export class UpstreamClient {
 
   /**
    * Dispatches once; everything that happens is reported to `handler`, failures included. The
-   * attempt's id is sent, so that a provider's own records can be matched with the journal.
+   * attempt's id is sent, so that a provider's own records can be matched with the journal, and
+   * where its traces are propagated the attempt's place in them.
    */
   send(
     deployment: Deployment,
     request: UpstreamRequest,
     handler: UpstreamHandler,
-    attemptId?: AttemptId,
+    sent: SentAttempt = {},
   ): void {
     const { path, headers, body } = request;
-    this.#dispatch(deployment, { method: "POST", path, headers, body, attemptId }, handler);
+    this.#dispatch(deployment, { method: "POST", path, headers, body, sent }, handler);
   }
 
   /** Asks with the deployment's key: like `send`, without a body. */
@@ -106,7 +113,7 @@ export class UpstreamClient {
       {
         path: url.pathname + url.search,
         method: "GET",
-        headers: withHeaders(COMMON_HEADERS, headers, undefined),
+        headers: withHeaders(COMMON_HEADERS, headers),
         ...NO_TIMEOUTS,
       },
       handler,
@@ -125,7 +132,7 @@ export class UpstreamClient {
     const { statusCode, body } = await endpoint.pool.request({
       path: endpoint.basePath + request.path,
       method: "GET",
-      headers: withHeaders(endpoint.headers, request.headers, undefined),
+      headers: withHeaders(endpoint.headers, request.headers),
       signal: AbortSignal.timeout(timeoutMs),
     });
     // The status says it all; how the body ends does not matter.
@@ -143,11 +150,11 @@ export class UpstreamClient {
       handler.onRefused(endpoint.refused);
       return;
     }
-    const { method, path, headers, body, attemptId } = request;
+    const { method, path, headers, body, sent } = request;
     const options = {
       path: typeof path === "string" ? endpoint.basePath + path : pathOn(endpoint, path),
       method,
-      headers: withHeaders(endpoint.headers, headers, attemptId),
+      headers: withHeaders(endpoint.headers, headers, sent),
       ...NO_TIMEOUTS,
     };
     if (body === undefined) endpoint.pool.dispatch(options, handler);
@@ -235,7 +242,7 @@ const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 } as const;
 interface Dispatched extends UpstreamQuestion {
   readonly method: "POST" | "GET" | "DELETE";
   readonly body?: UpstreamRequest["body"];
-  readonly attemptId?: AttemptId | undefined;
+  readonly sent?: SentAttempt;
 }
 
 /** The key is sent only to the origin it belongs to. */
@@ -247,9 +254,10 @@ function pathOn({ origin }: Endpoint, url: URL): string {
 function withHeaders(
   own: readonly string[],
   request: Readonly<Record<string, string>>,
-  attemptId: AttemptId | undefined,
+  { attemptId, traceparent }: SentAttempt = {},
 ): string[] {
   const list = own.slice();
+  if (traceparent !== undefined) list.push("traceparent", traceparent);
   if (attemptId !== undefined) list.push("x-client-request-id", String(attemptId));
   for (const name in request) list.push(name, request[name] ?? "");
   return list;

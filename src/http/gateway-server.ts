@@ -2,7 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 
 import type { Authenticator, AuthOutcome, Principal } from "../accounts/index.ts";
-import { reportFault, type GatewayMetrics } from "../call/index.ts";
+import {
+  reportFault,
+  type GatewayMetrics,
+  type RequestTrace,
+  type Tracing,
+} from "../call/index.ts";
 import {
   type BufferPool,
   type ClientAddresses,
@@ -14,6 +19,7 @@ import {
   newRequestId,
   refusal,
   type Refusal,
+  type RequestId,
 } from "../core/index.ts";
 import { ambiguityOf } from "./ambiguity.ts";
 import { answerClientErrors, type OpenRequest } from "./client-errors.ts";
@@ -40,6 +46,8 @@ export interface GatewayServerOptions {
   readonly routes: RouteTable;
   readonly metrics: GatewayMetrics;
   readonly log: RequestLog;
+  /** Undefined: no traces are exported. */
+  readonly tracing?: Tracing | undefined;
   /** What bodies of several chunks are put together in. */
   readonly bodyPool: BufferPool;
   /** Refuses a caller whose body is not even read; such a refusal is not recorded. */
@@ -140,11 +148,13 @@ class RequestWalk implements OpenRequest {
     this.#queryText = queryAt === -1 ? "" : url.slice(queryAt + 1);
     this.#startedMs = options.clock.monotonicMs();
     this.#known = options.routes.find(request.method ?? "GET", this.#path);
+    const requestId = newRequestId(options.clock.nowMs());
     this.#exchange = new HttpExchange({
       request,
       response,
-      requestId: newRequestId(options.clock.nowMs()),
+      requestId,
       route: this.#known?.route.path ?? "unknown",
+      trace: this.#known && this.#beginTrace(requestId, this.#known.route),
       errorWire: options.routes.errorWireOf(this.#path),
       clock: options.clock,
       startedMs: this.#startedMs,
@@ -176,6 +186,12 @@ class RequestWalk implements OpenRequest {
     } else {
       this.#authenticated(outcome);
     }
+  }
+
+  #beginTrace(requestId: RequestId, route: Route): RequestTrace | undefined {
+    const { method = "GET" } = this.#request;
+    const startedMs = this.#startedMs;
+    return this.#options.tracing?.begin({ requestId, method, route: route.path, startedMs });
   }
 
   get isAnswered(): boolean {
@@ -232,14 +248,18 @@ class RequestWalk implements OpenRequest {
 
   /** A recipe that has ended reads its body no more; of one that failed nothing is known. */
   #serve(known: { readonly route: Route; readonly id?: string }, loan?: LentBuffer): void {
+    const { trace } = this.#exchange;
+    trace?.serving();
     known.route.serve(this.#exchange, { queryText: this.#queryText, id: known.id }).then(
       () => {
+        trace?.served();
         this.#exchange.body = NO_BODY;
         loan?.giveBack();
       },
       (fault: unknown) => {
         loan?.leave();
         this.#crashed(fault);
+        trace?.served();
       },
     );
   }
@@ -290,14 +310,18 @@ class RequestWalk implements OpenRequest {
   #closed(): void {
     const { metrics, log, clock } = this.#options;
     metrics.inFlight -= 1;
-    const { refusal: refused, route, committed, isStream, gone, hasBroken } = this.#exchange;
+    const { refusal, route, committed, isStream, gone, hasBroken, trace } = this.#exchange;
     const status = committed ? this.#response.statusCode : 0;
-    const durationMs = clock.monotonicMs() - this.#startedMs;
-    metrics.ended({ route, status, refusal: refused, isStream, gone, hasBroken, durationMs });
+    const nowMs = clock.monotonicMs();
+    const durationMs = nowMs - this.#startedMs;
+    const traceId = trace?.closed({ status, refusal, isGone: gone, nowMs });
+    const kept = traceId === undefined ? {} : { trace: { traceId, atMs: clock.nowMs() } };
+    metrics.ended({ route, status, refusal, isStream, gone, hasBroken, durationMs, ...kept });
     log.answered(this.#exchange, {
       method: this.#request.method ?? "GET",
       status,
       durationMs: Math.round(durationMs),
+      traceId,
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Principal } from "../accounts/index.ts";
-import type { ClientExchange, ServedHeaders } from "../call/index.ts";
+import type { ClientExchange, RequestTrace, ServedHeaders } from "../call/index.ts";
 import {
   assert,
   type ClientAddresses,
@@ -31,6 +31,8 @@ export interface ExchangeInput {
   readonly writeIdleMs: number;
   /** What every answer begins with: ids, and who may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
+  /** Where it notes what it does; undefined where no traces are exported. */
+  readonly trace: RequestTrace | undefined;
   /** Called last, when the connection is done with this exchange. */
   readonly onClosed: () => void;
 }
@@ -39,6 +41,7 @@ export interface ExchangeInput {
 export class HttpExchange implements ClientExchange, Deadline {
   readonly requestId: RequestId;
   readonly route: string;
+  readonly trace: RequestTrace | undefined;
   body: Buffer = EMPTY;
   gone = false;
   dueMs: number = Number.POSITIVE_INFINITY;
@@ -65,6 +68,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.requestId = input.requestId;
     this.route = input.route;
     this.ownTimeFromMs = input.startedMs;
+    this.trace = input.trace;
     input.response.on("close", () => this.#closed());
   }
 
@@ -76,6 +80,7 @@ export class HttpExchange implements ClientExchange, Deadline {
 
   accept(principal: Principal): void {
     this.#principal = principal;
+    this.trace?.accepted(principal, this.header(TRACEPARENT));
   }
 
   get clientAddress(): string | undefined {
@@ -263,6 +268,8 @@ function bytesOf(body: WholeBody): number {
 }
 
 const EMPTY = Buffer.alloc(0);
+/** W3C Trace Context: where a caller says which trace its request belongs to. */
+const TRACEPARENT = "traceparent";
 /** RFC 9112, section 7.1. */
 const LAST_CHUNK = "0\r\n\r\n";
 

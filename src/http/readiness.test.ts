@@ -76,3 +76,19 @@ test("a database that became silent after it had answered is not a reason either
   clock.moveOn(3_000);
   expect(readiness.isReady).toBe(true);
 });
+
+test("books that went back make an instance unready at once: they wait for a person", () => {
+  let isStopped = false;
+  const readiness = new Readiness({
+    clock,
+    isLeaseHeld: () => false,
+    isStopped: () => isStopped,
+    pingDatabase: () => Promise.resolve(),
+  });
+  opened = readiness;
+  readiness.serve();
+  expect(readiness.isReady).toBe(true);
+  isStopped = true;
+  expect(readiness.isReady).toBe(false);
+  expect(readiness.report().checks).toMatchObject({ books_are_whole: false, not_fenced: true });
+});

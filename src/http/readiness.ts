@@ -14,6 +14,7 @@ export interface ReadinessReport {
     readonly joined: boolean;
     readonly not_draining: boolean;
     readonly not_fenced: boolean;
+    readonly books_are_whole: boolean;
   };
 }
 
@@ -21,6 +22,8 @@ export interface ReadinessOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   /** Does this instance hold its lease of the ledger? */
   readonly isLeaseHeld: () => boolean;
+  /** Did the books go back, so that no instance takes traffic before they are reopened? */
+  readonly isStopped?: () => boolean;
   /** Rejects when the database does not answer. Asked only while the lease is lost. */
   readonly pingDatabase: () => Promise<void>;
 }
@@ -32,7 +35,8 @@ const FENCED_AFTER_MS = 5_000;
 /**
  * May this instance take traffic? No store is asked on a probe. A fault that all instances share
  * makes none unready: a balancer without any instance would lose the answers that say when to come
- * back. Made when the catalog is built and the ledger has been joined.
+ * back. Books that went back do, because they wait for a person. Made when the catalog is built and
+ * the ledger has been joined.
  */
 export class Readiness {
   readonly #options: ReadinessOptions;
@@ -57,7 +61,7 @@ export class Readiness {
   }
 
   get isReady(): boolean {
-    return this.#state === "serving" && !this.#isFencedAlone;
+    return this.#state === "serving" && !this.#isFencedAlone && !this.#isStopped;
   }
 
   report(): ReadinessReport {
@@ -70,6 +74,7 @@ export class Readiness {
         joined: true,
         not_draining: !this.isDraining,
         not_fenced: !this.#isFencedAlone,
+        books_are_whole: !this.#isStopped,
       },
     };
   }
@@ -104,6 +109,11 @@ export class Readiness {
     } finally {
       this.#isPinging = false;
     }
+  }
+
+  /** A person decides when it ends: a balancer need not wait for it. */
+  get #isStopped(): boolean {
+    return this.#options.isStopped?.() === true;
   }
 
   /** The database answers other instances, and this one has still lost its lease. */

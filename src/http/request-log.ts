@@ -7,6 +7,8 @@ export interface AnsweredRequest {
   readonly method: string;
   readonly status: number;
   readonly durationMs: number;
+  /** Undefined: no trace of it was kept. */
+  readonly traceId: string | undefined;
 }
 
 /** One line per request: ids and numbers, never headers, bodies or keys. */
@@ -23,6 +25,7 @@ export class RequestLog {
     if (!this.#log.isLevelEnabled(failed ? "info" : "debug")) return;
     const line = {
       request_id: exchange.requestId,
+      trace_id: request.traceId,
       method: request.method,
       route: exchange.route,
       status: request.status,

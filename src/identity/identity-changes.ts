@@ -1,6 +1,6 @@
 import { byGateway, type Change, type ChangedBy, maskedEmail } from "../changes/index.ts";
 import type { OrgId } from "../core/index.ts";
-import type { Row } from "../storage/index.ts";
+import { columns, type Row, text } from "../storage/index.ts";
 import type { AskedFrom, SignInClaim } from "./identity-store.ts";
 
 /** An account and its organization, as rows name them. */
@@ -20,8 +20,13 @@ export function accountBy({ account_id: id }: OwnerRow, from: AskedFrom | undefi
 
 /** Of a row that has both. */
 export function ownerOf(row: Row): OwnerRow {
-  return { account_id: String(row["account_id"]), org_id: String(row["org_id"]) as OrgId };
+  return ownerColumns.read(row);
 }
+
+const ownerColumns = columns<OwnerRow>({
+  account_id: text("account_id"),
+  org_id: text("org_id"),
+});
 
 /** A session by its account: its own id is the hash of a cookie. */
 export function endedSession({ account_id, org_id }: OwnerRow): Change {

@@ -368,5 +368,6 @@ async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Pr
 }
 
 const SELECT_ACCOUNT_SQL = `
-  select a.account_id, a.org_id, a.email, a.email_norm, a.email_verified_at is not null as is_verified
+  select a.account_id, a.org_id, a.email, a.email_norm,
+    a.email_verified_at is not null as is_verified
   from console_account a`;

@@ -22,7 +22,7 @@ import type { CloseRow, ReserveRow } from "./ledger-store.ts";
 /* The columns of `attempt`, each declared once. What writes or reads attempts takes them from here. */
 
 /** What a hold writes, in the order of the parameters of `ledger_batch` and `annul_attempt`. */
-export const heldColumns: ColumnsOf<ReserveRow> = {
+export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   attemptId: big("attempt_id"),
   requestId: word("request_id", "uuid"),
   ordinal: integer("ordinal", "smallint"),
@@ -55,7 +55,7 @@ export const servedColumns: Columns<ServedModel> = columns({
 });
 
 /** What a closing writes, in the order of the parameters of `ledger_batch` and `close_batch`. */
-export const closedColumns: ColumnsOf<CloseRow> = {
+export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
   attemptId: heldColumns.attemptId,
   outcome: word("outcome"),
   basis: word("basis"),

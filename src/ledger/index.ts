@@ -6,16 +6,25 @@ export {
   servedColumns,
   usageColumns,
 } from "./attempt-columns.ts";
-export { auditLedger } from "./audit/audit.ts";
+export {
+  auditBooks,
+  auditLedger,
+  type AuditOptions,
+  type AuditOutcome,
+  closeDay,
+} from "./audit/audit.ts";
 export { type BooksFigures, readBooksFigures, recordAudit } from "./books-figures.ts";
 export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
 export type { CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";
+export { dayFacts } from "./feed/day-facts.ts";
+export { disableFeed, enableFeed, feedStatus, type FeedStatus } from "./feed/facts-publication.ts";
 export { LedgerCounts } from "./ledger-counts.ts";
 export type {
   AttemptOutcome,
   CloseOutcome,
   CloseRow,
+  LaneNote,
   Ledger,
   PinnedSheet,
   PricePin,
@@ -24,12 +33,15 @@ export type {
   ReserveRow,
   SettlementBasis,
 } from "./ledger-store.ts";
-export { openLedger } from "./open-ledger.ts";
+export { type OpenedLedger, openLedger } from "./open-ledger.ts";
+export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
+export type { LostLine, LostVerdict } from "./provider-settlement/lost-terms.ts";
+export { periodFileName, readPeriodFile, signPeriod } from "./provider-settlement/period-file.ts";
 export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";
 export { ENTRY_COLUMNS, entryLine, wholePeriod } from "./provider-settlement/settlement-entries.ts";
-export { readProviderClaim } from "./provider-settlement/settlement-file.ts";
+export { type ProviderClaim, readProviderClaim } from "./provider-settlement/settlement-file.ts";
 export type { SettlementLine, SettlementTerms } from "./provider-settlement/settlement-plan.ts";
 export {
   type DifferingLine,
@@ -46,11 +58,13 @@ export type {
   SettlementStore,
 } from "./provider-settlement/settlement-store.ts";
 export { addSettlementSums, type SettlementSums } from "./provider-settlement/settlement-sums.ts";
+export { type ReopenedBooks, reopenBooks, type ReopenRequest } from "./reopen-books.ts";
 export { createdAtOf, requestIdFrom } from "./request-ids.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
-export { publicKeyText, readManifest } from "./retention/retention-manifest.ts";
+export { readManifest } from "./retention/retention-manifest.ts";
+export { publicKeyText } from "./signed-text.ts";
 export {
   type DayArchive,
   dayFiles,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LEASE_MS, LEASE_RENEW_MS } from "../core/constants.ts";
 import { systemClock } from "../core/time.ts";
 import { InstanceLease } from "./instance-lease.ts";
-import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
+import type { LedgerBatchStore, Membership, Renewal } from "./ledger-batch-store.ts";
 
 const STORE_NOW_MS = Date.UTC(2026, 0, 1);
 const SAFETY_MS = 1_000;
@@ -16,13 +16,21 @@ afterEach(() => void vi.useRealTimers());
 async function scriptedLease() {
   const time = { ms: 0 };
   const takeOversMs: number[] = [];
-  const renewal = { isDown: false, takesMs: 0 };
+  let prove: () => Promise<void> = () => Promise.resolve();
+  const renewal = {
+    isDown: false,
+    takesMs: 0,
+    stopReason: undefined as string | undefined,
+    answer: (storeNowMs: number): Renewal => ({ kind: "held", beat: 1n, storeNowMs }),
+  };
   const member: Membership = {
     instanceId: "one",
     number: 1,
     epoch: 1n,
     attemptIdFloor: 0n,
     storeNowMs: STORE_NOW_MS,
+    token: "one",
+    life: 1,
   };
   const store = {
     maintain: () => Promise.resolve(),
@@ -32,8 +40,10 @@ async function scriptedLease() {
     renewLease: () => {
       time.ms += renewal.takesMs;
       if (renewal.isDown) return Promise.reject(new Error("the store is down"));
-      return Promise.resolve(STORE_NOW_MS + time.ms);
+      return Promise.resolve(renewal.answer(STORE_NOW_MS + time.ms));
     },
+    onReconnect: (asked: () => Promise<void>) => void (prove = asked),
+    stopReason: () => Promise.resolve(renewal.stopReason),
     takeOverDeadInstances: () => {
       takeOversMs.push(time.ms);
       return Promise.resolve([]);
@@ -49,7 +59,7 @@ async function scriptedLease() {
       await vi.advanceTimersByTimeAsync(STEP_MS);
     }
   };
-  return { lease, time, renewal, takeOversMs, pass };
+  return { lease, time, renewal, takeOversMs, pass, prove: () => prove() };
 }
 
 test("a lease counts from the renewal's start: a late answer does not make it longer", async () => {
@@ -79,5 +89,34 @@ test("after an outage of the store no peer is declared dead before it had time t
   await pass(3 * SETTLED_MS);
   expect(takeOversMs.length).toBeGreaterThan(0);
   expect(takeOversMs[0]).toBeGreaterThanOrEqual(backMs - LEASE_RENEW_MS + SETTLED_MS);
+  await lease.end();
+});
+
+test("an instance whose books went back takes nothing until they are reopened, then by itself", async () => {
+  const { lease, renewal, pass } = await scriptedLease();
+  renewal.answer = () => ({ kind: "went_back", finding: "attempt 7 is gone" });
+  renewal.stopReason = "attempt 7 is gone";
+  await pass(LEASE_RENEW_MS);
+  expect(lease.isHeld).toBe(false);
+  expect(lease.hasGoneBack).toBe(true);
+  // Nothing but a new life of the books ends it.
+  renewal.answer = (storeNowMs) => ({ kind: "held", beat: 1n, storeNowMs });
+  await pass(5 * LEASE_RENEW_MS);
+  expect(lease.isHeld).toBe(false);
+  renewal.stopReason = undefined;
+  await pass(LEASE_RENEW_MS);
+  expect(lease.isHeld).toBe(true);
+  expect(lease.hasGoneBack).toBe(false);
+  await lease.end();
+});
+
+test("before the first batch of a new connection it is asked whether the books went back", async () => {
+  const { lease, renewal, prove } = await scriptedLease();
+  renewal.isDown = true;
+  await expect(prove()).rejects.toMatchObject({ name: "BatchFault", kind: "busy" });
+  renewal.isDown = false;
+  renewal.answer = () => ({ kind: "went_back", finding: "attempt 7 is gone" });
+  await prove();
+  expect(lease.isHeld).toBe(false);
   await lease.end();
 });

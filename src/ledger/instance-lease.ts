@@ -7,7 +7,12 @@ import {
   type Logger,
   MAINTAIN_EVERY_MS,
 } from "../core/index.ts";
-import type { LedgerBatchStore, Membership } from "./ledger-batch-store.ts";
+import {
+  BatchFault,
+  type LedgerBatchStore,
+  type Membership,
+  type Witness,
+} from "./ledger-batch-store.ts";
 import type { LedgerCounts } from "./ledger-counts.ts";
 import { StoreClock } from "./store-clock.ts";
 
@@ -28,6 +33,8 @@ export interface InstanceLeaseOptions {
   readonly instanceName: string;
   /** Attempts that were recovered are added here. */
   readonly counts?: Pick<LedgerCounts, "recovered">;
+  /** What is done when committed work is gone from the books. Default `stop`. */
+  readonly onGoneBack?: "stop" | "go_on";
 }
 
 /** This instance's place among the others: its epoch, its lease, and the care for dead peers. */
@@ -43,6 +50,12 @@ export class InstanceLease {
   #renewal: NodeJS.Timeout | undefined;
   #recovery: NodeJS.Timeout | undefined;
   #isEnded = false;
+  #witness: Witness;
+  /** Why no instance takes traffic: the books went back. */
+  #stopReason: string | undefined;
+  /** The books went back, and this instance continues. */
+  #hasGoneOn = false;
+  #renewing: Promise<void> = Promise.resolve();
 
   private constructor(
     options: InstanceLeaseOptions,
@@ -58,16 +71,23 @@ export class InstanceLease {
     this.#maintainedAtMs = askedAtMs;
     this.#heldSinceMs = askedAtMs;
     this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;
+    this.#witness = freshWitness(member);
   }
 
   /** Joins, and closes what an earlier life of this instance left open. */
   static async start(options: InstanceLeaseOptions): Promise<InstanceLease> {
     const askedAtMs = options.clock.monotonicMs();
     await options.store.maintain();
+    const stopReason =
+      options.onGoneBack === "go_on" ? undefined : await options.store.stopReason();
     const joinedAtMs = options.clock.monotonicMs();
-    const member = await options.store.join(options.instanceName, LEASE_MS);
+    // A lease would keep the books from being reopened.
+    const leaseMs = stopReason === undefined ? LEASE_MS : 0;
+    const member = await options.store.join(options.instanceName, leaseMs);
     const lease = new InstanceLease(options, member, { askedAtMs, joinedAtMs });
-    await lease.#recover();
+    if (stopReason === undefined) await lease.#recover();
+    else lease.#stop(stopReason);
+    options.store.onReconnect(() => lease.#prove());
     lease.#renewal = setTimeout(() => void lease.#renewLoop(), LEASE_RENEW_MS).unref();
     lease.#recovery = setTimeout(() => void lease.#recoveryLoop(), RECOVERY_EVERY_MS).unref();
     return lease;
@@ -79,7 +99,18 @@ export class InstanceLease {
 
   /** By the monotonic clock, so a process that slept through its lease knows at once. */
   get isHeld(): boolean {
-    return !this.#isEnded && this.#options.clock.monotonicMs() < this.#validUntilMs;
+    if (this.#isEnded || this.#stopReason !== undefined) return false;
+    return this.#options.clock.monotonicMs() < this.#validUntilMs;
+  }
+
+  /** Committed work is gone from the books, and they were not reopened since. */
+  get hasGoneBack(): boolean {
+    return this.#stopReason !== undefined || this.#hasGoneOn;
+  }
+
+  /** The commit of this attempt's hold was acknowledged: later it must still be there. */
+  noteCommitted(attemptId: AttemptId): void {
+    this.#witness = { ...this.#witness, attemptId };
   }
 
   /** For how long it is held without another renewal. */
@@ -107,7 +138,7 @@ export class InstanceLease {
 
   async #renewLoop(): Promise<void> {
     try {
-      await this.#renew();
+      await this.#renewNow();
     } catch (error) {
       this.#options.log.warn({ err: error }, "the ledger lease could not be renewed");
     }
@@ -115,26 +146,84 @@ export class InstanceLease {
     this.#renewal = setTimeout(() => void this.#renewLoop(), LEASE_RENEW_MS).unref();
   }
 
+  /** Behind a new connection may be another state of the books: nothing is held in it unasked. */
+  async #prove(): Promise<void> {
+    if (this.#isEnded) return;
+    try {
+      await this.#renewNow();
+    } catch (error) {
+      throw new BatchFault("busy", "it could not be asked whether the books went back", error);
+    }
+  }
+
+  /** One at a time; it begins after this was called. */
+  #renewNow(): Promise<void> {
+    const renewed = this.#renewing.then(() => this.#renew());
+    this.#renewing = renewed.catch(() => undefined);
+    return renewed;
+  }
+
   async #renew(): Promise<void> {
-    const { store, clock, log, instanceName } = this.#options;
+    const { store, clock, log } = this.#options;
+    if (this.#stopReason !== undefined) return await this.#resume();
     const askedAtMs = clock.monotonicMs();
     if (askedAtMs >= this.#validUntilMs) this.#heldSinceMs = askedAtMs;
-    const storeNowMs = await store.renewLease(this.#member, LEASE_MS);
-    if (storeNowMs !== undefined) {
+    const member = this.#member;
+    const goesOn = this.#options.onGoneBack === "go_on";
+    const asked = { member, witness: this.#witness, leaseMs: LEASE_MS, goesOn };
+    const renewal = await store.renewLease(asked);
+    if (renewal.kind === "held") {
+      const { beat, storeNowMs } = renewal;
+      this.#witness = { ...this.#witness, beat, storeNowMs };
       this.#storeClock.observe({ askedAtMs, storeNowMs });
-    } else {
-      log.error({ instance: this.#member.instanceId }, "declared dead by a peer; joining again");
-      this.#validUntilMs = Number.NEGATIVE_INFINITY;
-      const { number } = this.#member;
-      this.#member = await store.join(instanceName, LEASE_MS);
-      // The old maker continues where it can: it knows the ids that are still in flight.
-      if (this.#member.number !== number) {
-        this.#makeAttemptId = attemptIdMaker(this.#member.number);
-      }
-      this.#attemptFloorMs = floorMsOf(this.#member);
-      this.#storeClock.observe({ askedAtMs, storeNowMs: this.#member.storeNowMs });
-      this.#heldSinceMs = askedAtMs;
+      this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;
+      return;
     }
+    if (renewal.kind === "taken_over") {
+      log.error({ instance: member.instanceId }, "declared dead by a peer; joining again");
+    } else if (goesOn) {
+      this.#hasGoneOn = true;
+      log.error(
+        { finding: renewal.finding },
+        `${WENT_BACK}; books.gone_back is go_on: joining again`,
+      );
+    } else {
+      return this.#stop(renewal.finding);
+    }
+    await this.#joinAgain(renewal.kind === "taken_over" ? this.#witness.attemptId : null);
+  }
+
+  /** Takes no traffic from now on, and leaves the lease to run out. */
+  #stop(finding: string): void {
+    this.#stopReason = finding;
+    this.#validUntilMs = Number.NEGATIVE_INFINITY;
+    this.#options.log.error(
+      { finding, next: ["tokenmarket ledger reopen --reason TEXT"] },
+      `${WENT_BACK}; no request is taken before they are reopened`,
+    );
+  }
+
+  /** Once the books were reopened this instance begins anew. */
+  async #resume(): Promise<void> {
+    const reason = await this.#options.store.stopReason();
+    if (reason !== undefined) return;
+    await this.#joinAgain(null);
+    this.#stopReason = undefined;
+    this.#options.log.warn({ life: this.#member.life }, "the books were reopened; serving again");
+  }
+
+  async #joinAgain(lastAttemptId: AttemptId | null): Promise<void> {
+    const { store, clock, instanceName } = this.#options;
+    this.#validUntilMs = Number.NEGATIVE_INFINITY;
+    const askedAtMs = clock.monotonicMs();
+    const { number } = this.#member;
+    this.#member = await store.join(instanceName, LEASE_MS);
+    this.#witness = { ...freshWitness(this.#member), attemptId: lastAttemptId };
+    // The old maker continues where it can: it knows the ids that are still in flight.
+    if (this.#member.number !== number) this.#makeAttemptId = attemptIdMaker(this.#member.number);
+    this.#attemptFloorMs = floorMsOf(this.#member);
+    this.#storeClock.observe({ askedAtMs, storeNowMs: this.#member.storeNowMs });
+    this.#heldSinceMs = askedAtMs;
     this.#validUntilMs = askedAtMs + LEASE_MS - SAFETY_MS;
   }
 
@@ -174,6 +263,12 @@ export class InstanceLease {
       "open attempts of a dead instance closed at their reserve",
     );
   }
+}
+
+const WENT_BACK = "the books went back: what was committed is not there any more";
+
+function freshWitness({ storeNowMs }: Membership): Witness {
+  return { beat: 0n, storeNowMs, attemptId: null };
 }
 
 /** The store's millisecond from which every new id is above the journal's last one. */

@@ -75,6 +75,8 @@ interface JoinedRow {
   readonly epoch: bigint;
   readonly floor: bigint;
   readonly now: Date;
+  readonly token: string;
+  readonly life: number;
 }
 
 function memberOf(instanceId: string, row: JoinedRow | undefined): Membership {
@@ -85,6 +87,8 @@ function memberOf(instanceId: string, row: JoinedRow | undefined): Membership {
     epoch: row.epoch,
     attemptIdFloor: row.floor,
     storeNowMs: row.now.getTime(),
+    token: row.token,
+    life: row.life,
   };
 }
 
@@ -102,7 +106,8 @@ const TAKE_OVER_SQL = `
       where h.instance_id = i.instance_id and h.epoch = i.epoch and not h.annulled)
   returning i.instance_id`;
 
-// A number is free again when its instance is long gone and holds nothing.
+// A number is free again when its instance is long gone and holds nothing. In a later life of the books
+// epochs begin above those that may have been lost.
 const INSERT_SQL = `
   with gone as (
     delete from instance i using instance_lease l
@@ -111,7 +116,8 @@ const INSERT_SQL = `
         where h.instance_id = i.instance_id and not h.annulled)
   )
   insert into instance (instance_id, number, epoch, host, process)
-  select $1, min(t.number), 0, $2, $3 from generate_series(0, 1023) as t(number)
+  select $1, min(t.number), (select coalesce(max(life), 1) - 1 from ledger_life) * 1000000, $2, $3
+  from generate_series(0, 1023) as t(number)
   where not exists (select from instance i where i.number = t.number)`;
 
 // The epoch also outgrows whatever an earlier, forgotten row of this name left in the journal.
@@ -122,11 +128,14 @@ const JOIN_SQL = `
       ), 0)) + 1, host = $2, process = $3
     where instance_id = $1 returning number, epoch
   ), leased as (
-    insert into instance_lease (instance_id, lease_until)
-    values ($1, now() + $4 * interval '1 millisecond')
-    on conflict (instance_id) do update set lease_until = excluded.lease_until
+    insert into instance_lease (instance_id, lease_until, token, beat)
+    values ($1, now() + $4 * interval '1 millisecond', gen_random_uuid(), 0)
+    on conflict (instance_id) do update
+      set lease_until = excluded.lease_until, token = excluded.token, beat = 0
+    returning token
   )
   select number, epoch, coalesce(greatest((select max(attempt_id) from attempt),
       (select max(attempt_id) from hold)), 0) as floor,
-    clock_timestamp() as now
-  from joined`;
+    clock_timestamp() as now, leased.token,
+    (select coalesce(max(life), 1) from ledger_life) as life
+  from joined cross join leased`;

@@ -13,6 +13,8 @@ export interface LaneOptions {
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly log: Logger;
+  /** Before the first statement on a new connection; one that rejects is not used. */
+  readonly prove?: () => Promise<void>;
 }
 
 export interface LaneStatement {
@@ -98,6 +100,12 @@ export class LaneConnection {
       // Not `end`: it waits for the answer of a server that may be silent.
       client.connection.stream.destroy();
       throw new BatchFault("busy", errorMessage(error), error);
+    }
+    try {
+      await this.#options.prove?.();
+    } catch (error) {
+      this.#drop(client);
+      throw error;
     }
     this.#client = client;
     return client;

@@ -27,7 +27,30 @@ export interface Membership {
   readonly attemptIdFloor: bigint;
   /** The store's clock when it answered, milliseconds since 1970. */
   readonly storeNowMs: number;
+  /** Of this membership alone: another one of the same epoch has another. */
+  readonly token: string;
+  /** Of the books: grows each time they are reopened after a restore. */
+  readonly life: number;
 }
+
+/** What an instance knows to be committed, which a renewal asks for again. */
+export interface Witness {
+  /** The last one that was acknowledged; 0: it has only joined. */
+  readonly beat: bigint;
+  /** The store's clock at that, milliseconds since 1970. */
+  readonly storeNowMs: number;
+  /** The last attempt whose hold was acknowledged. */
+  readonly attemptId: AttemptId | null;
+}
+
+/**
+ * - `taken_over`: another one has the instance.
+ * - `went_back`: what the witness names is gone. `stopped`: another instance found that.
+ */
+export type Renewal =
+  | { readonly kind: "held"; readonly beat: bigint; readonly storeNowMs: number }
+  | { readonly kind: "taken_over" }
+  | { readonly kind: "went_back" | "stopped"; readonly finding: string };
 
 /** An open attempt whose provider job continues although its instance is dead. */
 export interface AdoptedAttempt {
@@ -112,10 +135,22 @@ export interface LedgerBatchStore {
   /** Starts a new epoch of the instance `name`, or of `name-2`, … while that one is alive. */
   join(name: string, leaseMs: number): Promise<Membership>;
   /**
-   * Prolongs the lease by the store's clock and returns that clock, milliseconds since 1970.
-   * Undefined: another one has taken the instance over.
+   * Prolongs the lease by the store's clock, if everything is there that the witness names. When it
+   * is not, the store remembers that for all instances, unless `goesOn`.
    */
-  renewLease(member: Membership, leaseMs: number): Promise<number | undefined>;
+  renewLease(renewal: {
+    readonly member: Membership;
+    readonly witness: Witness;
+    readonly leaseMs: number;
+    readonly goesOn: boolean;
+  }): Promise<Renewal>;
+  /**
+   * Called on each new connection of the lane, before its first batch; when it rejects, with a
+   * `BatchFault`, the batch was not sent.
+   */
+  onReconnect(prove: () => Promise<void>): void;
+  /** Why no instance may take traffic before the books are reopened; undefined: they may. */
+  stopReason(): Promise<string | undefined>;
   /** Ends the lease at once. */
   leave(member: Membership): Promise<void>;
   /** Starts a new epoch for every instance that is dead and holds something; their names. */

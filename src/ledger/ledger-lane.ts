@@ -125,6 +125,7 @@ export class LedgerLane {
   async #send(single: readonly Closing[], holds: readonly Waiting[]): Promise<void> {
     const closings = [...single, ...holds.flatMap(({ rolled }) => rolled ?? [])];
     this.#sentClosings = closings;
+    this.#noteBatch(closings, holds);
     try {
       const answer = await this.#options.send(
         closings.map(({ row }) => row),
@@ -144,6 +145,13 @@ export class LedgerLane {
     } finally {
       this.#sentClosings = [];
     }
+  }
+
+  /** For the rows whose requests are traced: how long they waited, and in what batch they are. */
+  #noteBatch(closings: readonly Closing[], holds: readonly Waiting[]): void {
+    const sent = { nowMs: this.#options.clock.monotonicMs(), rows: closings.length + holds.length };
+    for (const closing of closings) noteLane(closing, sent);
+    for (const hold of holds) noteLane(hold, sent);
   }
 
   /** One row that breaks a rule must not fail the others. */
@@ -202,6 +210,15 @@ export class LedgerLane {
       answer({ kind: "unavailable", reason: TOO_OLD });
     }
   }
+}
+
+function noteLane(
+  { row, queuedAtMs }: Closing | Waiting,
+  sent: { readonly nowMs: number; readonly rows: number },
+): void {
+  if (row.lane === undefined) return;
+  row.lane.waitMs = sent.nowMs - queuedAtMs;
+  row.lane.batchRows = sent.rows;
 }
 
 const QUEUE_FULL = "the ledger's queue is full";

@@ -147,6 +147,12 @@ export class LedgerModel {
     }
   }
 
+  /** An attempt that was charged at its reserve, with what that moved, before this model began. */
+  keepCrashed(row: ModelReserve): void {
+    const charge = { ...NOTHING, debit: row.amount };
+    this.attempts.set(row.attempt, ended(newHold(row, this.month), "unknown_after_crash", charge));
+  }
+
   /** Of two closings the first counts; what was closed at its reserve is corrected once. */
   close(row: ModelClose): ModelCloseOutcome {
     const hold = this.holds.get(row.attempt);
@@ -204,6 +210,23 @@ export class LedgerModel {
   /** As if every life had ended: every open attempt is charged in full, except jobs. */
   crash(): number {
     return this.#crash([...this.holds.values()]);
+  }
+
+  /**
+   * A new life of the books after a restore: every epoch is over, and what is open is closed, but
+   * for jobs. Returns how many.
+   */
+  reopen(open: "void" | "charge"): number {
+    for (const [instance, epoch] of this.epochs) this.epochs.set(instance, epoch + NEW_LIFE_EPOCHS);
+    if (open === "charge") return this.crash();
+    const lost = [...this.holds.values()].filter((hold) => !hold.isResumable);
+    for (const { attempt } of lost) this.close({ attempt, costPico: 0n, kind: "void" });
+    return lost.length;
+  }
+
+  /** Owed to a provider for what the books have lost. */
+  bearLost(provider: string, costPico: bigint): void {
+    this.move("lost", `accrual:${provider}`, costPico / PICO_PER_MICRO);
   }
 
   /** The journal's line of an attempt. */
@@ -345,6 +368,10 @@ export class LedgerModel {
     return org === undefined || key === undefined ? [] : [org, key];
   }
 }
+
+/** More than every start of a lost time can have counted. */
+const NEW_LIFE_EPOCHS = 1_000_000n;
+const PICO_PER_MICRO = 1_000_000n;
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 

@@ -12,6 +12,14 @@ import type {
   Usage,
 } from "../core/index.ts";
 
+/** Where a lane notes what became of a row, for a trace of its request. */
+export interface LaneNote {
+  /** How long the row waited until its batch was sent. */
+  waitMs: number;
+  /** Rows of that batch. */
+  batchRows: number;
+}
+
 /** A hold on the organization's balance for one physical dispatch: the worst case. */
 export interface ReserveRow {
   readonly attemptId: AttemptId;
@@ -29,6 +37,8 @@ export interface ReserveRow {
   readonly stream: boolean;
   readonly estimatedTokens: number;
   readonly reserveMicroUsd: MicroUsd;
+  /** Absent: the request is not traced. It is not stored. */
+  readonly lane?: LaneNote | undefined;
 }
 
 export type ReserveOutcome =
@@ -52,7 +62,15 @@ export type ReserveOutcome =
   | { readonly kind: "unavailable"; readonly reason: string };
 
 export type AttemptOutcome =
-  "completed" | "refused" | "failed" | "timeout" | "reset" | "stream_died" | "client_disconnected";
+  | "completed"
+  | "refused"
+  | "failed"
+  | "timeout"
+  | "reset"
+  | "stream_died"
+  | "client_disconnected"
+  /** It was open at the point to which the books were restored: debit 0. */
+  | "lost_in_restore";
 
 /** What a debit was computed from. */
 export type SettlementBasis = "reported" | "partial" | "none" | "unknown_after_crash";
@@ -82,6 +100,8 @@ export interface CloseRow {
   readonly served?: ServedModel;
   /** True on the last attempt of the request: its outcome becomes the request's. */
   readonly final: boolean;
+  /** Absent: the request is not traced. It is not stored. */
+  readonly lane?: LaneNote | undefined;
 }
 
 export type CloseOutcome =

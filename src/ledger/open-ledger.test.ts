@@ -11,6 +11,7 @@ import {
   type LedgerBatch,
   type LedgerBatchStore,
   type Membership,
+  type Renewal,
 } from "./ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome, ReserveRow } from "./ledger-store.ts";
 import { openLedger } from "./open-ledger.ts";
@@ -36,9 +37,19 @@ async function scriptedLedger() {
       epoch += 1n;
       isTakenOver = false;
       const of = { instanceId: "one", number: 1, attemptIdFloor: 0n };
-      return Promise.resolve({ ...of, epoch, storeNowMs: Date.UTC(2026, 0, 1) + time.ms });
+      const storeNowMs = Date.UTC(2026, 0, 1) + time.ms;
+      return Promise.resolve({ ...of, epoch, storeNowMs, token: `${epoch}`, life: 1 });
     },
-    renewLease: () => Promise.resolve(isTakenOver ? undefined : Date.UTC(2026, 0, 1) + time.ms),
+    renewLease: (): Promise<Renewal> => {
+      if (isTakenOver) return Promise.resolve({ kind: "taken_over" });
+      return Promise.resolve({
+        kind: "held",
+        beat: 1n,
+        storeNowMs: Date.UTC(2026, 0, 1) + time.ms,
+      });
+    },
+    onReconnect: () => undefined,
+    stopReason: () => Promise.resolve(undefined),
     recoverOpenAttempts: () => Promise.resolve(0),
     takeOverDeadInstances: () => Promise.resolve([]),
     leave: () => Promise.resolve(),
@@ -88,11 +99,12 @@ test("a hold that commits in time is reserved", async () => {
 });
 
 test("a hold that commits after its lease ended is not sent, and is annulled", async () => {
-  const { ledger, reserving, commit, time, annulled } = await scriptedLedger();
+  const { ledger, reserving, commit, time, annulled, counts } = await scriptedLedger();
   time.ms = LEASE_MS;
   commit();
   expect(await reserving).toMatchObject({ kind: "unavailable" });
   expect(annulled).toEqual([1n]);
+  expect(counts.annulled).toBe(1);
   expect(await ledger.reserve(ROW)).toMatchObject({ kind: "unavailable" });
 });
 
@@ -132,7 +144,7 @@ test("the batches are counted by kind, with the rows in them", async () => {
 });
 
 test("while a late closing finds no way into the store others follow it, and then no longer", async () => {
-  const { ledger, closed, closeLate, commit } = await scriptedLedger();
+  const { ledger, closed, closeLate, commit, counts, time } = await scriptedLedger();
   const pass = async (): Promise<void> => {
     for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -145,6 +157,16 @@ test("while a late closing finds no way into the store others follow it, and the
   const second = closeOf(2n);
   await pass();
   expect(closed).toEqual(["batch 1", "late 1"]);
+  time.ms = 1_500;
+  const shown = counts
+    .families({ ...systemClock, monotonicMs: () => time.ms })
+    .flatMap((family) => [...family.parts("classic")])
+    .join("");
+  expect(shown).toContain("\ntm_ledger_closings_pending 2\n");
+  expect(shown).toContain("\ntm_ledger_oldest_closing_seconds 1.5\n");
+  expect(shown).toContain('\ntm_ledger_queue_rows{lane="close"} 1\n');
+  expect(shown).toContain('\ntm_ledger_batch_rows_count{lane="reserve"} 2\n');
+  expect(shown).toContain(`\ntm_ledger_lease_seconds ${(LEASE_MS - 1_000 - 1_500) / 1000}\n`);
   closeLate();
   expect(await first).toMatchObject({ kind: "closed" });
   await pass();

@@ -27,8 +27,16 @@ export interface OpenLedgerOptions {
   readonly log: Logger;
   /** Stable over restarts of one instance, different between instances. */
   readonly instanceName: string;
+  /** What is done when committed work is gone from the books. Default `stop`. */
+  readonly onGoneBack?: "stop" | "go_on";
   /** What its lanes send is added here, for who shows it. */
   readonly counts?: LedgerCounts;
+}
+
+/** A ledger of which this process is an instance. */
+export interface OpenedLedger extends Ledger {
+  /** Committed work is gone from the books, and they were not reopened since. */
+  readonly hasGoneBack: boolean;
 }
 
 const ANNUL_RETRY_MS = 500;
@@ -38,7 +46,7 @@ const SHUT_DOWN_WAIT_MS = 10_000;
  * Joins the instances of this ledger and answers when it may take traffic: the attempts an earlier
  * life of this instance left open are closed by then.
  */
-export async function openLedger(options: OpenLedgerOptions): Promise<Ledger> {
+export async function openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
   const lease = await InstanceLease.start(options);
   // The first batch opens the connection and plans the statements: not on a customer's time.
   await options.store.runBatch({ member: lease.member, closings: [], holds: [] });
@@ -46,7 +54,7 @@ export async function openLedger(options: OpenLedgerOptions): Promise<Ledger> {
   return new BatchedLedger(options, lease);
 }
 
-class BatchedLedger implements Ledger {
+class BatchedLedger implements OpenedLedger {
   readonly #options: OpenLedgerOptions;
   readonly #counts: LedgerCounts;
   readonly #lease: InstanceLease;
@@ -96,6 +104,10 @@ class BatchedLedger implements Ledger {
 
   get healthy(): boolean {
     return !this.#isShutDown && this.#lease.isHeld;
+  }
+
+  get hasGoneBack(): boolean {
+    return this.#lease.hasGoneBack;
   }
 
   newAttemptId(): AttemptId {
@@ -165,7 +177,11 @@ class BatchedLedger implements Ledger {
     const { member } = this.#lease;
     const { verdicts, outcomes } = await this.#options.store.runBatch({ member, closings, holds });
     this.#counts.verdicts(verdicts);
-    if (this.#lease.isHeld && this.#lease.member === member) return { verdicts, outcomes };
+    if (this.#lease.isHeld && this.#lease.member === member) {
+      const last = holds.findLast((_, i) => outcomes[i]?.kind === "reserved");
+      if (last !== undefined) this.#lease.noteCommitted(last.attemptId);
+      return { verdicts, outcomes };
+    }
     const lost = holds.filter((_, i) => outcomes[i]?.kind === "reserved");
     if (lost.length > 0) this.#startAnnulment(lost);
     const unsent = outcomes.map((outcome) => (outcome.kind === "reserved" ? NO_LEASE : outcome));

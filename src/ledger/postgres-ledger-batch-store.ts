@@ -26,6 +26,7 @@ import type {
   LedgerBatch,
   LedgerBatchStore,
   Membership,
+  Renewal,
 } from "./ledger-batch-store.ts";
 import { runBatch, runCloseBatch } from "./ledger-batches.ts";
 import type {
@@ -38,6 +39,7 @@ import type {
 } from "./ledger-store.ts";
 import { priceChanges } from "./price-changes.ts";
 import { recordRefused } from "./refused-rows.ts";
+import { renewMembership, stopReason } from "./renew-membership.ts";
 
 /** A customer waits for the holds of a batch. */
 const BATCH_STATEMENT_TIMEOUT_MS = 1_000;
@@ -46,12 +48,16 @@ const LATE_STATEMENT_TIMEOUT_MS = 10_000;
 const LATE_LOCK_TIMEOUT_MS = 5_000;
 const RECOVERY_BLOCK_ROWS = 500;
 
+/** Transfers have a table for each month; one is needed when its month begins. */
+const PARTITION_MONTHS_AHEAD = 2;
+
 /** The ledger's books in PostgreSQL: one connection for batches, a patient one for late closings. */
 export class PostgresLedgerBatchStore implements LedgerBatchStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
   readonly #batches: LaneConnection;
   readonly #late: LaneConnection;
+  #prove: () => Promise<void> = () => Promise.resolve();
 
   constructor(
     pool: Pool,
@@ -66,6 +72,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
       name: "ledger",
       statementTimeoutMs: BATCH_STATEMENT_TIMEOUT_MS,
       lockTimeoutMs: BATCH_LOCK_TIMEOUT_MS,
+      prove: () => this.#prove(),
     });
     this.#late = new LaneConnection({
       connectionString,
@@ -126,16 +133,23 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
     return joinInstance(this.#pool, name, leaseMs);
   }
 
-  async renewLease(member: Membership, leaseMs: number): Promise<number | undefined> {
-    const result = await queryInTime<{ now: Date }>(this.#pool, {
-      text: RENEW_LEASE_SQL,
-      values: [member.instanceId, String(member.epoch), leaseMs],
-    });
-    return result.rows[0]?.now.getTime();
+  renewLease(renewal: Parameters<LedgerBatchStore["renewLease"]>[0]): Promise<Renewal> {
+    return renewMembership(this.#pool, renewal);
+  }
+
+  onReconnect(prove: () => Promise<void>): void {
+    this.#prove = prove;
+  }
+
+  stopReason(): Promise<string | undefined> {
+    return stopReason(this.#pool);
   }
 
   async leave(member: Membership): Promise<void> {
-    await this.renewLease(member, 0);
+    await queryInTime(this.#pool, {
+      text: LEAVE_SQL,
+      values: [member.instanceId, String(member.epoch)],
+    });
   }
 
   takeOverDeadInstances(): Promise<readonly string[]> {
@@ -170,6 +184,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
 
   async maintain(): Promise<void> {
     await this.#pool.query("select ensure_attempt_partitions($1)", [PARTITION_DAYS_AHEAD]);
+    await this.#pool.query("select ensure_transfer_partitions($1)", [PARTITION_MONTHS_AHEAD]);
     await this.#pool.query("select drop_old_annulments()");
   }
 
@@ -211,10 +226,9 @@ const ENSURE_SHEETS_SQL = `
   insert into price_sheet (${sheetColumns.sql})
   select * from unnest(${sheetColumns.arraysSql}) on conflict do nothing`;
 
-const RENEW_LEASE_SQL = `
-  update instance_lease l set lease_until = now() + $3 * interval '1 millisecond'
+const LEAVE_SQL = `
+  update instance_lease l set lease_until = least(l.lease_until, now())
   from instance i
-  where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2
-  returning clock_timestamp() as now`;
+  where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2`;
 
 const RECOVER_SQL = "select closed, seen from recover_attempts($1)";

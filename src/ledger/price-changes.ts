@@ -76,7 +76,7 @@ function priceLine({ modelId, promptPico, completionPico }: PricePin): string {
 
 function perMillion(pico: bigint): string {
   const amount: PicoUsd = picoUsd(pico * MILLION);
-  return formatExactUsd(amount);
+  return formatExactUsd(amount).replace(/\.?0+$/, "");
 }
 
 function shortened(lines: readonly string[]): readonly string[] {

@@ -130,7 +130,7 @@ test("every name has the ending of its type, and every histogram has ascending b
   }
 });
 
-test.runIf(hasPromtool)("Prometheus' own checker accepts every name, fed today or not", () => {
+test.skipIf(!hasPromtool)("Prometheus' own checker accepts every name, fed today or not", () => {
   const heads = Object.entries(METRICS).map(([name, { type, help }]) => {
     const samples =
       type === "histogram"

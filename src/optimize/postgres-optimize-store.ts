@@ -171,7 +171,8 @@ const END_SQL = `
 const STOP_SQL = `
   with ended as (
     update optimize_search set state = 'stopped', ended_at = now()
-    where org_id = $1 and search_id = $2 and state = 'running' returning key_id, org_id, search_id, state
+    where org_id = $1 and search_id = $2 and state = 'running'
+    returning key_id, org_id, search_id, state
   ) ${DISABLE_SQL}`;
 
 const INTERRUPT_SQL = `

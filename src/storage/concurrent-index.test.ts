@@ -12,7 +12,7 @@ import { migrateDatabase } from "./migrate.ts";
 import { MIGRATIONS_FOLDER } from "./migration-files.ts";
 import { RUNNER_TIMES } from "./migration-runner.ts";
 
-const times = { ...RUNNER_TIMES, lockTimeoutMs: 30, pauseMs: 10, tries: 3 };
+const times = { ...RUNNER_TIMES, firstLockTimeoutMs: 30, pauseMs: 10, tries: 3 };
 
 const backend = withBackend();
 const folder = withResource(

@@ -52,7 +52,10 @@ export async function limitSession(client: ClientBase, limits: SessionLimits): P
   await client.query(query);
 }
 
-type AwaitedConnect = (client: ClientBase) => Promise<void>;
+/** The driver waits for the answer of `onConnect`, though its type does not say so. */
+type AwaitedConfig = Omit<PoolConfig, "onConnect"> & {
+  readonly onConnect?: (client: ClientBase) => Promise<void>;
+};
 
 /** A pool for everything that is not the ledger's hot path. Integer columns arrive as bigint. */
 export function openPool(
@@ -61,8 +64,7 @@ export function openPool(
   clientsMax: number = DATABASE_CONNECTIONS_MAX,
 ): Pool {
   const limits: SessionLimits = { statementTimeoutMs: POOL_STATEMENT_TIMEOUT_MS };
-  // The driver waits for its answer, though its type does not say so.
-  const onConnect: AwaitedConnect = (client) => limitSession(client, limits);
+  const onConnect = (client: ClientBase): Promise<void> => limitSession(client, limits);
   return openPoolWith(log, {
     ...poolConfig(connectionString, clientsMax),
     onConnect,
@@ -106,7 +108,7 @@ const LIMIT_ROLE_SQL = `do $$ begin
     current_database(), ${POOL_STATEMENT_TIMEOUT_MS});
 end $$`;
 
-function poolConfig(connectionString: string, max: number): PoolConfig {
+function poolConfig(connectionString: string, max: number): AwaitedConfig {
   return {
     connectionString,
     max,
@@ -154,7 +156,7 @@ export function poolUse({ totalCount, idleCount, waitingCount }: Pool): PoolUse 
   return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
 }
 
-function openPoolWith(log: Logger, config: PoolConfig): Pool {
+function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   const pool = new Pool({
     ...config,
     keepAlive: true,

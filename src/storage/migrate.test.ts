@@ -17,7 +17,7 @@ const NAMES = readMigrations(MIGRATIONS_FOLDER).map(({ name }) => name);
 const LEVEL = levelOf(readMigrations(MIGRATIONS_FOLDER));
 const RELEASED = NAMES.slice(0, 11);
 /** Quick tries, so that what is in the way shows soon. */
-const times = { ...RUNNER_TIMES, lockTimeoutMs: 30, pauseMs: 10, pollMs: 20, waitMs: 100 };
+const times = { ...RUNNER_TIMES, firstLockTimeoutMs: 30, pauseMs: 10, pollMs: 20, waitMs: 100 };
 
 let folder: string;
 let database: FreshDatabase;

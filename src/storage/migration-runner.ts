@@ -4,8 +4,14 @@ import type { Pool, PoolClient } from "pg";
 
 /** How long what the runner does may take; tests have shorter ones. */
 export interface RunnerTimes {
-  /** How long a step waits for a lock, and with it everyone who waits behind the step. */
+  /**
+   * How long a step waits for a lock, and with it every statement behind the step, in the last
+   * tries: more than the second after which the server ends an automatic vacuum in the way.
+   */
   readonly lockTimeoutMs: number;
+  /** The same in the first tries: less than a reserve waits before it is refused. */
+  readonly firstLockTimeoutMs: number;
+  readonly firstTries: number;
   /** How often a step that gets no lock is tried. */
   readonly tries: number;
   readonly pauseMs: number;
@@ -16,6 +22,8 @@ export interface RunnerTimes {
 
 export const RUNNER_TIMES: RunnerTimes = {
   lockTimeoutMs: 3_000,
+  firstLockTimeoutMs: 300,
+  firstTries: 15,
   tries: 20,
   pauseMs: 2_000,
   pollMs: 2_000,

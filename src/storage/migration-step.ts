@@ -18,8 +18,10 @@ export async function runStep(client: PoolClient, step: Migration, run: StepRun)
   const { times, log } = run;
   for (let tries = 1; ; tries += 1) {
     try {
-      if (step.isConcurrent) await buildIndexes(client, step, times);
-      else await inOneTransaction(client, times, () => runText(client, step));
+      const { firstTries, firstLockTimeoutMs } = times;
+      const lockTimeoutMs = tries > firstTries ? times.lockTimeoutMs : firstLockTimeoutMs;
+      if (step.isConcurrent) await buildIndexes(client, step, lockTimeoutMs);
+      else await inOneTransaction(client, lockTimeoutMs, () => runText(client, step));
       return;
     } catch (error) {
       if (!isLockConflict(error)) throw stepFault(step, error);
@@ -37,7 +39,7 @@ async function runText(client: PoolClient, step: Migration): Promise<void> {
 
 async function inOneTransaction(
   client: PoolClient,
-  { lockTimeoutMs }: RunnerTimes,
+  lockTimeoutMs: number,
   work: () => Promise<void>,
 ): Promise<void> {
   await client.query("begin");
@@ -56,15 +58,15 @@ async function inOneTransaction(
 async function buildIndexes(
   client: PoolClient,
   step: Migration,
-  times: RunnerTimes,
+  lockTimeoutMs: number,
 ): Promise<void> {
   const { rows } = await client.query<{ before: string }>(
     "select current_setting('statement_timeout') as before",
   );
   // On a big table it takes its time, and waits for every older transaction; it blocks no write.
   await client.query("set statement_timeout = 0");
-  await buildConcurrently(client, step, times.lockTimeoutMs);
-  await inOneTransaction(client, times, () => noteStep(client, step));
+  await buildConcurrently(client, step, lockTimeoutMs);
+  await inOneTransaction(client, lockTimeoutMs, () => noteStep(client, step));
   await client.query("select set_config('statement_timeout', $1, false)", [rows[0]?.before]);
 }
 

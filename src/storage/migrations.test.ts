@@ -19,6 +19,10 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0010-price-sheets": "7924c9b82f99b861c6c047c2d398d09841477c04b862a7484543d4cbabbeac37",
   "0018-audit-result": "d53b3c94ecd05c7a415f415334c65b3f63a56143e1204122adaa6205772f2d0a",
   "0011-purchase-prices": "97b05bb07b1bd7ca46b8d05d6c6e20d3d9da492ff85c0f3bbed4038c2b12d68d",
+  "0012-change-log": "6f0d29337052b6b142e7d6e4d1c9dd37f75efb21b8b5cf2758974d3455c528da",
+  "0013-reopened-books": "d3fadc146639873bf63235c9fd0891ba3437047c2c84aed1daac126d3db75171",
+  "0014-audit-checkpoints": "188e610ff4636f6f66111687dd6db0385406442b5f935f142512563fcb66007c",
+  "0015-transfers-by-month": "8add43f68b8a9bc58c8573794dcda9374815f4da6066b468303fc4f4a3fb1ab2",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

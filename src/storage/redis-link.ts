@@ -1,11 +1,15 @@
-import type { Cluster, Redis } from "ioredis";
+import { Cluster, type Redis } from "ioredis";
 
 import { assert } from "../core/index.ts";
 import { newRedisClient, type RedisScripts, type RedisServers } from "./redis-client.ts";
 
+/** Asked for at once. */
+const SCAN_KEYS = 1_000;
+
 /**
  * One connection to a Redis server, to the master that sentinels name, or one to each server of a
- * cluster; made anew by itself after a loss. Nothing is queued while there is none, and nothing is sent twice.
+ * cluster; made anew by itself after a loss. Nothing is queued while there is none, and nothing is
+ * sent twice.
  */
 export class RedisLink {
   readonly #client: Redis | Cluster;
@@ -46,6 +50,21 @@ export class RedisLink {
     const run = this.#scripts[script];
     assert(run !== undefined, `this connection was not given the script ${script}`);
     return run.call(this.#client, keys.length, ...keys, ...args);
+  }
+
+  /** Removes every key with this beginning, on all servers; how many it were. */
+  async removeAll(beginning: string): Promise<number> {
+    const client = this.#client;
+    const servers = client instanceof Cluster ? client.nodes("master") : [client];
+    let removed = 0;
+    for (const server of servers) {
+      const scan = { match: `${beginning}*`, count: SCAN_KEYS };
+      for await (const keys of server.scanStream(scan) as AsyncIterable<string[]>) {
+        // One by one: keys of a cluster's server are of different slots.
+        removed += (await Promise.all(keys.map((key) => server.unlink(key)))).length;
+      }
+    }
+    return removed;
   }
 
   close(): void {

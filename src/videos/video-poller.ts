@@ -46,10 +46,15 @@ export class VideoPoller {
     await Promise.all(this.#running);
   }
 
+  /** Without its lease an instance sends nothing to providers, polls neither. */
+  get #mayPoll(): boolean {
+    return !this.#isClosed && this.#deps.ledger.healthy;
+  }
+
   /** The job as it is now: after a poll of its provider, where the last one was long ago. */
   async refresh(job: VideoJob): Promise<VideoJob> {
     const { jobs, videos } = this.#deps;
-    if (job.completedAtMs !== null || this.#isClosed || this.#cooldownMs(job) > 0) return job;
+    if (job.completedAtMs !== null || !this.#mayPoll || this.#cooldownMs(job) > 0) return job;
     const wanted = { pollMinMs: videos.pollMinMs, leaseMs: LEASE_MS };
     const taken = await jobs.takeOne(job.orgId, job.jobId, wanted);
     if (taken === undefined) return job;
@@ -69,7 +74,7 @@ export class VideoPoller {
   async sweep(): Promise<void> {
     const { jobs, videoMetrics, log } = this.#deps;
     try {
-      for (let wasFull = true; wasFull && !this.#isClosed;) {
+      for (let wasFull = true; wasFull && this.#mayPoll;) {
         const due = await jobs.takeDue({ limit: SWEEP_JOBS_MAX, leaseMs: LEASE_MS });
         await Promise.all(due.map((job) => this.#pollSafely(job)));
         wasFull = due.length === SWEEP_JOBS_MAX;

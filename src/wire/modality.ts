@@ -1,4 +1,4 @@
-import type { Deployment, ModalityId } from "../catalog/index.ts";
+import type { Deployment, ModalityId, WireId } from "../catalog/index.ts";
 import type { MicroUsd, RequestId, Result } from "../core/index.ts";
 import type { EditedBytes } from "../json/index.ts";
 import type { AnswerBridge } from "./answer/answer-bridge.ts";
@@ -11,6 +11,8 @@ import type { ProviderControls } from "./fields/provider-controls.ts";
  */
 export interface Modality<R extends CallRequest> {
   readonly modality: ModalityId;
+  /** The wire that it is asked on; absent where it has one form alone. */
+  readonly wire?: WireId;
   /** Reads and checks what the client sent. */
   read(client: ClientRequest): Result<{ readonly request: R }>;
   /** Why this deployment cannot serve the request as sent; undefined when it can. */

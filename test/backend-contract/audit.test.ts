@@ -102,7 +102,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
 test("untouched books pass every check, one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
-    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 rebuild replay-accounts replay-debits replay-spend",
+    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 I19 rebuild replay-accounts replay-debits replay-spend",
   );
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, title: expect.any(String), violations: 0 });
@@ -394,6 +394,11 @@ const damages: readonly Damage[] = [
     what: "more cache writes of an hour than cache writes",
     sql: () => `update attempt set cache_write_1h = 3 where attempt_id = ${SETTLED}`,
     found: { I17: /^attempt 1: cache writes of an hour: 3 \/ of cache writes: 2$/ },
+  },
+  {
+    what: "a charge for what was lost in a restore",
+    sql: () => `update attempt set outcome = 'lost_in_restore' where attempt_id = ${SETTLED}`,
+    found: { I19: /^attempt 1: settled, debit 60 \/ void in a later life of the books$/ },
   },
   {
     what: "a closing that precedes its opening",

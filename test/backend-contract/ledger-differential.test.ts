@@ -41,6 +41,8 @@ const EVERY_ANSWER = [
   "paid",
   "paid before",
   "recovered",
+  "reopened, charge",
+  "reopened, void",
   "reserved",
   "taken over",
   "unavailable",
@@ -166,6 +168,7 @@ const command: fc.Arbitrary<LedgerCommand> = fc.oneof(
   weighing(5, { do: only("join"), instance: by }),
   weighing(2, { do: only("take over"), instance: by }),
   weighing(3, { do: only("recover") }),
+  weighing(1, { do: only("reopen"), open: fc.constantFrom("void" as const, "charge" as const) }),
 );
 
 function only<T extends string | number>(name: T): fc.Arbitrary<T> {

@@ -300,7 +300,9 @@ test("an instance whose lease ended is taken over by one peer only", async () =>
     Array.from({ length: 5 }, () => backend.ledgerBatchStore.recoverOpenAttempts()),
   );
   expect(closed.reduce((sum, one) => sum + one, 0)).toBe(1);
-  expect(await backend.ledgerBatchStore.renewLease(dead, 10_000)).toBeUndefined();
+  const witness = { beat: 0n, storeNowMs: dead.storeNowMs, attemptId: null };
+  const renewal = { member: dead, witness, leaseMs: 10_000, goesOn: false };
+  expect(await backend.ledgerBatchStore.renewLease(renewal)).toEqual({ kind: "taken_over" });
 });
 
 test("a lost connection answers unavailable, holds nothing, and the ledger continues", async () => {

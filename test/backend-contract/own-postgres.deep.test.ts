@@ -2,7 +2,7 @@ import { Client } from "pg";
 import { describe, expect, test } from "vitest";
 
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import { parseUsd } from "../../src/core/money.ts";
+import { microUsd, parseUsd } from "../../src/core/money.ts";
 import { checkServer } from "../../src/storage/check-server.ts";
 import { hasOpenssl, makeAuthority } from "../support/authority.ts";
 import { ask } from "../support/ask.ts";
@@ -14,6 +14,7 @@ import { silentLog } from "../support/silent-log.ts";
 import { withResource } from "../support/with-resource.ts";
 import { testOperator } from "../support/test-operator.ts";
 
+const GRANTED = microUsd(2_000_000n);
 const LAG_MS = 4_000;
 const WHOLE = { fromMs: 0, toMs: 4_102_444_800_000 };
 
@@ -28,7 +29,7 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
     const gateway = await startTestGateway({ settings: { databaseUrl: url } });
     try {
       const account = await gateway.account("1.00");
-      const asked = { key: account.key, wire: "wire_a", model: "up/wire_a", text: "hi" } as const;
+      const asked = { key: account.key, wire: "wire_a", model: "test/a", text: "hi" } as const;
       const answers = await Promise.all(Array.from({ length: 8 }, () => ask(gateway.url, asked)));
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
       await nothingHeld(gateway, account);
@@ -78,9 +79,9 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL of one's own", () => {
         return (await readsOf(replica.adminConnectionString)) > reads;
       });
 
-      // It stands still while the primary goes on: older and older, and then not used.
+      // It replays nothing while the primary continues: older and older, and then not used.
       await runOnce(replica.adminConnectionString, "select pg_wal_replay_pause()");
-      const grant = { orgId, amountMicroUsd: parseUsd("2"), ref: "paused" };
+      const grant = { orgId, amountMicroUsd: GRANTED, ref: "paused" };
       await backend.creditStore.grant(grant, testOperator);
       const ages: number[] = [];
       await until("the primary serves", async () => {

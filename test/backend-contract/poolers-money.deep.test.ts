@@ -42,10 +42,14 @@ async function runSuite(
 ): Promise<{ readonly code: number; readonly output: string }> {
   const { TM_TEST_DEPTH: _depth, VITEST: _vitest, ...env } = process.env;
   const program = "node_modules/vitest/vitest.mjs";
-  const child = spawn(process.execPath, [program, "run", ...SUITE], {
-    env: { ...env, NO_COLOR: "1", ...variables },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [program, "run", "--maxWorkers=2", "--experimental.fsModuleCache=false", ...SUITE],
+    {
+      env: { ...env, NO_COLOR: "1", ...variables },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));

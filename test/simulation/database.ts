@@ -117,7 +117,8 @@ export class SimulatedDatabase {
         0n,
       );
       const storeNowMs = Math.floor(this.#nowMs());
-      return { instanceId, number: row.number, epoch, attemptIdFloor, storeNowMs };
+      const life = { token: `${instanceId} ${epoch}`, life: 1 };
+      return { instanceId, number: row.number, epoch, attemptIdFloor, storeNowMs, ...life };
     }
   }
 

@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Deployment } from "../../src/catalog/catalog.ts";
 import type { AttemptId, RequestId } from "../../src/core/ids.ts";
 import type { AttemptHandler } from "../../src/dispatch/run-attempt.ts";
-import { UpstreamClient } from "../../src/dispatch/upstream-client.ts";
+import { type SentAttempt, UpstreamClient } from "../../src/dispatch/upstream-client.ts";
 import { answerTo, type SimAnswer, type SimUsage } from "../../src/dev/simulator/answer.ts";
 import { chatDialect, messagesDialect } from "../../src/dev/simulator/dialects.ts";
 import type { Dialect, Envelope } from "../../src/dev/simulator/dialect.ts";
@@ -70,7 +70,7 @@ export class SimulatedProviders extends UpstreamClient {
     deployment: Deployment,
     request: UpstreamRequest,
     handler: AttemptHandler,
-    attemptId?: AttemptId,
+    { attemptId }: SentAttempt = {},
   ): void {
     if (this.#caller.isDead) return;
     const simulation = this.#simulation;

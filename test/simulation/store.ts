@@ -6,6 +6,7 @@ import {
   type LedgerBatch,
   type LedgerBatchStore,
   type Membership,
+  type Renewal,
 } from "../../src/ledger/ledger-batch-store.ts";
 import type {
   CloseRow,
@@ -116,10 +117,24 @@ export class NetworkedStore implements LedgerBatchStore {
     return this.#query("join", { transaction });
   }
 
-  renewLease(member: Membership, leaseMs: number): Promise<number | undefined> {
-    const transaction = (): number | undefined =>
-      this.#simulation.database.renewLease(member, leaseMs);
+  renewLease({
+    member,
+    witness,
+    leaseMs,
+  }: Parameters<LedgerBatchStore["renewLease"]>[0]): Promise<Renewal> {
+    const transaction = (): Renewal => {
+      const storeNowMs = this.#simulation.database.renewLease(member, leaseMs);
+      if (storeNowMs === undefined) return { kind: "taken_over" };
+      return { kind: "held", beat: witness.beat + 1n, storeNowMs };
+    };
     return this.#query("lease renewal", { transaction });
+  }
+
+  /** Its connections have no lives of their own. */
+  onReconnect(): void {}
+
+  stopReason(): Promise<undefined> {
+    return this.#query("stop reason", { transaction: () => undefined });
   }
 
   leave(member: Membership): Promise<void> {

@@ -3,10 +3,11 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { withResource } from "./with-resource.ts";
+/** On PATH. */
+const PROGRAM: string = "openssl";
 
-/** On PATH? Without it the tests over TLS with an authority of their own are skipped, and say so. */
-export const hasOpenssl: boolean = spawnSync("openssl", ["version"]).status === 0;
+/** Present on this machine? Without it the tests over TLS with an authority of their own are skipped, and say so. */
+export const hasOpenssl: boolean = spawnSync(PROGRAM, ["version"]).status === 0;
 
 if (!hasOpenssl) {
   process.stderr.write(
@@ -46,15 +47,7 @@ export function makeAuthority(): TestAuthority {
   };
 }
 
-/** An authority for the tests of the calling file or `describe`. */
-export function withAuthority(): TestAuthority {
-  return withResource(
-    () => makeAuthority(),
-    (authority) => authority.close(),
-  );
-}
-
 function openssl(...args: readonly string[]): void {
-  const { status, stderr } = spawnSync("openssl", args, { encoding: "utf8" });
+  const { status, stderr } = spawnSync(PROGRAM, args, { encoding: "utf8" });
   if (status !== 0) throw new Error(`openssl ${args[0]}: ${stderr}`);
 }

@@ -89,7 +89,7 @@ export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/connections/:connection_id/test",
 ];
 
-/** Ways in that are no rows of the contract. */
+/** Ways in beside the rows of the contract. */
 export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "GET /auth/callback": [
     "account.create",

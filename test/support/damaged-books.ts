@@ -20,6 +20,9 @@ const TABLES = [
   "provider_payment",
   "purchase",
   "purchase_claim",
+  "audit_checkpoint",
+  "audit_checkpoint_account",
+  "audit_checkpoint_spend",
 ] as const;
 
 /** Books that can be damaged behind the ledger's back, and put right again. */

@@ -98,7 +98,9 @@ export type LedgerCommand =
   | { readonly do: "join"; readonly instance: number }
   /** The instance's lease ends, and a peer sees it. */
   | { readonly do: "take over"; readonly instance: number }
-  | { readonly do: "recover" };
+  | { readonly do: "recover" }
+  /** The books begin a new life after a restore, while no instance is alive. */
+  | { readonly do: "reopen"; readonly open: "void" | "charge" };
 
 /** The same organizations in the database and in the model. */
 export class LedgerFixture {
@@ -184,6 +186,8 @@ export class LedgerFixture {
         if (recovered > 0) this.answers.add("recovered");
         return agree(recovered, this.model.recover());
       }
+      case "reopen":
+        return await this.#reopen(step.open);
       default:
         return unreachable(step);
     }
@@ -329,6 +333,14 @@ export class LedgerFixture {
     const found = new Set<bigint>(adopted.map(({ attemptId }) => attemptId));
     agree(found, new Set(this.model.adopt(this.#modelMember(by), limit)));
     if (found.size > 0) this.answers.add("adopted");
+  }
+
+  async #reopen(openAttempts: "void" | "charge"): Promise<void> {
+    await this.#backend.query("update instance_lease set lease_until = clock_timestamp()");
+    const request = { reason: "a test", openAttempts, isNothingLost: false, closings: [] };
+    const { closedAttempts } = await this.#backend.reopenBooks(request);
+    agree(closedAttempts, this.model.reopen(openAttempts));
+    if (closedAttempts > 0) this.answers.add(`reopened, ${openAttempts}`);
   }
 
   async #join(instance: number): Promise<void> {

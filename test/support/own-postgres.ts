@@ -123,8 +123,8 @@ async function opened(folder: string): Promise<OwnPostgres> {
 }
 
 function lastSetting(data: string, name: string): string | undefined {
-  const [command = "", ...words] = [...asUser(), program("postgres"), "-D", data, "-C", name];
-  const { stdout } = spawnSync(command, words, IN_ROOT);
+  const words = [...asUser(), program("postgres"), "-D", data, "-C", name];
+  const { stdout } = spawnSync(words[0] ?? "", words.slice(1), IN_ROOT);
   return stdout.trim().split("\n").at(-1);
 }
 
@@ -148,8 +148,8 @@ function asUser(): readonly string[] {
 const IN_ROOT = { encoding: "utf8", cwd: "/" } as const;
 
 function run(name: string, ...args: readonly string[]): void {
-  const [command = "", ...words] = [...asUser(), program(name), ...args];
-  const { status, stderr } = spawnSync(command, words, IN_ROOT);
+  const words = [...asUser(), program(name), ...args];
+  const { status, stderr } = spawnSync(words[0] ?? "", words.slice(1), IN_ROOT);
   if (status !== 0) throw new Error(`${name}: ${stderr}`);
 }
 

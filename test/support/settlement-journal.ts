@@ -203,5 +203,7 @@ function closing(
 export async function brokenSettlement(
   backend: FreshBackend,
 ): Promise<readonly Record<string, unknown>[]> {
-  return await backend.query(`select what, found, expected from (${settlementAuditQuery.sql}) x`);
+  return await backend.query(
+    `select what, found, expected from (${settlementAuditQuery(undefined).sql}) x`,
+  );
 }

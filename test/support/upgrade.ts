@@ -6,7 +6,13 @@ import { openPool } from "../../src/storage/connection.ts";
 import { migrateDatabase, type MigrateOptions } from "../../src/storage/migrate.ts";
 import { MIGRATIONS_FOLDER } from "../../src/storage/migration-files.ts";
 import { OPERATOR_ENV, type OperatorFolder } from "./operator.ts";
-import { type ProgramPlace, runProgram, type RunningProgram, startProgram } from "./program.ts";
+import {
+  type ProgramPlace,
+  runCommand,
+  runProgram,
+  type RunningProgram,
+  startProgram,
+} from "./program.ts";
 import { silentLog } from "./silent-log.ts";
 
 const SYNTHETIC_STEPS = resolve(import.meta.dirname, "../e2e/operator/upgrade-steps");
@@ -50,8 +56,10 @@ export class UpgradeFixture {
     version: "released" | "own",
     args: readonly string[],
   ): Promise<Readonly<Record<string, unknown>>> {
-    const options = { ...(version === "released" ? { place: this.#released } : {}) };
-    const { code, stdout, stderr } = await runProgram([...args, "--json"], this.#env, options);
+    const { code, stdout, stderr } =
+      version === "own"
+        ? await runCommand([...args, "--json"], this.#env)
+        : await runProgram([...args, "--json"], this.#env, { place: this.#released });
     if (code !== 0) throw new Error(`${version}: ${args.join(" ")}: ${code} ${stdout}${stderr}`);
     return JSON.parse(stdout) as Record<string, unknown>;
   }

@@ -1,7 +1,7 @@
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { DOOR, programImportsOf } from "./layers.ts";
-import { folderOf, isProduct, type Rule, type SourceFile } from "./source-files.ts";
+import { folderOf, isProduct, parse, type Rule, type SourceFile } from "./source-files.ts";
 
 const README_LINES_MAX = 30;
 
@@ -36,6 +36,23 @@ export const instrumentsStayOutOfTheProduct: Rule = (files) =>
     .filter(({ file }) => folderOf(file) !== "dev" && !INSTRUMENT_USERS.has(file))
     .filter((source) => programImportsOf(source).some((target) => folderOf(target) === "dev"))
     .map(({ file }) => file);
+
+/** The one file that imports the exporter's packages, and is itself loaded where traces are on. */
+const TRACE_EXPORTER = "src/telemetry/otlp-exporter.ts";
+
+/** Every start would read the packages of an exporter that few installations use. */
+export const tracePackagesAreLoadedOnDemand: Rule = (files) =>
+  files.flatMap((source) => {
+    const { staticImports } = parse(source).module;
+    const targets = staticImports.map(({ moduleRequest }) => moduleRequest.value);
+    return targets
+      .filter((target) =>
+        target.startsWith("@opentelemetry/")
+          ? source.file !== TRACE_EXPORTER
+          : join(dirname(source.file), target) === TRACE_EXPORTER,
+      )
+      .map((target) => `${source.file} imports ${target}`);
+  });
 
 function isDoor(file: string): boolean {
   return basename(file) === DOOR && dirname(dirname(file)) === "src";

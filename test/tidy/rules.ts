@@ -60,6 +60,21 @@ export const RULES = {
       "an instrument": ["src/dev/simulator/a.ts", 'import "../test-checkout/b.ts";'],
     },
   },
+  "OpenTelemetry is imported by one file, which is loaded where traces are on": {
+    check: doors.tracePackagesAreLoadedOnDemand,
+    covers: "product",
+    breakages: {
+      "another file": ["src/telemetry/a.ts", 'import { SpanKind } from "@opentelemetry/api";'],
+      "the program": ["src/app/a.ts", 'import "../telemetry/otlp-exporter.ts";'],
+    },
+    nearMisses: {
+      "on demand": ["src/telemetry/a.ts", 'await import("./otlp-exporter.ts");'],
+      exporter: [
+        "src/telemetry/otlp-exporter.ts",
+        'import { SpanKind } from "@opentelemetry/api";',
+      ],
+    },
+  },
   "no file imports the door of its own folder": {
     check: doors.noFileImportsItsOwnDoor,
     covers: "product",

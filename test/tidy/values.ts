@@ -15,6 +15,9 @@ const EXACT =
 /** Gauges of Prometheus are floats; nothing is decided by them. */
 const FLOATS_ALLOWED = "src/metrics/dollars.ts";
 
+/** The same for the attributes of traces. */
+const SHOWN_AMOUNT = "src/telemetry/shown-amount.ts";
+
 /** The one file that reads clocks. */
 const CLOCK_FILE = "src/core/time.ts";
 
@@ -22,7 +25,7 @@ const AMOUNT = /[mM]icroUsd|[pP]icoUsd|[cC]ost|[dD]ebit/;
 
 export const noAmountBecomesANumber: Rule = (files) =>
   files
-    .filter(({ file }) => file !== FLOATS_ALLOWED)
+    .filter(({ file }) => file !== FLOATS_ALLOWED && file !== SHOWN_AMOUNT)
     .flatMap((source) =>
       nodesWith(source, AMOUNT, (node) => {
         if (node.type === "UnaryExpression") {

@@ -1,6 +1,9 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+
+import { Client } from "pg";
 
 import { systemClock } from "../../src/core/time.ts";
 import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../src/storage/embedded-server.ts";
@@ -8,6 +11,11 @@ import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-po
 import { openPool } from "../../src/storage/connection.ts";
 import { silentLog } from "../support/silent-log.ts";
 
+/** A file that is gone while it is copied is none that the copy needs. */
+const COPY_SH = 'mkdir "$2"; cp -a "$1/." "$2/"; rm -rf "$2/postmaster.pid" "$2/pg_wal"; exit 0';
+const COPY_WAL_SH =
+  'cp -a "$1/pg_wal" "$2/" && chown --reference="$1" "$2" "$2/backup_label" && chmod 700 "$2"';
+const RESTORE_SH = 'rm -rf "$2" && cp -a "$1" "$2"';
 const START_TRIES = 10;
 const ANSWERED_WITHIN_MS = 60_000;
 const RETRY_MS = 100;
@@ -73,6 +81,39 @@ export class TortureDatabase {
         await sleep(500);
       }
     }
+  }
+
+  /** As the superuser, for what no program may do. */
+  get adminConnectionString(): string {
+    return this.#servers[0]?.adminConnectionString ?? "";
+  }
+
+  /** A base copy beside running traffic: the state at its end, whole. */
+  async copyTo(folder: string): Promise<void> {
+    const client = new Client({ connectionString: this.adminConnectionString });
+    await client.connect();
+    try {
+      await client.query("select pg_backup_start('story', true)");
+      execFileSync("sh", ["-c", COPY_SH, "sh", this.#cluster(), folder]);
+      const stopped = await client.query<{ labelfile: string }>(
+        "select labelfile from pg_backup_stop(false)",
+      );
+      writeFileSync(join(folder, "backup_label"), stopped.rows[0]?.labelfile ?? "");
+      execFileSync("sh", ["-c", COPY_WAL_SH, "sh", this.#cluster(), folder]);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** The server is lost with its files, and comes back as it was when it was copied. */
+  async restore(folder: string): Promise<void> {
+    this.kill();
+    execFileSync("sh", ["-c", RESTORE_SH, "sh", folder, this.#cluster()]);
+    await this.restart();
+  }
+
+  #cluster(): string {
+    return join(this.#servers.at(-1)?.dataDir ?? "", "cluster");
   }
 
   async stop(): Promise<void> {

@@ -13,6 +13,7 @@ import type { Dice } from "./seeded.ts";
 /** The provider's own record of one attempt that reached it. */
 export interface ReceivedAttempt {
   times: number;
+  wire: Wire | undefined;
   /** What the last byte of its answer reported; undefined when that byte never left. */
   reported: AnswerTokens | undefined;
   /** When the last byte of its answer left; monotonic clock. */
@@ -74,10 +75,11 @@ async function serve(exchange: Exchange): Promise<void> {
   const attemptId = String(request.headers[ATTEMPT_HEADER]);
   // Counted before the body is read: the request has left the gateway.
   const known = received.get(attemptId);
-  const attempt = known ?? { times: 0, reported: undefined, endedMs: undefined };
+  const attempt = known ?? { times: 0, wire: undefined, reported: undefined, endedMs: undefined };
   attempt.times += 1;
   received.set(attemptId, attempt);
   const wire = PATHS[request.url ?? ""];
+  attempt.wire = wire;
   const body = await readJson(request);
   const complaint = complaintAbout(request, wire, body);
   if (complaint !== undefined || wire === undefined || body === undefined) {

@@ -273,7 +273,7 @@ const TERMS = {
 };
 
 /** One model at two providers, one of each wire, so that a failed attempt has another candidate. */
-function writeManifests(folder: string, providerUrl: string): string {
+export function writeManifests(folder: string, providerUrl: string): string {
   const manifestsDir = join(folder, "manifests");
   mkdirSync(manifestsDir);
   for (const [priority, dialect] of (["wire_a", "wire_b"] as const).entries()) {

@@ -32,6 +32,7 @@ export function DocsPage(): ReactElement {
       </Panel>
       <Errors />
       <Limits unfundedRpm={unfunded_rpm} />
+      <StoredData />
       <ConsoleApi />
       {installation.is_local_sign_in ? <LocalSignIn /> : null}
     </Page>
@@ -112,6 +113,18 @@ function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement
           Your current limits are on the <AppLink to="/limits">limits page</AppLink>.
         </List.Item>
       </List>
+    </Panel>
+  );
+}
+
+function StoredData(): ReactElement {
+  return (
+    <Panel title="Prompts and answers">
+      <Text size="sm" maw="75ch">
+        Prompts and answers are in memory only, while their request runs. Stored are ids, counts of
+        tokens, times and prices. What a provider does with a prompt is on the page of its model;
+        the operator's guide is <Code>docs/operating/prompts.md</Code>.
+      </Text>
     </Panel>
   );
 }

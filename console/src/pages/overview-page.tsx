@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import type { Overview } from "../../../src/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
+import { AsOf } from "../ui/as-of.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
 import { Page } from "../ui/page.tsx";
@@ -43,6 +44,7 @@ function Content({ overview }: { readonly overview: Overview }): ReactElement {
   return (
     <>
       {isSetUp ? null : <Checklist done={done} />}
+      <AsOf at={overview.as_of} />
       <Figures overview={overview} />
       <DaysPanel days={overview.days} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">

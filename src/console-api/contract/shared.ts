@@ -12,7 +12,7 @@ export interface RouteContract {
   readonly body?: TSchema;
   /** Undefined where the answer is not JSON: `answerType` names it. */
   readonly answer?: TSchema;
-  readonly answerType?: "text/csv" | "application/json";
+  readonly answerType?: "text/csv" | "application/json" | "application/x-ndjson";
 }
 
 /** Dollars as a decimal string, exact to the micro-dollar: `"0.001932"`, negative with a minus. */
@@ -80,5 +80,8 @@ export const Balance = Type.Object({
   held_usd: Usd,
 });
 export type Balance = Static<typeof Balance>;
+
+/** There when a replica served a part of the answer: its data is of this instant or younger. */
+export const AsOf = { as_of: Type.Optional(Instant) };
 
 export const Page = { next_cursor: nullable(Type.String()) };

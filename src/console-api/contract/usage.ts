@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
+import { AsOf, Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
 
 export const RequestOutcome = oneOf(
   "completed",
@@ -12,6 +12,7 @@ export const RequestOutcome = oneOf(
   "client_disconnected",
   "in_flight",
   "unknown_after_crash",
+  "lost_in_restore",
 );
 export type RequestOutcome = Static<typeof RequestOutcome>;
 
@@ -69,6 +70,7 @@ export const Usage = Type.Object({
       figures: UsageFigures,
     }),
   ),
+  ...AsOf,
 });
 export type Usage = Static<typeof Usage>;
 
@@ -93,7 +95,7 @@ export const RequestRow = Type.Object({
 });
 export type RequestRow = Static<typeof RequestRow>;
 
-export const RequestList = Type.Object({ data: Type.Array(RequestRow), ...Page });
+export const RequestList = Type.Object({ data: Type.Array(RequestRow), ...Page, ...AsOf });
 export type RequestList = Static<typeof RequestList>;
 
 export const Attempt = Type.Object({
@@ -133,6 +135,7 @@ export const RequestDetail = Type.Object({ request: RequestRow, attempts: Type.A
 export type RequestDetail = Static<typeof RequestDetail>;
 
 export const Overview = Type.Object({
+  ...AsOf,
   spent_month_usd: Usd,
   org_cap_usd: nullable(Usd),
   cap_reset_at: Instant,

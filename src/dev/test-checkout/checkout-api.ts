@@ -52,7 +52,9 @@ export class CheckoutApi {
     const isPost = asked.method === "POST";
     if (noun === "checkout" && second === "sessions") {
       if (isPost && third === undefined) return this.#createSession(asked.form);
-      return isPost ? missing(asked.path) : this.#showSession(third ?? "", asked.query);
+      if (isPost) return missing(asked.path);
+      if (third === undefined) return this.#listSessions(asked.query);
+      return this.#showSession(third, asked.query);
     }
     if (noun === "payment_intents" && !isPost) return shown(this.#book.payments.get(second));
     if (noun === "refunds" && isPost && second === "") return this.#createRefund(asked.form);
@@ -81,6 +83,15 @@ export class CheckoutApi {
       expiresAtSeconds: Number(textAt(form, "expires_at")),
     });
     return shown(session);
+  }
+
+  #listSessions(query: FormFields): ApiAnswer {
+    const sessions = [...this.#book.sessions.values()];
+    const expanded = sessions.map((session) => {
+      const now = this.#book.session(session.id) ?? session;
+      return [now.id, { ...this.#expanded(now), id: now.id, created: now.created }] as const;
+    });
+    return listOrOne(new Map(expanded), "", query);
   }
 
   #showSession(id: string, query: FormFields): ApiAnswer {

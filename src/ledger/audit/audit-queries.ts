@@ -1,61 +1,83 @@
-export interface AuditQuery {
-  readonly id: string;
-  readonly title: string;
-  /** One row of three texts for every violation: what it is, what was found, what was expected. */
-  readonly sql: string;
-}
+import { attemptDay, type AuditQuery } from "./audit-query.ts";
+import { priceQueries } from "./price-audit.ts";
+import {
+  accountSumsSql,
+  attemptsSql,
+  attemptTransfersSql,
+  type AuditSpan,
+  type IdRange,
+  monthsSql,
+  spendSql,
+} from "./audit-span.ts";
 
-/** Transfers as what they did to each account. */
-const SUMS_OF_TRANSFERS = `
-  select account_id, sum(debit) as debits, sum(credit) as credits from (
-    select debit_account as account_id, amount as debit, 0 as credit from transfer
-    union all select credit_account, 0, amount from transfer
-  ) x group by account_id`;
-
-/** The day of an attempt, whose id carries it. */
-export const attemptDay = (id: string): string =>
-  `date '2025-01-01' + ((${id} >> 22) / 86400000)::integer`;
-
-/** The transfers that an attempt in the journal must have, by what became of it. */
-const DUE_TRANSFERS = `
+/** The transfers that these attempts must have, by what became of them. */
+const dueTransfersSql = (attempts: string): string => `
   select attempt_id, 'settle' as kind, 'wallet:' || org_id as debit_account,
     case state when 'settled' then 'accrual:' else 'unknown:' end || provider_id as credit_account,
     case state when 'settled' then debit else reserve end as amount
-  from attempt where state in ('settled', 'unknown_after_crash')
+  from ${attempts} a where state in ('settled', 'unknown_after_crash')
   union all
   select attempt_id, 'refund', 'unknown:' || provider_id, 'wallet:' || org_id, reserve - debit
-  from attempt where corrected_at is not null
+  from ${attempts} a where corrected_at is not null
   union all
   select attempt_id, 'correct', 'unknown:' || provider_id, 'accrual:' || provider_id, debit
-  from attempt where corrected_at is not null
+  from ${attempts} a where corrected_at is not null
   union all
   select attempt_id, 'overrun', 'overrun', 'accrual:' || provider_id, overrun
-  from attempt where overrun > 0
+  from ${attempts} a where overrun > 0
   union all
   select attempt_id, 'margin',
     case when margin > 0 then 'accrual:' else 'margin:' end || provider_id,
     case when margin > 0 then 'margin:' else 'accrual:' end || provider_id, abs(margin)
   from (
     select attempt_id, provider_id, margin_of(cost_pico, owed_pico) as margin
-    from attempt where owed_pico is not null
+    from ${attempts} a where owed_pico is not null
   ) m`;
 
 /** Half of what an account's column holds: long before anything that moves there is refused. */
 const ACCOUNT_HALF_FULL = "4611686018427387903";
 
-/** Every invariant that one statement can check. */
-export const AUDIT_QUERIES: readonly AuditQuery[] = [
-  {
-    id: "I1",
-    title: "every account's debits and credits are the sums of its transfers",
-    sql: `
-      select concat('account ', account_id) as what,
-        format('debits %s, credits %s', coalesce(a.debits, 0), coalesce(a.credits, 0)) as found,
-        format('debits %s, credits %s', coalesce(t.debits, 0), coalesce(t.credits, 0)) as expected
-      from account a full join (${SUMS_OF_TRANSFERS}) t using (account_id)
-      where coalesce(a.debits, 0) <> coalesce(t.debits, 0)
-        or coalesce(a.credits, 0) <> coalesce(t.credits, 0)`,
-  },
+const TRANSFERS_TITLE = "every attempt has exactly the transfers of what became of it";
+const PINS_TITLE = "every attempt refers to recorded prices of its provider";
+
+/** Retired days have the sums of their transfers, or of what these were folded to. */
+const RETIRED_SUMS = `
+      select concat('retired day ', day) as what,
+        format('debit %s, overrun %s', debit, overrun) as found,
+        format('debit %s, overrun %s', moved_debit, moved_overrun) as expected
+      from (
+        select r.day, r.debit, r.overrun, coalesce(sum(t.debit), 0) as moved_debit,
+          coalesce(sum(t.overrun), 0) as moved_overrun
+        from retired_day r left join (
+          select ${attemptDay("attempt_id")} as day,
+            case kind when 'settle' then amount when 'refund' then -amount else 0 end as debit,
+            case kind when 'overrun' then amount else 0 end as overrun
+          from transfer where attempt_id < (select max(to_id) from retired_day)
+          union all select day, settled - refunded, overrun from folded_day
+        ) t using (day)
+        group by r.day
+      ) x where debit <> moved_debit or overrun <> moved_overrun`;
+
+/** A folded month moved the same between its accounts as on its days, and all of it. */
+const FOLDED_SUMS = `
+      select concat('folded month ', part),
+        format('%s, %s refunded, %s in all', p.net, p.refunded, p.amount),
+        format('%s, %s refunded, %s in all', d.net, d.refunded, m.amount)
+      from folded_month m left join (
+        select part, sum(amount) as amount,
+          coalesce(sum(amount) filter (where kind = 'refund'), 0) as refunded,
+          sum(case when kind in ('settle', 'overrun') then amount
+            when debit_account like 'margin:%' then -amount when kind = 'margin' then amount
+            else 0 end) as net
+        from folded_transfer group by part
+      ) p using (part) left join (
+        select part, sum(refunded) as refunded, sum(settled + overrun + margin) as net
+        from folded_day group by part
+      ) d using (part)
+      where (p.net, p.refunded, p.amount) is distinct from (d.net, d.refunded, m.amount)`;
+
+/** Of accounts and holds, which are read whole. */
+const WHOLE_QUERIES: readonly AuditQuery[] = [
   {
     id: "I2",
     title: "all debits together equal all credits together",
@@ -87,78 +109,6 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
       where (must_cover and debits + reserved > credits) or (org_id is not null and not must_cover)`,
   },
   {
-    id: "I5",
-    title: "every attempt has exactly the transfers of what became of it",
-    sql: `
-      select format('attempt %s %s', attempt_id, kind) as what,
-        case when m.amount is null then 'none'
-          else format('%s from %s to %s', m.amount, m.debit_account, m.credit_account) end as found,
-        case when d.amount is null then 'none'
-          else format('%s from %s to %s', d.amount, d.debit_account, d.credit_account) end
-          as expected
-      from (select * from (${DUE_TRANSFERS}) x where amount > 0) d full join (
-        select attempt_id, kind, debit_account, credit_account, amount
-        from transfer t left join retired_day r on r.day = ${attemptDay("t.attempt_id")}
-        where t.attempt_id is not null and r.day is null
-      ) m using (attempt_id, kind)
-      where (d.debit_account, d.credit_account, d.amount)
-        is distinct from (m.debit_account, m.credit_account, m.amount)
-      union all
-      select concat('retired day ', day), format('debit %s, overrun %s', debit, overrun),
-        format('debit %s, overrun %s', moved_debit, moved_overrun)
-      from (
-        select r.day, r.debit, r.overrun,
-          coalesce(sum(case kind when 'settle' then amount when 'refund' then -amount end), 0)
-            as moved_debit,
-          coalesce(sum(amount) filter (where kind = 'overrun'), 0) as moved_overrun
-        from retired_day r left join transfer t on r.day = ${attemptDay("t.attempt_id")}
-        group by r.day
-      ) x where debit <> moved_debit or overrun <> moved_overrun`,
-  },
-  {
-    id: "I6",
-    title: "every debit is the floor of its exact cost within its reserve",
-    sql: `
-      with recorded as (
-        select a.*, case when state = 'settled' or corrected_at is not null then
-            coalesce(least(div(cost_pico, 1000000), reserve), -1)
-          when state = 'unknown_after_crash' then reserve else 0 end as due_debit,
-          case when state = 'settled' or corrected_at is not null then
-            greatest(div(cost_pico, 1000000) - reserve, 0) else 0 end as due_overrun
-        from attempt a
-      )
-      select concat('attempt ', attempt_id) as what,
-        format('%s, reserve %s, cost in pico-dollars %s: debit %s, overrun %s', state, reserve,
-          coalesce(cost_pico::text, 'none'), debit, overrun) as found,
-        case due_debit when -1 then 'a cost'
-          else format('debit %s, overrun %s', due_debit, due_overrun) end as expected
-      from recorded where debit <> due_debit or overrun <> due_overrun`,
-  },
-  {
-    id: "I7",
-    title: "monthly spend and holds of every organization and key are the sums of its attempts",
-    sql: `
-      select format('spend of %s %s in %s', scope, id, to_char(month, 'YYYY-MM')) as what,
-        format('settled %s, reserved %s', coalesce(s.settled, 0), coalesce(s.reserved, 0)) as found,
-        format('settled %s, reserved %s', coalesce(a.settled, 0), coalesce(a.reserved, 0))
-          as expected
-      from spend s full join (
-        select scope, id, month, sum(settled) as settled, sum(reserved) as reserved from (
-          select case grouping(org_id) when 0 then 'org' else 'key' end as scope,
-            coalesce(org_id, key_id) as id, month, sum(debit) as settled, 0 as reserved
-          from attempt group by grouping sets ((org_id, month), (key_id, month))
-          union all
-          select case grouping(org_id) when 0 then 'org' else 'key' end,
-            coalesce(org_id, key_id), month, 0, sum(reserve)
-          from hold group by grouping sets ((org_id, month), (key_id, month))
-          union all
-          select scope, id, month, settled, 0 from retired_spend
-        ) x group by scope, id, month
-      ) a using (scope, id, month)
-      where coalesce(s.settled, 0) <> coalesce(a.settled, 0)
-        or coalesce(s.reserved, 0) <> coalesce(a.reserved, 0)`,
-  },
-  {
     id: "I9",
     title: "no attempt of an instance's earlier life is open for longer than a minute",
     sql: `
@@ -170,25 +120,14 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
         and h.created_at < now() - interval '1 minute'`,
   },
   {
-    id: "I10",
-    title: "every request's attempts belong to one organization and one key, each number once",
-    sql: `
-      select concat('request ', request_id) as what,
-        format('%s, attempts %s', string_agg(distinct format('%s of %s', key_id, org_id), ', '),
-          string_agg(ordinal::text, ' ' order by ordinal)) as found,
-        'one key of one organization, each number once' as expected
-      from journal group by request_id
-      having count(distinct (org_id, key_id)) > 1 or count(distinct ordinal) < count(*)`,
-  },
-  {
     id: "I13",
-    title: "every attempt refers to recorded prices of its provider",
+    title: PINS_TITLE,
     sql: `
       select concat('attempt ', attempt_id) as what,
         format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'no provider')) as found,
         concat('prices of ', a.provider_id) as expected
-      from journal a left join price_pin p on p.pin_id = a.price_pin_id
-      where p.provider_id is distinct from a.provider_id`,
+      from hold a left join price_pin p on p.pin_id = a.price_pin_id
+      where not annulled and p.provider_id is distinct from a.provider_id`,
   },
   {
     id: "I15",
@@ -224,7 +163,67 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
         left join retired_day r on r.day = ${attemptDay("h.attempt_id")}
       where h.annulled and r.day is null and a.state is distinct from 'void'`,
   },
-  {
+];
+
+/** The invariants of accounts, months, holds and requests. */
+export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
+  return [
+    ...WHOLE_QUERIES,
+    ...(span === undefined
+      ? [{ id: "I5", title: TRANSFERS_TITLE, sql: `${RETIRED_SUMS} union all ${FOLDED_SUMS}` }]
+      : []),
+    {
+      id: "I1",
+      title: "every account's debits and credits are the sums of its transfers",
+      sql: `
+      select concat('account ', account_id) as what,
+        format('debits %s, credits %s', coalesce(a.debits, 0), coalesce(a.credits, 0)) as found,
+        format('debits %s, credits %s', coalesce(t.debits, 0), coalesce(t.credits, 0)) as expected
+      from account a full join (${accountSumsSql(span)}) t using (account_id)
+      where coalesce(a.debits, 0) <> coalesce(t.debits, 0)
+        or coalesce(a.credits, 0) <> coalesce(t.credits, 0)`,
+    },
+    {
+      id: "I7",
+      title: "monthly spend and holds of every organization and key are the sums of its attempts",
+      sql: `
+      select format('spend of %s %s in %s', scope, id, to_char(month, 'YYYY-MM')) as what,
+        format('settled %s, reserved %s', coalesce(s.settled, 0), coalesce(s.reserved, 0)) as found,
+        format('settled %s, reserved %s', coalesce(a.settled, 0), coalesce(a.reserved, 0))
+          as expected
+      from (select * from spend where ${monthsSql(span, "month")}) s full join (
+        select scope, id, month, sum(settled) as settled, sum(reserved) as reserved from (
+          select scope, id, month, settled, 0 as reserved from (${spendSql(span)}) spent
+          union all
+          select case grouping(org_id) when 0 then 'org' else 'key' end,
+            coalesce(org_id, key_id), month, 0, sum(reserve)
+          from hold where ${monthsSql(span, "month")}
+          group by grouping sets ((org_id, month), (key_id, month))
+        ) x group by scope, id, month
+      ) a using (scope, id, month)
+      where coalesce(s.settled, 0) <> coalesce(a.settled, 0)
+        or coalesce(s.reserved, 0) <> coalesce(a.reserved, 0)`,
+    },
+    {
+      id: "I10",
+      title: "every request's attempts belong to one organization and one key, each number once",
+      sql: `
+      select concat('request ', request_id) as what,
+        format('%s, attempts %s', string_agg(distinct format('%s of %s', key_id, org_id), ', '),
+          string_agg(ordinal::text, ' ' order by ordinal)) as found,
+        'one key of one organization, each number once' as expected
+      from (
+        select request_id, org_id, key_id, ordinal from ${attemptsSql(hourEarlier(span))} ended
+        union all select request_id, org_id, key_id, ordinal from hold where not annulled
+      ) j group by request_id
+      having count(distinct (org_id, key_id)) > 1 or count(distinct ordinal) < count(*)`,
+    },
+    rebuildQuery(span),
+  ];
+}
+
+function rebuildQuery(span: AuditSpan): AuditQuery {
+  return {
     id: "rebuild",
     title:
       "every account, rebuilt from its transfers and open attempts alone, equals its stored row",
@@ -233,9 +232,7 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
         select account_id, sum(debits) as debits, sum(credits) as credits,
           sum(reserved) as reserved
         from (
-          select debit_account as account_id, amount as debits, 0 as credits, 0 as reserved
-          from transfer
-          union all select credit_account, 0, amount, 0 from transfer
+          select account_id, debits, credits, 0 as reserved from (${accountSumsSql(span)}) moved
           union all select 'wallet:' || org_id, 0, 0, reserve from hold
         ) x group by account_id
       )
@@ -248,5 +245,68 @@ export const AUDIT_QUERIES: readonly AuditQuery[] = [
       where coalesce(a.debits, 0) <> coalesce(r.debits, 0)
         or coalesce(a.credits, 0) <> coalesce(r.credits, 0)
         or coalesce(a.reserved, 0) <> coalesce(r.reserved, 0)`,
-  },
-];
+  };
+}
+
+/** The invariants of single attempts, for those of a range. */
+export function attemptQueries(span: AuditSpan, range: IdRange): readonly AuditQuery[] {
+  return [
+    {
+      id: "I5",
+      title: TRANSFERS_TITLE,
+      sql: `
+      select format('attempt %s %s', attempt_id, kind) as what,
+        case when m.amount is null then 'none'
+          else format('%s from %s to %s', m.amount, m.debit_account, m.credit_account) end as found,
+        case when d.amount is null then 'none'
+          else format('%s from %s to %s', d.amount, d.debit_account, d.credit_account) end
+          as expected
+      from (
+        select * from (${dueTransfersSql(attemptsSql(span, range))}) x where amount > 0
+      ) d full join (
+        select attempt_id, kind, debit_account, credit_account, amount
+        from ${attemptTransfersSql(span, range)} t
+          left join retired_day r on r.day = ${attemptDay("t.attempt_id")}
+        where r.day is null
+      ) m using (attempt_id, kind)
+      where (d.debit_account, d.credit_account, d.amount)
+        is distinct from (m.debit_account, m.credit_account, m.amount)`,
+    },
+    {
+      id: "I6",
+      title: "every debit is the floor of its exact cost within its reserve",
+      sql: `
+      with recorded as (
+        select a.*, case when state = 'settled' or corrected_at is not null then
+            coalesce(least(div(cost_pico, 1000000), reserve), -1)
+          when state = 'unknown_after_crash' then reserve else 0 end as due_debit,
+          case when state = 'settled' or corrected_at is not null then
+            greatest(div(cost_pico, 1000000) - reserve, 0) else 0 end as due_overrun
+        from ${attemptsSql(span, range)} a
+      )
+      select concat('attempt ', attempt_id) as what,
+        format('%s, reserve %s, cost in pico-dollars %s: debit %s, overrun %s', state, reserve,
+          coalesce(cost_pico::text, 'none'), debit, overrun) as found,
+        case due_debit when -1 then 'a cost'
+          else format('debit %s, overrun %s', due_debit, due_overrun) end as expected
+      from recorded where debit <> due_debit or overrun <> due_overrun`,
+    },
+    {
+      id: "I13",
+      title: PINS_TITLE,
+      sql: `
+      select concat('attempt ', attempt_id) as what,
+        format('prices %s of %s', price_pin_id, coalesce(p.provider_id, 'no provider')) as found,
+        concat('prices of ', a.provider_id) as expected
+      from ${attemptsSql(span, range)} a left join price_pin p on p.pin_id = a.price_pin_id
+      where p.provider_id is distinct from a.provider_id`,
+    },
+    ...priceQueries(attemptsSql(span, range)),
+  ];
+}
+
+/** A request's attempts follow one another within minutes. */
+function hourEarlier(span: AuditSpan): AuditSpan {
+  const HOUR_OF_IDS = 3_600_000n << 22n;
+  return span === undefined ? span : { ...span, fromAttempt: span.fromAttempt - HOUR_OF_IDS };
+}

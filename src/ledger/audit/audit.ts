@@ -1,52 +1,184 @@
+import type { KeyObject } from "node:crypto";
+
 import type { Pool, PoolClient, QueryArrayConfig } from "pg";
 
-import { AUDIT_QUERIES, type AuditQuery } from "./audit-queries.ts";
-import { replayJournal } from "./audit-replay.ts";
+import type { SigningKey } from "../retention/signing-key.ts";
+import { planAudit } from "./audit-plan.ts";
+import { attemptQueries, bookQueries } from "./audit-queries.ts";
+import type { AuditQuery } from "./audit-query.ts";
+import { compareShared, readJournalSize, replayRange, type ReplayedRange } from "./audit-replay.ts";
+import { AuditSessions, type AuditTask } from "./audit-sessions.ts";
+import type { AuditSpan } from "./audit-span.ts";
+import {
+  assertClosable,
+  checkpointCheck,
+  CheckpointFault,
+  neededFor,
+  newestUsable,
+  readCheckpoints,
+  verifyCheckpoints,
+  writeCheckpoint,
+} from "./checkpoint-store.ts";
+import { CHECKPOINT_BALANCES_SQL } from "./checkpoint-sql.ts";
+import type { SignedCheckpoint } from "./checkpoint.ts";
 import {
   auditCheck,
   AUDIT_EXAMPLES_MAX,
   type AuditCheck,
   type AuditProgress,
+  mergeChecks,
 } from "./ledger-audit.ts";
-import { PRICE_AUDIT_QUERIES } from "./price-audit.ts";
+import { lifeAuditQuery } from "./life-audit.ts";
 import { purchaseAuditQuery } from "./purchase-audit.ts";
 import { settlementAuditQuery } from "./settlement-audit.ts";
 
-const ALL_QUERIES: readonly AuditQuery[] = [
-  ...AUDIT_QUERIES,
-  ...PRICE_AUDIT_QUERIES,
-  settlementAuditQuery,
-  purchaseAuditQuery,
-];
+export interface AuditOptions {
+  /** Begin at the newest checkpoint, if there is one; otherwise prove everything. */
+  readonly isFull?: boolean;
+  /** The public half of the key that signs checkpoints; none: no checkpoint is trusted. */
+  readonly trustedKey?: KeyObject | undefined;
+  /** Connections at a time; default 1. */
+  readonly jobs?: number;
+  readonly onProgress?: (progress: AuditProgress) => void;
+}
 
-/** For each sort and hash; what needs more goes through files. */
-const WORK_MEMORY = "64MB";
+export interface AuditOutcome {
+  readonly checks: readonly AuditCheck[];
+  /** The day of the checkpoint that it began at; undefined: it proved everything. */
+  readonly sinceDay: string | undefined;
+  /** Why it did not begin at one. */
+  readonly reason: string | undefined;
+  /** Of the day that was closed; undefined: none was asked for, or the books are broken. */
+  readonly checkpoint?: SignedCheckpoint | undefined;
+}
 
-/**
- * Proves the books three times, on one snapshot and beside running traffic: every invariant as it
- * is stored, every account rebuilt from its transfers, and the whole journal replayed in memory.
- */
+/** Proves everything. */
 export async function auditLedger(
   pool: Pool,
   onProgress: (progress: AuditProgress) => void = () => undefined,
 ): Promise<readonly AuditCheck[]> {
+  return (await auditBooks(pool, { isFull: true, onProgress })).checks;
+}
+
+/**
+ * Proves the books three times, on one snapshot and beside running traffic: every invariant as it
+ * is stored, every account rebuilt from its transfers, and the whole journal replayed in memory. Of
+ * what a checkpoint has signed, an audit that begins there takes the sums.
+ */
+export async function auditBooks(pool: Pool, options: AuditOptions): Promise<AuditOutcome> {
+  const sessions = await AuditSessions.open(pool, options.jobs ?? 1);
+  try {
+    const start = await chooseStart(sessions.first, options);
+    const checks = await prove(sessions, start, options);
+    if (start.check !== undefined) checks.push(start.check);
+    return {
+      checks: mergeChecks(checks),
+      sinceDay: start.span?.day,
+      reason: start.reason,
+    };
+  } finally {
+    await sessions.close();
+  }
+}
+
+/** Proves the books up to now, and signs the balances at the end of a day that is over. */
+export async function closeDay(
+  pool: Pool,
+  day: string,
+  options: AuditOptions & { readonly key: SigningKey },
+): Promise<AuditOutcome> {
+  const { newest, endId } = await readClosing(pool, day);
+  const trustedKey = options.key.publicKey;
+  const outcome = await auditBooks(pool, { ...options, trustedKey });
+  const isClean = outcome.checks.every(({ violations }) => violations === 0);
+  if (!isClean) return { ...outcome, checkpoint: undefined };
+  const span = outcome.sinceDay === undefined ? undefined : newest;
+  const checkpoint = await writeCheckpoint(pool, { span, day, endId, before: newest }, options.key);
+  return { ...outcome, checkpoint };
+}
+
+async function readClosing(
+  pool: Pool,
+  day: string,
+): Promise<{ readonly newest: SignedCheckpoint | undefined; readonly endId: bigint }> {
   const client = await pool.connect();
   try {
-    await client.query("begin isolation level repeatable read, read only");
-    await client.query(`set local statement_timeout = 0; set local work_mem = '${WORK_MEMORY}'`);
-    // Before the snapshot: a day that is retired meanwhile would be missing in it, and not
-    // reported.
-    await client.query("lock table attempt in access share mode");
-    const checks: AuditCheck[] = [];
-    for (const query of ALL_QUERIES) {
-      checks.push(await runQuery(client, query));
+    const [newest] = await readCheckpoints(client);
+    if (newest !== undefined && newest.day >= day) {
+      throw new CheckpointFault(`${newest.day} was closed before; only a later day can be`);
     }
-    checks.push(...(await replayJournal(client, onProgress)));
-    return checks.sort((a, b) => a.id.localeCompare(b.id, "en", { numeric: true }));
+    return { newest, ...(await assertClosable(client, day)) };
   } finally {
-    await client.query("rollback").catch(() => undefined);
     client.release();
   }
+}
+
+interface Start {
+  readonly span: AuditSpan;
+  readonly check: AuditCheck | undefined;
+  readonly reason: string | undefined;
+}
+
+/** An audit begins at a checkpoint only when that is what was signed. */
+async function chooseStart(client: PoolClient, options: AuditOptions): Promise<Start> {
+  const { isFull = false, trustedKey } = options;
+  const checkpoints = await readCheckpoints(client);
+  if (checkpoints.length === 0) return { span: undefined, check: undefined, reason: undefined };
+  if (trustedKey === undefined) {
+    const reason = "the key that checkpoints are signed with is not here";
+    return { span: undefined, check: undefined, reason };
+  }
+  const usable = isFull ? undefined : await newestUsable(client, checkpoints);
+  const count = usable === undefined ? checkpoints.length : neededFor(checkpoints);
+  const check = await verifyCheckpoints(client, checkpoints, { count, trustedKey });
+  if (check.violations > 0) {
+    return { span: undefined, check, reason: "a checkpoint is not what was signed" };
+  }
+  const reason =
+    usable === undefined && !isFull ? "days after the last checkpoint were retired" : undefined;
+  return { span: usable, check, reason };
+}
+
+async function prove(
+  sessions: AuditSessions,
+  { span, check }: Start,
+  { jobs = 1, onProgress = () => undefined }: AuditOptions,
+): Promise<AuditCheck[]> {
+  const { first } = sessions;
+  const { lines, bounds } = await readJournalSize(first, span);
+  const plan = await planAudit(first, span, { lines, jobs });
+  const checks: AuditCheck[] = [];
+  const ranges: ReplayedRange[] = [];
+  let replayed = 0;
+  const onLines = (count: number): void => {
+    replayed += count;
+    onProgress({ replayed, entries: lines });
+  };
+  const replays = plan.orgs.map((orgs): AuditTask => async (client) => {
+    ranges.push(await replayRange(client, { span, orgs, bounds }, onLines));
+  });
+  const whole = wholeQueries(span, check !== undefined);
+  const queries = [...whole, ...plan.pieces.flatMap((r) => attemptQueries(span, r))];
+  const proofs = queries.map((query): AuditTask => async (client) => {
+    checks.push(await runQuery(client, query));
+  });
+  // The longest first.
+  await sessions.run([...replays, ...proofs]);
+  onProgress({ replayed, entries: replayed });
+  checks.push(await compareShared(first, span, ranges));
+  return [...checks, ...ranges.flatMap((range) => range.checks)];
+}
+
+function wholeQueries(span: AuditSpan, hasCheckpoints: boolean): readonly AuditQuery[] {
+  const { id, title } = checkpointCheck([]);
+  const balances = { id, title, sql: CHECKPOINT_BALANCES_SQL };
+  return [
+    ...bookQueries(span),
+    settlementAuditQuery(span),
+    purchaseAuditQuery,
+    lifeAuditQuery,
+    ...(span === undefined && hasCheckpoints ? [balances] : []),
+  ];
 }
 
 async function runQuery(client: PoolClient, query: AuditQuery): Promise<AuditCheck> {

@@ -65,3 +65,20 @@ export function auditCheck(
 ): AuditCheck {
   return { id: of.id, title: of.title, violations, ...(violations === 0 ? {} : { examples }) };
 }
+
+/** One check of each id, in the order of the ids: parts of the books are proven one by one. */
+export function mergeChecks(parts: readonly AuditCheck[]): readonly AuditCheck[] {
+  const merged = new Map<string, AuditCheck>();
+  for (const part of parts) {
+    const known = merged.get(part.id);
+    merged.set(part.id, known === undefined ? part : together(known, part));
+  }
+  return [...merged.values()].sort((a, b) => a.id.localeCompare(b.id, "en", { numeric: true }));
+}
+
+function together(a: AuditCheck, b: AuditCheck): AuditCheck {
+  const examples = [...(a.examples ?? []), ...(b.examples ?? [])]
+    .sort((x, y) => (x.row < y.row ? -1 : x.row > y.row ? 1 : 0))
+    .slice(0, AUDIT_EXAMPLES_MAX);
+  return auditCheck(a, a.violations + b.violations, examples);
+}

@@ -1,4 +1,4 @@
-import type { AuditQuery } from "./audit-queries.ts";
+import type { AuditQuery } from "./audit-query.ts";
 
 /** Each pin's sheets with the sizes of prompt that they are for. */
 const SHEETS = `
@@ -21,14 +21,15 @@ const IS_OBSERVED = `
   (a.state = 'settled' or a.corrected_at is not null) and a.basis <> 'none'`;
 
 /** What the audit asks about amounts that are counted from tokens. */
-export const PRICE_AUDIT_QUERIES: readonly AuditQuery[] = [
-  {
-    id: "I17",
-    title: "every counted cost is that of its tokens by the sheet of its whole prompt",
-    sql: `
+export function priceQueries(attempts: string): readonly AuditQuery[] {
+  return [
+    {
+      id: "I17",
+      title: "every counted cost is that of its tokens by the sheet of its whole prompt",
+      sql: `
       with sheet as (${SHEETS}), counted as (
         select a.attempt_id, a.cost_pico, s.pin_id, ${DUE} as due
-        from attempt a join sheet s on s.of_pin = a.price_pin_id and ${IS_OF_SHEET}
+        from ${attempts} a join sheet s on s.of_pin = a.price_pin_id and ${IS_OF_SHEET}
         where a.cost_pico is not null and a.prompt is not null
       )
       select concat('attempt ', attempt_id) as what, concat('cost in pico-dollars ', cost_pico)
@@ -37,15 +38,15 @@ export const PRICE_AUDIT_QUERIES: readonly AuditQuery[] = [
       union all
       select concat('attempt ', attempt_id), concat('cache writes of an hour: ', cache_write_1h),
         concat('of cache writes: ', coalesce(cache_write, 0))
-      from attempt where cache_write_1h < 0 or cache_write_1h > coalesce(cache_write, 0)`,
-  },
-  {
-    id: "I18",
-    title: "every provider with prices of its own is owed what was used, by the sheet of these",
-    sql: `
+      from ${attempts} a where cache_write_1h < 0 or cache_write_1h > coalesce(cache_write, 0)`,
+    },
+    {
+      id: "I18",
+      title: "every provider with prices of its own is owed what was used, by the sheet of these",
+      sql: `
       with sheet as (${SHEETS}), recorded as (
         select a.attempt_id, a.owed_pico, s.pin_id, ${DUE} as due
-        from attempt a join price_pin p on p.pin_id = a.price_pin_id
+        from ${attempts} a join price_pin p on p.pin_id = a.price_pin_id
           left join sheet s on s.of_pin = p.purchase_pin_id and ${IS_OBSERVED} and ${IS_OF_SHEET}
         where a.owed_pico is not null or p.purchase_pin_id is not null
       )
@@ -54,5 +55,6 @@ export const PRICE_AUDIT_QUERIES: readonly AuditQuery[] = [
         case when due is null then 'the cost' else format('%s by sheet %s', due, pin_id) end
           as expected
       from recorded where owed_pico is distinct from due`,
-  },
-];
+    },
+  ];
+}

@@ -1,4 +1,4 @@
-import type { AuditQuery } from "./audit-queries.ts";
+import type { AuditQuery } from "./audit-query.ts";
 
 /** What a wallet says it owes is what its receivable says, and then nothing in it is free. */
 const BROKEN_DEBTS = `

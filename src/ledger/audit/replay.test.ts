@@ -194,6 +194,9 @@ function isWithoutEffect(entry: JournalEntry, model: LedgerModel): boolean {
     case "closed":
     case "corrected":
       return model.attempts.get(entry.attempt)?.amount === 0n;
+    case "account":
+    case "held":
+    case "crashed":
     case "retired":
     case "transfer":
       return false;

@@ -35,11 +35,19 @@ export type JournalEntry =
       readonly creditAccount: string;
       readonly amount: bigint;
     }
+  /** What an account had moved before the journal begins. */
+  | {
+      readonly kind: "account";
+      readonly account: string;
+      readonly debits: bigint;
+      readonly credits: bigint;
+    }
   | OpenEntry
   | EndEntry;
 
 export interface OpenEntry {
-  readonly kind: "open";
+  /** `held`, `crashed`: it was open, or had been charged at its reserve, when the journal begins. */
+  readonly kind: "open" | "held" | "crashed";
   readonly position: bigint;
   readonly attempt: bigint;
   readonly org: string;
@@ -83,10 +91,15 @@ export class JournalReplay {
   );
   readonly #spend = new AuditTally("replay-spend", "the replayed journal gives all monthly spend");
   readonly #retiredThrough: bigint;
+  readonly #firstMonth: number;
 
-  /** `retiredThrough`: the last position at which money of a retired attempt moved, or 0. */
-  constructor(retiredThrough: bigint) {
+  /**
+   * `retiredThrough`: the last position at which money of a retired attempt moved, or 0.
+   * `firstMonth`: of earlier months it is not known what was spent before.
+   */
+  constructor(retiredThrough: bigint, firstMonth = 0) {
     this.#retiredThrough = retiredThrough;
+    this.#firstMonth = firstMonth;
   }
 
   /** The next line of the journal. */
@@ -101,8 +114,18 @@ export class JournalReplay {
       case "transfer":
         this.#model.move(entry.debitAccount, entry.creditAccount, entry.amount);
         return;
+      case "account":
+        Object.assign(this.#model.account(entry.account), {
+          debits: entry.debits,
+          credits: entry.credits,
+        });
+        return;
       case "open":
         this.#open(entry);
+        return;
+      case "held":
+      case "crashed":
+        this.#keep(entry);
         return;
       case "closed":
       case "corrected":
@@ -135,12 +158,20 @@ export class JournalReplay {
     this.#admissions.compare(`cap of ${of.scope} ${of.id}`, capText(cap), capText(replayed));
   }
 
+  /** Takes out the accounts of the platform: other replays move them too. */
+  takeShared(): ReadonlyMap<string, ModelAccount> {
+    const { accounts } = this.#model;
+    const shared = new Map([...accounts].filter(([id]) => !isOfOrganization(id)));
+    for (const id of shared.keys()) accounts.delete(id);
+    return shared;
+  }
+
   /** Call last: what is left was in no comparison. */
   finish(): readonly AuditCheck[] {
     for (const id of this.#model.accounts.keys()) this.compareAccount(id, EMPTY_ACCOUNT);
     for (const of of this.#names()) {
       for (const month of this.#spender(of).months.keys()) {
-        this.compareSpend(of, month, EMPTY_MONTH);
+        if (month >= this.#firstMonth) this.compareSpend(of, month, EMPTY_MONTH);
       }
     }
     return [this.#admissions, this.#debits, this.#accounts, this.#spend].map(({ check }) => check);
@@ -157,6 +188,13 @@ export class JournalReplay {
       this.#admissions.add({ row, found: `reserve ${entry.amount}`, expected: limitText(outcome) });
     }
     this.#model.hold(entry);
+  }
+
+  #keep(entry: OpenEntry): void {
+    this.#spender({ scope: "key", id: entry.key, org: entry.org });
+    this.#model.month = entry.month;
+    if (entry.kind === "held") this.#model.hold(entry);
+    else this.#model.keepCrashed(entry);
   }
 
   #end(entry: EndEntry): void {
@@ -188,6 +226,10 @@ export class JournalReplay {
   }
 }
 
+export function isOfOrganization(account: string): boolean {
+  return /^(wallet|receivable):/.test(account);
+}
+
 const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };
 const EMPTY_MONTH: MonthSpend = { settled: 0n, reserved: 0n };
 
@@ -197,7 +239,7 @@ function endKind(entry: EndEntry): "usage" | "void" | "crash" {
   return entry.state === "settled" ? "usage" : "void";
 }
 
-function accountText({ debits, credits, reserved }: ModelAccount): string {
+export function accountText({ debits, credits, reserved }: ModelAccount): string {
   return `debits ${debits}, credits ${credits}, reserved ${reserved}`;
 }
 

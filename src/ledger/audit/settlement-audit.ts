@@ -1,5 +1,6 @@
 import { endsSql, SUM_ENDS_SQL } from "../provider-settlement/settlement-ends.ts";
-import { attemptDay, type AuditQuery } from "./audit-queries.ts";
+import { attemptDay, type AuditQuery } from "./audit-query.ts";
+import type { AuditSpan } from "./audit-span.ts";
 
 const everyEnd = endsSql("'-infinity'::timestamptz", "'infinity'::timestamptz");
 const PERIOD_NAME = "format('period of %s from %s', provider_id, start_at at time zone 'utc')";
@@ -20,7 +21,7 @@ const BROKEN_PERIODS = `
       select provider_id, start_at, sum(attempts) as attempts, sum(cost_pico) as cost_pico,
         array[sum(settled), sum(unknown_charge), sum(corrections), sum(resolved_charge),
           sum(corrected_pico), sum(debit), sum(overrun), sum(margin), sum(cache_write),
-          sum(cache_write_1h)] as sums
+          sum(cache_write_1h), sum(lost_claims), sum(lost_pico), sum(lost)] as sums
       from provider_period_line group by provider_id, start_at
     ) l using (provider_id, start_at)
     window chain as (partition by provider_id order by start_at)
@@ -29,7 +30,8 @@ const BROKEN_PERIODS = `
     or end_at > through or attempts is distinct from line_attempts
     or cost_pico is distinct from line_cost
     or line_sums is distinct from array[settled, unknown_charge, corrections, resolved_charge,
-      corrected_pico, debit, overrun, margin, cache_write, cache_write_1h]::numeric[]`;
+      corrected_pico, debit, overrun, margin, cache_write, cache_write_1h, lost_claims, lost_pico,
+      lost]::numeric[]`;
 
 /** What each period and each payment of one must have moved, and what was moved for such. */
 const BROKEN_MOVES = `
@@ -61,18 +63,23 @@ const BROKEN_MOVES = `
   where (t.debit_account, t.credit_account, t.amount)
     is distinct from (e.debit_account, e.credit_account, e.amount)`;
 
-/** Every end that closing has processed is in exactly one period, and as it was then. */
-const BROKEN_LINES = `
+/**
+ * Every end that closing has processed is in exactly one period, and as it was then. Of a
+ * span those of the days after its beginning, whose attempts have all ended in it.
+ */
+const brokenLinesSql = (span: AuditSpan): string => `
   with fact as (
     select provider_id, ${HALF_DAY} as ended, ${attemptDay("attempt_id")} as admitted_on,
       ${SUM_ENDS_SQL}
     from (${everyEnd}) e join provider_progress g using (provider_id)
-    where ended_at < g.through
+    where ended_at < g.through and ${isLater(span, attemptDay("attempt_id"))}
+      ${span === undefined ? "" : `and attempt_id >= ${span.fromAttempt}`}
     group by 1, 2, 3
   ), journal as (
     select f.provider_id, p.start_at, admitted_on, sum(f.attempts) as attempts,
       sum(f.cost_pico) as cost_pico, array[sum(f.corrections), sum(f.debit), sum(f.overrun),
         sum(f.margin), sum(f.cache_write_1h), sum(f.unknown_charge), sum(f.resolved_charge),
+        sum(f.lost_pico), sum(f.lost),
         sum(f.prompt + f.cached_prompt + f.cache_write),
         sum(f.completion + f.internal_reasoning)] as sums
     from fact f left join provider_period p
@@ -82,9 +89,10 @@ const BROKEN_LINES = `
     select provider_id, start_at, admitted_on, sum(attempts) as attempts,
       sum(cost_pico) as cost_pico, array[sum(corrections), sum(debit), sum(overrun),
         sum(margin), sum(cache_write_1h), sum(unknown_charge), sum(resolved_charge),
+        sum(lost_pico), sum(lost),
         sum(prompt + cached_prompt + cache_write),
         sum(completion + internal_reasoning)] as sums
-    from provider_period_line group by 1, 2, 3
+    from provider_period_line where ${isLater(span, "admitted_on")} group by 1, 2, 3
   )
   select format('%s, admitted on %s', ${PERIOD_NAME}, admitted_on),
     format('%s attempts, cost %s, %s', coalesce(f.attempts, 0), coalesce(f.cost_pico, 0), f.sums),
@@ -103,7 +111,7 @@ const BROKEN_RETIRED_DAYS = `
   from retired_day r left join (
     select admitted_on as day, sum(attempts) as attempts,
       sum(debit + unknown_charge - resolved_charge) as debit, sum(overrun) as overrun,
-      sum(cost_pico) as owed
+      sum(cost_pico - lost_pico) as owed
     from provider_period_line group by admitted_on
   ) l using (day)
   where (r.attempts, r.debit, r.overrun, coalesce(r.owed_pico, r.cost_pico))
@@ -118,9 +126,13 @@ const BROKEN_RETIRED_MARGINS = `
     select admitted_on as day, sum(margin) as margin from provider_period_line group by admitted_on
   ) l using (day)
   left join (
-    select ${attemptDay("attempt_id")} as day,
-      sum(case when credit_account like 'margin:%' then amount else -amount end) as moved
-    from transfer where kind = 'margin' group by 1
+    select day, sum(moved) as moved from (
+      select ${attemptDay("attempt_id")} as day,
+        case when credit_account like 'margin:%' then amount else -amount end as moved
+      from transfer
+      where attempt_id < (select max(to_id) from retired_day) and kind = 'margin'
+      union all select day, margin from folded_day
+    ) x group by day
   ) t using (day)
   where coalesce(t.moved, 0) <> coalesce(l.margin, 0)`;
 
@@ -132,28 +144,31 @@ const BROKEN_ACCRUALS = `
     select split_part(account_id, ':', 2) as provider_id, credits - debits as balance
     from account where account_id like 'accrual:%'
   ) a full join (
-    select provider_id, sum(debit + overrun - margin_of(cost_pico, owed_pico)) as owed
+    select provider_id, sum(case when is_observed then debit + overrun
+      - margin_of(cost_pico, owed_pico) else lost end) as owed
     from (${everyEnd}) e
     left join (
       select provider_id, max(end_at) as end_at from provider_period group by provider_id
     ) l using (provider_id)
-    where is_observed and (l.end_at is null or ended_at >= l.end_at)
+    where l.end_at is null or ended_at >= l.end_at
     group by provider_id
   ) e using (provider_id)
   where coalesce(a.balance, 0) <> coalesce(e.owed, 0)`;
 
-/** What the audit asks about providers' periods. */
-export const settlementAuditQuery: AuditQuery = {
-  id: "I11",
-  title: "every ended attempt is in one period of its provider, and each period owes the exact sum",
-  sql: [
-    BROKEN_PERIODS,
-    BROKEN_MOVES,
-    BROKEN_LINES,
-    BROKEN_RETIRED_DAYS,
-    BROKEN_RETIRED_MARGINS,
-    BROKEN_ACCRUALS,
-  ]
-    .map((sql) => `(${sql})`)
-    .join(" union all "),
-};
+/** What the audit asks about settlement with the providers. */
+export function settlementAuditQuery(span: AuditSpan): AuditQuery {
+  const always = [BROKEN_PERIODS, BROKEN_MOVES, brokenLinesSql(span)];
+  const ofEverything = [BROKEN_RETIRED_DAYS, BROKEN_RETIRED_MARGINS, BROKEN_ACCRUALS];
+  return {
+    id: "I11",
+    title:
+      "every ended attempt is in one period of its provider, and each period owes the exact sum",
+    sql: [...always, ...(span === undefined ? ofEverything : [])]
+      .map((sql) => `(${sql})`)
+      .join(" union all "),
+  };
+}
+
+function isLater(span: AuditSpan, day: string): string {
+  return span === undefined ? "true" : `${day} > '${span.day}'`;
+}

@@ -9,7 +9,11 @@ import {
 } from "../../changes/index.ts";
 import { assert, formatExactUsd, formatUsd, microUsd, type MicroUsd } from "../../core/index.ts";
 import type { Row } from "../../storage/index.ts";
+import { bearLostLines } from "./lost-costs.ts";
+import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
+import { putBackPeriod } from "./put-back-period.ts";
 import { closeDuePeriods } from "./settlement-close.ts";
+import type { ClaimLine } from "./settlement-file.ts";
 import {
   inSettlement,
   moveBetweenPlatformAccounts,
@@ -161,6 +165,14 @@ export class PostgresSettlementStore implements SettlementStore {
       note({ action: "settlement.pay", ...what });
       return { created: true, period: { ...period, payment: { ref: of.ref, paidAtMs: nowMs } } };
     });
+  }
+
+  bearLost(providerId: string, lines: readonly ClaimLine[]): Promise<readonly LostLine[]> {
+    return bearLostLines(this.#pool, providerId, lines);
+  }
+
+  putBack(file: ClosedPeriodFile): Promise<PutBackOutcome> {
+    return putBackPeriod(this.#pool, file);
   }
 
   async recordClaim(

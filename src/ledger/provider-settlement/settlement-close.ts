@@ -13,6 +13,7 @@ import {
 import {
   planPeriods,
   type LastPeriod,
+  type SettlementFact,
   type PlannedPeriod,
   type SettlementPlan,
   type SettlementTerms,
@@ -40,9 +41,7 @@ export async function closeDuePeriods(
   const { recorded, ...outcome } = await inSettlement(pool, async (client, nowMs) => {
     const providers = await dueProviders(client, request, throughMs);
     const plans = await planProviders(client, providers, throughMs);
-    await writePeriods(client, plans);
-    await writeProgress(client, plans);
-    await moveBetweenPlatformAccounts(client, plans.flatMap(movesOf));
+    await writePlans(client, plans);
     const hasClosed = plans.filter(({ plan }) => plan.periods.length > 0);
     return {
       recorded: await recordChanges(client, by, plans.flatMap(changesOf)),
@@ -69,6 +68,37 @@ function changesOf({ provider: { providerId }, plan }: ProviderPlan): Change[] {
   }));
 }
 
+/** Freezes what was planned. */
+export async function writePlans(
+  client: PoolClient,
+  plans: readonly ProviderPlan[],
+): Promise<void> {
+  await writePeriods(client, plans);
+  await writeProgress(client, plans);
+  await moveBetweenPlatformAccounts(client, plans.flatMap(movesOf));
+}
+
+/** How far a provider is settled, with the terms of its next period. */
+export async function findProvider(
+  client: PoolClient,
+  providerId: string,
+  terms: SettlementTerms,
+): Promise<DueProvider> {
+  const { rows } = await client.query<ProviderRow>(PROVIDERS_SQL, [providerId]);
+  const none = { provider_id: providerId, through: null, end_at: null };
+  const row = rows[0] ?? { ...none, carry_out_pico: null, mode: null, every: null };
+  return dueProvider(row, terms);
+}
+
+/** What of a provider ended since its last period and before an instant. */
+export async function factsOf(
+  client: PoolClient,
+  provider: DueProvider,
+  throughMs: number,
+): Promise<readonly SettlementFact[]> {
+  return (await factsOfEach(client, [provider], throughMs)).get(provider.providerId) ?? [];
+}
+
 /** The last noon or midnight before now and before what was asked for; settled from here on. */
 async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<number> {
   const clock = await pool.query<{ now: Date }>("select clock_timestamp() as now");
@@ -79,7 +109,7 @@ async function moveHorizon(pool: Pool, untilMs: number | undefined): Promise<num
   return throughMs;
 }
 
-interface DueProvider {
+export interface DueProvider {
   readonly providerId: string;
   readonly terms: SettlementTerms;
   readonly termsFrom: "manifest" | UnlistedProvider["termsFrom"];
@@ -143,7 +173,7 @@ function dueProvider(row: ProviderRow, listed: SettlementTerms | undefined): Due
   };
 }
 
-interface ProviderPlan {
+export interface ProviderPlan {
   readonly provider: DueProvider;
   readonly plan: SettlementPlan;
 }
@@ -155,6 +185,21 @@ async function planProviders(
 ): Promise<readonly ProviderPlan[]> {
   if (providers.length === 0) return [];
   await client.query(SUMMARIZE_SQL);
+  const facts = await factsOfEach(client, providers, throughMs);
+  return providers.map((provider) => {
+    const { terms, last, providerId } = provider;
+    return {
+      provider,
+      plan: planPeriods({ terms, last, facts: facts.get(providerId) ?? [], throughMs }),
+    };
+  });
+}
+
+async function factsOfEach(
+  client: PoolClient,
+  providers: readonly DueProvider[],
+  throughMs: number,
+): Promise<ReadonlyMap<string, readonly SettlementFact[]>> {
   const froms = providers.map(({ progressMs }) => progressMs);
   const known = froms.filter((from) => from !== undefined);
   const result = await client.query<Row & { readonly provider_id: string }>(FACTS_SQL, [
@@ -163,13 +208,9 @@ async function planProviders(
     instantText(known.length < froms.length ? undefined : Math.min(...known)),
     instantText(throughMs),
   ]);
-  const rowsOf = new Map<string, Row[]>(providers.map((each) => [each.providerId, []]));
-  for (const row of result.rows) rowsOf.get(row.provider_id)?.push(row);
-  return providers.map((provider) => {
-    const { terms, last, providerId } = provider;
-    const facts = (rowsOf.get(providerId) ?? []).map(factColumns.read);
-    return { provider, plan: planPeriods({ terms, last, facts, throughMs }) };
-  });
+  const facts = new Map<string, SettlementFact[]>(providers.map((each) => [each.providerId, []]));
+  for (const row of result.rows) facts.get(row.provider_id)?.push(factColumns.read(row));
+  return facts;
 }
 
 // What was written since the last time is not in the index of closings yet, or it would be read again

@@ -12,24 +12,37 @@ import { HALF_DAY_MS } from "./settlement-interval.ts";
 import type { SettlementFact } from "./settlement-plan.ts";
 import type { SettlementSums } from "./settlement-sums.ts";
 
+/** What is read of an attempt that ended. */
+const ATTEMPT_SQL = `a.attempt_id, a.provider_id, a.model_id, a.upstream_model_id, a.state, a.reserve,
+  a.debit, a.overrun, a.cost_pico, a.owed_pico, a.prompt, a.cached_prompt, a.cache_write,
+  a.completion, a.internal_reasoning, a.cache_write_1h, a.closed_at`;
+const NOTHING_LOST_SQL = "0::bigint as lost_claims, 0::numeric as lost_pico, 0::bigint as lost";
+
 /**
  * The ends of attempts from `$from` until before `$until`: closings, and corrections of what had
  * been closed as unknown. What a correction observed is in the attempt's row, but belongs to the
- * correction: a closing as unknown observed nothing.
+ * correction: a closing as unknown observed nothing. What was lost in a restore, and is claimed by
+ * its provider, has no attempt that ended: it is of the time that its id says.
  */
 export function endsSql(from: string, until: string): string {
   return `
-    select a.*, closed_at as ended_at, state = 'settled' as is_observed, false as is_correction
+    select ${ATTEMPT_SQL}, closed_at as ended_at, state = 'settled' as is_observed,
+      false as is_correction, ${NOTHING_LOST_SQL}
     from attempt a where (closed_at at time zone 'utc') >= (${from} at time zone 'utc')
       and (closed_at at time zone 'utc') < (${until} at time zone 'utc')
     union all
-    select a.*, corrected_at, true, true
-    from attempt a where corrected_at >= ${from} and corrected_at < ${until}`;
+    select ${ATTEMPT_SQL}, corrected_at, true, true, ${NOTHING_LOST_SQL}
+    from attempt a where corrected_at >= ${from} and corrected_at < ${until}
+    union all
+    select c.attempt_id, c.provider_id, c.model_id, c.upstream_model_id, 'lost', 0, 0, 0, null,
+      null, null, null, null, null, null, null, c.ended_at, c.ended_at, false, false, c.claims,
+      c.cost_pico, c.amount
+    from lost_cost c where c.ended_at >= ${from} and c.ended_at < ${until}`;
 }
 
 /** `sumColumns` over rows of `endsSql`. */
 export const SUM_ENDS_SQL: string = `
-  count(*) filter (where not is_correction) as attempts,
+  count(*) filter (where not is_correction and state <> 'lost') as attempts,
   count(*) filter (where state = 'settled') as settled,
   count(*) filter (where state = 'void') as voids,
   count(*) filter (where state = 'unknown_after_crash' and not is_correction) as unknowns,
@@ -43,11 +56,13 @@ export const SUM_ENDS_SQL: string = `
   coalesce(sum(completion) filter (where is_observed), 0) as completion,
   coalesce(sum(internal_reasoning) filter (where is_observed), 0) as internal_reasoning,
   coalesce(sum(cache_write_1h) filter (where is_observed), 0) as cache_write_1h,
-  coalesce(sum(coalesce(owed_pico, cost_pico)) filter (where is_observed), 0) as cost_pico,
+  coalesce(sum(coalesce(owed_pico, cost_pico)) filter (where is_observed), 0) + sum(lost_pico)
+    as cost_pico,
   coalesce(sum(coalesce(owed_pico, cost_pico)) filter (where is_correction), 0) as corrected_pico,
   coalesce(sum(debit) filter (where is_observed), 0) as debit,
   coalesce(sum(overrun) filter (where is_observed), 0) as overrun,
-  coalesce(sum(margin_of(cost_pico, owed_pico)) filter (where is_observed), 0) as margin`;
+  coalesce(sum(margin_of(cost_pico, owed_pico)) filter (where is_observed), 0) as margin,
+  sum(lost_claims) as lost_claims, sum(lost_pico) as lost_pico, sum(lost) as lost`;
 
 const HALF_DAY_SECONDS = HALF_DAY_MS / 1_000;
 /** 2025-01-01T00:00Z, from which attempt ids count, in half-days since 1970. */
@@ -94,6 +109,9 @@ export const sumColumns: Columns<SettlementSums> = columns({
   debitMicroUsd: micro("debit"),
   overrunMicroUsd: micro("overrun"),
   marginMicroUsd: micro("margin"),
+  lostClaims: big("lost_claims"),
+  lostPicoUsd: pico("lost_pico"),
+  lostMicroUsd: micro("lost"),
 });
 
 export const factColumns: Columns<SettlementFact> = columns({

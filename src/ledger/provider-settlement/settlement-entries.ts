@@ -12,8 +12,10 @@ export async function* wholePeriod(
   let count = 0n;
   let cost = 0n;
   for await (const block of entries) {
-    count += BigInt(block.length);
-    for (const entry of block) cost += entry.costPicoUsd ?? 0n;
+    for (const { state, costPicoUsd } of block) {
+      if (state !== "lost") count += 1n;
+      cost += costPicoUsd ?? 0n;
+    }
     yield block;
   }
   const due = period.sums.attempts + period.late.corrections;

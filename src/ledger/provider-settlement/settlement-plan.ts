@@ -128,7 +128,8 @@ function planPeriod(
   const carryInPicoUsd = last?.carryOutPicoUsd ?? ZERO_PICO_USD;
   const owed = picoUsd(carryInPicoUsd + sums.costPicoUsd);
   const payableMicroUsd = floorToMicroUsd(owed);
-  const accrued = sums.debitMicroUsd + sums.overrunMicroUsd - sums.marginMicroUsd;
+  const { debitMicroUsd, overrunMicroUsd, marginMicroUsd, lostMicroUsd } = sums;
+  const accrued = debitMicroUsd + overrunMicroUsd - marginMicroUsd + lostMicroUsd;
   const roundingMicroUsd = microUsd(payableMicroUsd - accrued);
   // Each debit with its overrun and without its margin is the floor of what is owed for one attempt:
   // the sum of floors is never the larger.
@@ -152,7 +153,8 @@ function lateSums(facts: readonly SettlementFact[], startMs: number): LateSums {
   for (const { admittedMs, closedMs, sums } of facts) {
     if (admittedMs < startMs) {
       attempts += sums.attempts;
-      costPicoUsd = picoUsd(costPicoUsd + sums.costPicoUsd - sums.correctedPicoUsd);
+      const { correctedPicoUsd: corrected, lostPicoUsd: lost } = sums;
+      costPicoUsd = picoUsd(costPicoUsd + sums.costPicoUsd - corrected - lost);
     }
     if (closedMs < startMs) {
       corrections += sums.corrections;
@@ -162,7 +164,8 @@ function lateSums(facts: readonly SettlementFact[], startMs: number): LateSums {
   return { attempts, costPicoUsd, corrections, correctedPicoUsd };
 }
 
-function linesOf(facts: readonly SettlementFact[]): SettlementLine[] {
+/** The lines of a period: models by days of admission. */
+export function linesOf(facts: readonly SettlementFact[]): SettlementLine[] {
   const lines = new Map<string, SettlementLine>();
   for (const { admittedMs, modelId, upstreamModelId, sums } of facts) {
     const admittedDayMs = boundaryAtOrBefore(admittedMs, "daily");

@@ -102,7 +102,8 @@ export const entryColumns: Columns<SettlementEntry> = columns({
 });
 
 /**
- * $1 provider, $2 start, $3 end. A correction after the end is not shown: as far as the period
+ * $1 provider, $2 start, $3 end. What was lost in a restore has an id and a cost, and its request
+ * where the provider named that. A correction after the end is not shown: as far as the period
  * knows, the attempt's end was never observed.
  */
 export const ENTRIES_SQL: string = `
@@ -128,7 +129,14 @@ export const ENTRIES_SQL: string = `
     case when is_observed then overrun else 0 end as overrun,
     case when is_observed then margin_of(cost_pico, owed_pico) else 0 end as margin,
     attempt_id < attempt_id_at($2) or closed_at < $2 as is_late, is_corrected
-  from e order by attempt_id`;
+  from e
+  union all
+  select attempt_id, coalesce(substring(ref from ':request:(.*)$'),
+      '00000000-0000-7000-8000-000000000000')::uuid, model_id, upstream_model_id, ended_at,
+    ended_at, 'lost', null, null, null, null, null, null, null, cost_pico, 0, 0, 0,
+    attempt_id < attempt_id_at($2), false
+  from lost_cost where provider_id = $1 and ended_at >= $2 and ended_at < $3
+  order by attempt_id`;
 
 export const balanceColumns: Columns<ProviderBalance> = columns({
   providerId: text("provider_id"),

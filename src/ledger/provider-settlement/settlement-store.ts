@@ -1,6 +1,8 @@
 import type { ChangedBy } from "../../changes/index.ts";
 import type { MicroUsd, PicoUsd, RequestId, Usage } from "../../core/index.ts";
 import type { SettlementBasis } from "../ledger-store.ts";
+import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
+import type { ClaimLine } from "./settlement-file.ts";
 import type { PlannedPeriod, SettlementLine, SettlementTerms } from "./settlement-plan.ts";
 
 /** Names one period. */
@@ -32,7 +34,8 @@ export interface SettlementEntry {
   readonly upstreamModelId: string;
   readonly admittedAtMs: number;
   readonly closedAtMs: number;
-  readonly state: "settled" | "void" | "unknown_after_crash";
+  /** `lost`: the books lost it in a restore; its provider claims it. */
+  readonly state: "settled" | "void" | "unknown_after_crash" | "lost";
   readonly basis: SettlementBasis | null;
   readonly usage: Usage | null;
   /** What the provider is owed; null: unknown. */
@@ -111,7 +114,13 @@ export interface RecordedClaim extends ClaimComparison {
 /** Why the books refuse: nothing changed. */
 export class SettlementFault extends Error {
   override readonly name = "SettlementFault";
-  readonly kind: "ref_taken" | "no_such_period" | "paid_before" | "nothing_to_pay" | "not_whole";
+  readonly kind:
+    | "ref_taken"
+    | "no_such_period"
+    | "paid_before"
+    | "nothing_to_pay"
+    | "not_whole"
+    | "not_put_back";
 
   constructor(kind: SettlementFault["kind"], message: string) {
     super(message);
@@ -147,6 +156,10 @@ export interface SettlementStore {
     of: PeriodName & { readonly ref: string },
     by: ChangedBy,
   ): Promise<{ readonly created: boolean; readonly period: ProviderPeriod }>;
+  /** Owes what the books lost in a restore and a provider's statement has; each line is judged. */
+  bearLost(providerId: string, lines: readonly ClaimLine[]): Promise<readonly LostLine[]>;
+  /** Closes a period again that was closed in a lost time. Rejects with `SettlementFault`. */
+  putBack(file: ClosedPeriodFile): Promise<PutBackOutcome>;
   /** Keeps a comparison once per file. */
   recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },

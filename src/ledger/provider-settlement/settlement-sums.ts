@@ -39,6 +39,12 @@ export interface SettlementSums {
   readonly overrunMicroUsd: MicroUsd;
   /** What of both is the platform's and not owed; below 0 where the provider costs more. */
   readonly marginMicroUsd: MicroUsd;
+  /** Attempts of which the books lost everything in a restore, and which the provider claims. */
+  readonly lostClaims: bigint;
+  /** The part of the cost that these are. */
+  readonly lostPicoUsd: PicoUsd;
+  /** What the platform pays for them: customers pay nothing. */
+  readonly lostMicroUsd: MicroUsd;
 }
 
 export const ZERO_SETTLEMENT_SUMS: SettlementSums = {
@@ -60,6 +66,9 @@ export const ZERO_SETTLEMENT_SUMS: SettlementSums = {
   debitMicroUsd: ZERO_MICRO_USD,
   overrunMicroUsd: ZERO_MICRO_USD,
   marginMicroUsd: ZERO_MICRO_USD,
+  lostClaims: 0n,
+  lostPicoUsd: ZERO_PICO_USD,
+  lostMicroUsd: ZERO_MICRO_USD,
 };
 
 export function addSettlementSums(a: SettlementSums, b: SettlementSums): SettlementSums {
@@ -82,5 +91,8 @@ export function addSettlementSums(a: SettlementSums, b: SettlementSums): Settlem
     debitMicroUsd: microUsd(a.debitMicroUsd + b.debitMicroUsd),
     overrunMicroUsd: microUsd(a.overrunMicroUsd + b.overrunMicroUsd),
     marginMicroUsd: microUsd(a.marginMicroUsd + b.marginMicroUsd),
+    lostClaims: a.lostClaims + b.lostClaims,
+    lostPicoUsd: picoUsd(a.lostPicoUsd + b.lostPicoUsd),
+    lostMicroUsd: microUsd(a.lostMicroUsd + b.lostMicroUsd),
   };
 }

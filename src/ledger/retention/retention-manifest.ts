@@ -1,6 +1,7 @@
 import { createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 
 import { microUsd, picoUsd } from "../../core/index.ts";
+import { canonicalText, publicKeyText, type TextDocument } from "../signed-text.ts";
 import {
   dayAfter,
   dayFiles,
@@ -65,14 +66,6 @@ export function isSignedByItsKey(manifest: SignedManifest): boolean {
   return verify(null, Buffer.from(text), publicKey, signature);
 }
 
-/** The key as manifests write it: base64 of its SubjectPublicKeyInfo. */
-export function publicKeyText(key: KeyObject): string {
-  return key.export({ format: "der", type: "spki" }).toString("base64");
-}
-
-/** A document of texts and of documents: nothing in it can be rounded or read in two ways. */
-type TextDocument = { readonly [name: string]: string | TextDocument };
-
 function bodyOf(manifest: DayManifest): TextDocument {
   const { day, sums } = manifest;
   return {
@@ -107,18 +100,6 @@ function sumsDocument(sums: AttemptSums): TextDocument {
     cost_pico_usd: String(sums.costPicoUsd),
     owed_pico_usd: String(sums.owedPicoUsd),
   };
-}
-
-/** Members sorted by name, no white space: what RFC 8785 makes of a document of texts. */
-function canonicalText(document: TextDocument): string {
-  const members = Object.keys(document)
-    .sort()
-    .map((name) => {
-      const value = document[name] ?? "";
-      const text = typeof value === "string" ? JSON.stringify(value) : canonicalText(value);
-      return `${JSON.stringify(name)}:${text}`;
-    });
-  return `{${members.join(",")}}`;
 }
 
 function manifestOf(document: TextDocument): SignedManifest {

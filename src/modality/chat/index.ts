@@ -11,6 +11,7 @@ import { servabilityProblem } from "./servability.ts";
 export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest> {
   return {
     modality: "text",
+    wire: wire.id,
     read: (client) => parseChatRequest(wire, client),
     servabilityProblem: (request, deployment) =>
       servabilityProblem(request, deployment, wires.get(deployment.wire)),

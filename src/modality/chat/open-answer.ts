@@ -68,7 +68,9 @@ function translatingReader(open: OpenChatAnswer): AnswerReader {
     const { answer, report, hasWrongFinish } = read;
     const bodyText = (costUsd: string): string =>
       request.wire.answers.write(answer, labelOf(open), { report, costUsd });
-    return { ok: true, report, bodyText, ...(hasWrongFinish === true && { hasWrongFinish }) };
+    const { finish: finishReason } = answer;
+    const ready = { ok: true, report, bodyText, finishReason } as const;
+    return hasWrongFinish === true ? { ...ready, hasWrongFinish } : ready;
   };
 }
 

@@ -1,3 +1,4 @@
+-- program_min: 11
 -- The change log: one row for each change, inserted in the transaction of the change.
 
 create sequence change_position;
@@ -43,10 +44,10 @@ end $$;
 -- Rows leave by retire_changes only, which says up to which position.
 create function keep_change() returns trigger language plpgsql as $$
 begin
-  if tg_op = 'DELETE' and tg_level = 'ROW' and old.position
-      <= coalesce(nullif(current_setting('tokenmarket.retired_changes', true), ''), '-1')::bigint
-  then
-    return old;
+  if tg_op = 'DELETE' and tg_level = 'ROW' then
+    -- Null outside of it, which is not true.
+    if old.position <= nullif(current_setting('tokenmarket.retired_changes', true), '')::bigint
+    then return old; end if;
   end if;
   raise exception 'change rows are never changed or deleted';
 end $$;

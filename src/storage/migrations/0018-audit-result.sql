@@ -1,3 +1,4 @@
+-- program_min: 11
 -- The end of the last audit of the books, for who watches them: one row, the newest.
 
 create table audit_result (

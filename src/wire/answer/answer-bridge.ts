@@ -1,3 +1,4 @@
+import type { FinishReason } from "../neutral/chat-event.ts";
 import type { Refusal, ServedModel, Usage } from "../../core/index.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
 
@@ -41,6 +42,8 @@ export interface AnswerBridge {
    * that is not in the answer?
    */
   readonly hasWrongFinish: boolean;
+  /** Why the model stopped, in neutral terms; undefined where it is not known. */
+  readonly finishReason?: FinishReason | undefined;
   /** Set exactly when `state` is `failed`. */
   readonly failure: UpstreamFailure | undefined;
   /** Takes the next bytes of the provider's body. */

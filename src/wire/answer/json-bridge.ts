@@ -6,6 +6,7 @@ import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure, withoutBlame } from "../failure/failures.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../failure/upstream-failure.ts";
 import type { AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
+import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
 
@@ -64,6 +65,10 @@ export class JsonBridge implements AnswerBridge {
 
   get hasWrongFinish(): boolean {
     return this.#answer?.hasWrongFinish === true;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#answer?.finishReason;
   }
 
   get failure(): UpstreamFailure | undefined {

@@ -8,6 +8,7 @@ import {
 import { classifyPlainBody } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
+import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { GrowingBuffer } from "../sse/growing-buffer.ts";
 import { type SseEvent, SseReader } from "../sse/sse-reader.ts";
@@ -70,6 +71,10 @@ export class StreamBridge implements AnswerBridge {
 
   get hasWrongFinish(): boolean {
     return this.#driver.hasWrongFinish;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#driver.finishReason;
   }
 
   get failure(): UpstreamFailure | undefined {

@@ -1,6 +1,6 @@
 import type { Refusal } from "../../core/index.ts";
 import type { UpstreamFailure } from "../failure/upstream-failure.ts";
-import type { ChatEvent } from "../neutral/chat-event.ts";
+import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import type { OutputPieces } from "./output-pieces.ts";
@@ -16,6 +16,8 @@ export interface StreamDriver {
   readonly report: UsageReport | undefined;
   /** See `AnswerBridge`. */
   readonly hasWrongFinish: boolean;
+  /** See `AnswerBridge`. */
+  readonly finishReason?: FinishReason | undefined;
   /** Takes one event of the provider and writes what the client gets for it. */
   step(event: SseEvent, out: OutputPieces): StepOutcome;
   /** The body ended before an end mark was read: was the answer complete nevertheless? */
@@ -32,6 +34,8 @@ export interface StreamDecoder {
   readonly report: UsageReport | undefined;
   /** See `AnswerBridge`. */
   readonly hasWrongFinish: boolean;
+  /** See `AnswerBridge`. */
+  readonly finishReason?: FinishReason | undefined;
   decode(event: SseEvent, emit: (event: ChatEvent) => void): void;
   /** The body ended without an end mark: emits `end` where the answer is whole, else `failure`. */
   endOfBody(emit: (event: ChatEvent) => void): void;

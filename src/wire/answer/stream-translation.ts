@@ -1,5 +1,5 @@
 import type { Refusal } from "../../core/index.ts";
-import type { ChatEvent } from "../neutral/chat-event.ts";
+import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import type { OutputPieces } from "./output-pieces.ts";
@@ -21,6 +21,10 @@ export class StreamTranslation implements StreamDriver {
 
   get hasWrongFinish(): boolean {
     return this.#decoder.hasWrongFinish;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#decoder.finishReason;
   }
 
   get keepAliveText(): string {

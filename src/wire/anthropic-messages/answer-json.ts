@@ -126,6 +126,7 @@ function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<
     ok: true,
     report,
     hasWrongFinish: hasWrongFinish(json, blocks),
+    finishReason: reasonOfWord(textOf(json.value["stop_reason"])),
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
 }

@@ -2,7 +2,7 @@ import { asObject, compactJson, findPath, textOf } from "../../json/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
-import type { ChatEvent } from "../neutral/chat-event.ts";
+import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
 import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
@@ -61,6 +61,10 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
 
   get report(): UsageReport | undefined {
     return this.#reporter.report;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#stopReason === "" ? undefined : reasonOfWord(this.#stopReason);
   }
 
   get hasWrongFinish(): boolean {

@@ -5,6 +5,7 @@ import type { StepOutcome, StreamDriver } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import type { FinishReason } from "../neutral/chat-event.ts";
 import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
 import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
@@ -12,7 +13,7 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
 import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
-import { isCall, isWrongWord } from "./finish.ts";
+import { isCall, isWrongWord, reasonOfWord } from "./finish.ts";
 import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
 
@@ -41,6 +42,10 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   get report(): UsageReport | undefined {
     return this.#reporter.report;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#stopReason === "" ? undefined : reasonOfWord(this.#stopReason);
   }
 
   get hasWrongFinish(): boolean {

@@ -31,6 +31,8 @@ export interface ReadyAnswer {
   readonly report: UsageReport | undefined;
   /** See `AnswerBridge`. Absent: false. */
   readonly hasWrongFinish?: boolean;
+  /** See `AnswerBridge`. */
+  readonly finishReason?: FinishReason | undefined;
   bodyText(costUsd: string): string;
 }
 

@@ -169,6 +169,7 @@ function relayed(
     ok: true,
     report,
     hasWrongFinish: isWrongFinish(choice),
+    finishReason: reasonOfWord(textOf(choice["finish_reason"])),
     bodyText: (costUsd) =>
       relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),
   };

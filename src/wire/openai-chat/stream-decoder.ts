@@ -45,6 +45,10 @@ export class OpenaiChatDecoder implements StreamDecoder {
     return this.#report;
   }
 
+  get finishReason(): FinishReason | undefined {
+    return this.#finish;
+  }
+
   get hasWrongFinish(): boolean {
     if (this.#calls.hasCalls) return false;
     return this.#finish === undefined || this.#finish === "tool_calls";

@@ -13,6 +13,7 @@ import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
 import type { AnswerReading } from "../neutral/answer-reading.ts";
 import type { AnswerLabel } from "../neutral/chat-answer.ts";
+import type { FinishReason } from "../neutral/chat-event.ts";
 import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
 import { ModelSplice } from "../neutral/model-splice.ts";
 import { frameAt, RepeatedEvent, type TextFrame } from "../neutral/repeated-event.ts";
@@ -29,7 +30,7 @@ import {
   usageChunkText,
 } from "./chunk-text.ts";
 import { isDone } from "./done-mark.ts";
-import { isWrongWord, wordOfReason } from "./finish.ts";
+import { isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
 import { answerTexts } from "./message-text.ts";
 import { isErrorChunk } from "./stream-decoder.ts";
 import { isTextAlone, textSpan } from "./text-chunk.ts";
@@ -76,6 +77,10 @@ export class OpenaiChatRelay implements StreamDriver {
 
   get report(): UsageReport | undefined {
     return this.#report;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#finish === "" ? undefined : reasonOfWord(this.#finish);
   }
 
   get hasWrongFinish(): boolean {

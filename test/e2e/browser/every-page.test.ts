@@ -55,6 +55,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/": "Overview",
   "/welcome": "Welcome",
   "/settings": "Settings",
+  "/settings/changes": "Changes",
   "/keys": "Keys",
   "/keys/$keyId": "ci",
   "/billing": "Billing",

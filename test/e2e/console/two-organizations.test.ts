@@ -97,6 +97,39 @@ function withoutRequestId({ status, text, headers }: HttpAnswer): object {
   return { status, text: text.replaceAll(String(id), "ID"), headers: rest };
 }
 
+test("the change log has an organization's own changes, whichever way it is read", async () => {
+  const files = ["changes", "changes.csv", "changes.ndjson"];
+  for (const name of files) {
+    const [own, other] = await Promise.all([
+      bob.ask(`GET /api/console/${name}`),
+      ann.ask(`GET /api/console/${name}`),
+    ]);
+    expect([own.status, other.status]).toEqual([200, 200]);
+    for (const id of ["key_id", "connection_id", "purchase_id", "search_id"]) {
+      expect(own.text).toContain(bobs[id]);
+      expect(other.text).not.toContain(bobs[id]);
+    }
+    expect(other.text).not.toContain(bob.orgId);
+  }
+  const page = await bob.ask("GET /api/console/changes?kind=key");
+  const actions = listAt(page.json, "data").map((each) => textAt(each, "action"));
+  expect(new Set(actions.map((action) => action.split(".")[0]))).toEqual(new Set(["key"]));
+  const grants = await bob.ask("GET /api/console/changes?kind=credit");
+  expect(listAt(grants.json, "data")[0]).toMatchObject({
+    actor: "Token Market operator",
+    actor_id: null,
+    request_id: null,
+    client_network: null,
+  });
+  const made = await bob.ask("GET /api/console/changes?kind=connection");
+  expect(listAt(made.json, "data")[0]).toMatchObject({
+    actor: "You",
+    says: "added a provider key",
+    target: bobs["connection_id"],
+    client_network: "127.0.0.0/24",
+  });
+});
+
 describe("an id of another organization", () => {
   test("is looked for on every route of the contract that takes one", () => {
     expect(routesWithIds.length).toBeGreaterThan(9);

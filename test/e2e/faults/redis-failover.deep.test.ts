@@ -41,9 +41,9 @@ describe.skipIf(redisProgram === undefined)("limits in a Redis that sentinels wa
     await sentinels.whole();
     const account = await openAccount(backend, "10", { requestsPerMinute: PER_MINUTE });
     const answers: Answered[] = [];
-    let isOver = false;
+    const run = { isOver: false };
     const askOn = async (url: string): Promise<void> => {
-      while (!isOver) {
+      while (!run.isOver) {
         const answer: HttpAnswer = await ask(url, {
           key: account.key,
           wire: "wire_a",
@@ -84,7 +84,7 @@ describe.skipIf(redisProgram === undefined)("limits in a Redis that sentinels wa
     await until("limits answer again", () => answeredAfter(thirdMs, 429));
     hung.resume();
     await sentinels.whole();
-    isOver = true;
+    run.isOver = true;
     await Promise.all(traffic);
 
     const statuses = new Set(answers.map(({ status }) => status));

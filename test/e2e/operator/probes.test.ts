@@ -65,6 +65,7 @@ describe("a running instance", () => {
         joined: true,
         not_draining: true,
         not_fenced: true,
+        books_are_whole: true,
       },
     });
     expect(await httpCall(`${gateway.url}/readyz?verbose`)).toMatchObject({ text: "ok\n" });

@@ -3,6 +3,7 @@ import { useState, type FormEvent, type ReactElement } from "react";
 
 import type { Settings } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
@@ -22,6 +23,12 @@ export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): R
           facts={[
             ["Organization id", <Copyable key="id" value={org.org_id} label="organization id" />],
             ["Made", <Time key="made" at={org.created_at} />],
+            [
+              "Changes",
+              <AppLink key="changes" to="/settings/changes">
+                Who changed what
+              </AppLink>,
+            ],
           ]}
         />
       </Stack>

@@ -10,6 +10,8 @@ export function failoverReason(attempt: Attempt, next: Attempt | undefined): str
 }
 
 function whatHappened({ outcome, error_class, upstream_status }: Attempt): string {
+  if (outcome === "lost_in_restore")
+    return "was lost in a restore of the database, and cost nothing";
   if (outcome === "timeout") return "did not answer in time";
   if (outcome === "reset") return "broke the connection";
   if (outcome === "stream_died") return "ended its answer before it was complete";

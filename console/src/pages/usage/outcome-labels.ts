@@ -12,6 +12,7 @@ export const OUTCOMES: Readonly<Record<RequestOutcome, { word: string; tone: Ton
   client_disconnected: { word: "Client disconnected", tone: "warn" },
   in_flight: { word: "In flight", tone: "quiet" },
   unknown_after_crash: { word: "Outcome unknown", tone: "warn" },
+  lost_in_restore: { word: "Lost in a restore", tone: "warn" },
 };
 
 /** The five counts in two: what went in and what came out. */

@@ -4,6 +4,7 @@ import { useState, type ReactElement } from "react";
 
 import { addressOf } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { AsOf } from "../../ui/as-of.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -46,8 +47,9 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
       }
     >
       <Answer of={requests} skeleton={<Loading rows={10} />}>
-        {({ data, next_cursor }) => (
+        {({ data, next_cursor, as_of }) => (
           <>
+            <AsOf at={as_of} />
             <DataTable
               caption="Requests, newest first"
               columns={REQUEST_COLUMNS}

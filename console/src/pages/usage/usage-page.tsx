@@ -6,6 +6,7 @@ import { useMemo, useState, type ReactElement } from "react";
 import type { RouteName, Usage } from "../../../../src/console-api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
+import { AsOf } from "../../ui/as-of.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -91,6 +92,7 @@ function Figures({ filters, search, change }: FiguresProps): ReactElement {
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
       {(data: Usage) => (
         <>
+          <AsOf at={data.as_of} />
           <UsageTotals usage={data} />
           <Panel
             title="Over time"

@@ -1,0 +1,14 @@
+import { Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { Time } from "./time.tsx";
+
+/** Says how old figures are that a replica served; nothing where they are of this moment. */
+export function AsOf({ at }: { readonly at: string | undefined }): ReactElement | null {
+  if (at === undefined) return null;
+  return (
+    <Text size="sm" c="dimmed" role="note">
+      As of <Time at={at} precision="second" />
+    </Text>
+  );
+}

@@ -1,0 +1,71 @@
+import type { Command } from "commander";
+
+import { openBilling, type RecoveredPayments } from "../billing/index.ts";
+import {
+  answering,
+  clock,
+  onStoredData,
+  openCommandLogging,
+  readConfig,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { readInstant } from "./read-instant.ts";
+
+/** `billing recover` */
+export function addBillingCommand(program: Command, context: CommandContext): void {
+  const billing = program.command("billing").description("payments of customers");
+  onStoredData(billing.command("recover"))
+    .description(
+      "after a restore, take checkouts, refunds and disputes over from the payment provider, each once; exit 1 when something needs a person",
+    )
+    .requiredOption("--since <instant>", "the time to which the books were restored")
+    .action(answering(context, (flags: Flags) => recover(context, flags)));
+}
+
+async function recover(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const sinceMs = readInstant(String(flags["since"]), "--since");
+  const config = readConfig(context, flags);
+  const logging = openCommandLogging(context, config, true);
+  const { log } = logging;
+  return await withBackend(context, flags, async ({ purchaseStore: store }) => {
+    const billing = openBilling({ config, store, consoleUrl: () => config.consoleUrl, clock, log });
+    try {
+      return answerOf(await billing.recover(sinceMs));
+    } finally {
+      await billing.close();
+      logging.flush();
+    }
+  });
+}
+
+function answerOf(found: RecoveredPayments): CommandAnswer {
+  const { sessions, purchases, granted, claims, unknownOrgs, failed } = found;
+  return {
+    json: {
+      sessions,
+      purchases,
+      granted,
+      claims,
+      unknown_organizations: unknownOrgs.map((payer) => ({
+        org_id: payer.orgId,
+        purchase_id: payer.purchaseId,
+        session_id: payer.sessionId,
+        amount_usd: payer.amountUsd,
+      })),
+      failed,
+    },
+    text: [
+      `${sessions} checkouts and ${claims} refunds and disputes read`,
+      `${purchases} lost purchases made again, ${granted} purchases credited`,
+      ...unknownOrgs.map(
+        ({ orgId, purchaseId, amountUsd }) =>
+          `unknown organization ${orgId} paid $${amountUsd} in ${purchaseId}: make it again and grant the credit, or refund it`,
+      ),
+      ...failed.map((name) => `failed: ${name}; run this again`),
+    ].join("\n"),
+    exitCode: unknownOrgs.length + failed.length === 0 ? 0 : 1,
+  };
+}

@@ -1,0 +1,112 @@
+import { availableParallelism } from "node:os";
+
+import type { Command } from "commander";
+
+import { openExportKey, readExportKey } from "../app/index.ts";
+import type { AuditCheck, AuditOutcome, AuditProgress } from "../ledger/index.ts";
+import {
+  answering,
+  clock,
+  type CommandAnswer,
+  type Flags,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { readWhole } from "./number-flags.ts";
+
+const JOBS = { min: 1, max: 8 };
+/** The rest of a database's connections stays free for the gateways. */
+const JOBS_DEFAULT_MAX = 4;
+const PROGRESS_LINES = 250_000;
+const MS_PER_DAY = 86_400_000;
+
+/** `ledger audit` */
+export function addAuditCommand(ledger: Command, context: CommandContext): void {
+  onStoredData(ledger.command("audit"))
+    .description(
+      "verify the books while the server runs: check every invariant, rebuild every account from its transfers, replay the journal, from the last closed day on; exit 1 when they differ",
+    )
+    .option("--full", "prove everything, and every closed day")
+    .option(
+      "--close-day [day]",
+      "then sign the balances at the end of a day (YYYY-MM-DD, UTC; default yesterday), where later audits begin",
+    )
+    .option("--jobs <n>", "connections at a time, 1 to 8 (default the cores, at most 4)")
+    .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
+    .action(answering(context, (flags: Flags) => audit(context, flags)));
+}
+
+async function audit(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const config = readConfig(context, flags);
+  const day = readDay(flags);
+  const keyFile = flags["publicKey"];
+  const trustedKey = readExportKey(config, typeof keyFile === "string" ? keyFile : undefined);
+  if (typeof keyFile === "string" && trustedKey === undefined) {
+    throw new UsageFault(`${keyFile}: there is no such file; check --public-key`);
+  }
+  const options = {
+    isFull: flags["full"] === true,
+    trustedKey,
+    jobs: readWhole(flags, "jobs", JOBS) ?? Math.min(availableParallelism(), JOBS_DEFAULT_MAX),
+    onProgress: progressTo(context),
+  };
+  return await withBackend(context, flags, async (backend) => {
+    if (day === undefined) return answerOf(context, await backend.auditBooks(options));
+    const key = openExportKey(config);
+    return answerOf(context, await backend.closeDay(day, { ...options, key }));
+  });
+}
+
+function readDay(flags: Flags): string | undefined {
+  const asked = flags["closeDay"];
+  if (asked === undefined) return undefined;
+  const yesterday = new Date(clock.nowMs() - MS_PER_DAY).toISOString().slice(0, 10);
+  const day = typeof asked === "string" ? asked : yesterday;
+  const ms = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
+  if (Number.isFinite(ms) && new Date(ms).toISOString().startsWith(day)) return day;
+  throw new UsageFault(`--close-day must be a day as YYYY-MM-DD, not ${day}`);
+}
+
+function answerOf({ stderr }: CommandContext, outcome: AuditOutcome): CommandAnswer {
+  const { checks, sinceDay, reason, checkpoint: closed } = outcome;
+  const ok = checks.every((check) => check.violations === 0);
+  if (reason !== undefined) stderr.write(`everything was read: ${reason}\n`);
+  const text = [
+    ...checks.flatMap(linesOf),
+    ...(sinceDay === undefined ? [] : [`proven from the end of ${sinceDay} on`]),
+    ...(closed === undefined ? [] : [`closed ${closed.day} at position ${closed.position}`]),
+  ];
+  return {
+    json: {
+      ok,
+      since_day: sinceDay ?? null,
+      ...(closed === undefined
+        ? {}
+        : { closed_day: closed.day, position: String(closed.position) }),
+      checks,
+    },
+    text: text.join("\n"),
+    exitCode: ok ? 0 : 1,
+  };
+}
+
+function linesOf(check: AuditCheck): readonly string[] {
+  const { id, title, violations, examples = [] } = check;
+  if (violations === 0) return [`ok      ${id}  ${title}`];
+  return [
+    `BROKEN  ${id}  ${title}: ${violations}`,
+    ...examples.map(({ row, found, expected }) => `        ${row}: ${found}; expected ${expected}`),
+  ];
+}
+
+function progressTo({ stderr }: CommandContext): (progress: AuditProgress) => void {
+  let next = PROGRESS_LINES;
+  return ({ replayed, entries }) => {
+    if (replayed < next && replayed < entries) return;
+    next = replayed + PROGRESS_LINES;
+    stderr.write(`replayed ${replayed} of ${entries} journal entries\n`);
+  };
+}

@@ -1,0 +1,173 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+
+import type { Command } from "commander";
+
+import { emptyLimitStore } from "../app/index.ts";
+import {
+  type AccessClosing,
+  readLostChanges,
+  type ReopenedBooks,
+  type ReopenRequest,
+} from "../ledger/index.ts";
+import {
+  answering,
+  onStoredData,
+  readConfig,
+  UsageFault,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { readInstant } from "./read-instant.ts";
+
+const CHANGES_BYTES_MAX = 256 * 1024 * 1024;
+const REASON_CHARS_MAX = 1_000;
+
+/** `ledger reopen` */
+export function addReopenCommand(ledger: Command, context: CommandContext): void {
+  onStoredData(ledger.command("reopen"))
+    .description(
+      "begin a new life of the books after the database was restored to an earlier time; refused while an instance holds a lease",
+    )
+    .requiredOption("--reason <text>", "what happened; it is kept")
+    .option(
+      "--open-attempts <how>",
+      "what was open then: void (default, at our cost) or charge the reserves",
+    )
+    .option(
+      "--changes <file>",
+      "exported change log: keys, caps, connections and holds that were closed in the lost time are closed again",
+    )
+    .option("--nothing-lost", "a standby that had every commit was promoted: nothing is closed")
+    .option(
+      "--restored-to <instant>",
+      "the newest time that the books have (default as the books show it)",
+    )
+    .action(answering(context, (flags: Flags) => reopen(context, flags)));
+}
+
+async function reopen(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const changes = readChanges(flags);
+  const request = readRequest(flags, changes?.closings ?? []);
+  return await withBackend(context, flags, async (backend) => {
+    const books = await backend.reopenBooks(request);
+    const limits = request.isNothingLost ? undefined : await emptied(context, flags);
+    const notes = [
+      ...(limits?.problem === undefined ? [] : [limits.problem]),
+      ...(request.isNothingLost || changes !== undefined ? [] : [NO_CHANGES]),
+    ];
+    return {
+      json: {
+        ...booksJson(books),
+        changes_read: changes?.changes ?? null,
+        limit_keys_removed: limits?.removed ?? null,
+        notes,
+      },
+      text: booksText(books, notes),
+      exitCode: limits?.problem === undefined ? 0 : 1,
+    };
+  });
+}
+
+const NO_CHANGES =
+  "without --changes, keys, caps, connections and holds that were closed in the lost time are open again";
+
+function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRequest {
+  const reason = String(flags["reason"]).trim();
+  if (reason === "" || reason.length > REASON_CHARS_MAX) {
+    throw new UsageFault(`--reason must say in 1 to ${REASON_CHARS_MAX} characters what happened`);
+  }
+  const open = flags["openAttempts"];
+  if (open !== undefined && open !== "void" && open !== "charge") {
+    throw new UsageFault("--open-attempts must be void or charge");
+  }
+  const restoredTo = flags["restoredTo"];
+  if (flags["nothingLost"] === true) {
+    const other = ["openAttempts", "changes", "restoredTo"].find(
+      (name) => flags[name] !== undefined,
+    );
+    if (other !== undefined) {
+      throw new UsageFault(
+        "--nothing-lost goes with none of --open-attempts, --changes and --restored-to",
+      );
+    }
+    return { reason, openAttempts: "kept", isNothingLost: true, closings };
+  }
+  return {
+    reason,
+    openAttempts: open ?? "void",
+    isNothingLost: false,
+    closings,
+    ...(typeof restoredTo === "string"
+      ? { restoredToMs: readInstant(restoredTo, "--restored-to") }
+      : {}),
+  };
+}
+
+function readChanges(
+  flags: Flags,
+): { readonly closings: readonly AccessClosing[]; readonly changes: number } | undefined {
+  const file = flags["changes"];
+  if (typeof file !== "string") return undefined;
+  if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --changes`);
+  if (statSync(file).size > CHANGES_BYTES_MAX) {
+    throw new UsageFault(`${file} is too large; export the changes of the lost time only`);
+  }
+  const outcome = readLostChanges(readFileSync(file, "utf8"));
+  if (outcome.kind === "unreadable") throw new UsageFault(`${file}: ${outcome.problem}`);
+  return outcome;
+}
+
+/** The books are open by now: a limit store that does not answer is a note, and exit code 1. */
+async function emptied(
+  context: CommandContext,
+  flags: Flags,
+): Promise<{ readonly removed: number | null; readonly problem?: string }> {
+  try {
+    return { removed: (await emptyLimitStore(readConfig(context, flags))) ?? null };
+  } catch {
+    const problem =
+      "the limit store did not answer and was not emptied: remove its keys that begin with tm:";
+    return { removed: null, problem };
+  }
+}
+
+function booksJson(books: ReopenedBooks): object {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const { closedAgain } = books;
+  return {
+    life: books.life,
+    restored_to: iso(books.restoredToMs),
+    lost_from: iso(books.lostFromMs),
+    lost_until: iso(books.lostUntilMs),
+    closed_attempts: books.closedAttempts,
+    open_jobs: books.openJobs,
+    ended_sessions: books.endedSessions,
+    closed_again: {
+      keys: closedAgain.keysDisabled,
+      caps: closedAgain.capsLowered,
+      connections: closedAgain.connectionsDisabled,
+      holds: closedAgain.holdsPlaced,
+    },
+  };
+}
+
+function booksText(books: ReopenedBooks, notes: readonly string[]): string {
+  const { closedAgain: again } = books;
+  return [
+    `life ${books.life} of the books begins; they were restored to ${new Date(books.restoredToMs).toISOString()}`,
+    `${books.closedAttempts} open attempts closed, ${books.openJobs} jobs at providers continue`,
+    `${books.endedSessions} console sessions ended`,
+    `closed again: ${again.keysDisabled} keys, ${again.capsLowered} caps, ${again.connectionsDisabled} connections, ${again.holdsPlaced} holds`,
+    ...notes,
+    ...NEXT_STEPS.map((step) => `next: ${step}`),
+  ].join("\n");
+}
+
+const NEXT_STEPS = [
+  "tokenmarket billing recover --since <restored_to>",
+  "tokenmarket settlement put-back --from <folder of settlement close --out>",
+  "tokenmarket settlement reconcile --lost --provider <id> --statement <file>, for each provider",
+  "tokenmarket ledger audit",
+];

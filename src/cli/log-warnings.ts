@@ -1,0 +1,32 @@
+import { format } from "node:util";
+
+import type { Logger } from "../core/index.ts";
+
+/**
+ * Writes as log lines what Node and the packages would write to standard error and output as bare
+ * text: warnings of the process, and what is printed by `console`. Until the returned function is
+ * called.
+ */
+export function logWarnings(log: Logger): () => void {
+  const listeners = process.listeners("warning");
+  // Node's own listener prints the bare text.
+  process.removeAllListeners("warning");
+  const onWarning = (warning: Error): void => {
+    // Some are one text of several lines; the stack says where it comes from.
+    log.warn({ err: warning, source: "node" }, warning.message);
+  };
+  process.on("warning", onWarning);
+  const printed = { ...console };
+  const lineOf =
+    (level: "info" | "warn" | "error") =>
+    (...words: unknown[]): void =>
+      log[level]({ source: "console" }, format(...words));
+  const info = lineOf("info");
+  Object.assign(console, { log: info, info, debug: info, warn: lineOf("warn") });
+  console.error = lineOf("error");
+  return () => {
+    Object.assign(console, printed);
+    process.off("warning", onWarning);
+    for (const listener of listeners) process.on("warning", listener);
+  };
+}

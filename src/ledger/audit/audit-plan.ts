@@ -1,0 +1,85 @@
+import type { PoolClient } from "pg";
+
+import type { AuditSpan, IdRange, OrgRange } from "./audit-span.ts";
+import { monthsSql } from "./audit-span.ts";
+
+/** A range of organizations is replayed at once, and sorted before: so many lines at most. */
+const REPLAY_LINES_MAX = 20_000_000;
+/** Fewer attempts are not worth a second statement. */
+const PIECE_ATTEMPTS_MIN = 20_000;
+const DAY_OF_IDS = 86_400_000n << 22n;
+
+/** How an audit is cut into parts that are proven beside one another. */
+export interface AuditPlan {
+  readonly pieces: readonly IdRange[];
+  readonly orgs: readonly OrgRange[];
+}
+
+export async function planAudit(
+  client: PoolClient,
+  span: AuditSpan,
+  { lines, jobs }: { readonly lines: number; readonly jobs: number },
+): Promise<AuditPlan> {
+  const attempts = lines / 2;
+  const pieces = await piecesOf(client, span, Math.ceil(attempts / PIECE_ATTEMPTS_MIN));
+  const ranges = attempts < PIECE_ATTEMPTS_MIN ? 1 : jobs;
+  const count = Math.max(ranges, Math.ceil(lines / REPLAY_LINES_MAX));
+  return { pieces, orgs: rangesOf(await weights(client, span), count) };
+}
+
+/** A day is at most eight pieces, a journal at least one; all ids are in one of them. */
+async function piecesOf(
+  client: PoolClient,
+  span: AuditSpan,
+  countMax: number,
+): Promise<readonly IdRange[]> {
+  const PIECES_PER_DAY = 8n;
+  const { rows } = await client.query<{ first: bigint | null; last: bigint | null }>(
+    "select min(attempt_id) as first, max(attempt_id) as last from attempt where attempt_id >= $1",
+    [span?.fromAttempt ?? 0n],
+  );
+  const { first = null, last = null } = rows[0] ?? {};
+  if (first === null || last === null || countMax <= 1) return [{}];
+  const finest = DAY_OF_IDS / PIECES_PER_DAY;
+  const coarse = (last - first) / BigInt(countMax) + 1n;
+  const step = coarse > DAY_OF_IDS ? DAY_OF_IDS : coarse > finest ? coarse : finest;
+  const bounds: bigint[] = [];
+  for (let bound = first + step; bound <= last; bound += step) bounds.push(bound);
+  return between(bounds);
+}
+
+interface Weight {
+  readonly org: string;
+  readonly weight: number;
+}
+
+/** What organizations spent says roughly how much of the journal is theirs. */
+async function weights(client: PoolClient, span: AuditSpan): Promise<readonly Weight[]> {
+  const { rows } = await client.query<{ org: string; weight: string }>(`
+    select id as org, sum(settled)::text as weight from spend
+    where scope = 'org' and ${monthsSql(span, "month")} group by id order by id collate "C"`);
+  return rows.map(({ org, weight }) => ({ org, weight: Number(weight) }));
+}
+
+/** Ranges of about the same weight. */
+export function rangesOf(orgs: readonly Weight[], count: number): readonly OrgRange[] {
+  const all = orgs.reduce((sum, { weight }) => sum + weight, 0);
+  const bounds: string[] = [];
+  let sum = 0;
+  for (const { org, weight } of orgs) {
+    if (sum > 0 && sum >= (all * (bounds.length + 1)) / count) bounds.push(org);
+    sum += weight;
+  }
+  return between(bounds);
+}
+
+/** The ranges between bounds, without an end on either side. */
+function between<T>(bounds: readonly T[]): readonly { readonly from?: T; readonly until?: T }[] {
+  return Array.from({ length: bounds.length + 1 }, (_, at) => {
+    const [from, until] = [bounds[at - 1], bounds[at]];
+    return {
+      ...(from === undefined ? {} : { from }),
+      ...(until === undefined ? {} : { until }),
+    };
+  });
+}

@@ -1,0 +1,80 @@
+import type { Pool, PoolClient } from "pg";
+
+import { assert } from "../../core/index.ts";
+
+/** For each sort and hash; what needs more goes through files. */
+const WORK_MEMORY = "64MB";
+
+export type AuditTask = (client: PoolClient) => Promise<void>;
+
+/** Connections that see the books as they were at one moment. */
+export class AuditSessions {
+  readonly #clients: readonly PoolClient[];
+
+  private constructor(clients: readonly PoolClient[]) {
+    this.#clients = clients;
+  }
+
+  static async open(pool: Pool, count: number): Promise<AuditSessions> {
+    const clients: PoolClient[] = [];
+    const sessions = new AuditSessions(clients);
+    try {
+      const first = await pool.connect();
+      clients.push(first);
+      await begin(first);
+      // Before the snapshot: a day that is retired, or a month that is folded meanwhile, would be
+      // missing in it, and not reported.
+      await first.query("lock table attempt, transfer in access share mode");
+      const { rows } = await first.query<{ id: string }>("select pg_export_snapshot() as id");
+      const snapshot = rows[0]?.id;
+      assert(snapshot !== undefined && /^[0-9A-F-]+$/.test(snapshot), "a snapshot has a name");
+      while (clients.length < count) {
+        const client = await pool.connect();
+        clients.push(client);
+        await begin(client, snapshot);
+      }
+      return sessions;
+    } catch (fault) {
+      await sessions.close();
+      throw fault;
+    }
+  }
+
+  get first(): PoolClient {
+    const [first] = this.#clients;
+    assert(first !== undefined, "an audit has a connection");
+    return first;
+  }
+
+  /** Runs all of them, as many at a time as there are connections. */
+  async run(tasks: readonly AuditTask[]): Promise<void> {
+    const left = [...tasks];
+    const work = async (client: PoolClient): Promise<void> => {
+      for (let task = left.shift(); task !== undefined; task = left.shift()) await task(client);
+    };
+    const ends = await Promise.allSettled(
+      this.#clients.map(async (client) => {
+        try {
+          await work(client);
+        } catch (fault) {
+          left.length = 0; // no connection begins another one
+          throw fault;
+        }
+      }),
+    );
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) {
+      await client.query("rollback").catch(() => undefined);
+      client.release();
+    }
+  }
+}
+
+async function begin(client: PoolClient, snapshot?: string): Promise<void> {
+  await client.query("begin isolation level repeatable read, read only");
+  if (snapshot !== undefined) await client.query(`set transaction snapshot '${snapshot}'`);
+  await client.query(`set local statement_timeout = 0; set local work_mem = '${WORK_MEMORY}'`);
+}

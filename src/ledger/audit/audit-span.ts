@@ -1,0 +1,129 @@
+import { escapeLiteral } from "pg";
+
+/** Where an audit begins: what a signed checkpoint says of everything before. */
+export interface AuditStart {
+  /** YYYY-MM-DD */
+  readonly day: string;
+  readonly position: bigint;
+  /** What ended after the position has this id or a later one, unless it was corrected. */
+  readonly fromAttempt: bigint;
+}
+
+/** Undefined: the whole of the books. */
+export type AuditSpan = AuditStart | undefined;
+
+/** Ids of attempts, from the first to before the last; a bound that is missing is none. */
+export interface IdRange {
+  readonly from?: bigint;
+  readonly until?: bigint;
+}
+
+/** Organizations in the order of their bytes, from the first to before the last. */
+export interface OrgRange {
+  readonly from?: string;
+  readonly until?: string;
+}
+
+/** The months of which a span knows all spend: that of its day, the one before, and later ones. */
+export function monthsSql(span: AuditSpan, column: string): string {
+  if (span === undefined) return "true";
+  return `${column} >= (date_trunc('month', date '${span.day}') - interval '1 month')::date`;
+}
+
+/** Finished attempts that a span has to prove, as a table. */
+export function attemptsSql(span: AuditSpan, range: IdRange = {}): string {
+  const ids = idsSql("attempt_id", range);
+  if (span === undefined) return `(select * from attempt where ${ids})`;
+  const { fromAttempt } = span;
+  return `(select * from attempt where attempt_id >= ${fromAttempt} and ${ids}
+    union all select * from attempt where ${correctedLater(span, range)})`;
+}
+
+/** The transfers of these attempts, and all that were made after the span's beginning. */
+export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
+  const ids = idsSql("attempt_id", range);
+  if (span === undefined) {
+    return `(select * from transfer where attempt_id is not null and ${ids})`;
+  }
+  const { position, fromAttempt } = span;
+  return `(
+    select * from transfer where position > ${position} and attempt_id is not null and ${ids}
+    union all
+    select * from transfer where position <= ${position} and attempt_id >= ${fromAttempt} and ${ids}
+    union all
+    select * from transfer where position <= ${position} and attempt_id < ${fromAttempt}
+      and attempt_id in (select attempt_id from attempt where ${correctedLater(span, range)}))`;
+}
+
+/**
+ * Sums of debits and credits by account: of transfers, up to a position if one is given, and of the
+ * sums of earlier ones.
+ */
+export function accountSumsSql(span: AuditSpan, through?: bigint): string {
+  const upTo = through === undefined ? "" : ` and position <= ${through}`;
+  const [before, after] =
+    span === undefined
+      ? [
+          `select debit_account as account_id, amount as debit, 0 as credit from folded_transfer
+           union all select credit_account, 0, amount from folded_transfer`,
+          "true",
+        ]
+      : [
+          `select account_id, debits as debit, credits as credit from audit_checkpoint_account
+           where day = '${span.day}'`,
+          `position > ${span.position}`,
+        ];
+  return `
+    select account_id, sum(debit) as debits, sum(credit) as credits from (
+      ${before}
+      union all select debit_account, amount, 0 from transfer where ${after}${upTo}
+      union all select credit_account, 0, amount from transfer where ${after}${upTo}
+    ) x group by account_id`;
+}
+
+/** What attempts of a span spent, and what was spent before it: scope, id, month and settled. */
+export function spendSql(span: AuditSpan): string {
+  const before =
+    span === undefined
+      ? "select scope, id, month, settled from retired_spend"
+      : `select scope, id, month, settled from audit_checkpoint_spend
+         where day <= '${span.day}' and ${monthsSql(span, "month")}`;
+  return `
+    select case grouping(org_id) when 0 then 'org' else 'key' end as scope,
+      coalesce(org_id, key_id) as id, month, sum(spent) as settled
+    from (${spentSql(span)}) a where ${monthsSql(span, "month")}
+    group by grouping sets ((org_id, month), (key_id, month))
+    union all ${before}`;
+}
+
+/** By attempt what it spent after the span's beginning. */
+function spentSql(span: AuditSpan): string {
+  if (span === undefined) return "select org_id, key_id, month, debit as spent from attempt";
+  const { position } = span;
+  return `
+    select org_id, key_id, month,
+      case when closed_position > ${position} then debit else debit - reserve end as spent
+    from ${attemptsSql(span)} s
+    where closed_position > ${position} or corrected_position > ${position}`;
+}
+
+export function idsSql(column: string, { from, until }: IdRange): string {
+  const bounds = [
+    ...(from === undefined ? [] : [`${column} >= ${from}`]),
+    ...(until === undefined ? [] : [`${column} < ${until}`]),
+  ];
+  return bounds.length === 0 ? "true" : bounds.join(" and ");
+}
+
+export function orgsSql(column: string, { from, until }: OrgRange): string {
+  const bounds = [
+    ...(from === undefined ? [] : [`${column} collate "C" >= ${escapeLiteral(from)}`]),
+    ...(until === undefined ? [] : [`${column} collate "C" < ${escapeLiteral(until)}`]),
+  ];
+  return bounds.length === 0 ? "true" : bounds.join(" and ");
+}
+
+function correctedLater({ position, fromAttempt }: AuditStart, range: IdRange): string {
+  return `attempt_id < ${fromAttempt} and corrected_at is not null
+    and corrected_position > ${position} and ${idsSql("attempt_id", range)}`;
+}

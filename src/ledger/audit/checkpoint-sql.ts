@@ -1,0 +1,129 @@
+import { accountSumsSql, type AuditSpan, attemptsSql } from "./audit-span.ts";
+
+export const CHECKPOINT_COLUMNS = `to_char(day, 'YYYY-MM-DD') as day, position, from_attempt,
+  document, signature`;
+
+/** Newest first. */
+export const CHECKPOINTS_SQL = `
+  select ${CHECKPOINT_COLUMNS} from audit_checkpoint order by day desc`;
+
+/** Days that are not in the journal any more: what begins before them cannot be read again. */
+export const RETIRED_THROUGH_SQL = "select coalesce(max(to_id), 0) as ids from retired_day";
+
+export const accountLinesSql = (day: string): string => `
+  select account_id, debits::text, credits::text from audit_checkpoint_account
+  where day = '${day}' order by account_id collate "C"`;
+
+export const spendLinesSql = (day: string): string => `
+  select scope, id, month::text, settled::text from audit_checkpoint_spend
+  where day = '${day}' order by scope, id collate "C", month`;
+
+/**
+ * $1 the day. Is it over for everyone: no attempt of it is open, and no transaction is at work that
+ * began before its end, and may have a position of it?
+ */
+export const CLOSABLE_SQL = `
+  with d as (
+    select ($1::date + 1)::timestamp at time zone 'utc' as ends, attempt_id_at(
+      ($1::date + 1)::timestamp at time zone 'utc') as end_id
+  )
+  select clock_timestamp() > ends + interval '1 minute' as is_over,
+    (select count(*) from hold where not annulled and attempt_id < end_id) as open,
+    exists (select from pg_stat_activity
+      where datname = current_database() and backend_xid is not null
+        and pid <> pg_backend_pid() and xact_start < ends + interval '1 minute') as is_busy,
+    end_id
+  from d`;
+
+/** The day's ends in the order of the index by closings. */
+const CLOSED = "(closed_at at time zone 'utc')";
+
+/** The last position that was taken by an end of this day; of a first checkpoint, by any before. */
+export function lastPositionSql(span: AuditSpan, day: string): string {
+  const ids = span === undefined ? "true" : `attempt_id >= ${span.fromAttempt}`;
+  const last = `select max(closed_position) from attempt
+    where ${ids} and ${CLOSED} < timestamp '${day}' + interval '1 day'`;
+  return `select coalesce((${last} and ${CLOSED} >= timestamp '${day}'),
+    ${span === undefined ? `(${last}), 0` : span.position}) as position`;
+}
+
+/** The first attempt that was in flight at the position, or began after the day. */
+export function firstInFlightSql(
+  span: AuditSpan,
+  at: { readonly position: bigint; readonly endId: bigint },
+): string {
+  const ids = span === undefined ? "true" : `attempt_id >= ${span.fromAttempt}`;
+  return `select coalesce(min(attempt_id), ${at.endId}) as id from attempt
+    where ${ids} and attempt_id < ${at.endId} and closed_position > ${at.position}`;
+}
+
+/** All accounts at a position. */
+export function insertAccountsSql(span: AuditSpan, at: { day: string; position: bigint }): string {
+  return `
+    insert into audit_checkpoint_account (day, account_id, debits, credits)
+    select '${at.day}', account_id, debits::bigint, credits::bigint from (
+      ${accountSumsSql(span, at.position)}) s`;
+}
+
+/** What was spent since the checkpoint before. */
+export function insertSpendSql(span: AuditSpan, at: { day: string; position: bigint }): string {
+  const { position } = at;
+  const began = span?.position ?? -1n;
+  // What was corrected later was charged at its reserve then.
+  const then = `case when corrected_position > ${position} then reserve else debit end`;
+  const spent = `case when closed_position > ${began} then ${then} else debit - reserve end`;
+  // From the beginning on it is all there was, without what earlier checkpoints have of it.
+  const earlier = `
+      union all select scope, id, month, settled from retired_spend
+      union all select scope, id, month, -settled from audit_checkpoint_spend`;
+  return `
+    insert into audit_checkpoint_spend (day, scope, id, month, settled)
+    select '${at.day}', scope, id, month, sum(settled)::bigint from (
+      select case grouping(org_id) when 0 then 'org' else 'key' end as scope,
+        coalesce(org_id, key_id) as id, month, sum(${spent}) as settled
+      from ${attemptsSql(span)} s
+      where (closed_position > ${began} and closed_position <= ${position})
+        or (closed_position <= ${began} and corrected_position > ${began}
+          and corrected_position <= ${position})
+      group by grouping sets ((org_id, month), (key_id, month))
+      ${span === undefined ? earlier : ""}
+    ) x group by scope, id, month having sum(settled) <> 0`;
+}
+
+export const INSERT_CHECKPOINT_SQL = `
+  insert into audit_checkpoint (day, position, from_attempt, document, signature)
+  values ($1, $2, $3, $4, $5)`;
+
+/** Where what is stored of a checkpoint is not what the transfers up to its position sum up to. */
+export const CHECKPOINT_BALANCES_SQL = `
+  with start as (
+    select day, position, row_number() over (order by day) - 1 as n
+    from audit_checkpoint
+    where position >= coalesce((select max(to_position) from folded_month), 0)
+  ), bounds as (
+    select coalesce(array_agg(position + 1 order by position), '{}') as positions from start
+  ), moved as (
+    select account_id, width_bucket(position, positions) as n, sum(debit) as debits,
+      sum(credit) as credits
+    from (
+      select position, debit_account as account_id, amount as debit, 0 as credit from transfer
+      union all select position, credit_account, 0, amount from transfer
+      union all select -1, debit_account, amount, 0 from folded_transfer
+      union all select -1, credit_account, 0, amount from folded_transfer
+    ) t cross join bounds where cardinality(positions) > 0 group by 1, 2
+  ), stored as (
+    select n, account_id, debits, credits from audit_checkpoint_account join start using (day)
+  ), running as (
+    select account_id, n, sum(sum(debits)) over w as debits, sum(sum(credits)) over w as credits
+    from (
+      select account_id, n, debits, credits from moved
+      union all select account_id, n, 0, 0 from stored
+    ) x group by account_id, n
+    window w as (partition by account_id order by n)
+  )
+  select format('checkpoint of %s, account %s', day, account_id) as what,
+    format('debits %s, credits %s', coalesce(s.debits, 0), coalesce(s.credits, 0)) as found,
+    format('debits %s, credits %s', coalesce(r.debits, 0), coalesce(r.credits, 0)) as expected
+  from running r full join stored s using (account_id, n) join start using (n)
+  where (coalesce(s.debits, 0), coalesce(s.credits, 0))
+    <> (coalesce(r.debits, 0), coalesce(r.credits, 0))`;

@@ -1,0 +1,191 @@
+import { createHash, type KeyObject } from "node:crypto";
+
+import type { Pool, PoolClient } from "pg";
+
+import { assert } from "../../core/index.ts";
+import type { SigningKey } from "../retention/signing-key.ts";
+import type { AuditSpan } from "./audit-span.ts";
+import {
+  checkpointProblem,
+  type CountedRows,
+  signCheckpoint,
+  type SignedCheckpoint,
+} from "./checkpoint.ts";
+import * as sql from "./checkpoint-sql.ts";
+import { auditCheck, type AuditCheck, type AuditExample } from "./ledger-audit.ts";
+import { readBlocks } from "./text-rows.ts";
+
+/** A day that cannot be closed, and what to do about it. */
+export class CheckpointFault extends Error {
+  override readonly name = "CheckpointFault";
+}
+
+const TITLE = "every checkpoint is what was signed, and names the one before";
+
+/** All checkpoints, newest first. */
+export async function readCheckpoints(client: PoolClient): Promise<readonly SignedCheckpoint[]> {
+  const { rows } = await client.query<{
+    readonly day: string;
+    readonly position: bigint;
+    readonly from_attempt: bigint;
+    readonly document: string;
+    readonly signature: Buffer;
+  }>(sql.CHECKPOINTS_SQL);
+  return rows.map(({ from_attempt: fromAttempt, ...row }) => ({ ...row, fromAttempt }));
+}
+
+/** The newest one from which on the journal is still whole. */
+export async function newestUsable(
+  client: PoolClient,
+  checkpoints: readonly SignedCheckpoint[],
+): Promise<SignedCheckpoint | undefined> {
+  const { rows } = await client.query<{ ids: bigint }>(sql.RETIRED_THROUGH_SQL);
+  const retired = rows[0]?.ids ?? 0n;
+  const [newest] = checkpoints;
+  return newest !== undefined && newest.fromAttempt >= retired ? newest : undefined;
+}
+
+/**
+ * Compares checkpoints with their signatures, their rows and one another. An audit that begins at
+ * one needs it and those whose spend it adds up: it gives these, newest first.
+ */
+export async function verifyCheckpoints(
+  client: PoolClient,
+  checkpoints: readonly SignedCheckpoint[],
+  { count, trustedKey }: { readonly count: number; readonly trustedKey: KeyObject },
+): Promise<AuditCheck> {
+  const broken: AuditExample[] = [];
+  for (const [at, stored] of checkpoints.slice(0, count).entries()) {
+    const before = checkpoints[at + 1];
+    const is = {
+      previous: before === undefined ? "" : digestOf(before.document),
+      ...(await countRows(client, stored.day)),
+    };
+    const problem = checkpointProblem(stored, is, trustedKey);
+    if (problem !== undefined) {
+      broken.push({
+        row: `checkpoint of ${stored.day}`,
+        found: problem,
+        expected: "what was signed, on the one before",
+      });
+    }
+  }
+  return checkpointCheck(broken);
+}
+
+export function checkpointCheck(broken: readonly AuditExample[]): AuditCheck {
+  return auditCheck({ id: "checkpoint", title: TITLE }, broken.length, broken);
+}
+
+/** What an audit that begins at the newest adds up: two months of spend, or all there is. */
+export function neededFor(checkpoints: readonly SignedCheckpoint[]): number {
+  const DAYS_OF_TWO_MONTHS = 63;
+  const MS_PER_DAY = 86_400_000;
+  const [newest] = checkpoints;
+  if (newest === undefined) return 0;
+  const from = Date.parse(newest.day) - DAYS_OF_TWO_MONTHS * MS_PER_DAY;
+  // One more: the first of them has what came before it.
+  return checkpoints.filter(({ day }) => Date.parse(day) >= from).length + 1;
+}
+
+export interface ClosableDay {
+  readonly endId: bigint;
+}
+
+/** A day whose attempts have all ended; anything else is a fault that says what to do. */
+export async function assertClosable(client: PoolClient, day: string): Promise<ClosableDay> {
+  const { rows } = await client.query<{
+    readonly is_over: boolean;
+    readonly open: bigint;
+    readonly is_busy: boolean;
+    readonly end_id: bigint;
+  }>(sql.CLOSABLE_SQL, [day]);
+  const [row] = rows;
+  assert(row !== undefined, "a day is over or not");
+  if (!row.is_over) throw new CheckpointFault(`${day} is not over yet; close an earlier day`);
+  if (row.open > 0n) {
+    throw new CheckpointFault(
+      `${row.open} attempts of ${day} or earlier days are open; wait for their end, or see ` +
+        "tokenmarket ledger recover",
+    );
+  }
+  if (row.is_busy) {
+    throw new CheckpointFault(
+      `a transaction that began on ${day} is at work; run this again later`,
+    );
+  }
+  return { endId: row.end_id };
+}
+
+/** What is summed up, signed and stored. */
+export interface NewCheckpoint {
+  readonly span: AuditSpan;
+  readonly day: string;
+  readonly endId: bigint;
+  readonly before: SignedCheckpoint | undefined;
+}
+
+/** Sums the books up to the last position of the day, from the journal that was just proven. */
+export async function writeCheckpoint(
+  pool: Pool,
+  of: NewCheckpoint,
+  key: SigningKey,
+): Promise<SignedCheckpoint> {
+  const { span, day, endId, before } = of;
+  const client = await pool.connect();
+  try {
+    await client.query("begin; set local statement_timeout = 0");
+    const position = await oneBigint(client, sql.lastPositionSql(span, day));
+    const fromAttempt = await oneBigint(client, sql.firstInFlightSql(span, { position, endId }));
+    await client.query(sql.insertAccountsSql(span, { day, position }));
+    await client.query(sql.insertSpendSql(span, { day, position }));
+    const rows = await countRows(client, day);
+    const previous = before === undefined ? "" : digestOf(before.document);
+    const signed = signCheckpoint({ day, position, fromAttempt, previous, ...rows }, key);
+    await client.query(sql.INSERT_CHECKPOINT_SQL, [
+      day,
+      position,
+      fromAttempt,
+      signed.document,
+      signed.signature,
+    ]);
+    await client.query("commit");
+    return signed;
+  } catch (fault) {
+    await client.query("rollback").catch(() => undefined);
+    throw fault;
+  } finally {
+    client.release();
+  }
+}
+
+async function oneBigint(client: PoolClient, text: string): Promise<bigint> {
+  const { rows } = await client.query<Record<string, bigint>>(text);
+  const [value] = Object.values(rows[0] ?? {});
+  assert(typeof value === "bigint", "the statement answers one number");
+  return value;
+}
+
+async function countRows(
+  client: PoolClient,
+  day: string,
+): Promise<{ readonly accounts: CountedRows; readonly spend: CountedRows }> {
+  return {
+    accounts: await countLines(client, sql.accountLinesSql(day)),
+    spend: await countLines(client, sql.spendLinesSql(day)),
+  };
+}
+
+async function countLines(client: PoolClient, text: string): Promise<CountedRows> {
+  const hash = createHash("sha256");
+  let rows = 0;
+  for await (const block of readBlocks(client, text)) {
+    rows += block.length;
+    hash.update(block.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  }
+  return { rows, sha256: hash.digest("hex") };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

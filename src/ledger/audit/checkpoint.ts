@@ -1,0 +1,83 @@
+import { createPublicKey, sign, verify, type KeyObject } from "node:crypto";
+
+import { canonicalText, publicKeyText, type TextDocument } from "../signed-text.ts";
+import type { SigningKey } from "../retention/signing-key.ts";
+
+const FORMAT = "tokenmarket-audit-checkpoint-1";
+
+/** Rows of a checkpoint, counted and digested. */
+export interface CountedRows {
+  readonly rows: number;
+  /** Of a line for each row, in order; in hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** The balances of the books at a position. */
+export interface Checkpoint {
+  /** YYYY-MM-DD: all attempts of this day, and of earlier ones, have ended. */
+  readonly day: string;
+  readonly position: bigint;
+  readonly fromAttempt: bigint;
+  /** Digest of the text of the checkpoint before; empty: there was none. */
+  readonly previous: string;
+  readonly accounts: CountedRows;
+  readonly spend: CountedRows;
+}
+
+/** A checkpoint as it is stored. */
+export interface SignedCheckpoint {
+  readonly day: string;
+  readonly position: bigint;
+  readonly fromAttempt: bigint;
+  readonly document: string;
+  readonly signature: Buffer;
+}
+
+export function signCheckpoint(of: Checkpoint, key: SigningKey): SignedCheckpoint {
+  const document = canonicalText({
+    ...bodyOf(of),
+    public_key: publicKeyText(key.publicKey),
+  });
+  const signature = sign(null, Buffer.from(document), key.privateKey);
+  const { day, position, fromAttempt } = of;
+  return { day, position, fromAttempt, document, signature };
+}
+
+/** What is wrong with a stored checkpoint; undefined: it is what this key signed, with these rows. */
+export function checkpointProblem(
+  stored: SignedCheckpoint,
+  is: Omit<Checkpoint, "day" | "position" | "fromAttempt">,
+  trustedKey: KeyObject,
+): string | undefined {
+  const { day, position, fromAttempt, document, signature } = stored;
+  if (!verify(null, Buffer.from(document), trustedKey, signature)) {
+    return isOfAnotherKey(document, trustedKey)
+      ? "signed by another key"
+      : "not the text that was signed";
+  }
+  const body = bodyOf({ day, position, fromAttempt, ...is });
+  const expected = canonicalText({ ...body, public_key: publicKeyText(trustedKey) });
+  return document === expected ? undefined : "its rows are not those that were signed";
+}
+
+function isOfAnotherKey(document: string, trustedKey: KeyObject): boolean {
+  const text = /"public_key":"([^"]*)"/.exec(document)?.[1] ?? "";
+  try {
+    const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
+    return !key.equals(trustedKey);
+  } catch {
+    return false;
+  }
+}
+
+function bodyOf(of: Checkpoint): TextDocument {
+  return {
+    format: FORMAT,
+    day: of.day,
+    position: String(of.position),
+    from_attempt_id: String(of.fromAttempt),
+    previous: of.previous,
+    accounts: { rows: String(of.accounts.rows), sha256: of.accounts.sha256 },
+    spend: { rows: String(of.spend.rows), sha256: of.spend.sha256 },
+  };
+}

@@ -1,0 +1,118 @@
+import type { Pool, PoolClient } from "pg";
+
+import { assert } from "../../core/index.ts";
+
+/** A day that cannot be written out, and what to do about it. */
+export class FeedFault extends Error {
+  override readonly name = "FeedFault";
+}
+
+const PAGE_ROWS = 2_000;
+
+/**
+ * The facts of a day that is over, one JSON document a line: its attempts, then the transfers of
+ * these, then the transfers of no attempt that were made on it. Whole numbers of the database are
+ * texts, because a reader's numbers may be smaller. Pages are read one after the other: of a day
+ * whose attempts have all ended nothing changes but a late correction.
+ */
+export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin isolation level repeatable read, read only");
+    await client.query("set local statement_timeout = 0; set local timezone = 'UTC'");
+    const ids = await readIds(client, day);
+    for (const fact of await factsOf(client, day, ids)) yield* pages(client, fact);
+  } finally {
+    await client.query("rollback").catch(() => undefined);
+    client.release();
+  }
+}
+
+interface Ids {
+  readonly first: bigint;
+  readonly end: bigint;
+}
+
+async function readIds(client: PoolClient, day: string): Promise<Ids> {
+  const { rows } = await client.query<{
+    readonly first: bigint;
+    readonly end: bigint;
+    readonly is_over: boolean;
+    readonly open: bigint;
+    readonly is_retired: boolean;
+  }>(DAY_SQL, [day]);
+  const [row] = rows;
+  assert(row !== undefined, "a day has ids");
+  if (!row.is_over) throw new FeedFault(`${day} is not over yet`);
+  if (row.open > 0n)
+    throw new FeedFault(`${row.open} attempts of ${day} are open; wait for their end`);
+  if (row.is_retired) {
+    throw new FeedFault(
+      `${day} is not in the journal any more; its export by ledger retire has it`,
+    );
+  }
+  return row;
+}
+
+interface Fact {
+  readonly name: "attempt" | "transfer";
+  readonly columns: string;
+  readonly table: string;
+  readonly key: string;
+  readonly where: string;
+}
+
+async function factsOf(client: PoolClient, day: string, ids: Ids): Promise<readonly Fact[]> {
+  const ofDay = `attempt_id >= ${ids.first} and attempt_id < ${ids.end}`;
+  const attempt = await columnsOf(client, "attempt");
+  const transfer = await columnsOf(client, "transfer");
+  const on = `at >= timestamptz '${day}Z' and at < timestamptz '${day}Z' + interval '1 day'`;
+  return [
+    { name: "attempt", columns: attempt, table: "attempt", key: "attempt_id", where: ofDay },
+    {
+      name: "transfer",
+      columns: transfer,
+      table: "transfer",
+      key: "transfer_id",
+      where: `(${ofDay}) or (attempt_id is null and ${on})`,
+    },
+  ];
+}
+
+/** Each column as a member of the document. */
+async function columnsOf(client: PoolClient, table: string): Promise<string> {
+  const { rows } = await client.query<{ name: string; is_wide: boolean }>(COLUMNS_SQL, [table]);
+  return rows
+    .map(({ name, is_wide: isWide }) => `'${name}', "${name}"${isWide ? "::text" : ""}`)
+    .join(", ");
+}
+
+/** By a cursor: what is sorted once is read to its end, a page in memory at a time. */
+async function* pages(client: PoolClient, fact: Fact): AsyncGenerator<string> {
+  const { name, columns, table, key, where } = fact;
+  await client.query(`declare facts no scroll cursor for
+    select json_build_object('fact', '${name}', ${columns})::text as line
+    from ${table} where ${where} order by ${key}`);
+  for (;;) {
+    const { rows } = await client.query<{ line: string }>(`fetch ${PAGE_ROWS} from facts`);
+    if (rows.length > 0) yield rows.map(({ line }) => `${line}\n`).join("");
+    if (rows.length < PAGE_ROWS) break;
+  }
+  await client.query("close facts");
+}
+
+const DAY_SQL = `
+  select d.first, d.last as end, clock_timestamp() > d.ends as is_over,
+    (select count(*) from hold where not annulled and attempt_id < d.last and attempt_id >= d.first)
+      as open,
+    exists (select from retired_day where day = $1::date) as is_retired
+  from (
+    select attempt_id_at($1::date::timestamp at time zone 'utc') as first,
+      attempt_id_at(($1::date + 1)::timestamp at time zone 'utc') as last,
+      ($1::date + 1)::timestamp at time zone 'utc' as ends
+  ) d`;
+
+const COLUMNS_SQL = `
+  select attname::text as name, atttypid in ('bigint'::regtype, 'numeric'::regtype) as is_wide
+  from pg_attribute
+  where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`;

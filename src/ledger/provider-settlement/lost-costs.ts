@@ -1,0 +1,158 @@
+import type { Pool, PoolClient } from "pg";
+
+import { assert, picoUsd } from "../../core/index.ts";
+import type { LostLine, LostVerdict } from "./lost-terms.ts";
+import { inSettlement } from "./settlement-moves.ts";
+import type { ClaimLine } from "./settlement-file.ts";
+
+/** One cost as `bear_lost_costs` takes it; amounts are texts. */
+export interface LostCost {
+  readonly ref: string;
+  readonly life: number;
+  readonly provider_id: string;
+  readonly model_id: string;
+  readonly upstream_model_id: string;
+  readonly attempt_id: string;
+  readonly ended_at: string;
+  readonly claims: string;
+  readonly cost_pico: string;
+}
+
+/** Where nothing is known of what was asked for. */
+const UNKNOWN_MODEL = "lost_in_restore";
+const IMPOSSIBLE: LostVerdict = "impossible";
+const LARGEST_ID = 2n ** 63n - 1n;
+
+/**
+ * Of a provider's statement, what the books lost in a restore: each line becomes a debt to the
+ * provider that no customer pays, once. Everything else is left as it is, and reported.
+ */
+export async function bearLostLines(
+  pool: Pool,
+  providerId: string,
+  lines: readonly ClaimLine[],
+): Promise<readonly LostLine[]> {
+  const all = [...addedUp(lines).values()];
+  const claims = all.filter(isPossible);
+  const impossible = all.filter((claim) => !isPossible(claim));
+  return await inSettlement(pool, async (client) => {
+    const { rows } = await client.query<JudgedRow>(JUDGE_SQL, [
+      providerId,
+      claims.map(({ of }) => of),
+      claims.map(({ id }) => id),
+    ]);
+    const costs: LostCost[] = [];
+    const judged = claims.map((claim, at): LostLine => {
+      const row = rows[at];
+      assert(row !== undefined, "every claim is judged");
+      const verdict = verdictOf(row);
+      if (verdict === "borne") costs.push(costOf(providerId, claim, row));
+      return { ...claim, verdict };
+    });
+    await bearLostCosts(client, costs);
+    return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
+  });
+}
+
+/** Posts each once; how many were new. */
+export async function bearLostCosts(
+  client: PoolClient,
+  costs: readonly LostCost[],
+): Promise<number> {
+  if (costs.length === 0) return 0;
+  const sql = "select bear_lost_costs($1) as borne";
+  const { rows } = await client.query<{ borne: bigint }>(sql, [JSON.stringify(costs)]);
+  return Number(rows[0]?.borne ?? 0n);
+}
+
+/** What is billed twice is twice the amount. */
+function addedUp(lines: readonly ClaimLine[]): ReadonlyMap<string, ClaimLine> {
+  const claims = new Map<string, ClaimLine>();
+  for (const line of lines) {
+    const name = `${line.of} ${line.id}`;
+    const known = claims.get(name)?.costPicoUsd ?? 0n;
+    claims.set(name, { ...line, costPicoUsd: picoUsd(known + line.costPicoUsd) });
+  }
+  return claims;
+}
+
+function isPossible({ of, id }: ClaimLine): boolean {
+  return of === "request" || BigInt(id) <= LARGEST_ID;
+}
+
+interface JudgedRow {
+  readonly as_of: bigint;
+  readonly ended_at: Date;
+  readonly model_id: string | null;
+  readonly upstream_model_id: string | null;
+  readonly is_ours: boolean;
+  readonly is_voided: boolean;
+  readonly is_borne: boolean;
+  readonly is_put_back: boolean;
+  readonly is_retired: boolean;
+  readonly life: number | null;
+}
+
+function verdictOf(row: JudgedRow): LostVerdict {
+  if (row.is_borne) return "borne_before";
+  if (row.is_ours) return "ours";
+  if (row.is_put_back) return "put_back";
+  if (row.is_retired) return "retired";
+  return row.life === null ? "outside" : "borne";
+}
+
+function costOf(providerId: string, claim: ClaimLine, row: JudgedRow): LostCost {
+  assert(row.life !== null, "what is borne was lost in some life");
+  return {
+    ref: `lost:${providerId}:${claim.of}:${claim.id}`,
+    life: row.life,
+    provider_id: providerId,
+    model_id: row.model_id ?? UNKNOWN_MODEL,
+    upstream_model_id: row.upstream_model_id ?? UNKNOWN_MODEL,
+    attempt_id: row.as_of.toString(),
+    ended_at: row.ended_at.toISOString(),
+    claims: "1",
+    cost_pico: claim.costPicoUsd.toString(),
+  };
+}
+
+/**
+ * $1 provider, $2 `attempt` or `request` and $3 id of each claim. An attempt that was open at the
+ * restore and voided is ours but has no cost: its life is the one that voided it. What belongs to a
+ * time that is settled already is of now.
+ */
+const JUDGE_SQL = `
+  with claim as (
+    select t.of, t.id, t.n, case t.of when 'attempt' then t.id::bigint
+        else attempt_id_at(to_timestamp(request_ms(t.id::uuid) / 1000.0)) end as as_of,
+      case t.of when 'attempt' then t.id::bigint end as attempt_id,
+      case t.of when 'request' then t.id::uuid end as request_id
+    from unnest($2::text[], $3::text[]) with ordinality as t(of, id, n)
+  ), timed as (
+    select c.*, timestamptz '2025-01-01 00:00Z' + (c.as_of >> 22) * interval '1 millisecond' as at
+    from claim c
+  )
+  select c.as_of, v.model_id, v.upstream_model_id,
+    case when c.at >= coalesce((select through from provider_progress where provider_id = $1),
+      '-infinity') then c.at else closing_time() end as ended_at,
+    v.attempt_id is null and (
+      exists (select from journal j where j.attempt_id = c.attempt_id)
+      or exists (select from journal j where j.request_id = c.request_id and j.provider_id = $1)
+    ) as is_ours,
+    v.attempt_id is not null as is_voided,
+    exists (select from lost_cost l
+      where l.ref = concat('lost:', $1::text, ':', c.of, ':', c.id)) as is_borne,
+    exists (select from provider_period p join lost_cost l on l.provider_id = p.provider_id
+        and l.ref like concat('lost:', p.provider_id, ':period:', to_char(p.start_at
+          at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ':%')
+      where p.provider_id = $1 and c.at >= p.start_at and c.at < p.end_at) as is_put_back,
+    exists (select from retired_day r where r.day = attempt_day(c.as_of)) as is_retired,
+    (
+      select max(l.life) from ledger_life l where not l.is_nothing_lost
+        and case when v.attempt_id is null then c.at >= l.lost_from and c.at < l.lost_until
+          else l.open_attempts = 'void' and l.lost_until <= v.closed_at end
+    ) as life
+  from timed c
+  left join attempt v on v.attempt_id = c.attempt_id and v.provider_id = $1
+    and v.outcome = 'lost_in_restore'
+  order by c.n`;

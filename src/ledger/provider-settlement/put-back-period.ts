@@ -1,0 +1,134 @@
+import type { Pool, PoolClient } from "pg";
+
+import { assert } from "../../core/index.ts";
+import { bearLostCosts, type LostCost } from "./lost-costs.ts";
+import type { ClosedPeriodFile, PutBackOutcome } from "./lost-terms.ts";
+import { factsOf, findProvider, writePlans, type DueProvider } from "./settlement-close.ts";
+import { inSettlement } from "./settlement-moves.ts";
+import { linesOf, planPeriods, type SettlementLine } from "./settlement-plan.ts";
+import { SettlementFault } from "./settlement-store.ts";
+
+/**
+ * Closes a period again that was closed in a lost time, with what its signed file says: what the
+ * journal has lost of it is owed all the same, and paid by no customer. Payable, exact cost and
+ * what is carried over are those of the file, or nothing changes.
+ */
+export async function putBackPeriod(pool: Pool, file: ClosedPeriodFile): Promise<PutBackOutcome> {
+  return await inSettlement(pool, async (client) => {
+    if (await isKnown(client, file)) return { created: false, lostClaims: 0n, lostPicoUsd: 0n };
+    const life = await lifeAfter(client, file);
+    const { mode, interval } = file;
+    const provider = await findProvider(client, file.providerId, { mode, interval });
+    const lost = lostCosts(
+      file,
+      provider,
+      life,
+      linesOf(await factsOf(client, provider, file.endMs)),
+    );
+    await bearLostCosts(client, lost);
+    const facts = await factsOf(client, provider, file.endMs);
+    const { terms, last } = provider;
+    const plan = planPeriods({ terms, last, facts, throughMs: file.endMs });
+    const [period, ...more] = plan.periods;
+    const isSame =
+      period !== undefined &&
+      more.length === 0 &&
+      period.startMs === file.startMs &&
+      period.endMs === file.endMs &&
+      period.payableMicroUsd === file.payableMicroUsd &&
+      period.sums.costPicoUsd === file.costPicoUsd &&
+      period.carryOutPicoUsd === file.carryOutPicoUsd;
+    if (!isSame)
+      throw refused(file, "put back the provider's earlier periods first, in their order");
+    await writePlans(client, [{ provider, plan }]);
+    const { lostClaims, lostPicoUsd } = period.sums;
+    return { created: true, lostClaims, lostPicoUsd };
+  });
+}
+
+async function isKnown(client: PoolClient, file: ClosedPeriodFile): Promise<boolean> {
+  const { rows } = await client.query<{ same: boolean }>(KNOWN_SQL, [
+    file.providerId,
+    new Date(file.startMs),
+    new Date(file.endMs),
+    file.payableMicroUsd,
+    file.costPicoUsd,
+  ]);
+  if (rows.length > 0 && rows[0]?.same !== true) {
+    throw refused(file, "the books have another period of this provider at that time");
+  }
+  return rows.length > 0;
+}
+
+const KNOWN_SQL = `
+  select (start_at, end_at, payable, cost_pico) = ($2, $3, $4::bigint, $5::numeric) as same
+  from provider_period where provider_id = $1 and start_at < $3 and end_at > $2`;
+
+async function lifeAfter(client: PoolClient, file: ClosedPeriodFile): Promise<number> {
+  const { rows } = await client.query<{ life: number }>(LIFE_SQL, [new Date(file.endMs)]);
+  const life = rows[0]?.life;
+  if (life !== undefined) return life;
+  throw refused(file, "the books were not reopened since; run `tokenmarket ledger reopen` first");
+}
+
+const LIFE_SQL = `
+  select life from ledger_life where lost_until >= $1 and not is_nothing_lost
+  order by life desc limit 1`;
+
+/** What the file has and the journal has not. */
+function lostCosts(
+  file: ClosedPeriodFile,
+  provider: DueProvider,
+  life: number,
+  ours: readonly SettlementLine[],
+): LostCost[] {
+  const known = new Map(ours.map((line) => [nameOf(line), line.sums]));
+  // Nothing may end before what is settled already.
+  const endedMs = Math.max(file.startMs, provider.progressMs ?? file.startMs);
+  const lost = file.lines.flatMap((line): LostCost[] => {
+    const have = known.get(nameOf(line));
+    known.delete(nameOf(line));
+    const claims = line.attempts - (have?.attempts ?? 0n);
+    const cost = line.costPicoUsd - (have?.costPicoUsd ?? 0n);
+    if (claims < 0n || cost < 0n) throw refused(file, MORE);
+    if (claims === 0n && cost === 0n) return [];
+    const start = new Date(file.startMs).toISOString();
+    const day = new Date(line.admittedDayMs).toISOString().slice(0, 10);
+    return [
+      {
+        ref: `lost:${file.providerId}:period:${start}:${day}:${line.modelId}:${line.upstreamModelId}`,
+        life,
+        provider_id: file.providerId,
+        model_id: line.modelId,
+        upstream_model_id: line.upstreamModelId,
+        attempt_id: String(BigInt(line.admittedDayMs - ATTEMPT_EPOCH_MS) << ID_BITS_BELOW_MS),
+        ended_at: new Date(endedMs).toISOString(),
+        claims: claims.toString(),
+        cost_pico: cost.toString(),
+      },
+    ];
+  });
+  if (known.size > 0) throw refused(file, MORE);
+  assert(endedMs < file.endMs, "what was lost ends within its period");
+  return lost;
+}
+
+const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
+const ID_BITS_BELOW_MS = 22n;
+const MORE = "the journal has attempts of that time that are not in it: it is of other books";
+
+function nameOf(line: {
+  readonly admittedDayMs: number;
+  readonly modelId: string;
+  readonly upstreamModelId: string;
+}): string {
+  return JSON.stringify([line.admittedDayMs, line.modelId, line.upstreamModelId]);
+}
+
+function refused(file: ClosedPeriodFile, why: string): SettlementFault {
+  const start = new Date(file.startMs).toISOString();
+  return new SettlementFault(
+    "not_put_back",
+    `the period of ${file.providerId} from ${start} was not put back: ${why}`,
+  );
+}

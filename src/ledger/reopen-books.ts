@@ -1,0 +1,114 @@
+import { DatabaseError, type Pool } from "pg";
+
+import { assert } from "../core/index.ts";
+import { inTransaction } from "../storage/index.ts";
+import type { AccessClosing } from "./lost-changes.ts";
+
+/** What an operator decides when the books are reopened. */
+export interface ReopenRequest {
+  readonly reason: string;
+  /**
+   * What becomes of attempts that were open at the point of the restore: `void` them, at our cost,
+   * or `charge` their reserves. `kept`: nothing was lost, so they end or are recovered as usual.
+   */
+  readonly openAttempts: "void" | "charge" | "kept";
+  readonly isNothingLost: boolean;
+  /** When the lost time began; absent: as the books show it. */
+  readonly restoredToMs?: number;
+  /** What was closed in the lost time, and is closed again. */
+  readonly closings: readonly AccessClosing[];
+}
+
+/** A new life of the books. */
+export interface ReopenedBooks {
+  readonly life: number;
+  readonly restoredToMs: number;
+  /** Attempts whose ids are of this time and that are in no journal were lost. */
+  readonly lostFromMs: number;
+  readonly lostUntilMs: number;
+  readonly closedAttempts: number;
+  /** Jobs at providers that continue: instances adopt them. */
+  readonly openJobs: number;
+  readonly endedSessions: number;
+  readonly closedAgain: {
+    readonly keysDisabled: number;
+    readonly capsLowered: number;
+    readonly connectionsDisabled: number;
+    readonly holdsPlaced: number;
+  };
+}
+
+/** The books are not reopened: nothing changed. */
+export class ReopenFault extends Error {
+  override readonly name = "ReopenFault";
+}
+
+interface ReopenRow {
+  readonly life: number;
+  readonly restored_to: Date;
+  readonly lost_from: Date;
+  readonly lost_until: Date;
+  readonly closed_attempts: bigint;
+  readonly open_jobs: bigint;
+  readonly ended_sessions: bigint;
+  readonly access: Readonly<Record<string, number>>;
+}
+
+const REFUSED = "TM409";
+const WRONG = "TM400";
+
+/** Everything that has to change before instances may take traffic again: all of it, or nothing. */
+export async function reopenBooks(pool: Pool, request: ReopenRequest): Promise<ReopenedBooks> {
+  const { reason, openAttempts, isNothingLost, restoredToMs, closings } = request;
+  assert(
+    isNothingLost === (openAttempts === "kept"),
+    "what is open is kept where nothing was lost",
+  );
+  try {
+    const rows = await inTransaction(pool, async (client) => {
+      await client.query("set local statement_timeout = 0");
+      const values = [
+        reason,
+        openAttempts,
+        isNothingLost,
+        restoredToMs === undefined ? null : new Date(restoredToMs),
+        JSON.stringify(closings),
+      ];
+      return (await client.query<ReopenRow>(REOPEN_SQL, values)).rows;
+    });
+    assert(rows[0] !== undefined, "a reopening answers one row");
+    return reopenedBooks(rows[0]);
+  } catch (fault) {
+    if (!(fault instanceof DatabaseError)) throw fault;
+    if (fault.code === REFUSED) {
+      const next = "stop them, or wait for that time, and run this again";
+      throw new ReopenFault(`the books were not reopened: ${fault.message}; ${next}`);
+    }
+    if (fault.code === WRONG) throw new ReopenFault(fault.message);
+    throw fault;
+  }
+}
+
+function reopenedBooks(row: ReopenRow): ReopenedBooks {
+  const { access } = row;
+  return {
+    life: row.life,
+    restoredToMs: row.restored_to.getTime(),
+    lostFromMs: row.lost_from.getTime(),
+    lostUntilMs: row.lost_until.getTime(),
+    closedAttempts: Number(row.closed_attempts),
+    openJobs: Number(row.open_jobs),
+    endedSessions: Number(row.ended_sessions),
+    closedAgain: {
+      keysDisabled: access["keys_disabled"] ?? 0,
+      capsLowered: access["caps_lowered"] ?? 0,
+      connectionsDisabled: access["connections_disabled"] ?? 0,
+      holdsPlaced: access["holds_placed"] ?? 0,
+    },
+  };
+}
+
+const REOPEN_SQL = `
+  select life, restored_to, lost_from, lost_until, closed_attempts, open_jobs, ended_sessions,
+    access
+  from reopen_books($1, $2, $3, $4, $5)`;

@@ -1,0 +1,1 @@
+export { type OpenTracing, openTracing } from "./open-tracing.ts";

@@ -1,0 +1,273 @@
+import { generateKeyPairSync } from "node:crypto";
+import { beforeAll, afterEach, describe, expect, test } from "vitest";
+import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import type { AuditOutcome } from "../../src/ledger/audit/audit.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import { quickOrDeep } from "../support/depth.ts";
+import { DamagedBooks } from "../support/damaged-books.ts";
+import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { unknownRow } from "../support/old-days.ts";
+import { withPricedBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
+
+const FIRST = "2026-03-30";
+const SECOND = "2026-03-31";
+const THIRD = "2026-04-01";
+const DAYS = [FIRST, SECOND, THIRD];
+
+const key = generateKeyPairSync("ed25519");
+const backend = withPricedBackend();
+let books: DamagedBooks;
+let member: Membership;
+let org: { readonly orgId: OrgId; readonly keyId: KeyId };
+let other: { readonly orgId: OrgId; readonly keyId: KeyId };
+/** By what became of it. */
+const ids: Record<string, AttemptId> = {};
+
+beforeAll(async () => {
+  for (const day of DAYS) await backend.query("select ensure_attempt_partition($1)", [day]);
+  member = await backend.ledgerBatchStore.join("one", 3_600_000);
+  org = await orgWithKey(backend, { creditMicroUsd: 100_000n, keyCapMicroUsd: 50_000n });
+  other = await orgWithKey(backend, { creditMicroUsd: 100_000n });
+  await traffic(FIRST, "first");
+  await close(FIRST);
+  ids["late"] = await hold(SECOND, 1_000n);
+  ids["lost"] = await hold(SECOND, 900n);
+  await end(SECOND, unknownRow(ids["lost"]));
+  await traffic(SECOND, "second");
+  // What was in flight over midnight, and what was observed after all.
+  await traffic(THIRD, "third");
+  await end(THIRD, closeRow(ids["late"], 400n));
+  await close(SECOND);
+  await end(THIRD, closeRow(ids["lost"], 7n));
+  await backend.accountStore.setOrgCap(org.orgId, microUsd(90_000n), testOperator);
+  ids["open"] = await hold(THIRD, 800n);
+  books = new DamagedBooks(backend);
+  await books.remember();
+}, 60_000);
+afterEach(() => books.repair());
+
+let made = 0n;
+
+async function hold(day: string, reserve: bigint, of = org): Promise<AttemptId> {
+  const [row] = await backend.query("select attempt_id_at($1::timestamptz)::text as id", [
+    `${day}T12:00:00Z`,
+  ]);
+  made += 1n;
+  const attemptId = (BigInt(String(row?.["id"])) + made) as AttemptId;
+  const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [
+    { row: reserveRow({ ...of, attemptId }, reserve), close: null },
+  ]);
+  expect(outcome?.kind).toBe("reserved");
+  return attemptId;
+}
+
+/** It ends, and ended on that day. */
+async function end(day: string, ...rows: ReturnType<typeof closeRow>[]): Promise<void> {
+  await backend.ledgerBatchStore.closeBatch(rows);
+  await backend.query("set session_replication_role = replica");
+  for (const column of ["closed_at", "corrected_at"]) {
+    await backend.query(
+      `update attempt set ${column} = $1 where ${column} > now() - interval '1 hour'`,
+      [`${day}T12:00:01Z`],
+    );
+  }
+  await backend.query("set session_replication_role = origin");
+}
+
+async function traffic(day: string, name: string): Promise<void> {
+  ids[name] = await hold(day, 2_000n);
+  const [over, nothing, others] = [
+    await hold(day, 100n),
+    await hold(day, 50n),
+    await hold(day, 500n, other),
+  ];
+  ids[`${name} over`] = over;
+  await end(day, closeRow(ids[name], 600n), closeRow(over, 130n));
+  await end(day, voidRow(nothing), closeRow(others, 450n));
+}
+
+async function close(day: string): Promise<void> {
+  const { checkpoint, checks } = await backend.closeDay(day, { key, jobs: 2 });
+  expect(checks.filter(({ violations }) => violations > 0)).toEqual([]);
+  expect(checkpoint?.day).toBe(day);
+}
+
+const since = (): Promise<AuditOutcome> =>
+  backend.auditBooks({ trustedKey: key.publicKey, jobs: 2 });
+const full = (): Promise<AuditOutcome> =>
+  backend.auditBooks({ isFull: true, trustedKey: key.publicKey, jobs: 2 });
+
+async function broken(outcome: Promise<AuditOutcome>): Promise<readonly string[]> {
+  return (await outcome).checks.filter(({ violations }) => violations > 0).map(({ id }) => id);
+}
+
+test("a later audit begins at the last closed day, and finds clean books clean", async () => {
+  expect(await since()).toMatchObject({ sinceDay: SECOND, reason: undefined });
+  expect(await broken(since())).toEqual([]);
+  expect(await full()).toMatchObject({ sinceDay: undefined });
+  expect(await broken(full())).toEqual([]);
+});
+
+test("it proves as much: every check but those of retired days is made from there too", async () => {
+  const names = async (outcome: Promise<AuditOutcome>): Promise<unknown> =>
+    (await outcome).checks.map(({ id }) => id);
+  expect(await names(since())).toEqual(await names(full()));
+});
+
+/** All in a deep run, the first ones else: each costs two audits. */
+function someOf<T>(all: Readonly<Record<string, T>>): readonly (readonly [string, T])[] {
+  const QUICK = 3;
+  return Object.entries(all).slice(0, quickOrDeep(QUICK, Number.POSITIVE_INFINITY));
+}
+
+/** Errors after the last closed day, or in rows of before that the later audit reads. */
+const later: Readonly<Record<string, () => string>> = {
+  "a changed transfer": () =>
+    `update transfer set amount = amount + 1 where attempt_id = ${ids["third"]}`,
+  "a transfer of an old attempt": () =>
+    `insert into transfer (position, attempt_id, kind, debit_account, credit_account, amount)
+     values (nextval('ledger_position'), ${ids["first"]}, 'margin', 'accrual:acme-ai', 'grants', 1)`,
+  "a missing attempt": () => `delete from attempt where attempt_id = ${ids["third"]}`,
+  "a missing attempt that was in flight over midnight": () =>
+    `delete from attempt where attempt_id = ${ids["late"]}`,
+  "a missing transfer of it": () => `delete from transfer where attempt_id = ${ids["late"]}`,
+  "a wrong balance": () =>
+    `update account set debits = debits + 1 where account_id = 'wallet:${org.orgId}'`,
+  "a wrong balance of the platform": () =>
+    "update account set credits = credits - 1 where account_id = 'accrual:acme-ai'",
+  "a wrong hold": () => `update hold set reserve = reserve + 1 where attempt_id = ${ids["open"]}`,
+  "a correction of before to another debit": () =>
+    `update attempt set debit = debit + 1 where attempt_id = ${ids["lost"]}`,
+  "a correction that returned nothing": () =>
+    `delete from transfer where attempt_id = ${ids["lost"]} and kind = 'refund'`,
+  "spend that no attempt has": () =>
+    `update spend set settled = settled + 1 where id = '${org.keyId}'`,
+  "a debit that is not the floor of its cost": () =>
+    `update attempt set cost_pico = cost_pico + 1000000 where attempt_id = ${ids["third"]}`,
+  "an admission over its cap": () =>
+    `update cap_change set cap_micro_usd = 1 where scope = 'org';
+     update org set cap_micro_usd = 1 where cap_micro_usd is not null`,
+  "an account that was charged before, and forgot it": () =>
+    "delete from account where account_id = 'overrun'",
+};
+
+describe("an error after the last closed day is found from there, and by the whole audit", () => {
+  test.each(someOf(later))("%s", async (_, sql) => {
+    await books.damage(sql());
+    expect(await broken(since())).not.toEqual([]);
+    expect(await since()).toMatchObject({ sinceDay: SECOND });
+    expect(await broken(full())).not.toEqual([]);
+  });
+});
+
+/** What the closed days have proven once is proven again by the whole audit alone. */
+const earlier: Readonly<Record<string, () => string>> = {
+  "a changed transfer": () =>
+    `update transfer set amount = amount + 1 where attempt_id = ${ids["first"]}`,
+  "a missing attempt": () => `delete from attempt where attempt_id = ${ids["first"]}`,
+  "a changed pair of transfers": () =>
+    `update transfer set amount = case attempt_id when ${ids["first"]} then amount + 1
+       else amount - 1 end
+     where attempt_id in (${ids["first"]}, ${ids["second"]})`,
+};
+
+describe("an error before it is found by the whole audit", () => {
+  test.each(someOf(earlier))("%s", async (_, sql) => {
+    await books.damage(sql());
+    expect(await broken(full())).not.toEqual([]);
+  });
+});
+
+describe("a checkpoint is trusted only as it was signed", () => {
+  const tampered: Readonly<Record<string, string>> = {
+    "a balance": `update audit_checkpoint_account set debits = debits + 1
+      where day = '${SECOND}' and account_id = 'overrun'`,
+    "an account that is gone": `delete from audit_checkpoint_account
+      where day = '${SECOND}' and account_id = 'overrun'`,
+    spend: `update audit_checkpoint_spend set settled = settled + 1 where day = '${FIRST}'`,
+    "its position": "update audit_checkpoint set position = position - 1",
+    "the first attempt it leaves": `update audit_checkpoint set from_attempt = from_attempt + 1`,
+    "its text": "update audit_checkpoint set document = replace(document, '30', '29')",
+    "the one before": `delete from audit_checkpoint where day = '${FIRST}'`,
+  };
+
+  test.each(someOf(tampered))("%s was changed", async (_, sql) => {
+    await books.damage(sql);
+    expect(await broken(since())).toContain("checkpoint");
+    expect(await since()).toMatchObject({
+      sinceDay: undefined,
+      reason: "a checkpoint is not what was signed",
+    });
+    expect(await broken(full())).toContain("checkpoint");
+  });
+
+  test("with another key everything is read, and the checkpoint is broken", async () => {
+    const { publicKey } = generateKeyPairSync("ed25519");
+    const outcome = await backend.auditBooks({ trustedKey: publicKey });
+    expect(outcome.sinceDay).toBeUndefined();
+    expect(outcome.checks.find(({ id }) => id === "checkpoint")?.examples?.[0]).toMatchObject({
+      row: `checkpoint of ${FIRST}`,
+      found: "signed by another key",
+    });
+    expect(await backend.auditBooks({})).toMatchObject({
+      sinceDay: undefined,
+      reason: "the key that checkpoints are signed with is not here",
+    });
+  });
+
+  test("one that was signed with wrong balances is found by the whole audit", async () => {
+    await books.damage(
+      `update transfer set amount = amount + 5 where attempt_id = ${ids["first over"]} and kind = 'overrun'`,
+      "update account set debits = debits + 5 where account_id = 'overrun'",
+      "update account set credits = credits + 5 where account_id = 'accrual:acme-ai'",
+    );
+    expect(await broken(full())).toContain("checkpoint");
+  });
+});
+
+describe("a day is closed", () => {
+  test("once, and no earlier one after it", async () => {
+    await expect(backend.closeDay(SECOND, { key })).rejects.toThrow(/was closed before/);
+    await expect(backend.closeDay(FIRST, { key })).rejects.toThrow(/was closed before/);
+  });
+
+  test("only when its attempts have ended", async () => {
+    await expect(backend.closeDay(THIRD, { key })).rejects.toThrow(
+      /1 attempts of 2026-04-01 or earlier days are open/,
+    );
+  });
+
+  test("only when it is over", async () => {
+    await expect(backend.closeDay("2999-01-01", { key })).rejects.toThrow(/is not over yet/);
+  });
+
+  test("only when the books are proven: a broken day is not signed", async () => {
+    await books.damage(
+      `delete from hold where attempt_id = ${ids["open"]}`,
+      "update account set debits = debits + 1 where account_id = 'grants'",
+    );
+    const outcome = await backend.closeDay(THIRD, { key });
+    expect(outcome.checkpoint).toBeUndefined();
+    expect(
+      await backend.query("select day from audit_checkpoint where day > '2026-03-31'"),
+    ).toEqual([]);
+  });
+
+  test("and what it says is never changed or deleted", async () => {
+    for (const table of [
+      "audit_checkpoint",
+      "audit_checkpoint_account",
+      "audit_checkpoint_spend",
+    ]) {
+      for (const sql of [
+        `update ${table} set day = day`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ]) {
+        await expect(backend.query(sql), sql).rejects.toThrow(/never changed or deleted/);
+      }
+    }
+  });
+});

@@ -1,0 +1,93 @@
+import { beforeAll, expect, test } from "vitest";
+
+import { PARTITION_DAYS_AHEAD } from "../../src/core/constants.ts";
+import type { AttemptId } from "../../src/core/ids.ts";
+import { orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { withPricedBackend } from "../support/postgres.ts";
+
+const backend = withPricedBackend();
+
+beforeAll(async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const { ledgerBatchStore: store } = backend;
+  await store.maintain();
+  const member = await store.join("one", 10_000);
+  const rows = [1n, 2n].map((id) => reserveRow({ ...org, attemptId: id as AttemptId }, 40n));
+  await store.reserveBatch(
+    member,
+    rows.map((row) => ({ row, close: null })),
+  );
+  await backend.query("update hold set created_at = now() - interval '90 s' where attempt_id = 1");
+});
+
+test("an operator sees open attempts and their age, and how far the journal's days are prepared", async () => {
+  const figures = await backend.readBooksFigures();
+  expect(figures).toMatchObject({
+    openAttempts: 2,
+    partitionsAhead: PARTITION_DAYS_AHEAD,
+    // Yesterday, which has a partition from the start, and the first day of the tests.
+    partitionsUnsummed: 2,
+    unclosedPeriods: 0,
+    owedMicroUsd: 0n,
+    lastAudit: undefined,
+  });
+  expect(figures.oldestOpenSeconds).toBeGreaterThanOrEqual(90);
+  await backend.query(
+    "insert into usage_day (day, is_done) select (now() at time zone 'utc')::date - 1, true",
+  );
+  expect((await backend.readBooksFigures()).partitionsUnsummed).toBe(1);
+});
+
+test("what an organization owes is a figure, in micro-dollars", async () => {
+  await backend.query(
+    "insert into account (account_id, owed) values ('wallet:test-one', 7), ('wallet:test-two', 5)",
+  );
+  expect((await backend.readBooksFigures()).owedMicroUsd).toBe(12n);
+  await backend.query("delete from account where account_id like 'wallet:test-%'");
+});
+
+test("the last audit is remembered with what it found, and a later one replaces it", async () => {
+  await backend.query("update account set credits = credits + 1 where account_id like 'wallet:%'");
+  await backend.audit();
+  const broken = (await backend.readBooksFigures()).lastAudit;
+  expect(broken?.violations).toBeGreaterThan(0);
+  await backend.query("update account set credits = credits - 1 where account_id like 'wallet:%'");
+  await backend.audit();
+  const clean = (await backend.readBooksFigures()).lastAudit;
+  expect(clean?.violations).toBe(0);
+  expect(clean?.endedAtMs).toBeGreaterThan(broken?.endedAtMs ?? Infinity);
+});
+
+/** A provider with one empty period, and nothing closed behind it since so many hours. */
+async function closedProvider(providerId: string, every: string, hoursAgo: number): Promise<void> {
+  const sums = `attempts settled voids unknowns unknown_charge corrections resolved_charge prompt
+    cached_prompt cache_write completion internal_reasoning cost_pico corrected_pico debit overrun
+    late_attempts late_pico late_corrections late_corrected_pico carry_in_pico carry_out_pico
+    rounding payable`.split(/\s+/);
+  const end = `now() - interval '${hoursAgo} hours'`;
+  await backend.query(
+    `insert into provider_period (provider_id, start_at, end_at, mode, every, ${sums.join(", ")})
+    values ($1, ${end} - interval '1 hour', ${end}, 'arrears', $2, ${sums.map(() => 0).join(", ")})`,
+    [providerId, every],
+  );
+  await backend.query(`insert into provider_progress (provider_id, through) values ($1, ${end})`, [
+    providerId,
+  ]);
+}
+
+test("a period is late 36 hours after its end, by the rhythm of its provider", async () => {
+  const late = async (): Promise<number> => (await backend.readBooksFigures()).unclosedPeriods;
+  await closedProvider("daily-in-time", "daily", 24 + 35);
+  await closedProvider("monthly-in-time", "monthly", 24 + 37);
+  expect(await late()).toBe(0);
+  await closedProvider("daily-late", "daily", 24 + 37);
+  await closedProvider("half-daily-late", "half_daily", 12 + 37);
+  expect(await late()).toBe(2);
+});
+
+test("figures that take longer than a second are given up, on the server too", async () => {
+  await backend.query("begin");
+  await backend.query("lock table hold in access exclusive mode");
+  await expect(backend.readBooksFigures()).rejects.toThrow(/statement timeout/);
+  await backend.query("rollback");
+});

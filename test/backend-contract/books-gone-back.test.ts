@@ -1,0 +1,171 @@
+import { afterEach, beforeAll, expect, test } from "vitest";
+import type { AttemptId } from "../../src/core/ids.ts";
+import { attemptIdMaker } from "../../src/core/ids.ts";
+import { LEASE_MS } from "../../src/core/constants.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Membership, Renewal, Witness } from "../../src/ledger/ledger-batch-store.ts";
+import { type OpenedLedger, openLedger } from "../../src/ledger/open-ledger.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { withPricedBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const PATIENCE = { timeout: 15_000, interval: 50 };
+
+const backend = withPricedBackend();
+
+const opened: OpenedLedger[] = [];
+/** Of 2 January 2025, which has no table. */
+const A_DAY_LATER = (86_400_000n << 22n) as AttemptId;
+
+beforeAll(() => backend.ledgerBatchStore.maintain());
+afterEach(async () => {
+  await backend.query("delete from books_alarm");
+  await Promise.all(opened.splice(0).map((ledger) => ledger.shutDown()));
+});
+
+async function open(instanceName: string, onGoneBack?: "stop" | "go_on"): Promise<OpenedLedger> {
+  const store = backend.ledgerBatchStore;
+  const options = { store, clock: systemClock, log: silentLog, instanceName };
+  const ledger = await openLedger({ ...options, ...(onGoneBack && { onGoneBack }) });
+  opened.push(ledger);
+  return ledger;
+}
+
+/** An attempt that this member holds. */
+async function hold(member: Membership): Promise<AttemptId> {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
+  const row = reserveRow({ ...org, attemptId }, 10n);
+  expect(await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }])).toEqual([
+    { kind: "reserved" },
+  ]);
+  return attemptId;
+}
+
+function renew(member: Membership, witness: Partial<Witness> = {}): Promise<Renewal> {
+  const known = { beat: 0n, storeNowMs: member.storeNowMs, attemptId: null, ...witness };
+  return backend.ledgerBatchStore.renewLease({
+    member,
+    witness: known,
+    leaseMs: LEASE_MS,
+    goesOn: false,
+  });
+}
+
+/** As if the books were of a time before this: what no program of ours can do. */
+async function undo(sql: string, values: unknown[] = []): Promise<void> {
+  await backend.query("set session_replication_role = replica");
+  await backend.query(sql, values);
+  await backend.query("set session_replication_role = origin");
+}
+
+async function alarms(): Promise<unknown> {
+  const rows = await backend.query("select count(*)::integer as count from books_alarm");
+  return rows[0]?.["count"];
+}
+
+test("nothing is alarmed while all that was committed is there, whoever ended it", async () => {
+  const member = await backend.ledgerBatchStore.join("calm", LEASE_MS);
+  const first = await renew(member);
+  expect(first).toMatchObject({ kind: "held", beat: 1n });
+  const attemptId = await hold(member);
+  expect(await renew(member, { beat: 1n, attemptId })).toMatchObject({ kind: "held", beat: 2n });
+  // A renewal whose answer was lost: the books are ahead of what is known.
+  expect(await renew(member, { beat: 1n, attemptId })).toMatchObject({ kind: "held", beat: 3n });
+  // A peer ended it.
+  await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 1n)]);
+  expect(await renew(member, { beat: 3n, attemptId })).toMatchObject({ kind: "held" });
+  // Its day was taken out of the journal, and dropped.
+  await backend.query(`insert into retired_day (day, from_id, to_id, attempts, debit, overrun,
+    cost_pico, file, sha256, signature) values (attempt_day(${attemptId}), 0, 0, 1, 0, 0, 0, '', '', '')`);
+  await undo("delete from attempt where attempt_id = $1", [attemptId]);
+  expect(await renew(member, { beat: 4n, attemptId })).toMatchObject({ kind: "held" });
+  // A day without a table, which an operator dropped by hand, proves nothing.
+  expect(await renew(member, { beat: 4n, attemptId: A_DAY_LATER })).toMatchObject({
+    kind: "held",
+  });
+  await undo("delete from retired_day");
+  expect(await alarms()).toBe(0);
+});
+
+test("a reserve whose answer was lost, and that was annulled, alarms nobody", async () => {
+  const member = await backend.ledgerBatchStore.join("doubtful", LEASE_MS);
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
+  await backend.ledgerBatchStore.annul([reserveRow({ ...org, attemptId }, 10n)]);
+  expect(await renew(member, { attemptId })).toMatchObject({ kind: "held" });
+});
+
+test("an instance that a peer took over, or that was forgotten in a day, only joins again", async () => {
+  const member = await backend.ledgerBatchStore.join("sleeper", LEASE_MS);
+  const attemptId = await hold(member);
+  await backend.query("update instance set epoch = epoch + 1 where instance_id = 'sleeper'");
+  expect(await renew(member, { attemptId })).toEqual({ kind: "taken_over" });
+  await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 1n)]);
+  await backend.query("delete from instance where instance_id = 'sleeper'");
+  const storeNowMs = member.storeNowMs - 25 * 3_600_000;
+  expect(await renew(member, { attemptId, storeNowMs })).toEqual({ kind: "taken_over" });
+  const namesake = await backend.ledgerBatchStore.join("sleeper", LEASE_MS);
+  expect(namesake.epoch).toBeLessThanOrEqual(member.epoch);
+  expect(await renew(member, { attemptId, storeNowMs })).toEqual({ kind: "taken_over" });
+  expect(await alarms()).toBe(0);
+});
+
+test.each([
+  ["its last attempt", (m: Membership) => undo(`delete from hold where epoch = ${m.epoch}`)],
+  ["a renewal", () => undo("update instance_lease set beat = 0 where instance_id = 'witness'")],
+  ["its start", () => undo("update instance set epoch = epoch - 1 where instance_id = 'witness'")],
+  ["its row", () => undo("delete from instance where instance_id = 'witness'")],
+  ["its membership", () => undo("update instance_lease set token = gen_random_uuid()")],
+])("an instance that misses %s stops all instances", async (_what, goBack) => {
+  const member = await backend.ledgerBatchStore.join("witness", LEASE_MS);
+  const peer = await backend.ledgerBatchStore.join("peer", LEASE_MS);
+  const attemptId = await hold(member);
+  expect(await renew(member, { attemptId })).toMatchObject({ kind: "held", beat: 1n });
+  await goBack(member);
+  const leaseSql = "select lease_until from instance_lease where instance_id = 'witness'";
+  const before = await backend.query(leaseSql);
+  expect(await renew(member, { beat: 1n, attemptId })).toMatchObject({ kind: "went_back" });
+  // Its lease runs out, so that the books can be reopened.
+  expect(await backend.query(leaseSql)).toEqual(before);
+  expect(await alarms()).toBe(1);
+  const token = (
+    await backend.query("select token from instance_lease where instance_id = 'peer'")
+  )[0];
+  const known = { ...peer, token: String(token?.["token"]) };
+  expect(await renew(known)).toMatchObject({ kind: "stopped" });
+  // `go_on` is one instance's own choice.
+  const witness = { beat: 0n, storeNowMs: peer.storeNowMs, attemptId: null };
+  const goingOn = { member: known, witness, leaseMs: LEASE_MS, goesOn: true };
+  expect(await backend.ledgerBatchStore.renewLease(goingOn)).toMatchObject({ kind: "held" });
+  await undo("delete from instance");
+  await undo("delete from instance_lease");
+});
+
+test("a ledger whose books went back holds nothing, and says so; nor does one that starts then", async () => {
+  const ledger = await open("stopped");
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
+  expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
+  expect(ledger.hasGoneBack).toBe(false);
+  await undo("delete from hold");
+  await expect.poll(() => ledger.hasGoneBack, PATIENCE).toBe(true);
+  expect(ledger.healthy).toBe(false);
+  const again = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
+  expect(await ledger.reserve(again)).toMatchObject({ kind: "unavailable" });
+  const late = await open("late");
+  expect(late).toMatchObject({ hasGoneBack: true, healthy: false });
+  const goingOn = await open("bold", "go_on");
+  expect(goingOn).toMatchObject({ hasGoneBack: false, healthy: true });
+});
+
+test("books.gone_back go_on: it is known, and traffic goes on", async () => {
+  const ledger = await open("bold", "go_on");
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 10n);
+  expect(await ledger.reserve(row)).toEqual({ kind: "reserved" });
+  await undo("delete from hold");
+  await expect.poll(() => ledger.hasGoneBack, PATIENCE).toBe(true);
+  await expect.poll(() => ledger.healthy, PATIENCE).toBe(true);
+  expect(await alarms()).toBe(0);
+});

@@ -1,0 +1,181 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect } from "vitest";
+
+import { byGateway } from "../../src/changes/changed-by.ts";
+import { assert } from "../../src/core/assert.ts";
+import type { ModelId, ProviderId } from "../../src/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/core/money.ts";
+import type { PricePin } from "../../src/ledger/ledger-store.ts";
+import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
+import { retireDays } from "../../src/ledger/retention/retire-days.ts";
+import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
+import {
+  isoInstant,
+  operator,
+  type OperatorAction,
+  type OtherAction,
+  testWrites,
+  type Write,
+} from "../support/change-writes.ts";
+import { dayOf, withOldBooks } from "../support/old-days.ts";
+
+const books = withOldBooks();
+const folder = mkdtempSync(join(tmpdir(), "tokenmarket-changes-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+// The first day of all, which every fresh database of the tests has.
+beforeAll(() => retireOldest(true));
+
+const period = { providerId: "acme-ai", startMs: Date.UTC(2025, 3, 10) };
+const periodTarget = expect.stringMatching(/^acme-ai 2\d{3}-/) as unknown;
+const listing = { providerId: "lab", modelId: "m" };
+
+const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
+  "console-link.create": {
+    run: async () => {
+      const link = { tokenHash: randomBytes(32), email: "ann@example.com" };
+      await books.backend.identityStore.local.addClaim(
+        { ...link, expiresAtMs: Date.now() },
+        operator,
+      );
+      const after = { expires_at: isoInstant };
+      return { by: operator, target: "a…@example.com", before: null, after };
+    },
+  },
+  "price.change": {
+    run: async () => {
+      await books.backend.ledgerBatchStore.ensurePricePins([pin(1_250_000n)]);
+      const new_usd_per_million_tokens = ["m: input 1.25, output 2.5"];
+      const prices_sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
+      const after = { new_usd_per_million_tokens, prices_sha256 };
+      return { by: byGateway("catalog"), target: "priced", before: null, after };
+    },
+  },
+  "verdict.record": {
+    run: async () => {
+      const asked = { upstreamModelId: "m", manifestSha256: "ab".repeat(32), checks: [] };
+      const verdict = { verdict: "pass", source: "run", checkedAtMs: 0 } as const;
+      await books.backend.verdictStore.record([{ ...listing, ...asked, ...verdict }], operator);
+      const found = { verdict: "pass", source: "run", manifest_sha256: asked.manifestSha256 };
+      const after = { ...found, checked_at: "1970-01-01T00:00:00.000Z" };
+      return { by: operator, target: "lab m", before: null, after };
+    },
+  },
+  "listing.suspect": {
+    run: async () => {
+      const breaches = { answers: 9, substituted: 3, usageMissing: 0, usageImpossible: 0 };
+      const rest = { boundExceeded: 0, wrongFinish: 0, unreadable: 0 };
+      await books.backend.verdictStore.suspect(listing, { ...breaches, ...rest });
+      const after = { ...breaches, ...rest };
+      return { by: byGateway("live checks"), target: "lab m", before: null, after };
+    },
+  },
+  "settlement.close": {
+    prepare: () => books.fill(dayOf("2025-04-10")),
+    run: async () => {
+      const terms = { mode: "arrears", interval: "monthly" } as const;
+      const untilMs = Date.now();
+      const request = { listed: new Map([["acme-ai", terms]]), untilMs, providerId: "acme-ai" };
+      await books.pretendThen();
+      const { closed } = await books.backend.settlementStore.closeDuePeriods(request, operator);
+      expect(closed).toHaveLength(1);
+      period.startMs = closed[0]?.period.startMs ?? 0;
+      const payable_usd = expect.stringMatching(/^0\.00\d{4}$/) as unknown;
+      const after = { end: isoInstant, mode: "arrears", payable_usd };
+      return { by: operator, target: periodTarget, before: null, after };
+    },
+  },
+  "settlement.reconcile": {
+    run: async () => {
+      const sums = { theirPicoUsd: picoUsd(2_000_000n), ourPicoUsd: picoUsd(3n) };
+      const comparison = { ...sums, isEqual: false, lines: null };
+      const claimed = { ...period, sha256: new Uint8Array(32), comparison };
+      await books.backend.settlementStore.recordClaim(claimed, operator);
+      const amounts = { theirs_usd: "0.000002000000", ours_usd: "0.000000000003" };
+      const after = { statement_sha256: "0".repeat(64), ...amounts };
+      return { by: operator, target: periodTarget, before: null, after };
+    },
+  },
+  "settlement.pay": {
+    run: async () => {
+      await books.backend.settlementStore.pay({ ...period, ref: "bank 1" }, operator);
+      const amount_usd = expect.stringMatching(/^0\.00\d{4}$/) as unknown;
+      return {
+        by: operator,
+        target: periodTarget,
+        before: null,
+        after: { amount_usd, ref: "bank 1" },
+      };
+    },
+  },
+  "settlement.deposit": {
+    run: async () => {
+      const deposit = {
+        providerId: "acme-ai",
+        amountMicroUsd: microUsd(7_000_000n),
+        ref: "bank 2",
+      };
+      await books.backend.settlementStore.deposit(deposit, operator);
+      const after = { amount_usd: "7.000000", ref: "bank 2" };
+      return { by: operator, target: "acme-ai", before: null, after };
+    },
+  },
+  "ledger.retire": {
+    run: async () => {
+      await retireOldest(false);
+      const debit_usd = expect.stringMatching(/^\d+\.\d{6}$/) as unknown;
+      const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
+      const after = { attempts: "5", debit_usd, sha256 };
+      return { by: operator, target: "2025-04-10", before: null, after };
+    },
+  },
+  "ledger.drop": {
+    run: async () => {
+      await retireOldest(true);
+      const [before, after] = [{ in_database: true }, { in_database: false }];
+      return { by: operator, target: "2025-04-10", before, after };
+    },
+  },
+  "changes.retire": {
+    prepare: async () => {
+      await books.backend.query(
+        `insert into change (position, at, actor_kind, actor_id, action, target)
+        values (-1, now() - interval '500 days', 'operator', 'ann', 'org.create', 'old')`,
+      );
+    },
+    run: async () => {
+      expect(await books.backend.changeStore.retire(400, operator)).toBe(1);
+      const after = { rows: 1, older_than_days: 400 };
+      return { by: operator, target: "change log", before: null, after };
+    },
+  },
+};
+
+function pin(promptPico: bigint): PricePin {
+  const named = { providerId: "priced" as ProviderId, modelId: "m" as ModelId };
+  const rest = { cachedPromptPico: 0n, cacheWritePico: 0n, internalReasoningPico: 0n };
+  const prices = { ...rest, promptPico, completionPico: promptPico * 2n };
+  return { pinId: `pin ${promptPico}`, ...named, ...prices };
+}
+
+async function retireOldest(drop: boolean): Promise<void> {
+  const open = await books.backend.retentionStore.open(operator);
+  assert(open !== undefined, "no other run is under way");
+  const key = openSigningKey(join(folder, "key.pem"));
+  const archive = new DayFolder(join(folder, "days"));
+  try {
+    const deps = { session: open, archive, key, progress: () => undefined };
+    const outcome = await retireDays(deps, { olderThanDays: 30, drop });
+    expect(outcome.stopped).toBeUndefined();
+  } finally {
+    await open.close();
+  }
+}
+
+describe("a write of an operator leaves one change: who, from what, to what", () => {
+  testWrites(() => books.backend, WRITES);
+});

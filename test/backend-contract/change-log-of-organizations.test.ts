@@ -1,0 +1,323 @@
+import { randomBytes } from "node:crypto";
+
+import { beforeAll, describe, expect } from "vitest";
+
+import { sealConnection } from "../../src/accounts/connection-store.ts";
+import { openKeyVault } from "../../src/accounts/key-vault.ts";
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import type { ActionName } from "../../src/changes/actions.ts";
+import type { ChangedBy } from "../../src/changes/change.ts";
+import { byGateway, byProviderNews } from "../../src/changes/changed-by.ts";
+import { assert } from "../../src/core/assert.ts";
+import { newRecordId, type KeyId, type OrgId, type ProviderId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import {
+  account,
+  isoInstant,
+  operator,
+  type OperatorAction,
+  type OtherAction,
+  testWrites,
+  virtualKey,
+  type Write,
+} from "../support/change-writes.ts";
+import { orgWithKey } from "../support/ledger-rows.ts";
+import { withBackend } from "../support/postgres.ts";
+
+const backend = withBackend();
+const PROVIDER_KEY = "customer-provider-key-0123456789";
+const fresh = newVirtualKey();
+let orgId: OrgId;
+let keyId: KeyId;
+let trialOrg: OrgId;
+let endpointId: string;
+let connectionId: string;
+
+beforeAll(async () => {
+  ({ orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n }));
+});
+
+const vault = openKeyVault(Buffer.alloc(32, 7).toString("base64"));
+const sealed = (providerId: string): Parameters<typeof backend.connectionStore.create>[0] => {
+  assert(vault !== undefined, "the key is one");
+  const wanted = { orgId, providerId: providerId as ProviderId, keyId: null, name: "ours" };
+  return sealConnection(vault, { ...wanted, providerKey: PROVIDER_KEY });
+};
+
+const finding = (
+  family: "chat" | "images",
+): Parameters<typeof backend.usageHoldStore.record>[0] => ({
+  orgId: trialOrg,
+  family,
+  reason: "refused_requests 200 in 300 s",
+  ageMs: 0,
+  limitedMs: 600_000,
+  repeatMs: 86_400_000,
+});
+const purchaseId = newRecordId("pur");
+const otherPurchase = newRecordId("pur");
+function purchase(id: string): Parameters<typeof backend.purchaseStore.create>[0] {
+  const nowMs = Date.now();
+  const times = { nowMs, expiresAtMs: nowMs + 60_000, countedFromMs: nowMs - 60_000 };
+  const amount = { amountMicroUsd: microUsd(5_000_000n), isTestMoney: false, purchasesMax: 5 };
+  return { purchaseId: id, orgId, ...amount, ...times };
+}
+
+const searchId = newRecordId("search");
+const session = { sessionId: randomBytes(32), nowMs: Date.now() };
+const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
+function signIn(
+  who: { subject: string; email?: string; isVerified?: boolean },
+  sessionId = randomBytes(32),
+): Parameters<typeof backend.identityStore.resolveSignIn>[0] {
+  const { subject, email = `${subject}@example.com`, isVerified = true } = who;
+  const said = { issuer: "https://idp", subject, email, emailNorm: email, isVerified, name: null };
+  const expiresAtMs = session.nowMs + 600_000;
+  const { digest, label } = newVirtualKey();
+  const trial = { digest, label, name: "Trial key", ceiling: 20, sealedKey: randomBytes(64) };
+  const sealedParts = { idpSid: null, sealedRefresh: null, userAgent: null };
+  return {
+    claim: said,
+    nowMs: session.nowMs,
+    session: { sessionId, expiresAtMs, ...sealedParts },
+    trialKey: { ...trial, expiresAtMs },
+    from,
+  };
+}
+const byAccount = (id: string): ChangedBy => ({ kind: "account", id, ...from });
+
+const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>, Write>> = {
+  "org.create": {
+    run: async () => {
+      const org = { name: "Trial", email: "someone@example.com" };
+      trialOrg = (await backend.accountStore.createOrg(org, operator)).orgId;
+      const after = { name: "Trial", email: "s…@example.com" };
+      return { by: operator, target: trialOrg, before: null, after };
+    },
+  },
+  "org.rename": {
+    run: async () => {
+      const { name } = (await backend.customerStore.findOrg(orgId)) ?? { name: "" };
+      await backend.customerStore.renameOrg(orgId, "New name", account);
+      return { by: account, target: orgId, before: { name }, after: { name: "New name" } };
+    },
+  },
+  "org.cap": {
+    run: async () => {
+      await backend.customerStore.setOrgCap(orgId, microUsd(12_500_000n), account);
+      const [before, after] = [{ cap_usd: null }, { cap_usd: "12.500000" }];
+      return { by: account, target: orgId, before, after };
+    },
+  },
+  "org.policy": {
+    run: async () => {
+      await backend.rulesStore.setPolicy(orgId, { only: ["acme-ai"], timeoutMs: 900 }, operator);
+      const after = { only: ["acme-ai"], timeout_ms: 900, ignore: null, prompt_logging: null };
+      return { by: operator, target: orgId, before: null, after };
+    },
+  },
+  "org.keys-may-set-limits": {
+    run: async () => {
+      await backend.rulesStore.setKeysMaySetOrgLimits(orgId, true, account);
+      return { by: account, target: orgId, before: { allowed: false }, after: { allowed: true } };
+    },
+  },
+  "key.create": {
+    run: async () => {
+      const { digest, label } = fresh;
+      const limits = { requestsPerMinuteCeiling: 60, capMicroUsd: microUsd(1n) };
+      const key = { orgId, name: "ci", origin: "console", digest, label, ...limits } as const;
+      const made = await backend.customerStore.createKey(key, account);
+      assert(made !== "too_many", "there is room");
+      ({ keyId } = made);
+      const after = { name: "ci", origin: "console", rpm: 60, cap_usd: "0.000001" };
+      return { by: account, target: keyId, before: null, after };
+    },
+  },
+  "key.rename": {
+    run: async () => {
+      // A key is pasted into the wrong field.
+      await backend.customerStore.renameKey(orgId, keyId, `mine ${fresh.raw}`, account);
+      const after = { name: "mine tm_vk_[redacted]" };
+      return { by: account, target: keyId, before: { name: "ci" }, after };
+    },
+  },
+  "key.cap": {
+    run: async () => {
+      await backend.accountStore.setKeyCap(keyId, null, operator);
+      const [before, after] = [{ cap_usd: "0.000001" }, { cap_usd: null }];
+      return { by: operator, target: keyId, before, after };
+    },
+  },
+  "limit.change": {
+    prepare: () =>
+      backend.rulesStore.changeLimit(orgId, selfLimit(), { requestsPerMinute: 9 }, virtualKey),
+    run: async () => {
+      const change = { requestsPerMinute: null, concurrent: 2 };
+      await backend.rulesStore.changeLimit(orgId, selfLimit(), change, virtualKey);
+      const which = { scope: "key", source: "self", key_id: keyId, model: null, tpm: null };
+      const before = { ...which, rpm: 9, concurrency: null };
+      const after = { ...which, rpm: null, concurrency: 2 };
+      return { by: virtualKey, target: keyId, before, after };
+    },
+  },
+  "key.disable": {
+    run: async () => {
+      await backend.customerStore.disableKey(orgId, keyId, account);
+      const [before, after] = [{ disabled_at: null }, { disabled_at: isoInstant }];
+      return { by: account, target: keyId, before, after };
+    },
+  },
+  "endpoint.add": {
+    run: async () => {
+      const limits = { requestsPerSecond: 3 };
+      const endpoint = { orgId, providerId: "private-ai", limits };
+      const made = await backend.rulesStore.createEndpoint(endpoint, operator);
+      assert(made !== undefined && made !== "taken", "it is made");
+      ({ endpointId } = made);
+      const after = expect.objectContaining({
+        provider: "private-ai",
+        rps: 3,
+        rpm: null,
+      }) as unknown;
+      return { by: operator, target: endpointId, before: null, after };
+    },
+  },
+  "endpoint.remove": {
+    run: async () => {
+      await backend.rulesStore.removeEndpoint(endpointId, operator);
+      const before = expect.objectContaining({ provider: "private-ai", rps: 3 }) as unknown;
+      return { by: operator, target: endpointId, before, after: null };
+    },
+  },
+  "connection.add": {
+    run: async () => {
+      const connection = sealed("acme-ai");
+      ({ connectionId } = connection);
+      await backend.connectionStore.create(connection, account);
+      const after = { provider: "acme-ai", name: "ours", key_id: null };
+      return { by: account, target: connectionId, before: null, after };
+    },
+  },
+  "connection.disable": {
+    run: async () => {
+      await backend.connectionStore.disable(connectionId, orgId, account);
+      const [before, after] = [{ disabled_at: null }, { disabled_at: isoInstant }];
+      return { by: account, target: connectionId, before, after };
+    },
+  },
+  "credit.grant": {
+    run: async () => {
+      const grant = { orgId, amountMicroUsd: microUsd(2_000_000n), ref: "march" };
+      await backend.creditStore.grant(grant, operator);
+      const after = { amount_usd: "2.000000", ref: "march", is_trial: false };
+      return { by: operator, target: orgId, before: null, after };
+    },
+  },
+  "purchase.start": {
+    run: async () => {
+      await backend.purchaseStore.create(purchase(purchaseId), account);
+      const after = { amount_usd: "5.000000", is_test_money: false };
+      return { by: account, target: purchaseId, before: null, after };
+    },
+  },
+  "purchase.grant": {
+    run: async () => {
+      const paid = { purchaseId, paymentId: "pi_1", receiptUrl: "https://receipt.example/1" };
+      await backend.purchaseStore.grant(paid);
+      const after = { amount_usd: "5.000000", payment: "pi_1" };
+      return { by: byProviderNews("stripe"), target: purchaseId, before: null, after };
+    },
+  },
+  "purchase.claim": {
+    prepare: () => backend.purchaseStore.claim(claim(false)),
+    run: async () => {
+      await backend.purchaseStore.claim(claim(true));
+      const what = { claim: "re_1", kind: "refund", amount_usd: "1.000000" };
+      const before = { ...what, is_reversed: false, is_over: false };
+      const after = { ...what, is_reversed: true, is_over: true };
+      return { by: byProviderNews("stripe"), target: purchaseId, before, after };
+    },
+  },
+  "purchase.state": {
+    prepare: () => backend.purchaseStore.create(purchase(otherPurchase), account),
+    run: async () => {
+      await backend.purchaseStore.decide(otherPurchase, "expired");
+      const [before, after] = [{ state: "created" }, { state: "expired" }];
+      return { by: byProviderNews("stripe"), target: otherPurchase, before, after };
+    },
+  },
+  "hold.place": {
+    run: async () => {
+      await backend.usageHoldStore.record(finding("chat"));
+      const { reason } = finding("chat");
+      const after = { kind: "chat", state: "limited", until: isoInstant, reason };
+      return { by: byGateway("unusual use"), target: trialOrg, before: null, after };
+    },
+  },
+  "hold.lift": {
+    run: async () => {
+      await backend.usageHoldStore.lift(trialOrg, undefined, operator);
+      const { reason } = finding("chat");
+      const before = { kind: "chat", state: "limited", until: isoInstant, reason };
+      return { by: operator, target: trialOrg, before, after: null };
+    },
+  },
+  "optimize.start": {
+    run: async () => {
+      const { digest, label } = newVirtualKey();
+      const key = { keyId: newRecordId("key") as KeyId, digest, label, requestsPerMinute: 60 };
+      const asked = { name: "cheaper", objective: "lowest_cost", judgeModelId: null } as const;
+      const size = { prompts: 3, callsPlanned: 6, budgetMicroUsd: microUsd(1_000n) };
+      const models = { modelIds: ["test/a", "test/b"], leaseMs: 60_000 };
+      const search = { searchId, orgId, ...asked, ...size, ...models, key };
+      await backend.optimizeStore.begin(search, 2, account);
+      const after = { name: "cheaper", models: ["test/a", "test/b"], budget_usd: "0.001000" };
+      return { by: account, target: searchId, before: null, after };
+    },
+  },
+  "optimize.end": {
+    run: async () => {
+      await backend.optimizeStore.stop(orgId, searchId, account);
+      const [before, after] = [{ state: "running" }, { state: "stopped" }];
+      return { by: account, target: searchId, before, after };
+    },
+  },
+  "key.reveal": {
+    prepare: () =>
+      backend.identityStore.resolveSignIn(signIn({ subject: "reveal" }, session.sessionId)),
+    run: async () => {
+      const { accountId } = await ownerOfSession();
+      await backend.identityStore.takeReveal(session.sessionId, session.nowMs, from);
+      const [before, after] = [{ shown: false }, { shown: true }];
+      return { by: byAccount(accountId), target: accountId, before, after };
+    },
+  },
+  "session.end": {
+    run: async () => {
+      const { accountId } = await ownerOfSession();
+      await backend.identityStore.endSession({ ...session, reason: "signed-out", from });
+      const [before, after] = [{ session: "active" }, { session: "ended" }];
+      return { by: byAccount(accountId), target: accountId, before, after };
+    },
+  },
+};
+
+function selfLimit(): { source: "self"; scope: "key"; keyId: KeyId } {
+  return { source: "self", scope: "key", keyId };
+}
+
+function claim(isReversed: boolean): Parameters<typeof backend.purchaseStore.claim>[0] {
+  const what = { claimId: "re_1", purchaseId, kind: "refund" } as const;
+  return { ...what, amountMicroUsd: microUsd(1_000_000n), isReversed, isOver: isReversed };
+}
+
+async function ownerOfSession(): Promise<{ readonly accountId: string }> {
+  const found = await backend.identityStore.findSession(session.sessionId);
+  assert(found !== undefined, "the session is there");
+  return found;
+}
+
+describe("a write of an organization leaves one change: who, from what, to what", () => {
+  testWrites(() => backend, WRITES);
+});

@@ -1,0 +1,240 @@
+import { randomBytes } from "node:crypto";
+
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { ACTIONS, actionNames } from "../../src/changes/actions.ts";
+import { ChangeLog } from "../../src/changes/change-log.ts";
+import type { Change } from "../../src/changes/change.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { openPool } from "../../src/storage/connection.ts";
+import { account, changeReader, operator } from "../support/change-writes.ts";
+import { orgWithKey } from "../support/ledger-rows.ts";
+import { emptyDatabase, withBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+
+const backend = withBackend();
+const recorded = changeReader(() => backend);
+let orgId: OrgId;
+
+beforeAll(async () => {
+  ({ orgId } = await orgWithKey(backend, { creditMicroUsd: 0n }));
+});
+
+function noted(change: Partial<Change> = {}): Change {
+  const [before, after] = [{ cap_usd: null }, { cap_usd: "1.000000" }];
+  return { action: "key.cap", orgId, target: "key_1", before, after, ...change };
+}
+
+describe("the change log", () => {
+  test("has nothing of a write that was rolled back, and says no line of it", async () => {
+    await recorded();
+    const lines: object[] = [];
+    const pool = openPool(backend.connectionString, silentLog);
+    const log = new ChangeLog(pool, { info: (line) => void lines.push(line) });
+    const broken = log.write(operator, async (client, note) => {
+      note(noted());
+      await client.query("update org set name = 'never' where org_id = $1", [orgId]);
+      await client.query("select 1 / 0");
+    });
+    await expect(broken).rejects.toThrow("division by zero");
+    expect(await recorded()).toEqual([]);
+    expect([lines, [...log.counts]]).toEqual([[], []]);
+    // A change that cannot be recorded takes the write along.
+    const unrecorded = log.write(operator, async (client, note) => {
+      await client.query("update org set name = 'never' where org_id = $1", [orgId]);
+      note(noted({ action: "No such action" as never }));
+    });
+    await expect(unrecorded).rejects.toThrow("change_action_check");
+    const [org] = await backend.query("select name from org where org_id = $1", [orgId]);
+    expect(org?.["name"]).not.toBe("never");
+    await log.write(account, async (_, note) => note(noted()));
+    const [line, ...more] = lines;
+    expect(more).toEqual([]);
+    const who = { actor_kind: "account", actor_id: "acct_1", client_network: "203.0.113.0/24" };
+    expect(line).toMatchObject({ change: true, action: "key.cap", target: "key_1", ...who });
+    expect([...log.counts]).toEqual([["key.cap", 1]]);
+    await pool.end();
+  });
+
+  test("has nothing of what is the same before and after", async () => {
+    const key = await backend.accountStore.listKeys(orgId);
+    const keyId = key[0]?.keyId ?? "";
+    await backend.accountStore.disableKey(keyId, operator);
+    await recorded();
+    await backend.accountStore.disableKey(keyId, operator);
+    await backend.customerStore.setOrgCap(orgId, null, account);
+    expect(await recorded()).toEqual([]);
+  });
+
+  test("holds no key, whichever field somebody pasted it into", async () => {
+    await recorded();
+    const { raw } = newVirtualKey();
+    const provider = [
+      "sk-proj-aB3_dE5gH7jK9mN1pQ",
+      "sk_live_51H8xYzAbCdEfGhIjKl",
+      "whsec_0123456789abcdefgh",
+    ];
+    for (const secret of [raw, ...provider]) {
+      await backend.customerStore.renameOrg(orgId, `ours ${secret}`, account);
+      const grant = { orgId, amountMicroUsd: 1n as never, ref: `for ${secret}` };
+      await backend.creditStore.grant(grant, { ...operator, id: secret });
+    }
+    const text = JSON.stringify(await recorded());
+    for (const secret of [raw, ...provider]) expect(text).not.toContain(secret);
+    expect(text).toContain("ours tm_vk_[redacted]");
+    expect(text).toContain("for [redacted]");
+  });
+
+  test("keeps what is too long by its digest", async () => {
+    const policy = { only: Array.from({ length: 900 }, (_, at) => `provider-${at}`) };
+    await backend.rulesStore.setPolicy(orgId, policy, operator);
+    const [last] = (await recorded()).slice(-1);
+    expect(last?.after).toEqual({ too_long_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  });
+
+  test("is never changed, deleted or emptied, but by its own function, and not too early", async () => {
+    await backend.query(
+      `insert into change (position, at, actor_kind, actor_id, action, target)
+      select -n, now() - n * interval '100 days', 'operator', 'ann', 'org.create', 'old'
+      from generate_series(1, 5) n`,
+    );
+    // As the program has it: the tests' own connection is past the triggers.
+    const pool = openPool(backend.connectionString, silentLog);
+    for (const sql of [
+      "update change set actor_id = 'nobody'",
+      "delete from change",
+      "delete from change where at < now() - interval '400 days'",
+      "truncate change",
+      "select retire_changes(0, 10)",
+    ]) {
+      await expect(pool.query(sql)).rejects.toThrow(/never changed or deleted|a day at least/);
+    }
+    expect(await backend.changeStore.retire(400, operator)).toBe(2);
+    const left = await backend.query("select position from change where position < 0 order by 1");
+    expect(left.map((row) => Number(row["position"]))).toEqual([-3, -2, -1]);
+    const early = pool.query("delete from change where position = -3");
+    await expect(early).rejects.toThrow("never");
+    await pool.end();
+  });
+
+  test("counts on in the order of the commits, however many write at once", async () => {
+    await recorded();
+    const pool = openPool(backend.connectionString, silentLog);
+    const log = new ChangeLog(pool, silentLog);
+    const seen: number[] = [];
+    const reading = async (): Promise<void> => {
+      for (let after = 0; seen.length < 40;) {
+        const news = await backend.changeStore.list({ limit: 500, actionPrefix: "key.rename" });
+        const fresh = news.filter((each) => each.position > after).toReversed();
+        seen.push(...fresh.map((each) => each.position));
+        after = seen.at(-1) ?? after;
+      }
+    };
+    const writing = Array.from({ length: 40 }, (_, at) =>
+      log.write(operator, async (_client, note) =>
+        note(noted({ action: "key.rename", target: `key_${at}` })),
+      ),
+    );
+    // Who reads on from the last position it has seen misses none.
+    await Promise.all([reading(), ...writing]);
+    expect(new Set(seen).size).toBe(40);
+    await pool.end();
+  });
+});
+
+describe("what an organization sees of the log", () => {
+  test("is its own, by the actions it may see, without who the operator is", async () => {
+    const stranger = (await orgWithKey(backend, { creditMicroUsd: 0n })).orgId;
+    await backend.changeLog.write({ ...operator, requestId: "internal" }, async (_, note) => {
+      for (const action of actionNames())
+        note(noted({ action, after: { name: "x", reason: "y" } }));
+      note(noted({ orgId: stranger, target: "not ours" }));
+      note(noted({ orgId: null, target: "the installation's" }));
+    });
+    const page = await backend.changeStore.page({ orgId, limit: 1_000 });
+    const text = JSON.stringify(page);
+    for (const hidden of ["not ours", "the installation's", "ann", "internal"]) {
+      expect(text).not.toContain(hidden);
+    }
+    const shown = Object.entries(ACTIONS).filter(([, { seenBy }]) => seenBy === "organization");
+    const names = page.slice(0, shown.length).map(({ action }) => action);
+    expect(names.toSorted()).toEqual(shown.map(([name]) => name).toSorted());
+    const hold = page.find(({ action }) => action === "hold.place");
+    expect(hold?.after).toEqual({ name: "x" });
+    expect(page.find(({ action }) => action === "key.cap")?.after).toEqual({
+      name: "x",
+      reason: "y",
+    });
+  });
+
+  test("has pages by position, newest first, and a filter by action", async () => {
+    const asked = { orgId, actionPrefix: "key.", limit: 3 };
+    const first = await backend.changeStore.page(asked);
+    const second = await backend.changeStore.page({ ...asked, before: first[2]?.position ?? 0 });
+    const both = await backend.changeStore.page({ ...asked, limit: 6 });
+    expect([...first, ...second]).toEqual(both);
+    expect(both.every(({ action }) => action.startsWith("key."))).toBe(true);
+  });
+});
+
+describe("one sign-in", () => {
+  const nowMs = Date.now();
+  const from = { requestId: "sign-in", clientNetwork: "198.51.100.0/24" };
+  async function signIn(
+    subject: string,
+    email: string,
+    isVerified: boolean,
+  ): Promise<readonly string[]> {
+    await recorded();
+    const { digest, label } = newVirtualKey();
+    const sealed = { sealedKey: randomBytes(64), expiresAtMs: nowMs + 600_000 };
+    const { accountId } = await backend.identityStore.resolveSignIn({
+      claim: { issuer: "https://idp", subject, email, emailNorm: email, isVerified, name: null },
+      nowMs,
+      session: {
+        sessionId: randomBytes(32),
+        expiresAtMs: nowMs + 600_000,
+        idpSid: null,
+        sealedRefresh: null,
+        userAgent: null,
+      },
+      trialKey: { digest, label, name: "Trial key", ceiling: 20, ...sealed },
+      from,
+    });
+    const changes = await recorded();
+    for (const { by } of changes) expect(by).toEqual({ kind: "account", id: accountId, ...from });
+    expect(JSON.stringify(changes)).not.toContain(email);
+    return changes.map(({ action }) => action);
+  }
+
+  test("leaves each thing that came of it, once", async () => {
+    const first = await signIn("new", "new@example.com", false);
+    expect(first).toEqual(["org.create", "account.create", "session.start"]);
+    const verified = await signIn("new", "new@example.com", true);
+    expect(verified).toEqual(["account.verify", "session.start", "key.create"]);
+    expect(await signIn("new", "moved@example.com", true)).toEqual([
+      "account.email",
+      "session.start",
+    ]);
+    expect(await signIn("other", "moved@example.com", true)).toEqual([
+      "account.link",
+      "session.start",
+    ]);
+    expect(await signIn("other", "moved@example.com", true)).toEqual(["session.start"]);
+  });
+});
+
+test("a migration of the schema is the first change of a new database", async () => {
+  const database = await emptyDatabase();
+  const { connectionString } = database;
+  const made = openPostgresBackend({ connectionString, log: silentLog });
+  const ran = await made.migrate(operator);
+  await made.migrate(operator);
+  const [first, ...more] = await made.changeStore.list({ limit: 10 });
+  expect(first).toMatchObject({ action: "schema.migrate", by: operator, after: { steps: ran } });
+  expect(more).toEqual([]);
+  await made.close();
+  await database.drop();
+});

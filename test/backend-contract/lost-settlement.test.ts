@@ -1,0 +1,143 @@
+import { generateKeyPairSync } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { picoUsd } from "../../src/core/money.ts";
+import type { ClosedPeriodFile } from "../../src/ledger/provider-settlement/lost-terms.ts";
+import { readPeriodFile, signPeriod } from "../../src/ledger/provider-settlement/period-file.ts";
+import { readProviderClaim } from "../../src/ledger/provider-settlement/settlement-file.ts";
+import { reconcile } from "../../src/ledger/provider-settlement/settlement-reconcile.ts";
+import type { FreshBackend } from "../support/postgres.ts";
+import { balanceOf, closeUntil, entriesOf } from "../support/settlement-books.ts";
+import { type JournaledAttempt, withSettlementBooks } from "../support/settlement-journal.ts";
+
+/** The books that were lost, and those that were restored to 06:00 of the same day. */
+const lost = withSettlementBooks();
+const restored = withSettlementBooks();
+const RESTORED_TO = Date.parse("2026-01-01T06:00Z");
+const key = generateKeyPairSync("ed25519");
+
+const BEFORE: readonly JournaledAttempt[] = [
+  { provider: "acme", closed: "2026-01-01T02:00Z", cost: 1_500_000n },
+  { provider: "acme", closed: "2026-01-01T05:00Z", cost: 2_750_001n },
+];
+const AFTER: readonly JournaledAttempt[] = [
+  { provider: "acme", closed: "2026-01-01T06:30Z", cost: 4_999_999n },
+  { provider: "acme", closed: "2026-01-01T09:00Z", cost: 3_250_002n, model: "lab/other" },
+];
+
+function idAt(at: string, n: bigint): bigint {
+  return (BigInt(Date.parse(at) - Date.UTC(2025, 0)) << 22n) + n;
+}
+
+async function reopen(backend: FreshBackend): Promise<void> {
+  await backend.query("update instance_lease set lease_until = now()");
+  await backend.reopenBooks({
+    reason: "a test",
+    openAttempts: "void",
+    isNothingLost: false,
+    restoredToMs: RESTORED_TO,
+    closings: [],
+  });
+}
+
+/** The file of the only period of a provider. */
+async function fileOf(backend: FreshBackend, providerId: string): Promise<ClosedPeriodFile> {
+  const [period] = await backend.settlementStore.periods(providerId);
+  const statement = await backend.settlementStore.statement({
+    providerId,
+    startMs: period?.startMs ?? 0,
+  });
+  if (statement === undefined) throw new Error("nothing was closed");
+  const text = signPeriod(statement, key);
+  expect(signPeriod(statement, key)).toBe(text);
+  expect(readPeriodFile(text.replace("acme", "evil"), key.publicKey)).toMatch(/signature/);
+  const file = readPeriodFile(text, key.publicKey);
+  if (typeof file === "string") throw new Error(file);
+  return file;
+}
+
+beforeAll(async () => {
+  await lost.journal.write([...BEFORE, ...AFTER]);
+  await restored.journal.write([
+    ...BEFORE,
+    { provider: "late", closed: "2026-01-01T02:00Z", cost: 1_500_000n },
+  ]);
+  await reopen(restored.backend);
+});
+
+test("a period that was closed in the lost time is put back with what it owes, once", async () => {
+  const [closed] = await closeUntil(lost.backend, "2026-01-02T00:00Z", { id: "acme" });
+  const file = await fileOf(lost.backend, "acme");
+  const { settlementStore } = restored.backend;
+  const tampered = { ...file, payableMicroUsd: file.payableMicroUsd, costPicoUsd: picoUsd(1n) };
+  await expect(settlementStore.putBack(tampered)).rejects.toMatchObject({ kind: "not_put_back" });
+  expect(await settlementStore.putBack(file)).toEqual({
+    created: true,
+    lostClaims: 2n,
+    lostPicoUsd: 8_250_001n,
+  });
+  expect(await settlementStore.putBack(file)).toMatchObject({ created: false });
+  const [period] = await settlementStore.periods("acme");
+  const { sums, payableMicroUsd, carryOutPicoUsd, startMs, endMs } = closed ?? {};
+  expect(period).toMatchObject({ payableMicroUsd, carryOutPicoUsd, startMs, endMs });
+  expect(period?.sums).toMatchObject({ costPicoUsd: sums?.costPicoUsd, attempts: 2n });
+  // 4 of the first lost attempt, 3 of the other model; the rest is in the rounding.
+  expect(period?.sums.lostMicroUsd).toBe(7n);
+  expect(await balanceOf(restored.backend, "acme")).toMatchObject({
+    accruedMicroUsd: 0n,
+    payableMicroUsd,
+  });
+  // Its attempts are not owed a second time.
+  const lines = [{ of: "attempt", id: String(idAt("2026-01-01T06:30Z", 1n)) }] as const;
+  const claim = lines.map((line) => ({ ...line, costPicoUsd: picoUsd(4_999_999n) }));
+  expect(await settlementStore.bearLost("acme", claim)).toMatchObject([{ verdict: "put_back" }]);
+});
+
+test("lines of a statement that the books have lost are owed once, and paid by no customer", async () => {
+  const { backend } = restored;
+  const { settlementStore } = backend;
+  const ours = await backend.query(
+    "select attempt_id::text as id from attempt where provider_id = 'late' order by cost_pico",
+  );
+  const request = "019b7858-d600-7000-8000-000000000001";
+  const at = Number.parseInt(request.slice(0, 8) + request.slice(9, 13), 16);
+  expect(at).toBeGreaterThan(RESTORED_TO);
+  const statement = {
+    lines: [
+      { attempt_id: String(ours[0]?.["id"]), cost_usd: "0.000001500000" },
+      { attempt_id: String(idAt("2026-01-01T08:00Z", 7n)), cost_usd: "0.000002750001" },
+      { attempt_id: String(idAt("2026-01-01T08:00Z", 7n)), cost_usd: "0.000001" },
+      { request_id: request, cost_usd: "0.000000999999" },
+      { attempt_id: String(idAt("2025-12-31T08:00Z", 7n)), cost_usd: "5" },
+      { attempt_id: "9999999999999999999", cost_usd: "5" },
+    ],
+  };
+  const read = readProviderClaim(JSON.stringify(statement));
+  if (read.kind === "unreadable") throw new Error(read.problem);
+  const lines = read.claim.lines ?? [];
+  const verdicts = async (): Promise<readonly string[]> =>
+    (await settlementStore.bearLost("late", lines)).map(({ verdict }) => verdict);
+  expect(await verdicts()).toEqual(["ours", "borne", "borne", "outside", "impossible"]);
+  expect(await verdicts()).toEqual([
+    "ours",
+    "borne_before",
+    "borne_before",
+    "outside",
+    "impossible",
+  ]);
+  expect(await balanceOf(backend, "late")).toMatchObject({ accruedMicroUsd: 1n + 3n });
+  const [period] = await closeUntil(backend, "2026-01-02T00:00Z", { id: "late" });
+  expect(period?.sums).toMatchObject({ lostClaims: 2n, lostPicoUsd: 4_750_000n });
+  expect(period?.payableMicroUsd).toBe(6n);
+  const wallets = "select sum(debits)::integer as debits from account where org_id is not null";
+  expect(await backend.query(wallets)).toEqual([{ debits: 1 + 2 + 1 }]);
+  // The provider's statement of what it did, and ours: equal by every line.
+  const billed = JSON.stringify({ lines: statement.lines.slice(0, 4) });
+  const claimed = readProviderClaim(billed);
+  if (claimed.kind === "unreadable") throw new Error(claimed.problem);
+  const entries = [await entriesOf(backend, period)];
+  const all = (async function* () {
+    yield* entries;
+  })();
+  const found = await reconcile(claimed.claim, period?.sums.costPicoUsd ?? picoUsd(0n), all);
+  expect(found).toMatchObject({ isEqual: true, firstDiffering: [] });
+});

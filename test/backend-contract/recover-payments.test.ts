@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { MICRO_PER_USD, withBillingFixture } from "../support/billing-fixture.ts";
+
+const fixture = withBillingFixture();
+
+test("purchases, refunds and disputes of the lost time come back once; unknown payers are named", async () => {
+  const { backend, checkout, clock, billings } = fixture;
+  const [billing] = billings;
+  const sinceMs = clock.nowMs();
+  const orgId = await fixture.newOrg();
+  const gone = await fixture.newOrg();
+  const paid = await fixture.buy(orgId, 20);
+  const refunded = await fixture.buy(orgId, 10);
+  const open = await fixture.buy(orgId, 5);
+  const ofGone = await fixture.buy(gone, 7);
+  for (const { session } of [paid, refunded, ofGone]) checkout.book.pay(session);
+  await expect.poll(() => fixture.balance(orgId)).toBe(30n * MICRO_PER_USD);
+  const payment = checkout.book.payments.get(refunded.session.payment_intent ?? "");
+  if (payment === undefined) throw new Error("it is not paid");
+  checkout.book.refund(payment, 400);
+  await expect.poll(() => fixture.balance(orgId)).toBe(26n * MICRO_PER_USD);
+  await expect.poll(() => fixture.balance(gone)).toBe(7n * MICRO_PER_USD);
+
+  // The database is restored to a time before all that, and to one that has no second organization.
+  await backend.query("set session_replication_role = replica");
+  for (const sql of [
+    "delete from purchase_claim",
+    "delete from purchase",
+    "delete from payment_event",
+    "delete from transfer",
+    "update account set debits = 0, credits = 0, owed = 0",
+    "update org set funded_at = null, bought_at = null",
+  ]) {
+    await backend.query(sql);
+  }
+  await backend.query("delete from account where org_id = $1", [gone]);
+  await backend.query("delete from org where org_id = $1", [gone]);
+  await backend.query("set session_replication_role = origin");
+
+  expect(await billing.recover(sinceMs)).toEqual({
+    sessions: 4,
+    purchases: 3,
+    granted: 2,
+    claims: 1,
+    unknownOrgs: [
+      {
+        orgId: gone,
+        purchaseId: ofGone.purchaseId,
+        sessionId: ofGone.session.id,
+        amountUsd: "7.000000",
+      },
+    ],
+    failed: [],
+  });
+  expect(await fixture.balance(orgId)).toBe(26n * MICRO_PER_USD);
+  expect(await billing.recover(sinceMs)).toMatchObject({ purchases: 0, granted: 0 });
+  // One that was open is paid after all: the usual way.
+  checkout.book.pay(open.session);
+  await expect.poll(() => fixture.balance(orgId)).toBe(31n * MICRO_PER_USD);
+  expect(await fixture.broken()).toEqual([]);
+});

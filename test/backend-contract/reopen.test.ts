@@ -1,0 +1,269 @@
+import { createHash } from "node:crypto";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { LEASE_MS } from "../../src/core/constants.ts";
+import { attemptIdMaker, type AttemptId, type KeyId, type OrgId } from "../../src/core/ids.ts";
+import { microUsd, picoUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import type { ClaimLine } from "../../src/ledger/provider-settlement/settlement-file.ts";
+import { readLostChanges } from "../../src/ledger/lost-changes.ts";
+import type { ReopenRequest } from "../../src/ledger/reopen-books.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { withPricedBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
+
+const REQUEST: ReopenRequest = {
+  reason: "the disk was lost",
+  openAttempts: "void",
+  isNothingLost: false,
+  closings: [],
+};
+
+const backend = withPricedBackend();
+
+beforeAll(() => backend.ledgerBatchStore.maintain());
+afterEach(async () => {
+  await backend.query("update instance_lease set lease_until = now()");
+  const broken = (await backend.audit()).filter(({ violations }) => violations > 0);
+  if (broken.length > 0) throw new Error(JSON.stringify(broken));
+});
+
+interface Held {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly attemptId: AttemptId;
+}
+
+async function hold(member: Membership): Promise<Held> {
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
+  const row = reserveRow({ ...org, attemptId }, 40n);
+  expect(await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }])).toEqual([
+    { kind: "reserved" },
+  ]);
+  return { ...org, attemptId };
+}
+
+/** The journal's line of an attempt, and what its wallet has and holds. */
+async function ended({ attemptId, orgId }: Held): Promise<unknown> {
+  const sql = `select state, outcome, debit::integer, (credits - debits)::integer as balance,
+      reserved::integer from journal join account on account_id = 'wallet:' || $2
+    where attempt_id = $1`;
+  return (await backend.query(sql, [attemptId, orgId]))[0];
+}
+
+test("no book is reopened while an instance may take traffic", async () => {
+  await backend.ledgerBatchStore.join("alive", LEASE_MS);
+  const reopening = backend.reopenBooks(REQUEST);
+  await expect(reopening).rejects.toMatchObject({ name: "ReopenFault" });
+  await expect(reopening).rejects.toThrow(/^the books were not reopened: .* alive until .*; stop/);
+  expect(await backend.query("select life from ledger_life")).toEqual([]);
+});
+
+test("what was open at the restore costs nobody anything, and its late end changes nothing", async () => {
+  const member = await backend.ledgerBatchStore.join("one", 0);
+  const held = await hold(member);
+  const { life, closedAttempts, openJobs } = await backend.reopenBooks(REQUEST);
+  expect({ life, closedAttempts, openJobs }).toEqual({ life: 2, closedAttempts: 1, openJobs: 0 });
+  const voided = {
+    state: "void",
+    outcome: "lost_in_restore",
+    debit: 0,
+    balance: 100,
+    reserved: 0,
+  };
+  expect(await ended(held)).toEqual(voided);
+  expect(await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)])).toMatchObject([
+    { kind: "already_closed", debitMicroUsd: 0n },
+  ]);
+  expect(await ended(held)).toEqual(voided);
+});
+
+test("--open-attempts charge takes the reserves, and a late end gives the difference back", async () => {
+  const member = await backend.ledgerBatchStore.join("one", 0);
+  const held = await hold(member);
+  await backend.reopenBooks({ ...REQUEST, openAttempts: "charge" });
+  expect(await ended(held)).toMatchObject({ state: "unknown_after_crash", debit: 40, balance: 60 });
+  await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)]);
+  expect(await ended(held)).toMatchObject({ debit: 7, balance: 93 });
+});
+
+test("a job at a provider continues, and another instance adopts it", async () => {
+  const member = await backend.ledgerBatchStore.join("one", 0);
+  const held = await hold(member);
+  await backend.ledgerBatchStore.attachJob(held.attemptId, "job");
+  expect(await backend.reopenBooks(REQUEST)).toMatchObject({ closedAttempts: 0, openJobs: 1 });
+  const next = await backend.ledgerBatchStore.join("two", LEASE_MS);
+  const adopted = await backend.ledgerBatchStore.adoptAttempts(next, 10);
+  expect(adopted.map(({ attemptId }) => attemptId)).toEqual([held.attemptId]);
+  await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)]);
+});
+
+test("no instance of before, nor one that started in the lost time, holds anything again", async () => {
+  const before = await backend.ledgerBatchStore.join("one", 0);
+  await backend.reopenBooks(REQUEST);
+  const now = await backend.ledgerBatchStore.join("one", LEASE_MS);
+  expect(now.life).toBe(before.life + 1);
+  const witness = { beat: 0n, storeNowMs: before.storeNowMs, attemptId: null };
+  for (const starts of [0n, 1n, 2n, 1_000n]) {
+    const stale = { ...before, epoch: before.epoch + starts };
+    const asked = { member: stale, witness, leaseMs: LEASE_MS, goesOn: false };
+    expect(await backend.ledgerBatchStore.renewLease(asked)).toEqual({ kind: "taken_over" });
+    const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+    const attemptId = attemptIdMaker(stale.number)(systemClock.nowMs());
+    const entry = { row: reserveRow({ ...org, attemptId }, 40n), close: null };
+    expect(await backend.ledgerBatchStore.reserveBatch(stale, [entry])).toMatchObject([
+      { kind: "unavailable" },
+    ]);
+  }
+  // The same of an instance of whose name the restored books know nothing.
+  const fresh = await backend.ledgerBatchStore.join("first seen in this life", LEASE_MS);
+  expect(fresh.epoch).toBeGreaterThan(1_000_000n);
+});
+
+test("the lost time begins before the newest commit that is left, and nothing ends in it", async () => {
+  const member = await backend.ledgerBatchStore.join("one", 0);
+  const held = await hold(member);
+  const restoredToMs = systemClock.nowMs();
+  const books = await backend.reopenBooks({ ...REQUEST, restoredToMs });
+  expect(books.restoredToMs).toBe(restoredToMs);
+  expect(books.lostFromMs).toBe(restoredToMs - 15_000);
+  const [row] = await backend.query(
+    "select closed_at >= $2 as is_after from attempt where attempt_id = $1",
+    [held.attemptId, new Date(books.lostUntilMs)],
+  );
+  expect(row).toEqual({ is_after: true });
+  const tomorrowMs = systemClock.nowMs() + 86_400_000;
+  const reopening = backend.reopenBooks({ ...REQUEST, restoredToMs: tomorrowMs });
+  await expect(reopening).rejects.toThrow("the books cannot be restored to the future");
+});
+
+test("where nothing was lost nobody is signed out, and what is open is left to end", async () => {
+  const member = await backend.ledgerBatchStore.join("one", 0);
+  const held = await hold(member);
+  const nothing = { ...REQUEST, openAttempts: "kept", isNothingLost: true } as const;
+  expect(await backend.reopenBooks(nothing)).toMatchObject({
+    closedAttempts: 0,
+    endedSessions: 0,
+  });
+  await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)]);
+  expect(await ended(held)).toMatchObject({ state: "settled", debit: 7 });
+});
+
+/** An exported change log with these changes. */
+function exported(changes: readonly object[]): string {
+  let prev = "0".repeat(64);
+  const lines = [...changes, { sealed: true, changes: changes.length }].map((change, at) => {
+    const open = JSON.stringify({ position: at + 1, ...change, prev }).slice(0, -1);
+    prev = createHash("sha256").update(`${open}}`).digest("hex");
+    return `${open},"hash":"${prev}"}`;
+  });
+  return `${lines.join("\n")}\n`;
+}
+
+test("what was closed in the lost time is closed again, and nothing is opened", async () => {
+  const [a, b] = [
+    await orgWithKey(backend, { creditMicroUsd: 100n, keyCapMicroUsd: 50n }),
+    await orgWithKey(backend, { creditMicroUsd: 100n }),
+  ];
+  await backend.accountStore.setOrgCap(a.orgId, microUsd(3_000_000n), testOperator);
+  await backend.accountStore.setOrgCap(b.orgId, microUsd(1_000_000n), testOperator);
+  const outcome = readLostChanges(
+    exported([
+      { action: "key.disable", target: b.keyId, after: { disabled_at: "2026-11-01T00:00:00Z" } },
+      // Raised: it stays as it is.
+      { action: "key.cap", target: a.keyId, after: { cap_usd: "9.00" } },
+      // Lowered twice, and the second time a little less: the last one counts.
+      { action: "org.cap", target: a.orgId, after: { cap_usd: "1.00" } },
+      { action: "org.cap", target: a.orgId, after: { cap_usd: "2.00" } },
+      // Lowered and taken away.
+      { action: "org.cap", target: b.orgId, after: { cap_usd: "0.50" } },
+      { action: "org.cap", target: b.orgId, after: { cap_usd: null } },
+      {
+        action: "hold.place",
+        target: a.orgId,
+        after: { kind: "chat", state: "restricted", until: null, reason: "many keys" },
+      },
+      {
+        action: "hold.place",
+        target: b.orgId,
+        after: { kind: "chat", state: "restricted", until: null, reason: "many keys" },
+      },
+      { action: "hold.lift", target: b.orgId, before: { kind: "chat" }, after: null },
+      { action: "key.disable", target: "key_made_in_the_lost_time", after: {} },
+    ]),
+  );
+  if (outcome.kind === "unreadable") throw new Error(outcome.problem);
+  const { closedAgain } = await backend.reopenBooks({ ...REQUEST, closings: outcome.closings });
+  expect(closedAgain).toEqual({
+    keysDisabled: 1,
+    capsLowered: 1,
+    connectionsDisabled: 0,
+    holdsPlaced: 1,
+  });
+  const caps = "select cap_micro_usd::integer as cap from org where org_id = any ($1) order by cap";
+  expect(await backend.query(caps, [[a.orgId, b.orgId]])).toEqual([
+    { cap: 1_000_000 },
+    { cap: 2_000_000 },
+  ]);
+  const keys = `select cap_micro_usd::integer as cap, disabled_at is null as is_open from api_key
+    where key_id = any ($1) order by cap`;
+  expect(await backend.query(keys, [[a.keyId, b.keyId]])).toEqual([
+    { cap: 50, is_open: true },
+    { cap: null, is_open: false },
+  ]);
+});
+
+test.each([
+  ["a line that was changed", (text: string) => text.replace("key_1", "key_2"), /^line 1 /],
+  ["a line that was cut out", (text: string) => text.replace(/^.*\n/, ""), /^line 1 /],
+  ["no end", (text: string) => text.replace(/[^\n]*sealed[^\n]*\n$/, ""), /before its seal/],
+  ["another file", () => "{}\n", /^line 1 is not a line of an exported change log/],
+])("an exported change log with %s is not used", (_what, damage, problem) => {
+  const text = exported([
+    { action: "key.disable", target: "key_1", after: {} },
+    { action: "key.disable", target: "key_3", after: {} },
+  ]);
+  expect(readLostChanges(text)).toMatchObject({ kind: "read", changes: 2 });
+  expect(readLostChanges(damage(text))).toMatchObject({
+    kind: "unreadable",
+    problem: expect.stringMatching(problem),
+  });
+});
+
+test("every browser is signed out, and no link to sign in is left", async () => {
+  const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  await backend.query(
+    `insert into console_account (account_id, org_id, email, email_norm, created_at)
+      values ('acc', $1, 'a@b.c', 'a@b.c', now())`,
+    [orgId],
+  );
+  await backend.query(`insert into console_session (session_id, account_id, issuer, subject,
+      started_at, expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh)
+    values (sha256('one'), 'acc', 'i', 's', now(), now() + interval '1 day', now(), now(), now(), 'x')`);
+  await backend.query(`insert into local_claim (token_hash, expires_at)
+    values (sha256('link'), now() + interval '1 day')`);
+  expect(await backend.reopenBooks(REQUEST)).toMatchObject({ endedSessions: 1 });
+  const left = `select (select count(*)::integer from local_claim)
+    + (select count(*)::integer from console_session where ended_at is null) as open`;
+  expect(await backend.query(left)).toEqual([{ open: 0 }]);
+});
+
+test("what was voided is owed to its provider as it bills it, once, and paid by no customer", async () => {
+  const member = await backend.ledgerBatchStore.join("one", 0);
+  const held = await hold(member);
+  await backend.reopenBooks(REQUEST);
+  const [row] = await backend.query("select provider_id from attempt where attempt_id = $1", [
+    held.attemptId,
+  ]);
+  const providerId = String(row?.["provider_id"]);
+  const line = { of: "attempt", id: String(held.attemptId), costPicoUsd: picoUsd(9_500_000n) };
+  const bear = () => backend.settlementStore.bearLost(providerId, [line as ClaimLine]);
+  const accrued = async () =>
+    (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
+  const before = await accrued();
+  expect(await bear()).toMatchObject([{ verdict: "borne" }]);
+  expect(await bear()).toMatchObject([{ verdict: "borne_before" }]);
+  expect(await accrued()).toBe(before + 9n);
+  expect(await ended(held)).toMatchObject({ state: "void", debit: 0, balance: 100 });
+});

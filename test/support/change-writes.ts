@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+
+import type { ActionName } from "../../src/changes/actions.ts";
+import type { ChangedBy, RecordedChange } from "../../src/changes/change.ts";
+import { byCaller, byOperator } from "../../src/changes/changed-by.ts";
+import type { FreshBackend } from "./postgres.ts";
+
+/** Recorded of providers and of the installation. */
+export type OperatorAction = Extract<
+  ActionName,
+  | "console-link.create"
+  | "price.change"
+  | "listing.suspect"
+  | `verdict.${string}`
+  | `settlement.${string}`
+  | `ledger.${string}`
+  | `changes.${string}`
+>;
+
+/** Recorded around the store by a command, or together by one sign-in: they have tests of their own. */
+export type OtherAction = Extract<
+  ActionName,
+  "ledger.recover" | "manifest.refresh" | "schema.migrate" | "session.start" | `account.${string}`
+>;
+
+export const operator = byOperator("ann");
+export const account = byCaller({
+  kind: "account",
+  id: "acct_1",
+  requestId: "request",
+  clientAddress: "203.0.113.9",
+});
+export const virtualKey = byCaller({
+  kind: "key",
+  id: "key_1",
+  requestId: "request",
+  clientAddress: "2001:db8::1",
+});
+
+export const isoInstant = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as unknown;
+
+/** One change, by whom, from what to what. */
+export interface Expected {
+  readonly by: ChangedBy;
+  readonly target: unknown;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Makes the one write of an action; what it needs is made by `prepare`. */
+export interface Write {
+  readonly prepare?: () => Promise<unknown>;
+  readonly run: () => Promise<Expected>;
+}
+
+/** Reads what was recorded since it was asked the last time, oldest first. */
+export function changeReader(
+  backend: () => FreshBackend,
+): () => Promise<readonly RecordedChange[]> {
+  let position = 0;
+  return async () => {
+    const all = await backend().changeStore.list({ limit: 100 });
+    const news = all.filter((each) => each.position > position).toReversed();
+    position = news.at(-1)?.position ?? position;
+    return news;
+  };
+}
+
+/** A test for each write, in their order: some change what one before has made. */
+export function testWrites(
+  backend: () => FreshBackend,
+  writes: Readonly<Record<string, Write>>,
+): void {
+  const recorded = changeReader(backend);
+  test.each(Object.entries(writes))("%s", async (action, { prepare, run }) => {
+    await prepare?.();
+    await recorded();
+    const { target, by, before, after } = await run();
+    const changes = await recorded();
+    expect(changes).toHaveLength(1);
+    expect(changes[0]).toMatchObject({ action, by, target });
+    expect(changes[0]?.before).toEqual(before);
+    expect(changes[0]?.after).toEqual(after);
+  });
+}

@@ -1,0 +1,320 @@
+import { createHash } from "node:crypto";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Pool } from "pg";
+
+import { openBilling } from "../../src/billing/open-billing.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import {
+  startTestCheckout,
+  type TestCheckout,
+} from "../../src/dev/test-checkout/start-test-checkout.ts";
+import { NO_PROVIDER_CONFIG } from "../support/billing-fixture.ts";
+import { runOnce } from "../support/postgres.ts";
+import { runCommand, type CommandResult } from "../support/program.ts";
+import { withReserveBatch } from "../support/reserve-batch.ts";
+import { closeUntil } from "../support/settlement-books.ts";
+import { SettlementJournal } from "../support/settlement-journal.ts";
+import { PROGRAM_ROLE } from "../../src/storage/embedded-database.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { helpingOf, openAccounts, type TortureAccount } from "./accounts.ts";
+import { runClient } from "./client.ts";
+import { TortureDatabase } from "./database.ts";
+import { GatewaySlot } from "./gateway-slot.ts";
+import { guardAgainstOrphans } from "./guard.ts";
+import { startCountingProvider, type CountingProvider, type ReceivedAttempt } from "./provider.ts";
+import { Dice } from "./seeded.ts";
+import { Tally } from "./tally.ts";
+import { writeManifests } from "./torture.ts";
+import { testOperator } from "../support/test-operator.ts";
+
+const INSTANCES = 3;
+const CLIENTS_EACH = 8;
+const WITHIN_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Settled with in the lost time, and one of whose days is retired in it. */
+const SETTLED = "settled-ai";
+const RETIRED = "retired-ai";
+
+/** Everything that the restored books are compared with. */
+export interface Story {
+  readonly folder: string;
+  readonly database: TortureDatabase;
+  readonly provider: CountingProvider;
+  readonly checkout: TestCheckout;
+  readonly accounts: readonly TortureAccount[];
+  readonly slots: readonly GatewaySlot[];
+  readonly tally: Tally;
+  readonly admin: Pool;
+  readonly env: Readonly<Record<string, string>>;
+  readonly payer: OrgId;
+  readonly clients: Promise<unknown>;
+  readonly say: (line: string) => void;
+  isOver: boolean;
+  close(): Promise<void>;
+}
+
+/** Three gateways under traffic, with accounts, a payment provider and a history. */
+export async function openStory(mainFile: string, seed: number): Promise<Story> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-restore-"));
+  // As root the database runs as another user, who has to get in.
+  chmodSync(folder, 0o755);
+  const guard = guardAgainstOrphans(folder);
+  const dice = new Dice(seed);
+  const provider = await startCountingProvider(dice.split());
+  const database = await TortureDatabase.start(join(folder, "database"));
+  const accounts = await openAccounts(database.backend, helpingOf(INSTANCES * CLIENTS_EACH));
+  const manifestsDir = writeManifests(folder, provider.url);
+  const databaseUrl = database.connectionString;
+  const slots = Array.from(
+    { length: INSTANCES },
+    (_none, n) => new GatewaySlot(n + 1, { mainFile, folder, databaseUrl, manifestsDir }),
+  );
+  const checkout = await startTestCheckout({
+    host: "127.0.0.1",
+    port: 0,
+    clock: systemClock,
+    webhookUrl: () => "http://127.0.0.1:1/nobody",
+    delivery: () => [],
+  });
+  // Attempts of days that are over are written as no program may write them.
+  await runOnce(
+    database.adminConnectionString,
+    `grant set on parameter session_replication_role to ${PROGRAM_ROLE}`,
+  );
+  const admin = new Pool({ connectionString: databaseUrl, max: 1 });
+  admin.on("error", () => undefined);
+  const { orgId } = await database.backend.accountStore.createOrg(
+    { name: "P", email: "p@e.com" },
+    testOperator,
+  );
+  const tally = new Tally();
+  const story: Story = {
+    folder,
+    database,
+    provider,
+    checkout,
+    accounts,
+    slots,
+    tally,
+    admin,
+    payer: orgId,
+    env: {
+      DATABASE_URL: databaseUrl,
+      LOG_LEVEL: "error",
+      STRIPE_SECRET_KEY: checkout.secretKey,
+      TM_STRIPE_API_URL: checkout.url,
+    },
+    clients: Promise.resolve(),
+    say: () => undefined,
+    isOver: false,
+    close: async () => {
+      story.isOver = true;
+      await Promise.all(slots.map((slot) => slot.close(10_000)));
+      await admin.end();
+      await checkout.close();
+      await provider.close();
+      await database.stop();
+      rmSync(folder, { recursive: true, force: true });
+      guard.dismiss();
+    },
+  };
+  for (const slot of slots) slot.open();
+  await until("all serve", () => slots.every(({ life }) => life !== undefined));
+  const clients = Promise.all(
+    slots.flatMap((slot) =>
+      Array.from({ length: CLIENTS_EACH }, () =>
+        runClient({ slot, accounts, dice: dice.split(), tally, isOver: () => story.isOver }),
+      ),
+    ),
+  );
+  return Object.assign(story, { clients });
+}
+
+/** `tokenmarket <args>` on the scenario's database. */
+export function command(story: Story, ...args: readonly string[]): Promise<CommandResult> {
+  return runCommand([...args, "--data", join(story.folder, "data"), "--json"], story.env);
+}
+
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const lastMs = systemClock.monotonicMs() + WITHIN_MS;
+  while (!(await isSo())) {
+    if (systemClock.monotonicMs() > lastMs) throw new Error(`not within a minute: ${what}`);
+    await sleep(50);
+  }
+}
+
+/** How many gateways take traffic, by their own word. */
+export async function readyGateways({ slots }: Story): Promise<number> {
+  const answers = await Promise.all(
+    slots.map(({ life }) => fetch(`${life?.url}/readyz`).then(({ status }) => status === 200)),
+  );
+  return answers.filter((isReady) => isReady).length;
+}
+
+/** Attempts of days that are over, as the ledger writes them. */
+async function history(story: Story): Promise<SettlementJournal> {
+  const { backend } = story.database;
+  const books = {
+    ...backend,
+    connectionString: story.database.connectionString,
+    ledgerBatchStore: withReserveBatch(backend.ledgerBatchStore),
+    query: async (sql: string, values: unknown[] = []) =>
+      (await story.admin.query<Record<string, unknown>>(sql, values)).rows,
+  };
+  return await SettlementJournal.open(books);
+}
+
+export function daysAgo(days: number, time: string): string {
+  return `${new Date(systemClock.nowMs() - days * DAY_MS).toISOString().slice(0, 10)}T${time}Z`;
+}
+
+/** What the books have when they are copied. */
+export async function beforeTheCopy(story: Story): Promise<void> {
+  const journal = await history(story);
+  await journal.write([
+    { provider: RETIRED, closed: daysAgo(9, "08:00"), cost: 5_250_001n },
+    { provider: RETIRED, closed: daysAgo(9, "20:00"), cost: 7_000_002n },
+    { provider: SETTLED, closed: daysAgo(4, "08:00"), cost: 5_250_001n },
+  ]);
+  await story.admin.query(
+    "update instance_lease set lease_until = now() where instance_id = 'journal'",
+  );
+  await buy(story, 30);
+}
+
+/** What is done in the time that will be lost, and what is left of it outside of the database. */
+export interface LostTime {
+  readonly changesFile: string;
+  readonly disabledKey: string;
+  readonly payable: bigint;
+  readonly exported: readonly string[];
+  readonly balance: bigint;
+}
+
+export async function loseTime(story: Story, seconds: number): Promise<LostTime> {
+  const { backend } = story.database;
+  const startMs = systemClock.monotonicMs();
+  // Money: two purchases, one of them refunded in part.
+  await buy(story, 20);
+  const payment = await buy(story, 10);
+  story.checkout.book.refund(payment, 300);
+  // Access: a key that was there before is disabled.
+  const [account] = story.accounts;
+  const disabledKey = account?.keys[0] ?? "";
+  const keyId = await keyIdOf(story, disabledKey);
+  await backend.accountStore.disableKey(keyId, testOperator);
+  const changesFile = join(story.folder, "changes.ndjson");
+  writeFileSync(changesFile, changesOf([{ action: "key.disable", target: keyId, after: {} }]));
+  // Settlement: an attempt more, then the period is closed, written to a file and paid.
+  const journal = await history(story);
+  await journal.write([{ provider: SETTLED, closed: daysAgo(4, "18:00"), cost: 2_999_999n }]);
+  const payable = await settleOldDays(story);
+  const exported = await retireOldDay(story);
+  const leftMs = seconds * 1_000 - (systemClock.monotonicMs() - startMs);
+  await sleep(Math.max(0, leftMs));
+  return { changesFile, disabledKey, payable, exported, balance: 57_000_000n };
+}
+
+/** Closes the days of both providers and pays one of them; what was payable for it. */
+export async function settleOldDays(story: Story): Promise<bigint> {
+  const { backend } = story.database;
+  const today = daysAgo(0, "00:00");
+  await closeUntil(backend, today, { id: RETIRED });
+  const [period] = await closeUntil(backend, today, { id: SETTLED });
+  const files = join(story.folder, "periods");
+  const manifests = join(story.folder, "manifests");
+  await expectCode(
+    0,
+    command(story, "settlement", "close", "--out", files, "--manifests", manifests),
+  );
+  await payAgain(story);
+  return period?.payableMicroUsd ?? 0n;
+}
+
+/** Under the same reference: what is in the books is not paid twice. */
+export async function payAgain(story: Story): Promise<void> {
+  const start = daysAgo(4, "00:00").slice(0, 10);
+  const of = ["--provider", SETTLED, "--period", start, "--ref", "bank-1"];
+  await expectCode(0, command(story, "settlement", "pay", ...of));
+}
+
+/** The bytes of the files of the day that is retired. */
+export async function retireOldDay(story: Story): Promise<readonly string[]> {
+  const out = join(story.folder, "retired");
+  await expectCode(0, command(story, "ledger", "retire", "--older-than-days", "8", "--out", out));
+  const day = daysAgo(9, "00:00").slice(0, 10);
+  return ["csv.gz", "json"].map((ending) =>
+    createHash("sha256")
+      .update(readFileSync(join(out, `attempt-${day}.${ending}`)))
+      .digest("hex"),
+  );
+}
+
+export async function expectCode(
+  code: number,
+  running: Promise<CommandResult>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const result = await running;
+  if (result.code !== code)
+    throw new Error(`exit ${result.code}: ${result.stderr}${result.stdout}`);
+  return JSON.parse(result.stdout) as Record<string, unknown>;
+}
+
+/** A purchase of whole dollars that is paid and credited. */
+async function buy(story: Story, dollars: number) {
+  const { checkout, database, payer: orgId } = story;
+  const billing = openBilling({
+    config: NO_PROVIDER_CONFIG,
+    testCheckout: checkout,
+    store: database.backend.purchaseStore,
+    consoleUrl: () => "http://127.0.0.1:1",
+    clock: systemClock,
+    log: silentLog,
+  });
+  const amountMicroUsd = microUsd(BigInt(dollars) * 1_000_000n);
+  const wanted = { orgId, amountMicroUsd, email: "p@e.com" };
+  const { purchase, checkoutUrl } = await billing.startPurchase(wanted, testOperator);
+  const session = checkout.book.session(checkoutUrl.split("/").at(-1) ?? "");
+  if (session === undefined) throw new Error("no checkout");
+  const payment = checkout.book.pay(session);
+  await billing.checkPurchase(orgId, purchase.purchaseId);
+  await billing.close();
+  return payment;
+}
+
+async function keyIdOf(
+  story: Story,
+  raw: string,
+): Promise<Parameters<TortureDatabase["backend"]["accountStore"]["disableKey"]>[0]> {
+  const digest = createHash("sha256").update(raw).digest();
+  const rows = await story.database.query<{ key_id: string }>(
+    "select key_id from api_key where digest = $1",
+    [digest],
+  );
+  return rows[0]?.key_id ?? "";
+}
+
+/** An exported change log. */
+function changesOf(changes: readonly object[]): string {
+  let prev = "0".repeat(64);
+  const lines = [...changes, { sealed: true }].map((change) => {
+    const open = JSON.stringify({ ...change, prev }).slice(0, -1);
+    prev = createHash("sha256").update(`${open}}`).digest("hex");
+    return `${open},"hash":"${prev}"}\n`;
+  });
+  return lines.join("");
+}
+
+/** What a provider is owed for an attempt by its own record: three quarters of the listing's price. */
+export function owedPico({ reported }: ReceivedAttempt): bigint {
+  if (reported === undefined) return 0n;
+  const { prompt, completion, isForHour } = reported;
+  const cost = BigInt(isForHour === true ? 2 * prompt : prompt) + 10n * BigInt(completion);
+  return (cost * 3_000_000n) / 4n;
+}

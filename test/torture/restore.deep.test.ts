@@ -1,0 +1,207 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { systemClock } from "../../src/core/time.ts";
+import { builtProgram } from "../support/build-program.ts";
+import { seedOf } from "../support/depth.ts";
+import { readJournal } from "./journal.ts";
+import {
+  beforeTheCopy,
+  command,
+  expectCode,
+  loseTime,
+  openStory,
+  owedPico,
+  payAgain,
+  readyGateways,
+  retireOldDay,
+  type Story,
+  until,
+} from "./restore-story.ts";
+
+/** `RESTORE_SECONDS=60`: as long as the acceptance of the design says. */
+const LOST_SECONDS = Number(process.env["RESTORE_SECONDS"] ?? 20);
+const STOPPED_WITHIN_MS = 4_000;
+
+let story: Story;
+
+beforeAll(async () => {
+  const { mainFile } = await builtProgram();
+  story = await openStory(mainFile, seedOf("restore"));
+}, 120_000);
+afterAll(() => story.close(), 60_000);
+
+/** Statements of both providers under traffic, by their own records. */
+function statements(): ReadonlyMap<string, { readonly id: string; readonly pico: bigint }[]> {
+  const lines = new Map<string, { readonly id: string; readonly pico: bigint }[]>();
+  for (const [id, received] of story.provider.received) {
+    const provider = received.wire === "wire_b" ? "torture-b" : "torture-a";
+    const own = lines.get(provider) ?? [];
+    lines.set(provider, own);
+    if (received.reported !== undefined) own.push({ id, pico: owedPico(received) });
+  }
+  return lines;
+}
+
+test("a restore under three gateways: they stop, and after the reopening the books are whole", async () => {
+  const { database, provider, tally } = story;
+  await beforeTheCopy(story);
+  await until("traffic flows", () => tally.reported.size > 50);
+  const copy = join(story.folder, "base-copy");
+  await database.copyTo(copy);
+  const copiedAtMs = systemClock.nowMs();
+  const lost = await loseTime(story, LOST_SECONDS);
+  const before = await readJournal(database);
+
+  await database.restore(copy);
+  const backAtMs = systemClock.monotonicMs();
+  await until("all have stopped", async () => (await readyGateways(story)) === 0);
+  const stoppedAfterMs = systemClock.monotonicMs() - backAtMs;
+  const sent = provider.received.size;
+  expect(stoppedAfterMs).toBeLessThanOrEqual(STOPPED_WITHIN_MS);
+
+  // Clients ask all the time: nothing reaches a provider, and every answer says when to come back.
+  const refused = tally.refused(/^503/);
+  await sleep(3_000);
+  expect(tally.refused(/^503/)).toBeGreaterThan(refused);
+  expect(provider.received.size).toBe(sent);
+
+  const reopening = ["ledger", "reopen", "--reason", "the disk", "--changes", lost.changesFile];
+  const early = await command(story, ...reopening);
+  expect([0, 2]).toContain(early.code);
+  let reopened = early;
+  await until("the leases have ended", async () => {
+    if (reopened.code !== 0) reopened = await command(story, ...reopening);
+    return reopened.code === 0;
+  });
+  expect(provider.received.size).toBe(sent);
+  const books = JSON.parse(reopened.stdout) as Record<string, unknown>;
+  expect(books).toMatchObject({ life: 2, closed_again: { keys: 1 }, notes: [] });
+  const restoredToMs = Date.parse(String(books["restored_to"]));
+  expect(Math.abs(restoredToMs - copiedAtMs)).toBeLessThan(15_000);
+
+  // They serve again by themselves.
+  await until("all serve", async () => (await readyGateways(story)) === story.slots.length);
+  const since = String(books["restored_to"]);
+  const recovered = await expectCode(0, command(story, "billing", "recover", "--since", since));
+  expect(recovered).toMatchObject({ purchases: 2, granted: 2, claims: 1, failed: [] });
+  const again = await expectCode(0, command(story, "billing", "recover", "--since", since));
+  expect(again).toMatchObject({ purchases: 0, granted: 0 });
+
+  const from = ["--from", join(story.folder, "periods")];
+  const putBack = await expectCode(0, command(story, "settlement", "put-back", ...from));
+  expect(putBack["put_back"]).toEqual(
+    expect.arrayContaining([expect.objectContaining({ lost_attempts: 1 })]),
+  );
+  await payAgain(story);
+  expect(await retireOldDay(story)).toEqual(lost.exported);
+
+  story.isOver = true;
+  await story.clients;
+  await until("nothing is open", async () => {
+    const rows = await database.query<{ count: bigint }>(
+      "select count(*) from hold where not annulled",
+    );
+    return rows[0]?.count === 0n;
+  });
+  await bearWhatWasLost();
+  await judge(lost, before);
+}, 300_000);
+
+/** Step 5 for the providers that were under traffic. */
+async function bearWhatWasLost(): Promise<void> {
+  for (const [provider, lines] of statements()) {
+    const file = join(story.folder, `${provider}.csv`);
+    const rows = lines.map(({ id, pico }) => `${id},${usd(pico)}\n`);
+    writeFileSync(file, `attempt_id,cost_usd\n${rows.join("")}`);
+    const of = ["--provider", provider, "--statement", file];
+    const found = await expectCode(0, command(story, "settlement", "reconcile", "--lost", ...of));
+    expect(found).toMatchObject({ outside: { lines: 0 }, retired: { lines: 0 } });
+    expect((found["borne"] as { readonly lines: number }).lines).toBeGreaterThan(0);
+  }
+}
+
+function usd(pico: bigint): string {
+  const digits = pico.toString().padStart(13, "0");
+  return `${digits.slice(0, -12)}.${digits.slice(-12)}`;
+}
+
+async function judge(
+  lost: Awaited<ReturnType<typeof loseTime>>,
+  before: Awaited<ReturnType<typeof readJournal>>,
+): Promise<void> {
+  const { database, provider } = story;
+  const broken = (await database.backend.audit()).filter(({ violations }) => violations > 0);
+  expect(broken).toEqual([]);
+
+  // Every purchase was granted once, and refunded once.
+  expect((await database.backend.recordStore.balance(story.payer)).settledMicroUsd).toBe(
+    lost.balance,
+  );
+  // No disabled key works.
+  const { life } = story.slots[0] ?? {};
+  const response = await fetch(`${life?.url}/v1/models`, {
+    headers: { authorization: `Bearer ${lost.disabledKey}` },
+  });
+  expect([200, 401]).toContain(response.status);
+  const keys = await database.query<{ is_open: boolean }>(
+    "select disabled_at is null as is_open from api_key where digest = sha256($1::bytea)",
+    [Buffer.from(lost.disabledKey)],
+  );
+  expect(keys).toEqual([{ is_open: false }]);
+
+  // What was paid to a provider in the lost time is what its period owes, and was paid once.
+  const [settled] = await database.backend.settlementStore.balances("settled-ai");
+  expect(settled).toMatchObject({ payableMicroUsd: 0n, accruedMicroUsd: 0n });
+  const paid = await database.query<{ amount: bigint }>(
+    "select amount from transfer where ref = 'bank-1'",
+  );
+  expect(paid).toEqual([{ amount: lost.payable }]);
+
+  const after = await readJournal(database);
+  const voidedRows = await database.query<{ id: string }>(
+    "select attempt_id::text as id from attempt where outcome = 'lost_in_restore'",
+  );
+  const voidedIds = new Set(voidedRows.map((row) => row.id));
+  // Each provider is owed its own statement: every attempt once, each rounded down.
+  for (const [id, lines] of statements()) {
+    const [balance] = await database.backend.settlementStore.balances(id);
+    const isLost = (attemptId: string): boolean =>
+      !after.attempts.has(attemptId) || voidedIds.has(attemptId);
+    const lostDue = lines
+      .filter((line) => isLost(line.id))
+      .reduce((sum, { pico }) => sum + pico / 1_000_000n, 0n);
+    const otherwise = lines.filter(({ id: attemptId, pico }) => {
+      const row = after.attempts.get(attemptId);
+      return row?.basis === "reported" && row.owedPico !== pico;
+    });
+    expect(otherwise).toEqual([]);
+    const [ours] = await database.query<{ owed: bigint }>(OURS_SQL, [id]);
+    expect(balance?.accruedMicroUsd, id).toBe(lostDue + (ours?.owed ?? 0n));
+  }
+
+  // Customers paid for nothing twice: what was lost has no debit, whatever it had before.
+  const lostIds = [...provider.received.keys()].filter((attemptId) => {
+    const row = after.attempts.get(attemptId);
+    return row === undefined && before.attempts.has(attemptId);
+  });
+  expect(lostIds.length).toBeGreaterThan(0);
+  const moved = await database.query<{ count: bigint }>(
+    "select count(*) from transfer where attempt_id = any ($1::bigint[])",
+    [lostIds],
+  );
+  expect(moved).toEqual([{ count: 0n }]);
+  const voided = await database.query<{ debit: bigint; attempts: bigint }>(
+    `select coalesce(sum(debit), 0)::bigint as debit, count(*) as attempts from attempt
+      where outcome = 'lost_in_restore'`,
+  );
+  expect(voided).toMatchObject([{ debit: 0n }]);
+}
+
+/** What the journal has, each attempt rounded down. */
+const OURS_SQL = `
+  select coalesce(sum(div(coalesce(owed_pico, cost_pico), 1000000)), 0)::bigint as owed
+  from attempt where provider_id = $1 and state = 'settled'`;
