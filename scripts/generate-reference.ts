@@ -1,7 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { publishedSchema } from "../src/catalog/manifest/index.ts";
+import { chartCopies } from "./reference/chart-copies.ts";
+import { chartSchema } from "./reference/chart-schema.ts";
 import { configPage } from "./reference/config-page.ts";
 import { errorsPage } from "./reference/errors-page.ts";
 import { headersPage } from "./reference/headers-page.ts";
@@ -18,6 +20,7 @@ interface ReferencePage {
 /** Every generated file of the project: a new page is one line here and one file in reference/. */
 const PAGES: readonly ReferencePage[] = [
   { path: "schema/provider-manifest.schema.json", text: () => jsonText(publishedSchema()) },
+  { path: "deploy/helm/tokenmarket/values.schema.json", text: () => jsonText(chartSchema()) },
   { path: "docs/reference/errors.md", text: errorsPage },
   { path: "docs/reference/headers.md", text: headersPage },
   { path: "docs/reference/config.md", text: configPage },
@@ -28,17 +31,23 @@ const PAGES: readonly ReferencePage[] = [
 
 /** The generated files whose text on disk is not what the sources say now. */
 export function staleReferencePages(root: string): readonly string[] {
-  return PAGES.filter(({ path, text }) => textOf(join(root, path)) !== text()).map(
-    ({ path }) => path,
-  );
+  const pages = PAGES.map(({ path, text }) => ({ path, text: text() }));
+  return [...pages, ...chartCopies(root)]
+    .filter(({ path, text }) => textOf(join(root, path)) !== text)
+    .map(({ path }) => path);
 }
 
 function writeReferencePages(root: string): void {
-  for (const { path, text } of PAGES) {
-    const file = join(root, path);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text());
+  for (const { path, text } of PAGES) write(join(root, path), text());
+  for (const { path, text } of chartCopies(root)) {
+    if (text === undefined) rmSync(join(root, path));
+    else write(join(root, path), text);
   }
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
 }
 
 function jsonText(value: unknown): string {

@@ -5,16 +5,13 @@ import { validate } from "dockerfile-utils";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { environmentName, type Setting, SETTINGS } from "../../src/config/settings.ts";
 import { stagesOf } from "../e2e/deploy/dockerfile-steps.ts";
+import { INSTALLATIONS, objectsOf } from "./chart/chart-fixture.ts";
+import { workloadsOf } from "./chart/workloads.ts";
+import { isEnvironmentName, namesOf, settings } from "./environment-names.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const DIGEST = /@sha256:[0-9a-f]{64}$/;
-/** Read by the runtime and by the images of others, not by this program. */
-const OF_OTHERS = new Set(["NODE_ENV", "NODE_EXTRA_CA_CERTS"]);
-
-const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
-
 describe("the Dockerfile", () => {
   const text = readFileSync(join(ROOT, "Dockerfile"), "utf8");
   const stages = stagesOf(text);
@@ -85,9 +82,9 @@ describe("the compose file", () => {
 
   test("gives secrets as files, and each of them is declared", () => {
     const { secrets } = parse(text) as { readonly secrets: Readonly<Record<string, unknown>> };
-    const secretNames = settings.filter(({ secret }) => secret === true).flatMap(namesOf);
+    const secretNames = new Set(settings.filter(({ secret }) => secret === true).flatMap(namesOf));
     for (const { environment = {} } of gateways) {
-      const written = Object.keys(environment).filter((name) => secretNames.includes(name));
+      const written = Object.keys(environment).filter((name) => secretNames.has(name));
       // The limit store of this file has no password.
       expect(written).toEqual(["REDIS_URL"]);
     }
@@ -126,24 +123,31 @@ describe("the compose file", () => {
   });
 });
 
+describe("the chart", () => {
+  const workloads = INSTALLATIONS.flatMap((each) => workloadsOf(objectsOf(each)));
+
+  test("sets only what is a setting, and the key of a provider", () => {
+    const names = workloads.flatMap(({ container }) => container.env.map(({ name }) => name));
+    expect(names.length).toBeGreaterThan(60);
+    expect(new Set(names.filter((name) => !isEnvironmentName(name)))).toEqual(
+      new Set(["OPENAI_API_KEY_FILE"]),
+    );
+  });
+
+  test("sets nothing twice, and no secret but as a file", () => {
+    const secretNames = new Set(settings.filter(({ secret }) => secret === true).flatMap(namesOf));
+    for (const { container } of workloads) {
+      const names = container.env.map(({ name }) => name);
+      expect(new Set(names).size).toBe(names.length);
+      expect(names.filter((name) => secretNames.has(name))).toEqual([]);
+    }
+  });
+});
+
 interface Service {
   readonly image?: string;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly depends_on?: unknown;
   readonly stop_grace_period?: string;
-}
-
-/** A setting's own names, and for a secret the name of its file. */
-function isEnvironmentName(name: string): boolean {
-  if (OF_OTHERS.has(name)) return true;
-  return settings.some((setting) =>
-    namesOf(setting).some(
-      (own) => own === name || (setting.secret === true && `${own}_FILE` === name),
-    ),
-  );
-}
-
-function namesOf(setting: Setting<unknown>): readonly string[] {
-  return [environmentName(setting.path), ...(setting.alsoEnv ?? [])];
 }

@@ -1,6 +1,6 @@
 import { Copy, DockerfileParser, type Instruction, JSONInstruction } from "dockerfile-ast";
 
-/** One instruction of a stage, with its heredocs and line ends resolved to plain words. */
+/** One instruction of a stage, with its heredocs and line ends resolved. */
 export type Step =
   | { readonly kind: "workdir"; readonly folder: string }
   | {

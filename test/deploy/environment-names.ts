@@ -1,0 +1,20 @@
+import { environmentName, type Setting, SETTINGS } from "../../src/config/settings.ts";
+
+/** Read by the runtime and by the images of others, not by this program. */
+const OF_OTHERS = new Set(["NODE_ENV", "NODE_EXTRA_CA_CERTS"]);
+
+export const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+
+/** A setting's own names, and for a secret the name of its file. */
+export function isEnvironmentName(name: string): boolean {
+  if (OF_OTHERS.has(name)) return true;
+  return settings.some((setting) =>
+    namesOf(setting).some(
+      (own) => own === name || (setting.secret === true && `${own}_FILE` === name),
+    ),
+  );
+}
+
+export function namesOf(setting: Setting<unknown>): readonly string[] {
+  return [environmentName(setting.path), ...(setting.alsoEnv ?? [])];
+}

@@ -1,0 +1,104 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const FOLDER = ".github/workflows";
+const COMMIT_AND_VERSION = /^ *(?:- )?uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
+
+const workflows = readdirSync(join(ROOT, FOLDER)).map((name) => ({
+  name,
+  text: readFileSync(join(ROOT, FOLDER, name), "utf8"),
+}));
+
+interface Workflow {
+  readonly permissions: object;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+interface Job {
+  readonly permissions?: object;
+  readonly "timeout-minutes"?: number;
+  readonly steps: readonly { readonly run?: string; readonly uses?: string }[];
+}
+
+describe("workflows", () => {
+  test("name every action by its whole commit, with the version beside it", () => {
+    expect(workflows.map(({ name }) => name)).toEqual(["release.yml"]);
+    expect(workflows.flatMap(({ text }) => looseActions(text))).toEqual([]);
+    const loose = [
+      "      - uses: actions/checkout@v5",
+      "      - uses: actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8",
+      "      - uses: actions/checkout@08c6903 # v5.0.0",
+      "        uses: docker://alpine:3",
+    ];
+    expect(looseActions(loose.join("\n"))).toHaveLength(loose.length);
+  });
+
+  test("one action is one commit everywhere", () => {
+    const found = workflows.flatMap(({ text }) => [...text.matchAll(/uses: ([\w/-]+)@(\w+)/g)]);
+    expect(found.length).toBeGreaterThan(3);
+    const names = new Set(found.map(([, name]) => name));
+    expect(new Set(found.map(([whole]) => whole)).size).toBe(names.size);
+  });
+
+  test("have no right by default, each job only its own, and an end in time", () => {
+    for (const { text } of workflows) {
+      const { permissions, jobs } = parse(text) as Workflow;
+      expect(permissions).toEqual({});
+      for (const job of Object.values(jobs)) {
+        expect(job.permissions).toMatchObject({ contents: "read" });
+        expect(job["timeout-minutes"]).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  test("put nothing that others wrote into a command line", () => {
+    for (const { text } of workflows) {
+      const { jobs } = parse(text) as Workflow;
+      const steps = Object.values(jobs).flatMap((job) => job.steps);
+      expect(steps.filter(({ run }) => run?.includes("${{"))).toEqual([]);
+    }
+  });
+
+  test("release both targets of the Dockerfile, with provenance and parts, signed by digest", () => {
+    const text = workflows.find(({ name }) => name === "release.yml")?.text ?? "";
+    const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
+    const targets = [...text.matchAll(/target: (\w+),/g)].map(([, target]) => target ?? "");
+    expect(targets).toEqual(["gateway", "embedded"]);
+    for (const target of targets) expect(dockerfile).toMatch(new RegExp(` AS ${target}\n`));
+    for (const part of [
+      "--provenance=mode=max",
+      "--sbom=true",
+      'cosign sign --yes --recursive "',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).toContain('IMAGE=$image@$digest" >>');
+    const named = [...text.matchAll(/(?:deploy|\.ci)\/[\w./-]+/g)].map(([path]) => path);
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+});
+
+test("every image that a Dockerfile begins with has a digest", () => {
+  const files = readdirSync(ROOT).filter((name) => name.startsWith("Dockerfile"));
+  expect(files).toEqual(["Dockerfile"]);
+  const loose = files.flatMap((file) => looseImages(readFileSync(join(ROOT, file), "utf8")));
+  expect(loose).toEqual([]);
+  expect(looseImages("FROM node:24 AS build\nFROM build AS x\n")).toEqual(["node:24"]);
+});
+
+function looseActions(text: string): readonly string[] {
+  const lines = text.split("\n").filter((line) => /\buses:/.test(line));
+  return lines.filter((line) => !COMMIT_AND_VERSION.test(line));
+}
+
+function looseImages(text: string): readonly string[] {
+  const stages = [...text.matchAll(/^FROM (\S+) AS (\S+)$/gm)];
+  const names = new Set(stages.map(([, , name]) => name));
+  return stages
+    .map(([, base = ""]) => base)
+    .filter((base) => !names.has(base) && !/@sha256:[0-9a-f]{64}$/.test(base));
+}
