@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 import { expect, test } from "vitest";
+import { ACTIONS } from "../src/changes/actions.ts";
 import { parse } from "yaml";
 
 import { environmentName, SETTINGS } from "../src/config/settings.ts";
@@ -67,14 +68,14 @@ test("every name in the form of a setting is one", () => {
   ]);
 });
 
-/** Names of spans that have the form of one. */
-const SPANS: readonly string[] = Object.values(SPAN);
+/** Names of spans and of changes that have the form of one. */
+const OTHER_NAMES: readonly string[] = [...Object.values(SPAN), ...Object.keys(ACTIONS)];
 
 function unknownSettings({ file, text }: Page): string[] {
   const known = new Set(
     Object.values(SETTINGS)
       .map(({ path }) => path)
-      .concat(SPANS),
+      .concat(OTHER_NAMES),
   );
   const groups = new Set([...known].flatMap((path) => /^(.+)\./.exec(path)?.[1] ?? []));
   return [...text.matchAll(/`([a-z_]+)\.[a-z_]+/g)]
