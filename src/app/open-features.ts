@@ -97,7 +97,7 @@ async function compose(
   const prepared = prepareServing(options);
   const preparedConsole = stack.use(await prepareConsole({ ...options, events }, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
-  stack.use(openBackups(options));
+  const backups = stack.use(openBackups(options));
   const counts = new LedgerCounts();
   const store = backend.ledgerBatchStore;
   const ledger = await openLedger({ store, clock, log, instanceName: hostname(), counts });
@@ -121,7 +121,9 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const metrics = stack.use(openMetrics({ ...options, ...parts, counts, limits, events }));
+  const { counts: changes } = backend.changeLog;
+  const later = { backups, changes, spans: tracing?.figures };
+  const metrics = stack.use(openMetrics({ ...options, ...parts, counts, limits, events, later }));
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
   const console = await openConsole(options, {
