@@ -121,8 +121,7 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const { counts: changes } = backend.changeLog;
-  const later = { backups, changes, spans: tracing?.figures };
+  const later = { backups, changes: backend.changeLog.counts, spans: tracing?.figures };
   const metrics = stack.use(openMetrics({ ...options, ...parts, counts, limits, events, later }));
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
