@@ -35,6 +35,8 @@ export interface TestPrometheus {
   query(expr: string): Promise<readonly Answered[]>;
   /** Waits until an alert fires, or does not any more. */
   untilAlert(name: string, state: "fires" | "is quiet"): Promise<void>;
+  /** The alerts that fire now. */
+  firing(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -75,6 +77,10 @@ export async function startPrometheus(
       await patiently(`${name} ${state}`, async () => {
         return (await query(expr)).length > 0 === (state === "fires");
       });
+    },
+    firing: async () => {
+      const firing = await query('ALERTS{alertstate="firing"}');
+      return firing.map(({ metric }) => metric["alertname"] ?? "");
     },
     close: async () => {
       await server.kill();
