@@ -59,6 +59,8 @@ function yamlText(value: unknown): string {
 }
 
 function alertRule([name, { expr, for: lasting, level, summary }]: [string, Alert]): object {
+  // Throws where a metric is not in the table.
+  namedMetrics(expr);
   return {
     alert: name,
     expr,
