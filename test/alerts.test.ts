@@ -14,7 +14,7 @@ import { hasPromtool, promtoolRules } from "./support/promtool.ts";
 const ROOT = resolve(import.meta.dirname, "..");
 const PROMETHEUS = join(ROOT, "deploy/prometheus");
 const RUNBOOK = readFileSync(join(ROOT, "docs/operating/alerts.md"), "utf8");
-const PARTS = ["Means", "First look", "Usual causes", "Repair"];
+const PARTS = ["Means", "Check first", "Usual causes", "Repair"];
 
 interface RuleFile {
   readonly groups: readonly { readonly rules: readonly Rule[] }[];
@@ -82,7 +82,9 @@ describe("every alert", () => {
 
   test("is said to be caused or only calculated in the page, and not both", () => {
     const intro = RUNBOOK.slice(0, RUNBOOK.indexOf("\n## Tm"));
-    const named = [...intro.matchAll(/`(Tm\w+)`/g)].map(([, name = ""]) => name);
+    const lists = [...intro.matchAll(/^\*\*.*?((?:`Tm\w+`(?:,\s)?)+)\./gms)];
+    const named = lists.flatMap(([, list = ""]) => list.match(/Tm\w+/g) ?? []);
+    expect(lists.length).toBe(2);
     expect(sorted(named)).toEqual(sorted(Object.keys(ALERTS)));
   });
 });

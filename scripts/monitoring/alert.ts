@@ -13,7 +13,7 @@ export interface Alert {
   readonly for?: string;
   /** `page` wakes a person, `ticket` waits for the morning. */
   readonly level: "page" | "ticket";
-  /** One sentence; `{{ $labels.model }}` stands for a label. */
+  /** One sentence; `{{ $labels.model }}` is replaced by the label. */
   readonly summary: string;
   /** `labels`: of the alert, besides its name and level. */
   readonly fires: Example & { readonly labels?: Readonly<Record<string, string>> };

@@ -3,7 +3,7 @@ import { type Alert, HOURS_26 } from "./alert.ts";
 const MISSING = "tm_usage_missing_total";
 const OVERRUN = "tm_overrun_usd_total";
 
-/** The books, backups, and what nobody pays. */
+/** The books, backups, and what no customer pays. */
 export const MONEY_ALERTS = {
   TmBooksBroken: {
     expr: "max(tm_books_last_audit_violations) > 0",

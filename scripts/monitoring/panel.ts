@@ -22,10 +22,10 @@ const VALUE_UNITS: Readonly<Record<string, string>> = {
 };
 const SECOND_UNITS: Readonly<Record<string, string>> = { count: "cps", rows: "cps" };
 
-/** In Grafana's words. A chart of metrics with different units is an error, unless it shows shares. */
+/** As Grafana names it. A chart of metrics with different units is an error, unless it shows shares. */
 export function unitOf({ title, as, queries }: Panel): string {
   if (as === "share") return "percentunit";
-  // What stands behind `and` chooses series and is not shown.
+  // What follows `and` chooses series and is not shown.
   const shown = Object.values(queries).map((expr) => expr.replace(/ and on\(.*$/, ""));
   const named = shown.flatMap((expr) => [...namedMetrics(expr).values()]);
   const units = new Set(named.map(({ unit }) => unit));

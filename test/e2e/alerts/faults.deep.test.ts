@@ -88,7 +88,7 @@ describe.skipIf(!hasPrometheus || redisProgram === undefined)("the runbook of", 
         await prometheus.untilAlert("TmErrorBudgetFast", "fires");
         await prometheus.untilAlert("TmErrorBudgetSlow", "fires");
         await prometheus.untilAlert("TmSettlementsPending", "fires");
-        // It goes on for as long as the fault does, though no batch is tried any more.
+        // It continues for as long as the fault does, though no batch is tried any more.
         await sleep(15_000);
         await prometheus.untilAlert("TmReservesFail", "fires");
         proxy.set("up");
