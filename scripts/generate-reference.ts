@@ -4,6 +4,9 @@ import { fileURLToPath } from "node:url";
 import { publishedSchema } from "../src/catalog/manifest/index.ts";
 import { chartCopies } from "./reference/chart-copies.ts";
 import { chartSchema } from "./reference/chart-schema.ts";
+import { DASHBOARDS } from "./monitoring/dashboards.ts";
+import { dashboardText } from "./monitoring/panel.ts";
+import { RULE_FILES } from "./monitoring/rule-files.ts";
 import { configPage } from "./reference/config-page.ts";
 import { errorsPage } from "./reference/errors-page.ts";
 import { headersPage } from "./reference/headers-page.ts";
@@ -27,6 +30,14 @@ const PAGES: readonly ReferencePage[] = [
   { path: "docs/reference/manifest.md", text: manifestPage },
   { path: "docs/reference/metrics.md", text: metricsPage },
   { path: "docs/reference/moving-in.md", text: movingInPage },
+  ...Object.entries(RULE_FILES).map(([file, text]) => ({
+    path: `deploy/prometheus/${file}`,
+    text,
+  })),
+  ...Object.entries(DASHBOARDS).map(([id, dashboard]) => ({
+    path: `deploy/grafana/${id}.json`,
+    text: () => dashboardText(id, dashboard),
+  })),
 ];
 
 /** The generated files whose text on disk is not what the sources say now. */

@@ -69,17 +69,21 @@ test("every name in the form of a setting is one", () => {
 });
 
 /** Names of spans and of changes that have the form of one. */
-const OTHER_NAMES: readonly string[] = [...Object.values(SPAN), ...Object.keys(ACTIONS)];
+const SPANS: readonly string[] = Object.values(SPAN);
+const CHANGES: readonly string[] = Object.keys(ACTIONS);
 
 function unknownSettings({ file, text }: Page): string[] {
   const known = new Set(
     Object.values(SETTINGS)
       .map(({ path }) => path)
-      .concat(OTHER_NAMES),
+      .concat(SPANS),
   );
   const groups = new Set([...known].flatMap((path) => /^(.+)\./.exec(path)?.[1] ?? []));
   return [...text.matchAll(/`([a-z_]+)\.[a-z_]+/g)]
-    .filter(([name, group = ""]) => groups.has(group) && !known.has(name.slice(1)))
+    .filter(
+      ([name, group = ""]) =>
+        groups.has(group) && !known.has(name.slice(1)) && !CHANGES.includes(name.slice(1)),
+    )
     .map(([name]) => `${file}: ${name.slice(1)}`);
 }
 

@@ -97,7 +97,7 @@ async function compose(
   const prepared = prepareServing(options);
   const preparedConsole = stack.use(await prepareConsole({ ...options, events }, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
-  stack.use(openBackups(options));
+  const backups = stack.use(openBackups(options));
   const counts = new LedgerCounts();
   const ledger = await joinLedger(options, counts);
   stack.defer(() => ledger.shutDown());
@@ -119,7 +119,8 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const metrics = stack.use(openMetrics({ ...options, ...parts, counts, limits, events }));
+  const later = { backups, changes: backend.changeLog.counts, spans: tracing?.figures };
+  const metrics = stack.use(openMetrics({ ...options, ...parts, counts, limits, events, later }));
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
   const console = await openConsole(options, {

@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 
+import type { BackupFigures } from "../backup/index.ts";
 import type { CallPorts } from "../call/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
@@ -18,6 +19,7 @@ import {
   type Sample,
 } from "../metrics/index.ts";
 import { programSchemaLevel } from "../storage/index.ts";
+import type { TraceFigures } from "../telemetry/index.ts";
 import type { Verification } from "../verification/index.ts";
 import type { VideoMetrics } from "../videos/index.ts";
 import { BooksWatch } from "./books-watch.ts";
@@ -30,11 +32,8 @@ import { programVersion } from "./shipped-files.ts";
 export interface LaterFigures {
   /** An attempt that was seen committed is gone. Default: none is. */
   readonly wentBack?: () => boolean;
-  /** Seconds since 1970 of the last success, by `base` and `verify`. */
-  readonly backups?: ReadonlyMap<string, number>;
-  readonly walUnarchivedSeconds?: () => number | undefined;
-  /** By `exported` and `dropped`. */
-  readonly spans?: ReadonlyMap<string, number>;
+  readonly backups?: { readonly figures: BackupFigures };
+  readonly spans?: Pick<TraceFigures, "exported" | "dropped"> | undefined;
   /** By action. */
   readonly changes?: ReadonlyMap<string, number>;
 }
@@ -144,14 +143,23 @@ function databaseFamilies({ backend }: MetricSources): readonly Family[] {
   ];
 }
 
-function laterFamilies(later: LaterFigures): readonly Family[] {
-  const { backups, walUnarchivedSeconds, spans, changes } = later;
+function laterFamilies({ backups, spans, changes }: LaterFigures): readonly Family[] {
   return [
-    mapped("tm_backup_last_success_timestamp_seconds", backups ?? new Map()),
-    oneValue("tm_backup_wal_unarchived_seconds", () => walUnarchivedSeconds?.()),
-    mapped("tm_spans_total", spans ?? new Map()),
+    new ReadFamily("tm_backup_last_success_timestamp_seconds", () => [
+      ...sampleIfKnown("base", backups?.figures.lastBaseS),
+      ...sampleIfKnown("verify", backups?.figures.lastVerifyS),
+    ]),
+    oneValue("tm_backup_wal_unarchived_seconds", () => backups?.figures.walUnarchivedS),
+    new ReadFamily("tm_spans_total", () => [
+      ...sampleIfKnown("exported", spans?.exported),
+      ...sampleIfKnown("dropped", spans?.dropped),
+    ]),
     mapped("tm_changes_total", changes ?? new Map()),
   ];
+}
+
+function sampleIfKnown(label: string, value: number | undefined): readonly Sample[] {
+  return value === undefined ? [] : [[[label], value]];
 }
 
 const LOOP_EVERY_MS = 5_000;

@@ -98,6 +98,7 @@ test("the figures are those of the calls", () => {
   expect(value('tm_schema_level{of="database"}')).toBe(value('tm_schema_level{of="program"}'));
   expect(value(`tm_circuit_open{${both}}`)).toBe(0);
   expect(value("tm_limit_store_up")).toBe(1);
+  expect(value('tm_changes_total{action="key.create"}')).toBe(1);
 });
 
 test("a scraper that asks for OpenMetrics gets the same series, and an end", async () => {

@@ -54,9 +54,9 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
-/** `answer`: the status of every answer, or that there is none. Default 200. */
+/** `answer`: the status of every answer, or that there is none. Default 200. `port`: any by default. */
 export async function startOtlpReceiver(
-  options: { readonly answer?: number | "never" } = {},
+  options: { readonly answer?: number | "never"; readonly port?: number } = {},
 ): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const headers: Readonly<Record<string, unknown>>[] = [];
@@ -73,7 +73,7 @@ export async function startOtlpReceiver(
     response.writeHead(answer, { "content-type": "application/x-protobuf" }).end();
   };
   const server = createServer((request, response) => void take(request, response));
-  server.listen(0, "127.0.0.1");
+  server.listen(options.port ?? 0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {

@@ -8,7 +8,7 @@ export const hasPromtool: boolean = spawnSync(PROGRAM, ["--version"]).status ===
 
 if (!hasPromtool) {
   process.stderr.write(
-    "\n!!! SKIPPED: promtool is not on PATH: /metrics was NOT checked by it. Install Prometheus and " +
+    "\n!!! SKIPPED: promtool is not on PATH: /metrics and the rules for alerts were NOT checked by it. Install Prometheus and " +
       "run again.\n\n",
   );
 }
@@ -21,4 +21,12 @@ export function promtoolComplaints(text: string): string {
   });
   const said = `${stdout}${stderr}`;
   return status === 0 ? said : `exit ${status}\n${said}`;
+}
+
+/** What `promtool check rules` or `test rules` finds wrong in these files; empty: nothing. */
+export function promtoolRules(what: "check" | "test", files: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(PROGRAM, [what, "rules", ...files], {
+    encoding: "utf8",
+  });
+  return status === 0 ? "" : `exit ${status}\n${stdout}${stderr}`;
 }

@@ -1,0 +1,204 @@
+import type { MetricNameOf } from "../../src/metrics/metrics-table.ts";
+import type { Dashboard, Panel } from "./panel.ts";
+
+const RATE = "$__rate_interval";
+const QUANTILES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
+
+/** Other programs that are scraped have metrics of these names too. */
+const OURS = "and on(instance) tm_build_info";
+
+type Histogram = MetricNameOf<"histogram">;
+type Counter = MetricNameOf<"counter">;
+type Gauge = MetricNameOf<"gauge">;
+
+/** Each is one file below deploy/grafana. */
+export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
+  overview: {
+    title: "Token Market: overview",
+    panels: [
+      perSecond("Requests by status", "tm_requests_total", "status"),
+      errorsByClass(),
+      shareOfFaults(),
+      quantiles("The gateway's own time", "tm_overhead_seconds"),
+      quantiles("First output", "tm_first_output_seconds"),
+      quantiles("Request", "tm_request_duration_seconds"),
+      gauges("In flight", { requests: "sum(tm_requests_in_flight)", drains: "sum(tm_drains)" }),
+      perHour("Debited", "tm_debited_usd_total"),
+      perHour("Owed to providers", "tm_provider_cost_usd_total"),
+      perSecond("Refused by limits", "tm_limit_refusals_total", "scope, kind"),
+      perSecond("Sign-ins", "tm_sign_ins_total", "result"),
+      perSecond("Changes", "tm_changes_total", "action"),
+    ],
+  },
+  providers: {
+    title: "Token Market: providers",
+    panels: [
+      perSecond("Attempts by listing", "tm_attempts_total", "provider, model"),
+      perSecond("Attempts by outcome", "tm_attempts_total", "provider, outcome"),
+      perSecond("Failovers", "tm_failovers_total", "provider, error"),
+      by("First output, p95", p95("tm_first_output_seconds", "provider, model"), "provider, model"),
+      by("Attempt, p95", p95("tm_attempt_duration_seconds", "provider, model"), "provider, model"),
+      by(
+        "One output token, p95",
+        p95("tm_output_token_seconds", "provider, model"),
+        "provider, model",
+      ),
+      perSecond("Tokens", "tm_tokens_total", "provider, model"),
+      perSecond("Tokens by kind", "tm_tokens_total", "kind"),
+      worst("Circuits open", "tm_circuit_open", "provider, model"),
+      worst("Pools resting", "tm_pool_resting", "pool"),
+      by("Usable part of a pool", "min by (pool) (tm_pool_usable_ratio)", "pool"),
+      worst("Suspect listings", "tm_listing_suspect", "provider, model"),
+      by("Verified listings", "min by (provider, model) (tm_listing_verified)", "provider, model"),
+      perSecond("Polls of video jobs", "tm_video_looks_total", "provider, look"),
+      perSecond("Ended video jobs", "tm_video_jobs_ended_total", "provider, end"),
+      perSecond("Answers of another model", "tm_substituted_total", "provider, model"),
+      perSecond("Impossible usage", "tm_usage_impossible_total", "provider, model"),
+      perSecond("Failed polling rounds", "tm_video_sweeps_failed_total"),
+    ],
+  },
+  money: {
+    title: "Token Market: money",
+    panels: [
+      gauges("Holds", { "open attempts": "max(tm_books_open_attempts)" }),
+      worst("Oldest hold", "tm_books_oldest_open_seconds"),
+      gauges("Pending closings", { all: "sum(tm_ledger_closings_pending)" }),
+      worst("Oldest pending closing", "tm_ledger_oldest_closing_seconds"),
+      events("Charged at the reserve", "tm_ledger_recovered_total"),
+      events("Put right later", "tm_ledger_corrected_total"),
+      events("Annulled", "tm_ledger_annulled_total"),
+      perHour("Overrun", "tm_overrun_usd_total"),
+      events("Without usage", "tm_usage_missing_total", "provider, model"),
+      events("Videos without cost", "tm_video_cost_missing_total", "provider, model"),
+      events("Videos above their hold", "tm_video_cost_over_reserve_total", "provider, model"),
+      worst("Owed by organizations", "tm_books_owed_usd"),
+      events("Purchases", "tm_purchases_total", "end"),
+      events("Events of the payment provider", "tm_webhooks_total", "result"),
+      worst("Periods not closed", "tm_books_unclosed_periods"),
+      worst("Violations of the last audit", "tm_books_last_audit_violations"),
+      age("Since the last audit", "max(tm_books_last_audit_timestamp_seconds)", "audit"),
+      worst("Database went back", "tm_books_went_back"),
+    ],
+  },
+  database: {
+    title: "Token Market: database",
+    panels: [
+      by("Batch, p95", p95("tm_ledger_batch_seconds", "lane"), "lane"),
+      by("Rows of a batch, p95", p95("tm_ledger_batch_rows", "lane"), "lane"),
+      perSecond("Batches", "tm_ledger_batches_total", "kind"),
+      perSecond("Rows", "tm_ledger_rows_total", "kind"),
+      by("Waiting rows", "sum by (lane) (tm_ledger_queue_rows)", "lane"),
+      perSecond("Failed batches", "tm_ledger_faults_total", "lane, kind"),
+      by("Lease", "min by (instance) (tm_ledger_lease_seconds)", "instance"),
+      by("Connections", "sum by (pool, state) (tm_db_connections)", "pool, state"),
+      by("Waiting for a connection", "sum by (pool) (tm_db_waiting)", "pool"),
+      worst("Partitions ahead", "tm_books_partitions_ahead"),
+      worst("Days not summed", "tm_books_partitions_unsummed"),
+      age(
+        "Since the last good backup",
+        "max by (kind) (tm_backup_last_success_timestamp_seconds)",
+        "kind",
+      ),
+      worst("Log not archived", "tm_backup_wal_unarchived_seconds"),
+      by("Limit store, p95", p95("tm_limit_store_seconds", "op"), "op"),
+      by("Limit store answers", "min by (instance) (tm_limit_store_up)", "instance"),
+      perSecond("Faults of the limit store", "tm_limit_store_faults_total"),
+    ],
+  },
+  instances: {
+    title: "Token Market: instances",
+    panels: [
+      worst("Event loop busy", "tm_event_loop_utilization", "instance"),
+      by("Event loop lag, p99", `nodejs_eventloop_lag_p99_seconds ${OURS}`, "instance"),
+      by("Memory", `process_resident_memory_bytes ${OURS}`, "instance"),
+      by("JavaScript heap", `nodejs_heap_size_used_bytes ${OURS}`, "instance"),
+      processorTime(),
+      by("Open files", `process_open_fds ${OURS}`, "instance"),
+      worst("State", "tm_instance_state", "instance, state"),
+      by("Requests in flight", "sum by (instance) (tm_requests_in_flight)", "instance"),
+      events("Reloads", "tm_reloads_total", "what, result"),
+      by("Versions", "count by (version, commit, node) (tm_build_info)", "version, commit, node"),
+      worst("Level of the schema", "tm_schema_level", "of"),
+      by("Catalogs", "count by (build_id) (tm_catalog_info)", "build_id"),
+      perSecond("Spans", "tm_spans_total", "result"),
+      events("Attempts under `other`", "tm_metrics_folded_total"),
+    ],
+  },
+};
+
+function legend(labels: string): string {
+  return labels
+    .split(", ")
+    .map((label) => `{{${label}}}`)
+    .join(" ");
+}
+
+function by(title: string, expr: string, labels: string): Panel {
+  return { title, queries: { [legend(labels)]: expr } };
+}
+
+function gauges(title: string, queries: Readonly<Record<string, string>>): Panel {
+  return { title, queries };
+}
+
+function worst(title: string, name: Gauge, labels = ""): Panel {
+  const expr = labels === "" ? `max(${name})` : `max by (${labels}) (${name})`;
+  return { title, queries: { [labels === "" ? "now" : legend(labels)]: expr } };
+}
+
+function perSecond(title: string, name: Counter, labels = ""): Panel {
+  const grouped = labels === "" ? "sum" : `sum by (${labels})`;
+  const queries = {
+    [labels === "" ? "all" : legend(labels)]: `${grouped} (rate(${name}[${RATE}]))`,
+  };
+  return { title, as: "each second", queries };
+}
+
+function perHour(title: string, name: Counter): Panel {
+  const queries = { all: `sum(rate(${name}[${RATE}])) * 3600` };
+  return { title, as: "each hour", queries };
+}
+
+/** What happens seldom: how often in the last hour. */
+function events(title: string, name: Counter, labels = ""): Panel {
+  const grouped = labels === "" ? "sum" : `sum by (${labels})`;
+  const queries = {
+    [labels === "" ? "all" : legend(labels)]: `${grouped} (increase(${name}[1h]))`,
+  };
+  return { title: `${title}, last hour`, queries };
+}
+
+function quantiles(title: string, name: Histogram): Panel {
+  const queries = Object.entries(QUANTILES).map(([quantile, share]) => [
+    quantile,
+    `histogram_quantile(${share}, sum by (le) (rate(${name}_bucket[${RATE}])))`,
+  ]);
+  return { title, queries: Object.fromEntries(queries) as Readonly<Record<string, string>> };
+}
+
+function p95(name: Histogram, labels: string): string {
+  return `histogram_quantile(0.95, sum by (${labels}, le) (rate(${name}_bucket[${RATE}])))`;
+}
+
+function age(title: string, since: string, label: string): Panel {
+  return { title, queries: { [`{{${label}}}`]: `time() - ${since}` } };
+}
+
+function errorsByClass(): Panel {
+  const expr = `sum by (error) (rate(tm_requests_total{error!=""}[${RATE}]))`;
+  return { title: "Errors by class", as: "each second", queries: { "{{error}}": expr } };
+}
+
+function shareOfFaults(): Panel {
+  const queries = {
+    "5 minutes": "tm:gateway_faults:ratio_5m",
+    "1 hour": "tm:gateway_faults:ratio_1h",
+    "6 hours": "tm:gateway_faults:ratio_6h",
+  };
+  return { title: "Our own faults", queries };
+}
+
+function processorTime(): Panel {
+  const expr = `rate(process_cpu_seconds_total[${RATE}]) ${OURS}`;
+  return { title: "Processor", as: "share", queries: { "{{instance}}": expr } };
+}

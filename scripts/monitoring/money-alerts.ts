@@ -1,0 +1,130 @@
+import { type Alert, HOURS_26 } from "./alert.ts";
+
+const MISSING = "tm_usage_missing_total";
+const OVERRUN = "tm_overrun_usd_total";
+
+/** The books, backups, and what no customer pays. */
+export const MONEY_ALERTS = {
+  TmBooksBroken: {
+    expr: "max(tm_books_last_audit_violations) > 0",
+    level: "page",
+    summary: "The last audit of the books found violations.",
+    fires: { series: { tm_books_last_audit_violations: "2x5" }, at: "5m" },
+    quiet: { series: { tm_books_last_audit_violations: "0x5" }, at: "5m" },
+  },
+  TmBooksWentBack: {
+    expr: "max(tm_books_went_back) > 0",
+    level: "page",
+    summary: "The database lost committed attempts: it went back to an earlier state.",
+    fires: { series: { tm_books_went_back: "0 0 1 1" }, at: "3m" },
+    quiet: { series: { tm_books_went_back: "0x3" }, at: "3m" },
+  },
+  TmSettlementsPending: {
+    expr: "max(tm_ledger_oldest_closing_seconds) > 60",
+    for: "2m",
+    level: "page",
+    summary: "Ended attempts have waited for over a minute to be settled.",
+    fires: { series: { tm_ledger_oldest_closing_seconds: "0 70+60x5" }, at: "5m" },
+    quiet: { series: { tm_ledger_oldest_closing_seconds: "0 70 0 0 70 0" }, at: "5m" },
+  },
+  TmPartitionsEnd: {
+    expr: "max(tm_books_partitions_ahead) < 3",
+    level: "page",
+    summary: "The journal has partitions for less than three days ahead.",
+    fires: { series: { tm_books_partitions_ahead: "3 2 2" }, at: "2m" },
+    quiet: { series: { tm_books_partitions_ahead: "3x2" }, at: "2m" },
+  },
+  TmWalNotArchived: {
+    expr: "max(tm_backup_wal_unarchived_seconds) > 600",
+    level: "page",
+    summary: "The write-ahead log has not been archived for ten minutes.",
+    fires: { series: { tm_backup_wal_unarchived_seconds: "0+60x12" }, at: "12m" },
+    quiet: { series: { tm_backup_wal_unarchived_seconds: "0+60x10" }, at: "10m" },
+  },
+  TmBackupOld: {
+    expr: `time() - max(tm_backup_last_success_timestamp_seconds{kind="base"}) > ${HOURS_26}`,
+    level: "ticket",
+    summary: "The newest whole copy of the database is older than 26 hours.",
+    fires: {
+      series: { 'tm_backup_last_success_timestamp_seconds{kind="base"}': "0x1600" },
+      at: "1570m",
+      isLong: true,
+    },
+    quiet: {
+      series: { 'tm_backup_last_success_timestamp_seconds{kind="base"}': "0x1600" },
+      at: "1560m",
+      isLong: true,
+    },
+  },
+  TmAuditOld: {
+    // An installation that was never audited has no time of its last audit at all.
+    expr:
+      `(time() - max(tm_books_last_audit_timestamp_seconds) > ${HOURS_26}) or ` +
+      "(absent(tm_books_last_audit_timestamp_seconds) and on() " +
+      `(time() - min(process_start_time_seconds and on(instance) tm_build_info) > ${HOURS_26}))`,
+    level: "ticket",
+    summary: "The books were not audited for 26 hours.",
+    fires: {
+      series: { process_start_time_seconds: "0x1600", tm_build_info: "1x1600" },
+      at: "1570m",
+      isLong: true,
+    },
+    quiet: {
+      series: {
+        process_start_time_seconds: "0x1600",
+        tm_build_info: "1x1600",
+        tm_books_last_audit_timestamp_seconds: "6000x1600",
+      },
+      at: "1570m",
+      isLong: true,
+    },
+  },
+  TmChargedUnknown: {
+    expr: "sum(increase(tm_ledger_recovered_total[1h])) > 0",
+    level: "ticket",
+    summary: "Attempts of a dead instance were charged at their reserve.",
+    fires: { series: { tm_ledger_recovered_total: "0x9 3x9" }, at: "15m" },
+    quiet: { series: { tm_ledger_recovered_total: "3x99" }, at: "80m" },
+  },
+  TmUsageMissing: {
+    // The first answer without usage begins the series, so `increase()` alone would not see it.
+    expr:
+      `sum by (provider, model) (increase(${MISSING}[15m]) > 0 ` +
+      `or (${MISSING} unless ${MISSING} offset 15m)) > 0`,
+    level: "ticket",
+    summary: "{{ $labels.provider }} answered {{ $labels.model }} without usage: not billed.",
+    fires: {
+      series: { 'tm_usage_missing_total{provider="p",model="m"}': "_x20 1x9" },
+      at: "22m",
+      labels: { provider: "p", model: "m" },
+    },
+    quiet: { series: { 'tm_usage_missing_total{provider="p",model="m"}': "1x40" }, at: "30m" },
+  },
+  TmOverrun: {
+    expr: `sum(increase(${OVERRUN}[1h]) or (${OVERRUN} unless ${OVERRUN} offset 1h)) > 1`,
+    level: "ticket",
+    summary: "Calls cost over one dollar more in an hour than was held for them.",
+    fires: { series: { 'tm_overrun_usd_total{provider="p",model="m"}': "0x60 2x9" }, at: "65m" },
+    quiet: { series: { 'tm_overrun_usd_total{provider="p",model="m"}': "9x60 9.5x20" }, at: "75m" },
+  },
+  TmPurchaseParked: {
+    expr: 'sum(increase(tm_purchases_total{end="parked"}[1h])) > 0',
+    level: "ticket",
+    summary: "A purchase was paid, but not as ordered: nothing was granted.",
+    fires: { series: { 'tm_purchases_total{end="parked"}': "0x9 1x9" }, at: "15m" },
+    quiet: {
+      series: {
+        'tm_purchases_total{end="parked"}': "0x19",
+        'tm_purchases_total{end="granted"}': "0+1x19",
+      },
+      at: "15m",
+    },
+  },
+  TmPeriodUnclosed: {
+    expr: "max(tm_books_unclosed_periods) > 0",
+    level: "ticket",
+    summary: "A provider's settlement period ended over 36 hours ago and is not closed.",
+    fires: { series: { tm_books_unclosed_periods: "1x3" }, at: "3m" },
+    quiet: { series: { tm_books_unclosed_periods: "0x3" }, at: "3m" },
+  },
+} as const satisfies Readonly<Record<string, Alert>>;

@@ -1,0 +1,79 @@
+import { namedMetrics } from "./named-metrics.ts";
+
+/** One chart. Its unit is that of its metrics in the one table, and of what is made of them. */
+export interface Panel {
+  readonly title: string;
+  /** Default: the value itself. */
+  readonly as?: "each second" | "each hour" | "share";
+  /** The legend, as Grafana writes it, and the query. */
+  readonly queries: Readonly<Record<string, string>>;
+}
+
+export interface Dashboard {
+  readonly title: string;
+  readonly panels: readonly Panel[];
+}
+
+const VALUE_UNITS: Readonly<Record<string, string>> = {
+  seconds: "s",
+  USD: "currencyUSD",
+  share: "percentunit",
+  bytes: "bytes",
+};
+const SECOND_UNITS: Readonly<Record<string, string>> = { count: "cps", rows: "cps" };
+
+/** As Grafana names it. A chart of metrics with different units is an error, unless it shows shares. */
+export function unitOf({ title, as, queries }: Panel): string {
+  if (as === "share") return "percentunit";
+  // What follows `and` chooses series and is not shown.
+  const shown = Object.values(queries).map((expr) => expr.replace(/ and on\(.*$/, ""));
+  const named = shown.flatMap((expr) => [...namedMetrics(expr).values()]);
+  const units = new Set(named.map(({ unit }) => unit));
+  const [unit = "count"] = units;
+  if (units.size !== 1) throw new Error(`${title}: ${[...units].join(", ")} in one chart`);
+  if (as === "each second") return SECOND_UNITS[unit] ?? "short";
+  return VALUE_UNITS[unit] ?? "short";
+}
+
+const HEIGHT = 8;
+const WIDTH = 8;
+const IN_ROW = 3;
+
+/** The file that Grafana reads. */
+export function dashboardText(id: string, { title, panels }: Dashboard): string {
+  const dashboard = {
+    uid: `tokenmarket-${id}`,
+    title,
+    tags: ["tokenmarket"],
+    timezone: "utc",
+    refresh: "30s",
+    schemaVersion: 39,
+    time: { from: "now-6h", to: "now" },
+    templating: {
+      list: [{ name: "datasource", type: "datasource", query: "prometheus", label: "Data source" }],
+    },
+    panels: panels.map(panelObject),
+  };
+  return `${JSON.stringify(dashboard, null, 2)}\n`;
+}
+
+function panelObject(panel: Panel, at: number): object {
+  const datasource = { type: "prometheus", uid: "${datasource}" };
+  const [x, y] = [(at % IN_ROW) * WIDTH, Math.floor(at / IN_ROW) * HEIGHT];
+  const hint = panel.as === "each second" || panel.as === "each hour" ? ` (${panel.as})` : "";
+  return {
+    id: at + 1,
+    type: "timeseries",
+    title: `${panel.title}${hint}`,
+    datasource,
+    gridPos: { h: HEIGHT, w: WIDTH, x, y },
+    fieldConfig: { defaults: { unit: unitOf(panel) }, overrides: [] },
+    options: { tooltip: { mode: "multi", sort: "desc" } },
+    targets: Object.entries(panel.queries).map(([legendFormat, expr], index) => ({
+      refId: "ABCDEFGH".charAt(index),
+      datasource,
+      expr,
+      legendFormat,
+    })),
+  };
+}

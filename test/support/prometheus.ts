@@ -1,0 +1,124 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { stringify } from "yaml";
+
+import { systemClock } from "../../src/core/time.ts";
+import { until } from "./books.ts";
+import { freePort } from "./free-port.ts";
+import { startTethered } from "./tethered.ts";
+
+const PROGRAM = "prometheus";
+const RULES = resolve(import.meta.dirname, "../../deploy/prometheus");
+const RULE_FILES = ["recording.yml", "alerts.yml", "genai.yml"];
+
+/** Present on this machine? Without it no query and no alert is tried on a real server. */
+export const hasPrometheus: boolean = spawnSync(PROGRAM, ["--version"]).status === 0;
+
+if (!hasPrometheus) {
+  process.stderr.write(
+    "\n!!! SKIPPED: prometheus is not on PATH: dashboards and alerts were NOT tried on a real " +
+      "server. Install it and run again.\n\n",
+  );
+}
+
+export interface Answered {
+  readonly metric: Readonly<Record<string, string>>;
+}
+
+/** A real server that scrapes `targets` every second with the rules of this repository. */
+export interface TestPrometheus {
+  /** Rejects where the server refuses the query. */
+  query(expr: string): Promise<readonly Answered[]>;
+  /** Waits until an alert fires, or does not any more. */
+  untilAlert(name: string, state: "fires" | "is quiet"): Promise<void>;
+  /** The alerts that fire now. */
+  firing(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** `areShort`: windows and waiting times of rules become seconds; thresholds stay, but for the log's. */
+export async function startPrometheus(
+  targets: readonly string[],
+  { areShort = false } = {},
+): Promise<TestPrometheus> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-prometheus-"));
+  for (const file of RULE_FILES) {
+    const text = readFileSync(join(RULES, file), "utf8");
+    writeFileSync(join(folder, file), areShort ? shortened(text) : text);
+  }
+  const config = {
+    global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
+    rule_files: RULE_FILES,
+    scrape_configs: [{ job_name: "tokenmarket", static_configs: [{ targets }] }],
+  };
+  writeFileSync(join(folder, "prometheus.yml"), stringify(config));
+  const port = await freePort();
+  const server = await startTethered([
+    PROGRAM,
+    `--config.file=${join(folder, "prometheus.yml")}`,
+    `--storage.tsdb.path=${join(folder, "data")}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ]);
+  const query = (expr: string): Promise<readonly Answered[]> => asked(port, expr);
+  await until("prometheus answers", () =>
+    query("up").then(
+      () => true,
+      () => false,
+    ),
+  );
+  return {
+    query,
+    untilAlert: async (name, state) => {
+      const expr = `ALERTS{alertname="${name}",alertstate="firing"}`;
+      await patiently(`${name} ${state}`, async () => {
+        return (await query(expr)).length > 0 === (state === "fires");
+      });
+    },
+    firing: async () => {
+      const firing = await query('ALERTS{alertstate="firing"}');
+      return firing.map(({ metric }) => metric["alertname"] ?? "");
+    },
+    close: async () => {
+      await server.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The books are read once a minute, so this waits for longer than other tests do. */
+async function patiently(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const endMs = systemClock.monotonicMs() + 200_000;
+  while (!(await isSo())) {
+    if (systemClock.monotonicMs() > endMs) throw new Error(`it did not happen: ${what}`);
+    await sleep(500);
+  }
+}
+
+function shortened(rules: string): string {
+  return (
+    rules
+      .replaceAll(/\[1d\]/g, "[60s]")
+      .replaceAll(/\[\d+[mh]\]/g, "[10s]")
+      .replaceAll(/offset \d+[mh]/g, "offset 10s")
+      .replaceAll(/^(\s+for:) .*$/gm, "$1 2s")
+      // Ten minutes of a log that is not archived.
+      .replace("unarchived_seconds) > 600", "unarchived_seconds) > 30")
+  );
+}
+
+async function asked(port: number, expr: string): Promise<readonly Answered[]> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query`, {
+    method: "POST",
+    body: new URLSearchParams({ query: expr }),
+  });
+  const { data, error } = (await answer.json()) as {
+    readonly data?: { readonly result: readonly Answered[] };
+    readonly error?: string;
+  };
+  if (data === undefined) throw new Error(`${expr}: ${error}`);
+  return data.result;
+}
