@@ -26,17 +26,16 @@ const PLAN: readonly Planned[] = [
 /** Between one and the next, so that each one's refusals can be told apart. */
 const REST_MS = 10_000;
 
-/** Carries them out while the load runs; resolves when the last one is over. */
+/** Carries them out while the load runs, which is measured from `fromMs`; resolves when the last one is over. */
 export async function runEvents(
   deployment: SoakDeployment,
-  minutes: number,
+  { minutes, fromMs }: { readonly minutes: number; readonly fromMs: number },
   say: (line: string) => void,
 ): Promise<readonly SoakEvent[]> {
-  const startMs = systemClock.monotonicMs();
-  const seconds = (): number => (systemClock.monotonicMs() - startMs) / 1_000;
+  const seconds = (): number => (systemClock.monotonicMs() - fromMs) / 1_000;
   const events: SoakEvent[] = [];
   for (const { title, due, run } of PLAN) {
-    const dueMs = startMs + minutes * 60_000 * due;
+    const dueMs = fromMs + minutes * 60_000 * due;
     const restMs = events.length === 0 ? 0 : REST_MS;
     await sleep(Math.max(restMs, dueMs - systemClock.monotonicMs()));
     const fromSeconds = seconds();

@@ -53,12 +53,12 @@ export function mixture(port: number, key: string): readonly MixedRequest[] {
 
 /** For each request a second: a stream takes half a second, and in a failover a refusal takes three. */
 const CONNECTIONS = { perRate: 4, min: 64, max: 4_000 };
-const WARMUP_MS = 2_000;
+/** Before the first window of a load. */
+export const WARMUP_MS = 2_000;
 const REPORT_GRACE_MS = 60_000;
 const CALIBRATION = { fromPerSecond: 200, toPerSecond: 50_000, windowMs: 3_000, factor: 1.5 };
 const HALVINGS = 2;
 const COMPILE_MS = 8_000;
-const BYTES_PER_MB = 1_000_000;
 /** Kept up: nearly all that was due was answered, and what was not a stream within this time. */
 const KEPT_UP = { shareMin: 0.97, p99MsMax: 500 };
 

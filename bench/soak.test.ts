@@ -115,6 +115,7 @@ test("an option that is no number, or leaves too few samples, is refused by name
   expect(() => parseSoakOptions(["--minutes", "0.5"])).toThrow("samples");
   expect(parseSoakOptions(["--rate", "50"])?.requestsPerSecond).toBe(50);
   expect(parseSoakOptions([])).toMatchObject({ minutes: 30, percent: 70, sampleSeconds: 10 });
+  expect(parseSoakOptions([])).toMatchObject({ save: false, json: false });
 });
 
 const STEADY = { residentMb: 200, heapUsedMb: 80, eventLoopP99Ms: 11 };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DisposalStack } from "../src/app/disposal-stack.ts";
+import { systemClock } from "../src/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
 import {
   buildGateway,
@@ -18,6 +19,7 @@ import { startDeployment } from "./soak-deployment.ts";
 import { runEvents, type SoakEvent } from "./soak-events.ts";
 import {
   SOAK_STREAMS,
+  WARMUP_MS,
   highestRate,
   mixture,
   soak,
@@ -51,9 +53,10 @@ async function run(options: SoakOptions): Promise<number> {
     options.requestsPerSecond ?? Math.round(((highest ?? 0) * options.percent) / 100);
   say(`soaking for ${options.minutes} minutes at ${requestsPerSecond} requests a second`);
   const { deployment } = subject;
+  const fromMs = systemClock.monotonicMs() + WARMUP_MS;
   const [seen, events] = await Promise.all([
     soak(subject, { options, requestsPerSecond, say }),
-    runEvents(deployment, options.minutes, say),
+    runEvents(deployment, { minutes: options.minutes, fromMs }, say),
   ]);
   refuseLateEvents(events, seen.samples.at(-1)?.seconds ?? 0);
   say("waiting for the last settlements, and auditing the books");
