@@ -144,7 +144,7 @@ export function runCommand(
   return JSON.parse(ended.stdout) as Readonly<Record<string, unknown>>;
 }
 
-/** The same while this process goes on with its work. */
+/** The same for any database, without holding this process up. */
 export async function commandAnswer(
   command: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -73,7 +73,7 @@ export async function startDeployment(
     TM_REDIS_MASTER: MASTER,
     TM_SHUTDOWN_DELAY_MS: String(DELAY_MS),
     TM_SHUTDOWN_GRACE_MS: String(GRACE_MS),
-    // A refusal during a failover is no misuse.
+    // Refusals during a failover are not misuse.
     TM_LIMITS_REFUSALS_RPM: "100000000",
   };
   await sentinels.whole();
@@ -174,7 +174,7 @@ export class SoakDeployment {
       `select count(*)::int as count from pg_stat_activity
        where backend_type = 'client backend' and pid <> pg_backend_pid()`,
     );
-    // Between the death of the primary and the move to the other one there is none to ask.
+    // Between the death of the primary and the move to the other one nobody can be asked.
     return await counted.then(numberOf, () => undefined);
   }
 

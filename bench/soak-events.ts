@@ -23,7 +23,7 @@ const PLAN: readonly Planned[] = [
   { title: "Failover of Redis", due: 0.2, run: (deployment) => deployment.failOverRedis() },
   { title: "Failover of PostgreSQL", due: 0.3, run: (deployment) => deployment.failOverPostgres() },
 ];
-/** Between one and the next, so that each one's refusals can be told apart. */
+/** Between one and the next, so that refusals can be counted for each. */
 const REST_MS = 10_000;
 
 /** Carries them out while the load runs, which is measured from `fromMs`; resolves when the last one is over. */

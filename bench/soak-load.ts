@@ -5,6 +5,7 @@ import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load-job.ts";
 import type { MockOrder } from "./mock-provider.ts";
 import type { SoakDeployment } from "./soak-deployment.ts";
 import type { SoakOptions } from "./soak-options.ts";
+import { bodyOf } from "./soak-page.ts";
 import type { SoakResults, SoakSample } from "./soak-results.ts";
 import { SoakSampler } from "./soak-sampler.ts";
 import { chatPath, clientHeaders } from "./targets/target.ts";
@@ -142,8 +143,9 @@ export async function soak(
     const report = await nextReport(load, windowMs);
     seen.answered += report.answered;
     seen.streams += report.streams;
+    if (report.firstAnnounced !== "") say(`  first 503: ${bodyOf(report.firstAnnounced)}`);
     if (seen.firstAnnounced === "") seen.firstAnnounced = report.firstAnnounced;
-    if (report.firstError !== "") say(`  first error: ${report.firstError.slice(0, 300)}`);
+    if (report.firstError !== "") say(`  first error: ${bodyOf(report.firstError)}`);
     if (seen.firstError === "") seen.firstError = report.firstError;
     const before = samples.at(-1)?.seconds ?? 0;
     const sample = await sampler.sample(report, before + report.windowMs / 1_000);

@@ -93,13 +93,22 @@ export function announcedIn(samples: readonly SoakSample[], event: SoakEvent): n
   return sumOf(within, (sample) => sample.announced);
 }
 
+/** Announced 503s of the half that growth is judged in: no event is near it. */
+export function announcedInQuiet(samples: readonly SoakSample[]): number {
+  const last = samples.at(-1)?.seconds ?? 0;
+  const quiet = samples.filter(({ seconds }) => seconds > last / 2);
+  return sumOf(quiet, (sample) => sample.announced);
+}
+
 /** What a run must not show; empty: it passed. */
 export function faultsOf(results: SoakResults): readonly string[] {
   const isJudged = results.options.minutes >= JUDGED_MINUTES_MIN;
   const grown = judge(results.samples).filter((each) => isJudged && each.isHeld && !each.isFlat);
   const errors = errorsOf(results);
+  const refused = isJudged ? announcedInQuiet(results.samples) : 0;
   return [
     ...(errors === 0 ? [] : [`${errors} errors, the first: ${bodyOf(results.firstError)}`]),
+    ...(refused === 0 ? [] : [`${refused} requests refused with 503 in the second half`]),
     ...(results.auditChecks === 0 ? ["the audit made no check"] : []),
     ...(results.auditViolations === 0
       ? []
@@ -174,7 +183,8 @@ of ten events; both wires, translated and not, are among them.
 **${verdict}**
 
 - Answered: ${print3(results.answered)}, of them ${print3(results.streams)} streams.
-- Refused with 503 and \`retry-after\`: ${print3(announced)}.${reason}
+- Refused with 503 and \`retry-after\`: ${print3(announced)}, of them in the second half, without an event:
+  ${print3(announcedInQuiet(samples))}.${reason}
 - Other errors: ${print3(errorsOf(results))}.
 - Due while all connections of the load were in use: ${print3(sumOf(samples, (each) => each.late))}.
 - Sent once more, because nginx closed the idle connection at that moment (it does when it takes a new list of servers):
@@ -195,7 +205,7 @@ ${soakTable(judge(samples))}
 Mean, slope and noise are of the second half: the first half fills caches and the heap, and all events are in it. The slope is that of
 the regression line through the samples of each ${options.sampleSeconds} seconds; the noise is its standard error. A figure is
 flat unless its slope is more than three times its noise and more than 5 % of its mean an hour. From ${JUDGED_MINUTES_MIN} minutes
-on, memory, event-loop delay or connections that are not flat make the run fail.
+on, a 503 in the second half makes the run fail, and so do memory, event-loop delay or connections that are not flat.
 
 The event-loop delay and the heap come from the gateways' own \`/metrics\`, which report the delay since the
 last read; its histogram wakes every 10 ms, which is the least that it can show. Processor time and resident
@@ -205,12 +215,12 @@ streams to the last byte, of streams to the first.
 }
 
 /** What follows the head of an answer, on one line. */
-function bodyOf(answer: string): string {
+export function bodyOf(answer: string): string {
   const headEnd = answer.indexOf("\r\n\r\n");
   return answer
     .slice(headEnd === -1 ? 0 : headEnd + 4)
     .replaceAll(/[\r\n`]+/g, " ")
-    .slice(0, 200);
+    .slice(0, 300);
 }
 
 function print3(value: number): string {

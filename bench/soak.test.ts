@@ -123,7 +123,7 @@ const EVENT: SoakEvent = { title: "Failover", fromSeconds: 70, toSeconds: 95 };
 
 describe("a soak", () => {
   const samples = series(30, (seconds) => seconds).map(({ seconds }) => sampleAt(seconds));
-  const passed = resultsOf(samples.map((sample) => ({ ...sample, instances: [STEADY, STEADY] })));
+  const passed = resultsOf(series(30, () => 0).map(({ seconds }) => steadyAt(seconds)));
 
   test("is held to memory, event loop and connections of both instances", () => {
     const held = judge(samples).filter((each) => each.isHeld);
@@ -148,7 +148,10 @@ describe("a soak", () => {
   });
 
   test("fails by what grows in one instance, but not in a rehearsal", () => {
-    const growing = { ...passed, samples };
+    const growing = {
+      ...passed,
+      samples: samples.map((each) => ({ ...each, announced: 0 })),
+    };
     expect(faultsOf(growing)).toEqual(["Heap used, instance 2 is not flat"]);
     expect(soakPage(growing)).toContain("**Failed: Heap used, instance 2 is not flat.**");
     expect(faultsOf({ ...growing, options: { ...growing.options, minutes: 3 } })).toEqual([]);
@@ -172,12 +175,23 @@ describe("a soak", () => {
     ]);
   });
 
+  test("fails by a 503 in the half without events, but not in the first one or in a rehearsal", () => {
+    const refusedAt = (at: number): SoakResults => ({
+      ...passed,
+      samples: passed.samples.map((each, index) => ({ ...each, announced: index === at ? 7 : 0 })),
+    });
+    expect(faultsOf(refusedAt(150))).toEqual(["7 requests refused with 503 in the second half"]);
+    expect(faultsOf(refusedAt(20))).toEqual([]);
+    const rehearsal = { ...refusedAt(150), options: { ...passed.options, minutes: 3 } };
+    expect(faultsOf(rehearsal)).toEqual([]);
+  });
+
   test("counts refusals by the minute, and by the event that they belong to", () => {
     // 3 in each interval of 10 seconds; one event of 70 to 95 s, with 10 s after it.
     expect(announcedByMinute(samples)).toHaveLength(30);
     expect(announcedByMinute(samples)[0]).toEqual({ seconds: 60, value: 18 });
     expect(announcedIn(samples, EVENT)).toBe(5 * 3);
-    expect(soakPage(passed)).toContain("| Failover | 70 s | 25 s | 15 |");
+    expect(soakPage({ ...passed, samples })).toContain("| Failover | 70 s | 25 s | 15 |");
   });
 
   test("is drawn with its events shaded in every panel, and without what could not be read", () => {
@@ -207,6 +221,11 @@ function sampleAt(seconds: number): SoakSample {
     streamP50Ms: 6,
     streamP99Ms: 30,
   };
+}
+
+/** As in a run that passes. */
+function steadyAt(seconds: number): SoakSample {
+  return { ...sampleAt(seconds), instances: [STEADY, STEADY], announced: 0 };
 }
 
 function resultsOf(samples: readonly SoakSample[]): SoakResults {
