@@ -57,7 +57,7 @@ const CONNECTIONS = { perRate: 4, min: 64, max: 4_000 };
 /** Before the first window of a load. */
 export const WARMUP_MS = 2_000;
 const REPORT_GRACE_MS = 60_000;
-const CALIBRATION = { fromPerSecond: 200, toPerSecond: 50_000, windowMs: 3_000, factor: 1.5 };
+const CALIBRATION = { fromPerSecond: 50, toPerSecond: 50_000, windowMs: 3_000, factor: 1.5 };
 const HALVINGS = 2;
 const COMPILE_MS = 8_000;
 /** Kept up: nearly all that was due was answered, and what was not a stream within this time. */
