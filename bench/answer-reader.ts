@@ -1,7 +1,7 @@
 const HEAD_END = Buffer.from("\r\n\r\n");
 const CHUNKS_END = Buffer.from("\r\n0\r\n\r\n");
 const EVENT_END = Buffer.from("\n\n");
-const EXCERPT_BYTES = 600;
+const EXCERPT_BYTES = 1_200;
 const TAIL_BYTES = 1_200;
 
 /**

@@ -11,7 +11,8 @@ const STOP_TIMEOUT_MS = 15_000;
 
 // The shell holds the program on a tether: when our end of its input closes, for whatever reason,
 // a killed bench included, it ends the program. The program's own id comes back on the first line.
-const TETHER = '"$@" >"$TETHER_LOG" 2>&1 </dev/null & echo $!; read -r _; kill $!; wait';
+const TETHER =
+  '"$@" >"$TETHER_LOG" 2>&1 </dev/null & echo $!; read -r _; kill $! 2>/dev/null; wait';
 
 /** An external program that ends with this process. */
 export interface TetheredProgram {

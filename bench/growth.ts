@@ -221,12 +221,13 @@ function jobOf(
       },
       body: chatBody({ wire: "wire_a", model: modelId, bodyBytes: BODY_BYTES, stream: false }),
       stream: false,
+      isTranslated: false,
     })),
     connections: options.connections,
     warmupMs: WARMUP_MS,
     windowMs,
     windows: 1,
-    processId: serve.processId,
+    processIds: [serve.processId],
   };
 }
 

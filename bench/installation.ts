@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -87,7 +87,10 @@ export interface RunningServe {
   stop(): Promise<void>;
 }
 
-export async function startServe(installation: Installation): Promise<RunningServe> {
+export async function startServe(
+  installation: Installation,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningServe> {
   if (!existsSync(COMMAND_FILE))
     throw new Error(`${COMMAND_FILE} is not built; run: npm run build`);
   const { dataFolder, manifestFolder, configFile, logFile } = installation;
@@ -98,7 +101,7 @@ export async function startServe(installation: Installation): Promise<RunningSer
     command: process.execPath,
     args: [COMMAND_FILE, "serve", ...ports, ...folders],
     logFile,
-    env: { TM_ALLOW_PRIVATE_UPSTREAMS: "1", NODE_ENV: "production" },
+    env: { TM_ALLOW_PRIVATE_UPSTREAMS: "1", NODE_ENV: "production", ...env },
   });
   try {
     const ready = await awaitReady(program, () => readyLine(program));
@@ -139,6 +142,22 @@ export function runCommand(
   });
   if (ended.stdout === "") throw new Error(`tokenmarket ${command.join(" ")}: ${ended.stderr}`);
   return JSON.parse(ended.stdout) as Readonly<Record<string, unknown>>;
+}
+
+/** The same for any database, without holding this process up. */
+export async function commandAnswer(
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const args = [COMMAND_FILE, ...command, "--json"];
+  const options = { env: { ...process.env, ...env }, timeout: COMMAND_TIMEOUT_MS };
+  const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve) => {
+    execFile(process.execPath, args, options, (_, out, err) =>
+      resolve({ stdout: out, stderr: err }),
+    );
+  });
+  if (stdout === "") throw new Error(`tokenmarket ${command.join(" ")}: ${stderr}`);
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
 }
 
 /** A key of a new organization with more credit than any run uses. */

@@ -7,6 +7,13 @@ export interface Panel {
   readonly points: readonly Point[];
 }
 
+/** A stretch of time that is shaded in every panel. */
+export interface Stretch {
+  readonly title: string;
+  readonly fromSeconds: number;
+  readonly toSeconds: number;
+}
+
 /** Steps of an axis: from 0 to at least the largest value, round numbers, at most six. */
 export interface Scale {
   readonly max: number;
@@ -36,22 +43,26 @@ function round(value: number): number {
 }
 
 /** Panels below each other, as one SVG file that is readable on light and on dark pages. */
-export function lineChart(panels: readonly Panel[]): string {
+export function lineChart(panels: readonly Panel[], stretches: readonly Stretch[] = []): string {
   const height = panels.length * PANEL_HEIGHT;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="system-ui, sans-serif" font-size="11">
 <style>
-  .paper { fill: #ffffff } .ink { fill: #24292f } .grid { stroke: #d0d7de } .line { stroke: #0969da }
+  .paper { fill: #ffffff } .ink { fill: #24292f } .stretch { fill: #d4a72c; opacity: 0.25 } .grid { stroke: #d0d7de } .line { stroke: #0969da }
   @media (prefers-color-scheme: dark) {
     .paper { fill: #0d1117 } .ink { fill: #e6edf3 } .grid { stroke: #30363d } .line { stroke: #58a6ff }
   }
 </style>
 <rect class="paper" width="${WIDTH}" height="${height}"/>
-${panels.map((panel, at) => panelMarkup(panel, at * PANEL_HEIGHT)).join("\n")}
+${panels.map((panel, at) => panelMarkup(panel, at * PANEL_HEIGHT, stretches)).join("\n")}
 </svg>
 `;
 }
 
-function panelMarkup({ title, unit, points }: Panel, top: number): string {
+function panelMarkup(
+  { title, unit, points }: Panel,
+  top: number,
+  stretches: readonly Stretch[],
+): string {
   // The line reaches the right edge, wherever the last round minute is.
   const minutesMax = Math.max(0, ...points.map((point) => point.seconds / 60)) || 1;
   const minuteTicks = scaleOf(minutesMax).ticks.filter((tick) => tick <= minutesMax);
@@ -71,7 +82,16 @@ function panelMarkup({ title, unit, points }: Panel, top: number): string {
       `<text class="ink" x="${x(tick)}" y="${bottom + 15}" text-anchor="middle">${tick} min</text>`,
   );
   const line = points.map((point) => `${x(point.seconds / 60)},${y(point.value)}`).join(" ");
+  const shades = stretches.map((each) => {
+    const from = x(each.fromSeconds / 60);
+    const width = (Number(x(each.toSeconds / 60)) - Number(from)).toFixed(1);
+    return (
+      `<rect class="stretch" x="${from}" y="${top + PLOT.top}" width="${width}" ` +
+      `height="${plotHeight}"><title>${escaped(each.title)}</title></rect>`
+    );
+  });
   return [
+    ...shades,
     `<text class="ink" x="${PLOT.left}" y="${top + 20}" font-weight="600">${escaped(`${title}, ${unit}`)}</text>`,
     ...rows,
     ...columns,

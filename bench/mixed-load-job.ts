@@ -5,12 +5,14 @@ export interface MixedRequest {
   readonly endpoint: Endpoint;
   readonly body: string;
   readonly stream: boolean;
+  /** The provider speaks another wire than the client. */
+  readonly isTranslated: boolean;
 }
 
 /** What the main process asks of the mixed load's process. */
 export interface MixedJob {
-  /** The gateway, whose processor time is read at both ends of a window, and that of its children. */
-  readonly processId: number;
+  /** Those whose processor time is read at both ends of a window, and that of their children. */
+  readonly processIds: readonly number[];
   readonly requests: readonly MixedRequest[];
   /** One request at a time on each; of a paced load the most that are open at once. */
   readonly connections: number;
@@ -37,9 +39,14 @@ export interface MixedReport {
   /** Requests of a paced load that were due and found all connections in use. */
   readonly late: number;
   readonly cpuNs: number;
-  /** Of the processes below the gateway's: its database. */
+  /** Of the processes below: an embedded database. */
   readonly helperCpuNs: number;
-  /** From the sending to the last byte, of answers that are not streams. */
+  /** Requests that found their kept-alive connection closed, and were sent once more. */
+  readonly resent: number;
+  /** From the sending to the last byte, of answers that are neither streams nor translated. */
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** From the sending to the first byte, of streams. */
+  readonly streamP50Ms: number;
+  readonly streamP99Ms: number;
 }

@@ -26,6 +26,7 @@ async function answerJob(job: MixedJob): Promise<void> {
 interface Prepared {
   readonly bytes: Buffer;
   readonly isStream: boolean;
+  readonly isTranslated: boolean;
   /** How a whole stream of this wire ends. */
   readonly lastEvent: string;
 }
@@ -35,6 +36,10 @@ interface Connection {
   readonly answer: AnswerReader;
   request: Prepared | undefined;
   sentAtMs: number;
+  /** 0: none yet. */
+  firstByteAtMs: number;
+  /** Answers that it has had. */
+  answers: number;
 }
 
 const DRAIN_MS = 10_000;
@@ -87,14 +92,12 @@ class MixedLoad {
     const request = this.#requests[this.#next % this.#requests.length];
     this.#next += 1;
     if (connection === undefined || request === undefined) return false;
-    connection.answer.reset();
-    connection.request = request;
-    connection.sentAtMs = systemClock.monotonicMs();
-    connection.socket.write(request.bytes);
+    sendOn(connection, request);
     return true;
   }
 
-  async #connect(): Promise<void> {
+  /** Sends `first` at once, when there is one. */
+  async #connect(first?: Prepared): Promise<void> {
     const port = this.#job.requests[0]?.endpoint.port ?? 0;
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
     await new Promise<void>((resolve, reject) => {
@@ -102,45 +105,64 @@ class MixedLoad {
       socket.once("error", reject);
     });
     const answer = new AnswerReader();
-    const connection: Connection = { socket, answer, request: undefined, sentAtMs: 0 };
+    const connection: Connection = {
+      socket,
+      answer,
+      request: undefined,
+      sentAtMs: 0,
+      firstByteAtMs: 0,
+      answers: 0,
+    };
     this.#open += 1;
     socket.on("data", (bytes) => {
+      if (connection.firstByteAtMs === 0) connection.firstByteAtMs = systemClock.monotonicMs();
       answer.feed(bytes);
       if (answer.done) this.#answered(connection);
     });
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#closed(connection));
-    this.#idle.push(connection);
+    if (first === undefined) this.#idle.push(connection);
+    else sendOn(connection, first);
   }
 
   #answered(connection: Connection): void {
     const { request, answer } = connection;
     if (request === undefined) return;
     connection.request = undefined;
-    this.#tally.note(request, answer, systemClock.monotonicMs() - connection.sentAtMs);
+    connection.answers += 1;
+    const wholeMs = systemClock.monotonicMs() - connection.sentAtMs;
+    const firstByteMs = connection.firstByteAtMs - connection.sentAtMs;
+    this.#tally.note(request, answer, { wholeMs, firstByteMs });
     if (connection.socket.destroyed) return;
     this.#idle.push(connection);
     if (this.#running && this.#job.requestsPerSecond === undefined) this.#send();
   }
 
-  /** A connection that was closed is replaced; one that had a request has cost it its answer. */
+  /**
+   * A connection that was closed is replaced; one that had a request has cost it its answer. A balancer
+   * that takes a new list of servers closes connections that are idle to it, with a request on its way to
+   * some: that one is sent again, once, on a new connection, as HTTP clients do.
+   */
   #closed(connection: Connection): void {
     this.#open -= 1;
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
-    if (connection.request !== undefined) this.#tally.fail("a connection was closed unanswered");
+    const { request } = connection;
     connection.request = undefined;
-    if (!this.#running) return;
-    this.#connect().then(
+    const again = isSentAgain(connection) ? request : undefined;
+    if (again !== undefined) this.#tally.resent += 1;
+    else if (request !== undefined) this.#tally.fail("a connection was closed unanswered");
+    if (!this.#running && again === undefined) return;
+    this.#connect(again).then(
       () => void (this.#job.requestsPerSecond === undefined && this.#send()),
       (error: unknown) => this.#tally.fail(String(error)),
     );
   }
 
   async #watch(): Promise<MixedReport> {
-    const processIds = [this.#job.processId];
+    const { processIds } = this.#job;
     // Found anew for each window: a database ends idle connections and starts others.
-    const helperProcessIds = descendantsOf(this.#job.processId);
+    const helperProcessIds = processIds.flatMap(descendantsOf);
     const tally = new Tally();
     this.#tally = tally;
     const startMs = systemClock.monotonicMs();
@@ -160,13 +182,27 @@ class MixedLoad {
   }
 }
 
-function prepared({ endpoint, body, stream }: MixedRequest): Prepared {
+function sendOn(connection: Connection, request: Prepared): void {
+  connection.answer.reset();
+  connection.request = request;
+  connection.firstByteAtMs = 0;
+  connection.sentAtMs = systemClock.monotonicMs();
+  connection.socket.write(request.bytes);
+}
+
+/** Only on a connection that was kept alive, and before the first byte of an answer. */
+function isSentAgain({ answers, firstByteAtMs }: Connection): boolean {
+  return answers > 0 && firstByteAtMs === 0;
+}
+
+function prepared({ endpoint, body, stream, isTranslated }: MixedRequest): Prepared {
   const lastEvent = endpoint.path.endsWith("/messages") ? '"message_stop"' : "data: [DONE]";
-  return { bytes: requestBytes(endpoint, body), isStream: stream, lastEvent };
+  return { bytes: requestBytes(endpoint, body), isStream: stream, isTranslated, lastEvent };
 }
 
 class Tally {
   late = 0;
+  resent = 0;
   #answered = 0;
   #streams = 0;
   #announced = 0;
@@ -174,16 +210,22 @@ class Tally {
   #errors = 0;
   #firstError = "";
   readonly #latenciesMs: number[] = [];
+  readonly #firstBytesMs: number[] = [];
 
-  note(request: Prepared, answer: AnswerReader, tookMs: number): void {
+  note(
+    request: Prepared,
+    answer: AnswerReader,
+    took: { readonly wholeMs: number; readonly firstByteMs: number },
+  ): void {
     if (answer.status === 503 && ANNOUNCED.test(answer.excerpt)) this.#announce(answer.excerpt);
     else if (answer.status !== 200) this.fail(answer.excerpt);
     else if (!request.isStream) {
       this.#answered += 1;
-      this.#latenciesMs.push(tookMs);
+      if (!request.isTranslated) this.#latenciesMs.push(took.wholeMs);
     } else if (answer.tailText().includes(request.lastEvent)) {
       this.#answered += 1;
       this.#streams += 1;
+      this.#firstBytesMs.push(took.firstByteMs);
     } else this.fail(`a stream ended without its last event: ${answer.tailText().slice(-200)}`);
   }
 
@@ -198,7 +240,8 @@ class Tally {
   }
 
   report(watched: Pick<MixedReport, "windowMs" | "cpuNs" | "helperCpuNs">): MixedReport {
-    const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
+    const whole = this.#latenciesMs.toSorted((a, b) => a - b);
+    const firstByte = this.#firstBytesMs.toSorted((a, b) => a - b);
     return {
       ...watched,
       answered: this.#answered,
@@ -208,8 +251,15 @@ class Tally {
       errors: this.#errors,
       firstError: this.#firstError,
       late: this.late,
-      p50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
-      p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
+      resent: this.resent,
+      p50Ms: shareOf(whole, 0.5),
+      p99Ms: shareOf(whole, 0.99),
+      streamP50Ms: shareOf(firstByte, 0.5),
+      streamP99Ms: shareOf(firstByte, 0.99),
     };
   }
+}
+
+function shareOf(sorted: readonly number[], share: number): number {
+  return sorted[Math.floor(sorted.length * share)] ?? 0;
 }

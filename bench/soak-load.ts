@@ -1,19 +1,19 @@
 import { chatBody, type Wire } from "./chat-bodies.ts";
 import type { Helper } from "./children.ts";
-import type { MockProvider, RunningServe } from "./installation.ts";
+import type { MockProvider } from "./installation.ts";
 import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load-job.ts";
 import type { MockOrder } from "./mock-provider.ts";
-import { readResidentBytes } from "./process-cost.ts";
-import { readGatewayMetrics } from "./soak-metrics.ts";
+import type { SoakDeployment } from "./soak-deployment.ts";
 import type { SoakOptions } from "./soak-options.ts";
-import type { SoakResults, SoakSample } from "./soak-page.ts";
+import { bodyOf } from "./soak-page.ts";
+import type { SoakResults, SoakSample } from "./soak-results.ts";
+import { SoakSampler } from "./soak-sampler.ts";
 import { chatPath, clientHeaders } from "./targets/target.ts";
 
 /** What a soak loads. */
 export interface Subject {
   readonly load: Helper;
-  readonly serve: RunningServe;
-  readonly dataFolder: string;
+  readonly deployment: SoakDeployment;
   readonly requests: readonly MixedRequest[];
 }
 
@@ -47,18 +47,19 @@ export function mixture(port: number, key: string): readonly MixedRequest[] {
       endpoint: { port, path: chatPath(client), headers: clientHeaders(client, key) },
       body: chatBody({ wire: client, model: MODEL_ID[upstream], bodyBytes, stream }),
       stream,
+      isTranslated: client !== upstream,
     })),
   );
 }
 
-/** For each request a second: a stream takes half a second, and none is idle for long. */
-const CONNECTIONS = { perRate: 1.5, min: 16, max: 2_000 };
-const WARMUP_MS = 2_000;
+/** For each request a second: a stream takes half a second, and in a failover a refusal takes three. */
+const CONNECTIONS = { perRate: 4, min: 64, max: 4_000 };
+/** Before the first window of a load. */
+export const WARMUP_MS = 2_000;
 const REPORT_GRACE_MS = 60_000;
-const CALIBRATION = { fromPerSecond: 200, toPerSecond: 50_000, windowMs: 3_000, factor: 1.5 };
+const CALIBRATION = { fromPerSecond: 50, toPerSecond: 50_000, windowMs: 3_000, factor: 1.5 };
 const HALVINGS = 2;
 const COMPILE_MS = 8_000;
-const BYTES_PER_MB = 1_000_000;
 /** Kept up: nearly all that was due was answered, and what was not a stream within this time. */
 const KEPT_UP = { shareMin: 0.97, p99MsMax: 500 };
 
@@ -105,10 +106,10 @@ async function run(subject: Subject, pace: Pace): Promise<MixedReport> {
   return seen;
 }
 
-function jobOf({ serve, requests }: Subject, pace: Pace & { readonly windows: number }): MixedJob {
+function jobOf({ requests }: Subject, pace: Pace & { readonly windows: number }): MixedJob {
   const { perRate, min, max } = CONNECTIONS;
   const connections = Math.min(max, Math.max(min, Math.ceil(pace.requestsPerSecond * perRate)));
-  return { requests, connections, warmupMs: WARMUP_MS, processId: serve.processId, ...pace };
+  return { requests, connections, warmupMs: WARMUP_MS, processIds: [], ...pace };
 }
 
 async function nextReport(load: Helper, windowMs: number): Promise<MixedReport> {
@@ -131,61 +132,41 @@ export async function soak(
 ): Promise<
   Pick<SoakResults, "samples" | "answered" | "streams" | "firstAnnounced" | "firstError">
 > {
-  const { load, serve } = subject;
+  const { load, deployment } = subject;
   const windowMs = options.sampleSeconds * 1_000;
   const windows = Math.round((options.minutes * 60) / options.sampleSeconds);
   const samples: SoakSample[] = [];
-  let answered = 0;
-  let streams = 0;
-  let firstAnnounced = "";
-  let firstError = "";
+  const seen = { answered: 0, streams: 0, firstAnnounced: "", firstError: "" };
   load.send(jobOf(subject, { requestsPerSecond, windowMs, windows }));
+  const sampler = new SoakSampler(deployment);
   while (samples.length < windows) {
-    const seen = await nextReport(load, windowMs);
-    answered += seen.answered;
-    streams += seen.streams;
-    if (firstAnnounced === "") firstAnnounced = seen.firstAnnounced;
-    if (firstError === "") firstError = seen.firstError;
-    const sample = await sampleOf(
-      serve,
-      seen,
-      (samples.at(-1)?.seconds ?? 0) + seen.windowMs / 1_000,
-    );
+    const report = await nextReport(load, windowMs);
+    seen.answered += report.answered;
+    seen.streams += report.streams;
+    if (report.firstAnnounced !== "") say(`  first 503: ${bodyOf(report.firstAnnounced)}`);
+    if (seen.firstAnnounced === "") seen.firstAnnounced = report.firstAnnounced;
+    if (report.firstError !== "") say(`  first error: ${bodyOf(report.firstError)}`);
+    if (seen.firstError === "") seen.firstError = report.firstError;
+    const before = samples.at(-1)?.seconds ?? 0;
+    const sample = await sampler.sample(report, before + report.windowMs / 1_000);
     samples.push(sample);
     say(lineOf(sample));
   }
-  return { samples, answered, streams, firstAnnounced, firstError };
-}
-
-async function sampleOf(
-  serve: RunningServe,
-  seen: MixedReport,
-  seconds: number,
-): Promise<SoakSample> {
-  const own = await readGatewayMetrics(serve.internalUrl);
-  const windowNs = seen.windowMs * 1_000_000;
-  return {
-    seconds,
-    residentMb: readResidentBytes([serve.processId]) / BYTES_PER_MB,
-    heapUsedMb: own.heapUsedBytes / BYTES_PER_MB,
-    eventLoopP99Ms: own.eventLoopP99Ms,
-    gatewayCpuPercent: (seen.cpuNs / windowNs) * 100,
-    databaseCpuPercent: (seen.helperCpuNs / windowNs) * 100,
-    requestsPerSecond: (seen.answered / seen.windowMs) * 1_000,
-    announced: seen.announced,
-    errors: seen.errors,
-    late: seen.late,
-    p50Ms: seen.p50Ms,
-    p99Ms: seen.p99Ms,
-  };
+  // Nothing is in flight any more.
+  await load.receive(REPORT_GRACE_MS);
+  return { samples, ...seen };
 }
 
 function lineOf(sample: SoakSample): string {
-  const { residentMb, heapUsedMb, eventLoopP99Ms, p50Ms, p99Ms } = sample;
+  const own = sample.instances.map((each) =>
+    each === null
+      ? "away"
+      : `${each.residentMb.toFixed(0)} MB, loop ${each.eventLoopP99Ms.toFixed(0)} ms`,
+  );
   return (
-    `  ${sample.seconds.toFixed(0)} s: ${sample.requestsPerSecond.toFixed(0)}/s, ` +
-    `${residentMb.toFixed(0)} MB resident, ${heapUsedMb.toFixed(0)} MB heap, ` +
-    `event loop p99 ${eventLoopP99Ms.toFixed(1)} ms, p50 ${p50Ms.toFixed(1)} ms, ` +
-    `p99 ${p99Ms.toFixed(1)} ms, ${sample.announced} announced, ${sample.errors} errors`
+    `  ${sample.seconds.toFixed(0)} s: ${sample.requestsPerSecond.toFixed(0)}/s, ${own.join("; ")}, ` +
+    `p50 ${sample.p50Ms.toFixed(1)} ms, p99 ${sample.p99Ms.toFixed(1)} ms, ` +
+    `${sample.databaseConnections ?? "no"} connections, ${sample.announced} announced, ` +
+    `${sample.errors} errors, ${sample.late} late, ${sample.resent} sent again`
   );
 }

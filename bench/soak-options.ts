@@ -7,18 +7,21 @@ export interface SoakOptions {
   /** Requests per second; undefined: found by calibration. */
   readonly requestsPerSecond: number | undefined;
   readonly sampleSeconds: number;
-  /** Where the page and its picture are written: docs/soak.md and docs/soak.svg. */
+  /** Writes docs/soak.md, docs/soak.svg and the results of the run. */
   readonly save: boolean;
   readonly build: boolean;
+  /** The results as JSON on standard output. */
+  readonly json: boolean;
 }
 
 export const USAGE: string = `npm run bench:soak -- [options]
-  --minutes 30          of load, after the calibration
+  --minutes 30          of load, after the calibration; at least 2
   --percent 70          of the highest rate that the gateway keeps up with
   --rate N              requests per second; no calibration
   --sample-seconds 10   between two samples
   --no-build            soak dist/ as it is
-  --no-save             leave docs/soak.md and docs/soak.svg as they are`;
+  --save                write docs/soak.md, docs/soak.svg and bench/results/soak
+  --json                the results as JSON on standard output`;
 
 const DECLARED = {
   minutes: { type: "string", default: "30" },
@@ -26,7 +29,8 @@ const DECLARED = {
   rate: { type: "string" },
   "sample-seconds": { type: "string", default: "10" },
   "no-build": { type: "boolean", default: false },
-  "no-save": { type: "boolean", default: false },
+  save: { type: "boolean", default: false },
+  json: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -47,7 +51,8 @@ export function parseSoakOptions(args: readonly string[]): SoakOptions | undefin
     requestsPerSecond:
       values.rate === undefined ? undefined : positive("rate", values.rate, 100_000),
     sampleSeconds,
-    save: !values["no-save"],
+    save: values.save,
+    json: values.json,
     build: !values["no-build"],
   };
 }

@@ -1,8 +1,9 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DisposalStack } from "../src/app/disposal-stack.ts";
+import { systemClock } from "../src/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
 import {
   buildGateway,
@@ -14,9 +15,11 @@ import {
   today,
   writePage,
 } from "./command.ts";
-import { createFundedKey, runCommand, startServe, writeInstallation } from "./installation.ts";
+import { startDeployment } from "./soak-deployment.ts";
+import { runEvents, type SoakEvent } from "./soak-events.ts";
 import {
   SOAK_STREAMS,
+  WARMUP_MS,
   highestRate,
   mixture,
   soak,
@@ -24,11 +27,13 @@ import {
   type Subject,
 } from "./soak-load.ts";
 import { USAGE, parseSoakOptions, type SoakOptions } from "./soak-options.ts";
-import { errorsOf, judge, soakChart, soakPage, soakTable, type SoakResults } from "./soak-page.ts";
+import { faultsOf, judge, soakChart, soakPage, soakTable } from "./soak-page.ts";
+import type { SoakResults } from "./soak-results.ts";
 
 /**
- * `npm run bench:soak`: half an hour of load on a real `serve` process, to see whether anything grows
- * that should not. Ends with 1 on an error, on growing memory and on a violation of the books.
+ * `npm run bench:soak`: half an hour of load on two instances as an operator has them, with a rolling
+ * restart and a failover of each store, to see whether anything breaks or grows that should not. Ends
+ * with 1 on an error, on growth, on a violation of the books and on a hold that is left.
  */
 const CHART = fileURLToPath(new URL("../docs/soak.svg", import.meta.url));
 
@@ -47,11 +52,18 @@ async function run(options: SoakOptions): Promise<number> {
   const requestsPerSecond =
     options.requestsPerSecond ?? Math.round(((highest ?? 0) * options.percent) / 100);
   say(`soaking for ${options.minutes} minutes at ${requestsPerSecond} requests a second`);
-  const seen = await soak(subject, { options, requestsPerSecond, say });
-  say("auditing the books");
-  const audit = runCommand(subject.dataFolder, ["ledger", "audit"]);
+  const { deployment } = subject;
+  const fromMs = systemClock.monotonicMs() + WARMUP_MS;
+  const [seen, events] = await Promise.all([
+    soak(subject, { options, requestsPerSecond, say }),
+    runEvents(deployment, { minutes: options.minutes, fromMs }, say),
+  ]);
+  refuseLateEvents(events, seen.samples.at(-1)?.seconds ?? 0);
+  say("waiting for the last settlements, and auditing the books");
+  const holdsLeft = await deployment.holdsLeft();
+  const audit = await deployment.audit();
   const results: SoakResults = {
-    format: 1,
+    format: 2,
     date: today(),
     node: process.versions.node,
     machine: machineFacts(loadAtStart),
@@ -60,29 +72,35 @@ async function run(options: SoakOptions): Promise<number> {
     highestPerSecond: highest,
     requestsPerSecond,
     ...seen,
+    events,
     ...auditOf(audit),
+    holdsLeft,
   };
   await report(results);
-  const isFlat = judge(results.samples).every((each) => each.isFlat || !each.isHeld);
-  return errorsOf(results) === 0 && results.auditViolations === 0 && isFlat ? 0 : 1;
+  return faultsOf(results).length === 0 ? 0 : 1;
+}
+
+/** An event without load proves nothing. */
+function refuseLateEvents(events: readonly SoakEvent[], loadSeconds: number): void {
+  const late = events.find(({ toSeconds }) => toSeconds > loadSeconds);
+  if (late === undefined) return;
+  throw new Error(`${late.title} was not over when the load ended; give more --minutes`);
 }
 
 async function startSubject(): Promise<Subject> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-soak-"));
-  chmodSync(folder, 0o755); // as root the database runs as another user, who must get in
   resources.defer(() => rmSync(folder, { recursive: true, force: true }));
   const mock = startHelper("./mock-provider.ts");
   resources.defer(() => mock.stop());
   const mockPort = await receivePort(mock);
   mock.send(SOAK_STREAMS);
+  say("starting the stores and two gateways");
+  const providers = soakProviders(mockPort);
+  const deployment = await startDeployment(resources, { folder, providers });
   const load = startHelper("./mixed-load.ts");
   resources.defer(() => load.stop());
-  const installation = writeInstallation(folder, soakProviders(mockPort));
-  say("starting the gateway");
-  const serve = await startServe(installation);
-  resources.defer(() => serve.stop());
-  const { dataFolder } = installation;
-  return { load, serve, dataFolder, requests: mixture(serve.port, createFundedKey(dataFolder)) };
+  const key = await deployment.createFundedKey();
+  return { load, deployment, requests: mixture(deployment.port, key) };
 }
 
 function auditOf(
@@ -94,15 +112,16 @@ function auditOf(
 }
 
 async function report(results: SoakResults): Promise<void> {
-  say(`saved ${saveRun("soak", results)}`);
   if (results.options.save) {
+    say(`saved ${saveRun("soak", results)}`);
     const page = await writePage("soak.md", soakPage(results));
-    writeFileSync(CHART, soakChart(results.samples));
+    writeFileSync(CHART, soakChart(results));
     say(`wrote ${page} and ${CHART}`);
   }
-  const violations = `${results.auditViolations} violations of the books`;
-  const errors = `${errorsOf(results)} errors ${results.firstError.slice(0, 300)}`;
-  process.stdout.write(`${soakTable(judge(results.samples))}\n\n${errors}\n${violations}\n`);
+  const faults = faultsOf(results);
+  if (results.options.json) process.stdout.write(`${JSON.stringify({ ...results, faults })}\n`);
+  else process.stdout.write(`${soakTable(judge(results.samples))}\n\n`);
+  say(faults.length === 0 ? "passed" : `failed: ${faults.join("; ")}`);
 }
 
 function say(line: string): void {

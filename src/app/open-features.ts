@@ -119,7 +119,12 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const later = { backups, changes: backend.changeLog.counts, spans: tracing?.figures };
+  const later = {
+    backups,
+    changes: backend.changeLog.counts,
+    spans: tracing?.figures,
+    wentBack: () => ledger.hasGoneBack,
+  };
   const metrics = stack.use(openMetrics({ ...options, ...parts, counts, limits, events, later }));
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;

@@ -70,10 +70,11 @@ function configOf(input: {
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
   const upstream = servers.map((server) => `server ${new URL(server).host} max_fails=0;`);
-  return `worker_processes 1; daemon off; pid ${folder}/nginx.pid; error_log stderr warn;
-events { worker_connections 1024; }
+  return `worker_processes 1; worker_rlimit_nofile 20000; daemon off; pid ${folder}/nginx.pid; error_log stderr warn;
+events { worker_connections 16384; }
 http {
-  access_log off; ${temporary.join(" ")}
+  access_log off; keepalive_requests 1000000000; keepalive_timeout 600s;
+  ${temporary.join(" ")}
   upstream gateways { ${upstream.join(" ")} keepalive 32; }
   server {
     listen 127.0.0.1:${port};

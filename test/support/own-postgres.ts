@@ -44,6 +44,8 @@ export interface OwnPostgres {
   replica(): Promise<OwnPostgres>;
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** Ends it at once, as on a machine that dies; `start` recovers it from its log. */
+  kill(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -108,6 +110,10 @@ async function opened(folder: string): Promise<OwnPostgres> {
     adminConnectionString,
     start,
     stop,
+    kill: async () => {
+      await server?.kill();
+      server = undefined;
+    },
     replica: async () => {
       const copy = newFolder();
       const from = ["-h", "localhost", "-p", String(port), "-U", "admin"];

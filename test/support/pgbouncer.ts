@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { until } from "./books.ts";
 import { freePort } from "./free-port.ts";
-import { startTethered } from "./tethered.ts";
+import { startTethered, type Tethered } from "./tethered.ts";
 import { withResource } from "./with-resource.ts";
 
 /** On PATH, or where a distribution puts programs of the system. */
@@ -31,6 +31,8 @@ export type PoolMode = "session" | "transaction" | "statement";
 export interface TestPgBouncer {
   /** The same database through it, in that mode. */
   through(connectionString: string, mode: PoolMode): string;
+  /** From now on it leads to this server: an operator's change of the file, and a reload. */
+  leadTo(connectionString: string): void;
   close(): Promise<void>;
 }
 
@@ -45,14 +47,15 @@ export async function startPgBouncer(to: {
 }): Promise<TestPgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pgbouncer-"));
   chmodSync(folder, 0o755);
-  const server = new URL(to.connectionString);
-  const closers: (() => Promise<void>)[] = [];
+  const programs: Tethered[] = [];
   const ports = new Map<PoolMode, number>();
+  const fileOf = (mode: PoolMode): string => join(folder, `${mode}.ini`);
+  const write = (mode: PoolMode, port: number, connectionString: string): void =>
+    writeFileSync(fileOf(mode), configOf({ ...to, server: new URL(connectionString), port, mode }));
   for (const mode of ["session", "transaction", "statement"] as const) {
     const port = await freePort();
-    const file = join(folder, `${mode}.ini`);
-    writeFileSync(file, configOf({ ...to, server, port, mode }));
-    closers.push(await started(file, port));
+    write(mode, port, to.connectionString);
+    programs.push(await started(fileOf(mode), port));
     ports.set(mode, port);
   }
   return {
@@ -61,8 +64,12 @@ export async function startPgBouncer(to: {
       url.port = String(ports.get(mode));
       return url.href;
     },
+    leadTo: (connectionString) => {
+      for (const [mode, port] of ports) write(mode, port, connectionString);
+      for (const { pid } of programs) process.kill(pid, "SIGHUP");
+    },
     close: async () => {
-      await Promise.all(closers.map((close) => close()));
+      await Promise.all(programs.map((program) => program.kill()));
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -76,12 +83,12 @@ export function withPgBouncer(server: () => string): TestPgBouncer {
   );
 }
 
-async function started(file: string, port: number): Promise<() => Promise<void>> {
+async function started(file: string, port: number): Promise<Tethered> {
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
   const server = await startTethered([PROGRAM ?? "", "-q", ...user, file]);
   await until("PgBouncer listens", () => isOpen(port));
-  return () => server.kill();
+  return server;
 }
 
 async function isOpen(port: number): Promise<boolean> {
@@ -118,6 +125,7 @@ pool_mode = ${mode}
 default_pool_size = ${poolSize}
 max_client_conn = 1000
 server_idle_timeout = 5
+server_login_retry = 1
 ${logFile === undefined ? "" : `logfile = ${logFile}`}
 `;
 }

@@ -10,10 +10,18 @@ import { withResource } from "./with-resource.ts";
  */
 export type ProxyState = "up" | "down" | "silent" | { readonly delayMs: number };
 
+/** Where a proxy leads to. */
+export interface TcpTarget {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** A plain TCP proxy in front of a database, to take it away and to restore it. */
 export interface TcpProxy {
   readonly port: number;
   set(state: ProxyState): void;
+  /** New connections go there from now on; those of now are reset. */
+  leadTo(target: TcpTarget): void;
   /** The connections of now never pass a byte again, without notice; new ones do. */
   lose(): void;
   /** Pieces that a delay holds back at the moment. */
@@ -22,14 +30,15 @@ export interface TcpProxy {
 }
 
 /**
- * Listens on a free port of loopback and passes every connection on to `target`. `reader` is called
+ * Listens on a free port of loopback and passes every connection on to `first`. `reader` is called
  * once for each connection; what it returns gets all that the client sends.
  */
 export async function startTcpProxy(
-  target: { host: string; port: number },
+  first: TcpTarget,
   reader?: () => (piece: Buffer) => void,
 ): Promise<TcpProxy> {
   let state: ProxyState = "up";
+  let target = first;
   let underWay = 0;
   const links = new Set<Link>();
   const held = async (piece: Buffer, to: Socket): Promise<void> => {
@@ -58,6 +67,10 @@ export async function startTcpProxy(
     set: (next) => {
       state = next;
       for (const link of links) link.apply(state);
+    },
+    leadTo: (next) => {
+      target = next;
+      for (const link of links) link.apply("down");
     },
     lose: () => {
       for (const link of links) link.lose();
