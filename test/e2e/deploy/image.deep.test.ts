@@ -131,7 +131,7 @@ function inheritedWorkdir(stage: Stage): string {
 async function baseOf(base: string, roots: ReadonlyMap<string, string>): Promise<string> {
   const stage = roots.get(base);
   if (stage !== undefined) return stage;
-  if (/^node:24-bookworm-slim@sha256:/.test(base)) return await nodeOnDebian();
+  if (base.startsWith("node:24-bookworm-slim@sha256:")) return await nodeOnDebian();
   if (/\/distroless\/nodejs24-debian12:nonroot@sha256:/.test(base)) return await nodeWithoutShell();
   throw new Error(`no root is known for the base image ${base}`);
 }
