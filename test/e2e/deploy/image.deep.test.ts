@@ -118,7 +118,7 @@ async function carryOutSteps(
       await copyIntoRoot(step, { from, root, workdir });
     } else {
       // What the Dockerfile promises: only `npm ci` sees the network.
-      const network = /^npm ci /.test(step.command);
+      const network = step.command.startsWith("npm ci ");
       await runInRoot(root, { command: step.command, workdir, network });
     }
   }
