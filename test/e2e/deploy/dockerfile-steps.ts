@@ -53,6 +53,7 @@ interface StageDraft {
   readonly name: string;
   readonly base: string;
   readonly steps: Step[];
+  readonly args: Map<string, string>;
   config: ImageConfig;
 }
 
@@ -70,7 +71,7 @@ const NOTHING: ImageConfig = {
 function begin(instruction: Instruction): StageDraft {
   const [base = "", word = "", name = "", ...more] = wordsOf(instruction);
   if (word !== "AS" || name === "" || more.length > 0) throw unknown(instruction);
-  return { name, base, steps: [], config: NOTHING };
+  return { name, base, steps: [], args: new Map(), config: NOTHING };
 }
 
 function add(stage: StageDraft, instruction: Instruction): void {
@@ -92,8 +93,15 @@ function add(stage: StageDraft, instruction: Instruction): void {
     case "RUN":
       stage.steps.push({ kind: "run", command: textOf(instruction) });
       return;
-    case "ENV":
-      return set({ env: { ...stage.config.env, ...pairsOf(instruction, words) } });
+    case "ARG": {
+      for (const [name, value] of pairsOf(instruction, words, stage.args))
+        stage.args.set(name, value);
+      return;
+    }
+    case "ENV": {
+      const pairs = pairsOf(instruction, words, stage.args);
+      return set({ env: { ...stage.config.env, ...Object.fromEntries(pairs) } });
+    }
     case "USER":
       return set({ user: only() });
     case "STOPSIGNAL":
@@ -123,14 +131,18 @@ function copyOf(instruction: Instruction, words: readonly string[]): Step {
   return { kind: "copy", from, sources: words.slice(0, -1), target: words.at(-1) ?? "" };
 }
 
-function pairsOf(instruction: Instruction, words: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    words.map((word) => {
-      const [, name = "", value = ""] = /^([A-Z_]+)=([^"'$]*)$/.exec(word) ?? [];
-      if (name === "") throw unknown(instruction);
-      return [name, value];
-    }),
-  );
+/** `NAME=value`; a value is written out, or is the default of an argument. */
+function pairsOf(
+  instruction: Instruction,
+  words: readonly string[],
+  args: ReadonlyMap<string, string>,
+): readonly (readonly [string, string])[] {
+  return words.map((word) => {
+    const [, name = "", sign, value = ""] = /^([A-Z_]+)=(\$?)([^"'$]*)$/.exec(word) ?? [];
+    const resolved = sign === "$" ? args.get(value) : value;
+    if (name === "" || resolved === undefined) throw unknown(instruction);
+    return [name, resolved];
+  });
 }
 
 function checkOf(instruction: Instruction): readonly string[] {
