@@ -179,12 +179,17 @@ export class SoakDeployment {
   }
 
   /** Holds that are still open when nothing is asked any more and time was given. */
-  async holdsLeft(): Promise<number> {
+  async holdsLeft(say: (line: string) => void): Promise<number> {
     const count = async (): Promise<number> =>
       numberOf(await queryAsAdmin(this.#database, "select count(*)::int as count from hold"));
     await until("no hold is left", async () => (await count()) === 0, SETTLED_MS_MAX).catch(
       () => undefined,
     );
+    const rows = await queryAsAdmin(
+      this.#database,
+      "select row_to_json(h)::text as hold, now()::text as at from hold h limit 5",
+    );
+    for (const { hold, at } of rows) say(`  left at ${String(at)}: ${String(hold)}`);
     return await count();
   }
 

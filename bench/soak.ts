@@ -60,7 +60,7 @@ async function run(options: SoakOptions): Promise<number> {
   ]);
   refuseLateEvents(events, seen.samples.at(-1)?.seconds ?? 0);
   say("waiting for the last settlements, and auditing the books");
-  const holdsLeft = await deployment.holdsLeft();
+  const holdsLeft = await deployment.holdsLeft(say);
   const audit = await deployment.audit();
   const results: SoakResults = {
     format: 2,
