@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, type Pool } from "pg";
 import { openPostgresBackend, type PostgresBackend } from "../src/app/open-postgres-backend.ts";
+import { byOperator, ChangeLog } from "../src/changes/index.ts";
 import type { AttemptId } from "../src/core/ids.ts";
 import { systemClock } from "../src/core/time.ts";
 import type { LedgerBatchStore } from "../src/ledger/ledger-batch-store.ts";
@@ -19,6 +20,8 @@ import type { ReportFilter } from "../src/records/usage-reports.ts";
 import { laterSteps, migrateTo } from "./big-books-data.ts";
 import { closeOf, rowOf } from "./growth-ledger.ts";
 import type { Active } from "./growth-plan.ts";
+
+const BENCH = byOperator("bench");
 
 /** One thing that was measured on the filled books. */
 export interface Figure {
@@ -260,7 +263,7 @@ export async function measureAudit(
     try {
       const asked = { key, jobs: of.jobs };
       const figure = await timedAudit(of, (onProgress) =>
-        backend.closeDay(day, { ...asked, onProgress }),
+        backend.closeDay(day, { ...asked, onProgress }, BENCH),
       );
       figures.push({ ...figure, what: `${figure.what}, ${day} closed` });
       of.say(JSON.stringify(figures.at(-1)));
@@ -287,7 +290,8 @@ async function signFirst(of: Measuring, day: string, key: SigningKey): Promise<v
   try {
     const { endId, isClosed } = await readEnd(pool, day);
     if (isClosed) return;
-    await writeCheckpoint(pool, { span: undefined, day, endId, before: undefined }, key);
+    const books = { pool, changes: new ChangeLog(pool, SILENT), by: BENCH };
+    await writeCheckpoint(books, { span: undefined, day, endId, before: undefined }, key);
   } finally {
     await pool.end();
   }

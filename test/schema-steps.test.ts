@@ -66,6 +66,16 @@ describe("notices", () => {
     ["a unique constraint", "alter table org add unique (name);", "builds an index"],
     ["a backfill", "update attempt set outcome = null;", "a backfill"],
     ["a dropped trigger", "drop trigger a on org;", "drops trigger"],
+    [
+      "a trigger that comes again on another table",
+      "drop trigger a on org; create trigger a before update on account execute function f();",
+      "drops trigger",
+    ],
+    [
+      "a table that is made again with other columns",
+      "alter table org rename to org_first; create table org (org_id text);",
+      "renames",
+    ],
   ])("%s", (_what, sql, problem) => {
     expect(problemsOf(sql)).toEqual([expect.stringContaining(problem)]);
   });
@@ -91,6 +101,12 @@ test.each([
       "language sql immutable as $$ select 1 $$;",
   ],
   ["a constraint for new rows", "alter table org add constraint c check (name <> '') not valid;"],
+  [
+    "a table that becomes one of partitions",
+    "alter table org rename to org_first; drop trigger a on org_first; " +
+      "create table org (like org_first including defaults including constraints) " +
+      "partition by range (org_id); create trigger a before update on org execute function f();",
+  ],
   ["words in a comment", "-- drop table org;\ncreate table more ();"],
 ])("passes %s", (_what, sql) => {
   expect(problemsOf(sql)).toEqual([]);

@@ -134,19 +134,20 @@ export interface PostgresBackend {
   /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
   /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
-  reopenBooks(request: ReopenRequest): Promise<ReopenedBooks>;
+  reopenBooks(request: ReopenRequest, by: ChangedBy): Promise<ReopenedBooks>;
   /** The same from the newest checkpoint on, where there is one and its key is trusted. */
   auditBooks(options: AuditOptions): Promise<AuditOutcome>;
   /** Proves the books and signs the balances at the end of a day (YYYY-MM-DD). */
   closeDay(
     day: string,
     options: AuditOptions & { readonly key: SigningKey },
+    by: ChangedBy,
   ): Promise<AuditOutcome>;
   /** Facts for a warehouse. */
   readonly feed: {
-    enable(): Promise<FeedStatus>;
+    enable(by: ChangedBy): Promise<FeedStatus>;
     status(): Promise<FeedStatus>;
-    disable(): Promise<FeedStatus>;
+    disable(by: ChangedBy): Promise<FeedStatus>;
     /** Lines of a day that is over, a page at a time. */
     dayFacts(day: string): AsyncIterable<string>;
   };
@@ -214,9 +215,9 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     ping: async () => {
       await pool.query("select 1");
     },
-    ...auditsOf(sessions, log),
+    ...auditsOf({ pool: sessions, changes: changeLog }, log),
     walUnarchivedS: () => readUnarchivedS(pool),
-    reopenBooks: (request) => reopenBooks(sessions, request),
+    reopenBooks: (request, by) => reopenBooks({ pool: sessions, changes: changeLog }, request, by),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     readBooksFigures: () => readBooksFigures(pools.primaryReports),
@@ -263,9 +264,10 @@ function migrated(steps: readonly string[]): Change {
 
 /** What is read of the whole books. How an audit ended is remembered, for those who watch it. */
 function auditsOf(
-  pool: Pool,
+  books: { readonly pool: Pool; readonly changes: ChangeLog },
   log: Logger,
 ): Pick<PostgresBackend, "audit" | "auditBooks" | "closeDay" | "feed"> {
+  const { pool } = books;
   const noted = async (audited: Promise<AuditOutcome>): Promise<AuditOutcome> => {
     const outcome = await audited;
     await noteAudit(pool, log, outcome.checks);
@@ -277,11 +279,11 @@ function auditsOf(
       return (await noted(auditBooks(pool, { isFull: true, ...progress }))).checks;
     },
     auditBooks: (asked) => noted(auditBooks(pool, asked)),
-    closeDay: (day, asked) => noted(closeDay(pool, day, asked)),
+    closeDay: (day, asked, by) => noted(closeDay({ ...books, by }, day, asked)),
     feed: {
-      enable: () => enableFeed(pool),
+      enable: (by) => enableFeed(books, by),
       status: () => feedStatus(pool),
-      disable: () => disableFeed(pool),
+      disable: (by) => disableFeed(books, by),
       dayFacts: (day) => dayFacts(pool, day),
     },
   };

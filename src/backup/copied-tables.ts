@@ -15,8 +15,14 @@ export interface CopiedTable {
 
 /** What the migrations themselves write down: equal on both sides, since the schemas are. */
 const BOOKKEEPING = new Set(["schema_migration", "schema_step"]);
+/** The change log: the steps of the schema are in it from the start. */
+export const CHANGES = "change";
 /** Tables that have a row before anything has happened; it is replaced. */
-export const SEEDED: ReadonlySet<string> = new Set(["settlement_horizon", "verdict_version"]);
+export const SEEDED: ReadonlySet<string> = new Set([
+  CHANGES,
+  "settlement_horizon",
+  "verdict_version",
+]);
 
 /** Every table of the schema, each behind those that it refers to; partitions are in their table. */
 export async function readTables(client: Client): Promise<readonly CopiedTable[]> {

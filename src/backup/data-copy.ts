@@ -1,17 +1,20 @@
 import type { Client } from "pg";
 
+import { type Change, type ChangedBy, recordChanges } from "../changes/index.ts";
 import type { AuditCheck } from "../ledger/index.ts";
 import { auditLedger } from "../ledger/index.ts";
 import type { Logger } from "../core/index.ts";
 import { checkSchema, openPool } from "../storage/index.ts";
 import { type AccountSums, BackupFault } from "./backup-manifest.ts";
 import { onServer, readSums } from "./backup-server.ts";
-import { type CopiedTable, readTables, SEEDED } from "./copied-tables.ts";
+import { CHANGES, type CopiedTable, readTables, SEEDED } from "./copied-tables.ts";
 
 export interface DataCopyOptions {
   readonly from: string;
   readonly to: string;
   readonly log: Logger;
+  /** Who copies, for the change log of the copy. */
+  readonly by: ChangedBy;
   readonly onProgress?: (line: string) => void;
 }
 
@@ -31,11 +34,11 @@ const PROGRESS_ROWS = 100_000;
  * changes meanwhile.
  */
 export async function copyData(options: DataCopyOptions): Promise<DataCopied> {
-  const { from, to, log, onProgress = () => undefined } = options;
+  const { from, to, log, by, onProgress = () => undefined } = options;
   await checkBoth(options);
   await audited(from, log, "of this database");
   const copied = await onServer(from, (source) =>
-    onServer(to, (target) => copyRows({ source, target, onProgress })),
+    onServer(to, (target) => copyRows({ source, target, onProgress }, by)),
   );
   onProgress("auditing the copy");
   await audited(to, log, "of the copy (its rows are there: drop that database)");
@@ -82,7 +85,7 @@ interface Ends {
   readonly onProgress: (line: string) => void;
 }
 
-async function copyRows({ source, target, onProgress }: Ends): Promise<DataCopied> {
+async function copyRows({ source, target, onProgress }: Ends, by: ChangedBy): Promise<DataCopied> {
   const tables = await readTables(source);
   await beginReading(source, tables);
   await target.query("begin");
@@ -102,10 +105,19 @@ async function copyRows({ source, target, onProgress }: Ends): Promise<DataCopie
     if (sums[name] === written[name]) continue;
     throw new BackupFault(`the sums differ: ${name} ${sums[name]}, in the copy ${written[name]}`);
   }
+  await recordChanges(target, by, [changeOf(copied)]);
   await target.query("commit");
   await source.query("commit");
   await target.query("analyze");
   return { tables: copied, sums };
+}
+
+function changeOf(copied: DataCopied["tables"]): Change {
+  const after = {
+    tables: copied.length,
+    rows: copied.reduce((sum, { rows }) => sum + rows, 0),
+  };
+  return { action: "data.copy", orgId: null, target: "database", before: null, after };
 }
 
 /** Nothing is written while rows are read, so that the old database has nothing that is lost. */
@@ -140,8 +152,11 @@ const RETIRED_SQL = "select from pg_tables where schemaname = 'retired' limit 1"
 async function refuseUnlessEmpty(target: Client, tables: readonly CopiedTable[]): Promise<void> {
   for (const { name } of tables) {
     if (SEEDED.has(name)) {
-      await target.query(`delete from ${quoted(name)}`);
-      continue;
+      await target.query(`alter table ${quoted(name)} disable trigger user`);
+      const own = name === CHANGES ? "where action = 'schema.migrate'" : "";
+      await target.query(`delete from ${quoted(name)} ${own}`);
+      await target.query(`alter table ${quoted(name)} enable trigger user`);
+      if (name !== CHANGES) continue;
     }
     const { rows } = await target.query(`select from ${quoted(name)} limit 1`);
     if (rows.length === 0) continue;
@@ -152,15 +167,23 @@ async function refuseUnlessEmpty(target: Client, tables: readonly CopiedTable[])
   }
 }
 
-/** The journal has a partition for each day. */
+/** The journal has a partition for each day, and the transfers one for each month. */
 async function makePartitions(source: Client, target: Client): Promise<void> {
-  const { rows } = await source.query<{ day: string }>(PARTITIONS_SQL);
-  for (const { day } of rows) await target.query("select ensure_attempt_partition($1)", [day]);
+  const { rows: days } = await source.query<{ day: string }>(DAYS_SQL);
+  for (const { day } of days) await target.query("select ensure_attempt_partition($1)", [day]);
+  const { rows: months } = await source.query<{ month: string }>(MONTHS_SQL);
+  for (const { month } of months) {
+    await target.query("select ensure_transfer_partition($1)", [month]);
+  }
 }
 
-const PARTITIONS_SQL = `select to_date(right(c.relname, 8), 'YYYYMMDD')::text as day
+const DAYS_SQL = `select to_date(right(c.relname, 8), 'YYYYMMDD')::text as day
   from pg_inherits i join pg_class c on c.oid = i.inhrelid
   where i.inhparent = 'attempt'::regclass order by 1`;
+
+const MONTHS_SQL = `select to_date(right(c.relname, 6), 'YYYYMM')::text as month
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = 'transfer'::regclass and c.relname ~ '^transfer_[0-9]{6}$' order by 1`;
 
 /** Rows travel as JSON texts of the database's own making: exact, in every version. */
 async function copyTable(

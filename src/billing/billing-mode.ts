@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import type { ConsoleConfig } from "../config/index.ts";
 import type { Clock, Logger, MicroUsd } from "../core/index.ts";
 import type { Billing } from "./billing.ts";
@@ -31,7 +32,7 @@ export interface OpenBilling extends Billing {
    * Everything the payment provider knows since an instant, into books that were restored; again
    * changes nothing. Rejects with `PurchaseFault` where there is no payment provider.
    */
-  recover(sinceMs: number): Promise<RecoveredPayments>;
+  recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments>;
 }
 
 export interface PurchaseBounds {

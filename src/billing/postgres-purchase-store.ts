@@ -55,17 +55,28 @@ export class PostgresPurchaseStore implements PurchaseStore {
     ]);
   }
 
-  async recover(purchase: RecoveredPurchase): Promise<"recovered" | "known" | "unknown_org"> {
-    const result = await this.#pool.query(RECOVER_SQL, [
-      purchase.purchaseId,
-      purchase.orgId,
-      purchase.amountMicroUsd,
-      purchase.isTestMoney,
-      new Date(purchase.createdAtMs),
-      new Date(purchase.expiresAtMs),
-      purchase.sessionId,
-    ]);
-    if (result.rowCount === 1) return "recovered";
+  async recover(
+    purchase: RecoveredPurchase,
+    by: ChangedBy,
+  ): Promise<"recovered" | "known" | "unknown_org"> {
+    const { purchaseId, amountMicroUsd, isTestMoney } = purchase;
+    const isRecovered = await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<{ org_id: OrgId }>(RECOVER_SQL, [
+        purchaseId,
+        purchase.orgId,
+        amountMicroUsd,
+        isTestMoney,
+        new Date(purchase.createdAtMs),
+        new Date(purchase.expiresAtMs),
+        purchase.sessionId,
+      ]);
+      const orgId = rows[0]?.org_id;
+      if (orgId === undefined) return false;
+      const after = { amount_usd: formatUsd(amountMicroUsd), is_test_money: isTestMoney };
+      note({ action: "purchase.recover", orgId, target: purchaseId, before: null, after });
+      return true;
+    });
+    if (isRecovered) return "recovered";
     return (await this.find(purchase.purchaseId)) === undefined ? "unknown_org" : "known";
   }
 
@@ -269,7 +280,7 @@ const RECOVER_SQL = `
   insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
     expires_at, session_id)
   select $1, org_id, $3::bigint, $3::bigint / 10000, $4, $5, $6, $7 from org where org_id = $2
-  on conflict do nothing`;
+  on conflict do nothing returning org_id`;
 
 const TAKE_UNFINISHED_SQL = `
   update purchase set checked_at = $3 where purchase_id in (

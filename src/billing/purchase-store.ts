@@ -67,7 +67,10 @@ export interface PurchaseStore {
    * Makes a purchase again that was lost in a restore. `known`: it is there, and is left as it is;
    * `unknown_org`: nothing was written.
    */
-  recover(purchase: RecoveredPurchase): Promise<"recovered" | "known" | "unknown_org">;
+  recover(
+    purchase: RecoveredPurchase,
+    by: ChangedBy,
+  ): Promise<"recovered" | "known" | "unknown_org">;
   /** Newest first, a thousand at most. */
   list(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
   /** Undefined: the organization has no such purchase. */

@@ -1,3 +1,4 @@
+import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd, type Logger, microUsd } from "../core/index.ts";
 import type { SessionUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
@@ -36,6 +37,7 @@ export interface RecoveryDeps {
   readonly payments: StripePayments;
   readonly service: PurchaseService;
   readonly log: Logger;
+  readonly by: ChangedBy;
 }
 
 /**
@@ -81,7 +83,7 @@ type SessionOutcome = "known" | "recovered" | "unknown_org" | "nothing";
 
 /** Makes the purchase again that a checkout names. */
 async function recoverSession(
-  { store }: RecoveryDeps,
+  { store, by }: RecoveryDeps,
   found: {
     readonly session: SessionUpdate;
     readonly createdAtMs: number;
@@ -91,7 +93,7 @@ async function recoverSession(
   const { session, createdAtMs, expiresAtMs } = found;
   const { purchaseId, orgId, cents, sessionId } = session;
   if (purchaseId === null || orgId === null || cents === null) return "nothing";
-  return await store.recover({
+  const purchase = {
     purchaseId,
     orgId,
     amountMicroUsd: microUsd(cents * MICRO_PER_CENT),
@@ -99,7 +101,8 @@ async function recoverSession(
     sessionId,
     createdAtMs,
     expiresAtMs,
-  });
+  };
+  return await store.recover(purchase, by);
 }
 
 /** Does what the checkout says; true: it was credited by this. */

@@ -181,9 +181,9 @@ export class StripeBilling implements OpenBilling {
     return this.#reconciler.reconcileAll();
   }
 
-  async recover(sinceMs: number): Promise<RecoveredPayments> {
+  async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
     const { store, log } = this.#options;
-    const deps = { store, payments: this.#payments, service: this.#service, log };
+    const deps = { store, payments: this.#payments, service: this.#service, log, by };
     const recovered = await recoverPayments(deps, sinceMs);
     // Purchases and claims of before that ended since.
     await this.#reconciler.reconcileAll();

@@ -63,12 +63,17 @@ function onKeptBackups(command: Command): Command {
 
 async function create(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
-  return await withBackend(context, flags, async (backend) => {
+  return await withBackend(context, flags, async (backend, by) => {
     const onProgress: CopyProgress = ({ files, bytes }) =>
       void context.stderr.write(`copied ${files} files, ${bytes} bytes\n`);
     const { manifest, folder, pruned } = await backUpNow({ config, backend, clock, onProgress });
     const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
     const path = join(folder, manifest.name);
+    await backend.changeLog.write(by, async (_, note) => {
+      const after = { finished_at: manifest.finishedAt, bytes, older_deleted: pruned };
+      const what = { orgId: null, target: manifest.name, before: null, after };
+      note({ action: "backup.create", ...what });
+    });
     return {
       json: { ok: true, folder: path, finished_at: manifest.finishedAt, bytes, deleted: pruned },
       text: `${path}: ${manifest.files.length} files, ${bytes} bytes; older copies deleted: ${pruned}`,

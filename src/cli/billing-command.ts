@@ -30,10 +30,10 @@ async function recover(context: CommandContext, flags: Flags): Promise<CommandAn
   const config = readConfig(context, flags);
   const logging = openCommandLogging(context, config, true);
   const { log } = logging;
-  return await withBackend(context, flags, async ({ purchaseStore: store }) => {
+  return await withBackend(context, flags, async ({ purchaseStore: store }, by) => {
     const billing = openBilling({ config, store, consoleUrl: () => config.consoleUrl, clock, log });
     try {
-      return answerOf(await billing.recover(sinceMs));
+      return answerOf(await billing.recover(sinceMs, by));
     } finally {
       await billing.close();
       logging.flush();

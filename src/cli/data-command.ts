@@ -33,12 +33,13 @@ async function copy(context: CommandContext, flags: Flags): Promise<CommandAnswe
     );
   }
   const config = readConfig(context, flags);
-  return await withBackend(context, flags, async ({ embedded }) => {
+  return await withBackend(context, flags, async ({ embedded }, by) => {
     const logging = openCommandLogging(context, config, true);
     const { tables, sums } = await copyData({
       from: embedded?.connectionString ?? config.databaseUrl,
       to,
       log: logging.log,
+      by,
       onProgress: (line) => void context.stderr.write(`${line}\n`),
     });
     logging.flush();

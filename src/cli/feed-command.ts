@@ -25,12 +25,12 @@ export function addFeedCommand(program: Command, context: CommandContext): void 
       .description(description)
       .action(
         answering(context, (flags: Flags) =>
-          withBackend(context, flags, async ({ feed: facts }) =>
+          withBackend(context, flags, async ({ feed: facts }, by) =>
             answerOf(
               verb === "enable"
-                ? await facts.enable()
+                ? await facts.enable(by)
                 : verb === "disable"
-                  ? await facts.disable()
+                  ? await facts.disable(by)
                   : await facts.status(),
             ),
           ),

@@ -53,10 +53,10 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
     jobs: readWhole(flags, "jobs", JOBS) ?? Math.min(availableParallelism(), JOBS_DEFAULT_MAX),
     onProgress: progressTo(context),
   };
-  return await withBackend(context, flags, async (backend) => {
+  return await withBackend(context, flags, async (backend, by) => {
     if (day === undefined) return answerOf(context, await backend.auditBooks(options));
     const key = openExportKey(config);
-    return answerOf(context, await backend.closeDay(day, { ...options, key }));
+    return answerOf(context, await backend.closeDay(day, { ...options, key }, by));
   });
 }
 

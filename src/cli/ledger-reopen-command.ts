@@ -50,8 +50,8 @@ export function addReopenCommand(ledger: Command, context: CommandContext): void
 async function reopen(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const changes = readChanges(flags);
   const request = readRequest(flags, changes?.closings ?? []);
-  return await withBackend(context, flags, async (backend) => {
-    const books = await backend.reopenBooks(request);
+  return await withBackend(context, flags, async (backend, by) => {
+    const books = await backend.reopenBooks(request, by);
     const limits = request.isNothingLost ? undefined : await emptied(context, flags);
     const notes = [
       ...(limits?.problem === undefined ? [] : [limits.problem]),

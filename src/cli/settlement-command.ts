@@ -276,7 +276,7 @@ async function compareOrBear(
   const bytes = readStatementFile(file);
   const outcome = readProviderClaim(bytes.toString("utf8"));
   if (outcome.kind === "unreadable") throw new UsageFault(`${file}: ${outcome.problem}`);
-  if (flags["lost"] === true) return await bearLost(backend, flags, outcome.claim);
+  if (flags["lost"] === true) return await bearLost(backend, { flags, by }, outcome.claim);
   if (flags["period"] === undefined) throw new UsageFault("name the period with --period");
   return await compare(backend, { flags, by }, { bytes, claim: outcome.claim });
 }

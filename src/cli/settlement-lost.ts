@@ -1,5 +1,6 @@
 import type { Backend } from "../app/index.ts";
 import { formatExactUsd, picoUsd } from "../core/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import type { LostLine, LostVerdict, ProviderClaim } from "../ledger/index.ts";
 import { UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
 
@@ -21,12 +22,12 @@ const STRANGE: ReadonlySet<LostVerdict> = new Set(["retired", "outside", "imposs
 /** `settlement reconcile --lost` */
 export async function bearLost(
   { settlementStore }: Backend,
-  flags: Flags,
+  { flags, by }: { readonly flags: Flags; readonly by: ChangedBy },
   { lines }: ProviderClaim,
 ): Promise<CommandAnswer> {
   if (lines === undefined) throw new UsageFault("--lost needs a statement with lines");
   const providerId = String(flags["provider"]);
-  const judged = await settlementStore.bearLost(providerId, lines);
+  const judged = await settlementStore.bearLost(providerId, lines, by);
   const groups = (Object.keys(WORDS) as LostVerdict[]).map((verdict) => sumOf(verdict, judged));
   const strange = judged.filter(({ verdict }) => STRANGE.has(verdict));
   return {

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 
 import { type Backend, openExportKey, readExportKey } from "../app/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { formatExactUsd, picoUsd } from "../core/index.ts";
 import { periodFileName, readPeriodFile, signPeriod } from "../ledger/index.ts";
 import {
@@ -62,7 +63,7 @@ export function addPutBackCommand(settlement: Command, context: CommandContext):
     .action(
       answering(context, (flags: Flags) => {
         const files = readFiles(context, flags);
-        return withBackend(context, flags, (backend) => putBack(backend, files));
+        return withBackend(context, flags, (backend, by) => putBack(backend, files, by));
       }),
     );
 }
@@ -92,12 +93,13 @@ function readFiles(context: CommandContext, flags: Flags): readonly PeriodFile[]
 async function putBack(
   { settlementStore }: Backend,
   files: readonly PeriodFile[],
+  by: ChangedBy,
 ): Promise<CommandAnswer> {
   const periods: object[] = [];
   const lines: string[] = [];
   let lost = 0n;
   for (const file of files) {
-    const outcome = await settlementStore.putBack(file);
+    const outcome = await settlementStore.putBack(file, by);
     if (!outcome.created) continue;
     const start = new Date(file.startMs).toISOString();
     const costUsd = formatExactUsd(picoUsd(outcome.lostPicoUsd));

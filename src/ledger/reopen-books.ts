@@ -1,5 +1,6 @@
 import { DatabaseError, type Pool } from "pg";
 
+import { type Change, type ChangedBy, type ChangeLog, recordChanges } from "../changes/index.ts";
 import { assert } from "../core/index.ts";
 import { inTransaction } from "../storage/index.ts";
 import type { AccessClosing } from "./lost-changes.ts";
@@ -58,14 +59,18 @@ const REFUSED = "TM409";
 const WRONG = "TM400";
 
 /** Everything that has to change before instances may take traffic again: all of it, or nothing. */
-export async function reopenBooks(pool: Pool, request: ReopenRequest): Promise<ReopenedBooks> {
+export async function reopenBooks(
+  { pool, changes }: { readonly pool: Pool; readonly changes: Pick<ChangeLog, "announce"> },
+  request: ReopenRequest,
+  by: ChangedBy,
+): Promise<ReopenedBooks> {
   const { reason, openAttempts, isNothingLost, restoredToMs, closings } = request;
   assert(
     isNothingLost === (openAttempts === "kept"),
     "what is open is kept where nothing was lost",
   );
   try {
-    const rows = await inTransaction(pool, async (client) => {
+    const { books, recorded } = await inTransaction(pool, async (client) => {
       await client.query("set local statement_timeout = 0");
       const values = [
         reason,
@@ -74,10 +79,13 @@ export async function reopenBooks(pool: Pool, request: ReopenRequest): Promise<R
         restoredToMs === undefined ? null : new Date(restoredToMs),
         JSON.stringify(closings),
       ];
-      return (await client.query<ReopenRow>(REOPEN_SQL, values)).rows;
+      const { rows } = await client.query<ReopenRow>(REOPEN_SQL, values);
+      assert(rows[0] !== undefined, "a reopening answers one row");
+      const made = reopenedBooks(rows[0]);
+      return { books: made, recorded: await recordChanges(client, by, [changeOf(request, made)]) };
     });
-    assert(rows[0] !== undefined, "a reopening answers one row");
-    return reopenedBooks(rows[0]);
+    changes.announce(recorded);
+    return books;
   } catch (fault) {
     if (!(fault instanceof DatabaseError)) throw fault;
     if (fault.code === REFUSED) {
@@ -87,6 +95,28 @@ export async function reopenBooks(pool: Pool, request: ReopenRequest): Promise<R
     if (fault.code === WRONG) throw new ReopenFault(fault.message);
     throw fault;
   }
+}
+
+function changeOf({ reason, openAttempts }: ReopenRequest, books: ReopenedBooks): Change {
+  const { closedAgain: again } = books;
+  const after = {
+    reason,
+    restored_to: new Date(books.restoredToMs).toISOString(),
+    open_attempts: openAttempts,
+    closed_attempts: books.closedAttempts,
+    ended_sessions: books.endedSessions,
+    keys_closed_again: again.keysDisabled,
+    caps_lowered_again: again.capsLowered,
+    connections_closed_again: again.connectionsDisabled,
+    holds_placed_again: again.holdsPlaced,
+  };
+  return {
+    action: "ledger.reopen",
+    orgId: null,
+    target: `life ${books.life}`,
+    before: null,
+    after,
+  };
 }
 
 function reopenedBooks(row: ReopenRow): ReopenedBooks {

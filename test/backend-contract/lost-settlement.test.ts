@@ -5,9 +5,11 @@ import type { ClosedPeriodFile } from "../../src/ledger/provider-settlement/lost
 import { readPeriodFile, signPeriod } from "../../src/ledger/provider-settlement/period-file.ts";
 import { readProviderClaim } from "../../src/ledger/provider-settlement/settlement-file.ts";
 import { reconcile } from "../../src/ledger/provider-settlement/settlement-reconcile.ts";
+import { changesOf } from "../support/change-writes.ts";
 import type { FreshBackend } from "../support/postgres.ts";
 import { balanceOf, closeUntil, entriesOf } from "../support/settlement-books.ts";
 import { type JournaledAttempt, withSettlementBooks } from "../support/settlement-journal.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 /** The books that were lost, and those that were restored to 06:00 of the same day. */
 const lost = withSettlementBooks();
@@ -30,13 +32,16 @@ function idAt(at: string, n: bigint): bigint {
 
 async function reopen(backend: FreshBackend): Promise<void> {
   await backend.query("update instance_lease set lease_until = now()");
-  await backend.reopenBooks({
-    reason: "a test",
-    openAttempts: "void",
-    isNothingLost: false,
-    restoredToMs: RESTORED_TO,
-    closings: [],
-  });
+  await backend.reopenBooks(
+    {
+      reason: "a test",
+      openAttempts: "void",
+      isNothingLost: false,
+      restoredToMs: RESTORED_TO,
+      closings: [],
+    },
+    testOperator,
+  );
 }
 
 /** The file of the only period of a provider. */
@@ -69,13 +74,23 @@ test("a period that was closed in the lost time is put back with what it owes, o
   const file = await fileOf(lost.backend, "acme");
   const { settlementStore } = restored.backend;
   const tampered = { ...file, payableMicroUsd: file.payableMicroUsd, costPicoUsd: picoUsd(1n) };
-  await expect(settlementStore.putBack(tampered)).rejects.toMatchObject({ kind: "not_put_back" });
-  expect(await settlementStore.putBack(file)).toEqual({
+  await expect(settlementStore.putBack(tampered, testOperator)).rejects.toMatchObject({
+    kind: "not_put_back",
+  });
+  expect(await settlementStore.putBack(file, testOperator)).toEqual({
     created: true,
     lostClaims: 2n,
     lostPicoUsd: 8_250_001n,
   });
-  expect(await settlementStore.putBack(file)).toMatchObject({ created: false });
+  expect(await settlementStore.putBack(file, testOperator)).toMatchObject({ created: false });
+  expect(await changesOf(restored.backend, "settlement.put-back")).toMatchObject([
+    {
+      by: testOperator,
+      target: "acme 2026-01-01T00:00:00.000Z",
+      before: null,
+      after: { lost_attempts: 2, lost_usd: "0.000008250001" },
+    },
+  ]);
   const [period] = await settlementStore.periods("acme");
   const { sums, payableMicroUsd, carryOutPicoUsd, startMs, endMs } = closed ?? {};
   expect(period).toMatchObject({ payableMicroUsd, carryOutPicoUsd, startMs, endMs });
@@ -89,7 +104,9 @@ test("a period that was closed in the lost time is put back with what it owes, o
   // Its attempts are not owed a second time.
   const lines = [{ of: "attempt", id: String(idAt("2026-01-01T06:30Z", 1n)) }] as const;
   const claim = lines.map((line) => ({ ...line, costPicoUsd: picoUsd(4_999_999n) }));
-  expect(await settlementStore.bearLost("acme", claim)).toMatchObject([{ verdict: "put_back" }]);
+  expect(await settlementStore.bearLost("acme", claim, testOperator)).toMatchObject([
+    { verdict: "put_back" },
+  ]);
 });
 
 test("lines of a statement that the books have lost are owed once, and paid by no customer", async () => {
@@ -115,7 +132,7 @@ test("lines of a statement that the books have lost are owed once, and paid by n
   if (read.kind === "unreadable") throw new Error(read.problem);
   const lines = read.claim.lines ?? [];
   const verdicts = async (): Promise<readonly string[]> =>
-    (await settlementStore.bearLost("late", lines)).map(({ verdict }) => verdict);
+    (await settlementStore.bearLost("late", lines, testOperator)).map(({ verdict }) => verdict);
   expect(await verdicts()).toEqual(["ours", "borne", "borne", "outside", "impossible"]);
   expect(await verdicts()).toEqual([
     "ours",
@@ -123,6 +140,9 @@ test("lines of a statement that the books have lost are owed once, and paid by n
     "borne_before",
     "outside",
     "impossible",
+  ]);
+  expect(await changesOf(backend, "settlement.bear-lost")).toMatchObject([
+    { by: testOperator, target: "late", after: { lines: 2, cost_usd: "0.000004750000" } },
   ]);
   expect(await balanceOf(backend, "late")).toMatchObject({ accruedMicroUsd: 1n + 3n });
   const [period] = await closeUntil(backend, "2026-01-02T00:00Z", { id: "late" });

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { changesOf } from "../support/change-writes.ts";
 import { MICRO_PER_USD, withBillingFixture } from "../support/billing-fixture.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const fixture = withBillingFixture();
 
@@ -28,6 +30,7 @@ test("purchases, refunds and disputes of the lost time come back once; unknown p
     "delete from purchase",
     "delete from payment_event",
     "delete from transfer",
+    "delete from transfer_ref",
     "update account set debits = 0, credits = 0, owed = 0",
     "update org set funded_at = null, bought_at = null",
   ]) {
@@ -37,7 +40,7 @@ test("purchases, refunds and disputes of the lost time come back once; unknown p
   await backend.query("delete from org where org_id = $1", [gone]);
   await backend.query("set session_replication_role = origin");
 
-  expect(await billing.recover(sinceMs)).toEqual({
+  expect(await billing.recover(sinceMs, testOperator)).toEqual({
     sessions: 4,
     purchases: 3,
     granted: 2,
@@ -53,7 +56,13 @@ test("purchases, refunds and disputes of the lost time come back once; unknown p
     failed: [],
   });
   expect(await fixture.balance(orgId)).toBe(26n * MICRO_PER_USD);
-  expect(await billing.recover(sinceMs)).toMatchObject({ purchases: 0, granted: 0 });
+  const recorded = await changesOf(backend, "purchase.recover");
+  expect(recorded.map(({ target }) => target).toSorted()).toEqual(
+    [paid, refunded, open].map(({ purchaseId }) => purchaseId).toSorted(),
+  );
+  expect(recorded[0]).toMatchObject({ orgId, by: testOperator, before: null });
+  expect(await billing.recover(sinceMs, testOperator)).toMatchObject({ purchases: 0, granted: 0 });
+  expect(await changesOf(backend, "purchase.recover")).toHaveLength(3);
   // One that was open is paid after all: the usual way.
   checkout.book.pay(open.session);
   await expect.poll(() => fixture.balance(orgId)).toBe(31n * MICRO_PER_USD);

@@ -8,6 +8,7 @@ import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ClaimLine } from "../../src/ledger/provider-settlement/settlement-file.ts";
 import { readLostChanges } from "../../src/ledger/lost-changes.ts";
 import type { ReopenRequest } from "../../src/ledger/reopen-books.ts";
+import { changesOf } from "../support/change-writes.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import { testOperator } from "../support/test-operator.ts";
@@ -54,7 +55,7 @@ async function ended({ attemptId, orgId }: Held): Promise<unknown> {
 
 test("no book is reopened while an instance may take traffic", async () => {
   await backend.ledgerBatchStore.join("alive", LEASE_MS);
-  const reopening = backend.reopenBooks(REQUEST);
+  const reopening = backend.reopenBooks(REQUEST, testOperator);
   await expect(reopening).rejects.toMatchObject({ name: "ReopenFault" });
   await expect(reopening).rejects.toThrow(/^the books were not reopened: .* alive until .*; stop/);
   expect(await backend.query("select life from ledger_life")).toEqual([]);
@@ -63,7 +64,7 @@ test("no book is reopened while an instance may take traffic", async () => {
 test("what was open at the restore costs nobody anything, and its late end changes nothing", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
-  const { life, closedAttempts, openJobs } = await backend.reopenBooks(REQUEST);
+  const { life, closedAttempts, openJobs } = await backend.reopenBooks(REQUEST, testOperator);
   expect({ life, closedAttempts, openJobs }).toEqual({ life: 2, closedAttempts: 1, openJobs: 0 });
   const voided = {
     state: "void",
@@ -77,12 +78,17 @@ test("what was open at the restore costs nobody anything, and its late end chang
     { kind: "already_closed", debitMicroUsd: 0n },
   ]);
   expect(await ended(held)).toEqual(voided);
+  const made = (await changesOf(backend, "ledger.reopen")).filter(
+    ({ target }) => target === "life 2",
+  );
+  const after = { reason: REQUEST.reason, open_attempts: "void", closed_attempts: 1 };
+  expect(made).toMatchObject([{ by: testOperator, before: null, after }]);
 });
 
 test("--open-attempts charge takes the reserves, and a late end gives the difference back", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
-  await backend.reopenBooks({ ...REQUEST, openAttempts: "charge" });
+  await backend.reopenBooks({ ...REQUEST, openAttempts: "charge" }, testOperator);
   expect(await ended(held)).toMatchObject({ state: "unknown_after_crash", debit: 40, balance: 60 });
   await backend.ledgerBatchStore.closeBatch([closeRow(held.attemptId, 7n)]);
   expect(await ended(held)).toMatchObject({ debit: 7, balance: 93 });
@@ -92,7 +98,10 @@ test("a job at a provider continues, and another instance adopts it", async () =
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   await backend.ledgerBatchStore.attachJob(held.attemptId, "job");
-  expect(await backend.reopenBooks(REQUEST)).toMatchObject({ closedAttempts: 0, openJobs: 1 });
+  expect(await backend.reopenBooks(REQUEST, testOperator)).toMatchObject({
+    closedAttempts: 0,
+    openJobs: 1,
+  });
   const next = await backend.ledgerBatchStore.join("two", LEASE_MS);
   const adopted = await backend.ledgerBatchStore.adoptAttempts(next, 10);
   expect(adopted.map(({ attemptId }) => attemptId)).toEqual([held.attemptId]);
@@ -101,7 +110,7 @@ test("a job at a provider continues, and another instance adopts it", async () =
 
 test("no instance of before, nor one that started in the lost time, holds anything again", async () => {
   const before = await backend.ledgerBatchStore.join("one", 0);
-  await backend.reopenBooks(REQUEST);
+  await backend.reopenBooks(REQUEST, testOperator);
   const now = await backend.ledgerBatchStore.join("one", LEASE_MS);
   expect(now.life).toBe(before.life + 1);
   const witness = { beat: 0n, storeNowMs: before.storeNowMs, attemptId: null };
@@ -125,7 +134,7 @@ test("the lost time begins before the newest commit that is left, and nothing en
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   const restoredToMs = systemClock.nowMs();
-  const books = await backend.reopenBooks({ ...REQUEST, restoredToMs });
+  const books = await backend.reopenBooks({ ...REQUEST, restoredToMs }, testOperator);
   expect(books.restoredToMs).toBe(restoredToMs);
   expect(books.lostFromMs).toBe(restoredToMs - 15_000);
   const [row] = await backend.query(
@@ -134,7 +143,7 @@ test("the lost time begins before the newest commit that is left, and nothing en
   );
   expect(row).toEqual({ is_after: true });
   const tomorrowMs = systemClock.nowMs() + 86_400_000;
-  const reopening = backend.reopenBooks({ ...REQUEST, restoredToMs: tomorrowMs });
+  const reopening = backend.reopenBooks({ ...REQUEST, restoredToMs: tomorrowMs }, testOperator);
   await expect(reopening).rejects.toThrow("the books cannot be restored to the future");
 });
 
@@ -142,7 +151,7 @@ test("where nothing was lost nobody is signed out, and what is open is left to e
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
   const nothing = { ...REQUEST, openAttempts: "kept", isNothingLost: true } as const;
-  expect(await backend.reopenBooks(nothing)).toMatchObject({
+  expect(await backend.reopenBooks(nothing, testOperator)).toMatchObject({
     closedAttempts: 0,
     endedSessions: 0,
   });
@@ -194,7 +203,10 @@ test("what was closed in the lost time is closed again, and nothing is opened", 
     ]),
   );
   if (outcome.kind === "unreadable") throw new Error(outcome.problem);
-  const { closedAgain } = await backend.reopenBooks({ ...REQUEST, closings: outcome.closings });
+  const { closedAgain } = await backend.reopenBooks(
+    { ...REQUEST, closings: outcome.closings },
+    testOperator,
+  );
   expect(closedAgain).toEqual({
     keysDisabled: 1,
     capsLowered: 1,
@@ -243,7 +255,7 @@ test("every browser is signed out, and no link to sign in is left", async () => 
     values (sha256('one'), 'acc', 'i', 's', now(), now() + interval '1 day', now(), now(), now(), 'x')`);
   await backend.query(`insert into local_claim (token_hash, expires_at)
     values (sha256('link'), now() + interval '1 day')`);
-  expect(await backend.reopenBooks(REQUEST)).toMatchObject({ endedSessions: 1 });
+  expect(await backend.reopenBooks(REQUEST, testOperator)).toMatchObject({ endedSessions: 1 });
   const left = `select (select count(*)::integer from local_claim)
     + (select count(*)::integer from console_session where ended_at is null) as open`;
   expect(await backend.query(left)).toEqual([{ open: 0 }]);
@@ -252,13 +264,14 @@ test("every browser is signed out, and no link to sign in is left", async () => 
 test("what was voided is owed to its provider as it bills it, once, and paid by no customer", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
-  await backend.reopenBooks(REQUEST);
+  await backend.reopenBooks(REQUEST, testOperator);
   const [row] = await backend.query("select provider_id from attempt where attempt_id = $1", [
     held.attemptId,
   ]);
   const providerId = String(row?.["provider_id"]);
   const line = { of: "attempt", id: String(held.attemptId), costPicoUsd: picoUsd(9_500_000n) };
-  const bear = () => backend.settlementStore.bearLost(providerId, [line as ClaimLine]);
+  const bear = () =>
+    backend.settlementStore.bearLost(providerId, [line as ClaimLine], testOperator);
   const accrued = async () =>
     (await backend.settlementStore.balances(providerId))[0]?.accruedMicroUsd ?? 0n;
   const before = await accrued();

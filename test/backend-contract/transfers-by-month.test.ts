@@ -16,8 +16,9 @@ import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 /**
- * The program whose newest step is 0011 calls the functions and reads the tables that this one calls
- * and reads, from sessions that were opened before the steps ran.
+ * The program whose newest step is 0013 calls the functions and reads the tables that this one calls
+ * and reads, from sessions that were opened before the steps ran. That of 0011 runs beside them in
+ * `test/e2e/operator/upgrade.deep.test.ts`.
  */
 const database = withDatabase();
 let pool: Pool;
@@ -31,7 +32,7 @@ let madeMeanwhile = 0;
 beforeAll(async () => {
   const { connectionString } = database;
   pool = openPool(connectionString, silentLog);
-  await migrateToEleven(pool);
+  await migrateToThirteen(pool);
   backend = openPostgresBackend({ connectionString, log: silentLog });
   store = withReserveBatch(backend.ledgerBatchStore);
   await pool.query(
@@ -60,9 +61,10 @@ afterAll(async () => {
   await pool.end();
 });
 
-async function migrateToEleven(to: Pool): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-eleven-"));
-  const filter = (path: string): boolean => !/^00(1[2-9]|[2-9])/.test(basename(path));
+/** The schema before transfers had months, with the tables in which this program records and joins. */
+async function migrateToThirteen(to: Pool): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-thirteen-"));
+  const filter = (path: string): boolean => !/^00(1[4-9]|[2-9])/.test(basename(path));
   cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
   await migrateDatabase(to, { folder });
   rmSync(folder, { recursive: true });

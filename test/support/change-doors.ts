@@ -10,6 +10,11 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "org policy": ["org.policy"],
   "org keys-may-set-limits": ["org.keys-may-set-limits"],
   "credit grant": ["credit.grant"],
+  "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
+  "backup create": ["backup.create"],
+  "data copy": ["data.copy"],
+  "feed enable": ["feed.enable"],
+  "feed disable": ["feed.disable"],
   "key create": ["key.create"],
   "key disable": ["key.disable"],
   "key cap": ["key.cap"],
@@ -24,12 +29,15 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "conformance run": ["verdict.record"],
   "conformance import": ["verdict.record"],
   "conformance watch": ["verdict.record"],
+  "ledger audit": ["ledger.close-day"],
   "ledger recover": ["ledger.recover"],
+  "ledger reopen": ["ledger.reopen"],
   "ledger retire": ["ledger.retire", "ledger.drop"],
   "settlement close": ["settlement.close"],
   "settlement pay": ["settlement.pay"],
   "settlement deposit": ["settlement.deposit"],
-  "settlement reconcile": ["settlement.reconcile"],
+  "settlement reconcile": ["settlement.reconcile", "settlement.bear-lost"],
+  "settlement put-back": ["settlement.put-back"],
   "changes retire": ["changes.retire"],
   migrate: ["schema.migrate"],
 };
@@ -54,8 +62,11 @@ export const READING_COMMANDS: readonly string[] = [
   "catalog build",
   "import litellm",
   "import openrouter",
-  "ledger audit",
+  "ledger export",
   "ledger verify-export",
+  "feed status",
+  "backup list",
+  "backup verify",
   "settlement list",
   "settlement show",
   "changes list",
@@ -64,6 +75,13 @@ export const READING_COMMANDS: readonly string[] = [
   "simulate",
   "doctor",
 ];
+
+/**
+ * Commands that have no database to record in, by the reason. The database that `backup restore`
+ * makes has to be what was backed up, and does not run: whoever goes on with it says so by
+ * `ledger reopen`, which is recorded, and without which nothing serves where commits were lost.
+ */
+export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 
 /** The same of the console: rows of its contract, and what it answers beside them. */
 export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {

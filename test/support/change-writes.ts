@@ -15,12 +15,27 @@ export type OperatorAction = Extract<
   | `settlement.${string}`
   | `ledger.${string}`
   | `changes.${string}`
+  | `feed.${string}`
+  | "data.copy"
+  | "backup.create"
 >;
 
-/** Recorded around the store by a command, or together by one sign-in: they have tests of their own. */
+/** Recorded around the store by a command, together by one sign-in, or where much has to be prepared: they have tests of their own. */
 export type OtherAction = Extract<
   ActionName,
-  "ledger.recover" | "manifest.refresh" | "schema.migrate" | "session.start" | `account.${string}`
+  | "backup.create"
+  | "data.copy"
+  | "ledger.close-day"
+  | "ledger.recover"
+  | "ledger.reopen"
+  | "manifest.refresh"
+  | "purchase.recover"
+  | "schema.migrate"
+  | "session.start"
+  | "settlement.bear-lost"
+  | "settlement.put-back"
+  | `account.${string}`
+  | `feed.${string}`
 >;
 
 export const operator = byOperator("ann");
@@ -64,6 +79,14 @@ export function changeReader(
     position = news.at(-1)?.position ?? position;
     return news;
   };
+}
+
+/** What was recorded of one action so far, oldest first. */
+export async function changesOf(
+  { changeStore }: Pick<FreshBackend, "changeStore">,
+  actionPrefix: ActionName,
+): Promise<readonly RecordedChange[]> {
+  return (await changeStore.list({ actionPrefix, limit: 100 })).toReversed();
 }
 
 /** A test for each write, in their order: some change what one before has made. */

@@ -338,7 +338,7 @@ export class LedgerFixture {
   async #reopen(openAttempts: "void" | "charge"): Promise<void> {
     await this.#backend.query("update instance_lease set lease_until = clock_timestamp()");
     const request = { reason: "a test", openAttempts, isNothingLost: false, closings: [] };
-    const { closedAttempts } = await this.#backend.reopenBooks(request);
+    const { closedAttempts } = await this.#backend.reopenBooks(request, testOperator);
     agree(closedAttempts, this.model.reopen(openAttempts));
     if (closedAttempts > 0) this.answers.add(`reopened, ${openAttempts}`);
   }

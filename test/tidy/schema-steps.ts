@@ -33,10 +33,34 @@ export function stepProblems(
     const level = Number.parseInt(name, 10);
     const statements = sqlStatements(text);
     // What a step makes it may take back: no other program has seen it.
-    const problems = statements.flatMap((each) => statementProblems(known, each));
+    const problems = statements
+      .filter((each) => !isMadeAgain(each, statements))
+      .flatMap((each) => statementProblems(known, each));
     for (const each of statements) learn(known, each);
     return [...headerProblems(text, level), ...problems].map((problem) => `${name}: ${problem}`);
   });
+}
+
+/**
+ * A step is one transaction. A table that it renames and makes again, with the columns of the renamed
+ * one, was never away for another program; neither was a trigger that it drops and makes again.
+ */
+function isMadeAgain(statement: string, step: readonly string[]): boolean {
+  const outline = statementOutline(statement);
+  const outlines = step.map(statementOutline);
+  const later = outlines.slice(outlines.indexOf(outline) + 1);
+  const [, was, is] = /^alter table (\w+) rename to (\w+);?$/.exec(outline) ?? [];
+  if (was !== undefined && is !== undefined) {
+    const again = new RegExp(`^create table ${was} \\(like ${is} including defaults\\b`);
+    return later.some((each) => again.test(each));
+  }
+  const [, trigger, table = ""] = /^drop trigger (\w+) on (\w+);?$/.exec(outline) ?? [];
+  if (trigger === undefined) return false;
+  const before = outlines
+    .map((each) => /^alter table (\w+) rename to (\w+);?$/.exec(each))
+    .find((each) => each?.[2] === table)?.[1];
+  const again = new RegExp(`^create trigger ${trigger} .* on ${before ?? table}\\b`);
+  return later.some((each) => again.test(each));
 }
 
 function headerProblems(text: string, level: number): readonly string[] {

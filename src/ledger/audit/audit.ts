@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 
 import type { Pool, PoolClient, QueryArrayConfig } from "pg";
 
+import type { ChangedBy, ChangeLog } from "../../changes/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 import { planAudit } from "./audit-plan.ts";
 import { attemptQueries, bookQueries } from "./audit-queries.ts";
@@ -83,17 +84,26 @@ export async function auditBooks(pool: Pool, options: AuditOptions): Promise<Aud
 
 /** Proves the books up to now, and signs the balances at the end of a day that is over. */
 export async function closeDay(
-  pool: Pool,
+  books: {
+    readonly pool: Pool;
+    readonly changes: Pick<ChangeLog, "announce">;
+    readonly by: ChangedBy;
+  },
   day: string,
   options: AuditOptions & { readonly key: SigningKey },
 ): Promise<AuditOutcome> {
+  const { pool } = books;
   const { newest, endId } = await readClosing(pool, day);
   const trustedKey = options.key.publicKey;
   const outcome = await auditBooks(pool, { ...options, trustedKey });
   const isClean = outcome.checks.every(({ violations }) => violations === 0);
   if (!isClean) return { ...outcome, checkpoint: undefined };
   const span = outcome.sinceDay === undefined ? undefined : newest;
-  const checkpoint = await writeCheckpoint(pool, { span, day, endId, before: newest }, options.key);
+  const checkpoint = await writeCheckpoint(
+    books,
+    { span, day, endId, before: newest },
+    options.key,
+  );
   return { ...outcome, checkpoint };
 }
 

@@ -2,7 +2,9 @@ import { createHash, type KeyObject } from "node:crypto";
 
 import type { Pool, PoolClient } from "pg";
 
+import { type ChangedBy, type ChangeLog, recordChanges } from "../../changes/index.ts";
 import { assert } from "../../core/index.ts";
+import { inTransaction } from "../../storage/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 import type { AuditSpan } from "./audit-span.ts";
 import {
@@ -127,14 +129,17 @@ export interface NewCheckpoint {
 
 /** Sums the books up to the last position of the day, from the journal that was just proven. */
 export async function writeCheckpoint(
-  pool: Pool,
+  books: {
+    readonly pool: Pool;
+    readonly changes: Pick<ChangeLog, "announce">;
+    readonly by: ChangedBy;
+  },
   of: NewCheckpoint,
   key: SigningKey,
 ): Promise<SignedCheckpoint> {
   const { span, day, endId, before } = of;
-  const client = await pool.connect();
-  try {
-    await client.query("begin; set local statement_timeout = 0");
+  const { signed: made, recorded } = await inTransaction(books.pool, async (client) => {
+    await client.query("set local statement_timeout = 0");
     const position = await oneBigint(client, sql.lastPositionSql(span, day));
     const fromAttempt = await oneBigint(client, sql.firstInFlightSql(span, { position, endId }));
     await client.query(sql.insertAccountsSql(span, { day, position }));
@@ -149,14 +154,18 @@ export async function writeCheckpoint(
       signed.document,
       signed.signature,
     ]);
-    await client.query("commit");
-    return signed;
-  } catch (fault) {
-    await client.query("rollback").catch(() => undefined);
-    throw fault;
-  } finally {
-    client.release();
-  }
+    const after = {
+      position: String(position),
+      sha256: digestOf(signed.document),
+    };
+    const change = { orgId: null, target: day, before: null, after } as const;
+    const noted = await recordChanges(client, books.by, [
+      { action: "ledger.close-day", ...change },
+    ]);
+    return { signed, recorded: noted };
+  });
+  books.changes.announce(recorded);
+  return made;
 }
 
 async function oneBigint(client: PoolClient, text: string): Promise<bigint> {

@@ -1,5 +1,7 @@
 import type { Pool } from "pg";
 
+import { type ChangedBy, type ChangeLog, recordChanges } from "../../changes/index.ts";
+import { inTransaction } from "../../storage/index.ts";
 import { FeedFault } from "./day-facts.ts";
 
 /** Of ended attempts and transfers; a warehouse subscribes to it with its own reader. */
@@ -35,7 +37,8 @@ export async function feedStatus(pool: Pool): Promise<FeedStatus> {
  * parts that are made later belong to it too. Only inserted and corrected rows are published: what
  * becomes of a day in the journal later is not a fact.
  */
-export async function enableFeed(pool: Pool): Promise<FeedStatus> {
+export async function enableFeed(books: Books, by: ChangedBy): Promise<FeedStatus> {
+  const { pool } = books;
   const before = await feedStatus(pool);
   if (before.isEnabled) return before;
   if (before.walLevel !== "logical") {
@@ -44,14 +47,42 @@ export async function enableFeed(pool: Pool): Promise<FeedStatus> {
         "set it with `alter system set wal_level = logical`, restart the database, and run this again",
     );
   }
-  await pool.query(ENABLE_SQL);
+  await changeFeed(books, { sql: ENABLE_SQL, action: "feed.enable", isEnabled: true }, by);
   return await feedStatus(pool);
 }
 
 /** A slot that still reads it has to be dropped by its reader: it would go on keeping the log. */
-export async function disableFeed(pool: Pool): Promise<FeedStatus> {
-  await pool.query(`drop publication if exists ${PUBLICATION}`);
-  return await feedStatus(pool);
+export async function disableFeed(books: Books, by: ChangedBy): Promise<FeedStatus> {
+  const before = await feedStatus(books.pool);
+  if (!before.isEnabled) return before;
+  const sql = `drop publication if exists ${PUBLICATION}`;
+  await changeFeed(books, { sql, action: "feed.disable", isEnabled: false }, by);
+  return await feedStatus(books.pool);
+}
+
+interface Books {
+  readonly pool: Pool;
+  readonly changes: Pick<ChangeLog, "announce">;
+}
+
+/** The publication and its change: both, or neither. */
+async function changeFeed(
+  { pool, changes }: Books,
+  made: {
+    readonly sql: string;
+    readonly action: "feed.enable" | "feed.disable";
+    readonly isEnabled: boolean;
+  },
+  by: ChangedBy,
+): Promise<void> {
+  const { sql, action, isEnabled } = made;
+  const [before, after] = [{ published: !isEnabled }, { published: isEnabled }];
+  const recorded = await inTransaction(pool, async (client) => {
+    await client.query(sql);
+    const change = { action, orgId: null, target: PUBLICATION, before, after };
+    return await recordChanges(client, by, [change]);
+  });
+  changes.announce(recorded);
 }
 
 const STATUS_SQL = `

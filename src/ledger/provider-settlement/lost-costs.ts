@@ -1,8 +1,7 @@
-import type { Pool, PoolClient } from "pg";
+import type { PoolClient } from "pg";
 
 import { assert, picoUsd } from "../../core/index.ts";
 import type { LostLine, LostVerdict } from "./lost-terms.ts";
-import { inSettlement } from "./settlement-moves.ts";
 import type { ClaimLine } from "./settlement-file.ts";
 
 /** One cost as `bear_lost_costs` takes it; amounts are texts. */
@@ -25,33 +24,32 @@ const LARGEST_ID = 2n ** 63n - 1n;
 
 /**
  * Of a provider's statement, what the books lost in a restore: each line becomes a debt to the
- * provider that no customer pays, once. Everything else is left as it is, and reported.
+ * provider that no customer pays, once. Everything else is left as it is, and reported. `client` is
+ * in a settlement work.
  */
 export async function bearLostLines(
-  pool: Pool,
+  client: PoolClient,
   providerId: string,
   lines: readonly ClaimLine[],
 ): Promise<readonly LostLine[]> {
   const all = [...addedUp(lines).values()];
   const claims = all.filter(isPossible);
   const impossible = all.filter((claim) => !isPossible(claim));
-  return await inSettlement(pool, async (client) => {
-    const { rows } = await client.query<JudgedRow>(JUDGE_SQL, [
-      providerId,
-      claims.map(({ of }) => of),
-      claims.map(({ id }) => id),
-    ]);
-    const costs: LostCost[] = [];
-    const judged = claims.map((claim, at): LostLine => {
-      const row = rows[at];
-      assert(row !== undefined, "every claim is judged");
-      const verdict = verdictOf(row);
-      if (verdict === "borne") costs.push(costOf(providerId, claim, row));
-      return { ...claim, verdict };
-    });
-    await bearLostCosts(client, costs);
-    return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
+  const { rows } = await client.query<JudgedRow>(JUDGE_SQL, [
+    providerId,
+    claims.map(({ of }) => of),
+    claims.map(({ id }) => id),
+  ]);
+  const costs: LostCost[] = [];
+  const judged = claims.map((claim, at): LostLine => {
+    const row = rows[at];
+    assert(row !== undefined, "every claim is judged");
+    const verdict = verdictOf(row);
+    if (verdict === "borne") costs.push(costOf(providerId, claim, row));
+    return { ...claim, verdict };
   });
+  await bearLostCosts(client, costs);
+  return [...judged, ...impossible.map((claim) => ({ ...claim, verdict: IMPOSSIBLE }))];
 }
 
 /** Posts each once; how many were new. */

@@ -7,7 +7,14 @@ import {
   type Note,
   recordChanges,
 } from "../../changes/index.ts";
-import { assert, formatExactUsd, formatUsd, microUsd, type MicroUsd } from "../../core/index.ts";
+import {
+  assert,
+  formatExactUsd,
+  formatUsd,
+  microUsd,
+  type MicroUsd,
+  picoUsd,
+} from "../../core/index.ts";
 import type { Row } from "../../storage/index.ts";
 import { bearLostLines } from "./lost-costs.ts";
 import type { ClosedPeriodFile, LostLine, PutBackOutcome } from "./lost-terms.ts";
@@ -167,12 +174,37 @@ export class PostgresSettlementStore implements SettlementStore {
     });
   }
 
-  bearLost(providerId: string, lines: readonly ClaimLine[]): Promise<readonly LostLine[]> {
-    return bearLostLines(this.#pool, providerId, lines);
+  async bearLost(
+    providerId: string,
+    lines: readonly ClaimLine[],
+    by: ChangedBy,
+  ): Promise<readonly LostLine[]> {
+    return await this.#inSettlement(by, async (client, note) => {
+      const judged = await bearLostLines(client, providerId, lines);
+      const borne = judged.filter(({ verdict }) => verdict === "borne");
+      if (borne.length === 0) return judged;
+      const cost = borne.reduce((sum, { costPicoUsd }) => sum + costPicoUsd, 0n);
+      const after = { lines: borne.length, cost_usd: formatExactUsd(picoUsd(cost)) };
+      const what = { orgId: null, target: providerId, before: null, after };
+      note({ action: "settlement.bear-lost", ...what });
+      return judged;
+    });
   }
 
-  putBack(file: ClosedPeriodFile): Promise<PutBackOutcome> {
-    return putBackPeriod(this.#pool, file);
+  async putBack(file: ClosedPeriodFile, by: ChangedBy): Promise<PutBackOutcome> {
+    return await this.#inSettlement(by, async (client, note) => {
+      const outcome = await putBackPeriod(client, file);
+      if (!outcome.created) return outcome;
+      const after = {
+        end: new Date(file.endMs).toISOString(),
+        payable_usd: formatUsd(file.payableMicroUsd),
+        lost_attempts: Number(outcome.lostClaims),
+        lost_usd: formatExactUsd(picoUsd(outcome.lostPicoUsd)),
+      };
+      const what = { orgId: null, target: periodTarget(file), before: null, after };
+      note({ action: "settlement.put-back", ...what });
+      return outcome;
+    });
   }
 
   async recordClaim(

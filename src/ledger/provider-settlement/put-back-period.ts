@@ -1,49 +1,48 @@
-import type { Pool, PoolClient } from "pg";
+import type { PoolClient } from "pg";
 
 import { assert } from "../../core/index.ts";
 import { bearLostCosts, type LostCost } from "./lost-costs.ts";
 import type { ClosedPeriodFile, PutBackOutcome } from "./lost-terms.ts";
 import { factsOf, findProvider, writePlans, type DueProvider } from "./settlement-close.ts";
-import { inSettlement } from "./settlement-moves.ts";
 import { linesOf, planPeriods, type SettlementLine } from "./settlement-plan.ts";
 import { SettlementFault } from "./settlement-store.ts";
 
 /**
  * Closes a period again that was closed in a lost time, with what its signed file says: what the
  * journal has lost of it is owed all the same, and paid by no customer. Payable, exact cost and
- * what is carried over are those of the file, or nothing changes.
+ * what is carried over are those of the file, or nothing changes. `client` is in a settlement work.
  */
-export async function putBackPeriod(pool: Pool, file: ClosedPeriodFile): Promise<PutBackOutcome> {
-  return await inSettlement(pool, async (client) => {
-    if (await isKnown(client, file)) return { created: false, lostClaims: 0n, lostPicoUsd: 0n };
-    const life = await lifeAfter(client, file);
-    const { mode, interval } = file;
-    const provider = await findProvider(client, file.providerId, { mode, interval });
-    const lost = lostCosts(
-      file,
-      provider,
-      life,
-      linesOf(await factsOf(client, provider, file.endMs)),
-    );
-    await bearLostCosts(client, lost);
-    const facts = await factsOf(client, provider, file.endMs);
-    const { terms, last } = provider;
-    const plan = planPeriods({ terms, last, facts, throughMs: file.endMs });
-    const [period, ...more] = plan.periods;
-    const isSame =
-      period !== undefined &&
-      more.length === 0 &&
-      period.startMs === file.startMs &&
-      period.endMs === file.endMs &&
-      period.payableMicroUsd === file.payableMicroUsd &&
-      period.sums.costPicoUsd === file.costPicoUsd &&
-      period.carryOutPicoUsd === file.carryOutPicoUsd;
-    if (!isSame)
-      throw refused(file, "put back the provider's earlier periods first, in their order");
-    await writePlans(client, [{ provider, plan }]);
-    const { lostClaims, lostPicoUsd } = period.sums;
-    return { created: true, lostClaims, lostPicoUsd };
-  });
+export async function putBackPeriod(
+  client: PoolClient,
+  file: ClosedPeriodFile,
+): Promise<PutBackOutcome> {
+  if (await isKnown(client, file)) return { created: false, lostClaims: 0n, lostPicoUsd: 0n };
+  const life = await lifeAfter(client, file);
+  const { mode, interval } = file;
+  const provider = await findProvider(client, file.providerId, { mode, interval });
+  const lost = lostCosts(
+    file,
+    provider,
+    life,
+    linesOf(await factsOf(client, provider, file.endMs)),
+  );
+  await bearLostCosts(client, lost);
+  const facts = await factsOf(client, provider, file.endMs);
+  const { terms, last } = provider;
+  const plan = planPeriods({ terms, last, facts, throughMs: file.endMs });
+  const [period, ...more] = plan.periods;
+  const isSame =
+    period !== undefined &&
+    more.length === 0 &&
+    period.startMs === file.startMs &&
+    period.endMs === file.endMs &&
+    period.payableMicroUsd === file.payableMicroUsd &&
+    period.sums.costPicoUsd === file.costPicoUsd &&
+    period.carryOutPicoUsd === file.carryOutPicoUsd;
+  if (!isSame) throw refused(file, "put back the provider's earlier periods first, in their order");
+  await writePlans(client, [{ provider, plan }]);
+  const { lostClaims, lostPicoUsd } = period.sums;
+  return { created: true, lostClaims, lostPicoUsd };
 }
 
 async function isKnown(client: PoolClient, file: ClosedPeriodFile): Promise<boolean> {

@@ -157,9 +157,13 @@ export interface SettlementStore {
     by: ChangedBy,
   ): Promise<{ readonly created: boolean; readonly period: ProviderPeriod }>;
   /** Owes what the books lost in a restore and a provider's statement has; each line is judged. */
-  bearLost(providerId: string, lines: readonly ClaimLine[]): Promise<readonly LostLine[]>;
+  bearLost(
+    providerId: string,
+    lines: readonly ClaimLine[],
+    by: ChangedBy,
+  ): Promise<readonly LostLine[]>;
   /** Closes a period again that was closed in a lost time. Rejects with `SettlementFault`. */
-  putBack(file: ClosedPeriodFile): Promise<PutBackOutcome>;
+  putBack(file: ClosedPeriodFile, by: ChangedBy): Promise<PutBackOutcome>;
   /** Keeps a comparison once per file. */
   recordClaim(
     of: PeriodName & { readonly sha256: Uint8Array; readonly comparison: ClaimComparison },

@@ -103,7 +103,12 @@ test.skipIf(!hasDebianPostgres)(
         const backend = openPostgresBackend({ connectionString: url, log });
         await backend.migrate();
         await backend.close();
-        const { sums } = await copyData({ from: embedded.connectionString, to: url, log });
+        const { sums } = await copyData({
+          from: embedded.connectionString,
+          to: url,
+          log,
+          by: testOperator,
+        });
         expect(sums.credits).toBe(2_000n);
         await expectCleanBooks(url);
       });
