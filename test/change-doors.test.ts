@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { ACTIONS, actionNames } from "../src/changes/actions.ts";
 import type { CommandContext } from "../src/cli/command-io.ts";
 import { commandLine } from "../src/cli/run-cli.ts";
+import { SecretFiles } from "../src/app/secret-files.ts";
 import { ROUTES } from "../src/console-api/contract.ts";
 import { gatewayRoutes } from "../src/http/gateway-routes.ts";
 import * as doors from "./support/change-doors.ts";
@@ -18,6 +19,7 @@ const nobody: CommandContext = {
   stdout: process.stdout,
   stderr: process.stderr,
   exit: () => undefined,
+  secrets: new SecretFiles({}),
   setExitCode: () => undefined,
 };
 

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { ACTIONS } from "../src/changes/actions.ts";
 import { parse } from "yaml";
 
-import { environmentName, SETTINGS } from "../src/config/settings.ts";
+import { environmentName, SETTINGS, type Setting } from "../src/config/settings.ts";
 import { SPAN } from "../src/telemetry/names.ts";
 import { runCommand } from "./support/program.ts";
 
@@ -52,8 +52,12 @@ test("every variable that begins with TM_ is that of a setting, or of a client",
 const OTHERS = ["TM_URL", "TM_KEY", "TM_MODEL", "TM_TEST_DEPTH"];
 
 function unknownVariables({ file, text }: Page): string[] {
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
   const known = new Set([
-    ...Object.values(SETTINGS).map(({ path }) => environmentName(path)),
+    ...settings.map(({ path }) => environmentName(path)),
+    ...settings
+      .filter(({ secret }) => secret === true)
+      .map(({ path }) => `${environmentName(path)}_FILE`),
     ...OTHERS,
   ]);
   return [...text.matchAll(/\bTM_[A-Z_]+/g)]

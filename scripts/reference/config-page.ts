@@ -6,14 +6,21 @@ export function configPage(): string {
   const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
   const rows = settings.map((setting) => [
     code(setting.path),
-    [environmentName(setting.path), ...(setting.alsoEnv ?? [])].map(code).join(" or "),
+    namesOf(setting).map(code).join(" or "),
     setting.fallback === "" ? "none" : code(String(setting.fallback)),
     setting.doc,
   ]);
   return page(
     "Configuration",
     "Source: `src/config/settings.ts`. The command line wins over the environment, the environment over " +
-      "`tokenmarket.yaml`, and the file over the defaults. A dot in a setting's name is a level of the file.",
+      "`tokenmarket.yaml`, and the file over the defaults. A dot in a setting's name is a level of the file. " +
+      "A secret `X` is read from a file where `X_FILE` names one ([secrets](../operating/secrets.md)).",
     table(["Setting", "Environment", "Default", "Meaning"], rows),
   );
+}
+
+/** The variables that it is read from; a secret's may name its file. */
+function namesOf({ path, alsoEnv = [], secret }: Setting<unknown>): readonly string[] {
+  const names = [environmentName(path), ...alsoEnv];
+  return secret === true ? [...names, ...names.map((name) => `${name}_FILE`)] : names;
 }

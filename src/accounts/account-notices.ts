@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 
-import { Client, type Pool } from "pg";
+import type { Client, Pool } from "pg";
 
 import type { Logger, OrgId } from "../core/index.ts";
+import { type DatabaseAddress, openClient } from "../storage/index.ts";
 
 /** The triggers of `0006-feature-functions.sql` notify on it. */
 export const ACCOUNT_CHANNEL = "tokenmarket_account";
@@ -23,16 +24,16 @@ export type AccountListener = (orgId: OrgId | undefined) => void;
  */
 export class AccountNotices {
   readonly #pool: Pool;
-  readonly #connectionString: string;
+  readonly #address: DatabaseAddress;
   readonly #log: Logger;
   readonly #fences: Map<string, () => void> = new Map();
   #listener: AccountListener | undefined;
   #client: Client | undefined;
   #retry: NodeJS.Timeout | undefined;
 
-  constructor(pool: Pool, connectionString: string, log: Logger) {
+  constructor(pool: Pool, address: DatabaseAddress, log: Logger) {
     this.#pool = pool;
-    this.#connectionString = connectionString;
+    this.#address = address;
     this.#log = log;
   }
 
@@ -77,8 +78,7 @@ export class AccountNotices {
   }
 
   async #connect(): Promise<void> {
-    const client = new Client({
-      connectionString: this.#connectionString,
+    const client = openClient(this.#address, {
       application_name: "tokenmarket notices",
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,

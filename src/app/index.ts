@@ -1,6 +1,7 @@
 export { checkConnection, type ConnectionCheck } from "./check-connection.ts";
 export { checkPorts, type Listener, listenersOf, listenFault } from "./check-ports.ts";
 export { makeConsoleLink } from "./console-link.ts";
+export { databaseAddress, databasePassword } from "./database-password.ts";
 export { loadCatalog } from "./load-catalog.ts";
 export { type Logging, openLogging, openStandardError, type TextOutput } from "./logging.ts";
 export { backUpNow } from "./open-backups.ts";
@@ -10,4 +11,5 @@ export { openConfiguredVault } from "./open-key-vault.ts";
 export { emptyLimitStore } from "./open-limits.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";
 export { SchemaBusyFault, type SchemaPlan } from "../storage/index.ts";
+export { SecretFiles } from "./secret-files.ts";
 export { SHIPPED_MANIFESTS, programVersion } from "./shipped-files.ts";

@@ -24,6 +24,8 @@ export interface CatalogSources {
   /** A missing folder is an empty one; default false: it is an issue. */
   readonly isFolderOptional?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Why a variable cannot be read from the file that is named for it, by its name. */
+  readonly fileProblems?: ReadonlyMap<string, string>;
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
   /** Replaced in every manifest's text: the development simulator listens on a free port. */
@@ -75,6 +77,8 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
     const { message } = keyOrigins;
     return { ok: false, issues: [{ file: "provider_key_origins", pointer: "", message }] };
   }
+  const unread = unreadKeys(parsed.manifests, sources.fileProblems);
+  if (unread.length > 0) return { ok: false, issues: unread };
   const reachable = parsed.manifests.filter((each) => mayBeReached(each, sources));
   const leftOut = parsed.manifests.filter((each) => !mayBeReached(each, sources));
   const publicForm = new Set((sources.decisionsPublicForm ?? "").split(",").map((id) => id.trim()));
@@ -101,6 +105,17 @@ function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): 
   const original = readFileSync(join(manifestsDir, file), "utf8");
   const text = rewrite === undefined ? original : original.replaceAll(rewrite.from, rewrite.to);
   return { file, text, original };
+}
+
+/** A key that the operator put into a file is meant to be used: without it nothing is compiled. */
+function unreadKeys(
+  manifests: readonly ManifestFile[],
+  problems: CatalogSources["fileProblems"],
+): readonly CatalogIssue[] {
+  return manifests.flatMap(({ file, manifest }): readonly CatalogIssue[] => {
+    const message = problems?.get(manifest.endpoint.api_key_env ?? "");
+    return message === undefined ? [] : [{ file, pointer: "/endpoint/api_key_env", message }];
+  });
 }
 
 function readPools({ poolsFile = "" }: CatalogSources): ReadPools {

@@ -118,3 +118,10 @@ describe("lines are written in batches", () => {
 test("standard error says whether a person reads it, for questions and progress lines", () => {
   expect(openStandardError().isTTY).toBe(isatty(2));
 });
+
+test("a secret that replaces another is hidden as well, and the old one stays so", () => {
+  logging.hide(["s3cret-next", 's3cret"second\\']);
+  logging.log.info({ next: "s3cret-next", quoted: 's3cret"second\\' }, "s3cret-plain");
+  const [line] = writtenLines();
+  expect(line).toMatchObject({ msg: "[redacted]", next: "[redacted]", quoted: "[redacted]" });
+});

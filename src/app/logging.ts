@@ -15,6 +15,8 @@ export interface TextOutput {
 
 export interface Logging {
   readonly log: Logger;
+  /** From now on no line has these values either: a secret was replaced. */
+  readonly hide: (secrets: readonly string[]) => void;
   /** Writes what is buffered, now. */
   flush(): void;
 }
@@ -28,12 +30,12 @@ export interface LoggingOptions {
 
 /** JSON lines, written in batches. No line leaves without its secrets blanked out. */
 export function openLogging({ level, secrets, output }: LoggingOptions): Logging {
-  const redact = redactor(secrets.map(jsonText));
+  const hidden = new HiddenValues(secrets);
   const batches = inBatches(output);
   const redacting = new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      batches.write(escapeBreaks(redact(line)));
+      batches.write(escapeBreaks(hidden.redact(line)));
       done();
     },
   });
@@ -46,7 +48,34 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
     },
     redacting,
   );
-  return { log, flush: () => batches.flush() };
+  return { log, hide: (values) => hidden.add(values), flush: () => batches.flush() };
+}
+
+/** Replaced secrets stay hidden: a line about an older request may still have them. */
+const REPLACED_SECRETS_MAX = 100;
+
+class HiddenValues {
+  readonly #first: readonly string[];
+  /** Oldest first. */
+  #later: readonly string[] = [];
+  #redact: (text: string) => string;
+
+  constructor(secrets: readonly string[]) {
+    this.#first = secrets.map(jsonText);
+    this.#redact = redactor(this.#first);
+  }
+
+  redact(text: string): string {
+    return this.#redact(text);
+  }
+
+  add(secrets: readonly string[]): void {
+    const known = new Set([...this.#first, ...this.#later]);
+    const fresh = secrets.map(jsonText).filter((secret) => !known.has(secret));
+    if (fresh.length === 0) return;
+    this.#later = [...this.#later, ...fresh].slice(-REPLACED_SECRETS_MAX);
+    this.#redact = redactor([...this.#first, ...this.#later]);
+  }
 }
 
 /** Standard error of this process. A text is written when `write` returns: an exit loses none. */

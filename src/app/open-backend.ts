@@ -5,6 +5,8 @@ import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { isStoreFault } from "../core/index.ts";
 import { checkServer, hasEmbeddedDatabase, startEmbeddedPostgres } from "../storage/index.ts";
+import { databaseAddress, databasePassword } from "./database-password.ts";
+import type { Logging } from "./logging.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
 
 export interface Backend extends PostgresBackend {
@@ -34,6 +36,8 @@ export class DatabaseAwayFault extends Error {
 export interface BackendOptions {
   readonly config: Config;
   readonly log: Logger;
+  /** Gets every secret that is read after the start: no log line may have it. */
+  readonly hide?: Logging["hide"];
   /**
    * Start the embedded database again when it dies, until `close`. For programs that stay: a
    * command of a second is started again as easily. Default false.
@@ -60,7 +64,8 @@ export class NoDatabaseFault extends Error {
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { config, schema = "check" } = options;
-  if (config.databaseUrl !== "") return await openOwn(options, schema);
+  const password = databasePassword(config, options.hide);
+  if (config.databaseUrl !== "") return await openOwn({ ...options, password }, schema);
   const named = ADDRESSES.find(({ setting }) => config[setting] !== "");
   if (named !== undefined) {
     throw new NoDatabaseFault(
@@ -83,15 +88,19 @@ const ADDRESSES = [
 
 type Schema = NonNullable<BackendOptions["schema"]>;
 
-async function openOwn(options: BackendOptions, schema: Schema): Promise<Backend> {
-  const { config, log, by } = options;
+interface OwnOptions extends BackendOptions {
+  readonly password: (() => Promise<string>) | undefined;
+}
+
+async function openOwn(options: OwnOptions, schema: Schema): Promise<Backend> {
+  const { config, log, by, password } = options;
   const { databaseUrl: connectionString } = config;
   const directConnectionString = config.databaseDirectUrl || connectionString;
   const isShared = directConnectionString !== connectionString;
   const addresses: Parameters<typeof checkServer>[0] = {
-    direct: directConnectionString,
+    direct: databaseAddress(directConnectionString, password),
     directSetting: isShared ? "DATABASE_DIRECT_URL" : "DATABASE_URL",
-    shared: isShared ? connectionString : undefined,
+    shared: isShared ? databaseAddress(connectionString, password) : undefined,
   };
   await whileAnswering(checkServer(addresses, log));
   const opened = await openStores(
@@ -100,6 +109,7 @@ async function openOwn(options: BackendOptions, schema: Schema): Promise<Backend
       directConnectionString,
       reportsConnectionString: config.databaseReportsUrl,
       reportsLagMs: config.reportsLagMs,
+      ...(password === undefined ? {} : { password }),
       log,
       ...sizesOf(config),
     },

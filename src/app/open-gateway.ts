@@ -5,17 +5,24 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 
 import { type Catalog, CatalogHolder, CHECK_DAYS_MAX, oldChecks } from "../catalog/index.ts";
-import { type Config, SETTINGS } from "../config/index.ts";
+import { type Config, type Environment, secretsIn, SETTINGS } from "../config/index.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
 import { EventCounts } from "./event-counts.ts";
 import { loadCatalog, type CatalogSources, type LoadedCatalog } from "./load-catalog.ts";
+import type { Logging } from "./logging.ts";
 import { openFeatures, type FeatureOptions } from "./open-features.ts";
 import { pricePins } from "./price-pins.ts";
 import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
+import type { SecretFiles, SecretReading } from "./secret-files.ts";
+import { watchFiles } from "./watch-files.ts";
 import { watchManifests } from "./watch-manifests.ts";
 import { watchPrices } from "./watch-prices.ts";
 
 export interface GatewayOptions extends FeatureOptions {
+  /** Secrets that `env` has from files, which are read again at a reload. */
+  readonly secrets?: SecretFiles;
+  /** Gets every secret that comes into use after the start: no log line may have it. */
+  readonly hide?: Logging["hide"];
   readonly rewriteManifests?: CatalogSources["rewrite"];
 }
 
@@ -50,19 +57,26 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   const first = await firstCatalog(options, sources);
   const holder = new CatalogHolder(first.catalog);
   let { keyOwners } = first;
-  const reload = (): void =>
-    void reloadCatalog(options, { ...sources, keyOwners }, holder).then(
-      (reloaded) => {
-        const isSwapped = typeof reloaded !== "string";
-        events.reload("catalog", isSwapped ? "swapped" : reloaded);
-        if (isSwapped) ({ keyOwners } = reloaded);
-      },
-      (fault: unknown) => {
-        // A file may go away between the listing of its folder and its reading.
-        events.reload("catalog", "failed");
-        options.log.error({ err: fault }, "the old catalog stays in use");
-      },
-    );
+  const reloadNow = async (): Promise<void> => {
+    try {
+      const reading = options.secrets?.read();
+      const next = { ...sources, ...ofReading(reading), keyOwners };
+      const reloaded = await reloadCatalog(options, next, holder);
+      const isSwapped = typeof reloaded !== "string";
+      events.reload("catalog", isSwapped ? "swapped" : reloaded);
+      if (isSwapped) ({ keyOwners } = reloaded);
+      if (reloaded !== "failed") useSecrets(options, holder.current, reading);
+    } catch (fault) {
+      // A file may go away between the listing of its folder and its reading.
+      events.reload("catalog", "failed");
+      options.log.error({ err: fault }, "the old catalog stays in use");
+    }
+  };
+  // One after the other: what was read last is what stays.
+  let reloads = Promise.resolve();
+  const reload = (): void => {
+    reloads = reloads.then(reloadNow);
+  };
   const opened = await openFeatures({ ...options, events }, holder);
   const { servers, addresses } = opened;
   try {
@@ -75,6 +89,9 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
     opened.start();
     const stopWatching = watchManifests(config.manifestsDir, reload);
+    const stopWatchingFiles = watchFiles(options.secrets?.paths ?? [], reload);
+    // What changed since the start began.
+    if ((options.secrets?.read().changed.length ?? 0) > 0) reload();
     const stopWatchingPrices = watchPrices({ catalog: holder, clock: options.clock }, reload);
     return {
       gatewayUrl: config.gatewayUrl || addresses.gatewayUrl,
@@ -85,6 +102,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
       reload,
       close: async () => {
         stopWatching();
+        stopWatchingFiles();
         stopWatchingPrices();
         await opened.close();
       },
@@ -96,9 +114,35 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
   }
 }
 
+type KeySources = Pick<CatalogSources, "env" | "fileProblems">;
+
+function ofReading(reading: SecretReading | undefined): KeySources | undefined {
+  return reading === undefined ? undefined : { env: reading.env, fileProblems: reading.problems };
+}
+
+/** Provider keys of files are used from now on; the catalog was compiled with them. */
+function useSecrets(
+  options: GatewayOptions,
+  catalog: Catalog,
+  reading: SecretReading | undefined,
+): void {
+  if (reading === undefined) return;
+  options.hide?.([...secretsIn(reading.env), ...keysOf(catalog, reading.env)]);
+  options.secrets?.use(reading);
+  const { changed: variables } = reading;
+  if (variables.length > 0) options.log.info({ variables }, "secrets were read from their files");
+}
+
+/** Whatever the variables of provider keys are called. */
+function keysOf({ deployments }: Catalog, env: Environment): readonly string[] {
+  const names = new Set(deployments.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []));
+  return [...names].flatMap((name) => env[name] ?? []);
+}
+
 function catalogSources(options: GatewayOptions): CatalogSources {
-  const { config, env, clock, rewriteManifests } = options;
+  const { config, env, clock, rewriteManifests, secrets } = options;
   return {
+    ...(secrets === undefined ? {} : { fileProblems: secrets.problems }),
     manifestsDir: config.manifestsDir,
     env,
     clock,
@@ -122,6 +166,7 @@ async function firstCatalog(
     throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
   }
   logNotes(options.log, loaded);
+  options.hide?.(keysOf(loaded.catalog, options.env));
   warnOfOldChecks(options, loaded.catalog);
   if (loaded.settlementTerms.size === 0) warnOfNoManifests(options);
   await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));

@@ -3,6 +3,7 @@ import type { Pool } from "pg";
 import { DIRECT_CONNECTIONS_MAX, type Logger, systemClock } from "../core/index.ts";
 import { ReportSources } from "../records/index.ts";
 import {
+  type DatabaseAddress,
   limitRole,
   migrateDatabase,
   openPool,
@@ -11,6 +12,7 @@ import {
   ReplicaWatch,
   roleLimitMs,
 } from "../storage/index.ts";
+import { databaseAddress } from "./database-password.ts";
 
 const REPORT_TIMEOUT_MS = 10_000;
 const REPORTS_LAG_MS = 10_000;
@@ -27,6 +29,8 @@ export interface DatabaseOptions {
   readonly directConnectionString?: string;
   /** Of a streaming replica, for reports. Default: they are read from the primary. */
   readonly reportsConnectionString?: string;
+  /** Asked for each new connection to an address that has none. */
+  readonly password?: () => Promise<string>;
   /** How old the replica's data may be, in milliseconds; default 10 seconds. */
   readonly reportsLagMs?: number;
   readonly log: Logger;
@@ -46,7 +50,7 @@ export interface Pools {
   /** Of the primary, on connections of their own. */
   readonly primaryReports: Pool;
   /** Address for sessions that are opened elsewhere. */
-  readonly direct: string;
+  readonly direct: DatabaseAddress;
   migrate(): Promise<readonly string[]>;
   /** Whether the server ends a statement that takes too long. */
   hasTimeLimit(): Promise<boolean>;
@@ -55,9 +59,11 @@ export interface Pools {
 
 /** Opens the pools; connections are made on first use and remade after a loss. */
 export function openPools(options: DatabaseOptions): Pools {
-  const { connectionString, directConnectionString: direct = connectionString, log } = options;
-  const isShared = direct !== connectionString;
-  const main = (isShared ? openSharedPool : openPool)(connectionString, log, options.poolMax);
+  const { connectionString, directConnectionString = connectionString, log, password } = options;
+  const isShared = directConnectionString !== connectionString;
+  const direct = databaseAddress(directConnectionString, password);
+  const address = databaseAddress(connectionString, password);
+  const main = (isShared ? openSharedPool : openPool)(address, log, options.poolMax);
   const sessions = isShared ? openPool(direct, log, DIRECT_CONNECTIONS_MAX) : main;
   const reports = openReports(options, sessions);
   return {
@@ -88,16 +94,18 @@ interface OpenReports {
 
 /** `sessions`: of the primary, to ask how far it is. */
 function openReports(options: DatabaseOptions, sessions: Pool): OpenReports {
-  const { connectionString, reportsConnectionString: url = "", log } = options;
+  const { connectionString, reportsConnectionString: url = "", log, password } = options;
   const { reportTimeoutMs: statementTimeoutMs = REPORT_TIMEOUT_MS } = options;
-  const primary = openReportPool(connectionString, log, statementTimeoutMs);
+  const address = databaseAddress(connectionString, password);
+  const primary = openReportPool(address, log, statementTimeoutMs);
   const common = { primary, clock: systemClock, statementTimeoutMs };
   if (url === "" || url === connectionString) {
     return { primary, sources: new ReportSources(common), close: () => primary.end() };
   }
-  const pool = openReportPool(url, log, statementTimeoutMs);
+  const replica = databaseAddress(url, password);
+  const pool = openReportPool(replica, log, statementTimeoutMs);
   // Of its own: a report that holds every connection does not make the replica appear away.
-  const asked = openPool(url, log, 1);
+  const asked = openPool(replica, log, 1);
   const watch = new ReplicaWatch({
     primary: sessions,
     replica: asked,

@@ -1,6 +1,6 @@
-import { Client } from "pg";
+import type { Client } from "pg";
 
-import type { EmbeddedPostgres } from "../storage/index.ts";
+import { type DatabaseAddress, type EmbeddedPostgres, openClient } from "../storage/index.ts";
 import { BackupFault, type AccountSums } from "./backup-manifest.ts";
 
 /** What the embedded server is to its backups. */
@@ -28,11 +28,10 @@ export async function withBackupLock<T>(
 }
 
 export async function onServer<T>(
-  connectionString: string,
+  address: DatabaseAddress,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({
-    connectionString,
+  const client = openClient(address, {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: "tokenmarket-backup",
   });

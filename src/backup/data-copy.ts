@@ -4,13 +4,13 @@ import { type Change, type ChangedBy, recordChanges } from "../changes/index.ts"
 import type { AuditCheck } from "../ledger/index.ts";
 import { auditLedger } from "../ledger/index.ts";
 import type { Logger } from "../core/index.ts";
-import { checkSchema, openPool } from "../storage/index.ts";
+import { checkSchema, type DatabaseAddress, openPool } from "../storage/index.ts";
 import { type AccountSums, BackupFault } from "./backup-manifest.ts";
 import { onServer, readSums } from "./backup-server.ts";
 import { CHANGES, type CopiedTable, readTables, SEEDED } from "./copied-tables.ts";
 
 export interface DataCopyOptions {
-  readonly from: string;
+  readonly from: DatabaseAddress;
   readonly to: string;
   readonly log: Logger;
   /** Who copies, for the change log of the copy. */
@@ -47,11 +47,11 @@ export async function copyData(options: DataCopyOptions): Promise<DataCopied> {
 
 /** Throws where one of the two has not this program's schema. */
 async function checkBoth({ from, to, log }: DataCopyOptions): Promise<void> {
-  for (const [connectionString, side] of [
+  for (const [address, side] of [
     [from, "this database"],
     [to, "the database named with --to"],
   ] as const) {
-    const pool = openPool(connectionString, log, 1);
+    const pool = openPool(address, log, 1);
     try {
       await checkSchema(pool);
     } catch (fault) {
@@ -63,8 +63,8 @@ async function checkBoth({ from, to, log }: DataCopyOptions): Promise<void> {
   }
 }
 
-async function audited(connectionString: string, log: Logger, which: string): Promise<void> {
-  const pool = openPool(connectionString, log, 2);
+async function audited(address: DatabaseAddress, log: Logger, which: string): Promise<void> {
+  const pool = openPool(address, log, 2);
   try {
     const broken = (await auditLedger(pool)).filter(({ violations }) => violations > 0);
     if (broken.length === 0) return;

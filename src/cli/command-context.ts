@@ -11,7 +11,14 @@ import {
   SchemaBusyFault,
 } from "../app/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { type Config, loadConfig, readPairList, type SettingName } from "../config/index.ts";
+import {
+  type Config,
+  loadConfig,
+  readPairList,
+  secretsIn,
+  type SettingName,
+  SETTINGS,
+} from "../config/index.ts";
 import { systemClock } from "../core/index.ts";
 import { readChangedBy } from "./changed-by-flag.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
@@ -42,7 +49,7 @@ export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
 /** Reads the configuration of a command, or says everything that is wrong with it. */
 export function readConfig(
-  { env }: Pick<CommandIo, "env">,
+  { secrets }: Pick<CommandContext, "secrets">,
   flags: Flags,
   forced: Partial<Record<SettingName, string | number | boolean>> = {},
 ): Config {
@@ -53,7 +60,8 @@ export function readConfig(
   }
   const outcome = loadConfig({
     flags: { ...forced, ...settingsOf(flags) },
-    env,
+    env: secrets.env,
+    fileProblems: secrets.problems,
     ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8") } : {}),
   });
   if (outcome.kind === "invalid") throw new UsageFault(outcome.problems.join("\n"));
@@ -62,20 +70,23 @@ export function readConfig(
 
 /** Logging of a command, with every secret it knows blanked out. */
 export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
-  const secrets = Object.entries(io.env)
-    .filter(([name]) => /(KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || STORE_ADDRESS.test(name))
-    .map(([, value]) => value ?? "");
+  const secrets = [...secretsIn(io.env), ...secretSettings(config)];
   secrets.push(...(readPairList(config.telemetryHeaders)?.values() ?? []));
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
   return openLogging({ level, secrets, output: io.stderr });
 }
 
-/** Addresses of stores have passwords in them. */
-const STORE_ADDRESS = /^(?:TM_)?(?:DATABASE|REDIS)(?:_DIRECT|_REPORTS)?_URL$/;
+/** Of whatever source: a file has them too. */
+function secretSettings(config: Config): readonly string[] {
+  const settings: readonly [string, { readonly secret?: boolean }][] = Object.entries(SETTINGS);
+  return settings
+    .filter(([, { secret }]) => secret === true)
+    .map(([name]) => String(config[name as SettingName]));
+}
 
 /** Runs `work` on the stores of a data folder or database, server up or down, and closes them. */
 export async function withBackend(
-  io: CommandIo,
+  io: CommandContext,
   flags: Flags,
   work: (backend: Backend, by: ChangedBy) => Promise<CommandAnswer>,
   schema: NonNullable<BackendOptions["schema"]> = "check",
@@ -83,7 +94,7 @@ export async function withBackend(
   const config = readConfig(io, flags);
   const by = changedByOf(flags);
   const logging = openCommandLogging(io, config, true);
-  const backend = await openBackend({ config, log: logging.log, schema, by });
+  const backend = await openBackend({ config, ...logging, schema, by });
   try {
     return await work(backend, by);
   } finally {

@@ -1,4 +1,4 @@
-import type { TextOutput } from "../app/index.ts";
+import type { SecretFiles, TextOutput } from "../app/index.ts";
 
 /**
  * 0: done; 1: the answer is no; 2: a wrong call, a fault, or no clear answer; 3: what was to be
@@ -26,6 +26,8 @@ export interface CommandIo {
 
 /** One run of the command line: its surroundings, and what it will answer. */
 export interface CommandContext extends CommandIo {
+  /** Secrets that `env` has from files. */
+  readonly secrets: SecretFiles;
   /** Sets the exit code of this run, which is 0 until then. */
   readonly setExitCode: (code: ExitCode) => void;
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 
+import { databaseAddress, databasePassword } from "../app/index.ts";
 import { copyData } from "../backup/index.ts";
 import { formatUsd, microUsd } from "../core/index.ts";
 import {
@@ -35,8 +36,9 @@ async function copy(context: CommandContext, flags: Flags): Promise<CommandAnswe
   const config = readConfig(context, flags);
   return await withBackend(context, flags, async ({ embedded }, by) => {
     const logging = openCommandLogging(context, config, true);
+    const password = databasePassword(config, logging.hide);
     const { tables, sums } = await copyData({
-      from: embedded?.connectionString ?? config.databaseUrl,
+      from: embedded?.connectionString ?? databaseAddress(config.databaseUrl, password),
       to,
       log: logging.log,
       by,

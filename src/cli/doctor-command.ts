@@ -62,7 +62,14 @@ function readExamined(context: CommandContext, flags: Flags): ReadExamined {
   const { env } = context;
   try {
     const config = readConfig(context, flags);
-    const loaded = loadCatalog({ ...config, env, clock, allowPrivateUpstreams: true });
+    const fileProblems = context.secrets.problems;
+    const loaded = loadCatalog({
+      ...config,
+      env,
+      fileProblems,
+      clock,
+      allowPrivateUpstreams: true,
+    });
     return { ok: true, value: { env, config, loaded } };
   } catch (fault) {
     const file = flags["config"];

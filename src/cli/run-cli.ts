@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { addBackupCommand } from "./backup-command.ts";
 import type { CommandContext, CommandIo, ExitCode } from "./command-io.ts";
 import { addChangesCommand } from "./changes-command.ts";
-import { programVersion } from "../app/index.ts";
+import { programVersion, SecretFiles } from "../app/index.ts";
 import { addBillingCommand } from "./billing-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
@@ -33,8 +33,11 @@ import { addUnusualUseCommand } from "./unusual-use-command.ts";
  */
 export async function runCli(args: readonly string[], io: CommandIo): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
+  const secrets = new SecretFiles(io.env);
   const program = commandLine({
     ...io,
+    env: secrets.env,
+    secrets,
     setExitCode: (code) => {
       exitCode = code;
     },

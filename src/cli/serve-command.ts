@@ -141,17 +141,17 @@ function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
 }
 
 async function startServing(context: CommandContext, config: Config): Promise<Serving> {
-  const { env } = context;
+  const { env, secrets } = context;
   // Workers: their supervisor has checked, and a port that they share is in use already.
   if (workerNumber() === undefined) await checkPorts(Object.values(listenersOf(config)));
   const logging = openCommandLogging(context, config);
-  const { log } = logging;
+  const { log, hide } = logging;
   const stopWarnings = logWarnings(log);
   const schema = config.autoMigrate ? "migrate" : "check";
-  const backend = await openBackend({ config, log, schema, isDatabaseKeptUp: true });
+  const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
-    const gateway = await openGateway({ config, env, clock, log, backend });
+    const gateway = await openGateway({ config, env, secrets, clock, log, hide, backend });
     if (backend.dataDir !== undefined) {
       log.info({ data: backend.dataDir }, "embedded PostgreSQL");
     }
@@ -176,15 +176,15 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
 }
 
 async function startDevelopment(context: CommandContext, config: Config): Promise<Serving> {
-  const { env, stdout } = context;
+  const { env, secrets, stdout } = context;
   await checkPorts(Object.values(listenersOf(config)));
   const logging = openCommandLogging(context, config);
-  const { log } = logging;
+  const { log, hide } = logging;
   const stopWarnings = logWarnings(log);
   stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
   // All of it is one machine's own, the database too.
   const schema = "migrate";
-  const backend = await openBackend({ config, log, schema, isDatabaseKeptUp: true });
+  const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
     const { prepareDevelopment } = await import("./dev-setup.ts");
@@ -192,8 +192,10 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
     const gateway = await openGateway({
       config,
       env,
+      secrets,
       clock,
       log,
+      hide,
       backend,
       rewriteManifests: development.rewrite,
       testCheckout: development.testCheckout,

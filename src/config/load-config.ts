@@ -13,6 +13,8 @@ export interface ConfigSources {
   /** Highest: what the command line says, by setting name. */
   readonly flags: Partial<Record<SettingName, string | number | boolean | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Why a variable cannot be read from the file that is named for it, by its name. */
+  readonly fileProblems?: ReadonlyMap<string, string>;
   /** Text of `tokenmarket.yaml`; undefined when there is none. */
   readonly yamlText?: string;
 }
@@ -30,6 +32,7 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   const file = readYaml(sources.yamlText, problems);
   const config: Record<string, string | number | boolean> = {};
   for (const [name, setting] of Object.entries<Setting<string | number | boolean>>(SETTINGS)) {
+    if (setting.secret === true) problems.push(...fileProblemsOf(setting, sources));
     const found = findValue(name as SettingName, setting, { sources, file });
     file.delete(setting.path);
     if (found === undefined) {
@@ -50,6 +53,13 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   }
   if (problems.length > 0) return { kind: "invalid", problems };
   return { kind: "loaded", config: Object.freeze(config) as unknown as Config };
+}
+
+function fileProblemsOf(
+  { path, alsoEnv = [] }: Setting<unknown>,
+  { fileProblems }: ConfigSources,
+): readonly string[] {
+  return [environmentName(path), ...alsoEnv].flatMap((name) => fileProblems?.get(name) ?? []);
 }
 
 function findValue(

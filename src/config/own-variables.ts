@@ -1,4 +1,4 @@
-import { SETTINGS, type Setting } from "./settings.ts";
+import { environmentName, SETTINGS, type Setting } from "./settings.ts";
 
 /**
  * Prefixes of variables that this program, its database driver, its telemetry or its runtime reads:
@@ -17,4 +17,23 @@ function ownNames(): ReadonlySet<string> {
   const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
   names ??= new Set(settings.flatMap(({ alsoEnv = [] }) => alsoEnv));
   return names;
+}
+
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Values of an environment that no log line may have, by the names of their variables. */
+export function secretsIn(env: Environment): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => /(?:KEY|SECRET|TOKEN|PASSWORD)$/.test(name) || isSecretSetting(name))
+    .flatMap((name) => env[name] ?? []);
+}
+
+/** Whether a secret setting is read from this variable. */
+export function isSecretSetting(name: string): boolean {
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  return settings.some(
+    ({ path, alsoEnv = [], secret }) =>
+      secret === true && (environmentName(path) === name || alsoEnv.includes(name)),
+  );
 }

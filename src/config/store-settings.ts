@@ -4,6 +4,7 @@ import { integer, text, type Setting } from "./setting.ts";
 export interface StoreConfig {
   readonly databaseDirectUrl: string;
   readonly databaseReportsUrl: string;
+  readonly databasePasswordFile: string;
   readonly reportsLagMs: number;
   readonly redisMode: string;
   readonly redisMaster: string;
@@ -34,6 +35,15 @@ export const STORE_SETTINGS: { readonly [K in keyof StoreConfig]: Setting<StoreC
     doc:
       "Connection string of a streaming replica for the console's reports and CSV files. Balances, holds " +
       "and keys are never read from it. Empty: the same as `database_url`.",
+  },
+  databasePasswordFile: {
+    path: "database.password_file",
+    alsoEnv: ["DATABASE_PASSWORD_FILE"],
+    kind: "string",
+    fallback: "",
+    doc:
+      "File of the database's password, read for each new connection to an address without a password of " +
+      "its own. For passwords that expire or are rotated. Empty: the addresses have their passwords.",
   },
   reportsLagMs: integer(
     "reports.lag_ms",

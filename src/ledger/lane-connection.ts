@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Client, DatabaseError, type CustomTypesConfig, type QueryArrayConfig } from "pg";
+import { type Client, DatabaseError, type CustomTypesConfig, type QueryArrayConfig } from "pg";
 
 import type { Logger } from "../core/index.ts";
-import { limitSession } from "../storage/index.ts";
+import { type DatabaseAddress, limitSession, openClient } from "../storage/index.ts";
 import { BatchFault, type BatchFaultKind } from "./ledger-batch-store.ts";
 
 export interface LaneOptions {
-  readonly connectionString: string;
+  readonly connectionString: DatabaseAddress;
   /** Shown in the server's list of sessions. */
   readonly name: string;
   readonly statementTimeoutMs: number;
@@ -83,8 +83,7 @@ export class LaneConnection {
   async #connect(): Promise<Client> {
     if (this.#closed) throw new BatchFault("busy", "the ledger is shut down", undefined);
     const { connectionString, name, statementTimeoutMs, lockTimeoutMs } = this.#options;
-    const client = new Client({
-      connectionString,
+    const client = openClient(connectionString, {
       application_name: `tokenmarket ${name}`,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,

@@ -3,6 +3,7 @@ import type { Pool } from "pg";
 import { byGateway, type ChangeLog } from "../changes/index.ts";
 import { assert, type AttemptId, type Logger, PARTITION_DAYS_AHEAD } from "../core/index.ts";
 import {
+  type DatabaseAddress,
   batchValues,
   columns,
   type Columns,
@@ -62,7 +63,7 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   constructor(
     pool: Pool,
     changes: ChangeLog,
-    { connectionString, log }: { readonly connectionString: string; readonly log: Logger },
+    { connectionString, log }: { readonly connectionString: DatabaseAddress; readonly log: Logger },
   ) {
     this.#pool = pool;
     this.#changes = changes;

@@ -4,6 +4,7 @@ import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "
 
 import { type Logger, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import { openSharedPool } from "./connection.ts";
+import type { DatabaseAddress } from "./database-address.ts";
 
 /** The oldest PostgreSQL that this program works with. */
 export const SERVER_VERSION_MIN: number = 15;
@@ -16,11 +17,11 @@ export class DatabaseUnfitFault extends Error {
 /** The addresses of one database. With their passwords: never print them. */
 export interface ServerAddresses {
   /** Each session is this program's own: no pooler, or one in session mode. */
-  readonly direct: string;
+  readonly direct: DatabaseAddress;
   /** The setting that has it. */
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
   /** Of the same database, behind a pooler in transaction mode; undefined: there is none. */
-  readonly shared: string | undefined;
+  readonly shared: DatabaseAddress | undefined;
 }
 
 /**
@@ -96,7 +97,11 @@ function noSessions(setting: ServerAddresses["directSetting"]): DatabaseUnfitFau
 }
 
 /** A lock that the direct connection holds is seen through the pooler, in a transaction. */
-async function assertSameDatabase(direct: PoolClient, shared: string, log: Logger): Promise<void> {
+async function assertSameDatabase(
+  direct: PoolClient,
+  shared: DatabaseAddress,
+  log: Logger,
+): Promise<void> {
   const lock = [randomInt(2 ** 31), randomInt(2 ** 31)];
   await direct.query("select pg_advisory_lock($1, $2)", lock);
   const pool = openSharedPool(shared, log, 1);

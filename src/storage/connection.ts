@@ -15,6 +15,7 @@ import {
   REPORT_CONNECTIONS_MAX,
   STORE_ANSWER_TIMEOUT_MS,
 } from "../core/index.ts";
+import { type DatabaseAddress, poolAddress } from "./database-address.ts";
 import { markFaults } from "./database-faults.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -59,14 +60,14 @@ type AwaitedConfig = Omit<PoolConfig, "onConnect"> & {
 
 /** A pool for everything that is not the ledger's hot path. Integer columns arrive as bigint. */
 export function openPool(
-  connectionString: string,
+  address: DatabaseAddress,
   log: Logger,
   clientsMax: number = DATABASE_CONNECTIONS_MAX,
 ): Pool {
   const limits: SessionLimits = { statementTimeoutMs: POOL_STATEMENT_TIMEOUT_MS };
   const onConnect = (client: ClientBase): Promise<void> => limitSession(client, limits);
   return openPoolWith(log, {
-    ...poolConfig(connectionString, clientsMax),
+    ...poolConfig(address, clientsMax),
     onConnect,
   });
 }
@@ -77,11 +78,11 @@ export function openPool(
  * take is a setting of the role (`limitRole`).
  */
 export function openSharedPool(
-  connectionString: string,
+  address: DatabaseAddress,
   log: Logger,
   clientsMax: number = DATABASE_CONNECTIONS_MAX,
 ): Pool {
-  const pool = openPoolWith(log, poolConfig(connectionString, clientsMax));
+  const pool = openPoolWith(log, poolConfig(address, clientsMax));
   pool.on("connect", forgetNames);
   forgetNames(pool);
   return pool;
@@ -108,9 +109,9 @@ const LIMIT_ROLE_SQL = `do $$ begin
     current_database(), ${POOL_STATEMENT_TIMEOUT_MS});
 end $$`;
 
-function poolConfig(connectionString: string, max: number): AwaitedConfig {
+function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
   return {
-    connectionString,
+    ...poolAddress(address),
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: "tokenmarket",
@@ -132,12 +133,12 @@ function forgetNames(of: Pool | PoolClient): void {
  * does not even say that time is up. How long a statement may take is set in each transaction.
  */
 export function openReportPool(
-  connectionString: string,
+  address: DatabaseAddress,
   log: Logger,
   statementTimeoutMs: number,
 ): Pool {
   return openPoolWith(log, {
-    connectionString,
+    ...poolAddress(address),
     max: REPORT_CONNECTIONS_MAX,
     connectionTimeoutMillis: statementTimeoutMs + CONNECT_TIMEOUT_MS,
     query_timeout: statementTimeoutMs + REPORT_SILENCE_MS,

@@ -33,6 +33,7 @@ export {
   openSharedPool,
   roleLimitMs,
 } from "./connection.ts";
+export { type DatabaseAddress, openClient } from "./database-address.ts";
 export { hasEmbeddedDatabase } from "./embedded-home.ts";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
 export {

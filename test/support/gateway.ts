@@ -12,6 +12,7 @@ import {
   type RunningGateway,
 } from "../../src/app/open-gateway.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { SecretFiles } from "../../src/app/secret-files.ts";
 import type { Config, SettingName } from "../../src/config/settings.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { parseUsd } from "../../src/core/money.ts";
@@ -54,6 +55,8 @@ export interface TestGatewayOptions {
   /** Credit is bought with test money there. */
   readonly testCheckout?: GatewayOptions["testCheckout"];
   readonly settings?: Partial<Record<SettingName, string | number | boolean>>;
+  /** In the environment of the gateway, besides that of the test. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Longer than a setting may say: a key that was read once is known from then on. */
   readonly keyCacheMs?: number;
   /** Default: the clock of the system. One that can be stopped is stopped with the gateway. */
@@ -113,10 +116,16 @@ async function openTestGateway(
   const lines: string[] = [];
   const log = pino({ level: config.logLevel }, { write: (line: string) => void lines.push(line) });
   const backend = await openBackend({ config, log, schema: "migrate" });
+  const secrets = new SecretFiles({
+    ...process.env,
+    TEST_PROVIDER_KEY: PROVIDER_KEY,
+    ...options.env,
+  });
   closers.push(() => backend.close());
   const running = await openGateway({
     config,
-    env: { ...process.env, TEST_PROVIDER_KEY: PROVIDER_KEY },
+    env: secrets.env,
+    secrets,
     clock: options.clock ?? systemClock,
     log,
     backend,

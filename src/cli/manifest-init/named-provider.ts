@@ -3,7 +3,7 @@ import { findHead, type ProviderHead, providerHeads } from "../../listing-source
 import { deploymentListing, deploymentTerms } from "../../survey/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { type Flags, readConfig, UsageFault } from "../command-context.ts";
-import type { CommandIo } from "../command-io.ts";
+import type { CommandContext } from "../command-io.ts";
 import { readText } from "../number-flags.ts";
 import { readSettlement } from "./ask-operator.ts";
 import { draftHosted, fileOf } from "./hosted-provider.ts";
@@ -22,7 +22,7 @@ export function knownHead(id: string): ProviderHead {
 
 /** Lists a hosted provider that this program knows: listings and prices are those it ships. */
 export async function initNamedProvider(
-  io: CommandIo,
+  io: CommandContext,
   flags: Flags,
   answers: Answers,
 ): Promise<InitResult> {
@@ -79,7 +79,7 @@ function placedManifest(manifest: Manifest, flags: Flags): Manifest {
   };
 }
 
-function keyOf({ env }: CommandIo, { endpoint }: Manifest): string | undefined {
+function keyOf({ env }: CommandContext, { endpoint }: Manifest): string | undefined {
   const { api_key_env: name } = endpoint;
   if (name === undefined) return undefined;
   const key = env[name] ?? "";

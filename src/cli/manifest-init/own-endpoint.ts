@@ -16,7 +16,7 @@ import {
 } from "../../survey/index.ts";
 import type { Answers } from "../ask-person.ts";
 import { clock, type Flags, readConfig, UsageFault } from "../command-context.ts";
-import type { CommandIo } from "../command-io.ts";
+import type { CommandContext } from "../command-io.ts";
 import { readText } from "../number-flags.ts";
 import { askOperator, type Operator } from "./ask-operator.ts";
 import { distinctNames } from "./choose-models.ts";
@@ -33,7 +33,7 @@ import {
 
 /** Lists an endpoint of one's own: asks it, asks the operator what it cannot say, checks, writes. */
 export async function initOwnEndpoint(
-  io: CommandIo,
+  io: CommandContext,
   flags: Flags,
   answers: Answers,
 ): Promise<InitResult> {
@@ -76,7 +76,7 @@ export async function initOwnEndpoint(
 type Address = EndpointAddress & { readonly apiKeyEnv?: string };
 
 /** The address, and the key of the variable that is named: it is sent there and nowhere else. */
-function readAddress({ env }: CommandIo, flags: Flags, config: Config): Address {
+function readAddress({ env }: CommandContext, flags: Flags, config: Config): Address {
   const baseUrl = (readText(flags, "base-url") ?? "").trim().replace(/\/+$/, "");
   const apiKeyEnv = readText(flags, "api-key-env");
   if (apiKeyEnv === undefined) return { baseUrl };
@@ -162,7 +162,7 @@ interface Placed {
   readonly notes: readonly ModelNote[];
 }
 
-function place(io: CommandIo, placed: Placed): InitResult {
+function place(io: CommandContext, placed: Placed): InitResult {
   const { config, file, operator, endpoint, margin, skipped, notes } = placed;
   const { models, ...own } = operator;
   const draft = draftManifest({ ...own, ...endpoint }, models);

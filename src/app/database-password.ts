@@ -1,0 +1,55 @@
+import type { Config } from "../config/index.ts";
+import type { DatabaseAddress } from "../storage/index.ts";
+import { readSecretFile } from "./secret-files.ts";
+
+/** The file of the database's password is missing, is none, or is not needed. */
+export class PasswordFileFault extends Error {
+  override readonly name = "PasswordFileFault";
+}
+
+type PasswordConfig = Pick<Config, "databaseUrl" | "databasePasswordFile">;
+
+/**
+ * Reads the database's password from its file, each time it is called. `hide` gets each, so that
+ * no log line has it. Undefined: the addresses have their passwords. Throws where the file
+ * cannot be used now.
+ */
+export function databasePassword(
+  { databaseUrl, databasePasswordFile: file }: PasswordConfig,
+  hide: (secrets: readonly string[]) => void = () => undefined,
+): (() => Promise<string>) | undefined {
+  if (file === "") return undefined;
+  if (databaseUrl === "") {
+    throw new PasswordFileFault(
+      "DATABASE_PASSWORD_FILE is set and DATABASE_URL is not; the embedded PostgreSQL has a password " +
+        "of its own",
+    );
+  }
+  if (hasPassword(databaseUrl)) {
+    throw new PasswordFileFault(
+      "DATABASE_URL has a password and DATABASE_PASSWORD_FILE is set; keep one of them",
+    );
+  }
+  const read = (): string => {
+    const secret = readSecretFile(file);
+    if (!secret.ok)
+      throw new PasswordFileFault(`DATABASE_PASSWORD_FILE: ${file} ${secret.problem}`);
+    hide([secret.text]);
+    return secret.text;
+  };
+  read();
+  return () => Promise.resolve().then(read);
+}
+
+/** The address with whatever gives its password. */
+export function databaseAddress(
+  url: string,
+  password: (() => Promise<string>) | undefined,
+): DatabaseAddress {
+  return password === undefined || hasPassword(url) ? url : { url, password };
+}
+
+function hasPassword(url: string): boolean {
+  if (/[?&]password=./.test(url)) return true;
+  return /^[a-z]+:\/\/[^/@]*:[^/@]+@/.test(url);
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, expect, test } from "vitest";
+
+import { ask } from "../support/ask.ts";
+import { until } from "../support/books.ts";
+import { withAccount, withGateway } from "../support/gateway.ts";
+import { runCommand } from "../support/program.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "tokenmarket-secret-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const keyFile = join(folder, "provider-key");
+writeFileSync(keyFile, "sk-from-a-file-1\n");
+
+const gateway = withGateway({
+  env: { TEST_PROVIDER_KEY: "", TEST_PROVIDER_KEY_FILE: keyFile },
+});
+const account = withAccount(gateway, "5.00");
+
+/** The key that a provider gets with a call that is served. */
+async function sentKey(): Promise<string> {
+  const { key } = account;
+  const answer = await ask(gateway.url, { key, wire: "wire_a", model: "test/a", text: "Hi" });
+  expect(answer.status).toBe(200);
+  return String(gateway.simulator.calls().at(-1)?.headers["authorization"]);
+}
+
+test("a provider's key is what its file says, and a new one is sent after a reload", async () => {
+  expect(await sentKey()).toBe("Bearer sk-from-a-file-1");
+  writeFileSync(keyFile, "sk-from-a-file-2\n");
+  gateway.running.reload();
+  await until("the new key is sent", async () => (await sentKey()).endsWith("-2"));
+  expect(gateway.log()).toContain('"variables":["TEST_PROVIDER_KEY"]');
+});
+
+test("a file that is gone changes nothing, and the log names it", async () => {
+  rmSync(keyFile);
+  gateway.running.reload();
+  await until("the log names the file", () =>
+    gateway.log().includes(`TEST_PROVIDER_KEY_FILE: ${keyFile} cannot be read (ENOENT)`),
+  );
+  expect(await sentKey()).toBe("Bearer sk-from-a-file-2");
+});
+
+test("a secret that cannot be read stops every command that needs it, by name", async () => {
+  const { code, stderr } = await runCommand(["org", "list"], {
+    DATABASE_URL_FILE: join(folder, "none"),
+  });
+  expect(code).toBe(2);
+  expect(stderr).toContain(`DATABASE_URL_FILE: ${folder}/none cannot be read (ENOENT)`);
+});
