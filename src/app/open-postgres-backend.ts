@@ -177,6 +177,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   const accountNotices = new AccountNotices(pool, direct, log);
   const changeLog = new ChangeLog(pool, log);
   const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, KEY_CHANGES);
+  const books = { pool: sessions, changes: changeLog };
   const lanes = { connectionString: direct, log };
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
   const usageReports = new PostgresUsageReports(reports);
@@ -216,19 +217,15 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     optimizeStore: new PostgresOptimizeStore(pool, changeLog),
     recentUse: new PostgresRecentUse(pool),
     planMigration: () => planMigration(sessions),
-    migrate: async (by = byGateway("start")) => {
-      const ran = await pools.migrate();
-      if (ran.length > 0) await changeLog.write(by, async (_, note) => note(migrated(ran)));
-      return ran;
-    },
+    migrate: (by) => migrateNoted(pools, changeLog, by),
     checkSchema: () => checkSchema(sessions),
     hasTimeLimit: () => pools.hasTimeLimit(),
     ping: async () => {
       await pool.query("select 1");
     },
-    ...auditsOf({ pool: sessions, changes: changeLog }, log),
+    ...auditsOf(books, log),
     walUnarchivedS: () => readUnarchivedS(pool),
-    reopenBooks: (request, by) => reopenBooks({ pool: sessions, changes: changeLog }, request, by),
+    reopenBooks: (request, by) => reopenBooks(books, request, by),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     readBooksFigures: () => readBooksFigures(pools.primaryReports),
@@ -246,6 +243,16 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
 }
 
 /** The table is there only after the steps: their change follows them. */
+async function migrateNoted(
+  pools: Pick<ReturnType<typeof openPools>, "migrate">,
+  changes: ChangeLog,
+  by: ChangedBy = byGateway("start"),
+): Promise<readonly string[]> {
+  const ran = await pools.migrate();
+  if (ran.length > 0) await changes.write(by, async (_, note) => note(migrated(ran)));
+  return ran;
+}
+
 function migrated(steps: readonly string[]): Change {
   return {
     action: "schema.migrate",
