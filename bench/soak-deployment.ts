@@ -174,7 +174,7 @@ export class SoakDeployment {
       `select count(*)::int as count from pg_stat_activity
        where backend_type = 'client backend' and pid <> pg_backend_pid()`,
     );
-    // Between the death of the primary and the move to the other one nobody can be asked.
+    // Between the death of the primary and the move to the other one no server answers.
     return await counted.then(numberOf, () => undefined);
   }
 

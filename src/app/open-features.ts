@@ -109,8 +109,7 @@ async function compose(
   stack.defer(() => serve.upstream.close());
   stack.use(serving);
   const videos = openVideos(options, serve);
-  const readiness = readinessOf(options, ledger);
-  stack.use(readiness);
+  const readiness = stack.use(readinessOf(options, ledger));
   const parts = { ...serving, videos, holder, readiness, verification, tracing };
   const walk = gatewayServerOptions(options, parts);
   await backend.accountNotices.start((orgId) => {
@@ -119,13 +118,10 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const later = {
-    backups,
-    changes: backend.changeLog.counts,
-    spans: tracing?.figures,
-    wentBack: () => ledger.hasGoneBack,
-  };
-  const metrics = stack.use(openMetrics({ ...options, ...parts, counts, limits, events, later }));
+  const later = { backups, changes: backend.changeLog.counts, spans: tracing?.figures };
+  const wentBack = (): boolean => ledger.hasGoneBack;
+  const watched = { counts, limits, events, later: { ...later, wentBack } };
+  const metrics = stack.use(openMetrics({ ...options, ...parts, ...watched }));
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
   const console = await openConsole(options, {

@@ -173,6 +173,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   const accountNotices = new AccountNotices(pool, direct, log);
   const changeLog = new ChangeLog(pool, log);
   const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, KEY_CHANGES);
+  const books = { pool: sessions, changes: changeLog };
   const lanes = { connectionString: direct, log };
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
   const usageReports = new PostgresUsageReports(reports);
@@ -215,9 +216,9 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     ping: async () => {
       await pool.query("select 1");
     },
-    ...auditsOf({ pool: sessions, changes: changeLog }, log),
+    ...auditsOf(books, log),
     walUnarchivedS: () => readUnarchivedS(pool),
-    reopenBooks: (request, by) => reopenBooks({ pool: sessions, changes: changeLog }, request, by),
+    reopenBooks: (request, by) => reopenBooks(books, request, by),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     readBooksFigures: () => readBooksFigures(pools.primaryReports),
@@ -251,7 +252,6 @@ function schemaOf(
   };
 }
 
-/** The table is there only after the steps: their change follows them. */
 function migrated(steps: readonly string[]): Change {
   return {
     action: "schema.migrate",

@@ -3,6 +3,7 @@ export { checkChain, exportLines } from "./change-chain.ts";
 export type { Change, ChangedBy, Facts, RecordedChange } from "./change.ts";
 export { ChangeLog, type Note } from "./change-log.ts";
 export type { ChangeFilter, ChangeStore } from "./change-store.ts";
+export type { ExportedChange } from "./exported-change.ts";
 export {
   byCaller,
   byGateway,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { emptyLimitStore } from "../app/index.ts";
+import { emptyLimitStore, readExportKey } from "../app/index.ts";
 import {
   type AccessClosing,
   readLostChanges,
@@ -39,6 +39,7 @@ export function addReopenCommand(ledger: Command, context: CommandContext): void
       "--changes <file>",
       "exported change log: keys, caps, connections and holds that were closed in the lost time are closed again",
     )
+    .option("--public-key <file>", "PEM file of the key that signed it (default this one's own)")
     .option("--nothing-lost", "a standby that had every commit was promoted: nothing is closed")
     .option(
       "--restored-to <instant>",
@@ -48,7 +49,7 @@ export function addReopenCommand(ledger: Command, context: CommandContext): void
 }
 
 async function reopen(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
-  const changes = readChanges(flags);
+  const changes = await readChanges(context, flags);
   const request = readRequest(flags, changes?.closings ?? []);
   return await withBackend(context, flags, async (backend, by) => {
     const books = await backend.reopenBooks(request, by);
@@ -105,16 +106,23 @@ function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRe
   };
 }
 
-function readChanges(
+async function readChanges(
+  context: CommandContext,
   flags: Flags,
-): { readonly closings: readonly AccessClosing[]; readonly changes: number } | undefined {
+): Promise<{ readonly closings: readonly AccessClosing[]; readonly changes: number } | undefined> {
   const file = flags["changes"];
   if (typeof file !== "string") return undefined;
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --changes`);
   if (statSync(file).size > CHANGES_BYTES_MAX) {
     throw new UsageFault(`${file} is too large; export the changes of the lost time only`);
   }
-  const outcome = readLostChanges(readFileSync(file, "utf8"));
+  const named = flags["publicKey"];
+  const keyFile = typeof named === "string" ? named : undefined;
+  const key = readExportKey(readConfig(context, flags), keyFile);
+  if (key === undefined) {
+    throw new UsageFault("there is no key to check --changes with; name it with --public-key");
+  }
+  const outcome = await readLostChanges(readFileSync(file, "utf8"), key);
   if (outcome.kind === "unreadable") throw new UsageFault(`${file}: ${outcome.problem}`);
   return outcome;
 }

@@ -1,11 +1,8 @@
 import type { ModelAccount, ModelOrg, ModelSpender } from "./model-accounts.ts";
 import { chargeOf, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
 
-/**
- * The ledger in plain memory, one row after the other, no batches and no locks: what the SQL
- * functions must agree with, and what the audit replays the journal through. Amounts are
- * micro-dollars, exact costs pico-dollars.
- */
+// The ledger in plain memory, one row after the other, no batches and no locks: what the SQL functions
+// must agree with. Amounts are micro-dollars, exact costs pico-dollars.
 export interface ModelReserve {
   readonly attempt: bigint;
   readonly org: string;
@@ -194,10 +191,7 @@ export class LedgerModel {
     return this.#crash([...this.holds.values()]);
   }
 
-  /**
-   * A new life of the books after a restore: every epoch is over, and what is open is closed, but
-   * for jobs. Returns how many.
-   */
+  /** A new life: every epoch is over, and what is open is closed, but for jobs. How many. */
   reopen(open: "void" | "charge"): number {
     for (const [instance, epoch] of this.epochs) this.epochs.set(instance, epoch + NEW_LIFE_EPOCHS);
     if (open === "charge") return this.crash();

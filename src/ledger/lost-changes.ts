@@ -1,5 +1,6 @@
-import { createHash } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 
+import { checkChain, type ExportedChange, type Facts } from "../changes/index.ts";
 import { parseUsd } from "../core/index.ts";
 
 /** Access that a change closed: which key, connection or organization, and how. */
@@ -16,14 +17,6 @@ export type AccessClosing =
       readonly until_at: string | null;
     };
 
-/** One line of an exported change log, as far as it is read here. */
-interface ExportedLine {
-  readonly action: string;
-  readonly target: string;
-  /** What it was afterwards, or, of what is gone, before. */
-  readonly facts: Readonly<Record<string, unknown>>;
-}
-
 export type ChangesOutcome =
   | {
       readonly kind: "read";
@@ -32,78 +25,45 @@ export type ChangesOutcome =
     }
   | { readonly kind: "unreadable"; readonly problem: string };
 
-const NO_HASH = "0".repeat(64);
-const HASH_MEMBER = /,"hash":"([0-9a-f]{64})"(?=[,}])/;
-
 /**
  * What an exported change log says was closed, each by its last change: a cap that was lowered and
- * raised again counts as it was in the end. Its lines are chained by SHA-256; a line that is not
- * the next one, or was changed, makes the whole file unreadable.
+ * raised again counts as it was in the end. A file that was edited, cut off or signed by another key
+ * is unreadable, and so is one that leaves changes out.
  */
-export function readLostChanges(text: string): ChangesOutcome {
-  const closings = new Map<string, AccessClosing | undefined>();
-  let prev = NO_HASH;
-  let changes = 0;
-  let isSealed = false;
-  for (const [at, line] of text.split("\n").entries()) {
-    if (line.trim() === "") continue;
-    const hash = HASH_MEMBER.exec(line)?.[1];
-    const document = parsed(line);
-    if (document === undefined || hash === undefined) {
-      return {
-        kind: "unreadable",
-        problem: `line ${at + 1} is not a line of an exported change log`,
-      };
-    }
-    // The last line also has a signature, which `changes verify` proves.
-    isSealed = document["sealed"] === true;
-    const isWhole = isSealed || sha256(hashedText(line)) === hash;
-    if (document["prev"] !== prev || !isWhole) {
-      return { kind: "unreadable", problem: `line ${at + 1} does not follow the line before it` };
-    }
-    prev = hash;
-    if (isSealed) continue;
-    changes += 1;
-    const change = exportedLine(document);
-    const named = change && subjectOf(change);
-    if (change !== undefined && named !== undefined) closings.set(named, closingOf(change));
+export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
+  const lines = text.trimEnd().split("\n");
+  const { problems, seal, changes } = await checkChain(lines, publicKey);
+  const [wrong] = problems;
+  if (wrong !== undefined) {
+    return { kind: "unreadable", problem: `line ${wrong.line}: ${wrong.problem}` };
   }
-  if (!isSealed) return { kind: "unreadable", problem: "it ends before its seal" };
+  if (seal === undefined || seal.org_id !== null || seal.action_prefix !== null) {
+    return { kind: "unreadable", problem: "it is a part; export without --org and --action" };
+  }
+  const closings = new Map<string, AccessClosing | undefined>();
+  for (const line of lines.slice(0, changes)) {
+    // Proven above: it is what an export wrote.
+    const change = lostChange(JSON.parse(line) as ExportedChange);
+    const named = subjectOf(change);
+    if (named !== undefined) closings.set(named, closingOf(change));
+  }
   const found = [...closings.values()].filter((closing) => closing !== undefined);
   return { kind: "read", closings: found, changes };
 }
 
-function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+interface LostChange {
+  readonly action: string;
+  readonly target: string;
+  /** What it was afterwards, or, of what is gone, before. */
+  readonly facts: Facts;
 }
 
-/** A line without its last member, the hash. */
-function hashedText(line: string): string {
-  const at = HASH_MEMBER.exec(line)?.index ?? line.length;
-  return `${line.slice(0, at)}}`;
-}
-
-function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function exportedLine(document: Readonly<Record<string, unknown>>): ExportedLine | undefined {
-  const { action, target, before, after } = document;
-  if (typeof action !== "string" || typeof target !== "string") return undefined;
-  return { action, target, facts: isRecord(after) ? after : isRecord(before) ? before : {} };
+function lostChange({ action, target, before, after }: ExportedChange): LostChange {
+  return { action, target, facts: after ?? before ?? {} };
 }
 
 /** What a change is about: of several changes of it the last one counts. */
-function subjectOf({ action, target, facts }: ExportedLine): string | undefined {
+function subjectOf({ action, target, facts }: LostChange): string | undefined {
   switch (action) {
     case "key.disable":
     case "key.cap":
@@ -119,7 +79,7 @@ function subjectOf({ action, target, facts }: ExportedLine): string | undefined 
 }
 
 /** Undefined: it opens something, or leaves it as it is. */
-function closingOf({ action, target: id, facts }: ExportedLine): AccessClosing | undefined {
+function closingOf({ action, target: id, facts }: LostChange): AccessClosing | undefined {
   switch (action) {
     case "key.disable":
       return { kind: "key", id };

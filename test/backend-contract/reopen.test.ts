@@ -1,5 +1,7 @@
-import { createHash } from "node:crypto";
+import { generateKeyPairSync } from "node:crypto";
 import { afterEach, beforeAll, expect, test } from "vitest";
+import type { Change } from "../../src/changes/change.ts";
+import { exportLines } from "../../src/changes/change-chain.ts";
 import { LEASE_MS } from "../../src/core/constants.ts";
 import { attemptIdMaker, type AttemptId, type KeyId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
@@ -20,6 +22,11 @@ const REQUEST: ReopenRequest = {
   closings: [],
 };
 
+const signer = generateKeyPairSync("ed25519");
+const TWO_CLOSED = [
+  { action: "key.disable", target: "key_1", after: {} },
+  { action: "key.disable", target: "key_3", after: {} },
+] as const;
 const backend = withPricedBackend();
 
 beforeAll(() => backend.ledgerBatchStore.maintain());
@@ -159,15 +166,20 @@ test("where nothing was lost nobody is signed out, and what is open is left to e
   expect(await ended(held)).toMatchObject({ state: "settled", debit: 7 });
 });
 
-/** An exported change log with these changes. */
-function exported(changes: readonly object[]): string {
-  let prev = "0".repeat(64);
-  const lines = [...changes, { sealed: true, changes: changes.length }].map((change, at) => {
-    const open = JSON.stringify({ position: at + 1, ...change, prev }).slice(0, -1);
-    prev = createHash("sha256").update(`${open}}`).digest("hex");
-    return `${open},"hash":"${prev}"}`;
-  });
-  return `${lines.join("\n")}\n`;
+type Made = Pick<Change, "action" | "target"> & Partial<Pick<Change, "before" | "after">>;
+
+/** An exported change log with these changes, as the command writes it. */
+async function exported(changes: readonly Made[], of: object = {}): Promise<string> {
+  const rest = { atMs: 0, by: testOperator, orgId: null, before: null, after: null };
+  const rows = changes.map((change, at) => ({ ...rest, ...change, position: at + 1 }));
+  const blocks = (async function* () {
+    yield rows;
+  })();
+  const filter = { sinceMs: 0, ...of };
+  const lines: string[] = [];
+  const asked = { filter, nowMs: 0, privateKey: signer.privateKey };
+  for await (const line of exportLines(blocks, asked)) lines.push(`${line}\n`);
+  return lines.join("");
 }
 
 test("what was closed in the lost time is closed again, and nothing is opened", async () => {
@@ -177,8 +189,8 @@ test("what was closed in the lost time is closed again, and nothing is opened", 
   ];
   await backend.accountStore.setOrgCap(a.orgId, microUsd(3_000_000n), testOperator);
   await backend.accountStore.setOrgCap(b.orgId, microUsd(1_000_000n), testOperator);
-  const outcome = readLostChanges(
-    exported([
+  const outcome = await readLostChanges(
+    await exported([
       { action: "key.disable", target: b.keyId, after: { disabled_at: "2026-11-01T00:00:00Z" } },
       // Raised: it stays as it is.
       { action: "key.cap", target: a.keyId, after: { cap_usd: "9.00" } },
@@ -201,6 +213,7 @@ test("what was closed in the lost time is closed again, and nothing is opened", 
       { action: "hold.lift", target: b.orgId, before: { kind: "chat" }, after: null },
       { action: "key.disable", target: "key_made_in_the_lost_time", after: {} },
     ]),
+    signer.publicKey,
   );
   if (outcome.kind === "unreadable") throw new Error(outcome.problem);
   const { closedAgain } = await backend.reopenBooks(
@@ -227,19 +240,33 @@ test("what was closed in the lost time is closed again, and nothing is opened", 
 });
 
 test.each([
-  ["a line that was changed", (text: string) => text.replace("key_1", "key_2"), /^line 1 /],
-  ["a line that was cut out", (text: string) => text.replace(/^.*\n/, ""), /^line 1 /],
-  ["no end", (text: string) => text.replace(/[^\n]*sealed[^\n]*\n$/, ""), /before its seal/],
-  ["another file", () => "{}\n", /^line 1 is not a line of an exported change log/],
-])("an exported change log with %s is not used", (_what, damage, problem) => {
-  const text = exported([
-    { action: "key.disable", target: "key_1", after: {} },
-    { action: "key.disable", target: "key_3", after: {} },
-  ]);
-  expect(readLostChanges(text)).toMatchObject({ kind: "read", changes: 2 });
-  expect(readLostChanges(damage(text))).toMatchObject({
+  [
+    "a line that was changed",
+    (text: string) => text.replace("key_1", "key_2"),
+    /^line 1: .*edited/,
+  ],
+  ["a line that was cut out", (text: string) => text.replace(/^.*\n/, ""), /^line 1: .*removed/],
+  ["no end", (text: string) => text.replace(/[^\n]*sealed[^\n]*\n$/, ""), /the seal is missing/],
+  ["another file", () => "{}\n", /^line 1: it is not a line of an export/],
+])("an exported change log with %s is not used", async (_what, damage, problem) => {
+  const text = await exported(TWO_CLOSED);
+  expect(await readLostChanges(text, signer.publicKey)).toMatchObject({ kind: "read", changes: 2 });
+  expect(await readLostChanges(damage(text), signer.publicKey)).toMatchObject({
     kind: "unreadable",
     problem: expect.stringMatching(problem),
+  });
+});
+
+test("an exported change log of another key, or of a part of the changes, is not used", async () => {
+  const another = generateKeyPairSync("ed25519").publicKey;
+  expect(await readLostChanges(await exported(TWO_CLOSED), another)).toMatchObject({
+    kind: "unreadable",
+    problem: "line 3: it is not signed by this key",
+  });
+  const part = await exported(TWO_CLOSED, { actionPrefix: "key." });
+  expect(await readLostChanges(part, signer.publicKey)).toMatchObject({
+    kind: "unreadable",
+    problem: expect.stringMatching(/^it is a part/) as unknown,
   });
 });
 

@@ -77,9 +77,8 @@ export const READING_COMMANDS: readonly string[] = [
 ];
 
 /**
- * Commands that have no database to record in, by the reason. The database that `backup restore`
- * makes has to be what was backed up, and does not run: whoever goes on with it says so by
- * `ledger reopen`, which is recorded, and without which nothing serves where commits were lost.
+ * Commands that have no database to record in. What `backup restore` makes has to be what was backed
+ * up, and does not run: the `ledger reopen` that follows where commits were lost is recorded.
  */
 export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 

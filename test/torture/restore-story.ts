@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -210,7 +210,7 @@ export async function loseTime(story: Story, seconds: number): Promise<LostTime>
   const keyId = await keyIdOf(story, disabledKey);
   await backend.accountStore.disableKey(keyId, testOperator);
   const changesFile = join(story.folder, "changes.ndjson");
-  writeFileSync(changesFile, changesOf([{ action: "key.disable", target: keyId, after: {} }]));
+  await expectCode(0, command(story, "changes", "export", "--out", changesFile));
   // Settlement: an attempt more, then the period is closed, written to a file and paid.
   const journal = await history(story);
   await journal.write([{ provider: SETTLED, closed: daysAgo(4, "18:00"), cost: 2_999_999n }]);
@@ -298,17 +298,6 @@ async function keyIdOf(
     [digest],
   );
   return rows[0]?.key_id ?? "";
-}
-
-/** An exported change log. */
-function changesOf(changes: readonly object[]): string {
-  let prev = "0".repeat(64);
-  const lines = [...changes, { sealed: true }].map((change) => {
-    const open = JSON.stringify({ ...change, prev }).slice(0, -1);
-    prev = createHash("sha256").update(`${open}}`).digest("hex");
-    return `${open},"hash":"${prev}"}\n`;
-  });
-  return lines.join("");
 }
 
 /** What a provider is owed for an attempt by its own record: three quarters of the listing's price. */

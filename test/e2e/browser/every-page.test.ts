@@ -121,7 +121,12 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
       const ann = await newVisitor(browser);
       await signIn(fixture, ann, "ann@example.com");
       const ids = { ...CATALOG_IDS, ...(await useEverything(ann)) };
-      const tour = { name: "full", ids, paths: Object.keys(PAGES), views: quickOrDeep(EXTREMES, ALL_VIEWS) };
+      const tour = {
+        name: "full",
+        ids,
+        paths: Object.keys(PAGES),
+        views: quickOrDeep(EXTREMES, ALL_VIEWS),
+      };
       expect(await faultsOn(ann, tour)).toEqual([]);
     },
     TOUR_TIMEOUT_MS,

@@ -7,7 +7,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -20,6 +20,7 @@ import { restoreBackup } from "../../../src/backup/restore-backup.ts";
 import { verifyBackup } from "../../../src/backup/verify-backup.ts";
 import { microUsd, systemClock as clock } from "../../../src/core/index.ts";
 import { openSigningKey } from "../../../src/ledger/index.ts";
+import { changesOf } from "../../support/change-writes.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";
 import { runCommand } from "../../support/program.ts";
 import { silentLog as log } from "../../support/silent-log.ts";
@@ -186,4 +187,17 @@ test("a folder with anything in it is never restored to", async () => {
   const options = { from: books.backups, at: "end", trusted, dataDir, log } as const;
   await expect(restoreBackup(options)).rejects.toThrow(/is not empty: nothing is restored over/);
   expect(readdirSync(cluster)).toEqual(["note"]);
+});
+
+test("a backup that an operator makes is one change", async () => {
+  const folders = ["--data", join(books.root, "data"), "--by", "ann", "--json"];
+  const made = await runCommand(["backup", "create", ...folders], {
+    TM_BACKUP_FOLDER: books.backups,
+    TM_RETENTION_SIGNING_KEY_FILE: join(books.root, "key.pem"),
+  });
+  expect(made.code, made.stderr).toBe(0);
+  const recorded = await changesOf(books.backend, "backup.create");
+  expect(recorded).toMatchObject([
+    { target: basename(books.newest()), by: { kind: "operator" }, before: null },
+  ]);
 });
