@@ -20,7 +20,12 @@ export type OperatorAction = Extract<
 /** Recorded around the store by a command, or together by one sign-in: they have tests of their own. */
 export type OtherAction = Extract<
   ActionName,
-  "ledger.recover" | "manifest.refresh" | "schema.migrate" | "session.start" | `account.${string}`
+  | "connection.reseal"
+  | "ledger.recover"
+  | "manifest.refresh"
+  | "schema.migrate"
+  | "session.start"
+  | `account.${string}`
 >;
 
 export const operator = byOperator("ann");
