@@ -26,6 +26,12 @@ export type NewConnection = Omit<StoredConnection, "createdAtMs" | "disabledAtMs
 /** Who asks: one organization, which sees its own connections only, or an operator, who sees all. */
 export type ConnectionOwner = OrgId | "operator";
 
+export interface ResealedKey {
+  readonly connectionId: string;
+  readonly was: Buffer;
+  readonly sealedKey: Buffer;
+}
+
 /** Where connections live. */
 export interface ConnectionStore {
   /**
@@ -39,6 +45,10 @@ export interface ConnectionStore {
   /** Oldest first, disabled ones included. */
   list(orgId: OrgId): Promise<readonly ConnectionSummary[]>;
   find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined>;
+  /** Connections with a key, of all organizations, in the order of their ids, behind `after`. */
+  listSealed(after: string, max: number): Promise<readonly StoredConnection[]>;
+  /** Stores keys that were sealed anew; one that changed meanwhile stays. Resolves with their number. */
+  reseal(changed: readonly ResealedKey[], by: ChangedBy): Promise<number>;
   /**
    * Disables permanently and deletes the sealed key; a second call keeps the first instant.
    * Undefined: the owner has no such connection.

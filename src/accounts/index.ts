@@ -16,7 +16,14 @@ export {
 export type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 export type { AccountStore, KeyStore, KeySummary, OrgSummary } from "./key-store.ts";
 export { MANAGED_SQL } from "./key-summary-rows.ts";
-export { type KeyVault, openKeyVault, providerKeyProblem, SealedKeyFault } from "./key-vault.ts";
+export {
+  type KeyVault,
+  openKeyVault,
+  providerKeyProblem,
+  readEncryptionKeys,
+  SealedKeyFault,
+} from "./key-vault.ts";
+export { countSealedBy, resealConnections } from "./reseal-connections.ts";
 export { CREATE_ORG_SQL } from "./org-rows.ts";
 export { PostgresAccountStore } from "./postgres-account-store.ts";
 export { PostgresConnectionStore } from "./postgres-connection-store.ts";

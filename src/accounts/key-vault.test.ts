@@ -97,6 +97,50 @@ describe("a sealed key", () => {
   });
 });
 
+describe("a ring of encryption keys", () => {
+  const [old, next, third] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte).toString("base64"));
+
+  test("seals with the first and opens what any of them sealed", () => {
+    const before = vaultOf(String(old)).seal(KEY, CONTEXT);
+    const during = vaultOf(`${old},${next}`).seal(KEY, CONTEXT);
+    const ring = vaultOf(`${next},${old}`);
+    const after = ring.seal(KEY, CONTEXT);
+    const [nextName, oldName] = ring.keyNames;
+    const names = [before, during, after].map((sealed) => ring.sealedBy(sealed, CONTEXT));
+    expect(names).toEqual([oldName, oldName, nextName]);
+    for (const sealed of [before, during, after]) expect(ring.open(sealed, CONTEXT)).toBe(KEY);
+    const alone = vaultOf(String(next));
+    expect(alone.open(after, CONTEXT)).toBe(KEY);
+    for (const sealed of [before, during]) {
+      expect(() => alone.open(sealed, CONTEXT)).toThrow(SealedKeyFault);
+      expect(alone.sealedBy(sealed, CONTEXT)).toBeUndefined();
+    }
+  });
+
+  test("names the key that sealed, and a changed name or byte does not open", () => {
+    const ring = vaultOf(`${next},${old}`);
+    const sealed = ring.seal(KEY, CONTEXT);
+    expect(sealed.subarray(0, 9).toString("hex")).toBe(`02${ring.keyNames[0]}`);
+    for (let at = 0; at < sealed.length; at += 1) {
+      const changed = Buffer.from(sealed);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      expect(() => ring.open(changed, CONTEXT)).toThrow(SealedKeyFault);
+    }
+  });
+
+  test("of one key seals what a program of the last release opens", () => {
+    expect(vaultOf(String(old)).seal(KEY, CONTEXT)[0]).toBe(1);
+  });
+
+  test("has different keys, eight at most, and no name tells one", () => {
+    expect(() => openKeyVault(`${old},${old}`)).toThrow(EncryptionKeyFault);
+    const nine = Array.from({ length: 9 }, (_, at) => Buffer.alloc(32, at).toString("base64"));
+    expect(() => openKeyVault(nine.join())).toThrow(EncryptionKeyFault);
+    expect(() => openKeyVault(`${old},`)).toThrow(EncryptionKeyFault);
+    expect(vaultOf(`${third},${old}`).keyNames[0]).not.toContain("03030303");
+  });
+});
+
 describe("the encryption key", () => {
   test("is optional: without one there is no vault", () => {
     expect(openKeyVault("")).toBeUndefined();

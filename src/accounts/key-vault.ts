@@ -2,6 +2,7 @@ import {
   createCipheriv,
   createDecipheriv,
   createSecretKey,
+  hkdfSync,
   randomBytes,
   type KeyObject,
 } from "node:crypto";
@@ -21,6 +22,10 @@ export interface KeyVault {
   seal(providerKey: string, context: KeyContext): Buffer;
   /** The key again. Throws a `SealedKeyFault` when these bytes were not sealed here for this context. */
   open(sealed: Buffer, context: KeyContext): string;
+  /** Names of the encryption keys. The first one seals. They say nothing about the keys. */
+  readonly keyNames: readonly string[];
+  /** The name of the encryption key that opens these bytes; undefined: none of them does. */
+  sealedBy(sealed: Buffer, context: KeyContext): string | undefined;
 }
 
 /** `encryption_key` is set and is not a valid key. */
@@ -33,18 +38,39 @@ export class SealedKeyFault extends Error {
   override readonly name = "SealedKeyFault";
 }
 
-/** The vault of an encryption key of 32 bytes in base64; undefined when the text is empty. */
-export function openKeyVault(keyBase64: string): KeyVault | undefined {
-  if (keyBase64 === "") return undefined;
-  const bytes = Buffer.from(keyBase64, "base64");
+/**
+ * The vault of one encryption key of 32 bytes in base64, or of several with commas: the first seals
+ * and all of them open. Undefined when the text is empty.
+ */
+export function openKeyVault(keysBase64: string): KeyVault | undefined {
+  if (keysBase64 === "") return undefined;
+  return new AesVault(readEncryptionKeys(keysBase64).map(ringKey));
+}
+
+/** The bytes of the encryption keys, in their order. Throws an `EncryptionKeyFault`. */
+export function readEncryptionKeys(keysBase64: string): readonly Buffer[] {
+  const texts = keysBase64.split(",");
+  const keys = texts.map((text) => Buffer.from(text, "base64"));
   // Node reads over what is not base64: only a text that comes back as it was has been read whole.
-  if (bytes.length !== KEY_BYTES || bytes.toString("base64") !== keyBase64) {
+  const isValid = keys.every(
+    (key, at) => key.length === KEY_BYTES && key.toString("base64") === texts[at],
+  );
+  if (!isValid) {
     throw new EncryptionKeyFault(
-      "encryption_key (TM_ENCRYPTION_KEY) must be 32 bytes in base64; make one with `openssl rand -base64 32`",
+      "encryption_key (TM_ENCRYPTION_KEY) must be 32 bytes in base64, or several such keys with commas " +
+        "between them; make one with `openssl rand -base64 32`",
     );
   }
-  return new AesVault(createSecretKey(bytes));
+  if (new Set(texts).size < texts.length || texts.length > KEYS_MAX) {
+    throw new EncryptionKeyFault(
+      `encryption_key (TM_ENCRYPTION_KEY) must have different keys, ${KEYS_MAX} at most`,
+    );
+  }
+  return keys;
 }
+
+/** Between two rotations there are two; whatever does not open is tried with every key. */
+const KEYS_MAX = 8;
 
 /**
  * What is wrong with a provider's key, in a text that does not repeat it; undefined: nothing. It
@@ -70,45 +96,99 @@ const ALGORITHM = "aes-256-gcm";
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** First byte of what is sealed: another way to seal would have another. */
-const VERSION = 1;
-const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES;
+const NAME_BYTES = 8;
+/** First byte of what is sealed. Version 1 is what every released program opens. */
+const UNNAMED = 1;
+/** Names its key, behind the version. */
+const NAMED = 2;
 
-/* Sealed: version, nonce, tag, encrypted key. The version and the context are authenticated too. */
+interface RingKey {
+  readonly key: KeyObject;
+  readonly name: Buffer;
+}
+
+function ringKey(bytes: Buffer): RingKey {
+  const name = hkdfSync("sha256", bytes, "", "tokenmarket encryption key name", NAME_BYTES);
+  return { key: createSecretKey(bytes), name: Buffer.from(name) };
+}
+
+/**
+ * Sealed: version, name of the key (version 2), nonce, tag, encrypted key. What is before the nonce
+ * and the context are authenticated too. One key alone seals version 1, so that a program of the
+ * last release beside this one opens it.
+ */
 class AesVault implements KeyVault {
-  readonly #key: KeyObject;
+  readonly #ring: readonly RingKey[];
 
-  constructor(key: KeyObject) {
-    this.#key = key;
+  constructor(ring: readonly RingKey[]) {
+    this.#ring = ring;
+  }
+
+  get keyNames(): readonly string[] {
+    return this.#ring.map(({ name }) => name.toString("hex"));
   }
 
   seal(providerKey: string, context: KeyContext): Buffer {
     assert(providerKeyProblem(providerKey) === undefined, "a key was checked before it is sealed");
+    const [first] = this.#ring;
+    assert(first !== undefined, "a vault has a key");
+    const head =
+      this.#ring.length === 1 ? Buffer.of(UNNAMED) : Buffer.concat([Buffer.of(NAMED), first.name]);
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(ALGORITHM, this.#key, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(authenticated(context));
+    const cipher = createCipheriv(ALGORITHM, first.key, nonce, { authTagLength: TAG_BYTES });
+    cipher.setAAD(authenticated(head, context));
     const encrypted = Buffer.concat([cipher.update(providerKey, "latin1"), cipher.final()]);
-    return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), encrypted]);
+    return Buffer.concat([head, nonce, cipher.getAuthTag(), encrypted]);
   }
 
   open(sealed: Buffer, context: KeyContext): string {
-    if (sealed.length <= HEAD_BYTES || sealed[0] !== VERSION) throw notOpened();
-    const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
-    const decipher = createDecipheriv(ALGORITHM, this.#key, nonce, { authTagLength: TAG_BYTES });
-    decipher.setAAD(authenticated(context));
-    decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, HEAD_BYTES));
-    try {
-      return (
-        decipher.update(sealed.subarray(HEAD_BYTES), undefined, "latin1") + decipher.final("latin1")
-      );
-    } catch {
-      throw notOpened();
+    const opened = this.#open(sealed, context);
+    if (opened === undefined) throw notOpened();
+    return opened.text;
+  }
+
+  sealedBy(sealed: Buffer, context: KeyContext): string | undefined {
+    return this.#open(sealed, context)?.by.name.toString("hex");
+  }
+
+  #open(sealed: Buffer, context: KeyContext): Opened | undefined {
+    for (const by of this.#ring) {
+      const text = openWith(by, sealed, context);
+      if (text !== undefined) return { text, by };
     }
+    return undefined;
   }
 }
 
-function authenticated({ connectionId, orgId, providerId }: KeyContext): Buffer {
-  return Buffer.from(JSON.stringify([VERSION, connectionId, orgId, providerId]));
+interface Opened {
+  readonly text: string;
+  readonly by: RingKey;
+}
+
+function openWith({ key, name }: RingKey, sealed: Buffer, context: KeyContext): string | undefined {
+  const head = sealed.subarray(0, sealed[0] === NAMED ? 1 + NAME_BYTES : 1);
+  const body = sealed.subarray(head.length);
+  if (body.length <= NONCE_BYTES + TAG_BYTES) return undefined;
+  const isNamed = sealed[0] === NAMED && head.subarray(1).equals(name);
+  if (!isNamed && sealed[0] !== UNNAMED) return undefined;
+  const decipher = createDecipheriv(ALGORITHM, key, body.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(authenticated(head, context));
+  decipher.setAuthTag(body.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  try {
+    const encrypted = body.subarray(NONCE_BYTES + TAG_BYTES);
+    return decipher.update(encrypted, undefined, "latin1") + decipher.final("latin1");
+  } catch {
+    return undefined;
+  }
+}
+
+function authenticated(head: Buffer, context: KeyContext): Buffer {
+  const { connectionId, orgId, providerId } = context;
+  // Version 1 as it always was.
+  const sealedAs = head.length === 1 ? [UNNAMED] : [NAMED, head.toString("hex")];
+  return Buffer.from(JSON.stringify([...sealedAs, connectionId, orgId, providerId]));
 }
 
 function notOpened(): SealedKeyFault {

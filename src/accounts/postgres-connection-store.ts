@@ -17,6 +17,7 @@ import type {
   ConnectionStore,
   ConnectionSummary,
   NewConnection,
+  ResealedKey,
   StoredConnection,
 } from "./connection-store.ts";
 
@@ -65,6 +66,32 @@ export class PostgresConnectionStore implements ConnectionStore {
     return row === undefined ? undefined : storedColumns.read(row);
   }
 
+  async listSealed(after: string, max: number): Promise<readonly StoredConnection[]> {
+    const { rows } = await this.#pool.query<Row>(
+      `select ${storedColumns.sql} from connection
+       where connection_id > $1 and disabled_at is null order by connection_id limit $2`,
+      [after, max],
+    );
+    return rows.map(storedColumns.read);
+  }
+
+  async reseal(changed: readonly ResealedKey[], by: ChangedBy): Promise<number> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rowCount } = await client.query(RESEAL_SQL, [
+        changed.map(({ connectionId }) => connectionId),
+        changed.map(({ was }) => was),
+        changed.map(({ sealedKey }) => sealedKey),
+      ]);
+      const connections = rowCount ?? 0;
+      if (connections > 0) {
+        const after = { connections };
+        const target = "connections";
+        note({ action: "connection.reseal", orgId: null, target, before: null, after });
+      }
+      return connections;
+    });
+  }
+
   async disable(
     connectionId: string,
     owner: ConnectionOwner,
@@ -109,6 +136,11 @@ const storedColumns: Columns<StoredConnection> = columns({
 
 /** $1 connection, $2 organization or null for an operator. */
 const OWNED_SQL = "where connection_id = $1 and ($2::text is null or org_id = $2)";
+
+const RESEAL_SQL = `
+  update connection c set sealed_key = n.sealed_key
+  from unnest($1::text[], $2::bytea[], $3::bytea[]) as n (connection_id, was, sealed_key)
+  where c.connection_id = n.connection_id and c.sealed_key = n.was and c.disabled_at is null`;
 
 const DISABLE_SQL = `
   update connection c set disabled_at = coalesce(disabled_at, now()), sealed_key = ''

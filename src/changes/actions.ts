@@ -36,6 +36,7 @@ export const ACTIONS = {
   "hold.lift": seen("lifted a restriction after unusual use", ["reason"]),
   "optimize.start": seen("started an Optimize search"),
   "optimize.end": seen("ended an Optimize search"),
+  "connection.reseal": internal("sealed stored provider keys with the first encryption key"),
   "console-link.create": internal("made a sign-in link of this machine"),
   "price.change": internal("took changed prices into use"),
   "manifest.refresh": internal("refreshed a manifest from its source"),

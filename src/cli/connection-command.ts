@@ -28,9 +28,10 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext, StandardInput } from "./command-io.ts";
+import { addConnectionReseal } from "./connection-reseal-command.ts";
 import { noSuchOrg } from "./key-command.ts";
 
-/** `connection add`, `connection list`, `connection test`, `connection disable` */
+/** `connection add`, `list`, `test`, `reseal` and `disable` */
 export function addConnectionCommand(program: Command, context: CommandContext): void {
   const connection = program
     .command("connection")
@@ -64,6 +65,7 @@ export function addConnectionCommand(program: Command, context: CommandContext):
     )
     .option("--manifests <folder>", "folder of provider manifests (default ./manifests)")
     .action(answering(context, (id: string, flags: Flags) => test(context, id, flags)));
+  addConnectionReseal(connection, context);
   onStoredData(connection.command("disable <connection_id>"))
     .description("disable a connection permanently and delete its key, within five seconds")
     .action(

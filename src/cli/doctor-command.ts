@@ -24,6 +24,7 @@ import type {
   DoctorCheck,
   Examined,
 } from "./doctor/doctor-check.ts";
+import { encryptionChecks } from "./doctor/encryption-checks.ts";
 import { listingChecks } from "./doctor/listing-checks.ts";
 import { manifestChecks } from "./doctor/manifest-checks.ts";
 import { programChecks } from "./doctor/program-checks.ts";
@@ -34,6 +35,7 @@ const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
   databaseChecks,
   backupChecks,
   listingChecks,
+  encryptionChecks,
 ];
 
 /** `doctor` */

@@ -336,7 +336,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     kind: "string",
     fallback: "",
     secret: true,
-    doc: "32 bytes in base64 that encrypt customers' own provider keys. Empty: customers cannot store any.",
+    doc: "32 bytes in base64 that encrypt customers' own provider keys; several with commas: the first encrypts, all decrypt. Empty: customers cannot store any.",
   },
   unusualUseWindowSeconds: integer(
     "unusual_use.window_seconds",

@@ -50,6 +50,8 @@ interface Endpoint {
   readonly pool: Pool;
   readonly origin: string;
   readonly basePath: string;
+  /** With which the headers were made: it may be rotated. */
+  readonly marketplaceKey: string | undefined;
   /** Name, value, name, value. */
   readonly headers: readonly string[];
   /** Why nothing is ever sent there. */
@@ -164,7 +166,8 @@ export class UpstreamClient {
 
   #endpointOf(deployment: Deployment): Endpoint {
     const known = this.#endpoints.get(deployment);
-    if (known !== undefined) return known;
+    const marketplaceKey = this.#marketplaceKeyOf(deployment);
+    if (known !== undefined && known.marketplaceKey === marketplaceKey) return known;
     const url = new URL(deployment.baseUrl);
     const key = this.#keyOf(deployment);
     const wire = (this.#options.wires ?? wires).get(deployment.wire);
@@ -173,6 +176,7 @@ export class UpstreamClient {
       pool: this.#poolOf(url.origin),
       origin: url.origin,
       basePath: url.pathname === "/" ? "" : url.pathname.replace(/\/$/, ""),
+      marketplaceKey,
       headers: [...COMMON_HEADERS, ...auth],
       refused: key instanceof Error ? key : this.#addressFault(url),
     };
@@ -180,13 +184,17 @@ export class UpstreamClient {
     return endpoint;
   }
 
+  #marketplaceKeyOf({ ownKey, apiKeyEnv }: Deployment): string | undefined {
+    if (ownKey !== undefined || apiKeyEnv === undefined) return undefined;
+    return this.#options.providerKey(apiKeyEnv);
+  }
+
   /**
    * A customer's own key, the marketplace's, none, or a customer's key that cannot be decrypted.
    */
-  #keyOf({ ownKey, apiKeyEnv }: Deployment): string | undefined | Error {
-    if (ownKey === undefined) {
-      return apiKeyEnv === undefined ? undefined : this.#options.providerKey(apiKeyEnv);
-    }
+  #keyOf(deployment: Deployment): string | undefined | Error {
+    const { ownKey } = deployment;
+    if (ownKey === undefined) return this.#marketplaceKeyOf(deployment);
     const unopened = new Error("the key of the connection does not open");
     try {
       return this.#options.openKey?.(ownKey) ?? unopened;

@@ -1,7 +1,7 @@
+import { readEncryptionKeys } from "../accounts/index.ts";
+import { assert } from "../core/index.ts";
 import { IdentitySettingFault } from "./console-address.ts";
 import { deriveKey, openText, sealText } from "./sealed-text.ts";
-
-const KEY_BYTES = 32;
 
 /** Refresh tokens as they are stored: sealed, each for its own session. */
 export interface RefreshTokens {
@@ -9,18 +9,28 @@ export interface RefreshTokens {
   open(sealed: Buffer, sessionId: Buffer): string | undefined;
 }
 
-/** Needs `encryption_key`; without one it throws an `IdentitySettingFault`. */
+/**
+ * Needs `encryption_key`; without one it throws an `IdentitySettingFault`. Of several keys the first
+ * seals, and all of them open.
+ */
 export function openRefreshTokens(encryptionKey: string): RefreshTokens {
-  const secret = Buffer.from(encryptionKey, "base64");
-  if (secret.length !== KEY_BYTES || secret.toString("base64") !== encryptionKey) {
+  if (encryptionKey === "") {
     throw new IdentitySettingFault(
       "oidc.refresh (TM_OIDC_REFRESH) needs encryption_key (TM_ENCRYPTION_KEY), 32 bytes in base64; " +
         "make one with `openssl rand -base64 32`, or turn oidc.refresh off",
     );
   }
-  const key = deriveKey(secret, "refresh token");
+  const keys = readEncryptionKeys(encryptionKey).map((each) => deriveKey(each, "refresh token"));
+  const [first] = keys;
+  assert(first !== undefined, "a text that is not empty has a key");
   return {
-    seal: (token, sessionId) => sealText(token, key, sessionId),
-    open: (sealed, sessionId) => openText(sealed, key, sessionId),
+    seal: (token, sessionId) => sealText(token, first, sessionId),
+    open: (sealed, sessionId) => {
+      for (const key of keys) {
+        const token = openText(sealed, key, sessionId);
+        if (token !== undefined) return token;
+      }
+      return undefined;
+    },
   };
 }

@@ -6,6 +6,7 @@ import {
   type NewConnection,
 } from "../../src/accounts/connection-store.ts";
 import { openKeyVault, SealedKeyFault, type KeyVault } from "../../src/accounts/key-vault.ts";
+import { countSealedBy, resealConnections } from "../../src/accounts/reseal-connections.ts";
 import { zeroPricePin } from "../../src/catalog/own-key-deployment.ts";
 import { assert } from "../../src/core/assert.ts";
 import type { AttemptId, KeyId, ModelId, OrgId, ProviderId } from "../../src/core/ids.ts";
@@ -211,3 +212,74 @@ test("an attempt with a customer's key is in the books with its usage, and costs
   expect(balance).toMatchObject({ settledMicroUsd: 0n, heldMicroUsd: 0n });
   for (const check of await backend.audit()) expect(check).toMatchObject({ violations: 0 });
 });
+
+describe("the encryption keys", () => {
+  test("are rotated while stored keys are opened, and then the old one is not needed", async () => {
+    const [old, next] = [8, 9].map((byte) => Buffer.alloc(32, byte).toString("base64"));
+    const [before, ring, alone] = [old, `${next},${old}`, next].map((keys) =>
+      vaultOf(String(keys)),
+    );
+    assert(before !== undefined && ring !== undefined && alone !== undefined, "three vaults");
+    const store = backend.connectionStore;
+    const { orgId } = await newOrg();
+    const providerIds = ["one", "two", "three"] as ProviderId[];
+    const wanted = { orgId, keyId: null, name: "ours", providerKey: PROVIDER_KEY };
+    for (const providerId of providerIds) {
+      await store.create(sealConnection(before, { ...wanted, providerId }), testOperator);
+    }
+    const ids = (await store.list(orgId)).map(({ connectionId }) => connectionId);
+    // Those of other tests are sealed with a key that is not in this ring.
+    const isOurs = (id: string): boolean => ids.includes(id);
+    let isDone = false;
+    const opened = (async () => {
+      while (!isDone) {
+        for (const id of ids) {
+          const found = await store.find(id, orgId);
+          assert(found !== undefined, "it stays");
+          expect(ring.open(found.sealedKey, found)).toBe(PROVIDER_KEY);
+        }
+      }
+    })();
+    const first = await resealConnections(store, ring, testOperator);
+    isDone = true;
+    await opened;
+    expect(first).toMatchObject({ resealed: 3, kept: 0 });
+    expect(first.unopened.filter(isOurs)).toEqual([]);
+    expect(await resealConnections(store, ring, testOperator)).toMatchObject({
+      resealed: 0,
+      kept: 3,
+    });
+    expect((await countSealedBy(store, ring)).get(String(ring.keyNames[0]))).toBe(3);
+    // The second run changed nothing, and so recorded nothing.
+    const recorded = "select after from change where action = 'connection.reseal'";
+    expect(await backend.query(recorded)).toEqual([{ after: { connections: 3 } }]);
+    for (const id of ids) {
+      const found = await store.find(id, orgId);
+      assert(found !== undefined, "it stays");
+      expect(alone.open(found.sealedKey, found)).toBe(PROVIDER_KEY);
+      expect(() => before.open(found.sealedKey, found)).toThrow(SealedKeyFault);
+    }
+  });
+
+  test("do not bring back a key that was disabled or changed while it was sealed anew", async () => {
+    const connection = await made((await newOrg()).orgId);
+    const { connectionId } = connection;
+    const stored = await backend.connectionStore.find(connectionId, "operator");
+    assert(stored !== undefined, "it is there");
+    const sealedKey = Buffer.from("sealed anew");
+    const store = backend.connectionStore;
+    const stale = [{ connectionId, was: Buffer.from("other"), sealedKey }];
+    expect(await store.reseal(stale, testOperator)).toBe(0);
+    await store.disable(connectionId, "operator", testOperator);
+    expect(
+      await store.reseal([{ connectionId, was: stored.sealedKey, sealedKey }], testOperator),
+    ).toBe(0);
+    expect((await store.find(connectionId, "operator"))?.sealedKey).toEqual(Buffer.alloc(0));
+  });
+});
+
+function vaultOf(keys: string): KeyVault {
+  const opened = openKeyVault(keys);
+  assert(opened !== undefined, "the keys are some");
+  return opened;
+}

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { copyData } from "../../src/backup/data-copy.ts";
 import { onServer } from "../../src/backup/backup-server.ts";
 import { readTables, SEEDED } from "../../src/backup/copied-tables.ts";
-import { changesOf } from "../support/change-writes.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { freshDatabase, type FreshDatabase, withPricedBackend } from "../support/postgres.ts";
 import { silentLog as log } from "../support/silent-log.ts";

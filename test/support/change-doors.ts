@@ -23,6 +23,7 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "endpoint remove": ["endpoint.remove"],
   "connection add": ["connection.add"],
   "connection disable": ["connection.disable"],
+  "connection reseal": ["connection.reseal"],
   "unusual-use lift": ["hold.lift"],
   "console-link": ["console-link.create"],
   "manifest refresh": ["manifest.refresh"],

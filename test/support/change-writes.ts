@@ -36,6 +36,12 @@ export type OtherAction = Extract<
   | "settlement.put-back"
   | `account.${string}`
   | `feed.${string}`
+  | "connection.reseal"
+  | "ledger.recover"
+  | "manifest.refresh"
+  | "schema.migrate"
+  | "session.start"
+  | `account.${string}`
 >;
 
 export const operator = byOperator("ann");
