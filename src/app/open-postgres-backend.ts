@@ -169,12 +169,11 @@ export interface PostgresBackend {
 export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   const pools = openPools(options);
   const { main: pool, sessions, reports, direct } = pools;
-  const { log } = options;
-  const accountNotices = new AccountNotices(pool, direct, log);
-  const changeLog = new ChangeLog(pool, log);
+  const accountNotices = new AccountNotices(pool, direct, options.log);
+  const changeLog = new ChangeLog(pool, options.log);
   const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, KEY_CHANGES);
   const books = { pool: sessions, changes: changeLog };
-  const lanes = { connectionString: direct, log };
+  const lanes = { connectionString: direct, log: options.log };
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
   const usageReports = new PostgresUsageReports(reports);
   return {
@@ -216,7 +215,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     ping: async () => {
       await pool.query("select 1");
     },
-    ...auditsOf(books, log),
+    ...auditsOf(books, options.log),
     walUnarchivedS: () => readUnarchivedS(pool),
     reopenBooks: (request, by) => reopenBooks(books, request, by),
     flaggedListings: (days) => flaggedListings(pool, days),

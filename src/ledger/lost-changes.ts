@@ -26,9 +26,9 @@ export type ChangesOutcome =
   | { readonly kind: "unreadable"; readonly problem: string };
 
 /**
- * What an exported change log says was closed, each by its last change: a cap that was lowered and
- * raised again counts as it was in the end. A file that was edited, cut off or signed by another key
- * is unreadable, and so is one that leaves changes out.
+ * What an exported change log says was closed, each by its last change: a cap that was lowered
+ * and raised again counts as it was in the end. A file that was edited, cut off or signed by
+ * another key is unreadable, and so is one that leaves changes out.
  */
 export async function readLostChanges(text: string, publicKey: KeyObject): Promise<ChangesOutcome> {
   const lines = text.trimEnd().split("\n");
