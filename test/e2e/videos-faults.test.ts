@@ -284,7 +284,7 @@ describe("the database", () => {
     await makeDue(fixture.gateway, video.id);
     const failedSweeps = async (): Promise<number> => {
       const { text } = await httpCall(`${fixture.gateway.running.internalUrl}/metrics`);
-      return Number(/^tm_video_sweeps_failed (\d+)$/m.exec(text)?.[1]);
+      return Number(/^tm_video_sweeps_failed_total (\d+)$/m.exec(text)?.[1]);
     };
     const before = await failedSweeps();
     proxy.set("down");
