@@ -1,7 +1,14 @@
 import type { PoolClient } from "pg";
 
 import type { Facts, Note } from "../changes/index.ts";
-import { assert, formatUsd, type KeyId, type MicroUsd, type OrgId } from "../core/index.ts";
+import {
+  assert,
+  formatUsd,
+  type KeyId,
+  type MicroUsd,
+  type OrgId,
+  shownKeyId,
+} from "../core/index.ts";
 import { columns, instantMs, micro, orNull, type Row, text } from "../storage/index.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 import { insertKey, keyColumns } from "./key-summary-rows.ts";
@@ -26,7 +33,7 @@ export async function createNotedKey(
   return made;
 }
 
-/** A key is in the log by its id: of its text, not even the first characters. */
+/** A key is in the log by its id, a managed one by its part: of its text, not even the first characters. */
 export function noteCreatedKey(
   note: Note,
   key: {
@@ -38,9 +45,10 @@ export function noteCreatedKey(
     readonly capMicroUsd: MicroUsd | null;
   },
 ): void {
-  const { name, origin } = key;
+  const { name, origin, keyId } = key;
+  const target = shownKeyId({ keyOrigin: origin, keyId });
   const after = { name, origin, rpm: key.requestsPerMinuteCeiling, ...capFact(key.capMicroUsd) };
-  note({ action: "key.create", orgId: key.orgId, target: key.keyId, before: null, after });
+  note({ action: "key.create", orgId: key.orgId, target, before: null, after });
 }
 
 /** Changes one key, if `where` finds one, and notes what was changed. */

@@ -230,9 +230,9 @@ describe("the encryption keys", () => {
     const ids = (await store.list(orgId)).map(({ connectionId }) => connectionId);
     // Those of other tests are sealed with a key that is not in this ring.
     const isOurs = (id: string): boolean => ids.includes(id);
-    let isDone = false;
+    const reseal = { isDone: false };
     const opened = (async () => {
-      while (!isDone) {
+      while (!reseal.isDone) {
         for (const id of ids) {
           const found = await store.find(id, orgId);
           assert(found !== undefined, "it stays");
@@ -241,7 +241,7 @@ describe("the encryption keys", () => {
       }
     })();
     const first = await resealConnections(store, ring, testOperator);
-    isDone = true;
+    reseal.isDone = true;
     await opened;
     expect(first).toMatchObject({ resealed: 3, kept: 0 });
     expect(first.unopened.filter(isOurs)).toEqual([]);

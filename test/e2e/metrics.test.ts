@@ -106,7 +106,7 @@ test("a scraper that asks for OpenMetrics gets the same series, and an end", asy
   expect(text.endsWith("\n# EOF\n")).toBe(true);
   expect(text).toContain("# TYPE tm_requests counter\ntm_requests_total{");
   const names = (all: string): string[] =>
-    [...all.matchAll(/^(\w+)[{ ]/gm)].map(([, name = ""]) => name);
+    [...all.matchAll(/^(tm_\w+)[{ ]/gm)].map(([, name = ""]) => name);
   expect(new Set(names(text))).toEqual(new Set(names(shown)));
 });
 

@@ -73,6 +73,7 @@ test("says that all is well where it is, asks no provider, and answers 0", async
   expect(checks.map(({ id, level }) => `${level} ${id}`)).toEqual([
     "ok node",
     "ok configuration",
+    "ok database TLS",
     "ok manifests",
     "ok provider keys",
     "ok database",
