@@ -1,7 +1,14 @@
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
 
 import type { ChangedBy, ChangeLog, Facts, Note } from "../changes/index.ts";
-import { assert, newRecordId, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import {
+  assert,
+  type KeyId,
+  newRecordId,
+  type OrgId,
+  shownKeyId,
+  STORE_ANSWER_TIMEOUT_MS,
+} from "../core/index.ts";
 import type { LimitValues, StoredLimit } from "../limits/index.ts";
 import { columns, type Columns, instantMs, queryInTime, type Row, text } from "../storage/index.ts";
 import {
@@ -63,7 +70,9 @@ export class PostgresRulesStore implements RulesStore {
       const was: unknown = row["was"];
       const before = was === null ? null : limitFacts(limitColumns.read(was as Row));
       const after = limitFacts(stored);
-      note({ action: "limit.change", orgId, target: target.keyId ?? orgId, before, after });
+      const { keyId } = target;
+      const changed = keyId === undefined ? orgId : await shownKey(client, keyId);
+      note({ action: "limit.change", orgId, target: changed, before, after });
       return stored;
     };
     return await this.#changes.write(by, change, STORE_ANSWER_TIMEOUT_MS);
@@ -273,4 +282,11 @@ function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy)
   const filled = (list: readonly string[] = []): readonly string[] | null =>
     list.length === 0 ? null : list;
   return [timeoutMs ?? null, filled(only), filled(ignore), promptLogging ?? null];
+}
+
+/** What a key is called in the change log: a managed one by its part. */
+async function shownKey(client: PoolClient, keyId: KeyId): Promise<string> {
+  const text = "select origin from api_key where key_id = $1";
+  const { rows } = await queryInTime<{ origin: string }>(client, { text, values: [keyId] });
+  return shownKeyId({ keyOrigin: rows[0]?.origin ?? "", keyId });
 }

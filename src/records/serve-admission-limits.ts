@@ -37,5 +37,5 @@ export async function serveAdmissionLimits(
 }
 
 function byKey({ principal, requestId, clientAddress }: ClientExchange): ChangedBy {
-  return byCaller({ kind: "key", id: principal.keyId, requestId, clientAddress });
+  return byCaller({ kind: "key", id: shownKeyId(principal), requestId, clientAddress });
 }
