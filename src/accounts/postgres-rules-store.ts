@@ -164,11 +164,11 @@ const KEYS_MAY_SET_SQL = `
 
 const POLICY_SQL = `select ${policyColumns.sql} from routing_policy where org_id = $1`;
 
+/** Whose limit it is, the change says as its target. */
 function limitFacts(limit: StoredLimit): Facts {
   return {
     scope: limit.scope,
     source: limit.source,
-    key_id: limit.keyId ?? null,
     model: limit.modelId ?? null,
     ...valueFacts(limit),
   };
@@ -286,7 +286,7 @@ function policyValues({ timeoutMs, only, ignore, promptLogging }: RoutingPolicy)
 
 /** What a key is called in the change log: a managed one by its part. */
 async function shownKey(client: PoolClient, keyId: KeyId): Promise<string> {
-  const text = "select origin from api_key where key_id = $1";
-  const { rows } = await queryInTime<{ origin: string }>(client, { text, values: [keyId] });
+  const asked = { text: "select origin from api_key where key_id = $1", values: [keyId] };
+  const { rows } = await queryInTime<{ origin: string }>(client, asked);
   return shownKeyId({ keyOrigin: rows[0]?.origin ?? "", keyId });
 }

@@ -37,11 +37,6 @@ export type OtherAction = Extract<
   | `account.${string}`
   | `feed.${string}`
   | "connection.reseal"
-  | "ledger.recover"
-  | "manifest.refresh"
-  | "schema.migrate"
-  | "session.start"
-  | `account.${string}`
 >;
 
 export const operator = byOperator("ann");
