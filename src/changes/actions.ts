@@ -2,7 +2,7 @@
  * Every action of the change log: what was done, as a customer reads it after the actor's name,
  * and who sees it. `organization`: its owners too, in the console; `operator`: operators only. What is
  * not in this table cannot be recorded, and each writing command and route has one of these
- * (`test/change-log/doors.ts`).
+ * (`test/support/change-doors.ts`).
  */
 export const ACTIONS = {
   "org.create": seen("created the organization"),

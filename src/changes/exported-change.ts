@@ -12,7 +12,7 @@ import type { ActorKind, Facts } from "./change.ts";
  * | `key.cap`, `org.cap` | key id, organization id | `cap_usd` (null: none; `before` has the old one) |
  * | `connection.disable` | connection id | `disabled_at` |
  * | `endpoint.remove` | endpoint id | null (`before`: `provider`, and the limits) |
- * | `limit.change` | key id or organization id | `scope`, `key_id`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all; null: none) |
+ * | `limit.change` | key id (a managed key by its part) or organization id | `scope`, `model`, `source`, `rpm`, `tpm`, `concurrency` (all; null: none) |
  * | `hold.place` | organization id | `kind`, `state` (`limited`, `restricted`), `until` (null: no end), `reason` |
  * | `org.keys-may-set-limits` | organization id | `allowed` |
  * | `org.policy` | organization id | the whole policy |
