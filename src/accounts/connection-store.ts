@@ -47,7 +47,7 @@ export interface ConnectionStore {
   find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined>;
   /** Connections with a key, of all organizations, in the order of their ids, behind `after`. */
   listSealed(after: string, max: number): Promise<readonly StoredConnection[]>;
-  /** Stores keys that were sealed anew; one that changed meanwhile stays. Resolves with their number. */
+  /** Stores keys that were sealed again; one that changed meanwhile stays. Resolves with their number. */
   reseal(changed: readonly ResealedKey[], by: ChangedBy): Promise<number>;
   /**
    * Disables permanently and deletes the sealed key; a second call keeps the first instant.

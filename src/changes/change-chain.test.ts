@@ -40,7 +40,7 @@ async function wrongLines(lines: readonly string[]): Promise<readonly number[]> 
 }
 
 describe("an export of the change log", () => {
-  test("that nobody touched is proved, and is what was recorded", async () => {
+  test("that was not touched is proved, and is what was recorded", async () => {
     const lines = await exported(5);
     expect(await checkChain(lines, key.publicKey)).toMatchObject({
       changes: 5,
@@ -81,7 +81,7 @@ describe("an export of the change log", () => {
     expect(await wrongLines([two, one, ...rest])).toEqual([1, 2, 3]);
   });
 
-  test("names the line after one that was edited and hashed anew", async () => {
+  test("names the line after one that was edited and hashed again", async () => {
     const lines = await exported(3);
     const forged = await exported(1);
     expect(

@@ -203,7 +203,7 @@ export class InstanceLease {
     );
   }
 
-  /** Once the books were reopened this instance begins anew. */
+  /** Once the books have been reopened, this instance joins them again. */
   async #resume(): Promise<void> {
     const reason = await this.#options.store.stopReason();
     if (reason !== undefined) return;

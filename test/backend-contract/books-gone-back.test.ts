@@ -64,7 +64,7 @@ async function alarms(): Promise<unknown> {
   return rows[0]?.["count"];
 }
 
-test("nothing is alarmed while all that was committed is there, whoever ended it", async () => {
+test("nothing is alarmed while all that was committed is there, whichever instance ended it", async () => {
   const member = await backend.ledgerBatchStore.join("calm", LEASE_MS);
   const first = await renew(member);
   expect(first).toMatchObject({ kind: "held", beat: 1n });
@@ -88,7 +88,7 @@ test("nothing is alarmed while all that was committed is there, whoever ended it
   expect(await alarms()).toBe(0);
 });
 
-test("a reserve whose answer was lost, and that was annulled, alarms nobody", async () => {
+test("a reserve whose answer was lost, and that was annulled, raises no alarm", async () => {
   const member = await backend.ledgerBatchStore.join("doubtful", LEASE_MS);
   const org = await orgWithKey(backend, { creditMicroUsd: 100n });
   const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());

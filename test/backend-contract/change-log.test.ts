@@ -68,7 +68,7 @@ describe("the change log", () => {
     expect(await recorded()).toEqual([]);
   });
 
-  test("holds no key, whichever field somebody pasted it into", async () => {
+  test("holds no key, whichever field it was pasted into", async () => {
     await recorded();
     const { raw } = newVirtualKey();
     const provider = [

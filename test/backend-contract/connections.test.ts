@@ -261,7 +261,7 @@ describe("the encryption keys", () => {
     }
   });
 
-  test("do not bring back a key that was disabled or changed while it was sealed anew", async () => {
+  test("do not bring back a key that was disabled or changed while it was sealed again", async () => {
     const connection = await made((await newOrg()).orgId);
     const { connectionId } = connection;
     const stored = await backend.connectionStore.find(connectionId, "operator");
