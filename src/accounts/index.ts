@@ -24,7 +24,8 @@ export {
   SealedKeyFault,
 } from "./key-vault.ts";
 export { countSealedBy, resealConnections } from "./reseal-connections.ts";
-export { CREATE_ORG_SQL } from "./org-rows.ts";
+export { createdKey } from "./key-changes.ts";
+export { CREATE_ORG_SQL, createdOrg } from "./org-rows.ts";
 export { PostgresAccountStore } from "./postgres-account-store.ts";
 export { PostgresConnectionStore } from "./postgres-connection-store.ts";
 export { PostgresCustomerStore } from "./postgres-customer-store.ts";

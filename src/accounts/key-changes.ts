@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import type { Facts, Note } from "../changes/index.ts";
+import type { Change, Facts, Note } from "../changes/index.ts";
 import {
   assert,
   formatUsd,
@@ -29,26 +29,23 @@ export async function createNotedKey(
   key: NewKey,
 ): Promise<KeySummary> {
   const made = await insertKey(client, key);
-  noteCreatedKey(note, made);
+  note(createdKey(made));
   return made;
 }
 
 /** A key is in the log by its id, a managed one by its part: of its text, not even the first characters. */
-export function noteCreatedKey(
-  note: Note,
-  key: {
-    readonly keyId: KeyId;
-    readonly orgId: OrgId;
-    readonly name: string;
-    readonly origin: string;
-    readonly requestsPerMinuteCeiling: number;
-    readonly capMicroUsd: MicroUsd | null;
-  },
-): void {
-  const { name, origin, keyId } = key;
+export function createdKey(key: {
+  readonly keyId: KeyId;
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly origin: string;
+  readonly requestsPerMinuteCeiling: number;
+  readonly capMicroUsd: MicroUsd | null;
+}): Change {
+  const { name, origin, keyId, orgId } = key;
   const target = shownKeyId({ keyOrigin: origin, keyId });
   const after = { name, origin, rpm: key.requestsPerMinuteCeiling, ...capFact(key.capMicroUsd) };
-  note({ action: "key.create", orgId: key.orgId, target, before: null, after });
+  return { action: "key.create", orgId, target, before: null, after };
 }
 
 /** Changes one key, if `where` finds one, and notes what was changed. */

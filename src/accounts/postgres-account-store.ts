@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { type ChangedBy, type ChangeLog, maskedEmail } from "../changes/index.ts";
+import type { ChangedBy, ChangeLog } from "../changes/index.ts";
 import { assert, type MicroUsd, newOrgId } from "../core/index.ts";
 import {
   columns,
@@ -23,7 +23,7 @@ import type {
 } from "./key-store.ts";
 import { changeKey, changeOrgCap, createNotedKey } from "./key-changes.ts";
 import { keyColumns } from "./key-summary-rows.ts";
-import { CREATE_ORG_SQL } from "./org-rows.ts";
+import { CREATE_ORG_SQL, createdOrg } from "./org-rows.ts";
 
 /** Organizations and keys in PostgreSQL, for operators and for the gateway's key lookup. */
 export class PostgresAccountStore implements AccountStore, KeyStore {
@@ -53,8 +53,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     await this.#changes.write(by, async (client, note) => {
       // The operator vouches for the address of an organization made by hand.
       await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);
-      const after = { name, email: maskedEmail(email) };
-      note({ action: "org.create", orgId, target: orgId, before: null, after });
+      note(createdOrg(orgId, name, email));
     });
     const created = await this.findOrg(orgId);
     assert(created !== undefined, "a created organization is found");

@@ -25,7 +25,7 @@ import {
 } from "../storage/index.ts";
 import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
-import { changeKey, changeOrgCap, createNotedKey, noteCreatedKey } from "./key-changes.ts";
+import { changeKey, changeOrgCap, createdKey, createNotedKey } from "./key-changes.ts";
 import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;
@@ -117,7 +117,7 @@ export class PostgresCustomerStore implements CustomerStore {
       const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);
       if (rowCount === 0) return;
       const named = { keyId, orgId, name: "Playground", origin: "playground" };
-      noteCreatedKey(note, { ...named, requestsPerMinuteCeiling: rpm, capMicroUsd: null });
+      note(createdKey({ ...named, requestsPerMinuteCeiling: rpm, capMicroUsd: null }));
     });
     const made = await this.#findPlaygroundKey(orgId);
     assert(made !== undefined, "an organization has one Playground key after it was made");

@@ -52,11 +52,6 @@ export function createdAccount(
   return { action: "account.create", orgId: org_id, target: account_id, before: null, after };
 }
 
-export function createdOrg(orgId: OrgId, name: string, email: string): Change {
-  const after = { name, email: maskedEmail(email) };
-  return { action: "org.create", orgId, target: orgId, before: null, after };
-}
-
 export function linkedAccount({ account_id, org_id }: OwnerRow, issuer: string): Change {
   return {
     action: "account.link",

@@ -1,6 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
 
-import { CREATE_ORG_SQL } from "../accounts/index.ts";
+import { CREATE_ORG_SQL, createdKey, createdOrg } from "../accounts/index.ts";
 import {
   type Change,
   type ChangeLog,
@@ -12,7 +12,6 @@ import {
   accountBy,
   changedEmail,
   createdAccount,
-  createdOrg,
   linkedAccount,
   startedSession,
   verifiedAccount,
@@ -363,8 +362,8 @@ async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Pr
     values ($1, $2, $3, $4, $5)`,
     [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
   );
-  const after = { name, origin: "trial", rpm: ceiling, cap_usd: null };
-  return { action: "key.create", orgId, target: keyId, before: null, after };
+  const key = { keyId, orgId, name, origin: "trial", capMicroUsd: null };
+  return createdKey({ ...key, requestsPerMinuteCeiling: ceiling });
 }
 
 const SELECT_ACCOUNT_SQL = `
