@@ -36,7 +36,7 @@ export interface BackupManifest {
   readonly finishedAt: string;
   /** Content of `PG_VERSION`: the major version. */
   readonly postgresVersion: string;
-  /** Name of the newest migration. */
+  /** Name of the newest step of the schema. */
   readonly schema: string;
   /** First and last segment of the log that the copy is worth nothing without. */
   readonly firstSegment: string;

@@ -186,7 +186,7 @@ async function waitUntilArchived(
 
 async function readSchema(client: Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>(
-    "select name from schema_migration order by name desc limit 1",
+    "select name from schema_step order by name desc limit 1",
   );
   return rows[0]?.name ?? "";
 }
