@@ -59,7 +59,7 @@ describe("a secret in a file", () => {
     expect(secrets.problems.get("ACME_KEY")).toBe(`ACME_KEY_FILE: ${file} ${problem}`);
   });
 
-  test("beside its variable is refused: nobody can say which one is meant", () => {
+  test("beside its variable is refused: it is not clear which one is meant", () => {
     const given = { ACME_KEY: "sk-one", ACME_KEY_FILE: fileOf("sk-two") };
     const message = "ACME_KEY and ACME_KEY_FILE are both set; keep one of them";
     expect(new SecretFiles(given).problems.get("ACME_KEY")).toBe(message);
