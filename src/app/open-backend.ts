@@ -187,4 +187,4 @@ async function whileAnswering<T>(asked: Promise<T>): Promise<T> {
 
 const NO_TIME_LIMIT =
   "statements through DATABASE_URL have no time limit: run `tokenmarket migrate`, which gives the role " +
-  "one, and let the pooler connect anew (RECONNECT)";
+  "one, and let the pooler connect again (RECONNECT)";

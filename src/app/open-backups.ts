@@ -5,6 +5,7 @@ import {
   type BackupManifest,
   type CopyProgress,
   createBackup,
+  NO_FIGURES,
   pruneBackups,
   withBackupLock,
 } from "../backup/index.ts";
@@ -77,12 +78,6 @@ export async function backUpNow(
   if (done === undefined) throw new BackupFault(LOCK_WAIT_FAULT);
   return done.value;
 }
-
-const NO_FIGURES: BackupFigures = {
-  lastBaseS: undefined,
-  lastVerifyS: undefined,
-  walUnarchivedS: undefined,
-};
 
 const NO_BACKUPS: RunningBackups = {
   figures: NO_FIGURES,

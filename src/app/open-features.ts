@@ -118,9 +118,7 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const later = { backups, changes: backend.changeLog.counts, spans: tracing?.figures };
-  const wentBack = (): boolean => ledger.hasGoneBack;
-  const watched = { counts, limits, events, later: { ...later, wentBack } };
+  const watched = { counts, limits, events, ledger, backups };
   const metrics = stack.use(openMetrics({ ...options, ...parts, ...watched }));
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;

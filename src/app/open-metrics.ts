@@ -6,7 +6,7 @@ import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock, Logger } from "../core/index.ts";
 import { INSTANCE_STATES, type InstanceState } from "../http/index.ts";
-import type { LedgerCounts } from "../ledger/index.ts";
+import type { LedgerCounts, OpenedLedger } from "../ledger/index.ts";
 import type { LimitStoreCounts } from "../limits/index.ts";
 import {
   Exposition,
@@ -19,7 +19,7 @@ import {
   type Sample,
 } from "../metrics/index.ts";
 import { programSchemaLevel } from "../storage/index.ts";
-import type { TraceFigures } from "../telemetry/index.ts";
+import type { OpenTracing } from "../telemetry/index.ts";
 import type { Verification } from "../verification/index.ts";
 import type { VideoMetrics } from "../videos/index.ts";
 import { BooksWatch } from "./books-watch.ts";
@@ -28,22 +28,12 @@ import { listingFamilies } from "./listing-families.ts";
 import type { Backend } from "./open-backend.ts";
 import { programVersion } from "./shipped-files.ts";
 
-/** Figures that other parts have, each in one line here once they are there. */
-export interface LaterFigures {
-  /** An attempt that was seen committed is gone. Default: none is. */
-  readonly wentBack?: () => boolean;
-  readonly backups?: { readonly figures: BackupFigures };
-  readonly spans?: Pick<TraceFigures, "exported" | "dropped"> | undefined;
-  /** By action. */
-  readonly changes?: ReadonlyMap<string, number>;
-}
-
 /** Where the figures of one process come from. */
 export interface MetricSources {
   readonly config: Pick<Config, "buildCommit">;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly backend: Pick<Backend, "readBooksFigures" | "connections">;
+  readonly backend: Pick<Backend, "readBooksFigures" | "connections" | "changeLog">;
   readonly serve: CallPorts;
   readonly holder: { readonly current: Catalog };
   readonly verification: Verification;
@@ -52,7 +42,10 @@ export interface MetricSources {
   readonly counts: LedgerCounts;
   readonly limits: { readonly counts: LimitStoreCounts };
   readonly events: EventCounts;
-  readonly later?: LaterFigures;
+  readonly ledger: Pick<OpenedLedger, "hasGoneBack">;
+  readonly backups: { readonly figures: BackupFigures };
+  /** Undefined where no traces are exported. */
+  readonly tracing: Pick<OpenTracing, "figures"> | undefined;
 }
 
 export interface OpenedMetrics {
@@ -64,7 +57,7 @@ export interface OpenedMetrics {
 
 /** Joins the metrics of all parts; each of the table has its one source here. */
 export function openMetrics(sources: MetricSources): OpenedMetrics {
-  const { clock, log, backend, serve, later = {} } = sources;
+  const { clock, log, backend, serve } = sources;
   const books = new BooksWatch({ read: () => backend.readBooksFigures(), clock, log });
   const loop = new LoopUse();
   const families = [
@@ -75,11 +68,12 @@ export function openMetrics(sources: MetricSources): OpenedMetrics {
     ...listingFamilies(sources),
     ...sources.videos.videoMetrics.families(serve.metrics.fold),
     ...sources.counts.families(clock),
-    ...booksFamilies(books, later),
+    ...booksFamilies(books, sources),
     ...databaseFamilies(sources),
     ...sources.limits.counts.families(),
     ...sources.events.families(),
-    ...laterFamilies(later),
+    ...backupFamilies(sources),
+    ...countFamilies(sources),
   ];
   return {
     exposition: new Exposition(families, processMetrics()),
@@ -109,7 +103,7 @@ function instanceFamilies(sources: MetricSources, books: BooksWatch): readonly F
   ];
 }
 
-function booksFamilies(books: BooksWatch, later: LaterFigures): readonly Family[] {
+function booksFamilies(books: BooksWatch, { ledger }: MetricSources): readonly Family[] {
   return [
     oneValue("tm_books_open_attempts", () => books.figures?.openAttempts),
     oneValue("tm_books_oldest_open_seconds", () => books.figures?.oldestOpenSeconds),
@@ -120,7 +114,7 @@ function booksFamilies(books: BooksWatch, later: LaterFigures): readonly Family[
       const owed = books.figures?.owedMicroUsd;
       return owed === undefined ? undefined : microDollars(owed);
     }),
-    oneValue("tm_books_went_back", () => Number(later.wentBack?.() ?? false)),
+    oneValue("tm_books_went_back", () => Number(ledger.hasGoneBack)),
     oneValue("tm_books_last_audit_timestamp_seconds", () => {
       const audit = books.figures?.lastAudit;
       return audit === undefined ? undefined : audit.endedAtMs / 1000;
@@ -143,18 +137,23 @@ function databaseFamilies({ backend }: MetricSources): readonly Family[] {
   ];
 }
 
-function laterFamilies({ backups, spans, changes }: LaterFigures): readonly Family[] {
+function backupFamilies({ backups }: MetricSources): readonly Family[] {
   return [
     new ReadFamily("tm_backup_last_success_timestamp_seconds", () => [
-      ...sampleIfKnown("base", backups?.figures.lastBaseS),
-      ...sampleIfKnown("verify", backups?.figures.lastVerifyS),
+      ...sampleIfKnown("base", backups.figures.lastBaseS),
+      ...sampleIfKnown("verify", backups.figures.lastVerifyS),
     ]),
-    oneValue("tm_backup_wal_unarchived_seconds", () => backups?.figures.walUnarchivedS),
+    oneValue("tm_backup_wal_unarchived_seconds", () => backups.figures.walUnarchivedS),
+  ];
+}
+
+function countFamilies({ backend, tracing }: MetricSources): readonly Family[] {
+  return [
     new ReadFamily("tm_spans_total", () => [
-      ...sampleIfKnown("exported", spans?.exported),
-      ...sampleIfKnown("dropped", spans?.dropped),
+      ...sampleIfKnown("exported", tracing?.figures.exported),
+      ...sampleIfKnown("dropped", tracing?.figures.dropped),
     ]),
-    mapped("tm_changes_total", changes ?? new Map()),
+    mapped("tm_changes_total", backend.changeLog.counts),
   ];
 }
 

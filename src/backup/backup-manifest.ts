@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 
-import type { SigningKey } from "../ledger/index.ts";
+import { publicKeyText, type SigningKey } from "../ledger/index.ts";
 
 const FORMAT = "tokenmarket-backup-1";
 
@@ -36,7 +36,7 @@ export interface BackupManifest {
   readonly finishedAt: string;
   /** Content of `PG_VERSION`: the major version. */
   readonly postgresVersion: string;
-  /** Name of the newest migration. */
+  /** Name of the newest step of the schema. */
   readonly schema: string;
   /** First and last segment of the log that the copy is worth nothing without. */
   readonly firstSegment: string;
@@ -56,7 +56,7 @@ export interface SignedBackup extends BackupManifest {
 }
 
 export function signBackup(manifest: BackupManifest, key: SigningKey): string {
-  const body = { ...documentOf(manifest), public_key: keyText(key.publicKey) };
+  const body = { ...documentOf(manifest), public_key: publicKeyText(key.publicKey) };
   const signature = sign(null, Buffer.from(JSON.stringify(body)), key.privateKey);
   return `${JSON.stringify({ ...body, signature: signature.toString("base64") })}\n`;
 }
@@ -150,10 +150,6 @@ function readKey(text: string): KeyObject {
   const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
   if (key.asymmetricKeyType !== "ed25519") throw new Error("public_key is not an Ed25519 key");
   return key;
-}
-
-function keyText(key: KeyObject): string {
-  return key.export({ format: "der", type: "spki" }).toString("base64");
 }
 
 function textAt(document: Document, name: string): string {

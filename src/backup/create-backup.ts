@@ -63,7 +63,7 @@ export async function createBackup(
     const point = await markPoint(client, `tokenmarket-${archive.life}-${name}`);
     const lastSegment = segmentOf(lineOf(copy.firstSegment), point.lsn, copy.segmentBytes);
     const store = new WalStore(archive.folder, archive.life);
-    await waitUntilArchived(store, lastSegment, server);
+    await waitUntilArchived(store, lastSegment, options);
     await store.takeIn(key, clock);
     const manifest: BackupManifest = {
       name,
@@ -173,11 +173,11 @@ const POINT_SQL = `select pg_create_restore_point($1)::text as lsn,
 async function waitUntilArchived(
   store: WalStore,
   segment: string,
-  { dataDir }: BackupServer,
+  { server: { dataDir }, signal }: CreateOptions,
 ): Promise<void> {
   for (let waitedMs = 0; waitedMs < ARCHIVE_WAIT_MS; waitedMs += ARCHIVE_POLL_MS) {
     if (await store.has(segment)) return;
-    await sleep(ARCHIVE_POLL_MS);
+    await sleep(ARCHIVE_POLL_MS, undefined, { signal });
   }
   throw new BackupFault(
     `the server does not archive its log; ${join(dataDir, "postgres.log")} says why`,
@@ -186,7 +186,7 @@ async function waitUntilArchived(
 
 async function readSchema(client: Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>(
-    "select name from schema_migration order by name desc limit 1",
+    "select name from schema_step order by name desc limit 1",
   );
   return rows[0]?.name ?? "";
 }

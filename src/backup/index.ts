@@ -1,4 +1,4 @@
-export { type BackupFigures, readFigures, readUnarchivedS } from "./backup-figures.ts";
+export { type BackupFigures, NO_FIGURES, readFigures, readUnarchivedS } from "./backup-figures.ts";
 export { findBackups, type FoundBackup } from "./backup-folder.ts";
 export { BackupKeeper } from "./backup-keeper.ts";
 export { BackupFault, type BackupManifest } from "./backup-manifest.ts";

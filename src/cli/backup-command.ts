@@ -25,6 +25,7 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { readText } from "./number-flags.ts";
 
 const FROM = "folder of the backups, or of one copy (default backup.folder)";
 const INSTANT = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:?\d{2})$/;
@@ -178,14 +179,14 @@ async function restore(context: CommandContext, flags: Flags): Promise<CommandAn
 }
 
 function readFrom(config: Config, flags: Flags): string {
-  const folder = textFlag(flags, "from") ?? config.backupFolder;
+  const folder = readText(flags, "from") ?? config.backupFolder;
   if (folder !== "") return folder;
   throw new UsageFault("name the folder of the backups with --from, or set backup.folder");
 }
 
 function readTrusted(config: Config, flags: Flags): RestoreOptions["trusted"] {
   if (flags["anyKey"] === true) return "own";
-  const file = textFlag(flags, "publicKey");
+  const file = readText(flags, "public-key");
   const key = readExportKey(config, file);
   if (key !== undefined) return key;
   throw new UsageFault(
@@ -196,13 +197,8 @@ function readTrusted(config: Config, flags: Flags): RestoreOptions["trusted"] {
 }
 
 function readInstant(flags: Flags): string | undefined {
-  const text = textFlag(flags, "at");
+  const text = readText(flags, "at");
   if (text === undefined) return undefined;
   if (INSTANT.test(text) && !Number.isNaN(Date.parse(text))) return text;
   throw new UsageFault("--at must be a time with its zone, like 2026-11-22T10:15:00Z");
-}
-
-function textFlag(flags: Flags, name: string): string | undefined {
-  const value = flags[name];
-  return typeof value === "string" ? value : undefined;
 }

@@ -25,7 +25,8 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
-import { readWhole } from "./number-flags.ts";
+import { readText, readWhole } from "./number-flags.ts";
+import { readInstant } from "./read-instant.ts";
 
 const LISTED_DEFAULT = 100;
 const LISTED_MAX = 10_000;
@@ -80,18 +81,9 @@ async function readFilter({ accountStore }: Backend, flags: Flags): Promise<Chan
   if (typeof named === "string" && org === undefined) throw noSuchOrg(named);
   return {
     ...(org === undefined ? {} : { orgId: org.orgId }),
-    ...(typeof since === "string" ? { sinceMs: readInstant(since) } : {}),
+    ...(typeof since === "string" ? { sinceMs: readInstant(since, "--since") } : {}),
     ...(typeof action === "string" ? { actionPrefix: action } : {}),
   };
-}
-
-function readInstant(text: string): number {
-  const isWritten = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.test(
-    text,
-  );
-  const ms = isWritten ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
-  throw new UsageFault("--since must be a day or an instant in UTC such as 2026-09-01T12:00Z");
 }
 
 async function list(backend: Backend, flags: Flags): Promise<CommandAnswer> {
@@ -160,9 +152,7 @@ async function exportChanges(context: CommandContext, flags: Flags): Promise<Com
 
 async function verify(context: CommandContext, file: string, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
-  const named = flags["publicKey"];
-  const keyFile = typeof named === "string" ? named : undefined;
-  const publicKey = readExportKey(config, keyFile);
+  const publicKey = readExportKey(config, readText(flags, "public-key"));
   if (publicKey === undefined) {
     throw new UsageFault("there is no key to compare with; name its PEM file with --public-key");
   }

@@ -15,7 +15,8 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readWhole } from "./number-flags.ts";
+import { readText, readWhole } from "./number-flags.ts";
+import { readDay } from "./read-instant.ts";
 
 const JOBS = { min: 1, max: 8 };
 /** The rest of a database's connections stays free for the gateways. */
@@ -41,10 +42,10 @@ export function addAuditCommand(ledger: Command, context: CommandContext): void 
 
 async function audit(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
-  const day = readDay(flags);
-  const keyFile = flags["publicKey"];
-  const trustedKey = readExportKey(config, typeof keyFile === "string" ? keyFile : undefined);
-  if (typeof keyFile === "string" && trustedKey === undefined) {
+  const day = dayToClose(flags);
+  const keyFile = readText(flags, "public-key");
+  const trustedKey = readExportKey(config, keyFile);
+  if (keyFile !== undefined && trustedKey === undefined) {
     throw new UsageFault(`${keyFile}: there is no such file; check --public-key`);
   }
   const options = {
@@ -60,14 +61,11 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
   });
 }
 
-function readDay(flags: Flags): string | undefined {
+function dayToClose(flags: Flags): string | undefined {
   const asked = flags["closeDay"];
   if (asked === undefined) return undefined;
   const yesterday = new Date(clock.nowMs() - MS_PER_DAY).toISOString().slice(0, 10);
-  const day = typeof asked === "string" ? asked : yesterday;
-  const ms = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
-  if (Number.isFinite(ms) && new Date(ms).toISOString().startsWith(day)) return day;
-  throw new UsageFault(`--close-day must be a day as YYYY-MM-DD, not ${day}`);
+  return readDay(typeof asked === "string" ? asked : yesterday, "--close-day");
 }
 
 function answerOf({ stderr }: CommandContext, outcome: AuditOutcome): CommandAnswer {

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 
 import { answering, type Flags, onStoredData, UsageFault, withBackend } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { readDay } from "./read-instant.ts";
 
 /** It names every customer: other users of the machine cannot read it. */
 const FILE_MODE = 0o600;
@@ -19,7 +20,7 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async ({ feed }) => {
-          const day = readDay(flags["day"]);
+          const day = readDay(String(flags["day"]), "--day");
           const out = flags["out"];
           const isFile = typeof out === "string";
           let lines = 0;
@@ -45,11 +46,4 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
         }),
       ),
     );
-}
-
-function readDay(text: unknown): string {
-  const day = typeof text === "string" ? text : "";
-  const ms = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
-  if (Number.isFinite(ms) && new Date(ms).toISOString().startsWith(day)) return day;
-  throw new UsageFault(`--day must be a day as YYYY-MM-DD, not ${day}`);
 }

@@ -19,6 +19,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { readText } from "./number-flags.ts";
 import { readInstant } from "./read-instant.ts";
 
 const CHANGES_BYTES_MAX = 256 * 1024 * 1024;
@@ -116,9 +117,7 @@ async function readChanges(
   if (statSync(file).size > CHANGES_BYTES_MAX) {
     throw new UsageFault(`${file} is too large; export the changes of the lost time only`);
   }
-  const named = flags["publicKey"];
-  const keyFile = typeof named === "string" ? named : undefined;
-  const key = readExportKey(readConfig(context, flags), keyFile);
+  const key = readExportKey(readConfig(context, flags), readText(flags, "public-key"));
   if (key === undefined) {
     throw new UsageFault("there is no key to check --changes with; name it with --public-key");
   }

@@ -68,10 +68,9 @@ function planAnswer({ state, steps }: SchemaPlan, isCheck: boolean): CommandAnsw
 }
 
 function pendingLines(steps: SchemaPlan["steps"]): readonly string[] {
-  const head = "`tokenmarket migrate` would run, in this order:";
-  if (steps.length === 0) return ["`tokenmarket migrate` would write the list of steps anew"];
+  if (steps.length === 0) return ["`tokenmarket migrate` would complete the list of steps"];
   return [
-    head,
+    "`tokenmarket migrate` would run, in this order:",
     ...steps.flatMap(({ name, programMin, locks }) => [
       `  ${name} (for programs of level ${programMin} and higher)`,
       ...locks.map((each) => `    ${each}`),

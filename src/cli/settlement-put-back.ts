@@ -24,6 +24,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { readText } from "./number-flags.ts";
 
 /**
  * Writes every closed period that the folder has no file of, signed with the export key: also those
@@ -74,9 +75,7 @@ type PeriodFile = Exclude<ReturnType<typeof readPeriodFile>, string>;
 function readFiles(context: CommandContext, flags: Flags): readonly PeriodFile[] {
   const folder = String(flags["from"]);
   if (!existsSync(folder)) throw new UsageFault(`${folder}: there is no such folder; check --from`);
-  const named = flags["publicKey"];
-  const keyFile = typeof named === "string" ? named : undefined;
-  const key = readExportKey(readConfig(context, flags), keyFile);
+  const key = readExportKey(readConfig(context, flags), readText(flags, "public-key"));
   if (key === undefined) {
     throw new UsageFault("there is no key to check the files with; name it with --public-key");
   }

@@ -1,9 +1,9 @@
 import { randomInt } from "node:crypto";
 
-import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
+import { DatabaseError, type PoolClient, type QueryResultRow } from "pg";
 
-import { type Logger, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
-import { openSharedPool } from "./connection.ts";
+import type { Logger } from "../core/index.ts";
+import { openSharedPool, queryInTime } from "./connection.ts";
 import type { DatabaseAddress } from "./database-address.ts";
 
 /** The oldest PostgreSQL that this program works with. */
@@ -147,12 +147,11 @@ function statementMode(): DatabaseUnfitFault {
 }
 
 async function one<R extends QueryResultRow>(
-  database: Pool | PoolClient,
+  client: PoolClient,
   text: string,
   values: unknown[] = [],
 ): Promise<R> {
-  const query = { text, values, query_timeout: STORE_ANSWER_TIMEOUT_MS };
-  const [row] = (await database.query<R>(query)).rows;
+  const [row] = (await queryInTime<R>(client, { text, values })).rows;
   if (row === undefined) throw new Error("the database does not answer a question about itself");
   return row;
 }

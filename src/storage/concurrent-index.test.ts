@@ -54,7 +54,7 @@ test("an index is built while a writer has its transaction open", async () => {
   expect(await validity("org_by_name")).toEqual([["org_by_name", true]]);
 });
 
-test("an index that an error left invalid is built anew when its cause is gone", async () => {
+test("an index that an error left invalid is built again when the cause is gone", async () => {
   await backend.query("create table twice (a integer)");
   await backend.query("insert into twice values (1), (1)");
   const text = "create unique index concurrently twice_a on twice (a);";

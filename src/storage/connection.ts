@@ -46,11 +46,7 @@ export interface SessionLimits {
 export async function limitSession(client: ClientBase, limits: SessionLimits): Promise<void> {
   const { statementTimeoutMs, lockTimeoutMs } = limits;
   const lock = lockTimeoutMs === undefined ? "" : `; set lock_timeout = ${lockTimeoutMs}`;
-  const query: QueryConfig & { readonly query_timeout: number } = {
-    text: `set statement_timeout = ${statementTimeoutMs}${lock}`,
-    query_timeout: STORE_ANSWER_TIMEOUT_MS,
-  };
-  await client.query(query);
+  await queryInTime(client, { text: `set statement_timeout = ${statementTimeoutMs}${lock}` });
 }
 
 /** The driver waits for the answer of `onConnect`, though its type does not say so. */
@@ -177,7 +173,7 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
  * `STORE_ANSWER_TIMEOUT_MS`: it may have died without a word, and the next statement gets a new one.
  */
 export function queryInTime<R extends QueryResultRow>(
-  database: Pool | PoolClient,
+  database: Pool | ClientBase,
   query: QueryConfig,
 ): Promise<QueryResult<R>> {
   const inTime: QueryConfig & { readonly query_timeout: number } = {

@@ -65,9 +65,15 @@ async function buildIndexes(
   );
   // On a big table it takes its time, and waits for every older transaction; it blocks no write.
   await client.query("set statement_timeout = 0");
-  await buildConcurrently(client, step, lockTimeoutMs);
-  await inOneTransaction(client, lockTimeoutMs, () => noteStep(client, step));
-  await client.query("select set_config('statement_timeout', $1, false)", [rows[0]?.before]);
+  try {
+    await buildConcurrently(client, step, lockTimeoutMs);
+    await inOneTransaction(client, lockTimeoutMs, () => noteStep(client, step));
+  } finally {
+    // Also before another try, which would take the missing limit for the usual one.
+    await client
+      .query("select set_config('statement_timeout', $1, false)", [rows[0]?.before])
+      .catch(() => undefined);
+  }
 }
 
 async function noteStep(client: PoolClient, step: Migration): Promise<void> {
@@ -91,10 +97,15 @@ function stepFault(step: Migration, error: unknown): unknown {
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(
-    `the schema step ${step.name} fails and has changed nothing: ${reason}; correct the cause and ` +
+    `the schema step ${step.name} fails and ${leftBy(step)}: ${reason}; correct the cause and ` +
       "run `tokenmarket migrate`",
     { cause: error },
   );
+}
+
+/** Indexes are built outside a transaction: one that is not whole is still there. */
+function leftBy({ isConcurrent }: Migration): string {
+  return isConcurrent ? "may have left an index unfinished" : "has changed nothing";
 }
 
 async function noLockFault(
@@ -112,7 +123,7 @@ async function noLockFault(
       : `; the oldest transaction is that of process ${oldest.pid} of the database server ` +
         `(${oldest.name}), open for ${oldest.age_seconds} s`;
   return new SchemaBusyFault(
-    `the schema step ${step.name} got no lock in ${tries} tries and has changed nothing${who}; ` +
+    `the schema step ${step.name} got no lock in ${tries} tries and ${leftBy(step)}${who}; ` +
       "run `tokenmarket migrate` when it has ended",
   );
 }

@@ -26,7 +26,7 @@ export interface RedisServers {
 export type RedisScripts = Readonly<Record<string, { readonly lua: string }>>;
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A server that owes answers and says nothing for so long is connected to anew. */
+/** A server that owes answers and says nothing for this long is connected to again. */
 const SILENCE_MS_MAX = 5_000;
 const RETRY_STEP_MS = 50;
 const RETRY_MS_MAX = 1_000;

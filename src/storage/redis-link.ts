@@ -8,7 +8,7 @@ const SCAN_KEYS = 1_000;
 
 /**
  * One connection to a Redis server, to the master that sentinels name, or one to each server of a
- * cluster; made anew by itself after a loss. Nothing is queued while there is none, and nothing is
+ * cluster; reconnects by itself after a loss. Nothing is queued while there is none, and nothing is
  * sent twice.
  */
 export class RedisLink {

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 
-import { type Clock, type Logger, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import type { Clock, Logger } from "../core/index.ts";
+import { queryInTime } from "./connection.ts";
 
 /** How often primary and replica are asked how far they are. */
 const ASK_EVERY_MS = 1_000;
@@ -128,8 +129,7 @@ export class ReplicaWatch {
 }
 
 async function read<R extends Primary>(database: Pool | PoolClient, text: string): Promise<R> {
-  const query = { text, query_timeout: STORE_ANSWER_TIMEOUT_MS };
-  const [row] = (await database.query<R>(query)).rows;
+  const [row] = (await queryInTime<R>(database, { text })).rows;
   if (row === undefined) throw new Error("the database does not say how far its log is");
   return row;
 }

@@ -1,2 +1,1 @@
 export { type OpenTracing, openTracing } from "./open-tracing.ts";
-export type { TraceFigures } from "./trace-figures.ts";

@@ -20,6 +20,7 @@ import { restoreBackup } from "../../../src/backup/restore-backup.ts";
 import { verifyBackup } from "../../../src/backup/verify-backup.ts";
 import { microUsd, systemClock as clock } from "../../../src/core/index.ts";
 import { openSigningKey } from "../../../src/ledger/index.ts";
+import { MIGRATIONS_FOLDER, readMigrations } from "../../../src/storage/migration-files.ts";
 import { changesOf } from "../../support/change-writes.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";
 import { runCommand } from "../../support/program.ts";
@@ -81,6 +82,7 @@ test("a backup is proved by restoring it: its sums, its books, the log behind it
   await books.backend.creditStore.grant(grant, testOperator);
   const made = await books.backUp();
   expect(made.sums).toMatchObject({ debits: 7_000_000n, credits: 7_000_000n });
+  expect(made.schema).toBe(readMigrations(MIGRATIONS_FOLDER).at(-1)?.name);
   const scratchDir = join(books.root, "scratch");
   const trusted = books.key.publicKey;
   const verified = await verifyBackup({ from: books.backups, trusted, scratchDir, log, clock });
