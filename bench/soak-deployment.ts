@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import type { DisposalStack } from "../src/app/disposal-stack.ts";
-import { until } from "../test/support/books.ts";
+import { OPEN_HOLDS_SQL, until } from "../test/support/books.ts";
 import { hasNginx, startNginx, type TestNginx } from "../test/support/nginx.ts";
 import {
   hasOwnPostgres,
@@ -31,6 +31,8 @@ const ENDED_MS_MAX = DELAY_MS + GRACE_MS + 10_000;
 const REOPEN_MS_MAX = 120_000;
 const REOPEN_EVERY_MS = 500;
 const SETTLED_MS_MAX = 120_000;
+/** Of the holds that are left. */
+const SHOWN_MAX = 5;
 const INSTANCES = ["a", "b"];
 
 type Environment = Readonly<Record<string, string>>;
@@ -180,17 +182,15 @@ export class SoakDeployment {
 
   /** Holds that are still open when nothing is asked any more and time was given. */
   async holdsLeft(say: (line: string) => void): Promise<number> {
-    const count = async (): Promise<number> =>
-      numberOf(await queryAsAdmin(this.#database, "select count(*)::int as count from hold"));
-    await until("no hold is left", async () => (await count()) === 0, SETTLED_MS_MAX).catch(
-      () => undefined,
-    );
-    const rows = await queryAsAdmin(
-      this.#database,
-      "select row_to_json(h)::text as hold, now()::text as at from hold h limit 5",
-    );
-    for (const { hold, at } of rows) say(`  left at ${String(at)}: ${String(hold)}`);
-    return await count();
+    const left = (): ReturnType<typeof queryAsAdmin> =>
+      queryAsAdmin(this.#database, OPEN_HOLDS_SQL);
+    const nothing = async (): Promise<boolean> => (await left()).length === 0;
+    await until("no hold is left", nothing, SETTLED_MS_MAX).catch(() => undefined);
+    const rows = await left();
+    for (const { hold, at } of rows.slice(0, SHOWN_MAX)) {
+      say(`  left at ${String(at)}: ${String(hold)}`);
+    }
+    return rows.length;
   }
 
   async audit(): Promise<Readonly<Record<string, unknown>>> {

@@ -203,7 +203,7 @@ export class InstanceLease {
     );
   }
 
-  /** Once the books have been reopened, this instance joins them again. */
+  /** Once the books were reopened this instance joins again. */
   async #resume(): Promise<void> {
     const reason = await this.#options.store.stopReason();
     if (reason !== undefined) return;

@@ -19,9 +19,9 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0010-price-sheets": "7924c9b82f99b861c6c047c2d398d09841477c04b862a7484543d4cbabbeac37",
   "0011-purchase-prices": "97b05bb07b1bd7ca46b8d05d6c6e20d3d9da492ff85c0f3bbed4038c2b12d68d",
   "0012-change-log": "2e01cdddc822e95159e57cfd6e567e191cda0318b22c025687e6387bd7520e26",
-  "0013-reopened-books": "763e108aa7e38a3751e0fc2cb8665583f4feaa110c8112e41909fc3628c176e4",
+  "0013-reopened-books": "d1eb74039e895d45ba3160c06999c62a43a93084d2b6f594aa85def54640e5ea",
   "0014-audit-checkpoints": "12d9b5e0108dc0a1b844fe0aeb0c73e5fe878edaf693ab263c7d055e1947b060",
-  "0015-transfers-by-month": "56021bb6805ed86c51ded99a2ecf6addb0f9b4574ecf5986629445c1bb7996f1",
+  "0015-transfers-by-month": "b2edf7c928b86a52e21b1cfc3e792f854fa1703005011d807d2e055840264731",
   "0016-audit-result": "1482ce7a54e1a21a91bfac7d71c056ae9d2fb6273d446cf86b50a91e8a3b84e8",
 };
 

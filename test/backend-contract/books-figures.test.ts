@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 
 import { PARTITION_DAYS_AHEAD } from "../../src/core/constants.ts";
 import type { AttemptId } from "../../src/core/ids.ts";
+import { OPEN_HOLDS_SQL } from "../support/books.ts";
 import { orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 
@@ -36,6 +37,17 @@ test("an operator sees open attempts and their age, and how far the journal's da
     "insert into usage_day (day, is_done) select (now() at time zone 'utc')::date - 1, true",
   );
   expect((await backend.readBooksFigures()).partitionsUnsummed).toBe(1);
+});
+
+test("the id of an attempt that was annulled before its hold came is nothing open", async () => {
+  const openBefore = await backend.query(OPEN_HOLDS_SQL);
+  const { openAttempts } = await backend.readBooksFigures();
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const attemptId = 3n as AttemptId;
+  await backend.ledgerBatchStore.annul([reserveRow({ ...org, attemptId }, 40n)]);
+  expect(await backend.query("select from hold where annulled")).toHaveLength(1);
+  expect(await backend.query(OPEN_HOLDS_SQL)).toHaveLength(openBefore.length);
+  expect((await backend.readBooksFigures()).openAttempts).toBe(openAttempts);
 });
 
 test("what an organization owes is a figure, in micro-dollars", async () => {

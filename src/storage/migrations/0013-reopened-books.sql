@@ -70,7 +70,7 @@ alter table provider_period add column lost_claims bigint not null default 0,
 alter table provider_period_line add column lost_claims bigint not null default 0,
   add column lost_pico numeric(38, 0) not null default 0, add column lost bigint not null default 0;
 
--- Is this attempt, which an instance saw committed, still there? Open, finished, or of a day that was
+-- Is this attempt, whose commit was acknowledged, still there? Open, finished, or of a day that was
 -- taken out of the journal. One snapshot, so that an attempt that ends meanwhile is seen once. A day
 -- without a table says nothing.
 create function is_attempt_kept(p_attempt bigint) returns boolean language sql stable as $$
@@ -193,7 +193,7 @@ begin
   get diagnostics holds_placed = row_count;
 end $$;
 
--- Nobody who had signed in, or had a link to do so, stays so: a sign-out of the lost time counts.
+-- No sign-in, and no link to one, outlives the restore: a sign-out of the lost time counts.
 create function end_all_console_access() returns bigint language plpgsql as $$
 declare
   v_ended bigint;

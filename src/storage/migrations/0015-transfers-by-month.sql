@@ -115,7 +115,7 @@ declare
   v_month constant date := date_trunc('month', clock_timestamp() at time zone 'utc');
 begin
   perform pg_advisory_xact_lock(hashtext('tokenmarket partitions'));
-  -- Nobody else sets it, and behind the lock it only counts up.
+  -- It is set here only, and behind the lock it only counts up.
   if to_regclass('transfer_' || to_char(v_month, 'YYYYMM')) is not null
       and (select last_value from ledger_position) < month_position(v_month) then
     perform setval('ledger_position', month_position(v_month), false);
