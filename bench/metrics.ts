@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 import type { Deployment } from "../src/catalog/index.ts";
-import { GatewayMetrics } from "../src/call/index.ts";
+import { add, GatewayMetrics } from "../src/call/index.ts";
 import { microUsd, picoUsd } from "../src/core/money.ts";
 import { systemClock } from "../src/core/time.ts";
 import type { AttemptResult } from "../src/dispatch/index.ts";
 import { Exposition } from "../src/metrics/exposition.ts";
 import { processMetrics } from "../src/metrics/process-metrics.ts";
+import { median } from "./results.ts";
 
 /**
  * What the metrics of one request cost, and how long a scrape keeps the event loop from other work.
@@ -65,13 +66,9 @@ function withHistograms(metrics: GatewayMetrics, listing: Deployment, at: number
 
 /** The same request as the counters before the histograms had it. */
 function countersOnly(metrics: GatewayMetrics, { providerId, modelId }: Deployment): void {
-  addOne(metrics.attempts, `${providerId}|${modelId}|completed`);
+  add(metrics.attempts, `${providerId}|${modelId}|completed`);
   metrics.settled(modelId, RESERVE);
   metrics.request(ROUTE, 200, "");
-}
-
-function addOne(counts: Map<string, number>, key: string): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
 /** Over all rounds, so that every listing is used. */
@@ -155,10 +152,6 @@ if (!isWithin) {
 
 function best(figures: readonly number[]): number {
   return Math.min(...figures);
-}
-
-function median(figures: readonly number[]): number {
-  return figures.toSorted((a, b) => a - b)[figures.length >> 1] ?? 0;
 }
 
 function shown(figures: readonly number[]): string {

@@ -101,10 +101,17 @@ export const MONEY_ALERTS = {
     quiet: { series: { 'tm_usage_missing_total{provider="p",model="m"}': "1x40" }, at: "30m" },
   },
   TmOverrun: {
-    expr: `sum(increase(${OVERRUN}[1h]) or (${OVERRUN} unless ${OVERRUN} offset 1h)) > 1`,
+    // As above: a series that began with an overrun has not increased since.
+    expr: `sum(increase(${OVERRUN}[1h]) > 0 or (${OVERRUN} unless ${OVERRUN} offset 1h)) > 1`,
     level: "ticket",
     summary: "Calls cost over one dollar more in an hour than was held for them.",
-    fires: { series: { 'tm_overrun_usd_total{provider="p",model="m"}': "0x60 2x9" }, at: "65m" },
+    fires: {
+      series: {
+        'tm_overrun_usd_total{provider="p",model="grows"}': "0x60 0.7x9",
+        'tm_overrun_usd_total{provider="p",model="begins"}': "_x60 0.7x9",
+      },
+      at: "65m",
+    },
     quiet: { series: { 'tm_overrun_usd_total{provider="p",model="m"}': "9x60 9.5x20" }, at: "75m" },
   },
   TmPurchaseParked: {

@@ -201,7 +201,10 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
       testCheckout: development.testCheckout,
     });
     announce(context, logging, gateway);
-    stdout.write(await development.welcome(gateway));
+    const welcome = await development.welcome(gateway);
+    // The log is written in batches: what making the link has logged would come behind the welcome.
+    logging.flush();
+    stdout.write(welcome);
     return {
       gateway,
       close: async () => {

@@ -56,7 +56,7 @@ describe("the ceiling of a second", () => {
     );
   }
 
-  test("of 10,000 traces a second marked for keeping at most 25 are kept, and 25 failures beside them", () => {
+  test("10,000 traces a second that callers want kept are at most 25, and 25 failures beside them", () => {
     const ceiling = new KeepCeiling(50);
     const wanted = takenMs(ceiling, { perSecond: 10_000, seconds: 3, isFailure: false });
     const failed = takenMs(ceiling, { perSecond: 10_000, seconds: 3, isFailure: true });
