@@ -31,6 +31,8 @@ export interface Change {
   readonly before: Facts | null;
   /** Only what changed; null: it is gone. */
   readonly after: Facts | null;
+  /** What is masked in both differs: a change, though they read the same. */
+  readonly isMaskedChange?: boolean;
 }
 
 /** A change as the log has it. */

@@ -19,7 +19,7 @@ export async function recordChanges(
   by: ChangedBy,
   changes: readonly Change[],
 ): Promise<readonly RecordedChange[]> {
-  const kept = changes.map(safeChange).filter(hasChanged);
+  const kept = changes.filter(hasChanged).map(safeChange);
   if (kept.length === 0) return [];
   const rows = kept.map((change) => ({
     actor_kind: by.kind,
@@ -62,8 +62,9 @@ function safeFacts(facts: Facts | null): Facts | null {
   return { too_long_sha256: createHash("sha256").update(text).digest("hex") };
 }
 
-function hasChanged({ before, after }: Change): boolean {
-  return JSON.stringify(before) !== JSON.stringify(after);
+/** Before secrets are taken out: two different ones are a change too. */
+function hasChanged({ before, after, isMaskedChange = false }: Change): boolean {
+  return isMaskedChange || JSON.stringify(before) !== JSON.stringify(after);
 }
 
 /** No quote in what it puts in or takes out: JSON stays JSON. */

@@ -77,5 +77,6 @@ export function changedEmail(
     target: account_id,
     before: { email: maskedEmail(emails.before) },
     after: { email: maskedEmail(emails.after) },
+    isMaskedChange: emails.before !== emails.after,
   };
 }
