@@ -12,11 +12,13 @@ import {
   accountBy,
   changedEmail,
   createdAccount,
+  endedSession,
   linkedAccount,
+  type OwnerRow,
   startedSession,
   verifiedAccount,
 } from "./identity-changes.ts";
-import type { ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
+import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { orgNameOf } from "./normalise-email.ts";
 
 const TRIES_MAX = 6;
@@ -59,9 +61,12 @@ async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<Signed
     const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
     await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
     await run("begin isolation level serializable");
-    const { changes, ...resolved } = await resolve(run, signIn);
-    const by = accountBy({ account_id: resolved.accountId, org_id: resolved.orgId }, signIn.from);
-    const recorded = await recordChanges(client, by, changes);
+    const { changes, ended, ...resolved } = await resolve(run, signIn);
+    const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
+    const recorded = [
+      ...(await recordEnd(client, ended, signIn.from)),
+      ...(await recordChanges(client, accountBy(owner, signIn.from), changes)),
+    ];
     await run("commit");
     await run("select pg_advisory_unlock(hashtextextended($1, 0))", [lockName]);
     isDone = true;
@@ -70,6 +75,16 @@ async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<Signed
     // After a fault the connection is given up, and its lock and its transaction with it.
     client.release(!isDone);
   }
+}
+
+/** Whose session it was has left it, whoever signs in: an organization hears of no stranger. */
+async function recordEnd(
+  client: PoolClient,
+  ended: OwnerRow | undefined,
+  from: AskedFrom | undefined,
+): Promise<readonly RecordedChange[]> {
+  if (ended === undefined) return [];
+  return await recordChanges(client, accountBy(ended, from), [endedSession(ended)]);
 }
 
 type Run = <R extends QueryResultRow>(text: string, values?: unknown[]) => Promise<readonly R[]>;
@@ -85,18 +100,22 @@ function runnerOf(client: PoolClient): Run {
   };
 }
 
-async function resolve(
-  run: Run,
-  signIn: SignInToResolve,
-): Promise<ResolvedSignIn & { readonly changes: readonly Change[] }> {
+interface Resolution extends ResolvedSignIn {
+  readonly changes: readonly Change[];
+  /** Whose session this browser had before. */
+  readonly ended: OwnerRow | undefined;
+}
+
+async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   const found = await findAccount(run, signIn);
   const { accountId, orgId, isVerified, isTrialDue } = found;
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
-  const hasMoved = await endPrevious(run, accountId, signIn);
+  const { ended, hasMoved } = await endPrevious(run, accountId, signIn);
   const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
   return {
     changes: [...found.changes, startedSession(owner, signIn.claim.issuer), ...minted],
+    ended,
     accountId,
     orgId,
     isVerified,
@@ -327,25 +346,38 @@ async function startSession(run: Run, accountId: string, signIn: SignInToResolve
   );
 }
 
-/** Ends the browser's session before; true: a key that was not revealed moved to the new one. */
-async function endPrevious(run: Run, accountId: string, signIn: SignInToResolve): Promise<boolean> {
+interface Previous {
+  readonly ended: OwnerRow | undefined;
+  /** A key that was not revealed is the new session's. */
+  readonly hasMoved: boolean;
+}
+
+/** Ends the browser's session before. */
+async function endPrevious(
+  run: Run,
+  accountId: string,
+  signIn: SignInToResolve,
+): Promise<Previous> {
   const { previous, session, nowMs } = signIn;
-  if (previous === undefined) return false;
+  if (previous === undefined) return { ended: undefined, hasMoved: false };
   const { reveal, sessionId } = previous;
-  await run(
-    `update console_session set ended_at = $2, ended_reason = 'signed-out', sealed_refresh = null
-    where session_id = $1 and ended_at is null`,
-    [sessionId, new Date(nowMs)],
-  );
-  if (reveal === undefined) return false;
+  const [ended] = await run<OwnerRow>(END_SESSION_SQL, [sessionId, "signed-out", new Date(nowMs)]);
+  if (reveal === undefined) return { ended, hasMoved: false };
   const moved = await run(
     `update console_reveal r set session_id = $2, sealed_key = $3
     from console_session s
     where r.session_id = $1 and s.session_id = $1 and s.account_id = $4 returning r.session_id`,
     [sessionId, session.sessionId, reveal.sealedKey, accountId],
   );
-  return moved.length > 0;
+  return { ended, hasMoved: moved.length > 0 };
 }
+
+/** Ends one session, if it has not ended, and says whose it was. */
+export const END_SESSION_SQL = `
+  update console_session s set ended_at = $3, ended_reason = $2, sealed_refresh = null
+  from console_account a
+  where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
+  returning a.account_id, a.org_id`;
 
 async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Promise<Change> {
   const { trialKey, session } = signIn;

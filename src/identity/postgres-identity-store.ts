@@ -30,7 +30,7 @@ import type {
   StoredSession,
 } from "./identity-store.ts";
 import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
-import { resolveSignIn } from "./postgres-identity-sign-in.ts";
+import { END_SESSION_SQL, resolveSignIn } from "./postgres-identity-sign-in.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
 /** An ended session is kept so long: a browser that returns is shown why it is signed out. */
@@ -274,12 +274,6 @@ const END_BY_LOGOUT_TOKEN_SQL = `
 interface LogoutRow extends OwnerRow {
   readonly is_new: boolean;
 }
-
-const END_SESSION_SQL = `
-  update console_session s set ended_at = $3, ended_reason = $2, sealed_refresh = null
-  from console_account a
-  where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
-  returning a.account_id, a.org_id`;
 
 const TAKE_REVEAL_SQL = `
   delete from console_reveal r using console_session s join console_account a using (account_id)

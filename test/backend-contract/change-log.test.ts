@@ -6,7 +6,7 @@ import { newVirtualKey } from "../../src/accounts/virtual-key.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { ACTIONS, actionNames } from "../../src/changes/actions.ts";
 import { ChangeLog } from "../../src/changes/change-log.ts";
-import type { Change } from "../../src/changes/change.ts";
+import type { Change, RecordedChange } from "../../src/changes/change.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { openPool } from "../../src/storage/connection.ts";
 import { account, changeReader, operator } from "../support/change-writes.ts";
@@ -186,48 +186,80 @@ describe("one sign-in", () => {
     subject: string,
     email: string,
     isVerified: boolean,
-  ): Promise<readonly string[]> {
+    before?: Buffer,
+  ): Promise<SignedIn> {
     await recorded();
     const { digest, label } = newVirtualKey();
     const sealed = { sealedKey: randomBytes(64), expiresAtMs: nowMs + 600_000 };
-    const { accountId } = await backend.identityStore.resolveSignIn({
+    const sessionId = randomBytes(32);
+    const resolved = await backend.identityStore.resolveSignIn({
       claim: { issuer: "https://idp", subject, email, emailNorm: email, isVerified, name: null },
       nowMs,
       session: {
-        sessionId: randomBytes(32),
+        sessionId,
         expiresAtMs: nowMs + 600_000,
         idpSid: null,
         sealedRefresh: null,
         userAgent: null,
       },
       trialKey: { digest, label, name: "Trial key", ceiling: 20, ...sealed },
+      ...(before === undefined ? {} : { previous: { sessionId: before, reveal: undefined } }),
       from,
     });
     const changes = await recorded();
-    for (const { by } of changes) expect(by).toEqual({ kind: "account", id: accountId, ...from });
     expect(JSON.stringify(changes)).not.toContain(email);
+    return { ...resolved, sessionId, changes };
+  }
+  interface SignedIn {
+    readonly accountId: string;
+    readonly orgId: OrgId;
+    readonly sessionId: Buffer;
+    readonly changes: readonly RecordedChange[];
+  }
+  async function actionsOf(...who: Parameters<typeof signIn>): Promise<readonly string[]> {
+    const { accountId, changes } = await signIn(...who);
+    for (const { by } of changes) expect(by).toEqual({ kind: "account", id: accountId, ...from });
     return changes.map(({ action }) => action);
   }
 
   test("leaves each thing that came of it, once", async () => {
-    const first = await signIn("new", "new@example.com", false);
+    const first = await actionsOf("new", "new@example.com", false);
     expect(first).toEqual(["org.create", "account.create", "session.start"]);
-    const verified = await signIn("new", "new@example.com", true);
+    const verified = await actionsOf("new", "new@example.com", true);
     expect(verified).toEqual(["account.verify", "session.start", "key.create"]);
-    expect(await signIn("new", "moved@example.com", true)).toEqual([
+    expect(await actionsOf("new", "moved@example.com", true)).toEqual([
       "account.email",
       "session.start",
     ]);
     // The log shows both alike.
-    expect(await signIn("new", "mover@example.com", true)).toEqual([
+    expect(await actionsOf("new", "mover@example.com", true)).toEqual([
       "account.email",
       "session.start",
     ]);
-    expect(await signIn("other", "mover@example.com", true)).toEqual([
+    expect(await actionsOf("other", "mover@example.com", true)).toEqual([
       "account.link",
       "session.start",
     ]);
-    expect(await signIn("other", "mover@example.com", true)).toEqual(["session.start"]);
+    expect(await actionsOf("other", "mover@example.com", true)).toEqual(["session.start"]);
+  });
+
+  test("ends the session that the browser had, on record, as a deed of whose it was", async () => {
+    const [subject, email] = ["again", "again@example.com"];
+    const first = await signIn(subject, email, false);
+    const again = await signIn(subject, email, false, first.sessionId);
+    expect(again.changes.map(({ action }) => action)).toEqual(["session.end", "session.start"]);
+    const other = await signIn("guest", "guest@example.com", false, again.sessionId);
+    const [end, ...rest] = other.changes;
+    expect(end).toMatchObject({
+      action: "session.end",
+      orgId: first.orgId,
+      target: first.accountId,
+      by: { kind: "account", id: first.accountId, ...from },
+    });
+    expect(rest.map(({ orgId: of }) => of)).not.toContain(first.orgId);
+    // It has ended: to end it again is no change.
+    const late = await signIn(subject, email, false, again.sessionId);
+    expect(late.changes.map(({ action }) => action)).toEqual(["session.start"]);
   });
 });
 

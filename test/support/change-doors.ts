@@ -115,6 +115,7 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
     "account.verify",
     "account.email",
     "session.start",
+    "session.end",
     "org.create",
     "key.create",
   ],
