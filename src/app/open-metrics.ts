@@ -153,6 +153,7 @@ function countFamilies({ backend, tracing }: MetricSources): readonly Family[] {
       ...sampleIfKnown("exported", tracing?.figures.exported),
       ...sampleIfKnown("dropped", tracing?.figures.dropped),
     ]),
+    oneValue("tm_traces_above_ceiling_total", () => tracing?.figures.tracesAboveCeiling),
     mapped("tm_changes_total", backend.changeLog.counts),
   ];
 }

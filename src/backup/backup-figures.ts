@@ -1,5 +1,5 @@
 import { type BackupServer, onServer } from "./backup-server.ts";
-import { findBackups } from "./backup-folder.ts";
+import { findBackups, type ManifestReader } from "./backup-folder.ts";
 
 /** What is known of the backups, for metrics and `doctor`. */
 export interface BackupFigures {
@@ -23,10 +23,13 @@ interface Asking {
 }
 
 /** The figures of the embedded server and of its folder. */
-export async function readFigures(server: BackupServer): Promise<BackupFigures> {
+export async function readFigures(
+  server: BackupServer,
+  reader?: ManifestReader,
+): Promise<BackupFigures> {
   const { archive } = server;
   if (archive === undefined) return NO_FIGURES;
-  const found = await findBackups(archive.folder);
+  const found = await findBackups(archive.folder, reader);
   const ends = found.flatMap(({ manifest }) =>
     typeof manifest === "string" || !manifest.isSigned ? [] : [secondsOf(manifest.finishedAt)],
   );

@@ -4,7 +4,7 @@ import type { Clock, Logger } from "../core/index.ts";
 import type { SigningKey } from "../ledger/index.ts";
 import type { EmbeddedArchive } from "../storage/index.ts";
 import { type BackupFigures, NO_FIGURES, readFigures } from "./backup-figures.ts";
-import { findBackups, type FoundBackup } from "./backup-folder.ts";
+import { findBackups, type FoundBackup, ManifestReader } from "./backup-folder.ts";
 import { type BackupServer, withBackupLock } from "./backup-server.ts";
 import { createBackup } from "./create-backup.ts";
 import { pruneBackups } from "./prune-backups.ts";
@@ -35,6 +35,7 @@ const HOUR_MS = 3_600_000;
 export class BackupKeeper {
   readonly #options: KeeperOptions;
   readonly #stopping = new AbortController();
+  readonly #manifests = new ManifestReader();
   #timer: NodeJS.Timeout | undefined;
   #work: Promise<void> = Promise.resolve();
   #figures: BackupFigures = NO_FIGURES;
@@ -69,7 +70,7 @@ export class BackupKeeper {
     const { log, server } = this.#options;
     try {
       await withBackupLock(server, (client) => this.#keep(client));
-      this.#figures = await readFigures(server);
+      this.#figures = await readFigures(server, this.#manifests);
     } catch (fault) {
       if (this.#stopping.signal.aborted) return;
       this.#notBeforeMs = this.#options.clock.monotonicMs() + RETRY_MS;
@@ -81,7 +82,8 @@ export class BackupKeeper {
     const { archive, clock, everyHours, keep, key, log } = this.#options;
     const store = new WalStore(archive.folder, archive.life);
     await store.takeIn(key, clock);
-    const state = { backups: await findBackups(archive.folder), segments: await store.names() };
+    const backups = await findBackups(archive.folder, this.#manifests);
+    const state = { backups, segments: await store.names() };
     if (clock.monotonicMs() < this.#notBeforeMs || !isDue(state, clock.nowMs(), everyHours)) return;
     const startedMs = clock.monotonicMs();
     const made = await createBackup(client, { ...this.#options, signal: this.#stopping.signal });

@@ -1,4 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -8,7 +11,7 @@ import {
   signBackup,
   type SignedBackup,
 } from "./backup-manifest.ts";
-import type { FoundBackup } from "./backup-folder.ts";
+import { findBackups, type FoundBackup, ManifestReader } from "./backup-folder.ts";
 import { isDue } from "./backup-keeper.ts";
 import { planPrune } from "./prune-backups.ts";
 import { chooseBackup } from "./restore-backup.ts";
@@ -142,4 +145,29 @@ test("a copy is due by its age, and at once when the log behind the newest has a
   expect(isDue(whole, endMs + 23 * hourMs, 24)).toBe(false);
   expect(isDue(whole, endMs + 25 * hourMs, 24)).toBe(true);
   expect(isDue(holed, endMs, 24)).toBe(true);
+});
+
+test("who looks at a folder of copies every few seconds reads each manifest once", async () => {
+  const root = mkdtempSync(join(tmpdir(), "tokenmarket-manifests-"));
+  const write = (day: number, text: string): void => {
+    const folder = join(root, manifestOf(day).name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "backup.json"), text);
+  };
+  write(3, signed(3));
+  write(4, signed(4));
+  const reader = new ManifestReader();
+  const look = async (): Promise<readonly FoundBackup["manifest"][]> =>
+    (await findBackups(root, reader)).map(({ manifest }) => manifest);
+  const first = await look();
+  expect(first).toMatchObject([manifestOf(3), manifestOf(4)]);
+  write(4, signed(4).replace("tokenmarket-4", "tokenmarket-5"));
+  const [three, four] = await look();
+  expect(three).toBe(first[0]);
+  expect(four).toMatchObject({ restorePoint: "tokenmarket-5", isSigned: false });
+  rmSync(join(root, manifestOf(3).name), { recursive: true });
+  expect(await look()).toEqual([four]);
+  write(3, signed(3));
+  expect((await look())[0]).not.toBe(three);
+  rmSync(root, { recursive: true });
 });

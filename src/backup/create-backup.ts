@@ -7,7 +7,7 @@ import type { Client } from "pg";
 
 import type { Clock } from "../core/index.ts";
 import type { SigningKey } from "../ledger/index.ts";
-import type { EmbeddedArchive } from "../storage/index.ts";
+import { type EmbeddedArchive, flushPath } from "../storage/index.ts";
 import {
   BackupFault,
   type BackupManifest,
@@ -16,7 +16,7 @@ import {
 } from "./backup-manifest.ts";
 import { type BackupServer, readSums } from "./backup-server.ts";
 import { copyCluster, type CopyProgress, readVersion } from "./copy-cluster.ts";
-import { FILE_MODE, flushPath, makeFolder, sideBySide, writePieces } from "./files.ts";
+import { FILE_MODE, makeFolder, sideBySide, writePieces } from "./files.ts";
 import { lineOf, segmentOf } from "./wal-segments.ts";
 import { WalStore } from "./wal-store.ts";
 

@@ -1,7 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, rename, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { type FileHandle, mkdir, open } from "node:fs/promises";
 
 /** Backups hold every customer's data: other users of the machine cannot read them. */
 export const FILE_MODE = 0o600;
@@ -19,7 +18,7 @@ export async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * Writes a new file of these pieces; `flushPath` makes it durable. The hash is of what was
+ * Writes a new file of these pieces; `flushPath` of storage makes it durable. The hash is of what was
  * written.
  */
 export async function writePieces(
@@ -83,26 +82,6 @@ export async function sideBySide<T>(
   };
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, workNext));
   for (const end of ends) if (end.status === "rejected") throw end.reason;
-}
-
-/** Replaces a small file at once, whatever happens meanwhile. */
-export async function replaceText(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.partial`, text, { mode: FILE_MODE, flush: true });
-  await rename(`${path}.partial`, path);
-  await flushPath(dirname(path));
-}
-
-/**
- * Makes a file durable, or the names in a folder. Of many new files all are written first, which
- * leaves little to wait for at each.
- */
-export async function flushPath(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 export function isMissing(fault: unknown): boolean {

@@ -7,16 +7,9 @@ import { createGunzip, createGzip } from "node:zlib";
 
 import type { Clock } from "../core/index.ts";
 import type { SigningKey } from "../ledger/index.ts";
+import { flushPath, replaceText } from "../storage/index.ts";
 import { BackupFault } from "./backup-manifest.ts";
-import {
-  FILE_MODE,
-  flushPath,
-  isMissing,
-  piecesOf,
-  replaceText,
-  writePieces,
-  writeWithHoles,
-} from "./files.ts";
+import { FILE_MODE, isMissing, piecesOf, writePieces, writeWithHoles } from "./files.ts";
 import { isSegmentName, type SegmentName } from "./wal-segments.ts";
 
 /** A line of the list: one segment that was taken in. */

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 
+import { SetAside } from "../ledger/index.ts";
 import { answering, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addReopenCommand } from "./ledger-reopen-command.ts";
@@ -17,7 +18,12 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async ({ ledgerBatchStore, changeLog }, by) => {
           const instances = await ledgerBatchStore.takeOverDeadInstances();
-          const recovered = await ledgerBatchStore.recoverOpenAttempts();
+          const left = new Map<string, string>();
+          const recovered = await ledgerBatchStore.recoverOpenAttempts(
+            new SetAside((attemptId, fault) => {
+              left.set(String(attemptId), fault instanceof Error ? fault.message : String(fault));
+            }),
+          );
           // It closed them block by block: this says that it was asked for.
           const after = { attempts: recovered, instances };
           await changeLog.write(by, async (_, note) => {
@@ -26,8 +32,15 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
             note({ action: "ledger.recover", ...what });
           });
           return {
-            json: { recovered, instances },
-            text: `${recovered} attempts of ${instances.length} dead instances closed`,
+            json: { recovered, instances, set_aside: Object.fromEntries(left) },
+            text: [
+              `${recovered} attempts of ${instances.length} dead instances closed`,
+              ...[...left].map(([id, why]) => `attempt ${id} breaks a rule of the books: ${why}`),
+              ...(left.size === 0
+                ? []
+                : ["run `tokenmarket ledger audit`, which says what is wrong"]),
+            ].join("\n"),
+            exitCode: left.size === 0 ? 0 : 1,
           };
         }),
       ),

@@ -19,6 +19,7 @@ import {
   verifiedAccount,
 } from "./identity-changes.ts";
 import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
+import { END_SESSION_SQL } from "./session-end.ts";
 import { orgNameOf } from "./normalise-email.ts";
 
 const TRIES_MAX = 6;
@@ -371,13 +372,6 @@ async function endPrevious(
   );
   return { ended, hasMoved: moved.length > 0 };
 }
-
-/** Ends one session, if it has not ended, and says whose it was. */
-export const END_SESSION_SQL = `
-  update console_session s set ended_at = $3, ended_reason = $2, sealed_refresh = null
-  from console_account a
-  where s.session_id = $1 and s.ended_at is null and a.account_id = s.account_id
-  returning a.account_id, a.org_id`;
 
 async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Promise<Change> {
   const { trialKey, session } = signIn;

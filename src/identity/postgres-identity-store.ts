@@ -30,7 +30,8 @@ import type {
   StoredSession,
 } from "./identity-store.ts";
 import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
-import { END_SESSION_SQL, resolveSignIn } from "./postgres-identity-sign-in.ts";
+import { resolveSignIn } from "./postgres-identity-sign-in.ts";
+import { END_SESSION_SQL } from "./session-end.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
 /** An ended session is kept so long: a browser that returns is shown why it is signed out. */

@@ -14,6 +14,7 @@ import {
   type Witness,
 } from "./ledger-batch-store.ts";
 import type { LedgerCounts } from "./ledger-counts.ts";
+import { SetAside } from "./recover-attempts.ts";
 import { StoreClock } from "./store-clock.ts";
 
 /** Stop taking traffic this long before the store may give the instance away. */
@@ -32,7 +33,7 @@ export interface InstanceLeaseOptions {
   readonly log: Logger;
   readonly instanceName: string;
   /** Attempts that were recovered are added here. */
-  readonly counts?: Pick<LedgerCounts, "recovered">;
+  readonly counts?: Pick<LedgerCounts, "recovered" | "setAside">;
   /** What is done when committed work is gone from the books. Default `stop`. */
   readonly onGoneBack?: "stop" | "go_on";
 }
@@ -56,6 +57,12 @@ export class InstanceLease {
   /** The books went back, and this instance continues. */
   #hasGoneOn = false;
   #renewing: Promise<void> = Promise.resolve();
+  readonly #setAside = new SetAside((attemptId, fault) => {
+    this.#options.log.error(
+      { attemptId: String(attemptId), err: fault },
+      "an open attempt of a dead instance breaks a rule of the books and is set aside; run `tokenmarket ledger audit`",
+    );
+  });
 
   private constructor(
     options: InstanceLeaseOptions,
@@ -254,10 +261,13 @@ export class InstanceLease {
   }
 
   async #recover(): Promise<void> {
-    const attempts = await this.#options.store.recoverOpenAttempts();
+    const { counts, store } = this.#options;
+    const attempts = await store.recoverOpenAttempts(this.#setAside);
+    if (counts !== undefined) {
+      counts.recovered += attempts;
+      counts.setAside = this.#setAside.size;
+    }
     if (attempts === 0) return;
-    const { counts } = this.#options;
-    if (counts !== undefined) counts.recovered += attempts;
     this.#options.log.warn(
       { attempts },
       "open attempts of a dead instance closed at their reserve",

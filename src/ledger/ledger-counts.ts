@@ -29,6 +29,8 @@ export class LedgerCounts {
   /** Attempts whose hold was annulled, that were recovered, and that were put right later. */
   annulled = 0;
   recovered = 0;
+  /** Open attempts of dead instances that could not be recovered. */
+  setAside = 0;
   corrected = 0;
   readonly #batchSeconds = new HistogramFamily("tm_ledger_batch_seconds");
   readonly #batchRows = new HistogramFamily("tm_ledger_batch_rows");
@@ -100,6 +102,7 @@ export class LedgerCounts {
       mapped("tm_ledger_faults_total", this.faults),
       oneValue("tm_ledger_annulled_total", () => this.annulled),
       oneValue("tm_ledger_recovered_total", () => this.recovered),
+      oneValue("tm_ledger_set_aside", () => this.setAside),
       oneValue("tm_ledger_corrected_total", () => this.corrected),
     ];
   }

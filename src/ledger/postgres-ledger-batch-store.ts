@@ -39,6 +39,7 @@ import type {
   ReserveRow,
 } from "./ledger-store.ts";
 import { priceChanges } from "./price-changes.ts";
+import { recoverOpenAttempts, SetAside } from "./recover-attempts.ts";
 import { recordRefused } from "./refused-rows.ts";
 import { renewMembership, stopReason } from "./renew-membership.ts";
 
@@ -47,7 +48,6 @@ const BATCH_STATEMENT_TIMEOUT_MS = 1_000;
 const BATCH_LOCK_TIMEOUT_MS = 500;
 const LATE_STATEMENT_TIMEOUT_MS = 10_000;
 const LATE_LOCK_TIMEOUT_MS = 5_000;
-const RECOVERY_BLOCK_ROWS = 500;
 
 /** Transfers have a table for each month; one is needed when its month begins. */
 const PARTITION_MONTHS_AHEAD = 2;
@@ -157,17 +157,8 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
     return takeOverDeadInstances(this.#pool);
   }
 
-  async recoverOpenAttempts(): Promise<number> {
-    let recovered = 0;
-    for (;;) {
-      const result = await this.#pool.query<{ closed: number; seen: number }>(RECOVER_SQL, [
-        RECOVERY_BLOCK_ROWS,
-      ]);
-      const row = result.rows[0];
-      assert(row !== undefined, "recover_attempts answers one row");
-      recovered += row.closed;
-      if (row.seen < RECOVERY_BLOCK_ROWS) return recovered;
-    }
+  recoverOpenAttempts(setAside?: SetAside): Promise<number> {
+    return recoverOpenAttempts(this.#pool, setAside ?? new SetAside(throwFault));
   }
 
   async attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean> {
@@ -232,4 +223,6 @@ const LEAVE_SQL = `
   from instance i
   where i.instance_id = l.instance_id and l.instance_id = $1 and i.epoch = $2`;
 
-const RECOVER_SQL = "select closed, seen from recover_attempts($1)";
+function throwFault(_: unknown, fault: unknown): never {
+  throw fault;
+}

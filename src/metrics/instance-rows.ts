@@ -57,6 +57,11 @@ export const INSTANCE_ROWS = {
     labels: [oneOf("result", "exported", "dropped")],
     mayBeEmpty: true,
   },
+  tm_traces_above_ceiling_total: {
+    type: "counter",
+    help: "Traces that would have been kept, but for `telemetry.kept_per_second`: no span was made.",
+    mayBeEmpty: true,
+  },
   tm_changes_total: {
     type: "counter",
     help: "Recorded changes by action.",

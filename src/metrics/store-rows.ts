@@ -67,6 +67,13 @@ export const STORE_ROWS = {
     type: "counter",
     help: "Attempts of dead instances that this one charged at their reserve.",
   },
+  tm_ledger_set_aside: {
+    type: "gauge",
+    help:
+      "Open attempts of dead instances whose closing breaks a rule of the books: they keep their hold " +
+      "and are not tried again before the next start or `ledger recover`.",
+    unit: "rows",
+  },
   tm_ledger_corrected_total: {
     type: "counter",
     help: "Attempts charged at their reserve whose observed end came later and was put right.",

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Logger } from "../core/index.ts";
+import { replaceText } from "./durable-files.ts";
 import type { EmbeddedHome } from "./embedded-home.ts";
 import { canEnter } from "./embedded-user.ts";
 
@@ -32,7 +33,7 @@ const FOLDER_MODE = 0o700;
  * Has every later start of this home archive below `root`; empty: none does. The choice is noted
  * in the home, so that a command which knows no settings leaves no hole in the log.
  */
-export function chooseArchive(home: EmbeddedHome, root: string, log: Logger): void {
+export async function chooseArchive(home: EmbeddedHome, root: string, log: Logger): Promise<void> {
   const noted = readArchive(home);
   if (root === "") {
     if (noted === undefined) return;
@@ -49,7 +50,9 @@ export function chooseArchive(home: EmbeddedHome, root: string, log: Logger): vo
     if (noted?.folder !== archive.folder) throw fault;
     log.error({ err: fault, folder: archive.folder }, "the folder of the backups is out of reach");
   }
-  writeFileSync(noteFile(home), JSON.stringify({ root: resolve(root), life }));
+  // A note that a crash has cut would begin a new life, apart from the copies there are.
+  if (noted?.folder === archive.folder) return;
+  await replaceText(noteFile(home), JSON.stringify({ root: resolve(root), life }));
 }
 
 /** What was chosen last; undefined: nothing is archived. */

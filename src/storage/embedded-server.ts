@@ -81,7 +81,9 @@ export async function startEmbeddedPostgres(
   return await withStartLock(home.folder, async () => {
     const starter: Starter = { home, passwords: readOrMakePasswords(home), log: options.log };
     if (!hasCluster(home.folder)) makeCluster(starter);
-    if (options.backupRoot !== undefined) chooseArchive(home, options.backupRoot, options.log);
+    if (options.backupRoot !== undefined) {
+      await chooseArchive(home, options.backupRoot, options.log);
+    }
     await endOutdated(starter);
     const { port, started } = await shareOrStart(starter, NEVER);
     const user = addUser(home);

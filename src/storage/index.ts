@@ -44,6 +44,7 @@ export {
   type SchemaPlan,
 } from "./migrate.ts";
 export { SchemaBusyFault } from "./migration-runner.ts";
+export { flushPath, replaceText } from "./durable-files.ts";
 export type { EmbeddedArchive } from "./embedded-archive.ts";
 export { restoreEmbedded, type RestoredDatabase } from "./embedded-restore.ts";
 export { checkServer } from "./check-server.ts";

@@ -2,8 +2,10 @@ import { expect, test } from "vitest";
 import { LEASE_MS } from "../../src/core/constants.ts";
 import type { AttemptId } from "../../src/core/ids.ts";
 import { systemClock, type Clock } from "../../src/core/time.ts";
+import { LedgerCounts } from "../../src/ledger/ledger-counts.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { SetAside } from "../../src/ledger/recover-attempts.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { identityOf } from "../../src/storage/process-identity.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
@@ -117,4 +119,45 @@ test("a second process under the same name gets a name and a number of its own",
   await backend.query("update instance set process = '1-1' where instance_id = 'twin'");
   const third = await backend.ledgerBatchStore.join("twin", LEASE_MS);
   expect(third).toMatchObject({ instanceId: "twin", epoch: first.epoch + 1n });
+});
+
+test("an attempt that breaks a rule of the books keeps no other from being recovered, nor a start", async () => {
+  const store = backend.ledgerBatchStore;
+  const dead = await store.join("broken", 0);
+  const rows = await Promise.all(
+    [1n, 2n, 3n, 4n, 5n].map(async (nth) => {
+      const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+      return reserveRow({ ...org, attemptId: (7_200_000_000n + nth) as AttemptId }, 40n);
+    }),
+  );
+  await store.reserveBatch(
+    dead,
+    rows.map((row) => ({ row, close: null })),
+  );
+  expect(await store.takeOverDeadInstances()).toEqual(["broken"]);
+  const bad = rows[3];
+  if (bad === undefined) throw new Error("no row");
+  const setReserved = (value: number): Promise<unknown> =>
+    backend.query("update account set reserved = $2 where account_id = 'wallet:' || $1", [
+      bad.orgId,
+      value,
+    ]);
+  // Its hold would make the reserved amount of its wallet negative.
+  await setReserved(0);
+  const lines: unknown[] = [];
+  const log = { ...silentLog, error: (line: unknown) => void lines.push(line) };
+  const counts = new LedgerCounts();
+  const options = { store, clock: systemClock, log, counts };
+  const ledger = await openLedger({ ...options, instanceName: "heir of the broken" });
+  expect([counts.recovered, counts.setAside]).toEqual([4, 1]);
+  expect(lines).toEqual([expect.objectContaining({ attemptId: String(bad.attemptId) })]);
+  // It is not tried again by the same process, until somebody has put it right and asks for it.
+  const asked = new SetAside(() => undefined);
+  expect(await store.recoverOpenAttempts(asked)).toBe(0);
+  expect(asked.has(bad.attemptId)).toBe(true);
+  await setReserved(40);
+  expect(await store.recoverOpenAttempts(asked)).toBe(0);
+  expect(await store.recoverOpenAttempts(new SetAside(() => undefined))).toBe(1);
+  expect([await store.recoverOpenAttempts(asked), asked.size]).toEqual([0, 0]);
+  await ledger.shutDown();
 });

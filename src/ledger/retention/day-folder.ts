@@ -1,10 +1,11 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import { pipeline as piped } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 
+import { flushPath } from "../../storage/index.ts";
 import { dayFiles, type Day, type DayArchive } from "./retention.ts";
 
 /** Exports name every customer: other users of the machine cannot read them. */
@@ -36,7 +37,7 @@ export class DayFolder implements DayArchive {
     await rename(stagedName(this.#rows(day)), this.#rows(day));
     // The manifest comes last: where there is one, its rows are there.
     await rename(stagedName(manifest), manifest);
-    await flushFolder(this.folder);
+    await flushPath(this.folder);
   }
 
   async readManifest(day: Day): Promise<string | undefined> {
@@ -64,16 +65,6 @@ function stagedName(path: string): string {
 function unzipped(path: string): AsyncIterable<Uint8Array> {
   // Whatever goes wrong reaches the reader of the last stream.
   return pipeline(createReadStream(path), createGunzip(), () => undefined);
-}
-
-/** A new name is durable when its folder is. */
-async function flushFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 function isMissing(fault: unknown): boolean {

@@ -184,9 +184,9 @@ function watchStatements(): void {
 
 function watchRecovery(): void {
   wrap(PostgresLedgerBatchStore, "recoverOpenAttempts", (recoverOpenAttempts) => {
-    return async function () {
+    return async function (setAside) {
       pass("joined");
-      const count = await recoverOpenAttempts.call(this);
+      const count = await recoverOpenAttempts.call(this, setAside);
       pass("recovered");
       return count;
     };
