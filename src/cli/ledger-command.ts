@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { SetAside } from "../ledger/index.ts";
+import { StuckAttempts } from "../ledger/index.ts";
 import { answering, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addReopenCommand } from "./ledger-reopen-command.ts";
@@ -20,7 +20,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
           const instances = await ledgerBatchStore.takeOverDeadInstances();
           const left = new Map<string, string>();
           const recovered = await ledgerBatchStore.recoverOpenAttempts(
-            new SetAside((attemptId, fault) => {
+            new StuckAttempts((attemptId, fault) => {
               left.set(String(attemptId), fault instanceof Error ? fault.message : String(fault));
             }),
           );
@@ -32,7 +32,7 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
             note({ action: "ledger.recover", ...what });
           });
           return {
-            json: { recovered, instances, set_aside: Object.fromEntries(left) },
+            json: { recovered, instances, stuck: Object.fromEntries(left) },
             text: [
               `${recovered} attempts of ${instances.length} dead instances closed`,
               ...[...left].map(([id, why]) => `attempt ${id} breaks a rule of the books: ${why}`),

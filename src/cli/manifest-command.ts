@@ -17,6 +17,7 @@ import type { CommandContext } from "./command-io.ts";
 import { addManifestDiffCommand } from "./manifest-diff-command.ts";
 import { addManifestImportCommand } from "./manifest-import-command.ts";
 import { addManifestInit } from "./manifest-init-command.ts";
+import { pastPriceChanges } from "./past-price-changes.ts";
 import { addManifestRefreshCommand } from "./manifest-refresh-command.ts";
 
 /** `manifest check FILE_OR_FOLDER…`, `manifest schema`, `catalog build --out FILE` */
@@ -30,13 +31,14 @@ export function addManifestCommand(program: Command, context: CommandContext): v
       answering(context, (named: string[]) => {
         const files = named.flatMap(manifestFiles);
         const { providerKeyOrigins } = readConfig(context, {});
-        const issues = checkFiles(files, providerKeyOrigins);
+        const { issues, notes } = checkFiles(files, providerKeyOrigins);
         const ok = issues.length === 0;
         return {
-          json: { ok, issues },
-          text: ok
-            ? files.map((file) => `${file}: valid`).join("\n")
-            : issues.map((each) => `${each.file}${each.pointer}: ${each.message}`).join("\n"),
+          json: { ok, issues, notes },
+          text: [
+            ...(ok ? files.map((file) => `${file}: valid`) : issues.map(lineOf)),
+            ...notes.map((note) => `note: ${lineOf(note)}`),
+          ].join("\n"),
           exitCode: ok ? 0 : 1,
         };
       }),
@@ -98,11 +100,19 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
     );
 }
 
-interface FileIssue {
+/** What does not make a manifest invalid. */
+interface FileNote {
   readonly file: string;
   readonly pointer: string;
-  readonly rule: string;
   readonly message: string;
+}
+
+interface FileIssue extends FileNote {
+  readonly rule: string;
+}
+
+function lineOf({ file, pointer, message }: FileNote): string {
+  return `${file}${pointer}: ${message}`;
 }
 
 /** A folder means every manifest in it. */
@@ -115,7 +125,10 @@ function manifestFiles(path: string): string[] {
 }
 
 /** The problems of each file, then those of the files together. */
-function checkFiles(files: readonly string[], providerKeyOrigins: string): FileIssue[] {
+function checkFiles(
+  files: readonly string[],
+  providerKeyOrigins: string,
+): { readonly issues: readonly FileIssue[]; readonly notes: readonly FileNote[] } {
   const parsed = parseKeyOrigins(providerKeyOrigins);
   if (!parsed.ok) throw new UsageFault(`provider_key_origins ${parsed.message}`);
   const manifests: Pick<ManifestFile, "file" | "manifest">[] = [];
@@ -127,10 +140,16 @@ function checkFiles(files: readonly string[], providerKeyOrigins: string): FileI
   });
   const misplaced = keyProblems(manifests, { isOwnVariable, origins: parsed.origins });
   const rules = { own_variable: "key-own-variable", other_origin: "key-other-origin" };
-  return [
-    ...issues,
-    ...misplaced.map(({ kind, ...problem }) => ({ ...problem, rule: rules[kind] })),
-  ];
+  const notes = manifests.flatMap(({ file, manifest }) =>
+    pastPriceChanges(manifest, clock.nowMs()).map((note) => ({ file, ...note })),
+  );
+  return {
+    issues: [
+      ...issues,
+      ...misplaced.map(({ kind, ...problem }) => ({ ...problem, rule: rules[kind] })),
+    ],
+    notes,
+  };
 }
 
 function printable(_key: string, value: unknown): unknown {

@@ -78,7 +78,7 @@ async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<Signed
   }
 }
 
-/** Whose session it was has left it, whoever signs in: an organization hears of no stranger. */
+/** A change by its own account: another account that signs in is not named to its organization. */
 async function recordEnd(
   client: PoolClient,
   ended: OwnerRow | undefined,

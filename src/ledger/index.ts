@@ -37,7 +37,7 @@ export { type OpenedLedger, openLedger } from "./open-ledger.ts";
 export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
-export { SetAside } from "./recover-attempts.ts";
+export { StuckAttempts } from "./stuck-attempts.ts";
 export type { LostLine, LostVerdict } from "./provider-settlement/lost-terms.ts";
 export { periodFileName, readPeriodFile, signPeriod } from "./provider-settlement/period-file.ts";
 export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";

@@ -14,7 +14,7 @@ import {
   type Witness,
 } from "./ledger-batch-store.ts";
 import type { LedgerCounts } from "./ledger-counts.ts";
-import { SetAside } from "./recover-attempts.ts";
+import { StuckAttempts } from "./stuck-attempts.ts";
 import { StoreClock } from "./store-clock.ts";
 
 /** Stop taking traffic this long before the store may give the instance away. */
@@ -33,7 +33,7 @@ export interface InstanceLeaseOptions {
   readonly log: Logger;
   readonly instanceName: string;
   /** Attempts that were recovered are added here. */
-  readonly counts?: Pick<LedgerCounts, "recovered" | "setAside">;
+  readonly counts?: Pick<LedgerCounts, "recovered" | "stuck">;
   /** What is done when committed work is gone from the books. Default `stop`. */
   readonly onGoneBack?: "stop" | "go_on";
 }
@@ -57,10 +57,10 @@ export class InstanceLease {
   /** The books went back, and this instance continues. */
   #hasGoneOn = false;
   #renewing: Promise<void> = Promise.resolve();
-  readonly #setAside = new SetAside((attemptId, fault) => {
+  readonly #stuck = new StuckAttempts((attemptId, fault) => {
     this.#options.log.error(
       { attemptId: String(attemptId), err: fault },
-      "an open attempt of a dead instance breaks a rule of the books and is set aside; run `tokenmarket ledger audit`",
+      "the closing of an open attempt breaks a rule of the books; run `tokenmarket ledger audit`",
     );
   });
 
@@ -262,10 +262,10 @@ export class InstanceLease {
 
   async #recover(): Promise<void> {
     const { counts, store } = this.#options;
-    const attempts = await store.recoverOpenAttempts(this.#setAside);
+    const attempts = await store.recoverOpenAttempts(this.#stuck);
     if (counts !== undefined) {
       counts.recovered += attempts;
-      counts.setAside = this.#setAside.size;
+      counts.stuck = this.#stuck.size;
     }
     if (attempts === 0) return;
     this.#options.log.warn(

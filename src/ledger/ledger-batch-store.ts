@@ -15,7 +15,7 @@ import type {
   ReserveOutcome,
   ReserveRow,
 } from "./ledger-store.ts";
-import type { SetAside } from "./recover-attempts.ts";
+import type { StuckAttempts } from "./stuck-attempts.ts";
 
 /** What an instance proves itself with when it reserves. */
 export interface Membership {
@@ -158,10 +158,10 @@ export interface LedgerBatchStore {
   takeOverDeadInstances(): Promise<readonly string[]>;
   /**
    * Closes every open attempt of an older epoch at its reserve, but for those with a provider job;
-   * returns how many. One whose closing breaks a rule of the books is set aside; without a place for
-   * those, it stops at it.
+   * returns how many. One whose closing breaks a rule of the books is noted in `stuck`; without
+   * that, it stops at it.
    */
-  recoverOpenAttempts(setAside?: SetAside): Promise<number>;
+  recoverOpenAttempts(stuck?: StuckAttempts): Promise<number>;
   /** Makes an open attempt outlive its instance. False: it is closed already. */
   attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean>;
   /** Gives up to `limit` attempts with a provider job, whose instance is dead, to `member`. */

@@ -30,7 +30,7 @@ export class LedgerCounts {
   annulled = 0;
   recovered = 0;
   /** Open attempts of dead instances that could not be recovered. */
-  setAside = 0;
+  stuck = 0;
   corrected = 0;
   readonly #batchSeconds = new HistogramFamily("tm_ledger_batch_seconds");
   readonly #batchRows = new HistogramFamily("tm_ledger_batch_rows");
@@ -102,7 +102,7 @@ export class LedgerCounts {
       mapped("tm_ledger_faults_total", this.faults),
       oneValue("tm_ledger_annulled_total", () => this.annulled),
       oneValue("tm_ledger_recovered_total", () => this.recovered),
-      oneValue("tm_ledger_set_aside", () => this.setAside),
+      oneValue("tm_ledger_stuck_attempts", () => this.stuck),
       oneValue("tm_ledger_corrected_total", () => this.corrected),
     ];
   }

@@ -39,7 +39,8 @@ import type {
   ReserveRow,
 } from "./ledger-store.ts";
 import { priceChanges } from "./price-changes.ts";
-import { recoverOpenAttempts, SetAside } from "./recover-attempts.ts";
+import { recoverOpenAttempts } from "./recover-attempts.ts";
+import { StuckAttempts } from "./stuck-attempts.ts";
 import { recordRefused } from "./refused-rows.ts";
 import { renewMembership, stopReason } from "./renew-membership.ts";
 
@@ -157,8 +158,8 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
     return takeOverDeadInstances(this.#pool);
   }
 
-  recoverOpenAttempts(setAside?: SetAside): Promise<number> {
-    return recoverOpenAttempts(this.#pool, setAside ?? new SetAside(throwFault));
+  recoverOpenAttempts(stuck?: StuckAttempts): Promise<number> {
+    return recoverOpenAttempts(this.#pool, stuck ?? new StuckAttempts(throwFault));
   }
 
   async attachJob(attemptId: AttemptId, providerJobId: string): Promise<boolean> {

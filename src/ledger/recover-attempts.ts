@@ -3,55 +3,22 @@ import type { Pool } from "pg";
 import { assert, type AttemptId, isStoreFault } from "../core/index.ts";
 import { columns, type Row } from "../storage/index.ts";
 import { heldColumns } from "./attempt-columns.ts";
+import type { StuckAttempts } from "./stuck-attempts.ts";
 
 const BLOCK_ROWS = 500;
-/** More than these are no single rows any more: recovery as a whole fails, and is tried again. */
-const SET_ASIDE_MAX = 1_000;
-
-/** Open attempts of dead instances whose closing breaks a rule of the books. */
-export class SetAside {
-  readonly #attempts = new Set<AttemptId>();
-  readonly #note: (attemptId: AttemptId, fault: unknown) => void;
-
-  /** `note` hears of each once, and why. */
-  constructor(note: (attemptId: AttemptId, fault: unknown) => void) {
-    this.#note = note;
-  }
-
-  get size(): number {
-    return this.#attempts.size;
-  }
-
-  has(attemptId: AttemptId): boolean {
-    return this.#attempts.has(attemptId);
-  }
-
-  add(attemptId: AttemptId, fault: unknown): void {
-    if (this.#attempts.size >= SET_ASIDE_MAX) throw fault;
-    this.#attempts.add(attemptId);
-    this.#note(attemptId, fault);
-  }
-
-  /** The others are not open any more. */
-  keepOnly(open: ReadonlySet<AttemptId>): void {
-    for (const attemptId of this.#attempts) {
-      if (!open.has(attemptId)) this.#attempts.delete(attemptId);
-    }
-  }
-}
 
 /**
  * Closes what dead instances left open, a block in one transaction. Where a block breaks a rule of
- * the books, its halves are tried, down to the one attempt that is set aside: it keeps its hold, and no
- * other waits for it. Those that are set aside already are not tried again.
+ * the books, its halves are tried, down to the one attempt that is stuck: it keeps its hold, and
+ * no other waits for it. Those that are known to be stuck are not tried again.
  */
-export async function recoverOpenAttempts(pool: Pool, setAside: SetAside): Promise<number> {
-  if (setAside.size > 0) return await recoverOneByOne(pool, setAside);
+export async function recoverOpenAttempts(pool: Pool, stuck: StuckAttempts): Promise<number> {
+  if (stuck.size > 0) return await recoverOneByOne(pool, stuck);
   let recovered = 0;
   for (;;) {
     const block = await recoverBlock(pool);
     // The block that failed is found again, with what the ones before it have left.
-    if (block === undefined) return recovered + (await recoverOneByOne(pool, setAside));
+    if (block === undefined) return recovered + (await recoverOneByOne(pool, stuck));
     recovered += block.closed;
     if (block.seen < BLOCK_ROWS) return recovered;
   }
@@ -75,7 +42,7 @@ async function recoverBlock(pool: Pool): Promise<Recovered | undefined> {
   }
 }
 
-async function recoverOneByOne(pool: Pool, setAside: SetAside): Promise<number> {
+async function recoverOneByOne(pool: Pool, stuck: StuckAttempts): Promise<number> {
   const open = new Set<AttemptId>();
   let recovered = 0;
   let after: AttemptId | undefined;
@@ -83,19 +50,19 @@ async function recoverOneByOne(pool: Pool, setAside: SetAside): Promise<number> 
     const { rows } = await pool.query<Row>(FIND_SQL, [after ?? 0n, BLOCK_ROWS]);
     const found = rows.map((row) => foundColumns.read(row).attemptId);
     for (const attemptId of found) open.add(attemptId);
-    const untried = found.filter((attemptId) => !setAside.has(attemptId));
-    if (untried.length > 0) recovered += await closeOrSplit(pool, untried, setAside);
+    const untried = found.filter((attemptId) => !stuck.has(attemptId));
+    if (untried.length > 0) recovered += await closeOrSplit(pool, untried, stuck);
     after = found.at(-1);
     if (found.length < BLOCK_ROWS) break;
   }
-  setAside.keepOnly(open);
+  stuck.keepOnly(open);
   return recovered;
 }
 
 async function closeOrSplit(
   pool: Pool,
   attempts: readonly AttemptId[],
-  setAside: SetAside,
+  stuck: StuckAttempts,
 ): Promise<number> {
   try {
     const { rows } = await pool.query<{ closed: number }>(CLOSE_SQL, [attempts]);
@@ -106,13 +73,13 @@ async function closeOrSplit(
     const [only, ...more] = attempts;
     if (isStoreFault(fault) || only === undefined) throw fault;
     if (more.length === 0) {
-      setAside.add(only, fault);
+      stuck.add(only, fault);
       return 0;
     }
   }
   const half = attempts.length >> 1;
-  const first = await closeOrSplit(pool, attempts.slice(0, half), setAside);
-  return first + (await closeOrSplit(pool, attempts.slice(half), setAside));
+  const first = await closeOrSplit(pool, attempts.slice(0, half), stuck);
+  return first + (await closeOrSplit(pool, attempts.slice(half), stuck));
 }
 
 const RECOVER_SQL = "select closed, seen from recover_attempts($1)";

@@ -6,7 +6,9 @@ const LISTING = [PROVIDER, MODEL];
 export const CALL_ROWS = {
   tm_requests_total: {
     type: "counter",
-    help: "Requests by route, status and error class.",
+    help:
+      "Requests by route, status and error class. A stream that breaks after its 200 counts as 200 " +
+      "without an error; `tm_request_duration_seconds` has it under `end=failed`.",
     labels: [ROUTE, { name: "status", of: "HTTP statuses; 0: the client left" }, ERROR],
   },
   tm_requests_in_flight: { type: "gauge", help: "Requests being served." },

@@ -67,7 +67,7 @@ export const STORE_ROWS = {
     type: "counter",
     help: "Attempts of dead instances that this one charged at their reserve.",
   },
-  tm_ledger_set_aside: {
+  tm_ledger_stuck_attempts: {
     type: "gauge",
     help:
       "Open attempts of dead instances whose closing breaks a rule of the books: they keep their hold " +

@@ -1,12 +1,12 @@
 import { open, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** What the files of an installation say is nobody else's on the machine. */
+/** Other users of the machine cannot read the files of an installation. */
 const PRIVATE_MODE = 0o600;
 
 /**
- * Replaces a small file at once: whoever reads it, also after a crash, finds the old text or the
- * new one, whole.
+ * Replaces a small file at once: a reader finds the old text or the new one, whole, also after a
+ * crash.
  */
 export async function replaceText(path: string, text: string): Promise<void> {
   await writeFile(`${path}.partial`, text, { mode: PRIVATE_MODE, flush: true });

@@ -50,7 +50,7 @@ export async function chooseArchive(home: EmbeddedHome, root: string, log: Logge
     if (noted?.folder !== archive.folder) throw fault;
     log.error({ err: fault, folder: archive.folder }, "the folder of the backups is out of reach");
   }
-  // A note that a crash has cut would begin a new life, apart from the copies there are.
+  // A note that a crash has cut would begin a new life: the copies of this one are not found then.
   if (noted?.folder === archive.folder) return;
   await replaceText(noteFile(home), JSON.stringify({ root: resolve(root), life }));
 }

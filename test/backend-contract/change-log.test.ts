@@ -257,7 +257,7 @@ describe("one sign-in", () => {
       by: { kind: "account", id: first.accountId, ...from },
     });
     expect(rest.map(({ orgId: of }) => of)).not.toContain(first.orgId);
-    // It has ended: to end it again is no change.
+    // It has ended: to end it again changes nothing.
     const late = await signIn(subject, email, false, again.sessionId);
     expect(late.changes.map(({ action }) => action)).toEqual(["session.start"]);
   });

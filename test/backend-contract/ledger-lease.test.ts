@@ -5,7 +5,7 @@ import { systemClock, type Clock } from "../../src/core/time.ts";
 import { LedgerCounts } from "../../src/ledger/ledger-counts.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
-import { SetAside } from "../../src/ledger/recover-attempts.ts";
+import { StuckAttempts } from "../../src/ledger/stuck-attempts.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { identityOf } from "../../src/storage/process-identity.ts";
 import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
@@ -149,15 +149,15 @@ test("an attempt that breaks a rule of the books keeps no other from being recov
   const counts = new LedgerCounts();
   const options = { store, clock: systemClock, log, counts };
   const ledger = await openLedger({ ...options, instanceName: "heir of the broken" });
-  expect([counts.recovered, counts.setAside]).toEqual([4, 1]);
+  expect([counts.recovered, counts.stuck]).toEqual([4, 1]);
   expect(lines).toEqual([expect.objectContaining({ attemptId: String(bad.attemptId) })]);
-  // It is not tried again by the same process, until somebody has put it right and asks for it.
-  const asked = new SetAside(() => undefined);
+  // The same process does not try it again; `ledger recover` does, once it was put right.
+  const asked = new StuckAttempts(() => undefined);
   expect(await store.recoverOpenAttempts(asked)).toBe(0);
   expect(asked.has(bad.attemptId)).toBe(true);
   await setReserved(40);
   expect(await store.recoverOpenAttempts(asked)).toBe(0);
-  expect(await store.recoverOpenAttempts(new SetAside(() => undefined))).toBe(1);
+  expect(await store.recoverOpenAttempts(new StuckAttempts(() => undefined))).toBe(1);
   expect([await store.recoverOpenAttempts(asked), asked.size]).toEqual([0, 0]);
   await ledger.shutDown();
 });

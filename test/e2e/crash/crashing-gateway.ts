@@ -184,9 +184,9 @@ function watchStatements(): void {
 
 function watchRecovery(): void {
   wrap(PostgresLedgerBatchStore, "recoverOpenAttempts", (recoverOpenAttempts) => {
-    return async function (setAside) {
+    return async function (stuck) {
       pass("joined");
-      const count = await recoverOpenAttempts.call(this, setAside);
+      const count = await recoverOpenAttempts.call(this, stuck);
       pass("recovered");
       return count;
     };
