@@ -5,7 +5,7 @@ import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises"
 import type { Principal } from "../src/accounts/index.ts";
 import type { Deployment } from "../src/catalog/index.ts";
 import type { ObservedAttempt, Tracing } from "../src/call/index.ts";
-import { loadConfig } from "../src/config/index.ts";
+import { LiveConfig, loadConfig } from "../src/config/index.ts";
 import {
   type AttemptId,
   microUsd,
@@ -118,7 +118,12 @@ async function atRatio(perMillion: number, requests: number, url: string): Promi
   const kept = { telemetrySamplePerMillion: perMillion, telemetryKeptPerSecond: 2_000_000 };
   const config = { ...loaded.config, ...kept };
   const log = { info: () => undefined, warn: console.warn, error: console.error };
-  const tracing = await openTracing({ config, clock: systemClock, log, version: "bench" });
+  const tracing = await openTracing({
+    live: new LiveConfig(config),
+    clock: systemClock,
+    log,
+    version: "bench",
+  });
   if (tracing === undefined) throw new Error("tracing is off");
   const { figures } = tracing;
   const isKept = perMillion > 0;

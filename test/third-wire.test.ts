@@ -9,6 +9,7 @@ import { openServing } from "../src/app/open-serving.ts";
 import { CatalogHolder } from "../src/catalog/catalog-holder.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
+import { LiveConfig } from "../src/config/live-config.ts";
 import { loadConfig } from "../src/config/load-config.ts";
 import { microUsd } from "../src/core/money.ts";
 import { systemClock } from "../src/core/time.ts";
@@ -87,18 +88,22 @@ async function openGateway(baseUrl: string): Promise<string> {
   const { config } = loaded;
   const { ledger, limits } = openRecipe(systemClock, []).deps;
   const closed = { kind: "closed", debitMicroUsd: microUsd(DEBIT), overrun: false } as const;
-  const { serve } = openServing(
-    { config, env: { TEST_PROVIDER_KEY: "sk-1" }, clock: systemClock, wires: table },
+  const { ports } = openServing(
+    {
+      live: new LiveConfig(config),
+      env: { TEST_PROVIDER_KEY: "sk-1" },
+      clock: systemClock,
+      wires: table,
+    },
     {
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
-      openKey: undefined,
       catalog: new CatalogHolder(catalogOf(baseUrl)),
       ledger: { ...ledger, close: () => Promise.resolve(closed) },
       limits: { store: limits, sharedHealth: undefined },
     },
   );
-  const routes = gatewayRoutes(serve, { videos: {} } as StoredDeps, table);
+  const routes = gatewayRoutes(ports, { videos: {} } as StoredDeps, table);
   return (await listeners.listen([], { routes })).url;
 }
 

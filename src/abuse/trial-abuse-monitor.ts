@@ -28,12 +28,16 @@ const WATCHED_MAX = 10_000;
 const REPORT_TRIES_MAX = 8;
 const RETRY_REPORT_AT_MS = 1_000;
 
-export interface UsageWatchOptions {
+/** What is unusual, and what comes of it. */
+export interface UsageRule {
   readonly policy: UnusualUsePolicy;
   /** How long the first finding limits, in milliseconds. */
   readonly limitedMs: number;
   /** A finding so soon after the end of a limited hold restricts, in milliseconds. */
   readonly repeatMs: number;
+}
+
+export interface UsageWatchOptions extends UsageRule {
   /** How long a principal is remembered after it was read, in milliseconds. */
   readonly principalMs: number;
   readonly store: Pick<AbuseRestrictionStore, "record">;
@@ -49,20 +53,22 @@ export interface UsageWatchOptions {
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
-  readonly #watched: WatchedUse;
+  #rule: UsageRule;
+  #watched: WatchedUse;
   readonly #fresh = new FreshHolds();
   readonly #salt: string;
 
   constructor(options: UsageWatchOptions) {
     this.#salt = options.salt.toString("base64");
-    assert(options.limitedMs > 0 && options.repeatMs > 0, "a hold lasts, and is remembered");
     this.#options = options;
-    const { windowMs, clientAddresses = 0 } = options.policy;
-    this.#watched = new WatchedUse({
-      windowMs,
-      clientsMax: clientAddresses,
-      entriesMax: WATCHED_MAX,
-    });
+    this.#rule = options;
+    this.#watched = watchedBy(options);
+  }
+
+  /** From now on; what it found stays in effect, and what it has counted begins anew. */
+  follow(rule: UsageRule): void {
+    this.#watched = watchedBy(rule);
+    this.#rule = rule;
   }
 
   /** Organizations times kinds of requests that are remembered now. */
@@ -90,7 +96,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const { outcome, debitMicroUsd } = event;
     const clientMark = this.#markOf(event.clientAddress);
     const use = this.#watched.note(key, { outcome, debitMicroUsd, clientMark }, nowMs);
-    const lines = findUnusualUse(this.#options.policy, use.inWindow(nowMs));
+    const lines = findUnusualUse(this.#rule.policy, use.inWindow(nowMs));
     if (lines === undefined) return;
     this.#watched.forget(key);
     this.#limit(event, lines, { sinceMs: use.sinceMs ?? nowMs, nowMs });
@@ -113,7 +119,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   }
 
   #markOf(clientAddress: string | undefined): string | undefined {
-    const { policy } = this.#options;
+    const { policy } = this.#rule;
     if (clientAddress === undefined || policy.clientAddresses === undefined) return undefined;
     // Marks leave no process, so a secret of fixed length in front does what an HMAC would, which
     // was a seventh of a refused request.
@@ -125,7 +131,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     lines: readonly ReachedLine[],
     at: { readonly sinceMs: number; readonly nowMs: number },
   ): void {
-    const { limitedMs, repeatMs, policy } = this.#options;
+    const { limitedMs, repeatMs, policy } = this.#rule;
     const untilMs = at.nowMs + limitedMs;
     const seen = lines.map((each) => `${each.line} ${each.seen}`).join(", ");
     const reason = `${seen} in ${policy.windowMs / 1000} s`;
@@ -190,6 +196,12 @@ export class TrialAbuseMonitor implements AbuseMonitor {
       this.#fresh.set(key, kept, nowMs);
     }
   }
+}
+
+function watchedBy({ policy, limitedMs, repeatMs }: UsageRule): WatchedUse {
+  assert(limitedMs > 0 && repeatMs > 0, "a hold lasts, and is remembered");
+  const { windowMs, clientAddresses = 0 } = policy;
+  return new WatchedUse({ windowMs, clientsMax: clientAddresses, entriesMax: WATCHED_MAX });
 }
 
 function watchKey(principal: Principal, family: CallFamily): string {

@@ -11,7 +11,7 @@ export class EventCounts {
   readonly webhook = (result: string): void => add(this.#webhooks, result);
   readonly signIn = (result: string): void => add(this.#signIns, result);
 
-  reload(what: "catalog", result: "swapped" | "unchanged" | "failed"): void {
+  reload(what: "catalog" | "settings", result: "swapped" | "unchanged" | "failed"): void {
     add(this.#reloads, `${what}|${result}`);
   }
 

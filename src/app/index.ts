@@ -7,6 +7,7 @@ export { type Logging, openLogging, openStandardError, type TextOutput } from ".
 export { backUpNow } from "./open-backups.ts";
 export { type Backend, type BackendOptions, openBackend, NoDatabaseFault } from "./open-backend.ts";
 export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
+export type { SettingsSource } from "./reloads.ts";
 export { openConfiguredVault } from "./open-key-vault.ts";
 export { emptyLimitStore } from "./open-limits.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";

@@ -2,8 +2,19 @@ import { randomBytes } from "node:crypto";
 
 import type { Logger } from "pino";
 
-import { type AbuseMonitor, NO_ABUSE_MONITOR, TrialAbuseMonitor } from "../abuse/index.ts";
-import type { Config } from "../config/index.ts";
+import {
+  type AbuseMonitor,
+  NO_ABUSE_MONITOR,
+  TrialAbuseMonitor,
+  type UsageRule,
+} from "../abuse/index.ts";
+import {
+  type Config,
+  type LiveConfig,
+  namesOf,
+  UNUSUAL_USE_SETTINGS,
+  type UnusualUseConfig,
+} from "../config/index.ts";
 import { type Clock, type MicroUsd, parseUsd } from "../core/index.ts";
 import type { Backend } from "./open-backend.ts";
 
@@ -16,16 +27,53 @@ export class UnusualUseFault extends Error {
   override readonly name = "UnusualUseFault";
 }
 
-/** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
-export function openAbuseMonitor(options: {
+interface MonitorOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Pick<Logger, "warn">;
   readonly backend: Pick<Backend, "usageHoldStore">;
-}): AbuseMonitor {
+}
+
+/** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
+export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
+  const rule = ruleOf(options.config);
+  return rule === undefined ? NO_ABUSE_MONITOR : openTrialMonitor(options, rule);
+}
+
+/** The same, as the settings of the moment have it. */
+export function followAbuseSettings(options: MonitorOptions, live: LiveConfig): AbuseMonitor {
+  let current = openAbuseMonitor(options);
+  live.follow(namesOf(UNUSUAL_USE_SETTINGS), (values) => {
+    const rule = ruleOf(values);
+    return () => {
+      if (rule === undefined) current = NO_ABUSE_MONITOR;
+      else if (current instanceof TrialAbuseMonitor) current.follow(rule);
+      else current = openTrialMonitor(options, rule);
+    };
+  });
+  return {
+    refuse: (principal, family, nowMs) => current.refuse(principal, family, nowMs),
+    note: (event, nowMs) => current.note(event, nowMs),
+    forget: (orgId) => current.forget(orgId),
+  };
+}
+
+function openTrialMonitor(options: MonitorOptions, rule: UsageRule): TrialAbuseMonitor {
   const { config, clock, log, backend } = options;
-  if (config.unusualUseWindowSeconds === 0) return NO_ABUSE_MONITOR;
   return new TrialAbuseMonitor({
+    ...rule,
+    principalMs: config.keyCacheMs,
+    store: backend.usageHoldStore,
+    clock,
+    log,
+    salt: randomBytes(SALT_BYTES),
+  });
+}
+
+/** Undefined: nothing is watched. */
+function ruleOf(config: UnusualUseConfig): UsageRule | undefined {
+  if (config.unusualUseWindowSeconds === 0) return undefined;
+  return {
     policy: {
       windowMs: config.unusualUseWindowSeconds * 1000,
       refusedRequests: lineOf(config.unusualUseRefusedRequests),
@@ -42,12 +90,7 @@ export function openAbuseMonitor(options: {
     },
     limitedMs: config.unusualUseLimitedSeconds * 1000,
     repeatMs: config.unusualUseRepeatHours * 3_600_000,
-    principalMs: config.keyCacheMs,
-    store: backend.usageHoldStore,
-    clock,
-    log,
-    salt: randomBytes(SALT_BYTES),
-  });
+  };
 }
 
 function lineOf(value: number): number | undefined {

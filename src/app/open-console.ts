@@ -2,31 +2,38 @@ import type { Server } from "node:http";
 
 import type { Logger } from "pino";
 
+import type { KeyVault, StoredConnection } from "../accounts/index.ts";
 import {
   type Billing,
   type BillingOptions,
+  followBilling,
   notingPurchases,
   notingWebhooks,
-  openBilling,
 } from "../billing/index.ts";
-import type { CallPorts } from "../call/index.ts";
+import type { CallParts, LivePorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import { byGateway } from "../changes/index.ts";
-import type { Config } from "../config/index.ts";
+import type { LiveConfig } from "../config/index.ts";
 import { type ConsoleDeps, createConsoleServer } from "../console-api/index.ts";
 import { ClientAddresses, type Clock } from "../core/index.ts";
-import { type Identity, makeClaimLink, openIdentity } from "../identity/index.ts";
+import {
+  type Identity,
+  makeClaimLink,
+  openIdentity,
+  openRefreshTokens,
+  signInKindOf,
+} from "../identity/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startUsageRollup } from "../records/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import { EventCounts } from "./event-counts.ts";
 import type { Backend } from "./open-backend.ts";
-import { openConfiguredVault } from "./open-key-vault.ts";
+import type { LiveVault } from "./open-key-vault.ts";
 import { CONSOLE_PAGES } from "./shipped-files.ts";
 
 export interface ConsoleOptions {
-  readonly config: Config;
+  readonly live: LiveConfig;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;
@@ -55,16 +62,22 @@ export async function prepareConsole(
   options: ConsoleOptions,
   addresses: Addresses,
 ): Promise<PreparedConsole> {
-  const { config, clock, log, backend, testCheckout, events = new EventCounts() } = options;
-  const common = { config, clock, log, consoleUrl: addresses.consoleUrl };
-  const opened = openBilling({
+  const { live, clock, log, backend, testCheckout, events = new EventCounts() } = options;
+  const config = live.current;
+  const common = { clock, log, consoleUrl: addresses.consoleUrl };
+  const store = notingPurchases(backend.purchaseStore, events.purchase);
+  const checkout = testCheckout === undefined ? {} : { testCheckout };
+  const billing = notingWebhooks(
+    followBilling({ ...common, ...checkout, store }, live),
+    events.webhook,
+  );
+  const identity = await openIdentity({
     ...common,
-    store: notingPurchases(backend.purchaseStore, events.purchase),
-    ...(testCheckout === undefined ? {} : { testCheckout }),
+    config,
+    store: backend.identityStore,
+    encryptionKey: followEncryptionKey(live),
+    onSignIn: events.signIn,
   });
-  const billing = notingWebhooks(opened, events.webhook);
-  const store = backend.identityStore;
-  const identity = await openIdentity({ ...common, store, onSignIn: events.signIn });
   return {
     identity,
     billing,
@@ -90,7 +103,9 @@ export interface RunningConsole {
 /** What the console shows and calls of the gateway in the same process. */
 interface GatewayParts {
   readonly catalog: CatalogHolder;
-  readonly serve: CallPorts;
+  readonly serve: CallParts;
+  readonly ports: LivePorts;
+  readonly vault: LiveVault;
   readonly verification: Verification;
   /** Makes a chat call of wire_a within this process. */
   readonly chat: Parameters<typeof openModelCaller>[0];
@@ -103,10 +118,9 @@ export async function openConsole(
   options: ConsoleOptions,
   parts: PreparedConsole & Addresses & GatewayParts,
 ): Promise<RunningConsole> {
-  const { config, clock, log, backend } = options;
-  const { catalog, serve, identity, billing, consoleUrl, gatewayUrl, playground } = parts;
+  const { live, clock, log, backend } = options;
+  const { catalog, serve, ports, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
   const optimize = openSearches(options, parts);
-  const vault = openConfiguredVault(config);
   const console = await createConsoleServer({
     identity,
     billing,
@@ -115,23 +129,24 @@ export async function openConsole(
     customers: backend.customerStore,
     rules: backend.rulesStore,
     connections: backend.connectionStore,
-    vault,
-    checkConnection: async (connection) =>
-      vault === undefined
-        ? undefined
-        : await checkConnection(connection, { catalog: catalog.current, config, vault }),
+    get vault() {
+      return vault.current;
+    },
+    checkConnection: (connection) => checkWith(vault.current, connection, { catalog, live }),
     records: backend.recordStore,
     abuseRestrictions: backend.usageHoldStore,
     catalog,
-    limitUse: { ...serve, rules: backend.rulesStore, limitDefaults: config },
+    get limitUse() {
+      return { ...ports.current, rules: backend.rulesStore };
+    },
     health: serve.health,
     verification: parts.verification,
     verdicts: backend.verdictStore,
-    playground,
+    playground: parts.playground,
     serverResponse: parts.serverResponse,
     changes: backend.changeStore,
-    clientAddresses: new ClientAddresses(config.trustedProxies),
-    config,
+    clientAddresses: new ClientAddresses(live.current.trustedProxies),
+    config: live.current,
     clock,
     log,
     staticDir: CONSOLE_PAGES,
@@ -160,8 +175,29 @@ export async function openConsole(
   };
 }
 
+async function checkWith(
+  vault: KeyVault | undefined,
+  connection: StoredConnection,
+  { catalog, live }: { readonly catalog: CatalogHolder; readonly live: LiveConfig },
+): ReturnType<typeof checkConnection> {
+  if (vault === undefined) return undefined;
+  const deps = { catalog: catalog.current, config: live.current, vault };
+  return await checkConnection(connection, deps);
+}
+
+/** For refresh tokens: the text of the moment. */
+function followEncryptionKey(live: LiveConfig): () => string {
+  live.follow(["encryptionKey"], ({ encryptionKey }) => {
+    const { current } = live;
+    const hasRefresh = current.oidcRefresh && signInKindOf(current) === "oidc";
+    if (hasRefresh) openRefreshTokens(() => encryptionKey);
+    return () => undefined;
+  });
+  return () => live.current.encryptionKey;
+}
+
 function openSearches(
-  { config, clock, log, backend }: ConsoleOptions,
+  { live, clock, log, backend }: ConsoleOptions,
   { catalog, chat }: GatewayParts,
 ): OptimizeSearches {
   return openOptimize({
@@ -169,7 +205,7 @@ function openSearches(
     clock,
     log,
     caller: openModelCaller(chat, clock),
-    callGapMs: config.optimizeCallGapMs,
+    callGapMs: live.current.optimizeCallGapMs,
     isChatModel: (id) => catalog.current.find(id)?.modality === "text",
   });
 }

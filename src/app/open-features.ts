@@ -2,8 +2,15 @@ import type { Server } from "node:http";
 import { hostname } from "node:os";
 
 import { openAuthenticator } from "../accounts/index.ts";
-import { callInProcess, type CallPorts, refuseBeforeBody, refuseCall } from "../call/index.ts";
+import {
+  callInProcess,
+  type CallParts,
+  type LivePorts,
+  refuseBeforeBody,
+  refuseCall,
+} from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
+import { type Config, pathsOf } from "../config/index.ts";
 import {
   type BufferPool,
   ClientAddresses,
@@ -45,6 +52,8 @@ import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions {
+  /** The settings of the start: what is read of it does not follow a change. */
+  readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What clients and providers may speak. Default: the wires of the program. */
   readonly wires?: WireTable;
@@ -104,11 +113,11 @@ async function compose(
   const { verification, standing } = await openStanding(options, stack);
   const opened = { ...prepared, catalog: holder, ledger, limits, standing };
   const serving = openServing(options, opened);
-  const { serve } = serving;
+  const { serve, ports } = serving;
   const tracing = await openTraces(options, stack);
-  stack.defer(() => serve.upstream.close());
+  stack.defer(() => serving.upstream.close());
   stack.use(serving);
-  const videos = openVideos(options, serve);
+  const videos = openVideos(options, serve, ports);
   const readiness = stack.use(readinessOf(options, ledger));
   const parts = { ...serving, videos, holder, readiness, verification, tracing };
   const walk = gatewayServerOptions(options, parts);
@@ -128,7 +137,9 @@ async function compose(
     catalog: holder,
     serve,
     verification,
-    chat: (request) => callInProcess({ ...walk, ports: serve }, chat, request),
+    ports,
+    vault: prepared.vault,
+    chat: (request) => callInProcess({ ...walk, ports: ports.current }, chat, request),
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
@@ -152,10 +163,10 @@ async function compose(
 
 /** Undefined where no traces are exported. */
 async function openTraces(
-  { config, clock, log }: FeatureOptions,
+  { live, clock, log }: FeatureOptions,
   stack: DisposalStack,
 ): Promise<OpenTracing | undefined> {
-  const tracing = await openTracing({ config, clock, log, version: programVersion() });
+  const tracing = await openTracing({ live, clock, log, version: programVersion() });
   if (tracing !== undefined) stack.use(tracing);
   return tracing;
 }
@@ -168,12 +179,13 @@ function joinLedger(options: FeatureOptions, counts: LedgerCounts): Promise<Open
 }
 
 function readinessOf(options: FeatureOptions, ledger: OpenedLedger): Readiness {
-  const { config, clock, backend } = options;
+  const { config, live, clock, backend } = options;
   return new Readiness({
     clock,
     isLeaseHeld: () => ledger.healthy,
     isStopped: () => config.booksGoneBack !== "go_on" && ledger.hasGoneBack,
     pingDatabase: () => backend.ping(),
+    waitingSettings: () => pathsOf(live.waiting),
   });
 }
 
@@ -182,7 +194,7 @@ async function stopServing(
   { config }: FeatureOptions,
   parts: {
     readonly servers: OpenedFeatures["servers"];
-    readonly serve: CallPorts;
+    readonly serve: CallParts;
     readonly readiness: Readiness;
     readonly videos: ReturnType<typeof openVideos>;
     readonly console: RunningConsole;
@@ -203,7 +215,8 @@ async function stopServing(
 function gatewayServerOptions(
   { config, clock, log, backend, wires }: FeatureOptions,
   parts: {
-    readonly serve: CallPorts;
+    readonly serve: CallParts;
+    readonly ports: LivePorts;
     readonly bodyPool: BufferPool;
     readonly videos: VideoReadDeps;
     readonly holder: CatalogHolder;
@@ -212,13 +225,12 @@ function gatewayServerOptions(
     readonly tracing: OpenTracing | undefined;
   },
 ): GatewayServerOptions {
-  const { serve, bodyPool, videos, holder, readiness, verification, tracing } = parts;
+  const { serve, ports, bodyPool, videos, holder, readiness, verification, tracing } = parts;
   const stored = {
     catalog: holder,
     records: backend.recordStore,
     verdicts: verification,
     rules: backend.rulesStore,
-    limitDefaults: config,
     videos,
   };
   return {
@@ -235,13 +247,13 @@ function gatewayServerOptions(
         log.warn({ err: fault }, "the key store does not answer"),
       ),
     }),
-    routes: gatewayRoutes(serve, stored, wires),
+    routes: gatewayRoutes(ports, stored, wires),
     metrics: serve.metrics,
     bodyPool,
     log: new RequestLog(log),
     tracing,
-    refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),
-    refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
+    refuseBeforeBody: (exchange) => refuseBeforeBody(ports.current, exchange),
+    refuseUnread: (exchange, refusal) => refuseCall(ports.current, exchange, { refusal }),
     readiness,
   };
 }

@@ -4,6 +4,7 @@ import { DIRECT_CONNECTIONS_MAX, type Logger, systemClock } from "../core/index.
 import { ReportSources } from "../records/index.ts";
 import {
   type DatabaseAddress,
+  limitPool,
   limitRole,
   migrateDatabase,
   openPool,
@@ -52,6 +53,8 @@ export interface Pools {
   /** Address for sessions that are opened elsewhere. */
   readonly direct: DatabaseAddress;
   migrate(): Promise<readonly string[]>;
+  /** Changes how many connections `main` may take. */
+  limitMain(max: number): void;
   /** Whether the server ends a statement that takes too long. */
   hasTimeLimit(): Promise<boolean>;
   close(): Promise<void>;
@@ -77,6 +80,7 @@ export function openPools(options: DatabaseOptions): Pools {
       if (isShared) await limitRole(main);
       return ran;
     },
+    limitMain: (max) => limitPool(main, max),
     hasTimeLimit: async () => (await roleLimitMs(main)) > 0,
     close: async () => {
       await reports.close();

@@ -160,6 +160,8 @@ export interface PostgresBackend {
   }): Promise<readonly ListingTraffic[]>;
   /** What the books say of themselves, by one statement of a second at most. */
   readBooksFigures(): Promise<BooksFigures>;
+  /** Changes how many connections of `main` there may be. */
+  limitConnections(max: number): void;
   /** Connections by pool; `lanes` are those of the ledger. */
   connections(): Readonly<Record<"main" | "reports" | "lanes", PoolUse>>;
   close(): Promise<void>;
@@ -221,6 +223,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     readBooksFigures: () => readBooksFigures(pools.primaryReports),
+    limitConnections: (max) => pools.limitMain(max),
     connections: () => ({
       main: poolUse(pool),
       reports: poolUse(pools.primaryReports),

@@ -2,33 +2,45 @@ import type { Logger } from "pino";
 
 import type { AbuseMonitor } from "../abuse/index.ts";
 import {
+  type CallParts,
   type CallPorts,
+  type CallRules,
   type CallTimeouts,
   DetachedReadLimit,
   GatewayMetrics,
+  type LivePorts,
+  type RefusalLimits,
   RefusalWindows,
   Shortfalls,
 } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
-import type { Config } from "../config/index.ts";
-import { BufferPool, type Clock, Deadlines } from "../core/index.ts";
 import {
-  attemptClassifier,
-  type AttemptTimeouts,
-  UpstreamClient,
-  type UpstreamClientOptions,
-} from "../dispatch/index.ts";
+  type Config,
+  LIMIT_SETTINGS,
+  type LimitConfig,
+  type LiveConfig,
+  namesOf,
+  TIMEOUT_SETTINGS,
+  type TimeoutConfig,
+} from "../config/index.ts";
+import { BufferPool, type Clock, Deadlines } from "../core/index.ts";
+import { attemptClassifier, type AttemptTimeouts, UpstreamClient } from "../dispatch/index.ts";
 import type { Ledger } from "../ledger/index.ts";
 import { limitScopes, PoolBoard, type ScopeClaim } from "../limits/index.ts";
 import { HealthExchange, MemoryDeploymentHealth, RepeatedFailures } from "../routing/index.ts";
 import type { WireTable } from "../wire/index.ts";
-import { openAbuseMonitor } from "./open-abuse-monitor.ts";
+import { followAbuseSettings } from "./open-abuse-monitor.ts";
 import type { Backend } from "./open-backend.ts";
-import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
+import {
+  followVault,
+  type LiveVault,
+  openConfiguredVault,
+  ownKeyOpener,
+} from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
 
 export interface ServingOptions {
-  readonly config: Config;
+  readonly live: LiveConfig;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -41,7 +53,12 @@ export interface ServingOptions {
 
 /** What the recipes work with, and how it ends. */
 export interface Serving {
-  readonly serve: CallPorts;
+  /** What stays for the life of the process. */
+  readonly serve: CallParts;
+  /** The connections to providers, closed after the last call. */
+  readonly upstream: Pick<UpstreamClient, "close">;
+  /** What a call that begins now works with. */
+  readonly ports: LivePorts;
   /** What large request bodies are in, while they are read and while they are sent. */
   readonly bodyPool: BufferPool;
   /** Stops hearing of other instances. */
@@ -51,28 +68,30 @@ export interface Serving {
 /** What a wrong setting can spoil: made before anything is opened that would have to be closed. */
 export interface PreparedServing {
   readonly usage: AbuseMonitor;
-  /** Undefined: no encryption key is configured, so there are no customers' keys. */
-  readonly openKey: UpstreamClientOptions["openKey"];
+  readonly vault: LiveVault;
 }
 
 export function prepareServing(options: ServingOptions): PreparedServing {
-  const vault = openConfiguredVault(options.config);
-  const openKey = vault === undefined ? undefined : ownKeyOpener(vault);
-  return { usage: openAbuseMonitor(options), openKey };
+  const { live } = options;
+  return {
+    vault: followVault(live),
+    usage: followAbuseSettings({ ...options, config: live.current }, live),
+  };
 }
 
 /** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
 export function openServing(
-  options: Pick<ServingOptions, "config" | "env" | "clock" | "wires" | "bodyPool">,
-  opened: PreparedServing & {
+  options: Pick<ServingOptions, "live" | "env" | "clock" | "wires" | "bodyPool">,
+  opened: Pick<PreparedServing, "usage"> & {
     readonly catalog: CatalogHolder;
     readonly ledger: Ledger;
     readonly limits: Pick<Limits, "store" | "sharedHealth">;
     readonly standing: CallPorts["standing"];
   },
 ): Serving {
-  const { config, env, clock, wires, bodyPool = new BufferPool() } = options;
-  const { catalog, ledger, limits, usage, openKey, standing } = opened;
+  const { live, env, clock, wires, bodyPool = new BufferPool() } = options;
+  const { catalog, ledger, limits, usage, standing } = opened;
+  const config = live.current;
   const exchange = new HealthExchange({ shared: limits.sharedHealth, clock });
   const health = new MemoryDeploymentHealth({
     onOpened: (id, forMs) => exchange.publish({ kind: "circuit", id, forMs }),
@@ -82,7 +101,15 @@ export function openServing(
     onCooldown: (id, forMs) => exchange.publish({ kind: "pool", id, forMs }),
   });
   exchange.listen({ circuit: health, pool: pools });
-  const serve: CallPorts = {
+  const client = new UpstreamClient({
+    allowPrivateUpstreams: config.allowPrivateUpstreams,
+    providerKey: (name) => env[name],
+    bodyPool,
+    ...(wires === undefined ? {} : { wires }),
+  });
+  const drains = new DetachedReadLimit(config.concurrentDrains);
+  const refusals = new RefusalWindows({ limits: limits.store, clock, ...widthsOf(config) });
+  const parts: CallParts = {
     clock,
     deadlines: new Deadlines(clock),
     catalog,
@@ -91,34 +118,62 @@ export function openServing(
     standing,
     limits: limits.store,
     ledger,
-    upstream: new UpstreamClient({
-      allowPrivateUpstreams: config.allowPrivateUpstreams,
-      providerKey: (name) => env[name],
-      bodyPool,
-      ...(openKey === undefined ? {} : { openKey }),
-      ...(wires === undefined ? {} : { wires }),
-    }),
-    opensOwnKeys: openKey !== undefined,
     classify: attemptClassifier(clock),
-    timeouts: callTimeouts(config),
-    drains: new DetachedReadLimit(config.concurrentDrains),
+    drains,
     metrics: new GatewayMetrics(config.metricsListingsMax),
     repeats: new RepeatedFailures(),
     usage,
-    refusals: new RefusalWindows({
-      limits: limits.store,
-      clock,
-      refusalsPerMinute: config.refusalsPerMinute,
-      unfundedRequestsPerMinute: config.unfundedRequestsPerMinute,
-    }),
+    refusals,
     shortfalls: new Shortfalls(clock),
+  };
+  live.follow(["concurrentDrains"], (values) => () => {
+    drains.follow(values.concurrentDrains);
+  });
+  live.follow(["refusalsPerMinute", "unfundedRequestsPerMinute"], (values) => () => {
+    refusals.follow(widthsOf(values));
+  });
+  const ports = followRules(live, parts, client);
+  return { serve: parts, upstream: client, ports, bodyPool, close: () => exchange.close() };
+}
+
+function followRules(live: LiveConfig, parts: CallParts, client: UpstreamClient): LivePorts {
+  let current: CallPorts = { ...parts, ...callRules(live.current, client) };
+  const names = [...namesOf(TIMEOUT_SETTINGS), ...namesOf(LIMIT_SETTINGS)] as const;
+  live.follow([...names, "encryptionKey"], (values) => {
+    const next = { ...parts, ...callRules(values, client) };
+    return () => {
+      current = next;
+    };
+  });
+  return {
+    get current() {
+      return current;
+    },
+  };
+}
+
+type RuleConfig = LimitConfig & TimeoutConfig & Pick<Config, "encryptionKey">;
+
+function callRules(config: RuleConfig, client: UpstreamClient): CallRules {
+  const vault = openConfiguredVault(config);
+  return {
+    upstream: client.opening(vault === undefined ? undefined : ownKeyOpener(vault)),
+    opensOwnKeys: vault !== undefined,
+    timeouts: callTimeouts(config),
+    limitDefaults: config,
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
   };
-  return { serve, bodyPool, close: () => exchange.close() };
 }
 
-function callTimeouts(config: Config): CallTimeouts {
+function widthsOf({
+  refusalsPerMinute,
+  unfundedRequestsPerMinute,
+}: Pick<LimitConfig, "refusalsPerMinute" | "unfundedRequestsPerMinute">): RefusalLimits {
+  return { refusalsPerMinute, unfundedRequestsPerMinute };
+}
+
+function callTimeouts(config: TimeoutConfig): CallTimeouts {
   return {
     stream: {
       headersMs: config.streamHeadersTimeoutMs,
@@ -142,7 +197,7 @@ function wholeWithin(totalMs: number): AttemptTimeouts {
 }
 
 /** One scope when anything is limited for all organizations together, else none. */
-function platformScopes(config: Config): readonly ScopeClaim[] {
+function platformScopes(config: LimitConfig): readonly ScopeClaim[] {
   const { platformRequestsPerMinute: rpm, platformConcurrentRequests: concurrent } = config;
   if (rpm === 0 && concurrent === 0) return [];
   const limits = {

@@ -4,7 +4,13 @@ import type { Catalog, Deployment } from "../catalog/index.ts";
 import type { Clock, Deadlines } from "../core/index.ts";
 import type { AttemptClassifier, AttemptTimeouts, UpstreamClient } from "../dispatch/index.ts";
 import type { Ledger } from "../ledger/index.ts";
-import type { AskedRequest, LimitStore, PoolBoard, ScopeClaim } from "../limits/index.ts";
+import type {
+  AskedRequest,
+  LimitDefaults,
+  LimitStore,
+  PoolBoard,
+  ScopeClaim,
+} from "../limits/index.ts";
 import type { DeploymentHealth, ListingStanding, RepeatedFailures } from "../routing/index.ts";
 import type { Breaches } from "../verification/index.ts";
 import type { DetachedReadLimit } from "./detached-read-limit.ts";
@@ -25,8 +31,23 @@ export interface CallTimeouts {
   readonly commitSilenceMs: number;
 }
 
-/** Everything that a call works with; made once, in `app`. */
-export interface CallPorts {
+/** What of a call's work follows the settings: a call keeps what it began with. */
+export interface CallRules {
+  /** Opens customers' own provider keys with the encryption keys of the moment. */
+  readonly upstream: UpstreamClient;
+  /** Is there a key to open customers' own provider keys with? Without it there are none. */
+  readonly opensOwnKeys: boolean;
+  readonly timeouts: CallTimeouts;
+  /** The limit scopes of a principal, narrowest first. */
+  readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
+  /** Those that `scopesOf` uses. */
+  readonly limitDefaults: LimitDefaults;
+  /** Limits of all callers together; empty when there are none. */
+  readonly platform: readonly ScopeClaim[];
+}
+
+/** What stays for the life of the process; made once, in `app`. */
+export interface CallParts {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly catalog: { readonly current: Catalog };
@@ -35,11 +56,7 @@ export interface CallPorts {
   readonly repeats: RepeatedFailures;
   readonly limits: LimitStore;
   readonly ledger: Ledger;
-  readonly upstream: UpstreamClient;
-  /** Is there a key to open customers' own provider keys with? Without it there are none. */
-  readonly opensOwnKeys: boolean;
   readonly classify: AttemptClassifier;
-  readonly timeouts: CallTimeouts;
   readonly drains: DetachedReadLimit;
   readonly metrics: GatewayMetrics;
   readonly pools: PoolBoard;
@@ -52,8 +69,12 @@ export interface CallPorts {
   readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;
   /** What the ledger refused a moment ago. */
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
-  /** The limit scopes of a principal, narrowest first. */
-  readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
-  /** Limits of all callers together; empty when there are none. */
-  readonly platform: readonly ScopeClaim[];
+}
+
+/** Everything that a call works with. */
+export interface CallPorts extends CallParts, CallRules {}
+
+/** What a call that begins now works with. */
+export interface LivePorts {
+  readonly current: CallPorts;
 }

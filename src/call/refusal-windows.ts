@@ -16,13 +16,17 @@ import {
   tokenCount,
 } from "../limits/index.ts";
 
-export interface RefusalWindowOptions {
-  readonly limits: Pick<LimitStore, "claim" | "release">;
-  readonly clock: Clock;
+/** How wide the windows are. */
+export interface RefusalLimits {
   /** Refused requests per minute of one key; an organization has three times as many. */
   readonly refusalsPerMinute: number;
   /** The same for an organization without credit and for each of its keys. */
   readonly unfundedRequestsPerMinute: number;
+}
+
+export interface RefusalWindowOptions extends RefusalLimits {
+  readonly limits: Pick<LimitStore, "claim" | "release">;
+  readonly clock: Clock;
 }
 
 /**
@@ -33,10 +37,19 @@ export interface RefusalWindowOptions {
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
+  #widths: RefusalLimits;
+  #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
   constructor(options: RefusalWindowOptions) {
     this.#options = options;
+    this.#widths = options;
+  }
+
+  /** From now on; windows that were full may not be any more. */
+  follow(widths: RefusalLimits): void {
+    this.#widths = widths;
+    this.#scopes = new WeakMap();
+    this.#full.drop(() => true);
   }
 
   /** Refuses before the body is read; undefined when no window is full. */
@@ -97,7 +110,7 @@ export class RefusalWindows {
   #scopesOf(principal: Principal): readonly ScopeClaim[] {
     const known = this.#scopes.get(principal);
     if (known !== undefined) return known;
-    const { refusalsPerMinute, unfundedRequestsPerMinute: unfunded } = this.#options;
+    const { refusalsPerMinute, unfundedRequestsPerMinute: unfunded } = this.#widths;
     const low = isUnfunded(principal) ? unfunded : Number.POSITIVE_INFINITY;
     const scopes: readonly ScopeClaim[] = [
       {

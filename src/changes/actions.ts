@@ -57,6 +57,7 @@ export const ACTIONS = {
   "feed.disable": internal("ended the publication for a warehouse"),
   "backup.create": internal("made a backup"),
   "data.copy": internal("copied the data to another database"),
+  "settings.reload": internal("took changed settings into use while it ran"),
   "schema.migrate": internal("migrated the database schema"),
   "changes.retire": internal("retired old rows of the change log"),
 } as const satisfies Readonly<Record<string, Action>>;

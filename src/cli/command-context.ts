@@ -13,11 +13,12 @@ import {
 import type { ChangedBy } from "../changes/index.ts";
 import {
   type Config,
+  type Environment,
   loadConfig,
-  readPairList,
   secretsIn,
+  secretsOf,
+  SettingsFault,
   type SettingName,
-  SETTINGS,
 } from "../config/index.ts";
 import { systemClock } from "../core/index.ts";
 import { readChangedBy } from "./changed-by-flag.ts";
@@ -47,41 +48,68 @@ const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
 
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
+/** Variables with what the files of secrets say, and why one of those cannot be used. */
+export interface SecretSource {
+  readonly env: Environment;
+  readonly problems: ReadonlyMap<string, string>;
+}
+
+type Forced = Partial<Record<SettingName, string | number | boolean>>;
+
 /** Reads the configuration of a command, or says everything that is wrong with it. */
 export function readConfig(
-  { secrets }: Pick<CommandContext, "secrets">,
+  { secrets }: { readonly secrets: SecretSource },
   flags: Flags,
-  forced: Partial<Record<SettingName, string | number | boolean>> = {},
+  forced: Forced = {},
 ): Config {
   const named = flags["config"];
-  const file = typeof named === "string" ? named : "tokenmarket.yaml";
   if (typeof named === "string" && !existsSync(named)) {
     throw new UsageFault(`${named}: there is no such file; check --config`);
   }
+  try {
+    return configOf(secrets, { flags, forced, yamlText: readSettingsFile(flags) });
+  } catch (fault) {
+    throw fault instanceof SettingsFault ? new UsageFault(fault.message) : fault;
+  }
+}
+
+/** The file that settings are read from, where there is one. */
+export function settingsFileOf(flags: Flags): string {
+  const named = flags["config"];
+  return typeof named === "string" ? named : "tokenmarket.yaml";
+}
+
+/** Undefined: there is none. */
+export function readSettingsFile(flags: Flags): string | undefined {
+  const file = settingsFileOf(flags);
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+/** Throws a `SettingsFault` with everything that is wrong. */
+export function configOf(
+  secrets: SecretSource,
+  given: {
+    readonly flags: Flags;
+    readonly forced?: Forced;
+    readonly yamlText: string | undefined;
+  },
+): Config {
+  const { flags, forced = {}, yamlText } = given;
   const outcome = loadConfig({
     flags: { ...forced, ...settingsOf(flags) },
     env: secrets.env,
     fileProblems: secrets.problems,
-    ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8") } : {}),
+    ...(yamlText === undefined ? {} : { yamlText }),
   });
-  if (outcome.kind === "invalid") throw new UsageFault(outcome.problems.join("\n"));
+  if (outcome.kind === "invalid") throw new SettingsFault(outcome.problems);
   return outcome.config;
 }
 
 /** Logging of a command, with every secret it knows blanked out. */
 export function openCommandLogging(io: CommandIo, config: Config, quiet = false): Logging {
-  const secrets = [...secretsIn(io.env), ...secretSettings(config)];
-  secrets.push(...(readPairList(config.telemetryHeaders)?.values() ?? []));
+  const secrets = [...secretsIn(io.env), ...secretsOf(config)];
   const level = quiet && config.logLevel === "info" ? "warn" : config.logLevel;
   return openLogging({ level, secrets, output: io.stderr });
-}
-
-/** Of whatever source: a file has them too. */
-function secretSettings(config: Config): readonly string[] {
-  const settings: readonly [string, { readonly secret?: boolean }][] = Object.entries(SETTINGS);
-  return settings
-    .filter(([, { secret }]) => secret === true)
-    .map(([name]) => String(config[name as SettingName]));
 }
 
 /** Runs `work` on the stores of a data folder or database, server up or down, and closes them. */

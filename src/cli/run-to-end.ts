@@ -2,6 +2,7 @@ import type { RunningGateway } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { exitCodeOf, reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
+import type { ServerSettings } from "./settings-source.ts";
 import { onSignals } from "./signals.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
 
@@ -11,10 +12,10 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** A server to run: its configuration, and its start with it. */
+/** A server to run: where its settings are, and its start with them. */
 export interface ServerRun {
-  readonly config: () => Config;
-  readonly start: (config: Config) => Promise<Serving>;
+  readonly settings: ServerSettings;
+  readonly start: (config: Config, settings: ServerSettings) => Promise<Serving>;
 }
 
 /** On top of the time that requests are given: for terminal events, settlements and the stores. */
@@ -27,7 +28,8 @@ class StopFault extends Error {
 
 /**
  * Runs until a signal says stop; a second one does not wait, and no stop takes longer than its
- * grace time and some seconds, whatever it waits for. SIGHUP rebuilds the catalog.
+ * grace time and some seconds, whatever it waits for. SIGHUP reads settings, secrets and manifests
+ * again.
  */
 export async function runToEnd(context: CommandContext, run: ServerRun): Promise<void> {
   let serving: Serving | undefined;
@@ -52,9 +54,9 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
     followSupervisor({ stop, reload });
   }
   try {
-    const config = run.config();
+    const config = run.settings.readAtStart(context.secrets);
     longestStopMs += config.shutdownDelayMs + config.shutdownGraceMs;
-    serving = await run.start(config);
+    serving = await run.start(config, run.settings);
     // The request may have come while everything was starting.
     await stopRequested;
     await serving.close();

@@ -25,6 +25,7 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { logWarnings } from "./log-warnings.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
+import { type ServerSettings, serverSettings } from "./settings-source.ts";
 import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 
 /** `serve`, and `dev`: the same with the development parts on. */
@@ -36,13 +37,22 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     .description("run the gateway with a simulated provider and a key with test credit")
     .action((flags: Flags) =>
       runToEnd(context, {
-        config: () => {
-          if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
-          return readConfig(context, flags, { allowPrivateUpstreams: true });
-        },
-        start: (config) => startDevelopment(context, withShippedManifests(config)),
+        settings: developmentSettings(flags),
+        start: (config, settings) => startDevelopment(context, config, settings),
       }),
     );
+}
+
+function developmentSettings(flags: Flags): ServerSettings {
+  const forced = { allowPrivateUpstreams: true };
+  const settings = serverSettings(flags, { change: withShippedManifests, forced });
+  return {
+    ...settings,
+    readAtStart: (secrets) => {
+      if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
+      return settings.readAtStart(secrets);
+    },
+  };
 }
 
 /** `dev` needs no folder: without one it routes to the simulated provider of the package. */
@@ -55,8 +65,8 @@ function withShippedManifests(config: Config): Config {
 /** Runs one gateway until a signal stops it, as `serve` does. */
 export async function serveHere(context: CommandContext, flags: Flags): Promise<void> {
   await runToEnd(context, {
-    config: () => readConfig(context, flags),
-    start: (config) => startServing(context, config),
+    settings: serverSettings(flags),
+    start: (config, settings) => startServing(context, config, settings),
   });
 }
 
@@ -89,8 +99,8 @@ async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<
   const number = workerNumber();
   if (number !== undefined) {
     return await runToEnd(context, {
-      config: () => workerConfig(context, flags, number),
-      start: (config) => startServing(context, config),
+      settings: serverSettings(flags, { change: (config) => workerConfig(config, number) }),
+      start: (config, settings) => startServing(context, config, settings),
     });
   }
   try {
@@ -119,8 +129,7 @@ async function runWorkers(context: CommandContext, flags: Flags): Promise<void> 
 }
 
 /** Every worker has an internal port of its own: the one that was asked for, and those behind it. */
-function workerConfig(context: CommandContext, flags: Flags, number: number): Config {
-  const config = readConfig(context, flags);
+function workerConfig(config: Config, number: number): Config {
   const { internalPort } = config;
   return { ...config, internalPort: internalPort === 0 ? 0 : internalPort + number };
 }
@@ -140,7 +149,11 @@ function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
   return import("../app/open-gateway.ts");
 }
 
-async function startServing(context: CommandContext, config: Config): Promise<Serving> {
+async function startServing(
+  context: CommandContext,
+  config: Config,
+  settings: ServerSettings,
+): Promise<Serving> {
   const { env, secrets } = context;
   // Workers: their supervisor has checked, and a port that they share is in use already.
   if (workerNumber() === undefined) await checkPorts(Object.values(listenersOf(config)));
@@ -151,7 +164,8 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
   const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
   try {
     const { openGateway } = await loadServer();
-    const gateway = await openGateway({ config, env, secrets, clock, log, hide, backend });
+    const options = { config, settings, env, secrets, clock, log, hide, backend };
+    const gateway = await openGateway(options);
     if (backend.dataDir !== undefined) {
       log.info({ data: backend.dataDir }, "embedded PostgreSQL");
     }
@@ -175,7 +189,11 @@ async function startServing(context: CommandContext, config: Config): Promise<Se
   }
 }
 
-async function startDevelopment(context: CommandContext, config: Config): Promise<Serving> {
+async function startDevelopment(
+  context: CommandContext,
+  config: Config,
+  settings: ServerSettings,
+): Promise<Serving> {
   const { env, secrets, stdout } = context;
   await checkPorts(Object.values(listenersOf(config)));
   const logging = openCommandLogging(context, config);
@@ -191,6 +209,7 @@ async function startDevelopment(context: CommandContext, config: Config): Promis
     const development = await prepareDevelopment(config, backend);
     const gateway = await openGateway({
       config,
+      settings,
       env,
       secrets,
       clock,

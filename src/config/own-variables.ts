@@ -1,4 +1,11 @@
-import { environmentName, SETTINGS, type Setting } from "./settings.ts";
+import { readPairList } from "./key-value-list.ts";
+import {
+  type Config,
+  environmentName,
+  SETTINGS,
+  type Setting,
+  type SettingName,
+} from "./settings.ts";
 
 /**
  * Prefixes of variables that this program, its database driver, its telemetry or its runtime reads:
@@ -36,4 +43,13 @@ export function isSecretSetting(name: string): boolean {
     ({ path, alsoEnv = [], secret }) =>
       secret === true && (environmentName(path) === name || alsoEnv.includes(name)),
   );
+}
+
+/** Secret values of settings, of whatever source: a file has them too. */
+export function secretsOf(config: Config): readonly string[] {
+  const settings: readonly [string, Setting<unknown>][] = Object.entries(SETTINGS);
+  const whole = settings
+    .filter(([, { secret }]) => secret === true)
+    .map(([name]) => String(config[name as SettingName]));
+  return [...whole, ...(readPairList(config.telemetryHeaders)?.values() ?? [])];
 }

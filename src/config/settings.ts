@@ -1,17 +1,16 @@
-import {
-  CONNECTIONS_MAX,
-  DATABASE_CONNECTIONS_MAX,
-  KEY_CACHE_MS,
-  REFUSALS_PER_MINUTE,
-} from "../core/index.ts";
+import { CONNECTIONS_MAX, DATABASE_CONNECTIONS_MAX, KEY_CACHE_MS } from "../core/index.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
-import { atMost, flag, integer, text, type Setting } from "./setting.ts";
+import { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
+import { TIMEOUT_SETTINGS, type TimeoutConfig } from "./timeout-settings.ts";
+import { UNUSUAL_USE_SETTINGS, type UnusualUseConfig } from "./unusual-use-settings.ts";
+import { atMost, flag, integer, live, ofCommands, text, type SettingRows } from "./setting.ts";
 
 export { environmentName, type Setting } from "./setting.ts";
 
 /** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
-export interface Config extends ConsoleConfig, OperationsConfig {
+export interface Config
+  extends ConsoleConfig, LimitConfig, OperationsConfig, TimeoutConfig, UnusualUseConfig {
   readonly port: number;
   readonly consolePort: number;
   readonly internalPort: number;
@@ -29,16 +28,6 @@ export interface Config extends ConsoleConfig, OperationsConfig {
   readonly allowPrivateUpstreams: boolean;
   readonly providerKeyOrigins: string;
   readonly keyCacheMs: number;
-  readonly streamHeadersTimeoutMs: number;
-  readonly generationTimeoutMs: number;
-  readonly streamIdleTimeoutMs: number;
-  readonly routingTimeoutMs: number;
-  readonly firstContentTimeoutMs: number;
-  readonly streamTotalMs: number;
-  readonly commitSilenceMs: number;
-  readonly keepaliveMs: number;
-  readonly videoAcceptTimeoutMs: number;
-  readonly decisionsTimeoutMs: number;
   readonly decisionsPublicForm: string;
   readonly videoDeadlineMs: number;
   readonly videoPollMinMs: number;
@@ -47,26 +36,9 @@ export interface Config extends ConsoleConfig, OperationsConfig {
   readonly videoClientWaitMs: number;
   readonly videoNoAnswerPauseMs: number;
   readonly videoContentBytesMax: number;
-  readonly orgRequestsPerMinute: number;
-  readonly unfundedRequestsPerMinute: number;
-  readonly refusalsPerMinute: number;
-  readonly keyRequestsPerMinute: number;
-  readonly tokensPerMinute: number;
-  readonly concurrentRequests: number;
-  readonly concurrentDrains: number;
-  readonly platformRequestsPerMinute: number;
-  readonly platformConcurrentRequests: number;
   readonly poolsFile: string;
   readonly optimizeCallGapMs: number;
   readonly encryptionKey: string;
-  readonly unusualUseWindowSeconds: number;
-  readonly unusualUseRefusedRequests: number;
-  readonly unusualUseClientAddresses: number;
-  readonly unusualUseErrorPercent: number;
-  readonly unusualUseRequestsMin: number;
-  readonly unusualUseSpendUsd: string;
-  readonly unusualUseLimitedSeconds: number;
-  readonly unusualUseRepeatHours: number;
   readonly retentionAttemptsDays: number;
   readonly retentionSigningKeyFile: string;
 }
@@ -77,7 +49,7 @@ export type SettingName = keyof Config;
  * Every setting, once. The configuration reader, the environment names and the reference page are
  * made from this table. Milliseconds end in `_ms`.
  */
-export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
+export const SETTINGS: SettingRows<Config> = {
   port: integer("port", 8080, 0, "Gateway port; 0 picks a free one."),
   consolePort: integer("console_port", 8081, 0, "Console port; 0 picks a free one."),
   internalPort: integer(
@@ -111,12 +83,14 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     secret: true,
     doc: "Connection string of your PostgreSQL. Empty: the embedded PostgreSQL is started.",
   },
-  databasePoolMax: integer(
-    "database.pool_max",
-    DATABASE_CONNECTIONS_MAX,
-    1,
-    "Maximum database connections per process, in addition to 3 for reports, 2 for the ledger and 1 " +
-      "that listens for changes.",
+  databasePoolMax: live(
+    integer(
+      "database.pool_max",
+      DATABASE_CONNECTIONS_MAX,
+      1,
+      "Maximum database connections per process, in addition to 3 for reports, 2 for the ledger and 1 " +
+        "that listens for changes.",
+    ),
   ),
   redisUrl: {
     path: "redis_url",
@@ -130,6 +104,7 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   },
   logLevel: {
     path: "log_level",
+    live: true,
     alsoEnv: ["LOG_LEVEL"],
     kind: "level",
     fallback: "info",
@@ -139,12 +114,14 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     "allow_private_upstreams",
     "Allows provider URLs with loopback and private addresses.",
   ),
-  providerKeyOrigins: text(
-    "provider_key_origins",
-    "",
-    "`NAME=origin` pairs, separated by commas. A variable listed here is sent as a provider key to " +
-      "these origins only. A variable that is not listed is bound to the first origin that a manifest " +
-      "names it for, until the program ends.",
+  providerKeyOrigins: live(
+    text(
+      "provider_key_origins",
+      "",
+      "`NAME=origin` pairs, separated by commas. A variable listed here is sent as a provider key to " +
+        "these origins only. A variable that is not listed is bound to the first origin that a manifest " +
+        "names it for, until the program ends.",
+    ),
   ),
   keyCacheMs: atMost(
     integer(
@@ -158,67 +135,14 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     KEY_CACHE_MS,
   ),
   ...OPERATIONS_SETTINGS,
-  streamHeadersTimeoutMs: integer(
-    "timeouts.stream_headers_ms",
-    20_000,
-    1,
-    "Maximum wait for a provider's response headers on a stream.",
-  ),
-  generationTimeoutMs: integer(
-    "timeouts.generation_ms",
-    450_000,
-    1,
-    "Maximum duration of an answer that is not streamed or whose client has disconnected.",
-  ),
-  streamIdleTimeoutMs: integer(
-    "timeouts.stream_idle_ms",
-    120_000,
-    1,
-    "Maximum time without data from a provider inside a stream.",
-  ),
-  routingTimeoutMs: integer(
-    "timeouts.routing_ms",
-    450_000,
-    1,
-    "Time in which another deployment may still be tried.",
-  ),
-  firstContentTimeoutMs: integer(
-    "timeouts.first_content_ms",
-    450_000,
-    1,
-    "Maximum wait for a stream's first content; comments and empty events do not extend it.",
-  ),
-  streamTotalMs: integer(
-    "timeouts.stream_total_ms",
-    3_600_000,
-    1,
-    "Maximum duration of a stream with a connected client; it then ends with an error.",
-  ),
-  commitSilenceMs: integer(
-    "timeouts.commit_silence_ms",
-    45_000,
-    0,
-    "Time after which a stream that its provider has accepted is started without content, so that " +
-      "no proxy closes it; from then on no other provider is tried. 0: never.",
-  ),
-  keepaliveMs: integer(
-    "timeouts.keepalive_ms",
-    10_000,
-    1,
-    "Time without data after which a keep-alive is sent on a client's open stream.",
-  ),
-  videoAcceptTimeoutMs: integer(
-    "timeouts.video_accept_ms",
-    60_000,
-    1,
-    "Maximum wait until a provider accepts a video job.",
-  ),
-  decisionsTimeoutMs: integer("timeouts.decisions_ms", 60_000, 1, "Maximum wait for a decision."),
-  decisionsPublicForm: text(
-    "decisions.public_form_providers",
-    "",
-    "Provider ids, separated by commas. These receive questions in the public form of their API; " +
-      "the others receive them as the client wrote them.",
+  ...TIMEOUT_SETTINGS,
+  decisionsPublicForm: live(
+    text(
+      "decisions.public_form_providers",
+      "",
+      "Provider ids, separated by commas. These receive questions in the public form of their API; " +
+        "the others receive them as the client wrote them.",
+    ),
   ),
   videoDeadlineMs: integer(
     "videos.deadline_ms",
@@ -263,67 +187,14 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
     1,
     "Maximum size of a video file; a larger one is not delivered.",
   ),
-  orgRequestsPerMinute: integer(
-    "limits.org_requests_per_minute",
-    300,
-    1,
-    "Requests per minute of one organization, all keys together.",
-  ),
-  unfundedRequestsPerMinute: integer(
-    "limits.unfunded_requests_per_minute",
-    20,
-    1,
-    "Requests per minute of an organization and its keys until it has credit.",
-  ),
-  refusalsPerMinute: integer(
-    "limits.refusals_rpm",
-    REFUSALS_PER_MINUTE,
-    1,
-    "Refused requests per minute of one key, and three times as many of one organization. Above " +
-      "that, requests are refused before their bodies are read.",
-  ),
-  keyRequestsPerMinute: integer(
-    "limits.key_requests_per_minute",
-    0,
-    0,
-    "When above 0, replaces the request limit of every key (load tests, single-tenant installations).",
-  ),
-  tokensPerMinute: integer(
-    "limits.tokens_per_minute",
-    1_000_000,
-    1,
-    "Tokens per minute of one organization, and the same of one key.",
-  ),
-  concurrentRequests: integer(
-    "limits.concurrent_requests",
-    8,
-    1,
-    "Requests in flight of one organization, and the same of one key.",
-  ),
-  concurrentDrains: integer(
-    "limits.concurrent_drains",
-    4_096,
-    256,
-    "Answers read to their end at the same time after their clients disconnected, at least 256. Each " +
-      "keeps its organization's slot; above that, an answer is cut off and billed as far as reported.",
-  ),
-  platformRequestsPerMinute: integer(
-    "limits.platform_requests_per_minute",
-    0,
-    0,
-    "Requests per minute of all organizations together; 0: no limit. Above it: 503 `gateway_error`.",
-  ),
-  platformConcurrentRequests: integer(
-    "limits.platform_concurrent_requests",
-    0,
-    0,
-    "Requests in flight of all organizations together; 0: no limit. Above it: 503 `gateway_error`.",
-  ),
-  poolsFile: text(
-    "pools_file",
-    "",
-    "YAML file that defines which listings share a provider's capacity (see `examples/pools`). " +
-      "Empty: each listing has its own pool.",
+  ...LIMIT_SETTINGS,
+  poolsFile: live(
+    text(
+      "pools_file",
+      "",
+      "YAML file that defines which listings share a provider's capacity (see `examples/pools`). " +
+        "Empty: each listing has its own pool.",
+    ),
   ),
   optimizeCallGapMs: integer(
     "optimize.call_gap_ms",
@@ -333,63 +204,20 @@ export const SETTINGS: { readonly [K in SettingName]: Setting<Config[K]> } = {
   ),
   encryptionKey: {
     path: "encryption_key",
+    live: true,
     kind: "string",
     fallback: "",
     secret: true,
     doc: "32 bytes in base64 that encrypt customers' own provider keys; several with commas: the first encrypts, all decrypt. Empty: customers cannot store any.",
   },
-  unusualUseWindowSeconds: integer(
-    "unusual_use.window_seconds",
-    300,
-    0,
-    "Window in which unusual use of organizations on trial is detected; 0: detection is off.",
-  ),
-  unusualUseRefusedRequests: integer(
-    "unusual_use.refused_requests",
-    200,
-    0,
-    "Number of refused requests in the window that is unusual; 0: not checked.",
-  ),
-  unusualUseClientAddresses: integer(
-    "unusual_use.client_addresses",
-    20,
-    0,
-    "Number of different client addresses in the window that is unusual; 0: not checked.",
-  ),
-  unusualUseErrorPercent: integer(
-    "unusual_use.error_percent",
-    80,
-    0,
-    "Share of failed requests that is unusual, in percent; 0: not checked.",
-  ),
-  unusualUseRequestsMin: integer(
-    "unusual_use.requests_min",
-    50,
-    1,
-    "Minimum number of requests in the window for the share of failed requests to count.",
-  ),
-  unusualUseSpendUsd: text(
-    "unusual_use.spend_usd",
-    "5.00",
-    "Dollars spent in the window that are unusual; empty: not checked.",
-  ),
-  unusualUseLimitedSeconds: integer(
-    "unusual_use.limited_seconds",
-    600,
-    1,
-    "How long requests of a kind are limited after a first finding (`usage_limited`).",
-  ),
-  unusualUseRepeatHours: integer(
-    "unusual_use.repeat_hours",
-    24,
-    1,
-    "A second finding within this time restricts the kind of request until an operator lifts it.",
-  ),
-  retentionAttemptsDays: integer(
-    "retention.attempts_days",
-    90,
-    0,
-    "Whole days an attempt stays in the journal before `ledger retire` exports it; 0: kept permanently.",
+  ...UNUSUAL_USE_SETTINGS,
+  retentionAttemptsDays: ofCommands(
+    integer(
+      "retention.attempts_days",
+      90,
+      0,
+      "Whole days an attempt stays in the journal before `ledger retire` exports it; 0: kept permanently.",
+    ),
   ),
   retentionSigningKeyFile: text(
     "retention.signing_key_file",

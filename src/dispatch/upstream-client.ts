@@ -64,14 +64,27 @@ interface Endpoint {
  */
 export class UpstreamClient {
   readonly #options: UpstreamClientOptions;
-  readonly #pools = new Map<string, Pool>();
+  readonly #pools: Map<string, Pool>;
   readonly #bodies: SentBodies;
   // Weak: a swapped catalog takes its endpoints with it.
   readonly #endpoints = new WeakMap<Deployment, Endpoint>();
 
-  constructor(options: UpstreamClientOptions) {
+  /** `sharing`: the connections are those of this one, which closes them. */
+  constructor(options: UpstreamClientOptions, sharing?: UpstreamClient) {
     this.#options = options;
-    this.#bodies = new SentBodies(options.bodyPool ?? new BufferPool());
+    if (sharing === undefined) {
+      this.#pools = new Map();
+      this.#bodies = new SentBodies(options.bodyPool ?? new BufferPool());
+    } else {
+      this.#pools = sharing.#pools;
+      this.#bodies = sharing.#bodies;
+    }
+  }
+
+  /** The same connections; customers' own provider keys are opened in this way. */
+  opening(openKey: UpstreamClientOptions["openKey"]): UpstreamClient {
+    const { openKey: _replaced, ...others } = this.#options;
+    return new UpstreamClient(openKey === undefined ? others : { ...others, openKey }, this);
   }
 
   /**

@@ -1,5 +1,5 @@
 import {
-  type CallPorts,
+  type LivePorts,
   dryRunOf,
   serveCall,
   serveCountTokens,
@@ -22,12 +22,11 @@ import { type Wire, wires, type WireTable } from "../wire/index.ts";
 import { get, post, postSmall, RouteTable, type RequestTarget, type Route } from "./route-table.ts";
 
 /** What the routes read from and write to besides serving calls. */
-export type StoredDeps = RecordDeps &
-  Pick<LimitDeps, "rules" | "limitDefaults"> & { readonly videos: VideoReadDeps };
+export type StoredDeps = RecordDeps & Pick<LimitDeps, "rules"> & { readonly videos: VideoReadDeps };
 
 /** Every route of the gateway, each with the recipe that serves it. */
 export function gatewayRoutes(
-  serve: CallPorts,
+  ports: LivePorts,
   records: StoredDeps,
   table: WireTable = wires,
 ): RouteTable {
@@ -39,19 +38,22 @@ export function gatewayRoutes(
     ["videos", dryRunOf(video)],
     ["decisions", dryRunOf(decisions)],
   ]);
-  const routeDeps = { ...serve, records: records.records };
-  const limitDeps = { ...serve, ...records };
-  const usageDeps = { ...records, csv: new UsageCsv(records.records, serve.clock) };
+  const routeDeps = (): Parameters<typeof serveRoute>[0] => ({
+    ...ports.current,
+    records: records.records,
+  });
+  const limitDeps = (): LimitDeps => ({ ...ports.current, ...records });
+  const usageDeps = { ...records, csv: new UsageCsv(records.records, ports.current.clock) };
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
-      post(wire.clientPath, (exchange) => serveCall(serve, exchange, chat)),
-      ...countRoutes(serve, wire, chat),
+      post(wire.clientPath, (exchange) => serveCall(ports.current, exchange, chat)),
+      ...countRoutes(ports, wire, chat),
     ]),
     // The alias has no version segment.
     ...["/v1/images/generations", "/images/generations"].map((path) =>
-      post(path, (exchange) => serveCall(serve, exchange, images)),
+      post(path, (exchange) => serveCall(ports.current, exchange, images)),
     ),
-    postSmall("/v1/videos", (exchange) => serveCall(serve, exchange, video)),
+    postSmall("/v1/videos", (exchange) => serveCall(ports.current, exchange, video)),
     get("/v1/videos/{id}", (exchange, target) =>
       serveVideo(records.videos, exchange, target.id ?? ""),
     ),
@@ -64,17 +66,17 @@ export function gatewayRoutes(
       ),
       answersHead: true,
     },
-    postSmall("/v1/decisions", (exchange) => serveCall(serve, exchange, decisions)),
+    postSmall("/v1/decisions", (exchange) => serveCall(ports.current, exchange, decisions)),
     post("/v1/route", (exchange, target) =>
-      serveRoute(routeDeps, exchange, { runs: dryRuns, query: queryOf(target) }),
+      serveRoute(routeDeps(), exchange, { runs: dryRuns, query: queryOf(target) }),
     ),
     get("/v1/models", (exchange, target) => serveModels(records, exchange, queryOf(target))),
     get("/v1/models/{id}", async (exchange, target) =>
       serveModel(records, exchange, target.id ?? ""),
     ),
     get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, queryOf(target))),
-    get("/v1/limits", (exchange, target) => serveLimits(limitDeps, exchange, queryOf(target))),
-    post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps, exchange)),
+    get("/v1/limits", (exchange, target) => serveLimits(limitDeps(), exchange, queryOf(target))),
+    post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps(), exchange)),
     get("/v1/generation", (exchange, target) =>
       serveGeneration(records, exchange, queryOf(target)),
     ),
@@ -83,14 +85,16 @@ export function gatewayRoutes(
 }
 
 function countRoutes(
-  serve: CallPorts,
+  ports: LivePorts,
   wire: Wire,
   chat: ReturnType<typeof chatOn>,
 ): readonly Route[] {
   const counting = tokenCounting(wire);
   if (counting === undefined) return [];
   const { clientPath } = counting.counter;
-  return [post(clientPath, (exchange) => serveCountTokens(serve, exchange, { counting, chat }))];
+  return [
+    post(clientPath, (exchange) => serveCountTokens(ports.current, exchange, { counting, chat })),
+  ];
 }
 
 function queryOf(target: RequestTarget): URLSearchParams {

@@ -8,6 +8,8 @@ export const INSTANCE_STATES: readonly InstanceState[] = ["starting", "serving",
 export interface ReadinessReport {
   readonly ready: boolean;
   readonly state: InstanceState;
+  /** Settings that were changed since the start and wait for a restart. */
+  readonly waiting_settings: readonly string[];
   readonly checks: {
     readonly listening: boolean;
     readonly catalog: boolean;
@@ -26,6 +28,8 @@ export interface ReadinessOptions {
   readonly isStopped?: () => boolean;
   /** Rejects when the database does not answer. Asked only while the lease is lost. */
   readonly pingDatabase: () => Promise<void>;
+  /** Settings that wait for a restart, by name. Default: none. */
+  readonly waitingSettings?: () => readonly string[];
 }
 
 const CHECK_EVERY_MS = 1_000;
@@ -68,6 +72,7 @@ export class Readiness {
     return {
       ready: this.isReady,
       state: this.#state,
+      waiting_settings: this.#options.waitingSettings?.() ?? [],
       checks: {
         listening: this.#state !== "starting",
         catalog: true,

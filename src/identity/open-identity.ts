@@ -42,6 +42,8 @@ export interface OpenIdentityOptions {
   readonly store: IdentityStore;
   readonly clock: Clock;
   readonly log: Logger;
+  /** The encryption keys of the moment; default: those of the settings above. */
+  readonly encryptionKey?: () => string;
   /** For metrics: how each sign-in that came back ended. */
   readonly onSignIn?: (result: SignInResult) => void;
 }
@@ -68,7 +70,7 @@ class OpenedIdentity implements Identity {
   readonly #stopSweeping: () => Promise<void>;
 
   constructor(options: OpenIdentityOptions) {
-    const { config, store, clock, log } = options;
+    const { config, store, clock, log, encryptionKey = () => config.encryptionKey } = options;
     assertSafeConsole(config);
     const kind = signInKindOf(config);
     const consoleUrl = (): string => options.consoleUrl().replace(/\/+$/, "");
@@ -84,7 +86,7 @@ class OpenedIdentity implements Identity {
     } else if (kind === "oidc") {
       const issuer = parseIssuer(config.oidcIssuer);
       this.signInName = config.oidcProviderName === "" ? issuer.host : config.oidcProviderName;
-      if (config.oidcRefresh) refreshTokens = openRefreshTokens(config.encryptionKey);
+      if (config.oidcRefresh) refreshTokens = openRefreshTokens(encryptionKey);
       this.#relyingParty = oidcParty(issuer, options, consoleUrl);
     } else {
       this.signInName = null;

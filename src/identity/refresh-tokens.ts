@@ -11,9 +11,24 @@ export interface RefreshTokens {
 
 /**
  * Needs `encryption_key`; without one it throws an `IdentitySettingFault`. Of several keys the first
- * seals, and all of them open.
+ * seals, and all of them open. The text is asked for each time: a running server follows it.
  */
-export function openRefreshTokens(encryptionKey: string): RefreshTokens {
+export function openRefreshTokens(encryptionKey: () => string): RefreshTokens {
+  let text = encryptionKey();
+  let tokens = tokensOf(text);
+  const current = (): RefreshTokens => {
+    const now = encryptionKey();
+    if (now !== text) tokens = tokensOf(now);
+    text = now;
+    return tokens;
+  };
+  return {
+    seal: (token, sessionId) => current().seal(token, sessionId),
+    open: (sealed, sessionId) => current().open(sealed, sessionId),
+  };
+}
+
+function tokensOf(encryptionKey: string): RefreshTokens {
   if (encryptionKey === "") {
     throw new IdentitySettingFault(
       "oidc.refresh (TM_OIDC_REFRESH) needs encryption_key (TM_ENCRYPTION_KEY), 32 bytes in base64; " +

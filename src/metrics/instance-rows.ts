@@ -34,7 +34,10 @@ export const INSTANCE_ROWS = {
   tm_reloads_total: {
     type: "counter",
     help: "Reloads by what was read again and what came of it.",
-    labels: [oneOf("what", "catalog"), oneOf("result", "swapped", "unchanged", "failed")],
+    labels: [
+      oneOf("what", "catalog", "settings"),
+      oneOf("result", "swapped", "unchanged", "failed"),
+    ],
   },
   tm_purchases_total: {
     type: "counter",

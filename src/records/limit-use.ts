@@ -10,7 +10,6 @@ import type { OrgId } from "../core/index.ts";
 import {
   endpointScope,
   endpointSelfRows,
-  type LimitDefaults,
   type LimitRow,
   limitRows,
   orgScopes,
@@ -24,8 +23,6 @@ import type { RecordStore } from "./record-store.ts";
 export interface LimitDeps extends CallPorts {
   readonly records: RecordStore;
   readonly rules: RulesStore;
-  /** Those that `scopesOf` uses. */
-  readonly limitDefaults: LimitDefaults;
 }
 
 /** As much of that as reading them takes. */

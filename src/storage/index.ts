@@ -28,6 +28,7 @@ export {
   poolUse,
   type PoolUse,
   queryInTime,
+  limitPool,
   limitRole,
   limitSession,
   openSharedPool,

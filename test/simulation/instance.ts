@@ -185,6 +185,7 @@ export class SimulatedInstance implements StoreUser {
       refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
       shortfalls: new Shortfalls(clock),
       platform: [],
+      limitDefaults: SPECIFIED_LIMITS,
       ledger: new ObservedLedger(this.#simulation.sabotage(ledger), this, checks),
       upstream: new SimulatedProviders(this.#simulation, this, (served, attemptId) =>
         checks.dispatched(this, served, attemptId),

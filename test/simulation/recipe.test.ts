@@ -188,6 +188,7 @@ function newCall() {
     drains: new DetachedReadLimit(1),
     metrics: new GatewayMetrics(),
     repeats: new RepeatedFailures(),
+    limitDefaults: SPECIFIED_LIMITS,
     scopesOf: limitScopes(SPECIFIED_LIMITS),
   };
   return { time, deps, ledger, limits, health, upstream, released, closed, opened };

@@ -3,8 +3,22 @@ import type { ActionName } from "../../src/changes/actions.ts";
 /** Every command that changes something, and the actions it may record. */
 export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = {
   init: ["schema.migrate", "org.create", "credit.grant", "key.create", "verdict.record"],
-  serve: ["schema.migrate", "price.change", "hold.place", "listing.suspect", "purchase.grant"],
-  dev: ["schema.migrate", "price.change", "org.create", "credit.grant", "key.create"],
+  serve: [
+    "schema.migrate",
+    "price.change",
+    "hold.place",
+    "listing.suspect",
+    "purchase.grant",
+    "settings.reload",
+  ],
+  dev: [
+    "schema.migrate",
+    "price.change",
+    "org.create",
+    "credit.grant",
+    "key.create",
+    "settings.reload",
+  ],
   "org create": ["org.create"],
   "org cap": ["org.cap"],
   "org policy": ["org.policy"],

@@ -7,6 +7,7 @@ import {
   type InProcessRequest,
 } from "../../src/call/in-process.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
+import { LiveConfig } from "../../src/config/live-config.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
@@ -42,17 +43,16 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
     instanceName: "in-process",
   });
   const serving = openServing(
-    { config, env: { TEST_PROVIDER_KEY: PROVIDER_KEY }, clock },
+    { live: new LiveConfig(config), env: { TEST_PROVIDER_KEY: PROVIDER_KEY }, clock },
     {
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
-      openKey: undefined,
       catalog: new CatalogHolder(running.catalog.current),
       ledger,
       limits: { store: new MemoryLimitStore(), sharedHealth: undefined },
     },
   );
-  const ports = serving.serve;
+  const ports = serving.ports.current;
   const authenticator = openAuthenticator({ keyStore: backend.keyStore, clock, cacheMs: 0 });
   const log = {
     answered: () => undefined,
@@ -68,7 +68,7 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
     ...openModelCaller(call, clock),
     close: async () => {
       serving.close();
-      await ports.upstream.close();
+      await serving.upstream.close();
       await ledger.shutDown();
     },
   };

@@ -10,6 +10,7 @@ import { type ManifestFile } from "../../src/catalog/catalog-input.ts";
 import type { KeyOrigins } from "../../src/catalog/key-origins.ts";
 import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
 import { openServing } from "../../src/app/open-serving.ts";
+import { LiveConfig } from "../../src/config/live-config.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
@@ -102,18 +103,17 @@ export function openRecipe(clock: Clock, manifests: readonly object[]): TestReci
   const loaded = loadConfig({ flags: {}, env: {} });
   if (loaded.kind === "invalid") throw new Error(loaded.problems.join("\n"));
   const upstream = new HeldUpstream({ allowPrivateUpstreams: true, providerKey: () => "key" });
-  const { serve } = openServing(
-    { config: loaded.config, env: {}, clock },
+  const { ports } = openServing(
+    { live: new LiveConfig(loaded.config), env: {}, clock },
     {
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
-      openKey: undefined,
       catalog: new CatalogHolder(catalogOf(manifests)),
       ledger: grantingLedger,
       limits: { store: new MemoryLimitStore(), sharedHealth: undefined },
     },
   );
-  return { deps: { ...serve, upstream }, sent: upstream.sent };
+  return { deps: { ...ports.current, upstream }, sent: upstream.sent };
 }
 
 function catalogOf(manifests: readonly object[]) {

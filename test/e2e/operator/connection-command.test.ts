@@ -248,6 +248,51 @@ test("connection disable is permanent, needs no encryption key, and allows a new
   expect((await answer(adding("operated", [], of))).code).toBe(0);
 });
 
+describe("connection reseal", () => {
+  const NEW_KEY = Buffer.alloc(32, 8).toString("base64");
+  const both = (): Record<string, string> => ({
+    ...env,
+    TM_ENCRYPTION_KEY: `${NEW_KEY},${ENCRYPTION_KEY}`,
+  });
+  const reseal = async (by: Readonly<Record<string, string>>): Promise<JsonAnswer> => {
+    const result = await jsonCommand(["connection", "reseal"], by);
+    printed.push(result.stdout, result.stderr);
+    return result;
+  };
+
+  test("encrypts every stored key with the first encryption key, once", async () => {
+    const id = String((await answer(adding("operated"))).json["connection_id"]);
+    const first = await reseal(both());
+    expect(first.code).toBe(0);
+    expect(first.json).toMatchObject({ ok: true, kept: 0, not_decrypted: [] });
+    const count = Number(first.json["resealed"]);
+    expect(count).toBeGreaterThan(0);
+    const again = { ok: true, resealed: 0, kept: count, not_decrypted: [] };
+    expect((await reseal(both())).json).toEqual(again);
+    // The old key is needed no more.
+    const tested = await jsonCommand(["connection", "test", id], {
+      ...env,
+      TM_ENCRYPTION_KEY: NEW_KEY,
+    });
+    expect(tested.json).toMatchObject({ verdict: "accepted" });
+    printed.push(tested.stdout, tested.stderr);
+  });
+
+  test("names what none of the keys decrypts, changes none of it, and exits with 1", async () => {
+    const other = Buffer.alloc(32, 7).toString("base64");
+    const id = String((await answer(adding("operated"))).json["connection_id"]);
+    const failed = await reseal({ ...env, TM_ENCRYPTION_KEY: `${other},${NEW_KEY}` });
+    expect(failed.code).toBe(1);
+    expect(failed.json).toMatchObject({ ok: false, not_decrypted: [id] });
+    expect((await answer(["test", id])).json).toMatchObject({ verdict: "accepted" });
+  });
+
+  test("without an encryption key it says which setting is missing", async () => {
+    const { stderr } = await refused(["reseal"], { TM_ENCRYPTION_KEY: "" });
+    expect(stderr).toContain("TM_ENCRYPTION_KEY");
+  });
+});
+
 test("no command prints a key that it handles, at any log level", () => {
   const all = [...printed, ...commandLogs].join("\n");
   expect(all.length).toBeGreaterThan(1_000);

@@ -59,6 +59,7 @@ describe("a running instance", () => {
     expect(verbose.json).toEqual({
       ready: true,
       state: "serving",
+      waiting_settings: [],
       checks: {
         listening: true,
         catalog: true,

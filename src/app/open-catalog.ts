@@ -1,0 +1,134 @@
+import { join } from "node:path";
+
+import type { Logger } from "pino";
+
+import { type Catalog, CHECK_DAYS_MAX, oldChecks } from "../catalog/index.ts";
+import { type Config, type Environment, SETTINGS } from "../config/index.ts";
+import type { Clock } from "../core/index.ts";
+import { type CatalogSources, loadCatalog, type LoadedCatalog } from "./load-catalog.ts";
+import type { Logging } from "./logging.ts";
+import type { Backend } from "./open-backend.ts";
+import { pricePins } from "./price-pins.ts";
+import type { SecretFiles } from "./secret-files.ts";
+import { SHIPPED_MANIFESTS } from "./shipped-files.ts";
+
+/** Thrown when the first catalog cannot be built: there is no old one to keep. */
+export class CatalogFault extends Error {
+  override readonly name = "CatalogFault";
+}
+
+export interface CatalogOptions {
+  readonly config: Config;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backend: Pick<Backend, "ledgerBatchStore">;
+  /** Secrets that `env` has from files, which are read again at a reload. */
+  readonly secrets?: SecretFiles;
+  /** Gets every secret that comes into use after the start: no log line may have it. */
+  readonly hide?: Logging["hide"];
+  readonly rewriteManifests?: CatalogSources["rewrite"];
+}
+
+export type GoodCatalog = Extract<LoadedCatalog, { ok: true }>;
+
+/** Where a catalog comes from with these settings and the secrets in force. */
+export function catalogSources(options: CatalogOptions, config: Config): CatalogSources {
+  const { env, clock, rewriteManifests, secrets } = options;
+  return {
+    ...(secrets === undefined ? {} : { fileProblems: secrets.problems }),
+    manifestsDir: config.manifestsDir,
+    env,
+    clock,
+    allowPrivateUpstreams: config.allowPrivateUpstreams,
+    poolsFile: config.poolsFile,
+    providerKeyOrigins: config.providerKeyOrigins,
+    decisionsPublicForm: config.decisionsPublicForm,
+    ...(rewriteManifests === undefined ? {} : { rewrite: rewriteManifests }),
+  };
+}
+
+/** The catalog of the start. */
+export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog> {
+  const { config } = options;
+  const isFolderOptional = hasDefaultFolder(config);
+  const loaded = loadCatalog({ ...catalogSources(options, config), isFolderOptional });
+  if (!loaded.ok) {
+    const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
+    throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
+  }
+  logNotes(options.log, loaded);
+  options.hide?.(keysOf(loaded.catalog, options.env));
+  warnOfOldChecks(options, loaded.catalog);
+  if (loaded.settlementTerms.size === 0) warnOfNoManifests(options);
+  await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
+  return loaded;
+}
+
+/** No folder was named, so a missing one is not a mistake. */
+function hasDefaultFolder({ manifestsDir }: Config): boolean {
+  return manifestsDir === SETTINGS.manifestsDir.fallback;
+}
+
+/** Whatever the variables of provider keys are called. */
+export function keysOf({ deployments }: Catalog, env: Environment): readonly string[] {
+  const names = new Set(deployments.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []));
+  return [...names].flatMap((name) => env[name] ?? []);
+}
+
+/** One line, however many listings: prices that were not checked for long may have changed. */
+function warnOfOldChecks({ log, clock }: CatalogOptions, catalog: Catalog): void {
+  const providers = oldChecks(catalog, clock.nowMs()).map(({ providerId, oldestOn, listings }) => ({
+    provider: providerId,
+    checked_on: oldestOn,
+    listings,
+  }));
+  if (providers.length === 0) return;
+  log.warn(
+    { providers },
+    `prices of ${providers.length} providers were checked over ${CHECK_DAYS_MAX} days ago; ` +
+      "compare them with `tokenmarket manifest refresh`",
+  );
+}
+
+/** Without a manifest the gateway starts all the same, so that a new installation can be set up. */
+function warnOfNoManifests({ log, config: { manifestsDir } }: CatalogOptions): void {
+  log.warn(
+    {
+      next: [
+        `mkdir -p ${manifestsDir}`,
+        `cp ${join(SHIPPED_MANIFESTS, "openai.json")} ${manifestsDir}/`,
+        "export OPENAI_API_KEY=...",
+        "npx tokenmarket serve",
+      ],
+    },
+    `there are no provider manifests in ${manifestsDir}, so requests for every model are answered with 404; ` +
+      "`next` lists the commands that add a provider, and `npx tokenmarket dev` runs a simulated provider",
+  );
+}
+
+/** What a catalog leaves out, and why. */
+export function logNotes(
+  log: Logger,
+  { notes, leftOut }: Pick<GoodCatalog, "notes" | "leftOut">,
+): void {
+  // One line for all listings of a manifest: a shipped one can have a hundred, all without a key.
+  const groups = new Map<string, { readonly first: (typeof notes)[number]; listings: number }>();
+  for (const note of notes) {
+    if (note.reason === "purchase_above_price") {
+      log.warn(note, "listing sold at a loss");
+      continue;
+    }
+    const key = `${note.file} ${note.reason}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { first: note, listings: 1 });
+    else group.listings += 1;
+  }
+  for (const { first, listings } of groups.values()) {
+    const { file, reason, message } = first;
+    log.info({ file, reason, listings, example: message }, "listings not routed");
+  }
+  for (const file of leftOut) {
+    log.info({ file }, "skipped: its address is private; TM_ALLOW_PRIVATE_UPSTREAMS=1 allows it");
+  }
+}

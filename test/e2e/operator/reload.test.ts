@@ -1,0 +1,184 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { Stripe } from "stripe";
+import { beforeAll, expect, test } from "vitest";
+
+import { ask, type HttpAnswer } from "../../support/ask.ts";
+import { until } from "../../support/books.ts";
+import { openAccount, withSimulator } from "../../support/gateway.ts";
+import { httpCall } from "../../support/http-call.ts";
+import { jsonCommand, OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
+import { withBackend } from "../../support/postgres.ts";
+import { type RunningProgram, startProgram } from "../../support/program.ts";
+import { withResource } from "../../support/with-resource.ts";
+
+const simulator = withSimulator();
+const folder = withOperatorFolder(simulator);
+const backend = withBackend();
+
+const SECRETS = ["whsec_first_0123456789abcdef", "whsec_second_0123456789abcdef"] as const;
+const settingsFile = (): string => join(folder.root, "tokenmarket.yaml");
+const secretFile = (): string => join(folder.root, "webhook-secret");
+
+function write(settings: object): void {
+  writeFileSync(settingsFile(), JSON.stringify(settings));
+}
+
+const server: RunningProgram = withResource(
+  async () => {
+    write({ log_level: "info" });
+    writeFileSync(secretFile(), `${SECRETS[0]}\n`);
+    const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+    const places = ["--config", settingsFile(), "--manifests", folder.manifestsDir];
+    return await startProgram(["serve", ...ports, ...places], env());
+  },
+  (program) => program.end("SIGTERM").then(() => undefined),
+);
+let key = "";
+beforeAll(async () => {
+  ({ key } = await openAccount(backend, "10"));
+});
+
+function env(): Record<string, string> {
+  return {
+    ...OPERATOR_ENV,
+    LOG_LEVEL: "",
+    DATABASE_URL: backend.connectionString,
+    STRIPE_SECRET_KEY: "sk_test_reload",
+    STRIPE_WEBHOOK_SECRET_FILE: secretFile(),
+  };
+}
+
+interface ReloadLine {
+  readonly changed: readonly string[];
+  readonly waiting_for_restart: readonly string[];
+  readonly variables: readonly string[];
+}
+
+/** Asks for a reload and waits for the one line that it is answered with. */
+async function reload(message = "settings and secrets were read again"): Promise<ReloadLine> {
+  const before = linesOf(message).length;
+  server.process.kill("SIGHUP");
+  await until(message, () => linesOf(message).length > before);
+  return JSON.parse(linesOf(message).at(-1) ?? "") as ReloadLine;
+}
+
+function linesOf(message: string): readonly string[] {
+  return server
+    .stderr()
+    .split("\n")
+    .filter((line) => line.includes(message));
+}
+
+async function reloadWith(settings: object): Promise<ReloadLine> {
+  write(settings);
+  return await reload();
+}
+
+function call(text = "hi"): Promise<HttpAnswer> {
+  const url = String(server.ready["gateway_url"]);
+  return ask(url, { key, wire: "wire_a", model: "op/model", text });
+}
+
+test("the log level follows SIGHUP", async () => {
+  expect((await call()).status).toBe(200);
+  expect(await reloadWith({ log_level: "debug" })).toMatchObject({
+    changed: ["log_level"],
+    waiting_for_restart: [],
+  });
+  const { requestId } = await call();
+  await until("a served request is logged", () => linesOf(requestId).length > 0);
+  await reloadWith({ log_level: "info" });
+});
+
+test("a limit follows, for the next request", async () => {
+  await reloadWith({ limits: { key_requests_per_minute: 1 } });
+  const refused = await call();
+  expect(refused.status).toBe(429);
+  expect(refused.text).toContain("rate_limit");
+  expect((await reloadWith({})).changed).toEqual(["limits.key_requests_per_minute"]);
+  expect((await call()).status).toBe(200);
+});
+
+test("a time limit follows, and a call under way keeps the one it began with", async () => {
+  const began = call("[[fault:hold]]");
+  await until("the provider has the call", () => simulator.calls().at(-1)?.outcome === "open");
+  await reloadWith({ timeouts: { generation_ms: 300 } });
+  expect((await call("[[fault:hold]]")).status).toBe(504);
+  simulator.release();
+  expect((await began).status).toBe(200);
+  await reloadWith({});
+});
+
+test("a payment secret in a file follows, and no line has it", async () => {
+  const [first, second] = SECRETS;
+  expect([await report(first), await report(second)]).toEqual([200, 400]);
+  writeFileSync(secretFile(), `${second}\n`);
+  expect(await reload()).toMatchObject({
+    changed: ["stripe.webhook_secret"],
+    variables: ["STRIPE_WEBHOOK_SECRET"],
+  });
+  expect([await report(first), await report(second)]).toEqual([400, 200]);
+  for (const secret of SECRETS) expect(server.stderr()).not.toContain(secret);
+});
+
+/** The status that an event of the payment provider is answered with. */
+async function report(secret: string): Promise<number> {
+  const payload = JSON.stringify({ id: "evt_1", object: "event", type: "ping", data: {} });
+  const { webhooks } = new Stripe("sk_test_x");
+  const signature = webhooks.generateTestHeaderString({ payload, secret });
+  const { status } = await httpCall(`${String(server.ready["console_url"])}/webhooks/stripe`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "stripe-signature": signature },
+    body: payload,
+  });
+  return status;
+}
+
+test.each([
+  ["is not YAML", "limits: [", "not valid YAML"],
+  [
+    "has a value out of range",
+    { limits: { concurrent_requests: 0 } },
+    "limits.concurrent_requests",
+  ],
+  ["has a name that is none", { limit: 1 }, "there is no setting limit"],
+  ["has what a part cannot use", { unusual_use: { spend_usd: "five" } }, "unusual_use.spend_usd"],
+  ["is empty", "", "is empty"],
+])("a file that %s changes nothing, and the log says where", async (_what, wrong, problem) => {
+  const limits = { key_requests_per_minute: 1 };
+  if (typeof wrong === "string") writeFileSync(settingsFile(), wrong);
+  else write({ ...wrong, limits: { ...limits, ...("limits" in wrong ? wrong.limits : {}) } });
+  const line = JSON.stringify(await reload("the settings are not valid: nothing has changed"));
+  expect(line).toContain(problem);
+  expect((await call()).status).toBe(200);
+  write({});
+  // What was wrong has left nothing behind.
+  expect(await reload()).toMatchObject({ changed: [], waiting_for_restart: [] });
+});
+
+test("a setting that waits for a restart is named, by the log and by the probe", async () => {
+  const line = await reloadWith({ max_connections: 500, limits: { refusals_rpm: 77 } });
+  expect(line).toMatchObject({
+    changed: ["limits.refusals_rpm"],
+    waiting_for_restart: ["max_connections"],
+  });
+  const probe = `${String(server.ready["internal_url"])}/readyz?verbose`;
+  expect((await httpCall(probe)).json).toMatchObject({
+    ready: true,
+    waiting_settings: ["max_connections"],
+  });
+  await reloadWith({});
+  expect((await httpCall(probe)).json).toMatchObject({ waiting_settings: [] });
+});
+
+test("the change log has what changed, without secrets", async () => {
+  const listed = await until("the last change is recorded", async () => {
+    const { stdout } = await jsonCommand(["changes", "list", "--since", "2020-01-01"], env());
+    return stdout.includes('"limits.refusals_rpm":77') ? stdout : undefined;
+  });
+  expect(listed).toContain('"action":"settings.reload"');
+  expect(listed).toContain('"stripe.webhook_secret":"(secret)"');
+  for (const secret of SECRETS) expect(listed).not.toContain(secret);
+});
