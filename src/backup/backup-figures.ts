@@ -3,7 +3,7 @@ import { findBackups } from "./backup-folder.ts";
 
 /** What is known of the backups, for metrics and `doctor`. */
 export interface BackupFigures {
-  /** When the newest good copy ended, seconds since 1970; 0: there is none; undefined: not known. */
+  /** When the newest good copy ended, seconds since 1970; 0: there is none; undefined: unknown. */
   readonly lastBaseS: number | undefined;
   /** When a copy was last proved by `backup verify`; undefined: never. */
   readonly lastVerifyS: number | undefined;
