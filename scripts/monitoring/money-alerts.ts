@@ -43,16 +43,18 @@ export const MONEY_ALERTS = {
   },
   TmBackupOld: {
     expr: `time() - max(tm_backup_last_success_timestamp_seconds{kind="base"}) > ${HOURS_26}`,
+    // A first copy is under way for a while, and until its end there is none.
+    for: "1h",
     level: "ticket",
-    summary: "The newest whole copy of the database is older than 26 hours.",
+    summary: "The newest whole copy of the database is older than 26 hours, or there is none.",
     fires: {
-      series: { 'tm_backup_last_success_timestamp_seconds{kind="base"}': "0x1600" },
-      at: "1570m",
+      series: { 'tm_backup_last_success_timestamp_seconds{kind="base"}': "0x1700" },
+      at: "1640m",
       isLong: true,
     },
     quiet: {
-      series: { 'tm_backup_last_success_timestamp_seconds{kind="base"}': "0x1600" },
-      at: "1560m",
+      series: { 'tm_backup_last_success_timestamp_seconds{kind="base"}': "0x1600 96000x100" },
+      at: "1680m",
       isLong: true,
     },
   },

@@ -1,3 +1,13 @@
+import {
+  type Dashboard as DashboardModel,
+  type DataQuery,
+  LegendDisplayMode,
+  type Panel as PanelModel,
+  SortOrder,
+  TooltipDisplayMode,
+} from "@grafana/schema";
+import type { Options } from "@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen";
+
 import { namedMetrics } from "./named-metrics.ts";
 
 /** One chart. Its unit is that of its metrics in the one table, and of what is made of them. */
@@ -35,11 +45,24 @@ export function unitOf({ title, as, queries }: Panel): string {
   return VALUE_UNITS[unit] ?? "short";
 }
 
+/** What Grafana's data source for Prometheus reads of a query; its own types do not say it. */
+type PrometheusQuery = DataQuery & { readonly expr: string; readonly legendFormat: string };
+
+const OPTIONS = {
+  legend: {
+    calcs: [],
+    displayMode: LegendDisplayMode.List,
+    placement: "bottom",
+    showLegend: true,
+  },
+  tooltip: { mode: TooltipDisplayMode.Multi, sort: SortOrder.Descending },
+} satisfies Options;
+
 const HEIGHT = 8;
 const WIDTH = 8;
 const IN_ROW = 3;
 
-/** The file that Grafana reads. */
+/** The file that Grafana reads: what is not in its published types does not compile. */
 export function dashboardText(id: string, { title, panels }: Dashboard): string {
   const dashboard = {
     uid: `tokenmarket-${id}`,
@@ -53,11 +76,11 @@ export function dashboardText(id: string, { title, panels }: Dashboard): string 
       list: [{ name: "datasource", type: "datasource", query: "prometheus", label: "Data source" }],
     },
     panels: panels.map(panelObject),
-  };
+  } satisfies DashboardModel;
   return `${JSON.stringify(dashboard, null, 2)}\n`;
 }
 
-function panelObject(panel: Panel, at: number): object {
+function panelObject(panel: Panel, at: number): PanelModel {
   const datasource = { type: "prometheus", uid: "${datasource}" };
   const [x, y] = [(at % IN_ROW) * WIDTH, Math.floor(at / IN_ROW) * HEIGHT];
   const hint = panel.as === "each second" || panel.as === "each hour" ? ` (${panel.as})` : "";
@@ -68,12 +91,10 @@ function panelObject(panel: Panel, at: number): object {
     datasource,
     gridPos: { h: HEIGHT, w: WIDTH, x, y },
     fieldConfig: { defaults: { unit: unitOf(panel) }, overrides: [] },
-    options: { tooltip: { mode: "multi", sort: "desc" } },
-    targets: Object.entries(panel.queries).map(([legendFormat, expr], index) => ({
-      refId: "ABCDEFGH".charAt(index),
-      datasource,
-      expr,
-      legendFormat,
-    })),
+    options: OPTIONS,
+    targets: Object.entries(panel.queries).map(([legendFormat, expr], index) => {
+      const refId = "ABCDEFGH".charAt(index);
+      return { refId, datasource, expr, legendFormat } satisfies PrometheusQuery;
+    }),
   };
 }

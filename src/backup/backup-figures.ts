@@ -3,7 +3,7 @@ import { findBackups, type ManifestReader } from "./backup-folder.ts";
 
 /** What is known of the backups, for metrics and `doctor`. */
 export interface BackupFigures {
-  /** When the newest good copy ended, seconds since 1970; undefined: none, or not known here. */
+  /** When the newest good copy ended, seconds since 1970; 0: there is none; undefined: unknown. */
   readonly lastBaseS: number | undefined;
   /** When a copy was last proved by `backup verify`; undefined: never. */
   readonly lastVerifyS: number | undefined;
@@ -37,7 +37,7 @@ export async function readFigures(
     verifiedAt === undefined ? [] : [secondsOf(verifiedAt)],
   );
   return {
-    lastBaseS: newest(ends),
+    lastBaseS: newest(ends) ?? 0,
     lastVerifyS: newest(proofs),
     walUnarchivedS: await onServer(server.adminConnectionString, readUnarchivedS),
   };

@@ -69,8 +69,12 @@ export class BackupKeeper {
   async #look(): Promise<void> {
     const { log, server } = this.#options;
     try {
-      await withBackupLock(server, (client) => this.#keep(client));
-      this.#figures = await readFigures(server, this.#manifests);
+      try {
+        await withBackupLock(server, (client) => this.#keep(client));
+      } finally {
+        // Most of all where it failed: alerts read them.
+        this.#figures = await readFigures(server, this.#manifests);
+      }
     } catch (fault) {
       if (this.#stopping.signal.aborted) return;
       this.#notBeforeMs = this.#options.clock.monotonicMs() + RETRY_MS;

@@ -11,7 +11,7 @@ export interface BooksFigures {
   readonly partitionsAhead: number;
   /** Ended days that are not summed up for reports yet. */
   readonly partitionsUnsummed: number;
-  /** Providers whose next period ended over 36 hours ago and is not closed. */
+  /** Providers with a period over for 36 hours and not closed; the first counts as a month. */
   readonly unclosedPeriods: number;
   readonly owedMicroUsd: MicroUsd;
   /** Undefined: there was no audit yet. */
@@ -81,6 +81,9 @@ const FIGURES_SQL = `
     cross join lateral
       to_date(substring(c.relname from '^attempt_([0-9]{8})$'), 'YYYYMMDD') as d(day)
     where i.inhparent = 'attempt'::regclass
+  ), used as (
+    -- One of which no period was ever closed is late when even the longest period is over.
+    select provider_id, min(first_used_at) as since from price_pin group by provider_id
   ), today as (select (clock_timestamp() at time zone 'utc')::date as day)
   select open.attempts as open_attempts,
     coalesce(greatest(extract(epoch from clock_timestamp() - open.oldest), 0), 0)::float8
@@ -88,10 +91,12 @@ const FIGURES_SQL = `
     (select count(*) from days where days.day > today.day) as partitions_ahead,
     (select count(*) from days left join usage_day u using (day)
       where days.day < today.day and u.is_done is not true) as partitions_unsummed,
-    (select count(*) from provider_progress g
-      join lateral (select p.every from provider_period p
-        where p.provider_id = g.provider_id order by p.start_at desc limit 1) last on true
-      where g.through + interval '${LATE_PERIOD}' < clock_timestamp() - case last.every
+    (select count(*) from used full join provider_progress g using (provider_id)
+      left join lateral (select p.every from provider_period p
+        where p.provider_id = coalesce(g.provider_id, used.provider_id)
+        order by p.start_at desc limit 1) last on true
+      where coalesce(g.through, used.since) + interval '${LATE_PERIOD}' < clock_timestamp() -
+        case last.every
         when 'half_daily' then interval '12 hours' when 'daily' then interval '1 day'
         when 'weekly' then interval '7 days' else interval '1 month' end) as unclosed_periods,
     (select coalesce(sum(owed), 0) from account where owed > 0) as owed,

@@ -94,7 +94,7 @@ export const STORE_ROWS = {
   },
   tm_books_unclosed_periods: {
     type: "gauge",
-    help: `Providers with closed periods whose next one ended over 36 hours ago and is not closed. ${BOOKS}`,
+    help: `Providers with a period that ended over 36 hours ago and is not closed. ${BOOKS}`,
   },
   tm_books_owed_usd: {
     type: "gauge",
@@ -118,7 +118,7 @@ export const STORE_ROWS = {
   },
   tm_backup_last_success_timestamp_seconds: {
     type: "gauge",
-    help: "When the last base copy, or its verification, succeeded, in seconds since 1970.",
+    help: "When the last base copy, or its verification, succeeded, in seconds since 1970; `base` is 0 without any copy.",
     unit: "seconds",
     labels: [{ name: "kind", of: "`base` or `verify`" }],
     mayBeEmpty: true,

@@ -87,6 +87,16 @@ async function closedProvider(providerId: string, every: string, hoursAgo: numbe
   ]);
 }
 
+/** A provider of which no period was ever closed, first used so many hours ago. */
+async function usedProvider(providerId: string, hoursAgo: number): Promise<void> {
+  await backend.query(
+    `insert into price_pin (pin_id, provider_id, model_id, prompt_pico, cached_prompt_pico,
+      cache_write_pico, completion_pico, internal_reasoning_pico, first_used_at)
+    values ($1, $1, 'm', 1, 1, 1, 1, 1, now() - interval '${hoursAgo} hours')`,
+    [providerId],
+  );
+}
+
 test("a period is late 36 hours after its end, by the rhythm of its provider", async () => {
   const late = async (): Promise<number> => (await backend.readBooksFigures()).unclosedPeriods;
   await closedProvider("daily-in-time", "daily", 24 + 35);
@@ -95,6 +105,10 @@ test("a period is late 36 hours after its end, by the rhythm of its provider", a
   await closedProvider("daily-late", "daily", 24 + 37);
   await closedProvider("half-daily-late", "half_daily", 12 + 37);
   expect(await late()).toBe(2);
+  await usedProvider("never-closed-yet", 24 * 28);
+  expect(await late()).toBe(2);
+  await usedProvider("never-closed", 24 * 31 + 37);
+  expect(await late()).toBe(3);
 });
 
 test("figures that take longer than a second are given up, on the server too", async () => {

@@ -15,9 +15,9 @@ export const backupChecks: DatabaseCheckGroup = async ({ config }, backend) => {
   if (embedded.archive === undefined) {
     return [warning(`nothing is backed up: set backup.folder (TM_BACKUP_FOLDER); ${PAGE}`)];
   }
-  const { lastBaseS, walUnarchivedS = 0 } = await readFigures(embedded);
+  const { lastBaseS = 0, walUnarchivedS = 0 } = await readFigures(embedded);
   const { folder } = embedded.archive;
-  if (lastBaseS === undefined) {
+  if (lastBaseS === 0) {
     return [warning(`there is no copy in ${folder} yet: run \`tokenmarket backup create\``)];
   }
   const hours = Math.floor((clock.nowMs() / 1000 - lastBaseS) / 3600);
