@@ -7,7 +7,6 @@ import type { UsageQuery } from "./record-store.ts";
 import { findRolledDays, findUnrolledRequestIds } from "./usage-report-days.ts";
 import type { RequestSpan } from "./usage-report-requests.ts";
 import {
-  type Bind,
   DAY_MS,
   hasSums,
   type SummedPart,

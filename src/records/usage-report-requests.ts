@@ -5,7 +5,6 @@ import {
   createdAtOf,
   heldColumns,
   journalColumns,
-  requestIdFrom,
   usageColumns,
 } from "../ledger/index.ts";
 import {
