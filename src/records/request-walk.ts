@@ -37,8 +37,7 @@ export const REQUEST_WALK_LIMITS: WalkLimits = {
 
 /**
  * A page of requests, newest first. The journal is walked in pieces of so many attempts, each with
- * short statements of its own, until the page is full or time is up: what a long history or a filter
- * that nothing matches costs is bounded, and the page says how far it has come.
+ * short statements, until the page is full or time is up, and the page says how far it has come.
  */
 export async function walkRequests(
   client: PoolClient,
@@ -93,7 +92,7 @@ function spansOf({ fromMs, toMs }: ReportFilter, cursorText = ""): readonly Requ
   return from < before ? [{ from, end: before }] : [];
 }
 
-/** The newest part of the span that has so many attempts, of those that are looked at. */
+/** The newest part of the span that has so many attempts, of those that are counted. */
 async function pieceOf(
   client: PoolClient,
   { orgId, status }: ReportFilter,
@@ -118,7 +117,7 @@ async function pieceOf(
 const QUICK_MS = 200;
 const SLOW_MS = 1_000;
 
-/** Larger pieces while they are quick: each costs a look into the table of every day. */
+/** Larger pieces while they are quick: each asks the table of every day. */
 function nextRows(rows: number, tookMs: number): number {
   if (tookMs < QUICK_MS) return Math.min(rows * 2, REQUEST_WALK_ROWS_MAX);
   return tookMs > SLOW_MS ? Math.max(rows / 2, 1) : rows;

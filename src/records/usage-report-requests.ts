@@ -125,7 +125,7 @@ function attemptedSql(
 
 /**
  * Where a status is rare, its requests are known by one attempt, and only those are put together.
- * `last`: what is true of the last attempt of each request that is looked for.
+ * `last`: what is true of the last attempt of each request that is searched for.
  */
 function fewSql(status: ReportFilter["status"], last: string): string {
   if (status === "failed") {

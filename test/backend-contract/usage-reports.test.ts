@@ -60,7 +60,7 @@ const hurried = withResource(
     const sources = new ReportSources({ primary, clock: systemClock, statementTimeoutMs: limit });
     let now = 0;
     const clock = { monotonicMs: (): number => (now += 1) };
-    return { primary, reports: new PostgresUsageReports(sources, { clock, ms: 0, rows: 3 }) };
+    return { primary, reports: new PostgresUsageReports(sources, { clock, ms: 0, rows: 1 }) };
   },
   ({ primary }) => primary.end(),
 );
@@ -296,6 +296,21 @@ test("whatever is asked, and whatever was summed up before, figures are those of
   expect(apart).toBeGreaterThan(0);
   expect(rolled).toBeGreaterThan(0);
 }, 3_600_000);
+
+test("a search that is cut short misses no request of a day that is not summed up", async () => {
+  const journal = await UsageJournal.make(backend, member);
+  const ok = { end: "settled", late: false, cost: 1, provider: 0, firstByteMs: 9 } as const;
+  const of = (day: number) => ({
+    ...{ org: 0, key: 0, model: 0, day, atMs: 5, refused: false },
+    attempts: [{ ...ok, nextDay: false }],
+  });
+  await journal.write([0, 5, 5, 5].map(of));
+  await rollAll(backend);
+  const { orgId, keys } = journal.orgs[0] as JournalOrg;
+  const range = { orgId, fromMs: journal.startOf(0), toMs: journal.startOf(6) };
+  const keyId = keys[0] as KeyId;
+  expect(await walk(hurried.reports, { ...range, keyId })).toHaveLength(4);
+});
 
 test("a key of the marketplace is never found by its id", async () => {
   const journal = await UsageJournal.make(backend, member);
