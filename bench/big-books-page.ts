@@ -50,6 +50,7 @@ ${tableOf(run, "load")}
 ## The console's reports
 
 First: the first time. The other figures are of five times after it. A missing figure ran into its time limit.
+A page of requests that is not full when its time is up says how far back it was searched, and is marked here.
 
 ${tableOf(run, "reports")}
 

@@ -45,6 +45,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
       spent_usd: formatUsd(figures.debitMicroUsd),
     })),
     latest_errors: errors.rows.map(shownRequest),
+    ...(errors.searchedToMs !== undefined && { errors_back_to: instant(errors.searchedToMs) }),
     done: {
       has_key: keys.some(({ disabledAtMs }) => disabledAtMs === null),
       has_credit: org.isFunded,

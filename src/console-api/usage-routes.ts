@@ -5,11 +5,12 @@ import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
-import type { usageRoutes } from "./contract/usage.ts";
+import type { RequestList, usageRoutes } from "./contract/usage.ts";
 import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
 import { readFilters } from "./read-filters.ts";
+import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
 import { shownUsage } from "./show-usage.ts";
@@ -47,8 +48,13 @@ export function usageHandlers(
       return await gates.reads.run(session.orgId, async () => {
         const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
         const { reports, asOf } = datedReports(deps.reports);
-        const { rows, nextCursor } = await reports.requests(filter, page);
-        return { data: rows.map(shownRequest), next_cursor: nextCursor, ...asOf() };
+        const { rows, nextCursor, searchedToMs } = await reports.requests(filter, page);
+        return {
+          data: rows.map(shownRequest),
+          next_cursor: nextCursor,
+          ...searchedBack(searchedToMs),
+          ...asOf(),
+        };
       });
     },
 
@@ -81,6 +87,10 @@ export function usageHandlers(
 
 const PAGE_ROWS = 50;
 
+function searchedBack(toMs: number | undefined): Pick<RequestList, "searched_back_to"> {
+  return toMs === undefined ? {} : { searched_back_to: instant(toMs) };
+}
+
 async function namesOf(
   { customers, catalog }: ConsoleDeps,
   orgId: OrgId,
@@ -110,10 +120,9 @@ function asOfHeader(asOf: string | undefined): Readonly<Record<string, string>> 
 
 async function* requestsCsv(reports: UsageReports, filter: ReportFilter): AsyncIterable<string> {
   let head = `${csvLine(REQUEST_COLUMNS)}\r\n`;
+  // A page without rows is a piece too: the columns come first, and a client that left is noticed.
   for await (const rows of reports.everyRequest(filter)) {
     yield head + rows.map(requestLine).join("");
     head = "";
   }
-  // A file without rows still says what its columns are.
-  if (head !== "") yield head;
 }

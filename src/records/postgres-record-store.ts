@@ -1,6 +1,5 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
-import { MANAGED_SQL } from "../accounts/index.ts";
 import { microUsd, type OrgId, type RequestId, ZERO_MICRO_USD, ZERO_USAGE } from "../core/index.ts";
 import {
   type Balance,
@@ -9,13 +8,13 @@ import {
   heldColumns,
   journalColumns,
   type MonthSpend,
-  requestIdFrom,
   usageColumns,
 } from "../ledger/index.ts";
 import {
   columns,
   type Columns,
   count,
+  inTransaction,
   orNull,
   queryInTime,
   type Row,
@@ -29,6 +28,7 @@ import type {
   UsageQuery,
   UsageRow,
 } from "./record-store.ts";
+import { MANAGED_KEY_SQL, readUsageGroups, spanOf, USAGE_SUMS_SQL } from "./usage-groups.ts";
 import { PRICED_ATTEMPTS_SQL, pricedAttempt } from "./usage-report-requests.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
@@ -75,11 +75,8 @@ export class PostgresRecordStore implements RecordStore {
     query: UsageQuery,
     by: "day" | "model" | "key" | "provider",
   ): Promise<readonly UsageGroup[]> {
-    const result = await this.#pool.query<Row>(usageGroupsSql(by), [
-      ...rangeValues(query),
-      query.limit,
-    ]);
-    return result.rows.map((row) => {
+    const rows = await inTransaction(this.#pool, (client) => readUsageGroups(client, query, by));
+    return rows.map((row) => {
       const group = groupColumns.read(row);
       return { ...group, usage: group.usage ?? ZERO_USAGE };
     });
@@ -142,20 +139,11 @@ const MONTH_SPEND_SQL = `
 
 /** $1 organization, $2 first id, $3 id behind the last one. */
 function rangeValues(query: UsageQuery): [string, string, string] {
-  const end = query.toMs === undefined ? LAST_ID : requestIdFrom(query.toMs);
-  const cursor = query.cursor ?? LAST_ID;
-  return [query.orgId, requestIdFrom(query.fromMs ?? 0), cursor < end ? cursor : end];
+  const { from, end } = spanOf(query);
+  return [query.orgId, from, end];
 }
 
-const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
-const USAGE_SUMS_SQL = `sum(prompt)::bigint as prompt, sum(cached_prompt)::bigint as cached_prompt,
-  sum(cache_write)::bigint as cache_write, sum(completion)::bigint as completion,
-  sum(internal_reasoning)::bigint as internal_reasoning, sum(debit)::bigint as debit`;
-
-/* The marketplace's own keys are named by their parts. */
-const MANAGED_KEY_SQL = `
-  select key_id as managed_id, origin from api_key where org_id = $1 and ${MANAGED_SQL}`;
 
 /**
  * The page's requests come first, from the index of each day, so that a long history is not read:
@@ -204,25 +192,6 @@ const groupColumns: Columns<FoundGroup> = columns({
   usage: orNull(usageColumns),
   debitMicroUsd: journalColumns.debitMicroUsd,
 });
-
-// A request's day is the one its id carries, so that days and the bounds of a query agree.
-const REQUEST_TIME_SQL = `to_timestamp(
-  ('x' || left(replace(request_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`;
-const groupSql = {
-  day: `to_char(${REQUEST_TIME_SQL} at time zone 'utc', 'YYYY-MM-DD')`,
-  model: "model_id",
-  key: "coalesce(origin, key_id)",
-  provider: "provider_id",
-};
-
-function usageGroupsSql(by: keyof typeof groupSql): string {
-  const order = by === "day" ? "1 desc" : "debit desc, 1";
-  return `
-  select ${groupSql[by]} as group, count(distinct request_id) as requests, ${USAGE_SUMS_SQL}
-  from journal ${by === "key" ? `left join (${MANAGED_KEY_SQL}) k on k.managed_id = key_id` : ""}
-  where ${RANGE_SQL}
-  group by 1 order by ${order} limit $4`;
-}
 
 const REFUSED_SQL = `
   select ${requestColumns.sql}, created_at from refused_request

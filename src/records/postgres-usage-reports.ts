@@ -5,7 +5,6 @@ import {
   type KeyId,
   type MicroUsd,
   type OrgId,
-  parseRequestId,
   REPORT_FILE_PAGE_ROWS,
   REPORT_GROUPS_MAX,
   REPORT_HOURS_MAX,
@@ -13,6 +12,7 @@ import {
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
+import { REQUEST_WALK_LIMITS, walkRequests, type WalkLimits } from "./request-walk.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import * as activity from "./usage-report-activity.ts";
 import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
@@ -26,6 +26,7 @@ import type {
   ProviderActivity,
   Substitution,
   ReportedRequest,
+  RequestPage,
   ReportFilter,
   ReportGroupBy,
   SizeBounds,
@@ -40,15 +41,21 @@ import type {
  */
 export class PostgresUsageReports implements UsageReports {
   readonly #sources: ReportSources;
+  readonly #walk: WalkLimits;
   readonly #onServed: AsOfListener | undefined;
 
-  constructor(sources: ReportSources, onServed?: AsOfListener) {
+  constructor(
+    sources: ReportSources,
+    walk: WalkLimits = REQUEST_WALK_LIMITS,
+    onServed?: AsOfListener,
+  ) {
     this.#sources = sources;
+    this.#walk = walk;
     this.#onServed = onServed;
   }
 
   noting(onServed: AsOfListener): UsageReports {
-    return new PostgresUsageReports(this.#sources, onServed);
+    return new PostgresUsageReports(this.#sources, this.#walk, onServed);
   }
 
   async report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport> {
@@ -71,17 +78,8 @@ export class PostgresUsageReports implements UsageReports {
   async requests(
     filter: ReportFilter,
     page: { readonly limit: number; readonly cursor?: string },
-  ): Promise<{ readonly rows: readonly ReportedRequest[]; readonly nextCursor: string | null }> {
-    const cursor = parseRequestId(page.cursor ?? "");
-    const query = requests.requestsQuery(filter, {
-      rows: page.limit + 1,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    if (query === undefined) return { rows: [], nextCursor: null };
-    const found = await this.#rows<Row>(query.text, query.values);
-    const rows = found.slice(0, page.limit).map(requests.reportedRequest);
-    const hasMore = found.length > page.limit;
-    return { rows, nextCursor: hasMore ? (rows.at(-1)?.requestId ?? null) : null };
+  ): Promise<RequestPage> {
+    return await this.#run((client) => walkRequests(client, filter, page, this.#walk));
   }
 
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {
@@ -89,9 +87,8 @@ export class PostgresUsageReports implements UsageReports {
     while (cursor !== null) {
       const limit = REPORT_FILE_PAGE_ROWS;
       const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
-      const { rows, nextCursor }: Awaited<ReturnType<UsageReports["requests"]>> =
-        await this.requests(filter, page);
-      if (rows.length > 0) yield rows;
+      const { rows, nextCursor }: RequestPage = await this.requests(filter, page);
+      yield rows;
       cursor = nextCursor;
     }
   }

@@ -5,7 +5,6 @@ import {
   createdAtOf,
   heldColumns,
   journalColumns,
-  requestIdFrom,
   usageColumns,
 } from "../ledger/index.ts";
 import {
@@ -57,22 +56,26 @@ export function reportedRequest(row: object): ReportedRequest {
   };
 }
 
-/** Newest first, `rows` at most, before `cursor` where there is one. Undefined: none can match. */
-export function requestsQuery(
-  filter: ReportFilter,
-  page: { readonly rows: number; readonly cursor?: string },
-): ReportQuery | undefined {
-  const { orgId, fromMs, toMs, status, providerId } = filter;
-  const end = requestIdFrom(toMs);
-  const { cursor = end } = page;
-  const values: unknown[] = [orgId, requestIdFrom(fromMs), cursor < end ? cursor : end, page.rows];
+/** Request ids: the first, and the one behind the last. */
+export interface RequestSpan {
+  readonly from: string;
+  readonly end: string;
+}
+
+/** Whether refused requests can match. */
+export function hasRefused({ status, providerId }: ReportFilter): boolean {
+  return providerId === undefined && (status ?? "refused") === "refused";
+}
+
+/** Newest first, `rows` at most, of the requests whose ids are in the span. */
+export function requestsQuery(filter: ReportFilter, span: RequestSpan, rows: number): ReportQuery {
+  const values: unknown[] = [filter.orgId, span.from, span.end, rows];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const own = ownFilterSql(filter, $);
   const parts = [
-    ...(status === "refused" ? [] : [attemptedSql(filter, own, $)]),
-    ...(providerId === undefined && (status ?? "refused") === "refused" ? [refusedSql(own)] : []),
+    ...(filter.status === "refused" ? [] : [attemptedSql(filter, own, $)]),
+    ...(hasRefused(filter) ? [refusedSql(own)] : []),
   ].map((part) => `(${part} order by request_id desc limit $4)`);
-  if (parts.length === 0) return undefined;
   const text = `
   select r.*, k.name as key_name, k.origin as key_origin from (${parts.join(UNION)}) r
   left join api_key k on k.key_id = r.key_id and k.org_id = $1
@@ -83,10 +86,13 @@ export function requestsQuery(
 const UNION = `
     union all
     `;
-const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
+/** $1 organization, $2 first id, $3 id behind the last one. */
+export const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
+/** As the index of such attempts has it. A request that failed has one: its last. */
+export const FAILED_SQL = "outcome is distinct from 'completed'";
 
 /** What all attempts of a request have in common. */
-function ownFilterSql(
+export function ownFilterSql(
   { modelId, keyId, managed }: ReportFilter,
   $: (value: unknown) => string,
 ): string {
@@ -104,17 +110,33 @@ function attemptedSql(
   own: string,
   $: (value: unknown) => string,
 ): string {
-  const isOpen = `request_id in (
-      select request_id from hold where not annulled and ${RANGE_SQL})`;
+  const provider = providerId === undefined ? undefined : $(providerId);
   const having = [
     "true",
     ...(status === undefined ? [] : [`${STATUS_SQL} = ${$(status)}`]),
-    ...(providerId === undefined ? [] : [`${lastOf("provider_id")} = ${$(providerId)}`]),
+    ...(provider === undefined ? [] : [`${lastOf("provider_id")} = ${provider}`]),
   ].join(" and ");
+  const last = provider === undefined ? own : `${own} and provider_id = ${provider}`;
   return `
     select ${REQUEST_COLUMNS}
-    from journal where ${RANGE_SQL} and ${own} ${status === "in_flight" ? `and ${isOpen}` : ""}
+    from journal where ${RANGE_SQL} and ${own} and ${fewSql(status, last)}
     group by request_id having ${having}`;
+}
+
+/**
+ * Where a status is rare, its requests are known by one attempt, and only those are put together.
+ * `last`: what is true of the last attempt of each request that is searched for.
+ */
+function fewSql(status: ReportFilter["status"], last: string): string {
+  if (status === "failed") {
+    return `request_id = any (array(
+      select request_id from attempt where ${RANGE_SQL} and ${FAILED_SQL} and ${last}))`;
+  }
+  if (status === "in_flight") {
+    return `request_id = any (array(
+      select request_id from hold where not annulled and ${RANGE_SQL}))`;
+  }
+  return "true";
 }
 
 const REQUEST_COLUMNS = `request_id, min(key_id) as key_id, min(model_id) as model_id,

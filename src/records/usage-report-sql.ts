@@ -74,11 +74,11 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
   return { text, values };
 }
 
-function hasSums({ wholeFromMs, wholeToMs, rolledDays }: ReportPlan): boolean {
+export function hasSums({ wholeFromMs, wholeToMs, rolledDays }: SummedPart): boolean {
   return wholeFromMs < wholeToMs && rolledDays.length > 0;
 }
 
-type Bind = (value: unknown) => string;
+export type Bind = (value: unknown) => string;
 
 export const TOKENS_AND_DEBIT: readonly string[] = [
   "debit",
@@ -95,19 +95,36 @@ const sumsSql = TOKENS_AND_DEBIT.map(
 const ATTEMPT_COLUMNS = `request_id, ordinal, attempt_id, key_id, model_id, provider_id, state,
       outcome, first_byte_ms, ${TOKENS_AND_DEBIT.join(", ")}`;
 
-/** The attempts that are read from the journal: each request with all of them, or not at all. */
 function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
-  const { filter, wholeFromMs, wholeToMs, rolledDays, unrolledRequestIds } = plan;
-  const between = (firstMs: number, endMs: number): string =>
-    `(request_id >= ${$(requestIdFrom(firstMs))}::uuid
-        and request_id < ${$(requestIdFrom(endMs))}::uuid)`;
+  const { fromMs, toMs } = plan.filter;
+  const span = { from: requestIdFrom(fromMs), end: requestIdFrom(toMs) };
+  return unsummedAttemptsSql(ATTEMPT_COLUMNS, { ...plan, span }, { org, $ });
+}
+
+/** Which part of a span of requests is read from sums. */
+export type SummedPart = Pick<
+  ReportPlan,
+  "wholeFromMs" | "wholeToMs" | "rolledDays" | "unrolledRequestIds"
+>;
+
+/** The attempts that are read from the journal: each request with all of them, or not at all. */
+export function unsummedAttemptsSql(
+  columns: string,
+  of: SummedPart & { readonly span: { readonly from: string; readonly end: string } },
+  { org, $ }: { readonly org: string; readonly $: Bind },
+): string {
+  const { span, wholeFromMs, wholeToMs, rolledDays, unrolledRequestIds } = of;
+  const between = (first: string, end: string): string =>
+    `(request_id >= ${$(first)}::uuid
+        and request_id < ${$(end)}::uuid)`;
   const select = `
-      select ${ATTEMPT_COLUMNS} from journal where org_id = ${org} and`;
-  if (!hasSums(plan)) return `${select} ${between(filter.fromMs, filter.toMs)}`;
+      select ${columns} from journal where org_id = ${org} and`;
+  if (!hasSums(of)) return `${select} ${between(span.from, span.end)}`;
+  const [wholeFrom, wholeEnd] = [requestIdFrom(wholeFromMs), requestIdFrom(wholeToMs)];
   const apart = $(unrolledRequestIds);
-  return `${select} (${between(filter.fromMs, wholeFromMs)} or ${between(wholeToMs, filter.toMs)}
+  return `${select} (${between(span.from, wholeFrom)} or ${between(wholeEnd, span.end)}
         or request_id = any (${apart}::uuid[]))
-      union all${select} ${between(wholeFromMs, wholeToMs)} and ${attemptsOutsideSql(rolledDays)}
+      union all${select} ${between(wholeFrom, wholeEnd)} and ${attemptsOutsideSql(rolledDays)}
         and request_id <> all (${apart}::uuid[])`;
 }
 
@@ -160,8 +177,8 @@ function fromSumsSql(plan: ReportPlan, org: string, $: Bind): string {
     from usage_sum where ${sumsWhereSql(plan, org, $)}`;
 }
 
-function sumsWhereSql(
-  { wholeFromMs, wholeToMs, rolledDays }: ReportPlan,
+export function sumsWhereSql(
+  { wholeFromMs, wholeToMs, rolledDays }: SummedPart,
   org: string,
   $: Bind,
 ): string {

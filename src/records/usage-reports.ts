@@ -82,6 +82,15 @@ export interface ReportedRequest {
   readonly debitMicroUsd: MicroUsd;
 }
 
+/** A page of requests: whole, or as far as there was time to search. */
+export interface RequestPage {
+  readonly rows: readonly ReportedRequest[];
+  /** Null: there are no older ones. */
+  readonly nextCursor: string | null;
+  /** The page is not full and not the last: older requests than of this instant were not searched. */
+  readonly searchedToMs?: number;
+}
+
 /** Counts of tokens, in ascending order, each once. */
 export interface SizeBounds {
   /** Of everything that was sent: prompt, cached and written together. */
@@ -170,8 +179,8 @@ export interface UsageReports {
   requests(
     filter: ReportFilter,
     page: { readonly limit: number; readonly cursor?: string },
-  ): Promise<{ readonly rows: readonly ReportedRequest[]; readonly nextCursor: string | null }>;
-  /** All of them, newest first, a page in memory at a time. */
+  ): Promise<RequestPage>;
+  /** All of them, newest first, a page in memory at a time; some pages may be empty. */
   everyRequest(filter: ReportFilter): AsyncIterable<readonly ReportedRequest[]>;
   /** Undefined: no such request of this organization. */
   request(

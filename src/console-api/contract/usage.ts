@@ -95,7 +95,13 @@ export const RequestRow = Type.Object({
 });
 export type RequestRow = Static<typeof RequestRow>;
 
-export const RequestList = Type.Object({ data: Type.Array(RequestRow), ...Page, ...AsOf });
+export const RequestList = Type.Object({
+  data: Type.Array(RequestRow),
+  ...Page,
+  /** Older requests were not searched yet: the page is as full as it became in time. */
+  searched_back_to: Type.Optional(Instant),
+  ...AsOf,
+});
 export type RequestList = Static<typeof RequestList>;
 
 export const Attempt = Type.Object({
@@ -145,6 +151,8 @@ export const Overview = Type.Object({
   ),
   top_models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
   latest_errors: Type.Array(RequestRow),
+  /** Older requests were not searched for errors. */
+  errors_back_to: Type.Optional(Instant),
   done: Type.Object({
     has_key: Type.Boolean(),
     has_credit: Type.Boolean(),

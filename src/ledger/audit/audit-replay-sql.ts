@@ -68,20 +68,19 @@ export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds
     union all
     ${span === undefined ? beforeAllSql(orgs, bounds) : beforeSql(span, orgs)}
     union all
-    select 1, 'closed', closed_position, attempt_id, state,
-      case when corrected_at is not null then 'corrected' end, null, debit, overrun, cost_pico,
-      owed_pico
-    from ${attempts} s where closed_position <> opened_position and ${orgsSql("org_id", orgs)}
-      and ${after(span, "closed_position")}
+    select line.* from ${attempts} s cross join lateral (values
+      (1, 'closed', closed_position, attempt_id, state,
+        case when corrected_at is not null then 'corrected' end, null, debit, overrun, cost_pico,
+        owed_pico),
+      (2, 'open', ${OPENING})
+    ) as line (step, kind, position)
+    where opened_position <> closed_position and ${orgsSql("org_id", orgs)}
+      and ${after(span, "line.position")}
     union all
     select 1, 'corrected', corrected_position, attempt_id, state, null, null, debit, overrun,
       cost_pico, owed_pico
     from ${attempts} s where corrected_at is not null and ${orgsSql("org_id", orgs)}
       and ${after(span, "corrected_position")}
-    union all
-    select 2, 'open', ${OPENING}
-    from ${attempts} s where opened_position <> closed_position and ${orgsSql("org_id", orgs)}
-      and ${after(span, "opened_position")}
     union all
     select 2, 'open', ${OPENING}
     from hold where not annulled and ${orgsSql("org_id", orgs)} and ${after(span, "opened_position")}

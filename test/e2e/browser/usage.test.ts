@@ -161,6 +161,27 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectAccessible(page, "a key's page");
   });
 
+  test("says how far back it searched when time was up, and goes on from there", async () => {
+    const { page } = ann;
+    const cursor = "00000000-0001-7000-8000-000000000000";
+    await page.route("**/api/console/requests?*", async (route) => {
+      if (route.request().url().includes("cursor=")) return await route.continue();
+      const response = await route.fetch();
+      const stopped = { next_cursor: cursor, searched_back_to: "2026-01-02T03:04:05.000Z" };
+      const json: unknown = { ...((await response.json()) as object), data: [], ...stopped };
+      return await route.fulfill({ response, json });
+    });
+    await open(page, "/usage");
+    await page.getByText("No request matches as far back as was searched.").waitFor();
+    await page.getByText("Searched back to 02 Jan 2026, 03:04:05 UTC").waitFor();
+    await expectAccessible(page, "a search that stopped");
+    await page.getByRole("button", { name: "Search further back" }).click();
+    await page.waitForURL((url) => url.searchParams.get("cursor") === cursor);
+    await page.getByText("No request matches this time range and these filters.").waitFor();
+    expect(await page.getByText("Searched back to").count()).toBe(0);
+    await page.unroute("**/api/console/requests?*");
+  });
+
   test("none of these pages complained of anything", () => {
     expect(ann.complaints).toEqual([]);
   });

@@ -11,6 +11,7 @@ import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { SearchedBack } from "../../ui/searched-back.tsx";
 import { Time } from "../../ui/time.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
 import { Outcome } from "../usage/request-columns.tsx";
@@ -41,17 +42,24 @@ export function KeyRequestsPanel(props: {
     >
       <Answer of={answer} skeleton={<Loading rows={5} />}>
         {(list) => (
-          <DataTable
-            caption="Latest requests of this key"
-            columns={COLUMNS}
-            rows={list.data}
-            rowKey={(row) => row.request_id}
-            empty={<NoRequests />}
-          />
+          <>
+            <DataTable
+              caption="Latest requests of this key"
+              columns={COLUMNS}
+              rows={list.data}
+              rowKey={(row) => row.request_id}
+              empty={list.searched_back_to === undefined ? <NoRequests /> : <NoneYet />}
+            />
+            <SearchedBack to={list.searched_back_to} />
+          </>
         )}
       </Answer>
     </Panel>
   );
+}
+
+function NoneYet(): ReactNode {
+  return <Empty title="There were no recent requests with this key." />;
 }
 
 function NoRequests(): ReactNode {

@@ -6,10 +6,15 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { SearchedBack } from "../../ui/searched-back.tsx";
 import { Time } from "../../ui/time.tsx";
 
 /** The requests that went wrong last, each leading to its attempts. */
-export function LatestErrors(props: { readonly requests: readonly RequestRow[] }): ReactElement {
+export function LatestErrors(props: {
+  readonly requests: readonly RequestRow[];
+  /** Older requests were not searched; undefined: all of them were. */
+  readonly backTo: string | undefined;
+}): ReactElement {
   return (
     <Panel title="Latest errors">
       <DataTable
@@ -19,6 +24,7 @@ export function LatestErrors(props: { readonly requests: readonly RequestRow[] }
         rowKey={({ request_id }) => request_id}
         empty={<Empty title="No recent errors." />}
       />
+      <SearchedBack to={props.backTo} />
     </Panel>
   );
 }

@@ -10,6 +10,7 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { SearchedBack } from "../../ui/searched-back.tsx";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
 import type { Filters } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -22,6 +23,8 @@ export interface RequestLogProps {
 }
 
 const PAGE_ROWS = 50;
+const NONE = "No request matches this time range and these filters.";
+const NONE_YET = "No request matches as far back as was searched.";
 
 /** Requests one by one, newest first, and the same as a file. */
 export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): ReactElement {
@@ -47,7 +50,7 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
       }
     >
       <Answer of={requests} skeleton={<Loading rows={10} />}>
-        {({ data, next_cursor, as_of }) => (
+        {({ data, next_cursor, searched_back_to, as_of }) => (
           <>
             <AsOf at={as_of} />
             <DataTable
@@ -55,11 +58,13 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
               columns={REQUEST_COLUMNS}
               rows={data}
               rowKey={({ request_id }) => request_id}
-              empty={<Empty title="No request matches this time range and these filters." />}
+              empty={<Empty title={searched_back_to === undefined ? NONE : NONE_YET} />}
             />
+            <SearchedBack to={searched_back_to} />
             <Pager
               place={{ cursor, trail }}
               next={next_cursor}
+              isSearching={searched_back_to !== undefined}
               onGo={(to) => {
                 setTrail(to.trail);
                 onCursor(to.cursor);
@@ -81,10 +86,12 @@ interface Place {
 interface PagerProps {
   readonly place: Place;
   readonly next: string | null;
+  /** The page ended where its time was up. */
+  readonly isSearching: boolean;
   readonly onGo: (to: Place) => void;
 }
 
-function Pager({ place, next, onGo }: PagerProps): ReactElement | null {
+function Pager({ place, next, isSearching, onGo }: PagerProps): ReactElement | null {
   const { cursor, trail } = place;
   if (cursor === undefined && next === null) return null;
   const back = cursor === undefined ? undefined : trail.at(-1);
@@ -123,7 +130,7 @@ function Pager({ place, next, onGo }: PagerProps): ReactElement | null {
             })
           }
         >
-          Older
+          {isSearching ? "Search further back" : "Older"}
         </Button>
       </Group>
     </nav>
