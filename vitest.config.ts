@@ -7,11 +7,14 @@ const isDeep = process.env["TM_TEST_DEPTH"] === "deep";
 const CONSOLE = "test/support/global-console.ts";
 const HEAVY = ["test/**/*.heavy.test.ts", "test/torture/**/*.test.ts"];
 const DEEP_ONLY = ["**/*.deep.test.ts"];
+/** More than there are processors: the files of these projects wait half of their time. */
+const WAITING_WORKERS = 5;
 const exclude = isDeep ? [] : DEEP_ONLY;
 
 /**
- * The projects run one after the other, in this order; the files of one side by side. No file gets a
- * worker of its own (`isolate: false`): what a file leaves behind, the next one of its worker meets.
+ * `unit` runs first, then `browser`, `e2e` and `stores` as one queue, then `heavy`; the files of a queue
+ * side by side. No file gets a worker of its own (`isolate: false`): what a file leaves behind, the next
+ * one of its worker meets.
  */
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -46,7 +49,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["src/storage/**/*.test.ts", "test/backend-contract/**/*.test.ts"],
           exclude: [...exclude, ...HEAVY],
           pool: "forks",
-          maxWorkers: 4,
+          maxWorkers: WAITING_WORKERS,
           sequence: { groupOrder: 1 },
         },
       },
@@ -58,8 +61,8 @@ const config: ViteUserConfig = defineConfig({
           exclude: [...exclude, ...HEAVY, "test/e2e/browser/**"],
           globalSetup: [CONSOLE],
           pool: "forks",
-          maxWorkers: 4,
-          sequence: { groupOrder: 2 },
+          maxWorkers: WAITING_WORKERS,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -70,8 +73,8 @@ const config: ViteUserConfig = defineConfig({
           exclude,
           globalSetup: [CONSOLE],
           pool: "forks",
-          maxWorkers: 3,
-          sequence: { groupOrder: 3 },
+          maxWorkers: WAITING_WORKERS,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -83,7 +86,7 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: [CONSOLE],
           pool: "forks",
           maxWorkers: 1,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

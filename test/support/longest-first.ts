@@ -1,23 +1,37 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take long though they are short: they kill processes, or walk through every page. */
+/**
+ * Projects that share a queue, in its order: a worker keeps what it has loaded while the next file is
+ * of the same project. The one with the shortest files is last, so that all workers end together.
+ */
+const QUEUE = ["browser", "e2e", "stores"];
+/** Files that take long though they are short: they kill processes, wait, or walk through every page. */
 const LONG = [
   "/test/e2e/browser/every-page.test.ts",
   "/test/e2e/crash/",
+  "/test/e2e/faults/database-trouble.test.ts",
+  "/test/e2e/suspect-listings.test.ts",
   "/test/e2e/operator/kill.test.ts",
+  "/test/e2e/videos-faults.test.ts",
+  "/test/e2e/operator/packed-program.test.ts",
+  "/test/e2e/require-verified.test.ts",
+  "/test/e2e/conformance-",
+  "/test/e2e/clients/matrix.test.ts",
   "/test/e2e/faults/database",
   "/src/storage/embedded-",
 ];
 
-/** Long files begin first, so that no worker is left alone with one at the end of its project. */
+/** Long files begin first, so that no worker is left alone with one at the end of its queue. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const projects = [...new Set(sorted.map((file) => file.project.name))];
-    return projects.flatMap((name) => {
-      const own = sorted.filter((file) => file.project.name === name);
-      return [...own.filter(isLong), ...own.filter((file) => !isLong(file))];
-    });
+    const names = [...new Set(sorted.map((file) => file.project.name))];
+    return names
+      .toSorted((a, b) => QUEUE.indexOf(a) - QUEUE.indexOf(b))
+      .flatMap((name) => {
+        const own = sorted.filter((file) => file.project.name === name);
+        return [...own.filter(isLong), ...own.filter((file) => !isLong(file))];
+      });
   }
 }
 
