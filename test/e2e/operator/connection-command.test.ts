@@ -260,8 +260,13 @@ describe("connection reseal", () => {
     return result;
   };
 
+  const addedToNewOrg = async (): Promise<string> => {
+    const made = await answer(adding("operated", [], await newOrg()));
+    return String(made.json["connection_id"]);
+  };
+
   test("encrypts every stored key with the first encryption key, once", async () => {
-    const id = String((await answer(adding("operated"))).json["connection_id"]);
+    const id = await addedToNewOrg();
     const first = await reseal(both());
     expect(first.code).toBe(0);
     expect(first.json).toMatchObject({ ok: true, kept: 0, not_decrypted: [] });
@@ -280,7 +285,7 @@ describe("connection reseal", () => {
 
   test("names what none of the keys decrypts, changes none of it, and exits with 1", async () => {
     const other = Buffer.alloc(32, 7).toString("base64");
-    const id = String((await answer(adding("operated"))).json["connection_id"]);
+    const id = await addedToNewOrg();
     const failed = await reseal({ ...env, TM_ENCRYPTION_KEY: `${other},${NEW_KEY}` });
     expect(failed.code).toBe(1);
     expect(failed.json).toMatchObject({ ok: false, not_decrypted: [id] });
