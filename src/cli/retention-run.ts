@@ -7,7 +7,7 @@ const LOCK_PAUSE_MS = 500;
 
 /** What was done, and whether all of it could be. */
 export interface RunAnswer extends CommandAnswer {
-  readonly json: { readonly ok: boolean };
+  readonly json: { readonly ok: boolean; readonly [name: string]: unknown };
 }
 
 /** A run that was killed a moment ago may still have its lock. */

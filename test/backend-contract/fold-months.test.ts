@@ -9,6 +9,7 @@ import { foldMonths, type FoldOutcome } from "../../src/ledger/retention/fold-mo
 import { FIRST_PART, type FoldSession, type Part } from "../../src/ledger/retention/fold.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { until } from "../support/books.ts";
+import { changesOf } from "../support/change-writes.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, voidRow } from "../support/ledger-rows.ts";
 import {
@@ -21,7 +22,9 @@ import {
 import { testOperator } from "../support/test-operator.ts";
 
 const JANUARY = "2026-01" as Part;
-const DAYS = ["2026-01-30", "2026-01-31", "2026-02-01"].map(dayOf);
+const FIRST_DAY = dayOf("2026-01-30");
+const LAST_DAY = dayOf("2026-01-31");
+const NEXT_DAY = dayOf("2026-02-01");
 const books = withOldBooks();
 let root: string;
 let key: SigningKey;
@@ -30,17 +33,16 @@ let before: unknown;
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "tokenmarket-fold-"));
   key = openSigningKey(join(root, "key.pem"));
-  const [first = DAYS[0], last = DAYS[0], next = DAYS[0]] = DAYS as [never, never, never];
-  await books.fill(first);
+  await books.fill(FIRST_DAY);
   await toMonth("2026-01-01");
   await grant("in-january");
-  await books.fill(last);
-  await randomTraffic(last);
+  await books.fill(LAST_DAY);
+  await randomTraffic(LAST_DAY);
   await toMonth("2026-02-01");
-  await books.fill(next);
+  await books.fill(NEXT_DAY);
   await grant("in-february");
   await books.settle();
-  await close(next);
+  await close(NEXT_DAY);
   await retireOldDays(books, { key, archive: new DayFolder(join(root, "days")), drop: true });
   before = await figures();
 }, 60_000);
@@ -206,6 +208,13 @@ test("every balance, every figure of money and both audits are the same after it
   const left = "select from transfer_202601 where attempt_id is not null";
   expect(await backend.query(left)).toEqual([]);
   expect(await backend.query("select ref from transfer_202601")).toEqual([{ ref: "in-january" }]);
+});
+
+test("the change log has the folding and the deletion, once each", async () => {
+  const folded = await changesOf(books.backend, "ledger.fold");
+  expect(folded.map(({ target }) => target)).toEqual(["2026-01"]);
+  const dropped = await changesOf(books.backend, "ledger.drop");
+  expect(dropped.filter(({ target }) => target === "2026-01")).toHaveLength(1);
 });
 
 test("nothing can be added to a folded month, and its references stay used", async () => {

@@ -42,15 +42,14 @@ export function headSql(part: Part): string {
       : `(date '${part}-01' + interval '1 month')::date - 1`;
   return `
   select t.*, (select last_value >= ${end} from ledger_position) as is_over,
-    exists (select from attempt where opened_position <= t.last_position)
-      or exists (select from hold where not annulled and opened_position <= t.last_position)
+    exists (select from attempt where opened_position <= t.to_position)
+      or exists (select from hold where not annulled and opened_position <= t.to_position)
       as has_earlier,
     exists (select from (select day, position from audit_checkpoint order by day desc limit 1) c
       where c.position >= t.to_position and c.day >= ${lastDay}) as is_closed
   from (
     select min(position) filter (where ${FOLDED}) as from_position,
-      max(position) filter (where ${FOLDED}) as to_position, max(position) as last_position,
-      count(*) filter (where attempt_id is null) as kept
+      max(position) filter (where ${FOLDED}) as to_position, count(*) filter (where attempt_id is null) as kept
     from ${table}
   ) t`;
 }
