@@ -21,7 +21,7 @@ export const PARTS_OLDER_THAN_SQL = `
   where date_trunc('month', moved) < date_trunc('month', clock_timestamp() at time zone 'utc')
       - $1::integer * interval '1 month'
     and part not in (select part from folded_month)
-  order by moved`;
+  order by part <> '${FIRST_PART}', moved`;
 
 export const DETACHED_PARTS_SQL = `
   select part, sha256 from folded_month
