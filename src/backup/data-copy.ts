@@ -143,7 +143,7 @@ async function beginReading(source: Client, tables: readonly CopiedTable[]): Pro
   const { rows: retired } = await source.query(RETIRED_SQL);
   if (retired.length === 0) return;
   throw new BackupFault(
-    "exported days were not dropped yet: run `tokenmarket ledger retire --drop` first",
+    "exported days or months were not dropped yet: run `tokenmarket ledger retire --drop` first",
   );
 }
 

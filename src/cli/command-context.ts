@@ -113,12 +113,12 @@ export function openCommandLogging(io: CommandIo, config: Config, quiet = false)
 }
 
 /** Runs `work` on the stores of a data folder or database, server up or down, and closes them. */
-export async function withBackend(
+export async function withBackend<A extends CommandAnswer = CommandAnswer>(
   io: CommandContext,
   flags: Flags,
-  work: (backend: Backend, by: ChangedBy) => Promise<CommandAnswer>,
+  work: (backend: Backend, by: ChangedBy) => Promise<A>,
   schema: NonNullable<BackendOptions["schema"]> = "check",
-): Promise<CommandAnswer> {
+): Promise<A> {
   const config = readConfig(io, flags);
   const by = changedByOf(flags);
   const logging = openCommandLogging(io, config, true);

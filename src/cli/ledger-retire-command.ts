@@ -1,22 +1,20 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Command } from "commander";
 
 import { openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd } from "../core/index.ts";
 import {
   dayFiles,
   type ExportCheck,
   publicKeyText,
   readManifest,
-  type RetentionSession,
-  type RetentionStore,
   retireDays,
   type RetireOutcome,
+  readFold,
   verifyExport,
+  verifyFold,
 } from "../ledger/index.ts";
 import {
   answering,
@@ -28,9 +26,8 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-
-const LOCK_TRIES_MAX = 10;
-const LOCK_PAUSE_MS = 500;
+import { foldAfterRetire } from "./ledger-fold-command.ts";
+import { type RunAnswer, textFlag, whenOurs } from "./retention-run.ts";
 
 /** `ledger retire`, `ledger verify-export` */
 export function addRetireCommands(ledger: Command, context: CommandContext): void {
@@ -42,8 +39,10 @@ export function addRetireCommands(ledger: Command, context: CommandContext): voi
     .action(answering(context, (flags: Flags) => retire(context, flags)));
   ledger
     .command("verify-export")
-    .description("prove an exported day: its signature, its key and every row; exit 1 when off")
-    .argument("<file>", "the day's manifest, attempt-YYYY-MM-DD.json")
+    .description(
+      "prove an exported day or month: its signature, its key and every row; exit 1 when off",
+    )
+    .argument("<file>", "its manifest, attempt-YYYY-MM-DD.json or transfer-YYYY-MM.json")
     .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
     .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
@@ -52,17 +51,29 @@ export function addRetireCommands(ledger: Command, context: CommandContext): voi
 }
 
 async function retire(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
+  const days = await retireDaysOf(context, flags);
+  const months = await foldAfterRetire(context, flags);
+  if (months === undefined) return days;
+  const ok = days.json.ok && months.json.ok;
+  return {
+    json: { ...days.json, ok, months: months.json },
+    text: `${days.text}\n${months.text}`,
+    exitCode: ok ? 0 : 1,
+  };
+}
+
+async function retireDaysOf(context: CommandContext, flags: Flags): Promise<RunAnswer> {
   const config = readConfig(context, flags);
   const olderThanDays = readDays(flags) ?? config.retentionAttemptsDays;
   if (olderThanDays === 0) {
     const text = "nothing is retired: retention.attempts_days is 0, which keeps all";
     const nothing = { retired: [], refused_requests: 0, dropped: [], kept: [], stopped: null };
-    return { json: { ok: true, ...nothing }, text };
+    return { json: { ok: true, ...nothing }, text, exitCode: 0 };
   }
   const archive = openDayArchive(config, textFlag(flags, "out"));
   return await withBackend(context, flags, async ({ retentionStore }, by) => {
     const key = openExportKey(config);
-    const session = await openSession(retentionStore, by);
+    const session = await whenOurs(() => retentionStore.open(by));
     try {
       const progress = (line: string): void => void context.stderr.write(`${line}\n`);
       const deps = { session, archive, key, progress };
@@ -75,20 +86,10 @@ async function retire(context: CommandContext, flags: Flags): Promise<CommandAns
   });
 }
 
-/** A run that was killed a moment ago may still have its lock. */
-async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
-  for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
-    if (tried > 0) await sleep(LOCK_PAUSE_MS);
-    const session = await store.open(by);
-    if (session !== undefined) return session;
-  }
-  throw new UsageFault("another ledger retire is under way; wait for its end");
-}
-
 function answerOf(
   outcome: RetireOutcome,
   run: { readonly folder: string; readonly publicKey: string; readonly olderThanDays: number },
-): CommandAnswer {
+): RunAnswer {
   const { retired, refusedRequests, dropped, kept, stopped } = outcome;
   const ok = stopped === undefined && kept.length === 0;
   return {
@@ -124,17 +125,24 @@ async function verify(context: CommandContext, file: string, flags: Flags): Prom
   if (publicKeyFile !== undefined && trustedKey === undefined) {
     throw new UsageFault(`${publicKeyFile}: there is no such file; check --public-key`);
   }
-  const manifest = readManifest(readFileSync(file, "utf8"));
+  const text = readFileSync(file, "utf8");
+  const rowsOf = (of: Parameters<typeof dayFiles>[0]): AsyncIterable<Uint8Array> => {
+    if (basename(file) === dayFiles(of).manifest)
+      return openDayArchive(config, dirname(file)).readPublished(of);
+    throw new UsageFault(`${file}: this is the manifest of ${of}, under another name`);
+  };
+  const fold = readFold(text);
+  if (typeof fold === "object") {
+    const { part } = fold;
+    const checks = await verifyFold({ manifest: fold, rows: rowsOf(part), trustedKey });
+    return verdict(checks, { month: part, public_key: publicKeyText(fold.publicKey) });
+  }
+  const manifest = fold ?? readManifest(text);
   if (typeof manifest === "string")
     return verdict([{ id: "manifest", ok: false, detail: manifest }]);
-  if (basename(file) !== dayFiles(manifest.day).manifest) {
-    throw new UsageFault(`${file}: this is the manifest of ${manifest.day}, under another name`);
-  }
-  const rows = openDayArchive(config, dirname(file)).readPublished(manifest.day);
-  return verdict(await verifyExport({ manifest, rows, trustedKey }), {
-    day: manifest.day,
-    public_key: publicKeyText(manifest.publicKey),
-  });
+  const { day } = manifest;
+  const checks = await verifyExport({ manifest, rows: rowsOf(day), trustedKey });
+  return verdict(checks, { day, public_key: publicKeyText(manifest.publicKey) });
 }
 
 function verdict(checks: readonly ExportCheck[], more: object = {}): CommandAnswer {
@@ -155,9 +163,4 @@ function readDays(flags: Flags): number | undefined {
     throw new UsageFault("--older-than-days must be a whole number of days, at least 1");
   }
   return Number(text);
-}
-
-function textFlag(flags: Flags, name: string): string | undefined {
-  const value = flags[name];
-  return typeof value === "string" ? value : undefined;
 }

@@ -63,7 +63,7 @@ export async function recordAudit(pool: Pool, violations: number): Promise<void>
   await pool.query(RECORD_AUDIT_SQL, [violations]);
 }
 
-const RECORD_AUDIT_SQL = `
+export const RECORD_AUDIT_SQL = `
   insert into audit_result (ended_at, violations) values (clock_timestamp(), $1)
   on conflict (only_row) do update set ended_at = excluded.ended_at,
     violations = excluded.violations`;

@@ -61,6 +61,15 @@ export type {
 export { addSettlementSums, type SettlementSums } from "./provider-settlement/settlement-sums.ts";
 export { type ReopenedBooks, reopenBooks, type ReopenRequest } from "./reopen-books.ts";
 export { createdAtOf, requestIdFrom } from "./request-ids.ts";
+export { type PartSurvey, parsePart } from "./retention/fold.ts";
+export { readFold, verifyFold } from "./retention/fold-manifest.ts";
+export {
+  type FoldDeps,
+  foldedText,
+  foldMonths,
+  type FoldOptions,
+  type FoldOutcome,
+} from "./retention/fold-months.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";

@@ -26,6 +26,7 @@ export type OtherAction = Extract<
   | "backup.create"
   | "data.copy"
   | "ledger.close-day"
+  | "ledger.fold"
   | "ledger.recover"
   | "ledger.reopen"
   | "manifest.refresh"

@@ -1,22 +1,18 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import type { Pool, PoolClient } from "pg";
 
-import {
-  DatabaseError,
-  type CustomTypesConfig,
-  type Pool,
-  type PoolClient,
-  type QueryArrayConfig,
-} from "pg";
-
-import {
-  type Change,
-  type ChangedBy,
-  type ChangeLog,
-  recordChanges,
-  type RecordedChange,
-} from "../../changes/index.ts";
+import type { Change, ChangedBy, ChangeLog } from "../../changes/index.ts";
 import { assert, type CsvRow, formatUsd, microUsd, picoUsd } from "../../core/index.ts";
 import { deleteRefusedBefore } from "../refused-rows.ts";
+import type { FoldSession } from "./fold.ts";
+import { type ExportedTable, PostgresFoldSession } from "./postgres-fold-session.ts";
+import {
+  type ChangeNotes,
+  changing,
+  inTransaction,
+  longReaderSql,
+  rowsAsText,
+  whenFree,
+} from "./retention-transactions.ts";
 import * as sql from "./retention-sql.ts";
 import { ZERO_SUMS } from "./retention-tally.ts";
 import type {
@@ -30,18 +26,7 @@ import type {
   RetiredDay,
 } from "./retention.ts";
 
-/** So long the batches of the gateways may stand behind a wait for the journal's lock. */
-const LOCK_TIMEOUT_MS = 100;
-const LOCK_PAUSE_MS = 500;
-const LOCK_TRIES_MAX = 1_200;
 const PAGE_ROWS = 2_000;
-const SQLSTATE_LOCK_TIMEOUT = "55P03";
-
-/** The journal did not let go of its lock for ten minutes. */
-export class JournalBusyFault extends Error {
-  override readonly name = "JournalBusyFault";
-}
-
 /** Takes days out of the journal's partitions. */
 export class PostgresRetentionStore implements RetentionStore {
   readonly #pool: Pool;
@@ -53,6 +38,21 @@ export class PostgresRetentionStore implements RetentionStore {
   }
 
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
+    return await this.#open("attempt", (client, of) => {
+      return new PostgresRetentionSession(client, { log: this.#changes, by }, of);
+    });
+  }
+
+  async openFold(by: ChangedBy): Promise<FoldSession | undefined> {
+    return await this.#open("transfer", (client, of) => {
+      return new PostgresFoldSession(client, { log: this.#changes, by }, of);
+    });
+  }
+
+  async #open<T>(
+    table: "attempt" | "transfer",
+    session: (client: PoolClient, of: ExportedTable) => T,
+  ): Promise<T | undefined> {
     const client = await this.#pool.connect();
     try {
       const { rows } = await client.query<{ ours: boolean }>(
@@ -65,9 +65,8 @@ export class PostgresRetentionStore implements RetentionStore {
       // The same day gives the same text, whatever the server's habits.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ name: string }>(sql.SCHEMA_SQL);
-      const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL);
-      const changes = { log: this.#changes, by };
-      return new PostgresRetentionSession(client, changes, {
+      const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL, [table]);
+      return session(client, {
         schema: schema.rows[0]?.name ?? "",
         columns: columns.rows.map(({ name }) => name),
       });
@@ -82,13 +81,9 @@ class PostgresRetentionSession implements RetentionSession {
   readonly schema: string;
   readonly columns: readonly string[];
   readonly #client: PoolClient;
-  readonly #changes: { readonly log: ChangeLog; readonly by: ChangedBy };
+  readonly #changes: ChangeNotes;
 
-  constructor(
-    client: PoolClient,
-    changes: { readonly log: ChangeLog; readonly by: ChangedBy },
-    of: { schema: string; columns: readonly string[] },
-  ) {
+  constructor(client: PoolClient, changes: ChangeNotes, of: ExportedTable) {
     this.#client = client;
     this.#changes = changes;
     this.schema = of.schema;
@@ -123,12 +118,16 @@ class PostgresRetentionSession implements RetentionSession {
 
   async freeze(day: Day): Promise<void> {
     if (await this.#isFrozen(day)) return;
-    await this.#inTransaction(() => this.#whenFree(day, [sql.freezeSql(day)]));
+    await inTransaction(this.#client, () => this.#whenFree(day, [sql.freezeSql(day)]));
   }
 
   async unfreeze(day: Day): Promise<void> {
     if (!(await this.#isFrozen(day))) return;
-    await this.#inTransaction(() => this.#whenFree(day, [sql.unfreezeSql(day)]));
+    await inTransaction(this.#client, () => this.#whenFree(day, [sql.unfreezeSql(day)]));
+  }
+
+  async #whenFree(day: Day, statements: readonly string[]): Promise<void> {
+    await whenFree(this.#client, longReaderSql(["attempt", sql.dayTable(day)]), statements);
   }
 
   async #isFrozen(day: Day): Promise<boolean> {
@@ -144,7 +143,7 @@ class PostgresRetentionSession implements RetentionSession {
     const idAt = this.columns.indexOf("attempt_id");
     const text = sql.pageSql(day, this.columns);
     for (let last: string | null = "-1"; last !== null;) {
-      const rows: CsvRow[] = await this.#rowsAsText(text, [last, PAGE_ROWS]);
+      const rows: CsvRow[] = await rowsAsText(this.#client, text, [last, PAGE_ROWS]);
       if (rows.length > 0) yield rows;
       last = rows.length < PAGE_ROWS ? null : (rows.at(-1)?.[idAt] ?? null);
     }
@@ -153,28 +152,33 @@ class PostgresRetentionSession implements RetentionSession {
   async retire({ survey, file, sha256, signature }: RetiredDay): Promise<void> {
     const { day, fromId, toId, sums } = survey;
     const { attempts, debitMicroUsd, overrunMicroUsd, costPicoUsd, owedPicoUsd } = sums.all;
-    await this.#changing(dayChange("ledger.retire", survey, sha256), async () => {
-      await this.#client.query(sql.RETIRED_DAY_SQL, [
-        day,
-        fromId,
-        toId,
-        attempts,
-        debitMicroUsd,
-        overrunMicroUsd,
-        costPicoUsd,
-        owedPicoUsd,
-        file,
-        sha256,
-        signature,
-      ]);
-      await this.#client.query(sql.retiredSpendSql(day), [day]);
-      await this.#client.query("create schema if not exists retired");
-      // Last, and then the commit at once: every batch waits while this lock is held.
-      await this.#whenFree(day, sql.detachSql(day));
-      const query = { text: sql.IS_OPEN_SQL, values: [fromId, toId] };
-      const { rows } = await this.#client.query<{ is_open: boolean }>(query);
-      assert(rows[0]?.is_open === false, "no attempt is open of a day that is taken out");
-    });
+    await changing(
+      this.#client,
+      this.#changes,
+      dayChange("ledger.retire", survey, sha256),
+      async () => {
+        await this.#client.query(sql.RETIRED_DAY_SQL, [
+          day,
+          fromId,
+          toId,
+          attempts,
+          debitMicroUsd,
+          overrunMicroUsd,
+          costPicoUsd,
+          owedPicoUsd,
+          file,
+          sha256,
+          signature,
+        ]);
+        await this.#client.query(sql.retiredSpendSql(day), [day]);
+        await this.#client.query("create schema if not exists retired");
+        // Last, and then the commit at once: every batch waits while this lock is held.
+        await this.#whenFree(day, sql.detachSql(day));
+        const query = { text: sql.IS_OPEN_SQL, values: [fromId, toId] };
+        const { rows } = await this.#client.query<{ is_open: boolean }>(query);
+        assert(rows[0]?.is_open === false, "no attempt is open of a day that is taken out");
+      },
+    );
   }
 
   async detachedDays(): Promise<readonly DetachedDay[]> {
@@ -190,7 +194,7 @@ class PostgresRetentionSession implements RetentionSession {
       before: { in_database: true },
       after: { in_database: false },
     };
-    await this.#changing(change, async () => {
+    await changing(this.#client, this.#changes, change, async () => {
       await this.#client.query(`drop table retired.${sql.dayTable(day)}`);
     });
   }
@@ -214,52 +218,6 @@ class PostgresRetentionSession implements RetentionSession {
     // Closed, not released: its settings go with it.
     this.#client.release(true);
   }
-
-  async #rowsAsText(text: string, values: unknown[]): Promise<CsvRow[]> {
-    const query: QueryArrayConfig = { text, values, rowMode: "array", types: asText };
-    return (await this.#client.query<(string | null)[]>(query)).rows;
-  }
-
-  /** The change is written last: the log is not held up while the journal is waited for. */
-  async #changing(change: Change, work: () => Promise<void>): Promise<void> {
-    let recorded: readonly RecordedChange[] = [];
-    await this.#inTransaction(async () => {
-      await work();
-      recorded = await recordChanges(this.#client, this.#changes.by, [change]);
-    });
-    this.#changes.log.announce(recorded);
-  }
-
-  async #inTransaction(work: () => Promise<void>): Promise<void> {
-    await this.#client.query("begin");
-    try {
-      await work();
-      await this.#client.query("commit");
-    } catch (fault) {
-      await this.#client.query("rollback").catch(() => undefined);
-      throw fault;
-    }
-  }
-
-  /** Runs statements that need the journal for themselves, and never makes a queue before it. */
-  async #whenFree(day: Day, statements: readonly string[]): Promise<void> {
-    await this.#client.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    await this.#client.query("savepoint before_lock");
-    for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
-      if (tried > 0) await sleep(LOCK_PAUSE_MS);
-      // A reader of minutes is waited for outside the lock's queue, or all would wait with us.
-      const { rows } = await this.#client.query<{ is_busy: boolean }>(sql.longReaderSql(day));
-      if (rows[0]?.is_busy === true) continue;
-      try {
-        for (const statement of statements) await this.#client.query(statement);
-        return;
-      } catch (fault) {
-        if (!(fault instanceof DatabaseError) || fault.code !== SQLSTATE_LOCK_TIMEOUT) throw fault;
-        await this.#client.query("rollback to savepoint before_lock");
-      }
-    }
-    throw new JournalBusyFault("the journal was read without a pause; run this again later");
-  }
 }
 
 function dayChange(action: "ledger.retire", survey: DaySurvey, sha256: Buffer): Change {
@@ -271,10 +229,6 @@ function dayChange(action: "ledger.retire", survey: DaySurvey, sha256: Buffer): 
   };
   return { action, orgId: null, target: day, before: null, after };
 }
-
-const asText: CustomTypesConfig = {
-  getTypeParser: (() => (text: string) => text) as CustomTypesConfig["getTypeParser"],
-};
 
 interface BoundsRow {
   readonly from_id: bigint;

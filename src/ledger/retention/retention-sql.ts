@@ -25,9 +25,10 @@ export const DETACHED_DAYS_SQL = `
   where to_regclass('retired.attempt_' || to_char(r.day, 'YYYYMMDD')) is not null
   order by 1`;
 
+/** $1 the table. */
 export const COLUMNS_SQL = `
   select attname::text as name from pg_attribute
-  where attrelid = 'attempt'::regclass and attnum > 0 and not attisdropped order by attnum`;
+  where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`;
 
 export const SCHEMA_SQL = "select max(name) as name from schema_step";
 
@@ -114,14 +115,4 @@ export function detachSql(day: Day): readonly string[] {
     `alter table attempt detach partition ${table}`,
     `alter table ${table} set schema retired`,
   ];
-}
-
-/** Is a transaction at work on the journal or this day's table that is older than any batch? */
-export function longReaderSql(day: Day): string {
-  return `
-  select exists (
-    select from pg_locks l join pg_stat_activity a using (pid)
-    where l.relation in ('attempt'::regclass, '${dayTable(day)}'::regclass) and l.granted
-      and pid <> pg_backend_pid() and a.xact_start < clock_timestamp() - interval '1 second'
-  ) as is_busy`;
 }
