@@ -1,11 +1,13 @@
-import { SpanKind, SpanStatusCode, TraceFlags, type SpanContext } from "@opentelemetry/api";
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
-import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
-import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from "@opentelemetry/sdk-trace";
+import { OTLPExporterBase } from "@opentelemetry/otlp-exporter-base";
+import {
+  convertLegacyHttpOptions,
+  createOtlpHttpExportDelegate,
+} from "@opentelemetry/otlp-exporter-base/node-http";
 
 import type { Clock, Logger } from "../core/index.ts";
 import type { PlainSpan } from "./build-spans.ts";
 import { SCHEMA_URL, SCOPE_NAME } from "./names.ts";
+import { type EncodedSpans, SpanBatch } from "./span-batch.ts";
 import type { TraceFigures } from "./trace-figures.ts";
 
 export interface OtlpOptions {
@@ -21,41 +23,32 @@ export interface OtlpOptions {
 
 /** Spans that wait to be sent, at most: what comes on top of them is dropped. */
 const QUEUE_SPANS_MAX = 2_048;
-const BATCH_SPANS_MAX = 512;
+const BATCH_SPANS_MIN = 512;
 const BATCH_DELAY_MS = 500;
 const EXPORT_TIMEOUT_MS = 10_000;
+/** The exporter has ended by then; this is the bound should it not have. */
+const SENDING_MS_MAX = 2 * EXPORT_TIMEOUT_MS;
 /** A collector that is away would fail every batch: one line in this time says it. */
 const FAULT_LOG_MS = 60_000;
 
-/** Sends spans to a collector in batches. Only the end of the process waits for it. */
+/** Sends spans to a collector in batches, one after the other. Only the end of the process waits. */
 export class OtlpTraceSender {
   readonly #options: OtlpOptions;
-  readonly #processor: BatchSpanProcessor;
-  readonly #process: ExportingProcess;
+  readonly #exporter: OTLPExporterBase<EncodedSpans>;
+  readonly #open: SpanBatch;
+  readonly #full: EncodedSpans[] = [];
+  /** In all batches that are not being sent yet. */
   #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> | undefined;
   #nextFaultLogMs = 0;
 
   constructor(options: OtlpOptions) {
     this.#options = options;
-    const { url, headers, version } = options;
-    this.#process = {
-      resource: resourceFromAttributes(options.resource, { schemaUrl: SCHEMA_URL }),
-      scope: { name: SCOPE_NAME, version, schemaUrl: SCHEMA_URL },
-    };
-    const exporter = new OTLPTraceExporter({
-      url,
-      headers: { ...headers },
-      timeoutMillis: EXPORT_TIMEOUT_MS,
-      concurrencyLimit: 2,
-    });
-    this.#processor = new BatchSpanProcessor({
-      exporter: this.#counting(exporter),
-      maxQueueSize: QUEUE_SPANS_MAX,
-      maxExportBatchSize: BATCH_SPANS_MAX,
-      scheduledDelayMillis: BATCH_DELAY_MS,
-      // The exporter has ended by then; this is the bound should it not have.
-      exportTimeoutMillis: 2 * EXPORT_TIMEOUT_MS,
-    });
+    const { resource, version } = options;
+    const scope = { name: SCOPE_NAME, version };
+    this.#open = new SpanBatch({ resource, scope, schemaUrl: SCHEMA_URL });
+    this.#exporter = exporterOf(options);
   }
 
   /** Takes the spans of one trace, all or none. */
@@ -67,34 +60,50 @@ export class OtlpTraceSender {
     }
     this.#waiting += spans.length;
     const sinceEpochMs = clock.nowMs() - clock.monotonicMs();
-    for (const span of spans)
-      this.#processor.onEnd(new KeptSpan(span, sinceEpochMs, this.#process));
+    for (const span of spans) this.#open.add(span, sinceEpochMs);
+    if (this.#open.size >= BATCH_SPANS_MIN) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), BATCH_DELAY_MS).unref();
   }
 
   /** Sends what waits, as far as the collector takes it in time: a stop does not wait for it. */
   async close(closeMs: number): Promise<void> {
+    this.#flush();
     const late = new Promise<void>((resolve) => {
       setTimeout(resolve, closeMs).unref();
     });
-    await Promise.race([this.#processor.shutdown().catch(() => undefined), late]);
+    await Promise.race([this.#sending, late]);
   }
 
-  #counting(exporter: SpanExporter): SpanExporter {
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#open.size === 0) return;
+    this.#full.push(this.#open.take());
+    this.#sending ??= this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    for (let next = this.#full.shift(); next !== undefined; next = this.#full.shift()) {
+      this.#waiting -= next.spans;
+      await this.#sendOne(next);
+    }
+    this.#sending = undefined;
+  }
+
+  async #sendOne(batch: EncodedSpans): Promise<void> {
     const { figures } = this.#options;
-    return {
-      export: (spans, done) => {
-        this.#waiting -= spans.length;
-        exporter.export(spans, (result) => {
-          if (EXPORTED.has(result.code)) figures.exported += spans.length;
-          else {
-            figures.dropped += spans.length;
-            this.#noteFault();
-          }
-          done(result);
-        });
-      },
-      shutdown: () => exporter.shutdown(),
-    };
+    const isTaken = await new Promise<boolean>((resolve) => {
+      const late = setTimeout(() => resolve(false), SENDING_MS_MAX).unref();
+      this.#exporter.export(batch, ({ code }) => {
+        clearTimeout(late);
+        resolve(EXPORTED.has(code));
+      });
+    });
+    if (isTaken) figures.exported += batch.spans;
+    else {
+      figures.dropped += batch.spans;
+      this.#noteFault();
+    }
   }
 
   /** Without the fault itself: its text may name what was sent with the request. */
@@ -110,74 +119,24 @@ export class OtlpTraceSender {
   }
 }
 
-/** What all spans have in common. */
-interface ExportingProcess {
-  readonly resource: Resource;
-  readonly scope: ReadableSpan["instrumentationScope"];
-}
-
-/** A span in the terms of the exporter. */
-class KeptSpan implements ReadableSpan {
-  readonly name: string;
-  readonly kind: SpanKind;
-  readonly startTime: [number, number];
-  readonly endTime: [number, number];
-  readonly duration: [number, number];
-  readonly status: ReadableSpan["status"];
-  readonly attributes: ReadableSpan["attributes"];
-  readonly links: ReadableSpan["links"];
-  readonly events: ReadableSpan["events"] = NONE;
-  readonly ended = true;
-  readonly resource: Resource;
-  readonly instrumentationScope: ReadableSpan["instrumentationScope"];
-  readonly droppedAttributesCount = 0;
-  readonly droppedEventsCount = 0;
-  readonly droppedLinksCount = 0;
-  readonly parentSpanContext?: SpanContext;
-  readonly #context: SpanContext;
-
-  constructor(span: PlainSpan, sinceEpochMs: number, { resource, scope }: ExportingProcess) {
-    const { parent, link } = span;
-    this.name = span.name;
-    this.kind = KINDS[span.kind];
-    this.startTime = hrTime(sinceEpochMs + span.startedMs);
-    this.endTime = hrTime(sinceEpochMs + span.endedMs);
-    this.duration = hrTime(span.endedMs - span.startedMs);
-    this.status = span.hasFailed ? FAILED : UNSET;
-    this.attributes = span.attributes;
-    this.links = link === undefined ? NONE : [{ context: spanContext(link, true) }];
-    this.resource = resource;
-    this.instrumentationScope = scope;
-    if (parent !== undefined) this.parentSpanContext = spanContext(parent, span.isParentRemote);
-    this.#context = spanContext(span.context, false);
-  }
-
-  spanContext(): SpanContext {
-    return this.#context;
-  }
-}
-
-const KINDS = {
-  server: SpanKind.SERVER,
-  client: SpanKind.CLIENT,
-  internal: SpanKind.INTERNAL,
-} as const;
-const FAILED = { code: SpanStatusCode.ERROR };
-const UNSET = { code: SpanStatusCode.UNSET };
 /** `ExportResultCode.SUCCESS`. */
 const EXPORTED: ReadonlySet<number> = new Set([0]);
-const NONE: never[] = [];
 
-function spanContext(at: PlainSpan["context"], isRemote: boolean): SpanContext {
-  const { traceId, spanId, isRandom } = at;
-  // A trace that is kept is one that was sampled, whenever that was decided.
-  const traceFlags = isRandom ? SAMPLED_RANDOM : TraceFlags.SAMPLED;
-  return { traceId, spanId, traceFlags, isRemote };
-}
-
-const SAMPLED_RANDOM = 0x03;
-
-function hrTime(ms: number): [number, number] {
-  const seconds = Math.floor(ms / 1_000);
-  return [seconds, Math.round((ms - seconds * 1_000) * 1_000_000)];
+/** The HTTP of OTLP with its retries; what is sent was encoded before. */
+function exporterOf({ url, headers }: OtlpOptions): OTLPExporterBase<EncodedSpans> {
+  const http = convertLegacyHttpOptions(
+    { url, headers: { ...headers }, timeoutMillis: EXPORT_TIMEOUT_MS, concurrencyLimit: 2 },
+    "TRACES",
+    "v1/traces",
+    { "Content-Type": "application/x-protobuf" },
+  );
+  const serializer = {
+    serializeRequest: ({ request }: EncodedSpans) => request,
+    // What a collector says of spans that it did not take is not read: they are lost.
+    deserializeResponse: () => ({}),
+  };
+  const counted = { name: "span", countItems: ({ spans }: EncodedSpans) => spans } as const;
+  return new OTLPExporterBase(
+    createOtlpHttpExportDelegate(http, serializer, "otlp_http_span_exporter", counted, undefined),
+  );
 }

@@ -116,7 +116,8 @@ interface DecodedRequest {
   }[];
 }
 
-function spansOf(body: Buffer): readonly ReceivedSpan[] {
+/** Decodes what a collector is sent. */
+export function spansOf(body: Buffer): readonly ReceivedSpan[] {
   const message = ExportTraceServiceRequest.decode(body);
   const shown = ExportTraceServiceRequest.toObject(message, {
     longs: String,
