@@ -114,13 +114,15 @@ function processorMs(): number {
 
 const off = new GatewayMetrics();
 const on = new GatewayMetrics();
+const exposition = new Exposition(on.families(), processMetrics());
+// As the program does at its start, when there is no listing yet.
+await exposition.warmUp();
 const offUs: number[] = [];
 const onUs: number[] = [];
 for (let round = 0; round < ROUNDS; round += 1) {
   offUs.push(usPerRequest((listing) => countersOnly(off, listing)));
   onUs.push(usPerRequest((listing, at) => withHistograms(on, listing, at)));
 }
-const exposition = new Exposition(on.families(), processMetrics());
 const first = await longestHoldMs(() => exposition.scrape(undefined));
 const holds: number[] = [];
 let chars = 0;
@@ -144,7 +146,7 @@ console.table({
   "longest hold, later scrapes, ms of processor time": shown(holds),
   "text, MB": (chars / 1e6).toFixed(1),
 });
-const isWithin = addedUs <= REQUEST_US_MAX && holdMs <= SCRAPE_HOLD_MS_MAX;
+const isWithin = addedUs <= REQUEST_US_MAX && Math.max(first, holdMs) <= SCRAPE_HOLD_MS_MAX;
 if (!isWithin) {
   console.error(`above ${REQUEST_US_MAX} us a request or ${SCRAPE_HOLD_MS_MAX} ms a scrape`);
   process.exitCode = 1;

@@ -129,6 +129,7 @@ async function compose(
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
   const watched = { counts, limits, events, ledger, backups };
   const metrics = stack.use(openMetrics({ ...options, ...parts, ...watched }));
+  await metrics.exposition.warmUp();
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
   const console = await openConsole(options, {
