@@ -115,7 +115,8 @@ class FollowingBilling implements OpenBilling {
   }
 
   async #closeIdle(billing: OpenBilling): Promise<void> {
-    await Promise.allSettled([...(this.#underWay.get(billing) ?? [])]);
+    const begun = this.#underWay.get(billing) ?? new Set<Promise<unknown>>();
+    await Promise.allSettled(begun);
     this.#underWay.delete(billing);
     await billing.close();
   }

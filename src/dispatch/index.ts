@@ -19,8 +19,4 @@ export {
   type RunningAttempt,
   streamBytesMax,
 } from "./run-attempt.ts";
-export {
-  UpstreamClient,
-  type UpstreamClientOptions,
-  type UpstreamQuestion,
-} from "./upstream-client.ts";
+export { UpstreamClient, type UpstreamQuestion } from "./upstream-client.ts";

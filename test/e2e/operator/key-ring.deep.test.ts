@@ -62,9 +62,9 @@ test("the encryption key is replaced under calls with own provider keys, and non
   });
 
   const ended: number[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const callers = Array.from({ length: CALLERS }, async (_, at) => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       ended.push((await call(urls[at % urls.length] ?? "", key)).status);
       await sleep(PAUSE_MS);
     }
@@ -79,7 +79,7 @@ test("the encryption key is replaced under calls with own provider keys, and non
     const before = ended.length;
     await until("calls go on with the new key alone", () => ended.length > before + 50);
   } finally {
-    isOver = true;
+    over.abort();
     await Promise.all(callers);
   }
   expect(ended.length).toBeGreaterThan(200);
