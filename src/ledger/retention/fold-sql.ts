@@ -1,4 +1,3 @@
-import { attemptDay } from "../audit/audit-query.ts";
 import { FIRST_PART, type Part } from "./fold.ts";
 
 /** The table of a month; digits only, so that a name can be written into SQL. */
@@ -49,7 +48,8 @@ export function headSql(part: Part): string {
       where c.position >= t.to_position and c.day >= ${lastDay}) as is_closed
   from (
     select min(position) filter (where ${FOLDED}) as from_position,
-      max(position) filter (where ${FOLDED}) as to_position, count(*) filter (where attempt_id is null) as kept
+      max(position) filter (where ${FOLDED}) as to_position,
+      count(*) filter (where attempt_id is null) as kept
     from ${table}
   ) t`;
 }
@@ -64,7 +64,7 @@ export function daysSql(table: string): string {
   const sum = (condition: string, amount = "amount"): string =>
     `coalesce(sum(${amount}) filter (where ${condition}), 0)`;
   return `
-  select ${attemptDay("attempt_id")} as day, ${sum("kind = 'settle'")} as settled,
+  select attempt_day(attempt_id) as day, ${sum("kind = 'settle'")} as settled,
     ${sum("kind = 'refund'")} as refunded, ${sum("kind = 'overrun'")} as overrun,
     ${sum(
       "kind = 'margin'",
