@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import { byGateway, type ChangeLog } from "../changes/index.ts";
-import { assert, type AttemptId, type Logger, PARTITION_DAYS_AHEAD } from "../core/index.ts";
+import { type AttemptId, type Logger, PARTITION_DAYS_AHEAD } from "../core/index.ts";
 import {
   type DatabaseAddress,
   batchValues,

@@ -32,9 +32,7 @@ export class Exposition {
     return this.#families.map(({ name }) => name);
   }
 
-  /**
-   * Takes what only the first text of a process costs, about 10 ms of compilation, before requests come.
-   */
+  /** Takes what only a process's first text costs, 10 ms of compilation, before requests come. */
   async warmUp(): Promise<void> {
     await this.scrape(undefined);
     await this.scrape("application/openmetrics-text");

@@ -301,7 +301,12 @@ test("a search that is cut short misses no request of a day that is not summed u
   const journal = await UsageJournal.make(backend, member);
   const ok = { end: "settled", late: false, cost: 1, provider: 0, firstByteMs: 9 } as const;
   const of = (day: number) => ({
-    ...{ org: 0, key: 0, model: 0, day, atMs: 5, refused: false },
+    org: 0,
+    key: 0,
+    model: 0,
+    day,
+    atMs: 5,
+    refused: false,
     attempts: [{ ...ok, nextDay: false }],
   });
   await journal.write([0, 5, 5, 5].map(of));
