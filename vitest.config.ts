@@ -7,14 +7,11 @@ const isDeep = process.env["TM_TEST_DEPTH"] === "deep";
 const CONSOLE = "test/support/global-console.ts";
 const HEAVY = ["test/**/*.heavy.test.ts", "test/torture/**/*.test.ts"];
 const DEEP_ONLY = ["**/*.deep.test.ts"];
-/** More than there are processors: the files of these projects wait half of their time. */
-const WAITING_WORKERS = 5;
 const exclude = isDeep ? [] : DEEP_ONLY;
 
 /**
- * `unit` runs first, then `browser`, `e2e` and `stores` as one queue, then `heavy`; the files of a queue
- * side by side. No file gets a worker of its own (`isolate: false`): what a file leaves behind, the next
- * one of its worker meets.
+ * The projects run one after the other, in this order; the files of one side by side. No file gets a
+ * worker of its own (`isolate: false`): what a file leaves behind, the next one of its worker meets.
  */
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -49,7 +46,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["src/storage/**/*.test.ts", "test/backend-contract/**/*.test.ts"],
           exclude: [...exclude, ...HEAVY],
           pool: "forks",
-          maxWorkers: WAITING_WORKERS,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },
@@ -61,8 +58,8 @@ const config: ViteUserConfig = defineConfig({
           exclude: [...exclude, ...HEAVY, "test/e2e/browser/**"],
           globalSetup: [CONSOLE],
           pool: "forks",
-          maxWorkers: WAITING_WORKERS,
-          sequence: { groupOrder: 1 },
+          maxWorkers: 4,
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -73,8 +70,8 @@ const config: ViteUserConfig = defineConfig({
           exclude,
           globalSetup: [CONSOLE],
           pool: "forks",
-          maxWorkers: WAITING_WORKERS,
-          sequence: { groupOrder: 1 },
+          maxWorkers: 3,
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -86,7 +83,7 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: [CONSOLE],
           pool: "forks",
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

@@ -35,7 +35,7 @@ async function statesOf(...rows: readonly ReserveRow[]): Promise<unknown> {
 test("ledger recover charges what a dead instance left open, once, but for running jobs", async () => {
   const first = await ledger("recover", "--json");
   expect(first.code).toBe(0);
-  expect(JSON.parse(first.stdout)).toEqual({ recovered: 1, instances: ["dead"] });
+  expect(JSON.parse(first.stdout)).toEqual({ recovered: 1, instances: ["dead"], stuck: {} });
   expect(await statesOf(lost, filming)).toEqual([
     { state: "unknown_after_crash", debit: "40" },
     { state: "open", debit: "0" },

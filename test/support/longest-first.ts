@@ -1,10 +1,5 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * Projects that share a queue, in its order: a worker keeps what it has loaded while the next file is
- * of the same project. The one with the shortest files is last, so that all workers end together.
- */
-const QUEUE = ["browser", "e2e", "stores"];
 /** Files that take long though they are short: they kill processes, wait, or walk through every page. */
 const LONG = [
   "/test/e2e/browser/every-page.test.ts",
@@ -21,17 +16,15 @@ const LONG = [
   "/src/storage/embedded-",
 ];
 
-/** Long files begin first, so that no worker is left alone with one at the end of its queue. */
+/** Long files begin first, so that no worker is left alone with one at the end of its project. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const names = [...new Set(sorted.map((file) => file.project.name))];
-    return names
-      .toSorted((a, b) => QUEUE.indexOf(a) - QUEUE.indexOf(b))
-      .flatMap((name) => {
-        const own = sorted.filter((file) => file.project.name === name);
-        return [...own.filter(isLong), ...own.filter((file) => !isLong(file))];
-      });
+    const projects = [...new Set(sorted.map((file) => file.project.name))];
+    return projects.flatMap((name) => {
+      const own = sorted.filter((file) => file.project.name === name);
+      return [...own.filter(isLong), ...own.filter((file) => !isLong(file))];
+    });
   }
 }
 

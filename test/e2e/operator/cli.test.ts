@@ -307,7 +307,7 @@ describe("manifests", () => {
       jsonCommand(["manifest", "check", good, bad]),
     ]);
     expect(valid.code).toBe(0);
-    expect(valid.json).toEqual({ ok: true, issues: [] });
+    expect(valid.json).toEqual({ ok: true, issues: [], notes: [] });
     expect(invalid.code).toBe(1);
     expect(invalid.json["ok"]).toBe(false);
     const issues = invalid.json["issues"] as readonly Record<string, unknown>[];
