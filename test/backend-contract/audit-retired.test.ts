@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { microUsd } from "../../src/core/money.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { DamagedBooks } from "../support/damaged-books.ts";
 import { closeRow } from "../support/ledger-rows.ts";
-import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const RETIRED = dayOf("2026-04-10");
@@ -86,5 +86,63 @@ test("spend of a retired day that changed is found, and counts against the cap",
       expected: "cap of the org 3720, settled 1721, in flight 1000",
     }),
     "replay-spend": expect.objectContaining({ row }),
+  });
+});
+
+describe("a day that is retired after it was closed", () => {
+  const CLOSED = dayOf("2026-04-20");
+  const NEXT = "2026-04-21";
+  const late = withOldBooks();
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-audit-late-"));
+  const key = openSigningKey(join(folder, "key.pem"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function since(): Promise<unknown> {
+    const audited = await late.backend.auditBooks({ trustedKey: key.publicKey });
+    const failed = audited.checks.filter(({ violations }) => violations > 0);
+    return { sinceDay: audited.sinceDay, reason: audited.reason, broken: failed };
+  }
+
+  async function close(day: string): Promise<bigint | undefined> {
+    const { checks, checkpoint } = await late.backend.closeDay(day, { key }, testOperator);
+    expect(checks.filter(({ violations }) => violations > 0)).toEqual([]);
+    return checkpoint?.position;
+  }
+
+  async function lastPosition(): Promise<bigint> {
+    const [row] = await late.backend.query(
+      "select max(position)::text as last from transfer where attempt_id is not null",
+    );
+    return BigInt(String(row?.["last"]));
+  }
+
+  test("with a correction behind the checkpoint is proven, from the beginning", async () => {
+    const { backend } = late;
+    await late.fill(CLOSED);
+    const closed = (await close(CLOSED)) ?? 0n;
+    expect(await lastPosition()).toBeGreaterThan(closed);
+    expect(await since()).toEqual({ sinceDay: CLOSED, reason: undefined, broken: [] });
+    await late.settle();
+    // The time of a transfer is that of its row: of today.
+    await backend.query(`set session_replication_role = replica;
+      update transfer set at = '${CLOSED}T12:00Z'; set session_replication_role = origin`);
+    const archive = new DayFolder(join(folder, "days"));
+    expect((await retireOldDays(late, { key, archive })).stopped).toBeUndefined();
+    expect(await backend.query("select from attempt")).toEqual([]);
+
+    const reason = expect.stringContaining("retired") as unknown;
+    expect(await since()).toEqual({ sinceDay: undefined, reason, broken: [] });
+    expect(await brokenChecks(late)).toEqual([]);
+  });
+
+  test("leaves an empty journal, whose next closed day holds all of it", async () => {
+    expect(await close(NEXT)).toBe(await lastPosition());
+    expect(await since()).toEqual({ sinceDay: NEXT, reason: undefined, broken: [] });
+    expect(await brokenChecks(late)).toEqual([]);
+    const [spent] = await late.backend.query(
+      `select (select sum(settled) from spend) = (select sum(settled) from audit_checkpoint_spend)
+        as is_whole`,
+    );
+    expect(spent).toEqual({ is_whole: true });
   });
 });

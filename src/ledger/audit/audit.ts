@@ -145,7 +145,9 @@ async function chooseStart(client: PoolClient, options: AuditOptions): Promise<S
     return { span: undefined, check, reason: "a checkpoint is not what was signed" };
   }
   const reason =
-    usable === undefined && !isFull ? "days after the last checkpoint were retired" : undefined;
+    usable === undefined && !isFull
+      ? "the last checkpoint does not hold all of the days that were retired"
+      : undefined;
   return { span: usable, check, reason };
 }
 

@@ -1,3 +1,4 @@
+import { attemptDay } from "./audit-query.ts";
 import { accountSumsSql, type AuditSpan, attemptsSql } from "./audit-span.ts";
 
 export const CHECKPOINT_COLUMNS = `to_char(day, 'YYYY-MM-DD') as day, position, from_attempt,
@@ -7,8 +8,17 @@ export const CHECKPOINT_COLUMNS = `to_char(day, 'YYYY-MM-DD') as day, position, 
 export const CHECKPOINTS_SQL = `
   select ${CHECKPOINT_COLUMNS} from audit_checkpoint order by day desc`;
 
-/** Days that are not in the journal any more: what begins before them cannot be read again. */
-export const RETIRED_THROUGH_SQL = "select coalesce(max(to_id), 0) as ids from retired_day";
+const RETIRED_IDS = "(select coalesce(max(to_id), 0) from retired_day)";
+const RETIRED_TRANSFERS = `transfer t join retired_day r on r.day = ${attemptDay("t.attempt_id")}
+    where t.attempt_id < ${RETIRED_IDS}`;
+
+/**
+ * $1 a position. Days that are not in the journal any more: what begins before them cannot be read
+ * again, and neither can what an attempt of them spent after the position.
+ */
+export const RETIRED_SINCE_SQL = `
+  select ${RETIRED_IDS} as ids,
+    exists (select from ${RETIRED_TRANSFERS} and t.position > $1) as is_later`;
 
 export const accountLinesSql = (day: string): string => `
   select account_id, debits::text, credits::text from audit_checkpoint_account
@@ -38,13 +48,22 @@ export const CLOSABLE_SQL = `
 /** The day's ends in the order of the index by closings. */
 const CLOSED = "(closed_at at time zone 'utc')";
 
-/** The last position that was taken by an end of this day; of a first checkpoint, by any before. */
-export function lastPositionSql(span: AuditSpan, day: string): string {
+/**
+ * The last position that was taken by an end of this day; of a first checkpoint, by any before.
+ * Never one before the checkpoint before. Ends that were retired since are known by their transfers.
+ */
+export function lastPositionSql(
+  span: AuditSpan,
+  { day, before }: { readonly day: string; readonly before: bigint },
+): string {
   const ids = span === undefined ? "true" : `attempt_id >= ${span.fromAttempt}`;
-  const last = `select max(closed_position) from attempt
-    where ${ids} and ${CLOSED} < timestamp '${day}' + interval '1 day'`;
-  return `select coalesce((${last} and ${CLOSED} >= timestamp '${day}'),
-    ${span === undefined ? `(${last}), 0` : span.position}) as position`;
+  const ends = `timestamp '${day}' + interval '1 day'`;
+  const last = `select max(closed_position) from attempt where ${ids} and ${CLOSED} < ${ends}`;
+  const retired = `select max(t.position) from ${RETIRED_TRANSFERS}
+    and (t.at at time zone 'utc') < ${ends}`;
+  const earlier = span === undefined ? `greatest((${last}), (${retired}))` : "null";
+  return `select greatest((${last} and ${CLOSED} >= timestamp '${day}'), ${earlier}, ${before})
+    as position`;
 }
 
 /** The first attempt that was in flight at the position, or began after the day. */

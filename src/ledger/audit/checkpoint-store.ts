@@ -41,10 +41,14 @@ export async function newestUsable(
   client: PoolClient,
   checkpoints: readonly SignedCheckpoint[],
 ): Promise<SignedCheckpoint | undefined> {
-  const { rows } = await client.query<{ ids: bigint }>(sql.RETIRED_THROUGH_SQL);
-  const retired = rows[0]?.ids ?? 0n;
   const [newest] = checkpoints;
-  return newest !== undefined && newest.fromAttempt >= retired ? newest : undefined;
+  if (newest === undefined) return undefined;
+  const { rows } = await client.query<{ ids: bigint; is_later: boolean }>(sql.RETIRED_SINCE_SQL, [
+    newest.position,
+  ]);
+  const [retired] = rows;
+  assert(retired !== undefined, "the statement answers one row");
+  return newest.fromAttempt >= retired.ids && !retired.is_later ? newest : undefined;
 }
 
 /**
@@ -140,7 +144,10 @@ export async function writeCheckpoint(
   const { span, day, endId, before } = of;
   const { signed: made, recorded } = await inTransaction(books.pool, async (client) => {
     await client.query("set local statement_timeout = 0");
-    const position = await oneBigint(client, sql.lastPositionSql(span, day));
+    const position = await oneBigint(
+      client,
+      sql.lastPositionSql(span, { day, before: before?.position ?? 0n }),
+    );
     const fromAttempt = await oneBigint(client, sql.firstInFlightSql(span, { position, endId }));
     await client.query(sql.insertAccountsSql(span, { day, position }));
     await client.query(sql.insertSpendSql(span, { day, position }));
