@@ -73,6 +73,23 @@ describe("manifest import", () => {
     });
   });
 
+  test("a source's rate limits are written with --capacity only", async () => {
+    const capacityOf = async (...flags: readonly string[]): Promise<unknown> => {
+      const forGoogle = ["--from", "litellm", "--provider", "google", "--models", "*2.5-flash"];
+      const { stdout } = await run("manifest", "import", ...forGoogle, ...flags, litellm);
+      const { models } = JSON.parse(stdout) as {
+        readonly models: readonly { readonly id: string; readonly capacity?: unknown }[];
+      };
+      expect(models.map(({ id }) => id)).toEqual(["google/gemini-2.5-flash"]);
+      return models[0]?.capacity;
+    };
+    expect(await capacityOf()).toBeUndefined();
+    expect(await capacityOf("--capacity")).toEqual([
+      { type: "request", per: "minute", value: 100_000 },
+      { type: "prompt", unit: "token", per: "minute", value: 8_000_000 },
+    ]);
+  });
+
   test("without --out the manifest is the output, so it can be read from a pipe", async () => {
     const { stdout, code } = await run(...forGroq, litellm);
     expect(code).toBe(0);

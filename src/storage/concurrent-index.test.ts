@@ -82,8 +82,36 @@ test("an index of the journal is built on each day, and a later day has it too",
   expect(joined).toHaveLength(leaves.length);
 });
 
+test("time limits count again for the steps behind a build that had to be tried again", async () => {
+  const writer = await pool.connect();
+  const [row] = (await writer.query("show statement_timeout")).rows as {
+    statement_timeout: string;
+  }[];
+  expect(row?.statement_timeout).not.toBe("0");
+  await writer.query("begin; lock table attempt in row exclusive mode");
+  const steps = {
+    "0904-index": "-- concurrently\ncreate index concurrently by_basis on attempt (basis);",
+    "0905-limit": "create table seen as select current_setting('statement_timeout') as seen;",
+  };
+  for (const [name, text] of Object.entries(steps)) {
+    writeFileSync(join(folder.path, `${name}.sql`), `-- program_min: 11\n${text}`);
+  }
+  let tries = 0;
+  const warn = (): void => {
+    tries += 1;
+    if (tries === 1) void writer.query("commit");
+  };
+  const log = { info: () => undefined, warn };
+  const patient = { ...times, tries: 1_000, firstTries: 1_000 };
+  const ran = await migrateDatabase(pool, { folder: folder.path, times: patient, log });
+  writer.release();
+  expect(ran).toEqual(Object.keys(steps));
+  expect(tries).toBeGreaterThan(0);
+  expect(await backend.query("select seen from seen")).toEqual([{ seen: row?.statement_timeout }]);
+});
+
 test("a step that builds indexes does nothing else", async () => {
   const text = "create index concurrently org_by_person on org (email); drop table org;";
-  await expect(runIndexStep(904, text)).rejects.toThrow("0904-index may only");
+  await expect(runIndexStep(906, text)).rejects.toThrow("0906-index may only");
   expect(await validity("org_by_person")).toEqual([]);
 });

@@ -8,6 +8,7 @@ import { type OpenedLedger, openLedger } from "../../src/ledger/open-ledger.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const PATIENCE = { timeout: 15_000, interval: 50 };
 
@@ -168,4 +169,35 @@ test("books.gone_back go_on: it is known, and traffic goes on", async () => {
   await expect.poll(() => ledger.hasGoneBack, PATIENCE).toBe(true);
   await expect.poll(() => ledger.healthy, PATIENCE).toBe(true);
   expect(await alarms()).toBe(0);
+});
+
+test("reopening begins where the alarm saw the end, ends it, and leaves annulled attempts alone", async () => {
+  await undo("delete from hold");
+  const org = await orgWithKey(backend, { creditMicroUsd: 100n });
+  const member = await backend.ledgerBatchStore.join("reopened", 0);
+  const attemptId = attemptIdMaker(member.number)(systemClock.nowMs());
+  await backend.ledgerBatchStore.annul([reserveRow({ ...org, attemptId }, 10n)]);
+  await backend.query("update instance_lease set lease_until = now()");
+  const restoredToMs = systemClock.nowMs() - 60_000;
+  const alarm = async (): Promise<void> => {
+    await backend.query(
+      "insert into books_alarm (instance_id, finding, restored_to) values ('reopened', '', $1)",
+      [new Date(restoredToMs)],
+    );
+  };
+  const request = { reason: "a test", closings: [] } as const;
+  await alarm();
+  const lost = { ...request, openAttempts: "void", isNothingLost: false } as const;
+  const books = await backend.reopenBooks(lost, testOperator);
+  expect(books).toMatchObject({ restoredToMs, lostFromMs: restoredToMs - 15_000 });
+  expect(books.closedAttempts).toBe(0);
+  const horizon = "select through >= $1 as is_past from settlement_horizon";
+  const until = new Date(books.lostUntilMs);
+  expect(await backend.query(horizon, [until])).toEqual([{ is_past: true }]);
+  await alarm();
+  const nothing = { ...request, openAttempts: "kept", isNothingLost: true } as const;
+  const { lostUntilMs, lostFromMs, ...kept } = await backend.reopenBooks(nothing, testOperator);
+  expect([kept.restoredToMs, lostFromMs]).toEqual([lostUntilMs, lostUntilMs]);
+  const left = await backend.query("select from books_alarm where ended_in_life is null");
+  expect(left).toEqual([]);
 });

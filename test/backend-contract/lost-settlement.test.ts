@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { picoUsd } from "../../src/core/money.ts";
+import { microUsd, picoUsd } from "../../src/core/money.ts";
 import type { ClosedPeriodFile } from "../../src/ledger/provider-settlement/lost-terms.ts";
 import { readPeriodFile, signPeriod } from "../../src/ledger/provider-settlement/period-file.ts";
 import { readProviderClaim } from "../../src/ledger/provider-settlement/settlement-file.ts";
@@ -73,16 +73,34 @@ test("a period that was closed in the lost time is put back with what it owes, o
   const [closed] = await closeUntil(lost.backend, "2026-01-02T00:00Z", { id: "acme" });
   const file = await fileOf(lost.backend, "acme");
   const { settlementStore } = restored.backend;
-  const tampered = { ...file, payableMicroUsd: file.payableMicroUsd, costPicoUsd: picoUsd(1n) };
-  await expect(settlementStore.putBack(tampered, testOperator)).rejects.toMatchObject({
-    kind: "not_put_back",
-  });
+  const dayMs = 86_400_000;
+  const nextDay = { ...file, startMs: file.startMs + dayMs, endMs: file.endMs + dayMs };
+  await expect(lost.backend.settlementStore.putBack(nextDay, testOperator)).rejects.toThrow(
+    "the books were not reopened since",
+  );
+  const others = file.lines.filter(({ modelId }) => modelId !== "acme/small");
+  const fewer = file.lines.map((line) => ({ ...line, attempts: 1n }));
+  for (const [tampered, problem] of [
+    [{ ...file, costPicoUsd: picoUsd(file.costPicoUsd + 1n) }, "earlier periods first"],
+    [{ ...file, payableMicroUsd: microUsd(file.payableMicroUsd + 1n) }, "earlier periods first"],
+    [{ ...file, carryOutPicoUsd: picoUsd(file.carryOutPicoUsd + 1n) }, "earlier periods first"],
+    [{ ...file, lines: fewer }, "it is of other books"],
+    [{ ...file, lines: others }, "it is of other books"],
+  ] as const) {
+    const put = settlementStore.putBack(tampered, testOperator);
+    await expect(put).rejects.toMatchObject({
+      kind: "not_put_back",
+      message: expect.stringContaining(problem) as unknown,
+    });
+  }
   expect(await settlementStore.putBack(file, testOperator)).toEqual({
     created: true,
     lostClaims: 2n,
     lostPicoUsd: 8_250_001n,
   });
   expect(await settlementStore.putBack(file, testOperator)).toMatchObject({ created: false });
+  const another = { ...file, payableMicroUsd: microUsd(file.payableMicroUsd + 1n) };
+  await expect(settlementStore.putBack(another, testOperator)).rejects.toThrow("another period");
   expect(await changesOf(restored.backend, "settlement.put-back")).toMatchObject([
     {
       by: testOperator,
@@ -107,6 +125,19 @@ test("a period that was closed in the lost time is put back with what it owes, o
   expect(await settlementStore.bearLost("acme", claim, testOperator)).toMatchObject([
     { verdict: "put_back" },
   ]);
+});
+
+test("a lost line of a retired day is left to a person: its export says whether it is ours", async () => {
+  const { backend, journal } = restored;
+  const id = String(idAt("2026-01-03T08:00Z", 1n));
+  const line = { of: "attempt", id, costPicoUsd: picoUsd(9_000_000n) } as const;
+  await backend.query(`insert into retired_day (day, from_id, to_id, attempts, debit, overrun,
+    cost_pico, file, sha256, signature) values ('2026-01-03', 0, 0, 1, 0, 0, 0, '', '', '')`);
+  expect(await backend.settlementStore.bearLost("acme", [line], testOperator)).toMatchObject([
+    { verdict: "retired" },
+  ]);
+  expect(await backend.query("select from lost_cost where attempt_id = $1", [id])).toEqual([]);
+  await journal.tamper("delete from retired_day");
 });
 
 test("lines of a statement that the books have lost are owed once, and paid by no customer", async () => {

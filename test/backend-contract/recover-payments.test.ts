@@ -3,18 +3,23 @@ import { changesOf } from "../support/change-writes.ts";
 import { MICRO_PER_USD, withBillingFixture } from "../support/billing-fixture.ts";
 import { testOperator } from "../support/test-operator.ts";
 
+const HOUR_MS = 3_600_000;
+
 const fixture = withBillingFixture();
 
 test("purchases, refunds and disputes of the lost time come back once; unknown payers are named", async () => {
   const { backend, checkout, clock, billings } = fixture;
   const [billing] = billings;
-  const sinceMs = clock.nowMs();
+  // Restored to most of a day after these began: what was paid or taken back last was opened then.
+  const sinceMs = clock.nowMs() + 23 * HOUR_MS;
   const orgId = await fixture.newOrg();
   const gone = await fixture.newOrg();
   const paid = await fixture.buy(orgId, 20);
   const refunded = await fixture.buy(orgId, 10);
   const open = await fixture.buy(orgId, 5);
   const ofGone = await fixture.buy(gone, 7);
+  // Never paid: nothing is owed for it.
+  await fixture.buy(gone, 6);
   for (const { session } of [paid, refunded, ofGone]) checkout.book.pay(session);
   await expect.poll(() => fixture.balance(orgId)).toBe(30n * MICRO_PER_USD);
   const payment = checkout.book.payments.get(refunded.session.payment_intent ?? "");
@@ -41,7 +46,7 @@ test("purchases, refunds and disputes of the lost time come back once; unknown p
   await backend.query("set session_replication_role = origin");
 
   expect(await billing.recover(sinceMs, testOperator)).toEqual({
-    sessions: 4,
+    sessions: 5,
     purchases: 3,
     granted: 2,
     claims: 1,
@@ -63,6 +68,10 @@ test("purchases, refunds and disputes of the lost time come back once; unknown p
   expect(recorded[0]).toMatchObject({ orgId, by: testOperator, before: null });
   expect(await billing.recover(sinceMs, testOperator)).toMatchObject({ purchases: 0, granted: 0 });
   expect(await changesOf(backend, "purchase.recover")).toHaveLength(3);
+  expect(await billing.recover(sinceMs + 2 * HOUR_MS, testOperator)).toMatchObject({
+    sessions: 0,
+    claims: 0,
+  });
   // One that was open is paid after all: the usual way.
   checkout.book.pay(open.session);
   await expect.poll(() => fixture.balance(orgId)).toBe(31n * MICRO_PER_USD);

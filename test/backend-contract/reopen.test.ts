@@ -22,6 +22,8 @@ const REQUEST: ReopenRequest = {
   closings: [],
 };
 
+const NOTHING_LOST: ReopenRequest = { ...REQUEST, openAttempts: "kept", isNothingLost: true };
+
 const signer = generateKeyPairSync("ed25519");
 const TWO_CLOSED = [
   { action: "key.disable", target: "key_1", after: {} },
@@ -157,8 +159,7 @@ test("the lost time begins before the newest commit that is left, and nothing en
 test("where nothing was lost nobody is signed out, and what is open is left to end", async () => {
   const member = await backend.ledgerBatchStore.join("one", 0);
   const held = await hold(member);
-  const nothing = { ...REQUEST, openAttempts: "kept", isNothingLost: true } as const;
-  expect(await backend.reopenBooks(nothing, testOperator)).toMatchObject({
+  expect(await backend.reopenBooks(NOTHING_LOST, testOperator)).toMatchObject({
     closedAttempts: 0,
     endedSessions: 0,
   });
@@ -239,6 +240,75 @@ test("what was closed in the lost time is closed again, and nothing is opened", 
   ]);
 });
 
+test("access is closed as it was: to the lower cap, until its end, and once", async () => {
+  const [raised, uncapped, held] = [
+    await orgWithKey(backend, { creditMicroUsd: 100n }),
+    await orgWithKey(backend, { creditMicroUsd: 100n }),
+    await orgWithKey(backend, { creditMicroUsd: 100n }),
+  ];
+  await backend.accountStore.setOrgCap(raised.orgId, microUsd(1_000_000n), testOperator);
+  await backend.query(
+    `insert into connection (connection_id, org_id, provider_id, name, label, sealed_key) values
+      ('con_closed', $1, 'one', '', '', ''), ('con_open', $1, 'two', '', '', '')`,
+    [held.orgId],
+  );
+  // The same without an end, another that ends too early, and one that was lifted.
+  await backend.query(
+    `insert into usage_hold (org_id, family, state, reason, until_at, lifted_at) values
+      ($1, 'chat', 'restricted', 'kept', null, null),
+      ($1, 'images', 'limited', 'kept', '2999-01-01Z', null),
+      ($1, 'videos', 'restricted', 'kept', null, now())`,
+    [held.orgId],
+  );
+  const placed = (kind: string, state: string, until: string | null): Made => {
+    const after = { kind, state, until, reason: "again" };
+    return { action: "hold.place", target: held.orgId, after };
+  };
+  const outcome = await readLostChanges(
+    await exported([
+      { action: "org.cap", target: raised.orgId, after: { cap_usd: "4.00" } },
+      { action: "org.cap", target: uncapped.orgId, after: { cap_usd: "1.50" } },
+      { action: "key.cap", target: uncapped.keyId, after: { cap_usd: "0.25" } },
+      { action: "connection.disable", target: "con_closed", after: {} },
+      { action: "key.disable", target: "con_open", after: {} },
+      placed("chat", "restricted", null),
+      placed("images", "limited", "2999-01-02T00:00:00.000Z"),
+      placed("videos", "restricted", null),
+      placed("decisions", "limited", "2025-02-01T00:00:00.000Z"),
+    ]),
+    signer.publicKey,
+  );
+  if (outcome.kind === "unreadable") throw new Error(outcome.problem);
+  const request = { ...REQUEST, closings: outcome.closings };
+  expect((await backend.reopenBooks(request, testOperator)).closedAgain).toEqual({
+    keysDisabled: 0,
+    capsLowered: 2,
+    connectionsDisabled: 1,
+    holdsPlaced: 2,
+  });
+  const caps = `select cap_micro_usd::integer as cap from org where org_id = any ($1)
+    union all select cap_micro_usd::integer from api_key where key_id = $2 order by cap`;
+  expect(await backend.query(caps, [[raised.orgId, uncapped.orgId], uncapped.keyId])).toEqual([
+    { cap: 250_000 },
+    { cap: 1_000_000 },
+    { cap: 1_500_000 },
+  ]);
+  const open = "select connection_id from connection where org_id = $1 and disabled_at is null";
+  expect(await backend.query(open, [held.orgId])).toEqual([{ connection_id: "con_open" }]);
+  const holds = `select family, state, reason, until_at from usage_hold
+    where org_id = $1 and lifted_at is null order by family, until_at`;
+  const until = (day: string): Date => new Date(`${day}T00:00:00Z`);
+  expect(await backend.query(holds, [held.orgId])).toEqual([
+    { family: "chat", state: "restricted", reason: "kept", until_at: null },
+    { family: "images", state: "limited", reason: "kept", until_at: until("2999-01-01") },
+    { family: "images", state: "limited", reason: "again", until_at: until("2999-01-02") },
+    { family: "videos", state: "restricted", reason: "again", until_at: null },
+  ]);
+  // A second time everything is closed as it was.
+  const { closedAgain } = await backend.reopenBooks(request, testOperator);
+  expect(Object.values(closedAgain)).toEqual([0, 0, 0, 0]);
+});
+
 test.each([
   [
     "a line that was changed",
@@ -263,14 +333,16 @@ test("an exported change log of another key, or of a part of the changes, is not
     kind: "unreadable",
     problem: "line 3: it is not signed by this key",
   });
-  const part = await exported(TWO_CLOSED, { actionPrefix: "key." });
-  expect(await readLostChanges(part, signer.publicKey)).toMatchObject({
-    kind: "unreadable",
-    problem: expect.stringMatching(/^it is a part/) as unknown,
-  });
+  for (const of of [{ actionPrefix: "key." }, { orgId: "org_1" }]) {
+    const part = await exported(TWO_CLOSED, of);
+    expect(await readLostChanges(part, signer.publicKey)).toMatchObject({
+      kind: "unreadable",
+      problem: expect.stringMatching(/^it is a part/) as unknown,
+    });
+  }
 });
 
-test("every browser is signed out, and no link to sign in is left", async () => {
+test("every browser is signed out, and nothing that signs one in is left, unless nothing was lost", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   await backend.query(
     `insert into console_account (account_id, org_id, email, email_norm, created_at)
@@ -280,12 +352,31 @@ test("every browser is signed out, and no link to sign in is left", async () => 
   await backend.query(`insert into console_session (session_id, account_id, issuer, subject,
       started_at, expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh)
     values (sha256('one'), 'acc', 'i', 's', now(), now() + interval '1 day', now(), now(), now(), 'x')`);
-  await backend.query(`insert into local_claim (token_hash, expires_at)
-    values (sha256('link'), now() + interval '1 day')`);
+  const openings = {
+    console_sign_in: "values (sha256('one'), '', '', '', null, null, now() + interval '1 day')",
+    console_reveal: "values (sha256('one'), '', '', '', now() + interval '1 day')",
+    local_claim: "(token_hash, expires_at) values (sha256('link'), now() + interval '1 day')",
+    local_browser: "values (sha256('one'), 'a@b.c', now() + interval '1 day')",
+    local_issuer_record:
+      "values ('Grant', sha256('one'), '{}', null, null, null, now() + interval '1 day')",
+  };
+  for (const [table, row] of Object.entries(openings)) {
+    await backend.query(`insert into ${table} ${row}`);
+  }
+  const left = async (): Promise<readonly (readonly [string, number])[]> => {
+    const open =
+      "select from console_session where ended_at is null and sealed_refresh is not null";
+    const counts: [string, number][] = [["console_session", (await backend.query(open)).length]];
+    for (const table of Object.keys(openings)) {
+      counts.push([table, (await backend.query(`select from ${table}`)).length]);
+    }
+    return counts;
+  };
+  const tables = ["console_session", ...Object.keys(openings)];
+  expect(await backend.reopenBooks(NOTHING_LOST, testOperator)).toMatchObject({ endedSessions: 0 });
+  expect(await left()).toEqual(tables.map((table) => [table, 1]));
   expect(await backend.reopenBooks(REQUEST, testOperator)).toMatchObject({ endedSessions: 1 });
-  const left = `select (select count(*)::integer from local_claim)
-    + (select count(*)::integer from console_session where ended_at is null) as open`;
-  expect(await backend.query(left)).toEqual([{ open: 0 }]);
+  expect(await left()).toEqual(tables.map((table) => [table, 0]));
 });
 
 test("what was voided is owed to its provider as it bills it, once, and paid by no customer", async () => {

@@ -6,6 +6,8 @@ import { Client } from "pg";
 import { expect, test } from "vitest";
 
 import { openPostgresBackend } from "../../../src/app/open-postgres-backend.ts";
+import { withBackupLock } from "../../../src/backup/backup-server.ts";
+import { createBackup } from "../../../src/backup/create-backup.ts";
 import { restoreBackup } from "../../../src/backup/restore-backup.ts";
 import { verifyBackup } from "../../../src/backup/verify-backup.ts";
 import { microUsd, systemClock as clock } from "../../../src/core/index.ts";
@@ -155,3 +157,23 @@ test.each(ROUNDS)(
     }
   },
 );
+
+test("a stop ends a copy that is under way at once, and leaves nothing of it", async () => {
+  const { server, key } = books;
+  const { archive } = server;
+  if (archive === undefined) throw new Error("nothing is archived");
+  const before = readdirSync(archive.folder);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let told = 0;
+  const onProgress = (): void => {
+    told += 1;
+    stopping.abort();
+  };
+  const options = { server, archive, key, clock, signal, onProgress };
+  const made = withBackupLock(server, (client) => createBackup(client, options));
+  await expect(made).rejects.toMatchObject({ name: "AbortError" });
+  // No further block of files was copied.
+  expect(told).toBe(1);
+  expect(readdirSync(archive.folder)).toEqual(before);
+});
