@@ -50,7 +50,7 @@ const CLOSED = "(closed_at at time zone 'utc')";
 
 /**
  * The last position that was taken by an end of this day; of a first checkpoint, by any before.
- * Never one before the checkpoint before. Ends that were retired since are known by their transfers.
+ * Never one before the checkpoint before. Ends that were retired are known by their transfers.
  */
 export function lastPositionSql(
   span: AuditSpan,

@@ -50,8 +50,8 @@ export function headSql(part: Part): string {
   from (
     select min(position) filter (where ${FOLDED}) as from_position,
       max(position) filter (where ${FOLDED}) as to_position,
-      -- Positions of attempts have no index. What opened earlier has an id of before: with a day for
-      -- the difference of clocks only the days until then are read, and these are retired but few.
+      -- Positions of attempts have no index. What opened earlier has an earlier id: with a day for
+      -- the difference of clocks only days until then are read, and most of these are retired.
       max(at) filter (where ${FOLDED}) + interval '1 day' as moved_until,
       count(*) filter (where attempt_id is null) as kept
     from ${table}
