@@ -65,7 +65,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     this.#watched = watchedBy(options);
   }
 
-  /** From now on; what it found stays in effect, and what it has counted begins anew. */
+  /** Applies from now on: what was found stays in effect, and counting starts again from zero. */
   follow(rule: UsageRule): void {
     this.#watched = watchedBy(rule);
     this.#rule = rule;

@@ -77,7 +77,7 @@ test("a part is asked about its own settings alone", () => {
   expect(asked).toBe(1);
 });
 
-test("a mark that nobody follows is known, and only marked settings can be followed", () => {
+test("a live setting without a follower is reported, and only live settings can be followed", () => {
   const live = new LiveConfig(START);
   expect(live.unfollowed).toContain("logLevel");
   live.follow(["logLevel"], () => () => undefined);
