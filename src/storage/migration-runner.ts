@@ -9,7 +9,7 @@ export interface RunnerTimes {
    * tries: more than the second after which the server ends an automatic vacuum in the way.
    */
   readonly lockTimeoutMs: number;
-  /** The same in the first tries: less than a reserve waits before it is refused. */
+  /** The same in the first tries: well under `LEDGER_QUEUE_AGE_MS`, when a waiting hold is refused. */
   readonly firstLockTimeoutMs: number;
   readonly firstTries: number;
   /** How often a step that gets no lock is tried. */
@@ -22,7 +22,7 @@ export interface RunnerTimes {
 
 export const RUNNER_TIMES: RunnerTimes = {
   lockTimeoutMs: 3_000,
-  firstLockTimeoutMs: 300,
+  firstLockTimeoutMs: 100,
   firstTries: 15,
   tries: 20,
   pauseMs: 2_000,
