@@ -1,5 +1,5 @@
 import { MANAGED_SQL } from "../accounts/index.ts";
-import type { OrgId, RequestId } from "../core/index.ts";
+import { type OrgId, type RequestId, type RequestStatus, requestStatusOf } from "../core/index.ts";
 import {
   closedColumns,
   createdAtOf,
@@ -20,11 +20,12 @@ import {
 } from "../storage/index.ts";
 import { attemptColumns, requestColumns } from "./record-rows.ts";
 import type { PinnedPrices, PricedAttempt } from "./record-store.ts";
-import { lastOf, STATUS_SQL } from "./report-parts.ts";
+import { lastOf } from "./report-parts.ts";
+import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
 import type { ReportedRequest, ReportFilter } from "./usage-reports.ts";
 
-type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin"> & {
+type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin" | "status"> & {
   readonly keyName: string | null;
   readonly keyOrigin: ReportedRequest["keyOrigin"] | null;
 };
@@ -51,6 +52,7 @@ export function reportedRequest(row: object): ReportedRequest {
   const { keyName, keyOrigin, ...read } = storedColumns.read(row);
   return {
     ...read,
+    status: requestStatusOf(read),
     createdAtMs: createdAtOf(read.requestId),
     keyName: keyName ?? "",
     keyOrigin: keyOrigin ?? "console",
@@ -62,15 +64,15 @@ export function requestsQuery(
   filter: ReportFilter,
   page: { readonly rows: number; readonly cursor?: string },
 ): ReportQuery | undefined {
-  const { orgId, fromMs, toMs, status, providerId } = filter;
+  const { orgId, fromMs, toMs, statuses, providerId } = filter;
   const end = requestIdFrom(toMs);
   const { cursor = end } = page;
   const values: unknown[] = [orgId, requestIdFrom(fromMs), cursor < end ? cursor : end, page.rows];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const own = ownFilterSql(filter, $);
   const parts = [
-    ...(status === "refused" ? [] : [attemptedSql(filter, own, $)]),
-    ...(providerId === undefined && (status ?? "refused") === "refused" ? [refusedSql(own)] : []),
+    ...(isOnly(statuses, "rejected_by_gateway") ? [] : [attemptedSql(filter, own, $)]),
+    ...(providerId === undefined && mayBeRefused(filter) ? [refusedSql(filter, own, $)] : []),
   ].map((part) => `(${part} order by request_id desc limit $4)`);
   if (parts.length === 0) return undefined;
   const text = `
@@ -84,6 +86,10 @@ const UNION = `
     union all
     `;
 const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
+
+function isOnly(statuses: ReportFilter["statuses"], status: RequestStatus): boolean {
+  return statuses?.length === 1 && statuses[0] === status;
+}
 
 /** What all attempts of a request have in common. */
 function ownFilterSql(
@@ -100,7 +106,7 @@ function ownFilterSql(
 }
 
 function attemptedSql(
-  { status, providerId }: ReportFilter,
+  { statuses, providerId }: ReportFilter,
   own: string,
   $: (value: unknown) => string,
 ): string {
@@ -108,12 +114,14 @@ function attemptedSql(
       select request_id from hold where not annulled and ${RANGE_SQL})`;
   const having = [
     "true",
-    ...(status === undefined ? [] : [`${STATUS_SQL} = ${$(status)}`]),
+    ...(statuses === undefined
+      ? []
+      : [`${statusOfEndSql(`(${END_SQL})`)} = any (${$(statuses)}::text[])`]),
     ...(providerId === undefined ? [] : [`${lastOf("provider_id")} = ${$(providerId)}`]),
   ].join(" and ");
   return `
     select ${REQUEST_COLUMNS}
-    from journal where ${RANGE_SQL} and ${own} ${status === "in_flight" ? `and ${isOpen}` : ""}
+    from journal where ${RANGE_SQL} and ${own} ${isOnly(statuses, "in_flight") ? `and ${isOpen}` : ""}
     group by request_id having ${having}`;
 }
 
@@ -133,7 +141,15 @@ const REQUEST_COLUMNS = `request_id, min(key_id) as key_id, min(model_id) as mod
  * One that has attempts after all (the answer about its hold was lost) is reported with them. They
  * are of about the same time by any clock that is halfway right, so that a few days are searched.
  */
-function refusedSql(filter: string): string {
+function refusedSql(
+  { statuses }: ReportFilter,
+  own: string,
+  $: (value: unknown) => string,
+): string {
+  const filter =
+    statuses === undefined
+      ? own
+      : `${own} and ${REFUSED_STATUS_SQL} = any (${$(statuses)}::text[])`;
   return `
     select request_id, key_id, model_id, null as provider_id, route, stream, 0::bigint as attempts,
       'refused' as outcome, error_class, null::bigint as prompt, null::bigint as cached_prompt,

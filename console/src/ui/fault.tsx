@@ -19,7 +19,7 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
       color="red"
       variant="light"
       icon={<CircleAlert aria-hidden />}
-      title={fault?.status === 404 ? "Not found" : "That did not work"}
+      title={fault?.status === 404 ? "Not found" : "Something went wrong"}
       role="alert"
     >
       <Stack gap="xs" align="flex-start">
@@ -27,7 +27,7 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
         {fault?.requestId === undefined ? null : (
           <Group gap={6}>
             <Text size="xs">Request id</Text>
-            <Copyable value={fault.requestId} label="request id" />
+            <Copyable value={fault.requestId} label="request ID" />
           </Group>
         )}
         {fault?.code === "signed_out" ? (
@@ -46,7 +46,7 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
 
 /** The message of anything that was thrown; a fault of the program itself shows no internals. */
 export function faultText(error: unknown): string {
-  return error instanceof ApiFault ? error.message : "something on this page failed; reload it";
+  return error instanceof ApiFault ? error.message : "Something on this page failed. Reload it.";
 }
 
 /** The API's messages begin small and end without a stop, as parts of a log line do. */

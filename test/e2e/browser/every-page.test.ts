@@ -295,7 +295,7 @@ async function titleOf(page: Page): Promise<string> {
 
 /** What a page says when it could not be drawn or filled, and what no person can read of it. */
 async function faultsOf(page: Page, rules: AxeRules): Promise<readonly string[]> {
-  const faults = await page.getByText(/^(This page failed|That did not work)$/).allInnerTexts();
+  const faults = await page.getByText(/^(This page crashed|Something went wrong)$/).allInnerTexts();
   faults.push(...(await violationsOf(page, rules)));
   await expectFits(page).catch(() => faults.push("wider than the window"));
   const moving = await endlessAnimations(page);

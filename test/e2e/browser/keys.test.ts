@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const row = page.getByRole("row", { name: "capped" });
     const dialog = page.getByRole("dialog", { name: "Limit and cap of “capped”" });
     const edit = async (): Promise<Locator> => {
-      await row.getByRole("button", { name: "Edit limit and cap of capped" }).click();
+      await row.getByRole("button", { name: "Edit capped" }).click();
       return dialog.getByLabel("Monthly cap in dollars");
     };
     const save = async (): Promise<void> => {
@@ -259,9 +259,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
 });
 
 const NO_CAPS: Readonly<Record<string, string>> = {
-  "-1": "a cap cannot be below zero; 0 removes it",
-  "1.0000001": "a cap has at most nine digits before the decimal point and six after it",
-  free: "enter a cap in dollars, like 25 or 0.50",
+  "-1": "A cap cannot be negative. 0 removes it.",
+  "1.0000001": "Use at most nine digits before the decimal point and six after it.",
+  free: "Enter a cap in dollars, such as 25 or 0.50.",
 };
 
 const STRUCK = '[style*="line-through"]';

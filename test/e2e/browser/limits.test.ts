@@ -158,7 +158,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     // The address is to be shared.
     await page.reload();
     await page.getByText("what is left of a monthly cap").waitFor();
-    await page.getByRole("link", { name: "Show the request" }).click();
+    await page.getByRole("link", { name: "View request" }).click();
     await page.waitForURL(`${fixture.consoleUrl}/requests/${idOf(refused)}`);
     await pageShown(page);
 

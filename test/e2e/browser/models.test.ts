@@ -116,7 +116,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     }
     await expectAccessible(page, "a model that is not listed");
     await open(page, "/providers/private-house");
-    await page.getByText("No provider with this id is listed.").waitFor();
+    await page.getByText("Provider not found.").waitFor();
     await open(page, "/models/m/newest");
     expect(await page.content()).not.toContain("private-house");
     expect(complaints).toEqual([]);
@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await page.getByRole("link", { name: "Compare 4 models" }).click();
     await page.waitForURL((url) => url.pathname === "/models/compare");
     await pageShown(page);
-    const costs = await readTable(page, "Your last 30 days at their prices");
+    const costs = await readTable(page, "Your last 30 days at these prices");
     expect(costs.column("Model")).toEqual(["m/newest", "m/old", "m/tie-a", "m/tie-b"]);
     // All have the same prices for short prompts.
     expect(costs.column("Would have cost")).toEqual([paid, paid, paid, paid]);
@@ -233,7 +233,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
   test("a model's page has its prices by size, the announced ones, and who checked them", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models/m/old");
-    const table = await readTable(page, "Prices by size of the prompt and by date");
+    const table = await readTable(page, "Prices by prompt size and date");
     expect(table.column("Prompts")).toEqual([
       "up to 4,000 tokens",
       "above 4,000 tokens",
@@ -249,7 +249,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await open(page, "/providers/open-house");
     const served = await readTable(page, "Models of this provider");
     expect(served.column("Changes")).toContain(
-      "Dearer or cheaper by size of the prompt\nDearer from 1 Jan 2098",
+      "Price depends on prompt size\nDearer from 1 Jan 2098",
     );
     expect(complaints).toEqual([]);
   });

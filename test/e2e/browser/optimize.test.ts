@@ -158,6 +158,6 @@ async function fillIn(
     await page.getByRole("option", { name: model }).click();
   }
   await page.keyboard.press("Escape");
-  await page.getByLabel("Maximum answer length, tokens").fill("16");
+  await page.getByLabel("Max output tokens").fill("16");
   await page.getByLabel("Budget, dollars").fill(search.budget);
 }

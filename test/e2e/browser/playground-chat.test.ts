@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(await answer.getByText(/^word1\b/).innerText()).not.toContain("word20");
     const said = answer.getByRole("alert");
     await said.getByText("upstream_error", { exact: true }).waitFor();
-    await said.getByRole("button", { name: "Copy request id" }).waitFor();
+    await said.getByRole("button", { name: "Copy request ID" }).waitFor();
     await answer.getByText(/^cost \$/).waitFor();
     expect(await shownCost(answer)).toBe(await recordedCost(orgId, answer));
     await expectAccessible(page, "an answer that ended early");
@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
   test("one prompt goes to two models, each with the parameters that it declares", async () => {
     const { page, complaints } = await chatter("compare");
     const parameters = page.getByRole("region", { name: "Parameters" });
-    await parameters.getByLabel("Maximum answer length, tokens").fill("200");
+    await parameters.getByLabel("Max output tokens").fill("200");
     expect(await parameters.getByLabel("Temperature").count()).toBe(0);
     expect(await page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
 

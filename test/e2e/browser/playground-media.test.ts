@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
     await page.getByRole("button", { name: "Make" }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("That did not work").waitFor();
+    await alert.getByText("Something went wrong").waitFor();
     await alert.getByText("content_policy", { exact: true }).waitFor();
     await expectAccessible(page, "a refused picture");
     await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();

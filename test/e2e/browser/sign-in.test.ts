@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const tab = await context.newPage();
     await tab.goto(`${fixture.url}/welcome`);
     await expectNoKey(tab, key);
-    await page.getByRole("link", { name: "Go to the console" }).click();
+    await page.getByRole("link", { name: "Go to overview" }).click();
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     await page.goBack();
     await page.waitForURL(`${fixture.url}/welcome`);
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       statuses.push((await call("/v1/messages/count_tokens", chatBody("test/a"))).status);
     }
     expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 429]);
-    await page.getByRole("link", { name: "Show the request" }).click();
+    await page.getByRole("link", { name: "View request" }).click();
     await page.waitForURL(`${fixture.url}/requests/${String(first.headers["x-request-id"])}`);
     expect(complaints).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await press(page);
     for (const path of ["/", "/keys", "/billing", "/welcome", "/models", "/no/such/page"]) {
       await page.goto(fixture.url + path);
-      await page.getByRole("heading", { name: "Verify your e-mail" }).waitFor();
+      await page.getByRole("heading", { name: "Verify your email" }).waitFor();
       expect(new URL(page.url()).pathname).toBe("/verify");
     }
     await expectAccessible(page, "verify");

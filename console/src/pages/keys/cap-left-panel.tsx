@@ -16,10 +16,10 @@ export function CapLeftPanel(props: { readonly shown: Key; readonly resetAt: str
   const answer = useAnswer("GET /api/console/limits");
   return (
     <Panel
-      title="Caps that apply to this key"
+      title="Caps on this key"
       actions={
         <AppLink to="/limits" size="sm">
-          All limits and caps
+          View all limits
         </AppLink>
       }
     >
@@ -56,5 +56,5 @@ function Rows(props: { readonly rows: readonly CapLeft[]; readonly resetAt: stri
 }
 
 function whose({ cap }: CapLeft): string {
-  return cap.scope === "org" ? "The organization's cap" : "This key's cap";
+  return cap.scope === "org" ? "Organization cap" : "Key cap";
 }

@@ -42,7 +42,7 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
           size="xs"
           leftSection={<Download size={14} aria-hidden />}
         >
-          CSV of this view
+          Download CSV
         </Button>
       }
     >
@@ -55,7 +55,7 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
               columns={REQUEST_COLUMNS}
               rows={data}
               rowKey={({ request_id }) => request_id}
-              empty={<Empty title="No request matches this time range and these filters." />}
+              empty={<Empty title="No requests match this time range and these filters." />}
             />
             <Pager
               place={{ cursor, trail }}
@@ -91,7 +91,7 @@ function Pager({ place, next, onGo }: PagerProps): ReactElement | null {
   return (
     <nav aria-label="Pages of requests" className={styles.pager}>
       <Text size="sm" c="dimmed">
-        {cursor === undefined ? `The newest ${PAGE_ROWS}` : `Older requests, ${PAGE_ROWS} a page`}
+        {cursor === undefined ? `Newest ${PAGE_ROWS}` : `Older requests, ${PAGE_ROWS} per page`}
       </Text>
       <Group gap="xs">
         {cursor === undefined ? null : (

@@ -40,7 +40,7 @@ export function Thread(props: {
     >
       {turns.length === 0 ? (
         <Text c="dimmed" ta="center" className={classes.threadEmpty}>
-          Say something to the model. To compare several, add them and send one prompt to all.
+          Send a message to start. Add models to compare their answers to one prompt.
         </Text>
       ) : null}
       {turns.map((turn) => (
