@@ -6,6 +6,7 @@ import type {
   QueryOf,
   RouteName,
 } from "../../../src/console-api/contract.ts";
+import { sentence } from "../ui/sentence.ts";
 
 /** What a route is called with; parts that it does not take are left out. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
@@ -33,7 +34,7 @@ export class ApiFault extends Error {
   readonly requestId: string | undefined;
 
   constructor(status: number, body: Partial<ConsoleError> | undefined) {
-    super(body?.error?.message ?? "The console gave an unexpected answer. Try again.");
+    super(sentence(body?.error?.message ?? "The console gave an unexpected answer. Try again."));
     this.status = status;
     this.code = body?.error?.code ?? "unknown";
     this.field = body?.error?.field;

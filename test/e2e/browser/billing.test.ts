@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await open(page, "/billing");
     await page.getByText(UNFUNDED).waitFor();
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
-    await page.getByText("Other amount").click();
+    await page.getByText("Other").click();
     await page.getByLabel("Amount in dollars").fill("1");
     await page.getByText("the minimum purchase is").waitFor();
     await expectAccessible(page, "an amount that is too small");
@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByText("has not reported a payment yet").waitFor();
     await page.getByText("This page updates automatically").waitFor();
     await expectAccessible(page, "a purchase that waits");
-    expect(await page.getByText("The payment is confirmed and").count()).toBe(0);
+    expect(await page.getByText("Payment confirmed").count()).toBe(0);
     await page.getByText(UNFUNDED).waitFor();
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
     expect(complaints).toEqual([]);
@@ -97,9 +97,9 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     const again = [event, event].map(({ id }) => fixture.checkout.webhooks.send(id));
     expect(await Promise.all(again)).toEqual([200, 200]);
     await open(page, `/billing/return/${purchaseId}`);
-    await page.getByText("The payment is confirmed").waitFor();
+    await page.getByText("Payment confirmed").waitFor();
     await page.reload();
-    await page.getByText("The payment is confirmed").waitFor();
+    await page.getByText("Payment confirmed").waitFor();
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
     const ledger = page.getByRole("table", { name: "Entries of the credit ledger" });

@@ -37,19 +37,19 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     const { secret } = await makeKey(fixture, page, { name: "app" });
     await usesKey(secret, PROVIDER_KEY);
     await open(page, "/connections");
-    await page.getByText("No provider key is stored").waitFor();
+    await page.getByText("No provider keys yet").waitFor();
     await page.getByRole("button", { name: "Add connection" }).first().click();
-    const dialog = page.getByRole("dialog", { name: "Add a connection" });
+    const dialog = page.getByRole("dialog", { name: "Add connection" });
     await dialog.getByLabel("Provider", { exact: true }).selectOption("prov-a");
     await dialog.getByLabel("Name").fill("team account");
-    const field = dialog.getByRole("textbox", { name: "Your key at the provider" });
+    const field = dialog.getByRole("textbox", { name: "Provider key" });
     await field.fill("short");
-    await dialog.getByRole("button", { name: "Store connection" }).click();
+    await dialog.getByRole("button", { name: "Add connection" }).click();
     await dialog.getByText("a provider's key has at least 8 characters").waitFor();
     await field.fill(OWN_KEY);
     expect(await field.getAttribute("type")).toBe("password");
     await expectAccessible(page, "the form of a connection");
-    await dialog.getByRole("button", { name: "Store connection" }).click();
+    await dialog.getByRole("button", { name: "Add connection" }).click();
     await dialog.waitFor({ state: "detached" });
 
     const row = page.getByRole("row", { name: "team account" });
@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
 
     await page.keyboard.press("Escape");
     await row.getByRole("button", { name: "Disable team account" }).click();
-    const confirm = page.getByRole("dialog", { name: "Disable a connection" });
+    const confirm = page.getByRole("dialog", { name: "Disable connection" });
     await confirm.getByText("the stored provider key is deleted").waitFor();
     await confirm.getByLabel("Type team account to confirm").fill("team account");
     await expectAccessible(page, "disabling a connection");
@@ -101,12 +101,12 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     await expectAccessible(page, "a refused connection");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Add connection" }).first().click();
-    const dialog = page.getByRole("dialog", { name: "Add a connection" });
+    const dialog = page.getByRole("dialog", { name: "Add connection" });
     await dialog.getByLabel("Provider", { exact: true }).selectOption("prov-a");
     await dialog.getByLabel("Name").fill("new account");
-    const field = dialog.getByRole("textbox", { name: "Your key at the provider" });
+    const field = dialog.getByRole("textbox", { name: "Provider key" });
     await field.fill(OWN_KEY);
-    await dialog.getByRole("button", { name: "Store connection" }).click();
+    await dialog.getByRole("button", { name: "Add connection" }).click();
     await dialog.getByRole("alert").getByText("active connection to this provider").waitFor();
     // A secret that was sent is in no field any more.
     expect(await field.inputValue()).toBe("");

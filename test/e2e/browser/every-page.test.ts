@@ -195,9 +195,9 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     }
     await page.goto(anyone ?? "");
     await page.evaluate("document.querySelector('form').noValidate = true");
-    await page.getByLabel("E-mail of the owner").fill("no address");
+    await page.getByLabel("Email of the owner").fill("no address");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("This is not a valid e-mail address.").waitFor();
+    await page.getByText("This is not a valid email address.").waitFor();
     for (const theme of THEMES) {
       await showIn(page, theme);
       await expectAccessible(page, `claim refused ${theme}`);

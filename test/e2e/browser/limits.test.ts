@@ -25,12 +25,12 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     const { secret, keyId } = await makeKey(fixture, page, { name: "batch" });
     await open(page, "/limits");
     const row = limitsTable(page).getByRole("row", { name: "batch" });
-    const dialog = page.getByRole("dialog", { name: "Limits of the key “batch”" });
+    const dialog = page.getByRole("dialog", { name: "Limits of “batch”" });
     const field = dialog.getByLabel("Requests per minute");
     const edit = row.getByRole("button", { name: "Edit the limits of batch" });
 
     await edit.click();
-    await dialog.getByText("From 1 to 300. Leave blank to change nothing.").waitFor();
+    await dialog.getByText("1 to 300. Leave blank to keep it unchanged.").waitFor();
     for (const tooMuch of ["301", "0", "many"]) {
       await field.fill(tooMuch);
       await save(dialog);
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
       callGateway(fixture, secret, chatBody(model));
     await open(page, "/limits");
     await page.getByRole("button", { name: "Add model limit" }).click();
-    const dialog = page.getByRole("dialog", { name: "Add a model limit" });
+    const dialog = page.getByRole("dialog", { name: "Add model limit" });
     await dialog.getByRole("button", { name: "Add limit" }).click();
     await dialog.getByText("choose a model").waitFor();
     await dialog.getByRole("combobox", { name: "Model" }).fill("test/nothing");

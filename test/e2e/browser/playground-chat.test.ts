@@ -195,7 +195,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(JSON.stringify(sentBodies(prompt).get("test/rich"))).toContain(PIXEL.toString("base64"));
 
     await page.getByRole("button", { name: "Get code" }).click();
-    const dialog = page.getByRole("dialog", { name: "Code for this call" });
+    const dialog = page.getByRole("dialog", { name: "Code for this request" });
     await dialog.getByText(`${fixture.gateway.url}/v1/chat/completions`).waitFor();
     await expectAccessible(page, "the code of a call");
     await dialog.getByText("Messages", { exact: true }).click();
@@ -260,7 +260,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     const { page, complaints } = await chatter("poor", null);
     await say(page, "Hello");
     const answer = answerOf(page, "Plain");
-    await answer.getByText("Not answered").waitFor();
+    await answer.getByText("No answer").waitFor();
     await answer.getByText("insufficient_quota", { exact: true }).waitFor();
     await expectAccessible(page, "a refused call");
     await answer.getByRole("link", { name: "Add credit" }).click();

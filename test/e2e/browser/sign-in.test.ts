@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
   });
 
   async function expectNoKey(page: Page, key: string): Promise<void> {
-    await page.getByText("There is no key to show").waitFor();
+    await page.getByText("No key to show").waitFor();
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const keys = await other.page.request.get(`${fixture.url}/api/console/keys`);
     expect(listAt(await keys.json(), "data")).toHaveLength(1);
     await other.page.goto(`${fixture.url}/welcome`);
-    await other.page.getByText("There is no key to show").waitFor();
+    await other.page.getByText("No key to show").waitFor();
     expect([...complaints, ...other.complaints]).toEqual([]);
   });
 

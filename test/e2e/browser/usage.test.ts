@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       expect(readMoney(table.total("Spend") ?? ""), by).toBe(spent);
       expect(sumOfCounts(table.column("Requests")), by).toBe(traffic.requests);
       expect(table.total("Requests"), by).toBe(String(traffic.requests));
-      expect(sumOfCounts(table.column("Errors")), by).toBe(1);
+      expect(sumOfCounts(table.column("Failed")), by).toBe(1);
       await expectAccessible(page, `usage by ${by}`);
     }
   });

@@ -178,7 +178,6 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               label="Budget, dollars"
               description="The search stops before it exceeds this"
               inputMode="decimal"
-              placeholder="1.00"
               value={draft.budget}
               onChange={(event) => change({ budget: event.currentTarget.value })}
               error={problems.budget ?? fieldError(start.error, "budget_usd")}
@@ -206,7 +205,7 @@ const EMPTY: Draft = {
   objective: "lowest_cost",
   judge: null,
   maxTokens: undefined,
-  budget: "",
+  budget: "1.00",
 };
 
 function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
@@ -220,7 +219,7 @@ function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
       ? { judge: "Choose a judge model." }
       : {}),
     ...(budget === undefined || budget === 0n
-      ? { budget: "Enter dollars above 0, such as 1.00, with at most six decimals." }
+      ? { budget: "Enter an amount above $0, with at most six decimals." }
       : {}),
   };
 }

@@ -31,7 +31,7 @@ export function GatewayTrouble(props: {
           </Text>
           {requestId === undefined ? null : (
             <Group gap={4}>
-              <Text size="xs">Request id</Text>
+              <Text size="xs">Request ID</Text>
               <Copyable value={requestId} label="request ID" />
             </Group>
           )}
