@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
     await page.getByText("Other").click();
     await page.getByLabel("Amount in dollars").fill("1");
-    await page.getByText("the minimum purchase is").waitFor();
+    await page.getByText("The minimum purchase is").waitFor();
     await expectAccessible(page, "an amount that is too small");
     await page.getByLabel("Amount in dollars").fill("12.5");
     await page.getByText("One charge of $12.50").waitFor();
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await left.getByText("Not paid").waitFor();
     // The address that a payer comes back to, without a payment.
     await left.getByRole("link", { name: "Check again" }).click();
-    await page.getByText("has not reported a payment yet").waitFor();
+    await page.getByText("has not confirmed a payment yet").waitFor();
     await page.getByText("This page updates automatically").waitFor();
     await expectAccessible(page, "a purchase that waits");
     expect(await page.getByText("Payment confirmed").count()).toBe(0);

@@ -131,8 +131,8 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     await open(page, "/providers/lab-a?listing=lab/chat-two");
     const runs = await readTable(page, "Last conformance runs of lab/chat-two");
     expect(runs.column("Verdict")).toEqual(["Failed", "Passed"]);
-    expect(runs.column("What did not pass")[0]).toContain(`${NOT_SUBSTITUTED}, failed: an answer`);
-    expect(runs.column("What did not pass")[1]).toBe("nothing");
+    expect(runs.column("Findings")[0]).toContain(`${NOT_SUBSTITUTED}, failed: an answer`);
+    expect(runs.column("Findings")[1]).toBe("nothing");
     expect(runs.column("From")).toEqual(["a signed report", "a signed report"]);
     await open(page, "/providers/lab-a?listing=lab/new");
     await page.getByText("No conformance runs yet.").waitFor();

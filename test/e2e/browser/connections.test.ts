@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     const field = dialog.getByRole("textbox", { name: "Provider key" });
     await field.fill("short");
     await dialog.getByRole("button", { name: "Add connection" }).click();
-    await dialog.getByText("a provider's key has at least 8 characters").waitFor();
+    await dialog.getByText("Enter at least 8 characters").waitFor();
     await field.fill(OWN_KEY);
     expect(await field.getAttribute("type")).toBe("password");
     await expectAccessible(page, "the form of a connection");
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     const row = page.getByRole("row", { name: "team account" });
     await row.getByText("…wxyz").waitFor();
     await row.getByRole("button", { name: "Test team account" }).click();
-    await page.getByRole("status").getByText("the provider accepts it").waitFor();
+    await page.getByRole("status").getByText("Accepted by the provider").waitFor();
     await expectAccessible(page, "a tested connection");
     await usesKey(secret, OWN_KEY);
 
@@ -96,7 +96,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     expect((await ask(fixture, page, "POST /api/console/connections", stored)).status).toBe(200);
     await open(page, "/connections");
     await page.getByRole("button", { name: "Test old account" }).click();
-    await page.getByRole("status").getByText("the provider refuses it").waitFor();
+    await page.getByRole("status").getByText("Rejected by the provider").waitFor();
     await page.getByText("disable the connection and add a new key").waitFor();
     await expectAccessible(page, "a refused connection");
     await page.keyboard.press("Escape");

@@ -28,7 +28,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const answers = noteAnswers(page);
     await open(page, "/keys");
     await page.getByRole("button", { name: "Create key" }).click();
-    const form = page.getByRole("dialog", { name: "Create a key" });
+    const form = page.getByRole("dialog", { name: "Create key" });
     await form.getByLabel("Name").fill(" production ");
     await expectAccessible(page, "the form of a new key");
     await form.getByRole("button", { name: "Create key" }).click();
@@ -70,11 +70,11 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await open(page, "/keys");
     await tabTo(page, page.getByRole("button", { name: "Create key" }));
     await page.keyboard.press("Enter");
-    const form = page.getByRole("dialog", { name: "Create a key" });
+    const form = page.getByRole("dialog", { name: "Create key" });
     await focused(form.getByLabel("Name"));
     // Refused by the form itself: the fields say what is wrong, and it stays.
     await page.keyboard.press("Enter");
-    await form.getByText("enter a name").waitFor();
+    await form.getByText("Enter a name").waitFor();
     await page.keyboard.type("by hand");
     await page.keyboard.press("Tab");
     await focused(form.getByLabel("Requests per minute"));

@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     for (const tooMuch of ["301", "0", "many"]) {
       await field.fill(tooMuch);
       await save(dialog);
-      await dialog.getByText("from 1 to 300: limits can be lowered, not raised").waitFor();
+      await dialog.getByText("from 1 to 300. Limits can be lowered, not raised").waitFor();
     }
     await expectAccessible(page, "a limit that is too high");
     await field.fill("2");
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     const dialog = page.getByRole("dialog", { name: "Limits of the organization" });
     await dialog.getByLabel("Tokens per minute").fill(String(ceiling + 1));
     await save(dialog);
-    await dialog.getByText(`from 1 to ${ceiling}: limits can be lowered`).waitFor();
+    await dialog.getByText(`from 1 to ${ceiling}. Limits can be lowered`).waitFor();
     await dialog.getByLabel("Tokens per minute").fill("5000");
     await save(dialog);
     await dialog.waitFor({ state: "detached" });
@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await open(page, "/limits");
     for (const [answer, errorClass, words] of explained) {
       const requestId = await recorded(page, answer);
-      await page.getByLabel("Request id").fill(` ${requestId} `);
+      await page.getByLabel("Request ID").fill(` ${requestId} `);
       await page.getByRole("button", { name: "Explain" }).click();
       await page.getByText(words).waitFor();
       await page.getByText(errorClass, { exact: true }).waitFor();

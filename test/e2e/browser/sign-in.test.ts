@@ -178,7 +178,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.goto(`${fixture.url}/sign-in`);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("refused the sign-in").waitFor();
+    await alert.getByText("denied the sign-in").waitFor();
     const id = new URL(page.url()).searchParams.get("request_id") ?? "no id";
     await alert.getByText(id).waitFor();
     await expectAccessible(page, "denied");
