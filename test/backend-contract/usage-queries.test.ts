@@ -327,6 +327,18 @@ describe("a request", () => {
   });
 });
 
+test("a client that left before anything was sent cancelled its request", async () => {
+  const { range } = await journalOf(spec(2, { attempts: [] }), spec(2, { key: 1, attempts: [] }));
+  const byStatus = { rejected_by_gateway: 1, cancelled: 1, failed: 0 };
+  const { totals } = await backend.usageReports.report(range, "status");
+  expect(totals).toMatchObject({ requests: 2, byStatus });
+  const page = { limit: 5 };
+  const left = await backend.usageReports.requests({ ...range, statuses: ["cancelled"] }, page);
+  expect(left.rows.map(({ status, errorClass }) => [status, errorClass])).toEqual([
+    ["cancelled", "client_left"],
+  ]);
+});
+
 describe("a key", () => {
   test("reports when it was last used, to the minute, from sums and from the journal", async () => {
     const { journal, orgId } = await journalOf(

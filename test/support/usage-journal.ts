@@ -204,7 +204,7 @@ export class UsageJournal {
           modelId: MODELS[spec.model] ?? null,
           route: "/v1/chat/completions",
           stream: false,
-          errorClass: spec.atMs % 3 === 1 ? "client_left" : "rate_limit",
+          errorClass: spec.key === 1 ? "client_left" : "rate_limit",
           createdAtMs: this.startOf(spec.day) + spec.atMs,
         },
       ],

@@ -104,7 +104,8 @@ input[type=email] { box-sizing: border-box; width: 100%; font: inherit; padding:
 button { font: inherit; font-weight: 600; padding: .6rem 1.25rem; border: 0; border-radius: .5rem;
   background: #1864ab; color: #fff; cursor: pointer; }
 :focus-visible { outline: 3px solid #4dabf7; outline-offset: 2px; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; border: 1px solid; border-radius: .5rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere;
+  padding: .75rem; border: 1px solid; border-radius: .5rem; }
 a { color: LinkText; }
 `;
 

@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await page.getByRole("button", { name: "Make" }).click();
 
     const call = page.getByRole("article", { name: prompt });
-    await call.getByAltText(`${prompt}, picture 2`).waitFor();
+    await call.getByAltText(`${prompt}, image 2`).waitFor();
     expect(await call.getByRole("img").count()).toBe(2);
     expect(await drawnWidths(page)).toEqual([true, true]);
     await call.getByText("served by painter").waitFor();
