@@ -212,7 +212,7 @@ export async function measureReports(
     "usage: 24 hours by model": () => usageReports.report(filter(1), "model"),
     "requests: the newest page": () => usageReports.requests(filter(30), { limit: 50 }),
     "requests: failed ones": () =>
-      usageReports.requests({ ...filter(30), status: "failed" }, { limit: 50 }),
+      usageReports.requests({ ...filter(30), statuses: ["failed"] }, { limit: 50 }),
     "requests: of one key": () => usageReports.requests({ ...filter(30), keyId }, { limit: 50 }),
     "requests: what nothing matches": () =>
       usageReports.requests({ ...filter(30), providerId: "nobody" }, { limit: 50 }),

@@ -86,7 +86,7 @@ async function measureOthers(): Promise<Line[]> {
     "24 hours by model": () => usageReports.report(filterNow(1), "model"),
     "a page of requests": () => usageReports.requests(filterNow(DAYS), { limit: 50 }),
     "a page of failed requests": () =>
-      usageReports.requests({ ...filterNow(DAYS), status: "failed" }, { limit: 50 }),
+      usageReports.requests({ ...filterNow(DAYS), statuses: ["failed"] }, { limit: 50 }),
     "a page of one key's requests": () =>
       usageReports.requests({ ...filterNow(DAYS), keyId: KEY_ID }, { limit: 50 }),
     "requests that nothing matches": () =>

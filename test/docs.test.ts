@@ -49,7 +49,7 @@ test("every variable that begins with TM_ is that of a setting, or of a client",
 });
 
 /** What the pages call the address, the key and the model of a client; and a switch of the tests. */
-const OTHERS = ["TM_URL", "TM_KEY", "TM_MODEL", "TM_TEST_DEPTH"];
+const OTHERS = ["TM_URL", "TOKEN_MARKET_KEY", "TM_MODEL", "TM_TEST_DEPTH"];
 
 function unknownVariables({ file, text }: Page): string[] {
   const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);

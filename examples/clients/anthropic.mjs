@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 
 const client = new Anthropic({
   baseURL: process.env.TM_URL ?? "http://127.0.0.1:8080",
-  apiKey: process.env.TM_KEY,
+  apiKey: process.env.TOKEN_MARKET_KEY,
 });
 
 const stream = client.messages.stream({

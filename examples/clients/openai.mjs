@@ -2,7 +2,7 @@ import OpenAI from "openai";
 
 const client = new OpenAI({
   baseURL: `${process.env.TM_URL ?? "http://127.0.0.1:8080"}/v1`,
-  apiKey: process.env.TM_KEY,
+  apiKey: process.env.TOKEN_MARKET_KEY,
 });
 
 const stream = client.chat.completions.stream({

@@ -1,5 +1,6 @@
 import type { CallFamily } from "../accounts/index.ts";
 import {
+  CLIENT_LEFT,
   isStoreFault,
   JOURNAL_RETRY_AFTER_SECONDS,
   refusal,
@@ -52,7 +53,7 @@ function recordRefused(ports: CallPorts, client: ClientExchange, input: RefusedC
     modelId: input.request?.modelId ?? null,
     route: client.route,
     stream: input.request?.stream ?? false,
-    errorClass: input.refusal.class,
+    errorClass: input.refusal === CLIENT_HAS_LEFT ? CLIENT_LEFT : input.refusal.class,
     createdAtMs: ports.clock.nowMs(),
   });
 }
@@ -122,8 +123,9 @@ export function routingDeadlinePassed(timeoutMs: number): Refusal {
 
 /** Sent to no client: the record of a request whose client went away before anything was sent. */
 export function clientLeft(): Refusal {
-  return refusal("gateway_error", "the client left before anything was sent");
+  return CLIENT_HAS_LEFT;
 }
+const CLIENT_HAS_LEFT = refusal("gateway_error", "the client left before anything was sent");
 
 /** A request that waited for its pace when this process began to shut down. */
 export function shuttingDown(): Refusal {

@@ -51,10 +51,10 @@ export function limitHandlers(
       );
       if (found instanceof ConsoleRefusal) return found;
       if (found === undefined) return notFound("request");
-      const { createdAtMs, errorClass, outcome } = found.request;
+      const { createdAtMs, errorClass, status } = found.request;
       // What was served may still have a class: of usage that cannot be.
-      const isServed = outcome === "completed" || outcome === "client_disconnected";
-      if (errorClass === null || isServed) return NOT_REFUSED;
+      const isNeither = status === "succeeded" || status === "cancelled";
+      if (errorClass === null || isNeither) return NOT_REFUSED;
       return {
         request_id: requestId,
         at: instant(createdAtMs),

@@ -48,8 +48,17 @@ function used(prompt: number, completion = 0): Usage {
   return { prompt, cachedPrompt: 0, cacheWrite: 0, completion, internalReasoning: 0 };
 }
 
+const ALL_SUCCEEDED = {
+  succeeded: 3,
+  rejected_by_gateway: 0,
+  rejected_by_provider: 0,
+  failed: 0,
+  cancelled: 0,
+  in_flight: 0,
+};
+
 function group(name: string, usage: Usage, debit = 5n): UsageReport["groups"][number] {
-  const figures = { requests: 3, failed: 0, debitMicroUsd: microUsd(debit), usage };
+  const figures = { requests: 3, byStatus: ALL_SUCCEEDED, debitMicroUsd: microUsd(debit), usage };
   return { group: name, figures: { ...figures, firstByteP50Ms: null, firstByteP95Ms: null } };
 }
 

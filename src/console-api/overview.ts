@@ -1,4 +1,10 @@
-import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import {
+  formatUsd,
+  microUsd,
+  REQUEST_STATUSES,
+  type RequestStatus,
+  ZERO_MICRO_USD,
+} from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { ReportBucket, ReportFilter } from "../records/index.ts";
 import { datedReports } from "./as-of.ts";
@@ -13,6 +19,7 @@ const DAY_MS = 86_400_000;
 const DAYS = 30;
 const TOP_MODELS = 5;
 const LATEST_ERRORS = 5;
+const TROUBLE: readonly RequestStatus[] = ["rejected_by_provider", "failed"];
 
 /** The first page. Its queries of the journal run one after another, under one permit. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
@@ -25,7 +32,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   const days: ReportFilter = { orgId, fromMs: tomorrowMs - DAYS * DAY_MS, toMs: tomorrowMs };
   const today = await reports.report(last24h, "status");
   const month = await reports.report(days, "model");
-  const errors = await reports.requests({ ...days, status: "failed" }, { limit: LATEST_ERRORS });
+  const errors = await reports.requests({ ...days, statuses: TROUBLE }, { limit: LATEST_ERRORS });
   const [org, spend, keys, firstRequest] = await Promise.all([
     knownOrg(deps, session),
     records.monthSpend(orgId),
@@ -56,19 +63,24 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
 
 function shownDay({ atMs, parts }: ReportBucket): Overview["days"][number] {
   let requests = 0;
-  let failed = 0;
+  const byStatus = { ...NO_REQUESTS };
   let spent: bigint = ZERO_MICRO_USD;
   for (const part of parts.values()) {
     requests += part.requests;
-    failed += part.failed;
+    for (const status of STATUSES) byStatus[status] += part.byStatus[status];
     spent += part.debitMicroUsd;
   }
   return {
     day: instant(atMs).slice(0, DAY_CHARS),
     requests,
-    failed,
+    by_status: byStatus,
     spent_usd: formatUsd(microUsd(spent)),
   };
 }
 
+const STATUSES = Object.keys(REQUEST_STATUSES) as RequestStatus[];
+const NO_REQUESTS = Object.fromEntries(STATUSES.map((status) => [status, 0])) as Record<
+  RequestStatus,
+  number
+>;
 const DAY_CHARS = "2026-01-01".length;

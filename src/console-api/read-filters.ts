@@ -26,7 +26,7 @@ export function readFilters(
     ...(model === undefined ? {} : { modelId: model }),
     ...(provider === undefined ? {} : { providerId: provider }),
     ...(key === undefined ? {} : keyFilter(key)),
-    ...(status === undefined ? {} : { status }),
+    ...(status === undefined ? {} : { statuses: [status] }),
   };
 }
 

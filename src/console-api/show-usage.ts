@@ -27,7 +27,7 @@ export function shownUsage(
 export function shownFigures(figures: ReportFigures): UsageFigures {
   return {
     requests: figures.requests,
-    failed: figures.failed,
+    by_status: figures.byStatus,
     spent_usd: formatUsd(figures.debitMicroUsd),
     tokens: shownTokens(figures.usage),
     ttft_p50_ms: figures.firstByteP50Ms,
@@ -43,7 +43,7 @@ function shownBucket({ atMs, parts, firstByteP50Ms }: ReportBucket): Usage["seri
         group,
         {
           requests: part.requests,
-          failed: part.failed,
+          by_status: part.byStatus,
           tokens: part.tokens,
           spent_usd: formatUsd(part.debitMicroUsd),
         },

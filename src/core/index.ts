@@ -68,6 +68,14 @@ export {
   REFUSALS,
   wireBErrorType,
 } from "./refusals.ts";
+export {
+  ATTEMPT_OUTCOMES,
+  type AttemptEnd,
+  CLIENT_LEFT,
+  REQUEST_STATUSES,
+  type RequestStatus,
+  requestStatusOf,
+} from "./request-status.ts";
 export { refused, type Refused, type Result } from "./result.ts";
 export { type ModelNames, type ServedModel, servedModelOf } from "./served-model.ts";
 export { asStoreFault, isStoreFault } from "./store-fault.ts";

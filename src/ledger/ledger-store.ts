@@ -1,4 +1,5 @@
 import type {
+  CLIENT_LEFT,
   AttemptId,
   KeyId,
   MicroUsd,
@@ -119,7 +120,7 @@ export interface RefusedRequest {
   readonly modelId: string | null;
   readonly route: string;
   readonly stream: boolean;
-  readonly errorClass: RefusalClass;
+  readonly errorClass: RefusalClass | typeof CLIENT_LEFT;
   readonly createdAtMs: number;
 }
 

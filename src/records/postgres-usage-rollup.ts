@@ -16,6 +16,8 @@ const SQLSTATE_LOCK_TIMEOUT = "55P03";
 /** Sums up the days of the journal that are over, an organization's day at a time. */
 export class PostgresUsageRollup implements UsageRollup {
   readonly #pool: Pool;
+  /** Whether all sums say how their requests ended. */
+  #areTold = false;
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -27,7 +29,7 @@ export class PostgresUsageRollup implements UsageRollup {
     try {
       const lock = "select pg_try_advisory_lock(hashtext('tokenmarket usage sums')) as ours";
       const { rows } = await client.query<{ ours: boolean }>(lock);
-      const hasMore = rows[0]?.ours === true && (await rollSome(client));
+      const hasMore = rows[0]?.ours === true && (await this.#rollSome(client));
       await client.query("select pg_advisory_unlock_all()");
       isWell = true;
       return hasMore;
@@ -36,14 +38,17 @@ export class PostgresUsageRollup implements UsageRollup {
       client.release(!isWell);
     }
   }
-}
 
-async function rollSome(client: PoolClient): Promise<boolean> {
-  for (const forget of sql.forgetRetiredSql) await client.query(forget);
-  for (let batches = 0; batches < USAGE_ROLLUP_BATCHES_MAX; batches++) {
-    if (!(await rollBatch(client))) return false;
+  async #rollSome(client: PoolClient): Promise<boolean> {
+    for (const forget of sql.forgetRetiredSql) await client.query(forget);
+    for (let batches = 0; batches < USAGE_ROLLUP_BATCHES_MAX; batches++) {
+      if (await rollBatch(client)) continue;
+      if (this.#areTold) return false;
+      const { rowCount } = await client.query(sql.NOTE_UNTOLD_SQL, [USAGE_ROLLUP_ORGS_MAX]);
+      this.#areTold = rowCount === 0;
+    }
+    return true;
   }
-  return true;
 }
 
 /** False: nothing is due, or not now. */

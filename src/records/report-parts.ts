@@ -3,10 +3,6 @@ export function lastOf(column: string): string {
   return `(array_agg(${column} order by ordinal desc, attempt_id desc))[1]`;
 }
 
-/** Of a group of attempts that are one request. */
-export const STATUS_SQL = `case when bool_or(state = 'open') then 'in_flight'
-      when ${lastOf("outcome")} = 'completed' then 'ok' else 'failed' end`;
-
 const DAY_MS = 86_400_000;
 const ATTEMPT_EPOCH_MS = Date.UTC(2025, 0, 1);
 const ID_BITS_BELOW_MS = 22n;

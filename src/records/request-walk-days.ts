@@ -4,6 +4,7 @@ import { REPORT_DAYS_MAX } from "../core/index.ts";
 import { createdAtOf, requestIdFrom } from "../ledger/index.ts";
 import { attemptsOutsideSql } from "./report-parts.ts";
 import { findRolledDays, findUnrolledRequestIds } from "./usage-report-days.ts";
+import { statusOfEndSql } from "./request-status-sql.ts";
 import { hasRefused, ownFilterSql, RANGE_SQL, type RequestSpan } from "./usage-report-requests.ts";
 import { DAY_MS, isoDay } from "./usage-report-sql.ts";
 import type { ReportFilter } from "./usage-reports.ts";
@@ -50,11 +51,13 @@ async function daysWithMatches(
   const values: unknown[] = [filter.orgId, span.from, span.end];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const own = ownFilterSql(filter, $);
-  const { providerId, status } = filter;
+  const { providerId, statuses } = filter;
   const summed = [
     `org_id = $1 and day = any (${$(rolledDays)}::date[]) and request_day = d.day and ${own}`,
     ...(providerId === undefined ? [] : [`provider_id = ${$(providerId)}`]),
-    ...(status === undefined ? [] : [`status = ${$(status)}`]),
+    ...(statuses === undefined
+      ? []
+      : [`${statusOfEndSql("status")} = any (${$(statuses)}::text[])`]),
   ].join(" and ");
   const ofDay = `${RANGE_SQL} and request_id >= d.first and request_id < d.behind`;
   const refused = `or exists (select from refused_request where ${ofDay} and ${own})`;

@@ -6,13 +6,17 @@ import {
   REQUEST_WALK_MS,
   REQUEST_WALK_ROWS,
   REQUEST_WALK_ROWS_MAX,
+  type RequestStatus,
   systemClock,
 } from "../core/index.ts";
 import { createdAtOf, requestIdFrom } from "../ledger/index.ts";
 import type { Row } from "../storage/index.ts";
 import { spansWorthSearching } from "./request-walk-days.ts";
 import {
+  areRare,
   FAILED_SQL,
+  hasAttempted,
+  hasRefused,
   RANGE_SQL,
   reportedRequest,
   requestsQuery,
@@ -74,14 +78,13 @@ export async function walkRequests(
   }
 }
 
-/** No refused request has a provider. */
-function cannotMatch({ status, providerId }: ReportFilter): boolean {
-  return status === "refused" && providerId !== undefined;
+function cannotMatch(filter: ReportFilter): boolean {
+  return !hasAttempted(filter) && !hasRefused(filter);
 }
 
 /** May it take many attempts to find one request? */
-function isSelective({ modelId, providerId, keyId, managed, status }: ReportFilter): boolean {
-  return [modelId, providerId, keyId, managed, status].some((each) => each !== undefined);
+function isSelective({ modelId, providerId, keyId, managed, statuses }: ReportFilter): boolean {
+  return [modelId, providerId, keyId, managed, statuses].some((each) => each !== undefined);
 }
 
 function spansOf({ fromMs, toMs }: ReportFilter, cursorText = ""): readonly RequestSpan[] {
@@ -92,16 +95,18 @@ function spansOf({ fromMs, toMs }: ReportFilter, cursorText = ""): readonly Requ
   return from < before ? [{ from, end: before }] : [];
 }
 
+const OF_FEW: ReadonlySet<RequestStatus> = new Set(["rejected_by_gateway", "in_flight"]);
+
 /** The newest part of the span that has so many attempts, of those that are counted. */
 async function pieceOf(
   client: PoolClient,
-  { orgId, status }: ReportFilter,
+  { orgId, statuses }: ReportFilter,
   span: RequestSpan,
   rows: number,
 ): Promise<RequestSpan> {
-  // Of both there are few: the span is read at once.
-  if (status === "refused" || status === "in_flight") return span;
-  const only = status === "failed" ? `and ${FAILED_SQL}` : "";
+  // Of those there are few: the span is read at once.
+  if (statuses?.every((each) => OF_FEW.has(each)) === true) return span;
+  const only = areRare(statuses) ? `and ${FAILED_SQL}` : "";
   const text = `
   select request_id from attempt where ${RANGE_SQL} ${only}
   order by request_id desc offset $4 limit 1`;

@@ -1,5 +1,5 @@
 import { MANAGED_SQL } from "../accounts/index.ts";
-import type { OrgId, RequestId } from "../core/index.ts";
+import { type OrgId, type RequestId, type RequestStatus, requestStatusOf } from "../core/index.ts";
 import {
   closedColumns,
   createdAtOf,
@@ -19,11 +19,12 @@ import {
 } from "../storage/index.ts";
 import { attemptColumns, requestColumns } from "./record-rows.ts";
 import type { PinnedPrices, PricedAttempt } from "./record-store.ts";
-import { lastOf, STATUS_SQL } from "./report-parts.ts";
+import { lastOf } from "./report-parts.ts";
+import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
 import type { ReportedRequest, ReportFilter } from "./usage-reports.ts";
 
-type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin"> & {
+type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin" | "status"> & {
   readonly keyName: string | null;
   readonly keyOrigin: ReportedRequest["keyOrigin"] | null;
 };
@@ -50,6 +51,7 @@ export function reportedRequest(row: object): ReportedRequest {
   const { keyName, keyOrigin, ...read } = storedColumns.read(row);
   return {
     ...read,
+    status: requestStatusOf(read),
     createdAtMs: createdAtOf(read.requestId),
     keyName: keyName ?? "",
     keyOrigin: keyOrigin ?? "console",
@@ -62,9 +64,14 @@ export interface RequestSpan {
   readonly end: string;
 }
 
-/** Whether refused requests can match. */
-export function hasRefused({ status, providerId }: ReportFilter): boolean {
-  return providerId === undefined && (status ?? "refused") === "refused";
+/** Whether requests without attempts can match: none of them has a provider. */
+export function hasRefused(filter: ReportFilter): boolean {
+  return filter.providerId === undefined && mayBeRefused(filter);
+}
+
+/** Whether requests with attempts can match. */
+export function hasAttempted({ statuses }: ReportFilter): boolean {
+  return statuses === undefined || statuses.some((each) => each !== "rejected_by_gateway");
 }
 
 /** Newest first, `rows` at most, of the requests whose ids are in the span. */
@@ -73,8 +80,8 @@ export function requestsQuery(filter: ReportFilter, span: RequestSpan, rows: num
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const own = ownFilterSql(filter, $);
   const parts = [
-    ...(filter.status === "refused" ? [] : [attemptedSql(filter, own, $)]),
-    ...(hasRefused(filter) ? [refusedSql(own)] : []),
+    ...(hasAttempted(filter) ? [attemptedSql(filter, own, $)] : []),
+    ...(hasRefused(filter) ? [refusedSql(filter, own, $)] : []),
   ].map((part) => `(${part} order by request_id desc limit $4)`);
   const text = `
   select r.*, k.name as key_name, k.origin as key_origin from (${parts.join(UNION)}) r
@@ -106,37 +113,47 @@ export function ownFilterSql(
 }
 
 function attemptedSql(
-  { status, providerId }: ReportFilter,
+  { statuses, providerId }: ReportFilter,
   own: string,
   $: (value: unknown) => string,
 ): string {
   const provider = providerId === undefined ? undefined : $(providerId);
   const having = [
     "true",
-    ...(status === undefined ? [] : [`${STATUS_SQL} = ${$(status)}`]),
+    ...(statuses === undefined
+      ? []
+      : [`${statusOfEndSql(`(${END_SQL})`)} = any (${$(statuses)}::text[])`]),
     ...(provider === undefined ? [] : [`${lastOf("provider_id")} = ${provider}`]),
   ].join(" and ");
   const last = provider === undefined ? own : `${own} and provider_id = ${provider}`;
   return `
     select ${REQUEST_COLUMNS}
-    from journal where ${RANGE_SQL} and ${own} and ${fewSql(status, last)}
+    from journal where ${RANGE_SQL} and ${own} and ${fewSql(statuses, last)}
     group by request_id having ${having}`;
+}
+
+/** Whether requests that did not succeed are all that is searched for: there are few of them. */
+export function areRare(statuses: ReportFilter["statuses"]): statuses is readonly RequestStatus[] {
+  return statuses !== undefined && !statuses.includes("succeeded");
 }
 
 /**
  * Where a status is rare, its requests are known by one attempt, and only those are put together.
  * `last`: what is true of the last attempt of each request that is searched for.
  */
-function fewSql(status: ReportFilter["status"], last: string): string {
-  if (status === "failed") {
-    return `request_id = any (array(
-      select request_id from attempt where ${RANGE_SQL} and ${FAILED_SQL} and ${last}))`;
-  }
-  if (status === "in_flight") {
-    return `request_id = any (array(
-      select request_id from hold where not annulled and ${RANGE_SQL}))`;
-  }
-  return "true";
+function fewSql(statuses: ReportFilter["statuses"], last: string): string {
+  if (!areRare(statuses)) return "true";
+  const isOpenOnly = statuses.every((each) => each === "in_flight");
+  const parts = [
+    ...(isOpenOnly
+      ? []
+      : [`select request_id from attempt where ${RANGE_SQL} and ${FAILED_SQL} and ${last}`]),
+    ...(statuses.includes("in_flight")
+      ? [`select request_id from hold where not annulled and ${RANGE_SQL}`]
+      : []),
+  ];
+  return `request_id = any (array(
+      ${parts.join(UNION)}))`;
 }
 
 const REQUEST_COLUMNS = `request_id, min(key_id) as key_id, min(model_id) as model_id,
@@ -155,7 +172,15 @@ const REQUEST_COLUMNS = `request_id, min(key_id) as key_id, min(model_id) as mod
  * One that has attempts after all (the answer about its hold was lost) is reported with them. They
  * are of about the same time by any clock that is halfway right, so that a few days are searched.
  */
-function refusedSql(filter: string): string {
+function refusedSql(
+  { statuses }: ReportFilter,
+  own: string,
+  $: (value: unknown) => string,
+): string {
+  const filter =
+    statuses === undefined
+      ? own
+      : `${own} and ${REFUSED_STATUS_SQL} = any (${$(statuses)}::text[])`;
   return `
     select request_id, key_id, model_id, null as provider_id, route, stream, 0::bigint as attempts,
       'refused' as outcome, error_class, null::bigint as prompt, null::bigint as cached_prompt,

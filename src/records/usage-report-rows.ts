@@ -1,15 +1,20 @@
-import { microUsd, outputTokensTotal, promptTokensTotal, REPORT_DAYS_MAX } from "../core/index.ts";
+import {
+  microUsd,
+  outputTokensTotal,
+  promptTokensTotal,
+  REPORT_DAYS_MAX,
+  type RequestStatus,
+} from "../core/index.ts";
 import { usageColumns } from "../ledger/index.ts";
 import { DAY_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
-import type { ReportBucket, ReportFigures, UsageReport } from "./usage-reports.ts";
+import type { ReportBucket, ReportFigures, StatusCounts, UsageReport } from "./usage-reports.ts";
 
-export interface ReportRow {
+export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
   readonly kind: "total" | "group" | "part" | "bucket";
   readonly name: string;
   /** Hours or days since 1970. */
   readonly bucket: bigint;
   readonly requests: bigint;
-  readonly failed: bigint;
   readonly debit: bigint;
   /** Spans of first bytes, as `first_byte_span` numbers them. */
   readonly p50: number | null;
@@ -45,11 +50,22 @@ function bySpend(a: ReportRow, b: ReportRow): number {
 function figuresOf(row: ReportRow): ReportFigures {
   return {
     requests: Number(row.requests),
-    failed: Number(row.failed),
+    byStatus: statusCounts(row),
     debitMicroUsd: microUsd(row.debit),
     usage: usageColumns.read(row),
     firstByteP50Ms: middleOf(row.p50),
     firstByteP95Ms: middleOf(row.p95),
+  };
+}
+
+function statusCounts(row: ReportRow): StatusCounts {
+  return {
+    succeeded: Number(row.succeeded),
+    rejected_by_gateway: Number(row.rejected_by_gateway),
+    rejected_by_provider: Number(row.rejected_by_provider),
+    failed: Number(row.failed),
+    cancelled: Number(row.cancelled),
+    in_flight: Number(row.in_flight),
   };
 }
 
@@ -80,7 +96,7 @@ function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly Report
     const usage = usageColumns.read(row);
     at(row).parts.set(groupOf(plan, row), {
       requests: Number(row.requests),
-      failed: Number(row.failed),
+      byStatus: statusCounts(row),
       tokens: promptTokensTotal(usage) + outputTokensTotal(usage),
       debitMicroUsd: microUsd(row.debit),
     });

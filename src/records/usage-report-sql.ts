@@ -3,10 +3,13 @@ import {
   REPORT_DAYS_MAX,
   REPORT_GROUPS_MAX,
   REPORT_SERIES_GROUPS_MAX,
+  REQUEST_STATUSES,
+  type RequestStatus,
   unreachable,
 } from "../core/index.ts";
 import { requestIdFrom } from "../ledger/index.ts";
-import { attemptsOutsideSql, lastOf, STATUS_SQL } from "./report-parts.ts";
+import { attemptsOutsideSql, lastOf } from "./report-parts.ts";
+import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
 import type { ReportFilter, ReportGroupBy } from "./usage-reports.ts";
 
 export const HOUR_MS = 3_600_000;
@@ -40,12 +43,9 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
   const values: unknown[] = [];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const org = $(plan.filter.orgId);
-  const { status } = plan.filter;
   const parts = [
     fromJournalSql(plan, $),
-    ...((status ?? "refused") === "refused"
-      ? [refusedSql(plan, org, $), countedSql(plan, org, $)]
-      : []),
+    ...(mayBeRefused(plan.filter) ? [refusedSql(plan, org, $), countedSql(plan, org, $)] : []),
     ...(hasSums(plan) ? [fromSumsSql(plan, org, $)] : []),
   ];
   const text = `
@@ -55,7 +55,7 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     from api_key where org_id = ${org}
   ), request as materialized (
     select request_id, min(key_id) as key_id, min(model_id) as model_id,
-      ${lastOf("provider_id")} as provider_id, ${STATUS_SQL} as status,
+      ${lastOf("provider_id")} as provider_id, ${END_SQL} as ended,
       first_byte_span(${lastOf("first_byte_ms")}) as span, ${sumsSql}
     from (${attemptsSql(plan, org, $)}) attempts
     group by request_id
@@ -63,9 +63,9 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     union all`)}
   ), fact as materialized (
     select bucket, coalesce(${groupSql(plan)}, 'none') as name, span, sum(requests) as requests,
-      sum(requests) filter (where status = 'failed') as failed, ${TOKENS_AND_DEBIT.map(
-        (column) => `sum(${column}) as ${column}`,
-      ).join(", ")}
+      ${STATUS_COUNTS.map((each) => `sum(requests) filter (where status = '${each}') as ${each}`)
+        .join(`,
+      `)}, ${TOKENS_AND_DEBIT.map((column) => `sum(${column}) as ${column}`).join(", ")}
     from one left join own_key k on k.key_id = one.key_id
     where ${filterSql(plan.filter, $)}
     group by 1, 2, 3
@@ -80,6 +80,8 @@ export function hasSums({ wholeFromMs, wholeToMs, rolledDays }: SummedPart): boo
 
 export type Bind = (value: unknown) => string;
 
+const STATUS_COUNTS = Object.keys(REQUEST_STATUSES) as RequestStatus[];
+
 export const TOKENS_AND_DEBIT: readonly string[] = [
   "debit",
   "prompt",
@@ -93,7 +95,7 @@ const sumsSql = TOKENS_AND_DEBIT.map(
   (column) => `coalesce(sum(${column}), 0)::bigint as ${column}`,
 ).join(", ");
 const ATTEMPT_COLUMNS = `request_id, ordinal, attempt_id, key_id, model_id, provider_id, state,
-      outcome, first_byte_ms, ${TOKENS_AND_DEBIT.join(", ")}`;
+      outcome, error_class, first_byte_ms, ${TOKENS_AND_DEBIT.join(", ")}`;
 
 function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
   const { fromMs, toMs } = plan.filter;
@@ -130,7 +132,8 @@ export function unsummedAttemptsSql(
 
 function fromJournalSql(plan: ReportPlan, $: Bind): string {
   return `
-    select key_id, model_id, provider_id, status, ${bucketSql(plan, $)} as bucket, span,
+    select key_id, model_id, provider_id, ${statusOfEndSql("ended")} as status,
+      ${bucketSql(plan, $)} as bucket, span,
       1::bigint as requests, ${TOKENS_AND_DEBIT.join(", ")}
     from request`;
 }
@@ -150,7 +153,8 @@ function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
   const { filter, by } = plan;
   const model = by === "model" || filter.modelId !== undefined ? "model_id" : "null";
   return `
-    select key_id, ${model}, null, 'refused', ${bucketSql(plan, $)}, null, 1, 0, 0, 0, 0, 0, 0
+    select key_id, ${model}, null, ${REFUSED_STATUS_SQL}, ${bucketSql(plan, $)}, null,
+      1, 0, 0, 0, 0, 0, 0
     from refused_request r
     where org_id = ${org} and request_id >= ${$(requestIdFrom(filter.fromMs))}::uuid
       and request_id < ${$(requestIdFrom(filter.toMs))}::uuid
@@ -160,7 +164,7 @@ function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
 /* Those without a row of their own: of no model, and of the instant at which their minute began. */
 function countedSql({ filter, bucketMs }: ReportPlan, org: string, $: Bind): string {
   return `
-    select key_id, null, null, 'refused',
+    select key_id, null, null, 'rejected_by_gateway',
       floor(extract(epoch from minute) * 1000 / ${bucketMs})::bigint, null, unlisted,
       0, 0, 0, 0, 0, 0
     from refused_minute
@@ -172,7 +176,8 @@ const SUM_DAY_BUCKET = "(request_day - date '1970-01-01')::bigint";
 
 function fromSumsSql(plan: ReportPlan, org: string, $: Bind): string {
   return `
-    select key_id, model_id, provider_id, status, ${SUM_DAY_BUCKET}, null, requests,
+    select key_id, model_id, provider_id, ${statusOfEndSql("status")}, ${SUM_DAY_BUCKET}, null,
+      requests,
       ${TOKENS_AND_DEBIT.join(", ")}
     from usage_sum where ${sumsWhereSql(plan, org, $)}`;
 }
@@ -196,7 +201,8 @@ function firstBytesSql(plan: ReportPlan, org: string, $: Bind): string {
     union all
     select bucket, coalesce(${groupSql(plan)}, 'none'), f.span, sum(f.requests)
     from (
-      select *, ${SUM_DAY_BUCKET} as bucket
+      select key_id, model_id, provider_id, ${statusOfEndSql("status")} as status,
+        first_byte_spans, first_byte_counts, ${SUM_DAY_BUCKET} as bucket
       from usage_sum where ${sumsWhereSql(plan, org, $)}
     ) one left join own_key k on k.key_id = one.key_id
       cross join lateral unnest(first_byte_spans, first_byte_counts) as f(span, requests)
@@ -224,21 +230,23 @@ function groupSql({ by, bucketMs }: ReportPlan): string {
 
 /** Also guards the marketplace's own keys: none of them can be requested by its id. */
 function filterSql(filter: ReportFilter, $: Bind): string {
-  const { modelId, providerId, keyId, managed, status } = filter;
+  const { modelId, providerId, keyId, managed, statuses } = filter;
   return [
     "true",
     ...(modelId === undefined ? [] : [`one.model_id = ${$(modelId)}`]),
     ...(providerId === undefined ? [] : [`one.provider_id = ${$(providerId)}`]),
     ...(keyId === undefined ? [] : [`one.key_id = ${$(keyId)} and k.managed is null`]),
     ...(managed === undefined ? [] : [`k.managed = ${$(managed)}`]),
-    ...(status === undefined ? [] : [`one.status = ${$(status)}`]),
+    ...(statuses === undefined ? [] : [`one.status = any (${$(statuses)}::text[])`]),
   ].join(" and ");
 }
 
-const figuresSql = ["requests", "failed", ...TOKENS_AND_DEBIT]
+const figuresSql = ["requests", ...STATUS_COUNTS, ...TOKENS_AND_DEBIT]
   .map((column) => `coalesce(sum(${column}), 0) as ${column}`)
   .join(", ");
-const NO_FIGURES_SQL = "0, 0, 0, 0, 0, 0, 0, 0";
+const NO_FIGURES_SQL = Array(1 + STATUS_COUNTS.length + TOKENS_AND_DEBIT.length)
+  .fill("0")
+  .join(", ");
 
 /** The spans that the half, and that 19 of 20 requests are not above. */
 function percentilesSql(by: string): string {

@@ -1,4 +1,12 @@
-import type { KeyId, ManagedOrigin, MicroUsd, OrgId, RequestId, Usage } from "../core/index.ts";
+import type {
+  KeyId,
+  ManagedOrigin,
+  MicroUsd,
+  OrgId,
+  RequestId,
+  RequestStatus,
+  Usage,
+} from "../core/index.ts";
 import type { AttemptRecord, PricedAttempt } from "./record-store.ts";
 
 export type RequestOutcome = AttemptRecord["outcome"] | "refused";
@@ -15,18 +23,19 @@ export interface ReportFilter {
   /** One key, or all managed keys of an origin. */
   readonly keyId?: string;
   readonly managed?: ManagedOrigin;
-  /** Of the whole request: `ok` completed, `failed` everything else that was dispatched. */
-  readonly status?: "ok" | "failed" | "refused" | "in_flight";
+  /** Of the whole request: any of these. */
+  readonly statuses?: readonly RequestStatus[];
 }
 
 export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
 
+export type StatusCounts = Readonly<Record<RequestStatus, number>>;
+
 /** A request with several attempts is one request; its cost and tokens are their sum. */
 export interface ReportFigures {
-  /** Refused ones too. */
   readonly requests: number;
-  /** Refused ones are not among them. */
-  readonly failed: number;
+  /** They add up to `requests`. */
+  readonly byStatus: StatusCounts;
   readonly debitMicroUsd: MicroUsd;
   readonly usage: Usage;
   /** Of last attempts, and at most 3.2 percent off: first bytes are counted by spans. */
@@ -40,7 +49,7 @@ export interface ReportBucket {
     string,
     {
       readonly requests: number;
-      readonly failed: number;
+      readonly byStatus: StatusCounts;
       readonly tokens: number;
       readonly debitMicroUsd: MicroUsd;
     }
@@ -72,6 +81,8 @@ export interface ReportedRequest {
   readonly route: string;
   readonly stream: boolean;
   readonly attempts: number;
+  readonly status: RequestStatus;
+  /** Of the last attempt; `refused` where there was none. */
   readonly outcome: RequestOutcome;
   readonly errorClass: string | null;
   readonly usage: Usage | null;

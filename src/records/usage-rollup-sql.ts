@@ -1,4 +1,5 @@
-import { lastOf, STATUS_SQL } from "./report-parts.ts";
+import { lastOf } from "./report-parts.ts";
+import { END_SQL, UNTOLD_END } from "./request-status-sql.ts";
 
 /** $1 days after which a day counts as over for good, as an interval. */
 export const DUE_DAY_SQL = `
@@ -50,6 +51,17 @@ export const STALE_ORGS_SQL = `
   ) stale
   order by day, org_id limit $1`;
 
+/**
+ * $1 rows: days whose sums do not say how requests ended, as earlier releases made them. They are
+ * made again from the journal, and read from it until then.
+ */
+export const NOTE_UNTOLD_SQL = `
+  insert into usage_stale (org_id, day)
+  select distinct s.org_id, s.day from usage_sum s join usage_day u on u.day = s.day
+  where s.status = '${UNTOLD_END}'
+    and not exists (select from retired_day r where r.day = s.day)
+  limit $1`;
+
 /** $1 organizations, $2 the day. Only notes that this snapshot sees: their changes are seen too. */
 export const FORGET_SQL: readonly string[] = [
   "delete from usage_stale where day = $2 and org_id = any ($1)",
@@ -66,7 +78,7 @@ export const FORGET_SQL: readonly string[] = [
 export const ROLL_SQL = `
   with request as materialized (
     select org_id, request_id, min(key_id) as key_id, min(model_id) as model_id,
-      ${lastOf("provider_id")} as provider_id, ${STATUS_SQL} as status,
+      ${lastOf("provider_id")} as provider_id, ${END_SQL} as status,
       ${lastOf("first_byte_ms")} as first_byte_ms, ${lastOf("final")} as is_final,
       min(ordinal) as first_ordinal, max(attempt_id) as last_attempt_id, sum(debit) as debit,
       sum(prompt) as prompt, sum(cached_prompt) as cached_prompt, sum(cache_write) as cache_write,

@@ -7,7 +7,10 @@ import {
   type OrgId,
   type RequestId,
 } from "../../src/core/ids.ts";
+import { REFUSALS } from "../../src/core/refusals.ts";
+import { ATTEMPT_OUTCOMES, requestStatusOf } from "../../src/core/request-status.ts";
 import { systemClock } from "../../src/core/time.ts";
+import { statusOfEndSql } from "../../src/records/request-status-sql.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { ReportTimeout } from "../../src/records/usage-reports.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
@@ -192,7 +195,7 @@ describe("summing up", () => {
       return Object.fromEntries(groups.map(({ group, figures }) => [group, figures.requests]));
     };
     await rollAll(backend);
-    expect(await statuses()).toEqual({ in_flight: 2, ok: 1 });
+    expect(await statuses()).toEqual({ in_flight: 2, succeeded: 1 });
 
     const [first] = await backend.query(
       "select request_id, key_id from hold where org_id = $1 and ordinal = 1",
@@ -206,7 +209,56 @@ describe("summing up", () => {
     await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
     await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 7n)]);
     await rollAll(backend);
-    expect(await statuses()).toEqual({ in_flight: 2, ok: 1 });
+    expect(await statuses()).toEqual({ in_flight: 2, succeeded: 1 });
+  });
+
+  test("says again how requests ended where an earlier release summed them up", async () => {
+    const gone = { ...settled, end: "gone" as const, cost: 3 };
+    const blamed = { ...settled, end: "blamed" as const, cost: 0 };
+    const { range, orgId } = await journalOf(
+      spec(0),
+      spec(0, { attempts: [gone] }),
+      spec(1, { attempts: [blamed] }),
+    );
+    await rollAll(backend);
+    await backend.query(
+      `update usage_sum set status = 'failed' where org_id = $1 and status <> 'ok'`,
+      [orgId],
+    );
+    const other = openPostgresBackend({
+      connectionString: backend.connectionString,
+      log: silentLog,
+    });
+    await rollAll(other as FreshBackend);
+    await other.close();
+    const { totals } = await backend.usageReports.report(range, "status");
+    expect(totals).toMatchObject({
+      requests: 3,
+      byStatus: { succeeded: 1, cancelled: 1, rejected_by_provider: 1, failed: 0 },
+    });
+    const ends = await backend.query(
+      "select distinct status from usage_sum where org_id = $1 order by status",
+      [orgId],
+    );
+    expect(ends.map(({ status }) => status)).toEqual([
+      "client_disconnected/",
+      "ok",
+      "refused/content_policy",
+    ]);
+  });
+
+  test("calls every end by the name that a single request has", async () => {
+    const ends = ATTEMPT_OUTCOMES.flatMap((outcome) =>
+      [null, "usage_impossible", ...Object.keys(REFUSALS)].map((errorClass) => ({
+        end: `${outcome}/${errorClass ?? ""}`,
+        status: requestStatusOf({ attempts: 1, outcome, errorClass }),
+      })),
+    );
+    const found = await backend.query(
+      `select e as end, ${statusOfEndSql("e")} as status from unnest($1::text[]) as e`,
+      [ends.map(({ end }) => end)],
+    );
+    expect(found).toEqual(ends);
   });
 
   test("is done by one at a time, and leaves today alone", async () => {
@@ -273,6 +325,18 @@ describe("a request", () => {
     const theirs = journal.orgs[1]?.orgId as OrgId;
     expect(await backend.usageReports.firstRequest(theirs)).toBeUndefined();
   });
+});
+
+test("a client that left before anything was sent cancelled its request", async () => {
+  const { range } = await journalOf(spec(2, { attempts: [] }), spec(2, { key: 1, attempts: [] }));
+  const byStatus = { rejected_by_gateway: 1, cancelled: 1, failed: 0 };
+  const { totals } = await backend.usageReports.report(range, "status");
+  expect(totals).toMatchObject({ requests: 2, byStatus });
+  const page = { limit: 5 };
+  const left = await backend.usageReports.requests({ ...range, statuses: ["cancelled"] }, page);
+  expect(left.rows.map(({ status, errorClass }) => [status, errorClass])).toEqual([
+    ["cancelled", "client_left"],
+  ]);
 });
 
 describe("a key", () => {

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import type { KeyId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
+import { REQUEST_STATUSES, type RequestStatus } from "../../src/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { requestIdFrom } from "../../src/ledger/request-ids.ts";
 import { PostgresUsageReports } from "../../src/records/postgres-usage-reports.ts";
@@ -41,7 +42,7 @@ import {
 import { withResource } from "../support/with-resource.ts";
 
 const GROUPINGS: readonly ReportGroupBy[] = ["model", "key", "provider", "day", "status"];
-const STATUSES = ["ok", "failed", "refused", "in_flight"] as const;
+const STATUSES = Object.keys(REQUEST_STATUSES) as RequestStatus[];
 const HOUR_MS = 3_600_000;
 const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(2, 40));
 const WRONG_HOURS_SQL =
@@ -87,7 +88,7 @@ const filterSpec: fc.Arbitrary<FilterSpec> = fc.record({
   provider: fc.nat(5),
   key: fc.nat(KEYS * 2),
   managed: fc.nat(7),
-  status: fc.nat(9),
+  status: fc.nat(12),
 });
 
 function filterOf(journal: UsageJournal, org: JournalOrg, spec: FilterSpec): ReportFilter {
@@ -103,7 +104,7 @@ function filterOf(journal: UsageJournal, org: JournalOrg, spec: FilterSpec): Rep
     ...(providerId === undefined ? {} : { providerId }),
     ...(keyId === undefined ? {} : { keyId }),
     ...(managed === undefined ? {} : { managed }),
-    ...(status === undefined ? {} : { status }),
+    ...(status === undefined ? {} : { statuses: [status] }),
   };
 }
 
@@ -148,9 +149,9 @@ function expectSeries(
   for (const { atMs, parts, firstByteP50Ms } of report.series) {
     const of = requests.filter(({ ms }) => ms >= atMs && ms < atMs + bucketMs);
     const modelled = [...groupedBy(of, by)].map(([group, inGroup]) => {
-      const { requests: count, failed, usage, debitMicroUsd } = figuresOf(inGroup);
+      const { requests: count, byStatus, usage, debitMicroUsd } = figuresOf(inGroup);
       const tokens = Object.values(usage).reduce((sum, n) => sum + n, 0);
-      return [group, { requests: count, failed, tokens, debitMicroUsd }] as const;
+      return [group, { requests: count, byStatus, tokens, debitMicroUsd }] as const;
     });
     expect(parts).toEqual(new Map(modelled));
     expect(offBy(firstByteP50Ms, of, 0.5)).toBeLessThan(PERCENTILE_OFF_MAX);
@@ -172,13 +173,14 @@ async function expectRequests(filter: ReportFilter, requests: readonly ModelRequ
     origin: row.keyOrigin,
     model: row.modelId ?? "none",
     provider: row.providerId ?? "none",
+    status: row.status,
     attempts: row.attempts,
     debit: row.debitMicroUsd,
     tokens: row.usage === null ? [0, 0, 0, 0, 0] : Object.values(row.usage),
     firstByteMs: row.firstByteMs,
   }));
   expect(reported).toEqual(
-    requests.map(({ ms: _ms, status: _status, origin, ...request }) => ({ ...request, origin })),
+    requests.map(({ ms: _ms, origin, ...request }) => ({ ...request, origin })),
   );
   return walked;
 }

@@ -143,7 +143,12 @@ describe("the official client", () => {
 test("the example of this repository writes the images it asked for", async () => {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-images-"));
   const example = resolve(import.meta.dirname, "../../examples/clients/images.mjs");
-  const env = { ...process.env, TM_URL: gateway.url, TM_KEY: account.key, TM_MODEL: "pic/one" };
+  const env = {
+    ...process.env,
+    TM_URL: gateway.url,
+    TOKEN_MARKET_KEY: account.key,
+    TM_MODEL: "pic/one",
+  };
   const { stdout } = await promisify(execFile)(process.execPath, [example], { cwd: folder, env });
   const files = readdirSync(folder);
   const heads = files.map((file) => readFileSync(join(folder, file)).toString("latin1", 1, 4));

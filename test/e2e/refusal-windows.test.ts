@@ -24,7 +24,7 @@ async function send(account: TestAccount, body: unknown): Promise<HttpAnswer> {
 async function countRefused(orgId: OrgId): Promise<number> {
   const range = { orgId, fromMs: Date.now() - 3_600_000, toMs: Date.now() + 1 };
   const { totals } = await gateway.backend.usageReports.report(
-    { ...range, status: "refused" },
+    { ...range, statuses: ["rejected_by_gateway"] },
     "status",
   );
   return totals.requests;

@@ -24,7 +24,7 @@ export const PROVIDERS = ["acme-ai", "other-ai"];
 export const KEYS = 4;
 
 export interface AttemptSpec {
-  readonly end: "settled" | "void" | "crashed" | "corrected" | "open";
+  readonly end: "settled" | "void" | "gone" | "blamed" | "crashed" | "corrected" | "open";
   /** When it ends: before the first sums are made, between them, or never. */
   readonly late: boolean;
   readonly provider: number;
@@ -45,8 +45,13 @@ export interface RequestSpec {
   readonly attempts: readonly AttemptSpec[];
 }
 
+/** Most requests are served. */
+const ENDS = "settled settled settled void gone blamed crashed corrected open".split(
+  " ",
+) as readonly AttemptSpec["end"][];
+
 const attempt: fc.Arbitrary<AttemptSpec> = fc.record({
-  end: fc.constantFrom("settled", "settled", "settled", "void", "crashed", "corrected", "open"),
+  end: fc.constantFrom(...ENDS),
   late: fc.boolean(),
   provider: fc.nat(PROVIDERS.length - 1),
   cost: fc.nat(900),
@@ -179,6 +184,10 @@ export class UsageJournal {
     const into = each.late ? this.#late : closes;
     if (each.end === "settled") into.push(observed);
     if (each.end === "void") into.push(voidRow(attemptId, { final }));
+    if (each.end === "gone") into.push({ ...observed, outcome: "client_disconnected" });
+    if (each.end === "blamed") {
+      into.push(voidRow(attemptId, { final, outcome: "refused", errorClass: "content_policy" }));
+    }
     if (each.end === "crashed") into.push(unknownRow(attemptId));
     if (each.end === "corrected") {
       closes.push(unknownRow(attemptId));
@@ -195,7 +204,7 @@ export class UsageJournal {
           modelId: MODELS[spec.model] ?? null,
           route: "/v1/chat/completions",
           stream: false,
-          errorClass: "rate_limit",
+          errorClass: spec.key === 1 ? "client_left" : "rate_limit",
           createdAtMs: this.startOf(spec.day) + spec.atMs,
         },
       ],

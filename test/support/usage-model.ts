@@ -1,3 +1,9 @@
+import {
+  type AttemptEnd,
+  REQUEST_STATUSES,
+  type RequestStatus,
+  requestStatusOf,
+} from "../../src/core/request-status.ts";
 import type {
   ReportFigures,
   ReportFilter,
@@ -13,7 +19,7 @@ export interface ModelRequest {
   readonly origin: string;
   readonly model: string;
   readonly provider: string;
-  readonly status: "ok" | "failed" | "refused" | "in_flight";
+  readonly status: RequestStatus;
   readonly attempts: number;
   readonly debit: bigint;
   readonly tokens: readonly number[];
@@ -50,11 +56,12 @@ export async function readRequests(backend: FreshBackend, orgId: string): Promis
   const requests: ModelRequest[] = [...byRequest.values()].map((rows) => {
     const last = rows.at(-1) as Row;
     const isOpen = rows.some((row) => row["state"] === "open");
-    const ended = last["outcome"] === "completed" ? "ok" : "failed";
+    const outcome = (last["outcome"] ?? "failed") as AttemptEnd;
+    const errorClass = last["error_class"] as string | null;
     return {
       ...common(last),
       provider: String(last["provider_id"]),
-      status: isOpen ? "in_flight" : ended,
+      status: isOpen ? "in_flight" : requestStatusOf({ attempts: 1, outcome, errorClass }),
       attempts: rows.length,
       debit: rows.reduce((sum, row) => sum + BigInt(String(row["d"])), 0n),
       tokens: TOKENS.map((name) => rows.reduce((sum, row) => sum + Number(row[name] ?? 0), 0)),
@@ -66,7 +73,11 @@ export async function readRequests(backend: FreshBackend, orgId: string): Promis
     requests.push({
       ...common(row),
       provider: "none",
-      status: "refused",
+      status: requestStatusOf({
+        attempts: 0,
+        outcome: "refused",
+        errorClass: String(row["error_class"]),
+      }),
       attempts: 0,
       debit: 0n,
       tokens: TOKENS.map(() => 0),
@@ -79,7 +90,7 @@ export async function readRequests(backend: FreshBackend, orgId: string): Promis
 const MANAGED = new Set(["playground", "optimize"]);
 
 export function matches(request: ModelRequest, filter: ReportFilter): boolean {
-  const { modelId, providerId, keyId, managed, status, fromMs, toMs } = filter;
+  const { modelId, providerId, keyId, managed, statuses, fromMs, toMs } = filter;
   const isManaged = MANAGED.has(request.origin);
   return (
     request.ms >= fromMs &&
@@ -88,7 +99,7 @@ export function matches(request: ModelRequest, filter: ReportFilter): boolean {
     (providerId === undefined || request.provider === providerId) &&
     (keyId === undefined || (request.key === keyId && !isManaged)) &&
     (managed === undefined || request.origin === managed) &&
-    (status === undefined || request.status === status)
+    (statuses === undefined || statuses.includes(request.status))
   );
 }
 
@@ -104,7 +115,12 @@ export function figuresOf(requests: readonly ModelRequest[]) {
     requests.reduce((sum, request) => sum + (request.tokens[at] ?? 0), 0);
   return {
     requests: requests.length,
-    failed: requests.filter((request) => request.status === "failed").length,
+    byStatus: Object.fromEntries(
+      Object.keys(REQUEST_STATUSES).map((status) => [
+        status,
+        requests.filter((request) => request.status === status).length,
+      ]),
+    ),
     debitMicroUsd: requests.reduce((sum, request) => sum + request.debit, 0n),
     usage: {
       prompt: token(0),

@@ -6,6 +6,7 @@ import type {
   QueryOf,
   RouteName,
 } from "../../../src/console-api/contract.ts";
+import { sentence } from "../ui/sentence.ts";
 
 /** What a route is called with; parts that it does not take are left out. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
@@ -33,7 +34,7 @@ export class ApiFault extends Error {
   readonly requestId: string | undefined;
 
   constructor(status: number, body: Partial<ConsoleError> | undefined) {
-    super(body?.error?.message ?? "the console gave an unexpected answer; try again");
+    super(sentence(body?.error?.message ?? "The console gave an unexpected answer. Try again."));
     this.status = status;
     this.code = body?.error?.code ?? "unknown";
     this.field = body?.error?.field;
@@ -84,7 +85,7 @@ async function send(address: string, init: RequestInit): Promise<Response> {
     throw new ApiFault(0, { error: { code: "unreachable", message: UNREACHABLE } });
   }
 }
-const UNREACHABLE = "the console cannot be reached; check your connection and try again";
+const UNREACHABLE = "The console cannot be reached. Check your connection and try again.";
 
 type Values = Readonly<Record<string, string | number | boolean | undefined>>;
 interface LooseAsked {

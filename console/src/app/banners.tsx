@@ -42,17 +42,15 @@ export function Banners({ session }: { readonly session: Session }): ReactElemen
           tone="warn"
           action={
             <AppLink to="/docs" size="sm">
-              How to change that
+              Set up sign-in
             </AppLink>
           }
         >
-          Local sign-in: for one machine only.
+          Local sign-in is for development on one machine only.
         </Banner>
       ) : null}
       {isSignedIn && installation.is_test_money ? (
-        <Banner tone="warn">
-          Test money: credit bought here is not paid for and is worth nothing.
-        </Banner>
+        <Banner tone="warn">Test mode: credit bought here is not real money.</Banner>
       ) : null}
       {isSignedIn && notices.length > 0 ? (
         <Suspense>
@@ -71,10 +69,9 @@ function HoldBanner(props: {
   const isRestricted = state === "restricted";
   return (
     <Banner tone={isRestricted ? "bad" : "warn"}>
-      Unusual use of your trial credit was detected: {FAMILY_LABELS[family]}{" "}
-      {isRestricted ? "are refused" : "are limited"}{" "}
+      Unusual use detected: {FAMILY_LABELS[family]} {isRestricted ? "are refused" : "are limited"}{" "}
       {until === null ? (
-        "until support has reviewed it"
+        "until support has reviewed them"
       ) : (
         <>
           until <Time at={until} />

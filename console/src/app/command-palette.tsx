@@ -56,7 +56,7 @@ export default function CommandPalette({
       yOffset="12vh"
       size="lg"
       padding="xs"
-      attributes={{ content: { "aria-label": "Search pages, keys and models" } }}
+      attributes={{ content: { "aria-label": "Search pages, keys, and models" } }}
     >
       <TextInput
         value={query}
@@ -65,8 +65,8 @@ export default function CommandPalette({
           setChosen(0);
         }}
         onKeyDown={onKeyDown}
-        placeholder="Search pages, keys and models"
-        aria-label="Search pages, keys and models"
+        placeholder="Search pages, keys, and models"
+        aria-label="Search pages, keys, and models"
         role="combobox"
         aria-expanded
         aria-controls={listId}
@@ -92,7 +92,7 @@ function Found(props: {
 }): ReactElement {
   const { listId, found, chosen } = props;
   return (
-    <div role="listbox" id={listId} aria-label="Found" className={shell.found}>
+    <div role="listbox" id={listId} aria-label="Results" className={shell.found}>
       {found.length === 0 ? (
         <div role="option" aria-selected={false} aria-disabled className={shell.foundRow}>
           No results
@@ -152,7 +152,7 @@ function useCommands(): readonly RunnableCommand[] {
         return { id: `model ${id}`, group: "Models", label: name, hint: id, run } as const;
       }),
       ...(["light", "dark", "auto"] as const).map((scheme) => {
-        const label = `Appearance: ${scheme === "auto" ? "as the system" : scheme}`;
+        const label = `Appearance: ${scheme === "auto" ? "system" : scheme}`;
         const run = (): void => setColorScheme(scheme);
         return { id: `scheme ${scheme}`, group: "Actions", label, run } as const;
       }),

@@ -30,7 +30,7 @@ export function PageFailed(): ReactElement {
   return (
     <Stack gap="md" align="flex-start" className={shell.notice}>
       <Title order={1} size="h2">
-        This page failed
+        This page crashed
       </Title>
       <Text>
         Something in the console went wrong, or it was updated while you had it open. Nothing was

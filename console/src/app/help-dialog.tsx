@@ -16,7 +16,7 @@ export default function HelpDialog({ onClose }: { readonly onClose: () => void }
     <Modal opened onClose={onClose} title="Keyboard shortcuts">
       <Stack gap="md">
         <dl className={shell.keys}>
-          <Line label="Search pages, keys and models">
+          <Line label="Search pages, keys, and models">
             <Kbd>Ctrl</Kbd> or <Kbd>⌘</Kbd> <Kbd>K</Kbd>
           </Line>
           <Line label="Search this list">

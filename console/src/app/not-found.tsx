@@ -11,7 +11,7 @@ export function NotFound(): ReactElement {
       <Text>There is no page at this address. Use the menu to find the page you want.</Text>
       <div>
         <LinkButton to="/" variant="default">
-          Go to the overview
+          Go to overview
         </LinkButton>
       </div>
     </Page>

@@ -36,7 +36,7 @@ function notice(change: Partial<PriceNotice>): PriceNotice {
 test("a notice says the prices that change, and not those that follow them", () => {
   expect(priceLines(notice({}))).toEqual(["prompt $1 → $1.25"]);
   const own = { old: { prices: prices("1", "4", { cached_prompt: "0.1" }), price_tiers: [] } };
-  expect(priceLines(notice(own))).toEqual(["prompt $1 → $1.25", "cached prompt $0.1 → $1.25"]);
+  expect(priceLines(notice(own))).toEqual(["prompt $1 → $1.25", "cached tokens $0.1 → $1.25"]);
 });
 
 test("a change of long prompts alone is said", () => {
@@ -46,7 +46,7 @@ test("a change of long prompts alone is said", () => {
     old: { prices: same, price_tiers: [] },
     new: { prices: same, price_tiers: [tier] },
   };
-  expect(priceLines(notice(change))).toEqual(["prices of long prompts"]);
+  expect(priceLines(notice(change))).toEqual(["prices for long prompts"]);
 });
 
 test("what the last days cost is said at both prices, and where it is the least", () => {

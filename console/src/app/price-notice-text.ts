@@ -3,9 +3,9 @@ import { showUsd } from "../ui/money-math.ts";
 
 const SKUS = [
   ["prompt", "prompt"],
-  ["cached_prompt", "cached prompt"],
+  ["cached_prompt", "cached tokens"],
   ["cache_write", "cache write"],
-  ["cache_write_1h", "cache write for an hour"],
+  ["cache_write_1h", "1-hour cache write"],
   ["completion", "output"],
   ["internal_reasoning", "reasoning"],
 ] as const;
@@ -22,7 +22,7 @@ export function priceLines({ old, new: next }: PriceNotice): readonly string[] {
   });
   const hasTiers = old.price_tiers.length + next.price_tiers.length > 0;
   return hasTiers && !isSame(old.price_tiers, next.price_tiers)
-    ? [...lines, "prices of long prompts"]
+    ? [...lines, "prices for long prompts"]
     : lines;
 }
 

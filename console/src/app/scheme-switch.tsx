@@ -5,7 +5,7 @@ import { Tip } from "../ui/tip.tsx";
 
 const NEXT = { auto: "light", light: "dark", dark: "auto" } as const;
 const MARKS = { auto: Monitor, light: Sun, dark: Moon } as const;
-const WORDS = { auto: "as the system", light: "light", dark: "dark" } as const;
+const WORDS = { auto: "system", light: "light", dark: "dark" } as const;
 
 /** Light, dark, or as the system is; kept in this browser. */
 export function SchemeSwitch(): ReactElement {

@@ -17,7 +17,7 @@ const BALANCE_MS = 30_000;
 /** Without credit the banner has to go within seconds of a purchase, wherever that was made. */
 const UNFUNDED_MS = 3_000;
 
-/** Reads the session before any page, and keeps people without a verified e-mail on one page. */
+/** Reads the session before any page, and keeps people without a verified email on one page. */
 export function SessionGate(): ReactElement {
   const answer = useAnswer("GET /api/console/session", undefined, paceOf(useMaybeSession()));
   useForgetting(answer.data);

@@ -41,7 +41,7 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactEle
   return (
     <>
       <a href="#main" className={shell.skip}>
-        Skip to the content
+        Skip to content
       </a>
       <div className={shell.frame}>
         <header className={shell.header}>
@@ -131,7 +131,7 @@ function PaletteButton({ onClick }: { readonly onClick: () => void }): ReactElem
         size="lg"
         hiddenFrom="md"
         visibleFrom="xs"
-        aria-label="Search pages, keys and models"
+        aria-label="Search pages, keys, and models"
         onClick={onClick}
       >
         <Search size={18} aria-hidden />

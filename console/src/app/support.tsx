@@ -1,7 +1,7 @@
 import { Anchor } from "@mantine/core";
 import type { ReactElement } from "react";
 
-/** Where people find help: a link, an e-mail address, or a text of the operator. */
+/** Where people find help: a link, an email address, or a text of the operator. */
 export function Support({ support }: { readonly support: string | null }): ReactElement {
   if (support === null || support === "") return <>Ask the operator of this installation.</>;
   const href = supportAddress(support);

@@ -42,9 +42,11 @@ export default function UserMenuOpened({ onHelp }: { readonly onHelp: () => void
           <Text size="sm" fw={500} truncate>
             {user?.name ?? user?.email}
           </Text>
-          <Text size="xs" c="dimmed" truncate>
-            {user?.email}
-          </Text>
+          {user?.name == null || user.name === user.email ? null : (
+            <Text size="xs" c="dimmed" truncate>
+              {user.email}
+            </Text>
+          )}
           <Text size="xs" c="dimmed" truncate>
             {org?.name}
           </Text>

@@ -41,11 +41,11 @@ export function DocsPage(): ReactElement {
 
 function Addresses({ root }: { readonly root: string }): ReactElement {
   return (
-    <Panel title="Addresses">
+    <Panel title="Base URLs">
       <Facts
         facts={[
-          ["OpenAI clients", <Copyable key="a" value={`${root}/v1`} label="base address" />],
-          ["Anthropic clients", <Copyable key="b" value={root} label="base address" />],
+          ["OpenAI-compatible clients", <Copyable key="a" value={`${root}/v1`} label="base URL" />],
+          ["Anthropic-compatible clients", <Copyable key="b" value={root} label="base URL" />],
           [
             "Key",
             <span key="key">
@@ -54,7 +54,7 @@ function Addresses({ root }: { readonly root: string }): ReactElement {
             </span>,
           ],
           [
-            "Model ids",
+            "Model IDs",
             <span key="models">
               on the <AppLink to="/models">models page</AppLink>; for scripts:{" "}
               <Anchor inherit href="/api/models.json">
@@ -97,12 +97,12 @@ function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement
           requests per minute.
         </List.Item>
         <List.Item>
-          Each key has its own ceiling: 20 requests per minute for the trial key, 300 for keys that
-          you make. You may lower them, never raise them.
+          Each key has its own ceiling: 20 requests per minute for the trial key, 300 for keys you
+          create. You can lower these limits but not raise them.
         </List.Item>
         <List.Item>
-          Monthly caps of a key or the organization are hard: a request that would exceed one is
-          refused. Months are UTC.
+          Monthly caps on a key or the organization are hard: a request that could exceed one is
+          rejected. Months are in UTC.
         </List.Item>
         <List.Item>
           The balance has to cover the worst case of everything in flight; what was not used is
@@ -121,7 +121,7 @@ function StoredData(): ReactElement {
   return (
     <Panel title="Prompts and answers">
       <Text size="sm" maw="75ch">
-        Prompts and answers are in memory only, while their request runs. Stored are ids, counts of
+        Prompts and answers are held in memory only while a request runs. Stored are ids, counts of
         tokens, times and prices. What a provider does with a prompt is on the page of its model;
         the operator's guide is <Code>docs/operating/prompts.md</Code>.
       </Text>
@@ -131,7 +131,7 @@ function StoredData(): ReactElement {
 
 function ConsoleApi(): ReactElement {
   return (
-    <Panel title="The console's own API">
+    <Panel title="Console API">
       <Text size="sm" maw="75ch">
         Everything on these pages uses the console's API, described by{" "}
         <Anchor inherit href="/api/openapi.json">
@@ -146,7 +146,7 @@ function ConsoleApi(): ReactElement {
 
 function LocalSignIn(): ReactElement {
   return (
-    <Panel title="Signing in on one machine">
+    <Panel title="Local sign-in">
       <Text size="sm" maw="75ch">
         Sign-in on this installation uses links that its command line prints (
         <Code>tokenmarket console-link</Code>). It is meant for a single machine. To let other
@@ -168,9 +168,9 @@ const ERROR_COLUMNS: readonly Column<ErrorRow>[] = [
   { id: "status", label: "Status", render: ({ status }) => status },
   {
     id: "retry",
-    label: "Retry",
+    label: "Retryable",
     render: ({ mayRetry }) => (
-      <StatusBadge tone={mayRetry ? "ok" : "quiet"}>{mayRetry ? "Helps" : "Does not"}</StatusBadge>
+      <StatusBadge tone={mayRetry ? "ok" : "quiet"}>{mayRetry ? "Yes" : "No"}</StatusBadge>
     ),
   },
   { id: "when", label: "When", render: ({ when }) => when },

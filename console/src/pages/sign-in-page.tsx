@@ -29,8 +29,8 @@ export function SignInPage(): ReactElement {
           <Reason reason={reason} requestId={request_id} />
           {installation.sign_in_name === null ? (
             <Text>
-              Sign-in is not available yet: this installation has no identity provider. The operator
-              sets one with <code>oidc.issuer</code>.
+              Sign-in is not set up yet. The operator sets an identity provider with{" "}
+              <code>oidc.issuer</code>.
             </Text>
           ) : (
             <>
@@ -38,15 +38,14 @@ export function SignInPage(): ReactElement {
                 Continue with {installation.sign_in_name}
               </Button>
               <Text size="sm" c="dimmed">
-                You sign in at {installation.sign_in_name} and come back here. Token Market never
-                sees a password.
+                Token Market never sees your password.
               </Text>
             </>
           )}
           <Text size="sm" c="dimmed">
             <Policies privacy={installation.privacy_url} terms={installation.terms_url} />
             <AppLink to="/models" inherit>
-              See the models
+              View models
             </AppLink>{" "}
             without signing in. <Support support={installation.support} />
           </Text>
@@ -78,8 +77,8 @@ function Reason(props: {
       {words}
       {isBad && REQUEST_ID.test(requestId) ? (
         <Group gap={6} mt="xs">
-          <Text size="xs">Request id</Text>
-          <Copyable value={requestId} label="request id" />
+          <Text size="xs">Request ID</Text>
+          <Copyable value={requestId} label="request ID" />
         </Group>
       ) : null}
     </Alert>
@@ -88,11 +87,11 @@ function Reason(props: {
 
 /** Only reasons of this list are shown: an address cannot put its own text on this page. */
 const REASONS: ReadonlyMap<SignInReason, string> = new Map([
-  ["expired", "Your session has ended. Sign in again to continue."],
-  ["signed-out", "You are signed out in this browser. Other browsers stay signed in."],
+  ["expired", "Your session expired. Sign in again to continue."],
+  ["signed-out", "You are signed out. Other browsers stay signed in."],
   ["idp-ended", "Your identity provider ended your session. Sign in again to continue."],
-  ["failed", "Sign-in failed. Try again; if it keeps failing, contact support."],
-  ["denied", "The identity provider refused the sign-in. Try again or use another account."],
+  ["failed", "Sign-in failed. Try again. If it keeps failing, contact support."],
+  ["denied", "Your identity provider denied the sign-in. Try again, or use another account."],
 ]);
 
 const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

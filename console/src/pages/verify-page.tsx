@@ -10,11 +10,11 @@ import { signOut } from "../app/sign-out.ts";
 import { Support } from "../app/support.tsx";
 import { notifyFault } from "../ui/notice.ts";
 
-/** For people whose e-mail the identity provider has not verified: the only page that is open. */
+/** For people whose email the identity provider has not verified: the only page that is open. */
 export function VerifyPage(): ReactElement {
   const { state, user, installation } = useSession();
   useEffect(() => {
-    document.title = "Verify your e-mail · Token Market";
+    document.title = "Verify your email · Token Market";
   }, []);
   if (state === "signed_in") return <Redirect to="/" />;
   if (state === "signed_out") return <Redirect to="/sign-in" />;
@@ -24,7 +24,7 @@ export function VerifyPage(): ReactElement {
       <Paper withBorder className={shell.card}>
         <Stack gap="md">
           <Title order={1} size="h2">
-            Verify your e-mail
+            Verify your email
           </Title>
           <Text>
             You are signed in as <strong>{user?.email}</strong>, but {issuer} has not verified this
@@ -32,8 +32,8 @@ export function VerifyPage(): ReactElement {
             answered with 403 <code>email_not_verified</code>.
           </Text>
           <Text>
-            {issuer} sends the e-mail, not Token Market. Open the link in it, or ask {issuer} to
-            send it again. Then select “Check again”: you are signed in again.
+            {issuer} sends the email, not Token Market. Open the link in it, or ask {issuer} to send
+            it again. Then select “Check again”: you are signed in again.
           </Text>
           <Group gap="xs">
             <Button component="a" href={startAddress(undefined)}>

@@ -8,7 +8,9 @@ import { ApiFault, call } from "../api/client.ts";
 import { refreshAnswers, useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { AppLink, LinkButton } from "../ui/app-link.tsx";
-import { CodeTabs } from "../ui/code-tabs.tsx";
+import { CallSnippets } from "../snippets/call-snippets.tsx";
+import { helloSnippets } from "../snippets/chat-snippets.ts";
+import { useSampleModel } from "../snippets/use-sample-model.ts";
 import { Fault } from "../ui/fault.tsx";
 import { Loading } from "../ui/loading.tsx";
 import { Money } from "../ui/money.tsx";
@@ -16,7 +18,6 @@ import { parseUsd } from "../ui/money-math.ts";
 import { Page } from "../ui/page.tsx";
 import { SecretField } from "../ui/secret-field.tsx";
 import { Step } from "./welcome/step.tsx";
-import { welcomeSamples } from "./welcome/welcome-samples.ts";
 
 /** How often the page polls for the first request. */
 const LISTEN_MS = 2_000;
@@ -30,12 +31,12 @@ export function WelcomePage(): ReactElement {
   return (
     <Page
       title="Welcome"
-      lead={`This is ${session.org?.name ?? "your organization"}. Three steps to your first request.`}
+      lead={`Three steps to the first request of ${session.org?.name ?? "your organization"}.`}
     >
       <Step number={1} title="Save your trial key" isDone={trial.state === "saved"}>
         <TrialKey trial={trial} />
       </Step>
-      <Step number={2} title="Make a call" isDone={first !== undefined}>
+      <Step number={2} title="Make your first request" isDone={first !== undefined}>
         <FirstCall secret={trial.state === "shown" ? trial.reveal.key : undefined} first={first} />
       </Step>
       <Step number={3} title="Add credit" isDone={hasCredit}>
@@ -43,7 +44,7 @@ export function WelcomePage(): ReactElement {
       </Step>
       <div>
         <LinkButton to="/" variant="default">
-          Go to the console
+          Go to overview
         </LinkButton>
       </div>
     </Page>
@@ -89,7 +90,7 @@ function TrialKey({ trial }: { readonly trial: Trial }): ReactElement {
   if (trial.state === "saved") {
     return (
       <Text size="sm">
-        The key is not shown again. If you lose it, disable it and create another one on the{" "}
+        This key is not shown again. If you lose it, disable it and create a new one on the{" "}
         <AppLink to="/keys" inherit>
           keys page
         </AppLink>
@@ -100,8 +101,7 @@ function TrialKey({ trial }: { readonly trial: Trial }): ReactElement {
   if (trial.state === "none") {
     return (
       <Text size="sm">
-        There is no key to show: a trial key is shown only once, when it is created. Create a new
-        one on the{" "}
+        No key to show. A trial key is shown only once, when it is created. Create a new one on the{" "}
         <AppLink to="/keys" inherit>
           keys page
         </AppLink>
@@ -112,8 +112,8 @@ function TrialKey({ trial }: { readonly trial: Trial }): ReactElement {
   return (
     <Stack gap="sm">
       <Text size="sm">
-        This is the only time this key is shown. Only its digest is stored: it cannot be shown
-        again, not even by support. It allows 20 requests per minute.
+        This is the only time this key is shown. Only a hash is stored, so not even support can
+        recover it. It allows 20 requests per minute.
       </Text>
       <SecretField secret={trial.reveal.key} />
       <div>
@@ -140,19 +140,25 @@ function FirstCall(props: {
   readonly first: string | undefined;
 }): ReactElement {
   const { installation, balance } = useSession();
-  const models = useAnswer("GET /api/catalog.json").data?.models;
-  const model = models?.find(({ modality }) => modality === "text")?.id ?? "MODEL_ID";
+  const modelId = useSampleModel();
   const isEmpty = balance !== null && parseUsd(balance.available_usd) <= 0n;
   return (
     <Stack gap="sm">
       {isEmpty ? (
         <Text size="sm">
-          Calls are paid from your balance, and that is{" "}
-          <Money usd={balance.available_usd} headline /> now: until there is credit (step 3) they
-          are answered with 429 <code>insufficient_quota</code>.
+          Your balance is <Money usd={balance.available_usd} headline />. Until you add credit (step
+          3), requests are rejected with 429 <code>insufficient_quota</code>.
         </Text>
       ) : null}
-      <CodeTabs tabs={welcomeSamples(installation.gateway_url, model, props.secret)} />
+      <CallSnippets
+        of={(wire) =>
+          helloSnippets(wire, {
+            gatewayUrl: installation.gateway_url,
+            modelId,
+            secret: props.secret,
+          })
+        }
+      />
       <div role="status">
         {props.first === undefined ? (
           <Group gap="xs">
@@ -167,7 +173,7 @@ function FirstCall(props: {
             <Text size="sm">
               Your first request arrived.{" "}
               <AppLink to="/requests/$requestId" params={{ requestId: props.first }} inherit>
-                Show the request
+                View request
               </AppLink>
             </Text>
           </Group>
@@ -189,7 +195,7 @@ function AddCredit(): ReactElement {
         )}
         {is_funded
           ? "All keys of your organization share it."
-          : `All keys share it. Until you add credit, they may send ${unfunded_rpm} requests per minute together.`}
+          : `All keys share it. Until you add credit, they are limited to ${unfunded_rpm} requests per minute combined.`}
       </Text>
       <LinkButton to="/billing" {...(is_funded ? { variant: "default" } : {})}>
         {is_funded ? "Open billing" : "Add credit"}

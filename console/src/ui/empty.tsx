@@ -10,7 +10,7 @@ export interface EmptyProps {
   /** One button or link. */
   readonly action?: ReactNode;
   /** One runnable call. */
-  readonly code?: string;
+  readonly code?: string | undefined;
 }
 
 /** What is shown where there is nothing yet. */

@@ -19,15 +19,15 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
       color="red"
       variant="light"
       icon={<CircleAlert aria-hidden />}
-      title={fault?.status === 404 ? "Not found" : "That did not work"}
+      title={fault?.status === 404 ? "Not found" : "Something went wrong"}
       role="alert"
     >
       <Stack gap="xs" align="flex-start">
-        <Text size="sm">{sentence(faultText(error))}</Text>
+        <Text size="sm">{faultText(error)}</Text>
         {fault?.requestId === undefined ? null : (
           <Group gap={6}>
-            <Text size="xs">Request id</Text>
-            <Copyable value={fault.requestId} label="request id" />
+            <Text size="xs">Request ID</Text>
+            <Copyable value={fault.requestId} label="request ID" />
           </Group>
         )}
         {fault?.code === "signed_out" ? (
@@ -46,11 +46,5 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
 
 /** The message of anything that was thrown; a fault of the program itself shows no internals. */
 export function faultText(error: unknown): string {
-  return error instanceof ApiFault ? error.message : "something on this page failed; reload it";
-}
-
-/** The API's messages begin small and end without a stop, as parts of a log line do. */
-function sentence(message: string): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
+  return error instanceof ApiFault ? error.message : "Something on this page failed. Reload it.";
 }

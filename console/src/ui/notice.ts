@@ -7,13 +7,13 @@ export function notifyDone(text: string): void {
   notifications.show({ message: text, color: "green", closeButtonProps: CLOSE });
 }
 
-/** Says what went wrong, with the request id; stays until it is closed. */
+/** Says what went wrong, with the request ID; stays until it is closed. */
 export function notifyFault(error: unknown): void {
   const fault = error instanceof ApiFault ? error : undefined;
-  const id = fault?.requestId === undefined ? "" : ` (request id ${fault.requestId})`;
+  const id = fault?.requestId === undefined ? "" : ` (request ID ${fault.requestId})`;
   notifications.show({
-    title: "That did not work",
-    message: `${fault?.message ?? "something on this page failed; reload it"}${id}`,
+    title: "Something went wrong",
+    message: `${fault?.message ?? "Something on this page failed. Reload it."}${id}`,
     color: "red",
     autoClose: false,
     closeButtonProps: CLOSE,

@@ -18,7 +18,7 @@ export function Time({ at, precision = "minute" }: TimeProps): ReactElement {
   );
 }
 
-/** `"22 Nov 2026, 01:57 UTC"`; a text that is not an instant is shown as it is. */
+/** `"1 Dec 2026"`, `"22 Nov 2026, 01:57 UTC"`; a text that is not an instant is shown as it is. */
 export function showUtc(at: string, precision: "day" | "minute" | "second" = "minute"): string {
   const text = inZone(at, precision, "UTC");
   return precision === "day" || text === at ? text : `${text} UTC`;
@@ -27,12 +27,20 @@ export function showUtc(at: string, precision: "day" | "minute" | "second" = "mi
 function inZone(at: string, precision: "day" | "minute" | "second", timeZone?: string): string {
   const ms = Date.parse(at);
   if (Number.isNaN(ms)) return at;
-  return new Intl.DateTimeFormat("en-GB", {
-    day: "2-digit",
+  const parts = new Intl.DateTimeFormat("en-US", {
+    day: "numeric",
     month: "short",
     year: "numeric",
-    ...(precision === "day" ? {} : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
-    ...(precision === "second" ? { second: "2-digit" } : {}),
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
     ...(timeZone === undefined ? {} : { timeZone }),
-  }).format(ms);
+  }).formatToParts(ms);
+  const part = (wanted: string): string => parts.find(({ type }) => type === wanted)?.value ?? "";
+  // Put together here: what a locale makes of them is not the same in every browser.
+  const day = `${part("day")} ${part("month")} ${part("year")}`;
+  if (precision === "day") return day;
+  const minute = `${day}, ${part("hour")}:${part("minute")}`;
+  return precision === "minute" ? minute : `${minute}:${part("second")}`;
 }

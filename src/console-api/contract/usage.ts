@@ -16,6 +16,27 @@ export const RequestOutcome = oneOf(
 );
 export type RequestOutcome = Static<typeof RequestOutcome>;
 
+/** Every request is in exactly one of these: filters, badges, charts and files all use them. */
+export const RequestStatus = oneOf(
+  "succeeded",
+  "rejected_by_gateway",
+  "rejected_by_provider",
+  "failed",
+  "cancelled",
+  "in_flight",
+);
+export type RequestStatus = Static<typeof RequestStatus>;
+
+/** How many requests ended in each status: together, all of them. */
+const StatusCounts = Type.Object({
+  succeeded: Count,
+  rejected_by_gateway: Count,
+  rejected_by_provider: Count,
+  failed: Count,
+  cancelled: Count,
+  in_flight: Count,
+});
+
 /** Filters that the figures, the log and its file have in common. */
 const filters = {
   /** Inclusive, and exclusive. Absent: the last 24 hours. */
@@ -25,14 +46,14 @@ const filters = {
   provider: Type.Optional(Id),
   /** A key's id, or `playground` or `optimize` for the marketplace's own keys. */
   key: Type.Optional(Id),
-  status: Type.Optional(oneOf("ok", "failed", "refused", "in_flight")),
+  status: Type.Optional(RequestStatus),
 };
 export const UsageFilters = Type.Object(filters, { additionalProperties: false });
 export type UsageFilters = Static<typeof UsageFilters>;
 
 export const UsageFigures = Type.Object({
   requests: Count,
-  failed: Count,
+  by_status: StatusCounts,
   spent_usd: Usd,
   tokens: Tokens,
   /** Milliseconds to the first byte of streamed and whole answers; null without any. */
@@ -55,7 +76,12 @@ export const Usage = Type.Object({
       /** Spend and counts of the largest groups, and `other`; keys are those of `groups`. */
       parts: Type.Record(
         Type.String(),
-        Type.Object({ requests: Count, failed: Count, tokens: Count, spent_usd: Usd }),
+        Type.Object({
+          requests: Count,
+          by_status: StatusCounts,
+          tokens: Count,
+          spent_usd: Usd,
+        }),
       ),
       ttft_p50_ms: nullable(Count),
     }),
@@ -86,6 +112,8 @@ export const RequestRow = Type.Object({
   route: Type.String(),
   stream: Type.Boolean(),
   attempts: Count,
+  status: RequestStatus,
+  /** Of the last attempt; `refused` where there was none. */
   outcome: RequestOutcome,
   error_class: nullable(Type.String()),
   tokens: nullable(Tokens),
@@ -147,7 +175,12 @@ export const Overview = Type.Object({
   cap_reset_at: Instant,
   last_24h: UsageFigures,
   days: Type.Array(
-    Type.Object({ day: Type.String(), requests: Count, failed: Count, spent_usd: Usd }),
+    Type.Object({
+      day: Type.String(),
+      requests: Count,
+      by_status: StatusCounts,
+      spent_usd: Usd,
+    }),
   ),
   top_models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
   latest_errors: Type.Array(RequestRow),

@@ -18,16 +18,16 @@ export function claimPage(claim: {
   const { token, email, suggested, refused } = claim;
   const field =
     email === null
-      ? `<label for="email">E-mail of the owner</label>
+      ? `<label for="email">Email of the owner</label>
   <input id="email" name="email" type="email" required maxlength="320" autocomplete="email"
     ${refused === undefined ? "" : 'aria-invalid="true" '}aria-describedby="hint" value="${escapeHtml(refused ?? suggested)}">
-  <p id="hint">${refused === undefined ? "" : "<strong>This is not a valid e-mail address.</strong> "}It names your account on this machine; nothing is sent to it.</p>`
-      : `<p>You sign in as <strong>${escapeHtml(email)}</strong>.</p>
+  <p id="hint">${refused === undefined ? "" : "<strong>This is not a valid email address.</strong> "}It names your account on this machine. Nothing is sent to it.</p>`
+      : `<p>Sign in as <strong>${escapeHtml(email)}</strong>.</p>
   <input type="hidden" name="email" value="${escapeHtml(email)}">`;
   return page(
     "Sign in on this machine",
-    `<p>This link was made on the machine that Token Market runs on. It works once, and this browser
-  stays the owner's for seven days.</p>
+    `<p>This link was created on the machine running Token Market. It works once. This browser is
+  then remembered as the owner's for seven days.</p>
 <form method="post" action="/local-idp/claim">
   <input type="hidden" name="t" value="${escapeHtml(token)}">
   ${field}
@@ -39,30 +39,31 @@ export function claimPage(claim: {
 /** A browser that was not claimed: how to get a link. */
 export function unclaimedPage(): IssuerPage {
   return page(
-    "This browser is not known here",
-    `<p>Token Market has no identity provider yet, so you sign in
-  with a link. Print one there and open it in this browser:</p>
-<pre><code>npx tokenmarket console-link</code></pre>
-<p>In the source folder it is <code>npm run tokenmarket -- console-link</code>. The first start of
-  <code>tokenmarket dev</code> prints one too.</p>`,
+    "This browser is not signed in",
+    `<p>No identity provider is set up yet, so you sign in with a link. Print one on the machine
+  running Token Market, in its folder, and open it in this browser:</p>
+<pre><code>npm run tokenmarket -- console-link</code></pre>
+<p>Where it is installed as a program, run <code>tokenmarket console-link</code>. The first start of
+  <code>tokenmarket dev</code> prints a link too.</p>`,
   );
 }
 
 /** A link that is used, expired, or never was one. */
 export function spentLinkPage(): IssuerPage {
   return page(
-    "This link does not work any more",
-    `<p>A link works once and for 15 minutes. If it was you who used it in this browser,
-  <a href="/sign-in">sign in</a>; else print another on the machine that Token Market runs on:</p>
-<pre><code>npx tokenmarket console-link</code></pre>`,
+    "This link no longer works",
+    `<p>A link works once and for 15 minutes. If you used it in this browser,
+  <a href="/sign-in">sign in</a>. Otherwise, print a new one on the machine running Token Market, in
+  its folder:</p>
+<pre><code>npm run tokenmarket -- console-link</code></pre>`,
   );
 }
 
 /** Something went wrong on the way; it shows no detail, the log does. */
 export function errorPage(): IssuerPage {
   return page(
-    "Signing in did not work",
-    '<p>The sign-in is too old or was begun in another browser. <a href="/sign-in">Try again</a>.</p>',
+    "Sign-in failed",
+    '<p>This sign-in expired or was started in another browser. <a href="/sign-in">Try again</a>.</p>',
   );
 }
 
@@ -103,7 +104,8 @@ input[type=email] { box-sizing: border-box; width: 100%; font: inherit; padding:
 button { font: inherit; font-weight: 600; padding: .6rem 1.25rem; border: 0; border-radius: .5rem;
   background: #1864ab; color: #fff; cursor: pointer; }
 :focus-visible { outline: 3px solid #4dabf7; outline-offset: 2px; }
-pre { overflow-x: auto; padding: .75rem; border: 1px solid; border-radius: .5rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere;
+  padding: .75rem; border: 1px solid; border-radius: .5rem; }
 a { color: LinkText; }
 `;
 

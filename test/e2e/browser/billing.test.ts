@@ -24,12 +24,12 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await open(page, "/billing");
     await page.getByText(UNFUNDED).waitFor();
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
-    await page.getByText("Other amount").click();
+    await page.getByText("Other").click();
     await page.getByLabel("Amount in dollars").fill("1");
-    await page.getByText("the minimum purchase is").waitFor();
+    await page.getByText("The minimum purchase is").waitFor();
     await expectAccessible(page, "an amount that is too small");
     await page.getByLabel("Amount in dollars").fill("12.5");
-    await page.getByText("One charge of exactly $12.50").waitFor();
+    await page.getByText("One charge of $12.50").waitFor();
     await page.getByRole("button", { name: "Pay $12.50" }).click();
 
     await page.waitForURL(`${fixture.checkout.url}/pay/*`);
@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await expectAccessible(page, "the payment page");
     await page.getByRole("button", { name: "Pay with test money" }).click();
     await page.waitForURL(`${fixture.consoleUrl}/billing/return/*`);
-    await page.getByText("The payment is confirmed and the credit is in your balance.").waitFor();
+    await page.getByText("Payment confirmed. The credit is in your balance.").waitFor();
     await page.getByText(UNFUNDED).waitFor({ state: "detached", timeout: BANNER_MS });
     await page.getByRole("link", { name: "Balance: $12.50 available" }).waitFor();
     const isRaised = async (): Promise<boolean> => (await requestsPerMinuteOf(secret)) === 300;
@@ -71,13 +71,13 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.waitForURL(`${fixture.consoleUrl}/billing*`);
     await pageShown(page);
     const left = page.getByRole("row", { name: "$10.000000" });
-    await left.getByText("not paid").waitFor();
+    await left.getByText("Not paid").waitFor();
     // The address that a payer comes back to, without a payment.
     await left.getByRole("link", { name: "Check again" }).click();
-    await page.getByText("has not reported a payment yet").waitFor();
+    await page.getByText("has not confirmed a payment yet").waitFor();
     await page.getByText("This page updates automatically").waitFor();
     await expectAccessible(page, "a purchase that waits");
-    expect(await page.getByText("The payment is confirmed and").count()).toBe(0);
+    expect(await page.getByText("Payment confirmed").count()).toBe(0);
     await page.getByText(UNFUNDED).waitFor();
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
     expect(complaints).toEqual([]);
@@ -93,13 +93,13 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     );
     expect(reported).toHaveLength(1);
     const [event] = reported;
-    assert(event !== undefined, "the payment was reported");
+    assert(event !== undefined, "the payment wAs reported");
     const again = [event, event].map(({ id }) => fixture.checkout.webhooks.send(id));
     expect(await Promise.all(again)).toEqual([200, 200]);
     await open(page, `/billing/return/${purchaseId}`);
-    await page.getByText("The payment is confirmed").waitFor();
+    await page.getByText("Payment confirmed").waitFor();
     await page.reload();
-    await page.getByText("The payment is confirmed").waitFor();
+    await page.getByText("Payment confirmed").waitFor();
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
     const ledger = page.getByRole("table", { name: "Entries of the credit ledger" });
@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
     const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
-    await row.getByText("partly refunded").waitFor();
+    await row.getByText("Partially refunded").waitFor();
     await row.getByText("refunded $10.000000").waitFor();
     await page.getByRole("row", { name: "Refund" }).getByText("−$10.000000").waitFor();
     await expectAccessible(page, "a refunded purchase");

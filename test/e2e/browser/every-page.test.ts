@@ -195,9 +195,9 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     }
     await page.goto(anyone ?? "");
     await page.evaluate("document.querySelector('form').noValidate = true");
-    await page.getByLabel("E-mail of the owner").fill("no address");
+    await page.getByLabel("Email of the owner").fill("no address");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("This is not a valid e-mail address.").waitFor();
+    await page.getByText("This is not a valid email address.").waitFor();
     for (const theme of THEMES) {
       await showIn(page, theme);
       await expectAccessible(page, `claim refused ${theme}`);
@@ -295,7 +295,7 @@ async function titleOf(page: Page): Promise<string> {
 
 /** What a page says when it could not be drawn or filled, and what no person can read of it. */
 async function faultsOf(page: Page, rules: AxeRules): Promise<readonly string[]> {
-  const faults = await page.getByText(/^(This page failed|That did not work)$/).allInnerTexts();
+  const faults = await page.getByText(/^(This page crashed|Something went wrong)$/).allInnerTexts();
   faults.push(...(await violationsOf(page, rules)));
   await expectFits(page).catch(() => faults.push("wider than the window"));
   const moving = await endlessAnimations(page);

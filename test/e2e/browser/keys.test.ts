@@ -28,12 +28,12 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const answers = noteAnswers(page);
     await open(page, "/keys");
     await page.getByRole("button", { name: "Create key" }).click();
-    const form = page.getByRole("dialog", { name: "Create a key" });
+    const form = page.getByRole("dialog", { name: "Create key" });
     await form.getByLabel("Name").fill(" production ");
     await expectAccessible(page, "the form of a new key");
     await form.getByRole("button", { name: "Create key" }).click();
 
-    const shown = page.getByRole("dialog", { name: "Your new key “production”" });
+    const shown = page.getByRole("dialog", { name: "Save your key “production”" });
     const secret = await shown.locator("[data-secret]").innerText();
     expect(secret).toMatch(/^tm_vk_[0-9a-f]{48}$/);
     await expectAccessible(page, "the new key");
@@ -70,11 +70,11 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await open(page, "/keys");
     await tabTo(page, page.getByRole("button", { name: "Create key" }));
     await page.keyboard.press("Enter");
-    const form = page.getByRole("dialog", { name: "Create a key" });
+    const form = page.getByRole("dialog", { name: "Create key" });
     await focused(form.getByLabel("Name"));
     // Refused by the form itself: the fields say what is wrong, and it stays.
     await page.keyboard.press("Enter");
-    await form.getByText("enter a name").waitFor();
+    await form.getByText("Enter a name").waitFor();
     await page.keyboard.type("by hand");
     await page.keyboard.press("Tab");
     await focused(form.getByLabel("Requests per minute"));
@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.keyboard.type("3.5");
     await expectAccessible(page, "the filled form of a new key");
     await page.keyboard.press("Enter");
-    const shown = page.getByRole("dialog", { name: "Your new key “by hand”" });
+    const shown = page.getByRole("dialog", { name: "Save your key “by hand”" });
     await tabTo(page, shown.getByRole("button", { name: "Copy" }));
     await page.keyboard.press("Enter");
     const secret = String(await page.evaluate("navigator.clipboard.readText()"));
@@ -106,9 +106,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await expectRefusedBy("key", secret);
     await open(page, "/keys");
     const row = page.getByRole("row", { name: "capped" });
-    const dialog = page.getByRole("dialog", { name: "Limit and cap of “capped”" });
+    const dialog = page.getByRole("dialog", { name: "Edit “capped”" });
     const edit = async (): Promise<Locator> => {
-      await row.getByRole("button", { name: "Edit limit and cap of capped" }).click();
+      await row.getByRole("button", { name: "Edit capped" }).click();
       return dialog.getByLabel("Monthly cap in dollars");
     };
     const save = async (): Promise<void> => {
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     const field = await edit();
     expect(await field.inputValue()).toBe("");
     expect(await field.getAttribute("placeholder")).toBe(TINY_USD);
-    await dialog.getByText("Leave blank to keep the cap; 0 removes it.").waitFor();
+    await dialog.getByText("Leave blank to keep the current cap. 0 removes it.").waitFor();
     for (const [typed, words] of Object.entries(NO_CAPS)) {
       await field.fill(typed);
       await dialog.getByRole("button", { name: "Save" }).click();
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
 
     await (await edit()).fill("0");
     await save();
-    await row.getByText("no cap").waitFor();
+    await row.getByText("No cap").waitFor();
     await expectServed(secret);
     await (await edit()).fill("2.25");
     await save();
@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await open(page, "/limits");
     const caps = page.getByRole("table", { name: "Monthly caps of the organization" });
     const row = caps.getByRole("row", { name: "Organization" });
-    const dialog = page.getByRole("dialog", { name: "Cap of the organization" });
+    const dialog = page.getByRole("dialog", { name: "Organization cap" });
     const setTo = async (typed: string): Promise<void> => {
       await row.getByRole("button", { name: "Edit the cap of" }).click();
       await dialog.getByLabel("Monthly cap in dollars").fill(typed);
@@ -163,11 +163,11 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await setTo("");
     await expectRefusedBy("org", secret);
     await open(page, `/keys/${keyId}`);
-    await page.getByText("The organization's cap bites first").waitFor();
+    await page.getByText("Organization cap applies first").waitFor();
     await expectAccessible(page, "the page of a key under two caps");
     await open(page, "/limits");
     await setTo("0");
-    await row.getByText("no cap").waitFor();
+    await row.getByText("No cap").waitFor();
     await expectServed(secret);
     expect(ann.complaints).toEqual([]);
   });
@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect((await callGateway(fixture, secret)).status).toBe(200);
     await open(page, "/keys");
     await page.getByRole("button", { name: "Disable old laptop" }).click();
-    const dialog = page.getByRole("dialog", { name: "Disable a key" });
+    const dialog = page.getByRole("dialog", { name: "Disable key" });
     await dialog.getByText("It may still work for up to 5 seconds").waitFor();
     const confirm = dialog.getByRole("button", { name: "Disable permanently" });
     await dialog.getByLabel("Type old laptop to confirm").fill("old lapto");
@@ -259,9 +259,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
 });
 
 const NO_CAPS: Readonly<Record<string, string>> = {
-  "-1": "a cap cannot be below zero; 0 removes it",
-  "1.0000001": "a cap has at most nine digits before the decimal point and six after it",
-  free: "enter a cap in dollars, like 25 or 0.50",
+  "-1": "A cap cannot be negative. 0 removes it.",
+  "1.0000001": "Use at most nine digits before the decimal point and six after it.",
+  free: "Enter a cap in dollars, such as 25 or 0.50.",
 };
 
 const STRUCK = '[style*="line-through"]';

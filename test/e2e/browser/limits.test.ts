@@ -25,16 +25,16 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     const { secret, keyId } = await makeKey(fixture, page, { name: "batch" });
     await open(page, "/limits");
     const row = limitsTable(page).getByRole("row", { name: "batch" });
-    const dialog = page.getByRole("dialog", { name: "Limits of the key “batch”" });
+    const dialog = page.getByRole("dialog", { name: "Limits of “batch”" });
     const field = dialog.getByLabel("Requests per minute");
     const edit = row.getByRole("button", { name: "Edit the limits of batch" });
 
     await edit.click();
-    await dialog.getByText("From 1 to 300. Leave blank to change nothing.").waitFor();
+    await dialog.getByText("1 to 300. Leave blank to keep it unchanged.").waitFor();
     for (const tooMuch of ["301", "0", "many"]) {
       await field.fill(tooMuch);
       await save(dialog);
-      await dialog.getByText("from 1 to 300: limits can be lowered, not raised").waitFor();
+      await dialog.getByText("from 1 to 300. Limits can be lowered, not raised").waitFor();
     }
     await expectAccessible(page, "a limit that is too high");
     await field.fill("2");
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     const dialog = page.getByRole("dialog", { name: "Limits of the organization" });
     await dialog.getByLabel("Tokens per minute").fill(String(ceiling + 1));
     await save(dialog);
-    await dialog.getByText(`from 1 to ${ceiling}: limits can be lowered`).waitFor();
+    await dialog.getByText(`from 1 to ${ceiling}. Limits can be lowered`).waitFor();
     await dialog.getByLabel("Tokens per minute").fill("5000");
     await save(dialog);
     await dialog.waitFor({ state: "detached" });
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
       callGateway(fixture, secret, chatBody(model));
     await open(page, "/limits");
     await page.getByRole("button", { name: "Add model limit" }).click();
-    const dialog = page.getByRole("dialog", { name: "Add a model limit" });
+    const dialog = page.getByRole("dialog", { name: "Add model limit" });
     await dialog.getByRole("button", { name: "Add limit" }).click();
     await dialog.getByText("choose a model").waitFor();
     await dialog.getByRole("combobox", { name: "Model" }).fill("test/nothing");
@@ -149,7 +149,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await open(page, "/limits");
     for (const [answer, errorClass, words] of explained) {
       const requestId = await recorded(page, answer);
-      await page.getByLabel("Request id").fill(` ${requestId} `);
+      await page.getByLabel("Request ID").fill(` ${requestId} `);
       await page.getByRole("button", { name: "Explain" }).click();
       await page.getByText(words).waitFor();
       await page.getByText(errorClass, { exact: true }).waitFor();
@@ -158,7 +158,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     // The address is to be shared.
     await page.reload();
     await page.getByText("what is left of a monthly cap").waitFor();
-    await page.getByRole("link", { name: "Show the request" }).click();
+    await page.getByRole("link", { name: "View request" }).click();
     await page.waitForURL(`${fixture.consoleUrl}/requests/${idOf(refused)}`);
     await pageShown(page);
 

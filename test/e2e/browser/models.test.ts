@@ -100,7 +100,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await pageShown(page);
     expect(await cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
     await page.getByRole("button", { name: "Clear filters" }).click();
-    await page.getByLabel("Least context").fill("100k");
+    await page.getByLabel("Min. context").fill("100k");
     await page.waitForURL((url) => url.searchParams.get("context") === "100k");
     await until("the cards follow", async () => (await cardIds(page)).length === 5);
     expect(await cardIds(page)).not.toContain("m/old");
@@ -111,12 +111,12 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     const { page, complaints } = await newVisitor(browser);
     for (const id of HIDDEN) {
       await open(page, `/models/${id}`);
-      await page.getByText("No model with this id is listed.", { exact: false }).waitFor();
+      await page.getByText("Model not found.", { exact: false }).waitFor();
       expect(await page.getByRole("table").count()).toBe(0);
     }
     await expectAccessible(page, "a model that is not listed");
     await open(page, "/providers/private-house");
-    await page.getByText("No provider with this id is listed.").waitFor();
+    await page.getByText("Provider not found.").waitFor();
     await open(page, "/models/m/newest");
     expect(await page.content()).not.toContain("private-house");
     expect(complaints).toEqual([]);
@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await page.getByLabel("No prompt logging").check();
     await page.waitForURL((url) => url.searchParams.get("logging") === "none");
     for (const typed of ["1", "100", "100k"]) {
-      await page.getByLabel("Least context").fill(typed);
+      await page.getByLabel("Min. context").fill(typed);
       await page.waitForURL((url) => url.searchParams.get("context") === typed);
     }
     await page.getByText("Table", { exact: true }).click();
@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("context") === null);
     expect(search("logging")).toBe("none");
-    expect(await page.getByLabel("Least context").inputValue()).toBe("");
+    expect(await page.getByLabel("Min. context").inputValue()).toBe("");
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("logging") === null);
     expect(complaints).toEqual([]);
@@ -179,11 +179,11 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await page.getByRole("link", { name: "Compare 4 models" }).click();
     await page.waitForURL((url) => url.pathname === "/models/compare");
     await pageShown(page);
-    const costs = await readTable(page, "Your last 30 days at their prices");
+    const costs = await readTable(page, "Your last 30 days at these prices");
     expect(costs.column("Model")).toEqual(["m/newest", "m/old", "m/tie-a", "m/tie-b"]);
     // All have the same prices for short prompts.
-    expect(costs.column("Would have cost")).toEqual([paid, paid, paid, paid]);
-    expect(costs.column("Against what you paid")[1]).toBe("$0.000000 (0.0%)");
+    expect(costs.column("Estimated cost")).toEqual([paid, paid, paid, paid]);
+    expect(costs.column("Compared with what you paid")[1]).toBe("$0.000000 (0.0%)");
     await page.getByText(`1 request, for which you paid ${paid}.`).waitFor();
     const facts = await readTable(page, "Models side by side");
     expect(facts.column("Fact")).toContain("Prices checked");
@@ -202,7 +202,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "nora", usd: "5" });
     const { secret } = await makeKey(fixture, page, { name: "ci" });
     await open(page, "/keys");
-    const notice = page.getByText("Prices rise on 01 Jan 2098", { exact: false });
+    const notice = page.getByText("Prices rise on 1 Jan 2098", { exact: false });
     expect(await notice.count()).toBe(0);
     await callGateway(fixture, secret, chatBody("m/old"));
     await until("the notice is answered", async () => {
@@ -224,7 +224,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
   test("a comparison that is shared shows strangers the models, and nobody's costs", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models/compare?models=m/newest,m/private");
-    await page.getByText("Sign in to see what your own requests", { exact: false }).waitFor();
+    await page.getByText("Sign in to see what your requests", { exact: false }).waitFor();
     await page.getByText("No model with the id m/private is listed.", { exact: false }).waitFor();
     expect((await readTable(page, "Models side by side")).rows[0]?.slice(1)).toEqual(["$1.00"]);
     expect(complaints).toEqual([]);
@@ -233,15 +233,15 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
   test("a model's page has its prices by size, the announced ones, and who checked them", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models/m/old");
-    const table = await readTable(page, "Prices by size of the prompt and by date");
+    const table = await readTable(page, "Prices by prompt size and date");
     expect(table.column("Prompts")).toEqual([
       "up to 4,000 tokens",
       "above 4,000 tokens",
-      "any size",
+      "Any size",
     ]);
     expect(table.column("When")).toEqual(["now", "now", "from 1 Jan 2098"]);
     expect(table.column("Input")).toEqual(["$1.00", "$2.00", "$3.00"]);
-    await page.getByText("Dearer from 1 Jan 2098").waitFor();
+    await page.getByText("Price increase from 1 Jan 2098").waitFor();
     const link = page.getByRole("link", { name: /^1 Nov 2026, the provider's page/ });
     expect(await link.getAttribute("href")).toBe("https://example.com/prices");
     expect(await link.getAttribute("rel")).toContain("noopener");
@@ -249,7 +249,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await open(page, "/providers/open-house");
     const served = await readTable(page, "Models of this provider");
     expect(served.column("Changes")).toContain(
-      "Dearer or cheaper by size of the prompt\nDearer from 1 Jan 2098",
+      "Price depends on prompt size\nPrice increase from 1 Jan 2098",
     );
     expect(complaints).toEqual([]);
   });

@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.getByRole("row", { name: /test\/cheap [1-9]/ }).waitFor();
     await expectAccessible(page, "a search that runs");
     await page.getByRole("button", { name: "Stop", exact: true }).click();
-    const dialog = page.getByRole("dialog", { name: "Stop this search" });
+    const dialog = page.getByRole("dialog", { name: "Stop search" });
     const stop = dialog.getByRole("button", { name: "Stop search" });
     expect(await stop.isDisabled()).toBe(true);
     await dialog.getByRole("textbox").fill(name);
@@ -158,6 +158,6 @@ async function fillIn(
     await page.getByRole("option", { name: model }).click();
   }
   await page.keyboard.press("Escape");
-  await page.getByLabel("Maximum answer length, tokens").fill("16");
+  await page.getByLabel("Max output tokens").fill("16");
   await page.getByLabel("Budget, dollars").fill(search.budget);
 }

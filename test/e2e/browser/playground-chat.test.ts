@@ -142,7 +142,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(await answer.getByText(/^word1\b/).innerText()).not.toContain("word20");
     const said = answer.getByRole("alert");
     await said.getByText("upstream_error", { exact: true }).waitFor();
-    await said.getByRole("button", { name: "Copy request id" }).waitFor();
+    await said.getByRole("button", { name: "Copy request ID" }).waitFor();
     await answer.getByText(/^cost \$/).waitFor();
     expect(await shownCost(answer)).toBe(await recordedCost(orgId, answer));
     await expectAccessible(page, "an answer that ended early");
@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
   test("one prompt goes to two models, each with the parameters that it declares", async () => {
     const { page, complaints } = await chatter("compare");
     const parameters = page.getByRole("region", { name: "Parameters" });
-    await parameters.getByLabel("Maximum answer length, tokens").fill("200");
+    await parameters.getByLabel("Max output tokens").fill("200");
     expect(await parameters.getByLabel("Temperature").count()).toBe(0);
     expect(await page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
 
@@ -195,7 +195,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     expect(JSON.stringify(sentBodies(prompt).get("test/rich"))).toContain(PIXEL.toString("base64"));
 
     await page.getByRole("button", { name: "Get code" }).click();
-    const dialog = page.getByRole("dialog", { name: "Code for this call" });
+    const dialog = page.getByRole("dialog", { name: "Code for this request" });
     await dialog.getByText(`${fixture.gateway.url}/v1/chat/completions`).waitFor();
     await expectAccessible(page, "the code of a call");
     await dialog.getByText("Messages", { exact: true }).click();
@@ -260,7 +260,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     const { page, complaints } = await chatter("poor", null);
     await say(page, "Hello");
     const answer = answerOf(page, "Plain");
-    await answer.getByText("Not answered").waitFor();
+    await answer.getByText("No answer").waitFor();
     await answer.getByText("insufficient_quota", { exact: true }).waitFor();
     await expectAccessible(page, "a refused call");
     await answer.getByRole("link", { name: "Add credit" }).click();

@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await page.getByRole("button", { name: "Make" }).click();
 
     const call = page.getByRole("article", { name: prompt });
-    await call.getByAltText(`${prompt}, picture 2`).waitFor();
+    await call.getByAltText(`${prompt}, image 2`).waitFor();
     expect(await call.getByRole("img").count()).toBe(2);
     expect(await drawnWidths(page)).toEqual([true, true]);
     await call.getByText("served by painter").waitFor();
@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     expect(sent?.body).toMatchObject({ n: 2, size: "1536x1024", quality: "low" });
 
     const download = page.waitForEvent("download");
-    await call.getByRole("link", { name: "Download picture 1" }).click();
+    await call.getByRole("link", { name: "Download image 1" }).click();
     expect((await download).suggestedFilename()).toMatch(/\.png$/);
     expect(await shownCost(call)).toBe(await recordedCost(orgId, call));
     expect(complaints).toEqual([]);
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
     await page.getByRole("button", { name: "Make" }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("That did not work").waitFor();
+    await alert.getByText("Something went wrong").waitFor();
     await alert.getByText("content_policy", { exact: true }).waitFor();
     await expectAccessible(page, "a refused picture");
     await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     const fault = `[[fault:job:{"states":["queued"],"final":"failed","moderated":true,"ms":1}]]`;
     await page.getByRole("textbox", { name: "Prompt" }).fill(`a forbidden ship ${fault}`);
     await page.getByRole("button", { name: "Make" }).click();
-    await page.getByText("The provider refused the content of this video").waitFor();
+    await page.getByText("The provider rejected the content of this video").waitFor();
     await page.getByText("content_policy_violation", { exact: true }).waitFor();
     await expectAccessible(page, "a failed job");
     await page.getByRole("link", { name: "Balance: $20.00 available" }).waitFor();

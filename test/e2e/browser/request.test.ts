@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     const { page } = ann;
     const id = traffic.threeAttemptsId;
     await open(page, `/requests/${id}`);
-    await page.getByRole("button", { name: "Copy as support text" }).click();
+    await page.getByRole("button", { name: "Copy for support" }).click();
     await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
     const text = String(await page.evaluate("navigator.clipboard.readText()"));
     const { json } = await ask(fixture, page, `GET /api/console/requests/${id}`);
@@ -52,8 +52,8 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await page.getByText("The provider failed or took too long", { exact: false }).waitFor();
     await expectAccessible(page, "a failed request");
     await open(page, `/requests/${traffic.refusedId}`);
-    await page.getByText("The request was not sent to a provider, so it cost nothing.").waitFor();
-    await page.getByText("Add credit or raise the cap.", { exact: false }).waitFor();
+    await page.getByText("No provider was asked, so this request cost nothing.").waitFor();
+    await page.getByText("Add credit, or raise the cap.", { exact: false }).waitFor();
     await expectAccessible(page, "a refused request");
   });
 

@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     await here.page.getByRole("button", { name: "Your account" }).click();
     await here.page.getByRole("button", { name: "Sign out" }).click();
     await here.page.waitForURL(`${fixture.url}/sign-in?reason=signed-out`);
-    await here.page.getByText("You are signed out in this browser.").waitFor();
+    await here.page.getByText("You are signed out.").waitFor();
     await expectAccessible(here.page, "signed out");
     expect(await statusOfKeys(here.page)).toBe(401);
     await here.page.goBack();
@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     await page.reload();
     await page.waitForURL((url) => url.pathname === "/sign-in");
     expect(new URL(page.url()).searchParams.get("reason")).toBe("expired");
-    await page.getByText("Your session has ended.").waitFor();
+    await page.getByText("Your session expired.").waitFor();
     await expectAccessible(page, "expired");
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     await page.waitForURL(`${fixture.url}/usage?range=7d`);
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     await age(page, "7 days 1 second");
     await page.getByRole("link", { name: "Keys", exact: true }).click();
     await page.waitForURL((url) => url.pathname === "/sign-in");
-    await page.getByText("Your session has ended.").waitFor();
+    await page.getByText("Your session expired.").waitFor();
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     await page.getByRole("heading", { name: /^(Keys|Usage)$/, level: 1 }).waitFor();
     expect(complaints).toEqual([]);

@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     const { page } = visitor;
     await open("/");
     await page.keyboard.press("Control+k");
-    const field = page.getByRole("combobox", { name: "Search pages, keys and models" });
+    const field = page.getByRole("combobox", { name: "Search pages, keys, and models" });
     await field.waitFor();
     await page.getByRole("option", { name: "test/both" }).waitFor();
     await expectAccessible(page, "palette");
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.keyboard.press("?");
     // The palette comes with a modifier, so it answers, and nothing else did before it.
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "Search pages, keys and models" }).waitFor();
+    await page.getByRole("combobox", { name: "Search pages, keys, and models" }).waitFor();
     expect(await dialog.count()).toBe(0);
     expect(new URL(page.url()).pathname).toBe("/keys");
     await page.keyboard.press("Escape");
@@ -125,8 +125,8 @@ describe.skipIf(!hasChromium)("every page", () => {
     const { page } = visitor;
     await open("/keys");
     await page.keyboard.press("Tab");
-    const skip = page.getByRole("link", { name: "Skip to the content" });
-    await page.locator("a:focus", { hasText: "Skip to the content" }).waitFor();
+    const skip = page.getByRole("link", { name: "Skip to content" });
+    await page.locator("a:focus", { hasText: "Skip to content" }).waitFor();
     expect(await skip.isVisible()).toBe(true);
     await page.keyboard.press("Enter");
     await page.locator("main:focus").waitFor();
@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     expect(answer?.status()).toBe(404);
     await page.getByRole("heading", { name: "Page not found", level: 1 }).waitFor();
     await expectAccessible(page, "not found");
-    await page.getByRole("link", { name: "Go to the overview" }).click();
+    await page.getByRole("link", { name: "Go to overview" }).click();
     await page.waitForURL(`${fixture.consoleUrl}/`);
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   });

@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const tab = await context.newPage();
     await tab.goto(`${fixture.url}/welcome`);
     await expectNoKey(tab, key);
-    await page.getByRole("link", { name: "Go to the console" }).click();
+    await page.getByRole("link", { name: "Go to overview" }).click();
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     await page.goBack();
     await page.waitForURL(`${fixture.url}/welcome`);
@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
   });
 
   async function expectNoKey(page: Page, key: string): Promise<void> {
-    await page.getByText("There is no key to show").waitFor();
+    await page.getByText("No key to show").waitFor();
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
@@ -86,7 +86,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       statuses.push((await call("/v1/messages/count_tokens", chatBody("test/a"))).status);
     }
     expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 429]);
-    await page.getByRole("link", { name: "Show the request" }).click();
+    await page.getByRole("link", { name: "View request" }).click();
     await page.waitForURL(`${fixture.url}/requests/${String(first.headers["x-request-id"])}`);
     expect(complaints).toEqual([]);
   });
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const keys = await other.page.request.get(`${fixture.url}/api/console/keys`);
     expect(listAt(await keys.json(), "data")).toHaveLength(1);
     await other.page.goto(`${fixture.url}/welcome`);
-    await other.page.getByText("There is no key to show").waitFor();
+    await other.page.getByText("No key to show").waitFor();
     expect([...complaints, ...other.complaints]).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await press(page);
     for (const path of ["/", "/keys", "/billing", "/welcome", "/models", "/no/such/page"]) {
       await page.goto(fixture.url + path);
-      await page.getByRole("heading", { name: "Verify your e-mail" }).waitFor();
+      await page.getByRole("heading", { name: "Verify your email" }).waitFor();
       expect(new URL(page.url()).pathname).toBe("/verify");
     }
     await expectAccessible(page, "verify");
@@ -178,7 +178,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.goto(`${fixture.url}/sign-in`);
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     const alert = page.getByRole("alert");
-    await alert.getByText("refused the sign-in").waitFor();
+    await alert.getByText("denied the sign-in").waitFor();
     const id = new URL(page.url()).searchParams.get("request_id") ?? "no id";
     await alert.getByText(id).waitFor();
     await expectAccessible(page, "denied");

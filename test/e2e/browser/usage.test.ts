@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       expect(readMoney(table.total("Spend") ?? ""), by).toBe(spent);
       expect(sumOfCounts(table.column("Requests")), by).toBe(traffic.requests);
       expect(table.total("Requests"), by).toBe(String(traffic.requests));
-      expect(sumOfCounts(table.column("Errors")), by).toBe(1);
+      expect(sumOfCounts(table.column("Failed")), by).toBe(1);
       await expectAccessible(page, `usage by ${by}`);
     }
   });
@@ -86,14 +86,14 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const { page } = ann;
     await open(page, "/usage");
     await check(page, "Time range", "7 days");
-    await check(page, "Status", "OK");
+    await check(page, "Status", "Succeeded");
     await check(page, "Group by", "Key");
     await choose(page, "Key", /^alpha /);
     await choose(page, "Model", "test/a");
     await choose(page, "Provider", "prov-a");
     const expected = {
       range: "7d",
-      status: "ok",
+      status: "succeeded",
       by: "key",
       key: traffic.keys.alpha.keyId,
       model: "test/a",
@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const expectView = async (): Promise<void> => {
       await pageShown(page);
       expect(await isChecked(page, "Time range", "7 days")).toBe(true);
-      expect(await isChecked(page, "Status", "OK")).toBe(true);
+      expect(await isChecked(page, "Status", "Succeeded")).toBe(true);
       expect(await isChecked(page, "Group by", "Key")).toBe(true);
       expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("test/a");
       const log = await readTable(page, "Requests, newest first");
@@ -153,7 +153,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       const spend = readMoney(column("Spend")[place] ?? "");
       await open(page, `/keys/${traffic.keys[name].keyId}`);
       await page.getByRole("switch", { name: "Show as table" }).check({ force: true });
-      const days = await readTable(page, "Spend of this key, per UTC day, as a table");
+      const days = await readTable(page, "Spend with this key by UTC day, as a table");
       expect(sumOfMoney(days.column("Spent")), name).toBe(spend);
       const last = await readTable(page, "Latest requests of this key");
       expect(sumOfMoney(last.column("Cost")), name).toBe(spend);
@@ -214,7 +214,7 @@ function sorted(search: Readonly<Record<string, string>>): readonly unknown[] {
 }
 
 async function downloadedRows(page: Page): Promise<ReturnType<typeof readCsv>> {
-  const link = page.getByRole("link", { name: "CSV of this view" });
+  const link = page.getByRole("link", { name: "Download CSV" });
   const address = new URL((await link.getAttribute("href")) ?? "", fixture.consoleUrl);
   const answer = await page.request.get(address.href);
   expect(answer.headers()["content-disposition"]).toBe('attachment; filename="requests.csv"');

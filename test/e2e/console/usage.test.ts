@@ -24,7 +24,7 @@ beforeAll(async () => {
   await ann.do("POST /playground/v1/chat/completions", { body: chatBody("test/a") });
   // A refusal is written down a moment after it was answered.
   await until("the refusal is written down", async () => {
-    const refused = await ann.do("GET /api/console/requests?status=refused");
+    const refused = await ann.do("GET /api/console/requests?status=rejected_by_gateway");
     return listAt(refused.json, "data").length === 1;
   });
 });
@@ -59,6 +59,8 @@ describe("figures of a range", () => {
       expect(at(json, "totals.spent_usd")).toBe(spent);
       const groups = listAt(json, "groups").map((each) => textAt(each, "figures.spent_usd"));
       expect(sumOf(groups)).toBe(spent);
+      const ends = Object.values(at(json, "totals.by_status") as Record<string, number>);
+      expect(ends.reduce((sum, count) => sum + count, 0)).toBe(at(json, "totals.requests"));
       const parts = listAt(json, "series").flatMap((each) =>
         Object.values(at(each, "parts") as object).map((part) => textAt(part, "spent_usd")),
       );
@@ -84,7 +86,7 @@ describe("figures of a range", () => {
     ["from=today", "from"],
     ["group_by=week", "group_by"],
     ["modle=a", "modle"],
-    ["status=ok&status=failed", "status"],
+    ["status=failed&status=cancelled", "status"],
   ])("with %s are refused by the name of the filter", async (query, field) => {
     const answer = await ann.ask(`GET /api/console/usage?${query}`);
     expect(answer.status).toBe(400);
@@ -99,7 +101,7 @@ describe("the log of requests", () => {
       "model=test/a",
       `key=${key.id}`,
       "key=playground",
-      "status=refused",
+      "status=rejected_by_gateway",
     ]) {
       const list = await ann.ask(`GET /api/console/requests?limit=200&${filter}`);
       const file = await ann.ask(`GET /api/console/requests.csv?${filter}`);
@@ -112,6 +114,7 @@ describe("the log of requests", () => {
         rows.map((row) => row[head?.indexOf(name) ?? -1] ?? "");
       expect(column("request_id")).toEqual(data.map((row) => at(row, "request_id")));
       expect(column("cost_usd")).toEqual(data.map((row) => at(row, "cost_usd")));
+      expect(column("status")).toEqual(data.map((row) => at(row, "status")));
       expect(column("outcome")).toEqual(data.map((row) => at(row, "outcome")));
     }
   });
@@ -150,12 +153,12 @@ describe("the log of requests", () => {
   });
 
   test("explains a refusal in words, and only a refusal", async () => {
-    const refused = await ann.ask("GET /api/console/requests?status=refused");
+    const refused = await ann.ask("GET /api/console/requests?status=rejected_by_gateway");
     const id = textAt(refused.json, "data.0.request_id");
     const reason = await ann.ask(`GET /api/console/refusals/${id}`);
     expect(reason.json).toMatchObject({ request_id: id, error_class: "insufficient_quota" });
     expect(textAt(reason.json, "explanation")).toContain("Buy credit");
-    const served = await ann.ask("GET /api/console/requests?status=ok");
+    const served = await ann.ask("GET /api/console/requests?status=succeeded");
     const okId = textAt(served.json, "data.0.request_id");
     expect((await ann.ask(`GET /api/console/refusals/${okId}`)).status).toBe(404);
   });

@@ -73,7 +73,7 @@ export async function followGuide(heading: string, input: GuideEnvironment): Pro
 export async function runGuideScript(heading: string, input: GuideEnvironment): Promise<GuideRun> {
   const script = guideBlocks(heading).find(({ language }) => language === "js")?.text ?? "";
   const args = ["--input-type=module", "--eval", filledIn(script, input)];
-  const env = { PATH: process.env["PATH"], TM_URL: input.url, TM_KEY: input.key };
+  const env = { PATH: process.env["PATH"], TM_URL: input.url, TOKEN_MARKET_KEY: input.key };
   return await runFile(process.execPath, args, { cwd: ROOT, env });
 }
 
@@ -98,7 +98,7 @@ async function shell(
     PATH: programs === undefined ? path : `${programs}:${path}`,
     HOME: folder,
     TM_URL: url,
-    TM_KEY: key,
+    TOKEN_MARKET_KEY: key,
   };
   // Agents keep to the repository that they are started in.
   await runFile("git", ["init", "--quiet"], { cwd: folder, env });

@@ -8,7 +8,7 @@ import { useSession } from "../../api/use-session.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { toCents } from "../../ui/money-math.ts";
+import { showCents, showUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
@@ -32,13 +32,13 @@ function OperatorCredit(): ReactNode {
   return (
     <Stack gap="sm">
       <Text>
-        Your operator adds credit: card payments are not set up here.
+        Card payments are not set up here. Your operator adds credit for you.
         {installation.support === null ? "" : ` Ask ${installation.support}.`}
       </Text>
       <Text size="sm" c="dimmed">
         Operators run this; <Code>--ref</Code> names the grant, and the same one twice adds nothing.
       </Text>
-      <CodeBlock code={command} label="Command that grants credit" />
+      <CodeBlock code={command} label="Command to grant credit" />
     </Stack>
   );
 }
@@ -77,7 +77,7 @@ function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
           label="Amount"
           options={[
             ...usual.map((usd) => ({ value: usd, label: `$${usd}` })),
-            { value: OTHER, label: "Other amount" },
+            { value: OTHER, label: "Other" },
           ]}
           value={chosen}
           onChange={setChosen}
@@ -85,7 +85,7 @@ function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
         {chosen === OTHER ? (
           <TextInput
             label="Amount in dollars"
-            description={`From $${toCents(bounds.minUsd)} to $${toCents(bounds.maxUsd)}.`}
+            description={`From ${showCents(bounds.minUsd)} to ${showCents(bounds.maxUsd)}.`}
             inputMode="decimal"
             autoComplete="off"
             maxLength={16}
@@ -101,7 +101,7 @@ function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
             leftSection={<CreditCard size={16} aria-hidden />}
             loading={submission.isBusy}
           >
-            {read.kind === "amount" ? `Pay $${read.amountUsd}` : "Continue to payment"}
+            {read.kind === "amount" ? `Pay ${showUsd(read.amountUsd)}` : "Continue to payment"}
           </Button>
           <ChargeSentence payments={payments} amountUsd={amountOf(read)} />
         </Group>
@@ -118,13 +118,13 @@ function ChargeSentence(props: {
   const { payments, amountUsd } = props;
   const where =
     payments.mode === "test"
-      ? "This is test money: the next page charges nothing."
-      : "You pay on Stripe's page; card details never come here.";
+      ? "Test mode: the next page charges nothing."
+      : "You pay on Stripe. Your card details never reach Token Market.";
   return (
     <Text size="sm" c="dimmed" role="status">
       {amountUsd === undefined
         ? where
-        : `One charge of exactly $${amountUsd}, all of it credit. ${where}`}
+        : `One charge of ${showUsd(amountUsd)}, all of it added as credit. ${where}`}
     </Text>
   );
 }
@@ -136,7 +136,7 @@ function amountOf(read: ReturnType<typeof readAmount>): string | undefined {
 /** A blank field is an error only after the button was pressed. */
 function amountError(read: ReturnType<typeof readAmount>, isChecked: boolean): string | undefined {
   if (read.kind === "problem") return read.problem;
-  return read.kind === "blank" && isChecked ? "type an amount" : undefined;
+  return read.kind === "blank" && isChecked ? "Enter an amount." : undefined;
 }
 
 /** To the payment page. Nothing but a web address is gone to, whatever the answer holds. */

@@ -15,8 +15,8 @@ import { CreditLedgerPanel } from "./credit-ledger-panel.tsx";
 import { PurchasePanel } from "./purchase-panel.tsx";
 
 const LEAD =
-  "Credit is prepaid. A request is accepted when the available balance covers the most that it " +
-  "can cost; its actual cost is charged when it ends.";
+  "Credit is prepaid. A request is accepted when your available balance covers its maximum cost, " +
+  "and charged its actual cost when it ends.";
 
 /** `/billing`: what there is, how to get more, and where it came from and went. */
 export function BillingPage(): ReactNode {
@@ -45,23 +45,23 @@ function BalanceFigures({ billing }: { readonly billing: Billing }): ReactNode {
       <FigureCard
         label="Available"
         value={<Money usd={balance.available_usd} headline />}
-        hint="balance minus holds"
+        hint="Balance minus holds"
       />
       <FigureCard
         label="Balance"
         value={<Money usd={balance.settled_usd} headline />}
-        hint="credit minus the cost of requests"
+        hint="Credit minus the cost of requests"
       />
       <FigureCard
-        label="Held now"
+        label="On hold"
         value={<Money usd={balance.held_usd} headline />}
-        hint="the most that requests in flight can cost"
+        hint="Maximum cost of requests in progress"
       />
       {owes ? (
         <FigureCard
           label="Owed"
           value={<Money usd={owedUsd} headline />}
-          hint="owed after refunds and disputes; new credit pays it first"
+          hint="After refunds and disputes. New credit pays it first."
         />
       ) : null}
     </SimpleGrid>

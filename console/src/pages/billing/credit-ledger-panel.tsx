@@ -32,7 +32,7 @@ export function CreditLedgerPanel(): ReactNode {
           variant="default"
           leftSection={<Download size={14} aria-hidden />}
         >
-          Whole ledger as CSV
+          Download CSV
         </Button>
       }
     >
@@ -83,7 +83,7 @@ function LedgerLines(props: {
         columns={COLUMNS}
         rows={lines}
         rowKey={({ kind, ref, at }) => `${kind} ${ref} ${at}`}
-        empty={<Empty title="There are no entries yet." />}
+        empty={<Empty title="No entries yet" />}
       />
       {ledger.isError ? <Fault error={ledger.error} /> : null}
       {ledger.hasNextPage ? (
@@ -93,7 +93,7 @@ function LedgerLines(props: {
             loading={ledger.isFetchingNextPage}
             onClick={() => void ledger.fetchNextPage()}
           >
-            Show older entries
+            Show older
           </Button>
         </Group>
       ) : null}
@@ -104,10 +104,10 @@ function LedgerLines(props: {
 const COLUMNS: readonly Column<CreditEntry>[] = [
   {
     id: "at",
-    label: "When",
+    label: "Date",
     render: ({ kind, at }) => <Time at={at} precision={kind === "usage" ? "day" : "minute"} />,
   },
-  { id: "kind", label: "What", render: ({ kind }) => KIND_LABELS[kind] },
+  { id: "kind", label: "Type", render: ({ kind }) => KIND_LABELS[kind] },
   {
     id: "ref",
     label: "Reference",
@@ -125,12 +125,12 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
 
 const KIND_LABELS: Readonly<Record<CreditEntry["kind"], string>> = {
   purchase: "Purchase",
-  grant: "Credit granted",
+  grant: "Credit grant",
   refund: "Refund",
   refund_reversal: "Refund reversed",
   dispute: "Dispute",
   dispute_reversal: "Dispute won",
-  usage: "Requests of the day",
+  usage: "Usage for the day",
   correction: "Correction",
   other: "Other",
 };

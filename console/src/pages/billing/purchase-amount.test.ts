@@ -20,11 +20,11 @@ describe("the amount to buy", () => {
 
   test.each([
     ["4.99", "$5.00"],
-    ["5000.01", "$5000.00"],
+    ["5000.01", "$5,000.00"],
     ["10.001", "whole cents"],
-    ["-10", "dollars and cents"],
-    ["1,000", "dollars and cents"],
-    ["1e3", "dollars and cents"],
+    ["-10", "in dollars"],
+    ["1,000", "in dollars"],
+    ["1e3", "in dollars"],
   ])("%s is refused, and the sentence says what is possible", (text, words) => {
     const read = readAmount(text, BOUNDS);
     expect(read.kind === "problem" ? read.problem : "").toContain(words);

@@ -1,4 +1,4 @@
-import { compareUsd, readUsdInput, toCents, writeUsd } from "../../ui/money-math.ts";
+import { compareUsd, readUsdInput, showCents, toCents, writeUsd } from "../../ui/money-math.ts";
 
 export interface AmountBounds {
   readonly minUsd: string;
@@ -16,15 +16,15 @@ export function readAmount(text: string, bounds: AmountBounds): ReadAmount {
   const typed = text.trim();
   if (typed === "") return { kind: "blank" };
   const micro = readUsdInput(typed);
-  if (micro === undefined) return problem("enter dollars and cents, like 25 or 12.50");
+  if (micro === undefined) return problem("Enter an amount in dollars, such as 25 or 12.50.");
   if (micro % MICRO_PER_CENT !== 0n)
-    return problem("enter at most two decimals: cards are charged in whole cents");
+    return problem("Use at most two decimals. Cards are charged in whole cents.");
   const usd = writeUsd(micro);
   if (compareUsd(usd, bounds.minUsd) < 0) {
-    return problem(`the minimum purchase is $${toCents(bounds.minUsd)}`);
+    return problem(`The minimum purchase is ${showCents(bounds.minUsd)}.`);
   }
   if (compareUsd(usd, bounds.maxUsd) > 0) {
-    return problem(`the maximum purchase is $${toCents(bounds.maxUsd)}`);
+    return problem(`The maximum purchase is ${showCents(bounds.maxUsd)}.`);
   }
   return { kind: "amount", amountUsd: toCents(usd) };
 }

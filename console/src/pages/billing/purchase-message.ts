@@ -16,25 +16,25 @@ export function purchaseMessage(status: PurchaseStatus): PurchaseMessage {
 
 const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
   created: {
-    label: "not paid",
+    label: "Not paid",
     tone: "quiet",
-    meaning: "The payment provider has not reported a payment yet.",
+    meaning: "The payment provider has not confirmed a payment yet.",
     isDecided: false,
   },
   pending: {
     label: "pending",
     tone: "warn",
-    meaning: "The payment is in progress; your bank has not confirmed it yet.",
+    meaning: "The payment is in progress. Your bank has not confirmed it yet.",
     isDecided: false,
   },
   paid: {
     label: "paid",
     tone: "ok",
-    meaning: "The payment is confirmed and the credit is in your balance.",
+    meaning: "Payment confirmed. The credit is in your balance.",
     isDecided: true,
   },
   partly_refunded: {
-    label: "partly refunded",
+    label: "Partially refunded",
     tone: "warn",
     meaning: "Part of this payment was refunded and deducted from your balance.",
     isDecided: true,
@@ -49,7 +49,7 @@ const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
     label: "disputed",
     tone: "bad",
     meaning:
-      "This payment is disputed at your bank; its credit is deducted until the dispute is decided.",
+      "This payment is disputed with your bank. Its credit is withheld until the dispute is resolved.",
     isDecided: true,
   },
   failed: {
@@ -61,13 +61,13 @@ const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
   expired: {
     label: "expired",
     tone: "quiet",
-    meaning: "The payment page was left without paying. Nothing was charged.",
+    meaning: "The payment page was closed before paying. Nothing was charged.",
     isDecided: true,
   },
   parked: {
-    label: "under review",
+    label: "Under review",
     tone: "warn",
-    meaning: "A payment arrived, but it does not match the order; support is reviewing it.",
+    meaning: "A payment arrived that does not match the order. Support is reviewing it.",
     isDecided: true,
   },
 };

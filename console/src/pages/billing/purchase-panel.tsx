@@ -23,7 +23,7 @@ export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }
         columns={COLUMNS}
         rows={props.purchases}
         rowKey={(purchase) => purchase.purchase_id}
-        empty={<Empty title="There are no purchases yet." />}
+        empty={<Empty title="No purchases yet" />}
       />
     </Panel>
   );
@@ -32,7 +32,7 @@ export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }
 const COLUMNS: readonly Column<Purchase>[] = [
   {
     id: "at",
-    label: "Begun",
+    label: "Created",
     render: (purchase) => <Time at={purchase.created_at} />,
     sortValue: (purchase) => purchase.created_at,
   },
@@ -57,8 +57,8 @@ const COLUMNS: readonly Column<Purchase>[] = [
   },
   {
     id: "id",
-    label: "Purchase id",
-    render: (purchase) => <Copyable value={purchase.purchase_id} label="purchase id" short />,
+    label: "Purchase ID",
+    render: (purchase) => <Copyable value={purchase.purchase_id} label="purchase ID" short />,
   },
   { id: "receipt", label: "Receipt", render: (purchase) => <Receipt purchase={purchase} /> },
 ];
@@ -102,7 +102,7 @@ function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
         href={url}
         target="_blank"
         rel="noreferrer"
-        aria-label={`Receipt of ${id}, in a new tab`}
+        aria-label={`Receipt for ${id}, opens in a new tab`}
       >
         Receipt <ExternalLink size={12} aria-hidden />
       </Anchor>

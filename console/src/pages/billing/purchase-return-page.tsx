@@ -98,9 +98,9 @@ function PurchaseReport(props: {
       {isDecided ? null : <Waiting isWaiting={isWaiting} onCheckAgain={onCheckAgain} />}
       <Group gap="xs">
         <Text size="sm" c="dimmed">
-          Purchase id
+          Purchase ID
         </Text>
-        <Copyable value={purchase.purchase_id} label="purchase id" />
+        <Copyable value={purchase.purchase_id} label="purchase ID" />
       </Group>
       <Group gap="sm">
         <LinkButton to="/billing" variant={isDecided ? "filled" : "default"}>
@@ -131,7 +131,7 @@ function Waiting(props: {
   return (
     <Stack gap="xs" align="flex-start">
       <Text size="sm" c="dimmed">
-        This page has stopped checking. A payment that is confirmed later is still added.
+        This page stopped checking. A payment confirmed later is still credited.
       </Text>
       <Button variant="default" size="xs" onClick={props.onCheckAgain}>
         Check again

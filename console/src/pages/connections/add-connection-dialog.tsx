@@ -22,7 +22,7 @@ export function AddConnectionDialog({
   ...props
 }: AddProps & { readonly opened: boolean }): ReactNode {
   return (
-    <FormDialog opened={opened} title="Add a connection" onClose={props.onClose}>
+    <FormDialog opened={opened} title="Add connection" onClose={props.onClose}>
       <AddConnectionForm {...props} />
     </FormDialog>
   );
@@ -57,7 +57,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
         body: { provider, name: name.trim(), provider_key: providerKey, ...key },
       });
       await refreshAnswers(client, ["GET /api/console/connections"]);
-      notifyDone(`“${name.trim()}” is stored`);
+      notifyDone(`“${name.trim()}” was added`);
       onClose();
     });
   };
@@ -66,7 +66,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
     <DialogForm
       submission={submission}
       fields={FIELDS}
-      submitLabel="Store connection"
+      submitLabel="Add connection"
       onSubmit={send}
       onCancel={onClose}
     >
@@ -80,7 +80,7 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
       />
       <TextInput
         label="Name"
-        description="A name for your own reference, for example “team account”."
+        description="For your own reference, such as “team account”."
         autoComplete="off"
         maxLength={NAME_CHARS_MAX}
         value={name}
@@ -89,8 +89,8 @@ function AddConnectionForm({ providers, onClose }: AddProps): ReactNode {
       />
       <PasswordInput
         ref={secret}
-        label="Your key at the provider"
-        description="Stored encrypted; only its last four characters are shown later."
+        label="Provider key"
+        description="Stored encrypted. Only the last four characters are shown later."
         autoComplete="off"
         spellCheck={false}
         maxLength={4096}
@@ -106,9 +106,9 @@ const PROVIDER_KEY_CHARS_MIN = 8;
 
 function problemsOf(name: string, providerKey: string): Problems {
   return {
-    ...(name.trim() === "" ? { name: "a connection needs a name" } : {}),
+    ...(name.trim() === "" ? { name: "Enter a name." } : {}),
     ...(providerKey.length < PROVIDER_KEY_CHARS_MIN
-      ? { provider_key: `a provider's key has at least ${PROVIDER_KEY_CHARS_MIN} characters` }
+      ? { provider_key: `Enter at least ${PROVIDER_KEY_CHARS_MIN} characters.` }
       : {}),
   };
 }
@@ -124,7 +124,7 @@ function UsedBySelect(props: {
     <NativeSelect
       label="Used by"
       data={[
-        { value: "", label: "Every key of the organization" },
+        { value: "", label: "All keys" },
         ...active.map((key) => ({ value: key.key_id, label: `${key.name} (${key.label}…)` })),
       ]}
       value={props.value}

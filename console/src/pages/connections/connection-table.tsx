@@ -66,7 +66,7 @@ function columnsOf(parts: {
     },
     {
       id: "label",
-      label: "Provider's key",
+      label: "Provider key",
       render: ({ label }) => (
         <Text span ff="monospace" fz="0.9em">
           …{label}
@@ -76,14 +76,14 @@ function columnsOf(parts: {
     {
       id: "key",
       label: "Used by",
-      render: ({ key_id: id }) => (id === null ? "every key" : parts.keyName(id)),
+      render: ({ key_id: id }) => (id === null ? "All keys" : parts.keyName(id)),
     },
     {
       id: "status",
       label: "Status",
       render: ({ disabled_at: at }) =>
         at === null ? (
-          <StatusBadge tone="ok">active</StatusBadge>
+          <StatusBadge tone="ok">Active</StatusBadge>
         ) : (
           <StatusBadge tone="quiet">disabled</StatusBadge>
         ),
@@ -139,13 +139,13 @@ function DisableConnectionDialog(props: {
   const disable = async (): Promise<void> => {
     if (disabled === undefined) return;
     await change.mutateAsync({ params: { connection_id: disabled.connection_id } });
-    notifyDone(`“${disabled.name}” is disabled`);
+    notifyDone(`“${disabled.name}” was disabled`);
     onClose();
   };
   return (
     <ConfirmName
       opened={disabled !== undefined}
-      title="Disable a connection"
+      title="Disable connection"
       name={shown?.name ?? ""}
       confirmLabel="Disable permanently"
       onConfirm={disable}

@@ -14,8 +14,8 @@ import { ConnectionTable } from "./connection-table.tsx";
 import { EndpointTable } from "./endpoint-table.tsx";
 
 const LEAD =
-  "Requests that use your own key at a provider are not charged to your balance: the provider " +
-  "bills you. Their usage is still recorded.";
+  "Requests made with your own provider key are billed by the provider, not charged to your " +
+  "balance. Their usage is still recorded.";
 
 /** `/connections`: the organization's provider keys, and its dedicated capacity. */
 export function ConnectionsPage(): ReactNode {
@@ -70,7 +70,7 @@ function OwnKeysPanel(props: {
         empty={
           reason === undefined ? (
             <Empty
-              title="No provider key is stored; requests use the marketplace's keys."
+              title="No provider keys yet. Requests use Token Market's keys."
               action={<Button onClick={onAdd}>Add connection</Button>}
             />
           ) : null
@@ -83,13 +83,10 @@ function OwnKeysPanel(props: {
 /** Why no connection can be added here, as a sentence; undefined where one can. */
 function addingProblem(connections: Connections): string | undefined {
   if (!connections.is_available) {
-    return (
-      "Provider keys cannot be stored here: the operator has not configured the key that encrypts " +
-      "them (TM_ENCRYPTION_KEY)."
-    );
+    return "Provider keys are not available here. Ask the operator to enable them.";
   }
   return connections.providers.length === 0
-    ? "No provider in the catalog currently supports customers' keys."
+    ? "No provider in the catalog supports customer keys."
     : undefined;
 }
 

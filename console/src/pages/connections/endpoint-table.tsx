@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
     render: ({ models }) => (
       <Stack gap={2} align="flex-start">
         {models.map((model) => (
-          <Copyable key={model} value={model} label="model id" />
+          <Copyable key={model} value={model} label="model ID" />
         ))}
       </Stack>
     ),
@@ -51,8 +51,8 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   },
   {
     id: "id",
-    label: "Endpoint id",
-    render: ({ endpoint_id: id }) => <Copyable value={id} label="endpoint id" short />,
+    label: "Endpoint ID",
+    render: ({ endpoint_id: id }) => <Copyable value={id} label="endpoint ID" short />,
   },
 ];
 
@@ -63,7 +63,7 @@ function countColumn(id: "rps" | "rpm" | "tpm" | "concurrency", label: string): 
     align: "right",
     render: (endpoint) => {
       const count = endpoint[id];
-      return count === null ? "no limit" : formatCount(count);
+      return count === null ? "No limit" : formatCount(count);
     },
   };
 }

@@ -53,7 +53,7 @@ function TestResult({ answer }: { readonly answer: TestAnswer }): ReactNode {
   return (
     <>
       <StatusBadge tone={answer.ok ? "ok" : "bad"}>
-        {answer.ok ? "the provider accepts it" : "the provider refuses it"}
+        {answer.ok ? "Accepted by the provider" : "Rejected by the provider"}
       </StatusBadge>
       <Text size="sm" mt="xs" style={{ overflowWrap: "anywhere", whiteSpace: "normal" }}>
         {answer.message}

@@ -21,7 +21,7 @@ export const ERROR_ROWS: readonly ErrorRow[] = [
     "model_not_priced",
     400,
     "the model is listed but has no price",
-    "report it with the request id",
+    "report it with the request ID",
   ),
   row(
     "context_overflow",
@@ -63,7 +63,7 @@ export const ERROR_ROWS: readonly ErrorRow[] = [
   row(
     "email_not_verified",
     403,
-    "your e-mail is not verified",
+    "your email is not verified",
     "verify it at your identity provider, then sign in again",
   ),
   row(
@@ -88,7 +88,7 @@ export const ERROR_ROWS: readonly ErrorRow[] = [
     "gateway_error",
     500,
     "400: the output bound was refused; 500: a fault here; 503: nothing was sent and nothing charged; 504: no provider in time",
-    "503 and 504: wait for retry-after and resend; 500: report it with the request id",
+    "503 and 504: wait for retry-after and resend; 500: report it with the request ID",
   ),
 ];
 

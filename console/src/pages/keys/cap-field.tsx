@@ -21,10 +21,10 @@ export function CapField(props: {
       label={props.label ?? "Monthly cap in dollars"}
       description={
         currentUsd === null
-          ? "There is no cap now. Leave blank to keep it so. A cap applies to the UTC calendar month."
-          : "Leave blank to keep the cap; 0 removes it. It applies to the UTC calendar month."
+          ? "No cap is set. Leave blank for no cap. Caps apply to the calendar month in UTC."
+          : "Leave blank to keep the current cap. 0 removes it. Caps apply to the calendar month in UTC."
       }
-      placeholder={currentUsd === null ? "no cap" : plainUsd(currentUsd)}
+      placeholder={currentUsd === null ? "No cap" : plainUsd(currentUsd)}
       inputMode="decimal"
       autoComplete="off"
       maxLength={20}

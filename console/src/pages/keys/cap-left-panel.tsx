@@ -16,10 +16,10 @@ export function CapLeftPanel(props: { readonly shown: Key; readonly resetAt: str
   const answer = useAnswer("GET /api/console/limits");
   return (
     <Panel
-      title="Caps that apply to this key"
+      title="Caps on this key"
       actions={
         <AppLink to="/limits" size="sm">
-          All limits and caps
+          View all limits
         </AppLink>
       }
     >
@@ -40,21 +40,22 @@ function Rows(props: { readonly rows: readonly CapLeft[]; readonly resetAt: stri
   return (
     <Stack gap="xs">
       <Text size="sm">
-        {whose(first)} bites first: <Money usd={first.leftUsd} /> of{" "}
-        <Money usd={first.cap.cap_usd ?? "0.000000"} /> are left until <Time at={props.resetAt} />.
+        {whose(first)} applies first: <Money usd={first.leftUsd} /> of{" "}
+        <Money usd={first.cap.cap_usd ?? "0.000000"} /> left. Resets on{" "}
+        <Time at={props.resetAt} precision="day" />.
       </Text>
       {second === undefined ? null : (
         <Text size="sm" c="dimmed">
-          {whose(second)} leaves <Money usd={second.leftUsd} />.
+          {whose(second)}: <Money usd={second.leftUsd} /> left.
         </Text>
       )}
       <Text size="sm" c="dimmed">
-        The possible cost of requests in flight is included; the strictest cap applies.
+        Includes the maximum cost of requests in progress. The strictest cap applies.
       </Text>
     </Stack>
   );
 }
 
 function whose({ cap }: CapLeft): string {
-  return cap.scope === "org" ? "The organization's cap" : "This key's cap";
+  return cap.scope === "org" ? "Organization cap" : "Key cap";
 }

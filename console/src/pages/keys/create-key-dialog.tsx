@@ -21,7 +21,7 @@ export function CreateKeyDialog({
   ...props
 }: CreateProps & { readonly opened: boolean }): ReactNode {
   return (
-    <FormDialog opened={opened} title="Create a key" onClose={props.onClose}>
+    <FormDialog opened={opened} title="Create key" onClose={props.onClose}>
       <CreateKeyForm {...props} />
     </FormDialog>
   );
@@ -56,7 +56,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
     >
       <TextInput
         label="Name"
-        description="What the key is for, for example “production” or “my laptop”."
+        description="What the key is for, such as “production” or “my laptop”."
         data-autofocus
         required
         withAsterisk={false}
@@ -68,7 +68,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
       />
       <TextInput
         label="Requests per minute"
-        description={`From 1 to ${rpmMax}; leave blank for ${rpmMax}.`}
+        description={`1 to ${rpmMax}. Leave blank for ${rpmMax}.`}
         placeholder={String(rpmMax)}
         inputMode="numeric"
         autoComplete="off"
@@ -79,8 +79,8 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
       />
       <TextInput
         label="Monthly cap in dollars"
-        description="Leave blank for no cap. It applies to the UTC calendar month."
-        placeholder="no cap"
+        description="Leave blank for no cap. Caps apply to the calendar month in UTC."
+        placeholder="No cap"
         inputMode="decimal"
         autoComplete="off"
         maxLength={20}

@@ -28,13 +28,13 @@ export function DisableKeyDialog(props: {
       params: { key_id: disabled.key_id },
       body: { confirm_name: disabled.name },
     });
-    notifyDone(`“${disabled.name}” is disabled`);
+    notifyDone(`“${disabled.name}” was disabled`);
     onClose();
   };
   return (
     <ConfirmName
       opened={disabled !== undefined}
-      title="Disable a key"
+      title="Disable key"
       name={shown?.name ?? ""}
       confirmLabel="Disable permanently"
       onConfirm={disable}
@@ -42,7 +42,7 @@ export function DisableKeyDialog(props: {
     >
       <Text size="sm">
         This is permanent: the key cannot be enabled again. It may still work for up to 5 seconds;
-        after that, every request with it is refused with 401.
+        after that, every request with it is rejected with 401.
       </Text>
     </ConfirmName>
   );

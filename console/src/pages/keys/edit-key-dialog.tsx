@@ -21,7 +21,7 @@ export function EditKeyDialog(props: {
   return (
     <FormDialog
       opened={edited !== undefined}
-      title={`Limit and cap of “${shown?.name ?? ""}”`}
+      title={`Edit “${shown?.name ?? ""}”`}
       onClose={onClose}
     >
       {shown === undefined ? null : (
@@ -52,7 +52,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
       await change.mutateAsync({ params: { key_id: edited.key_id }, body: read.body });
-      notifyDone(`“${edited.name}” is changed`);
+      notifyDone(`“${edited.name}” was updated`);
       onClose();
     });
   };
@@ -89,6 +89,6 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
 
 function rpmHelp({ rpm, rpm_ceiling: ceiling }: Key): string {
   return rpm === null
-    ? `The ceiling of ${ceiling} applies now. Leave blank to keep it; it can only be lowered.`
-    : `Leave blank to keep your limit of ${rpm}; 0 removes it, and the ceiling of ${ceiling} applies.`;
+    ? `The ceiling of ${ceiling} applies. Leave blank to keep it. You can only lower it.`
+    : `Leave blank to keep your limit of ${rpm}. 0 removes it, so that the ceiling of ${ceiling} applies.`;
 }

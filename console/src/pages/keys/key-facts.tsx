@@ -22,7 +22,7 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
         <Fact term="Status">
           <KeyStatusBadge stated={shown} />
         </Fact>
-        <Fact term="Made">
+        <Fact term="Created">
           <Time at={shown.created_at} /> {ORIGIN_LABELS[shown.origin]}
         </Fact>
         {shown.disabled_at === null ? null : (
@@ -30,8 +30,8 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
             <Time at={shown.disabled_at} />, permanently
           </Fact>
         )}
-        <Fact term="Key id">
-          <Copyable value={shown.key_id} label="key id" />
+        <Fact term="Key ID">
+          <Copyable value={shown.key_id} label="key ID" />
         </Fact>
       </Group>
     </Panel>
@@ -52,7 +52,7 @@ function Fact(props: { readonly term: string; readonly children: ReactNode }): R
 }
 
 const ORIGIN_LABELS: Readonly<Record<Key["origin"], string>> = {
-  trial: "at the first sign-in",
+  trial: "at first sign-in",
   console: "in the console",
-  identity: "by a program",
+  identity: "through the API",
 };

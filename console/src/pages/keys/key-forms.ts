@@ -63,10 +63,8 @@ export const NAME_CHARS_MAX = 64;
 
 /** Why this is not a valid name of a key, as the problem of its field; empty when it is one. */
 export function nameProblem(name: string): FieldProblems {
-  if (name.trim() === "") return { name: "enter a name, for example what the key is for" };
-  return name.length > NAME_CHARS_MAX
-    ? { name: `a name has at most ${NAME_CHARS_MAX} characters` }
-    : {};
+  if (name.trim() === "") return { name: "Enter a name, such as what the key is for." };
+  return name.length > NAME_CHARS_MAX ? { name: `Use at most ${NAME_CHARS_MAX} characters.` } : {};
 }
 
 function findRpmProblem(text: string, min: 0 | 1, max: number): string | undefined {
@@ -75,5 +73,5 @@ function findRpmProblem(text: string, min: 0 | 1, max: number): string | undefin
   const rpm = /^[0-9]{1,9}$/.test(typed) ? Number(typed) : Number.NaN;
   if (rpm >= min && rpm <= max) return undefined;
   const removal = min === 0 ? "; 0 removes the limit" : "";
-  return `a whole number from 1 to ${max}, the ceiling of this key${removal}`;
+  return `Enter a whole number from 1 to ${max}, the ceiling of this key${removal}.`;
 }

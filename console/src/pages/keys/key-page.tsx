@@ -1,4 +1,4 @@
-import { Button, Group, SimpleGrid, Skeleton, Text } from "@mantine/core";
+import { Button, Group, SimpleGrid, Skeleton } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
@@ -6,7 +6,9 @@ import type { KeyDetail } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { CodeTabs } from "../../ui/code-tabs.tsx";
+import { CallSnippets } from "../../snippets/call-snippets.tsx";
+import { helloSnippets, KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Loading } from "../../ui/loading.tsx";
@@ -19,9 +21,7 @@ import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { CapLeftPanel } from "./cap-left-panel.tsx";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
-import { keySamples } from "./key-samples.ts";
 import { KeySpendPanel } from "./key-spend-panel.tsx";
-import { useSampleModel } from "./use-sample-model.ts";
 
 /** `/keys/$keyId`: one key, what it spends, and what holds it back. */
 export function KeyPage(): ReactNode {
@@ -56,7 +56,7 @@ function KeyActions({ detail }: { readonly detail: KeyDetail }): ReactNode {
   return (
     <>
       <Button variant="default" onClick={() => setOpened("edit")}>
-        Edit limit and cap
+        Edit
       </Button>
       <Button variant="default" onClick={() => setOpened("disable")}>
         Disable
@@ -74,7 +74,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
       <FigureCard
         label="Spent this month"
         value={<Money usd={key.spent_month_usd} headline />}
-        hint="since the 1st, UTC"
+        hint="Since the 1st, UTC"
       />
       <FigureCard
         label="Monthly cap"
@@ -97,7 +97,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
         value={formatCount(detail.days.reduce((sum, { requests }) => sum + requests, 0))}
         hint={
           key.last_used_at === null ? (
-            "never used"
+            "Never used"
           ) : (
             <>
               last used <Time at={key.last_used_at} />
@@ -111,13 +111,13 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
 
 function SamplePanel(): ReactNode {
   const { gateway_url: gatewayUrl } = useSession().installation;
-  const model = useSampleModel();
+  const modelId = useSampleModel();
   return (
     <Panel title="Use this key">
-      <Text size="sm" c="dimmed" mb="sm">
-        The key itself cannot be shown again: put it into the environment as TOKEN_MARKET_KEY.
-      </Text>
-      <CodeTabs tabs={keySamples(gatewayUrl, model)} />
+      <CallSnippets
+        of={(wire) => helloSnippets(wire, { gatewayUrl, modelId })}
+        note={`The key cannot be shown again. Set it as the environment variable ${KEY_VARIABLE}.`}
+      />
     </Panel>
   );
 }

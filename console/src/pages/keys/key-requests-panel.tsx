@@ -14,9 +14,10 @@ import { Panel } from "../../ui/panel.tsx";
 import { SearchedBack } from "../../ui/searched-back.tsx";
 import { Time } from "../../ui/time.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
-import { Outcome } from "../usage/request-columns.tsx";
-import { curlSample } from "./key-samples.ts";
-import { useSampleModel } from "./use-sample-model.ts";
+import { endingOfRequest } from "../usage/outcome-labels.ts";
+import { EndingBadge } from "../usage/request-columns.tsx";
+import { helloSnippets } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
 const SHOWN_ROWS = 10;
 
@@ -33,10 +34,10 @@ export function KeyRequestsPanel(props: {
   });
   return (
     <Panel
-      title="Last requests"
+      title="Recent requests"
       actions={
         <AppLink to="/usage" search={{ key: keyId }} size="sm">
-          All in the usage log
+          View in usage
         </AppLink>
       }
     >
@@ -64,11 +65,11 @@ function NoneYet(): ReactNode {
 
 function NoRequests(): ReactNode {
   const { gateway_url: gatewayUrl } = useSession().installation;
-  const model = useSampleModel();
+  const modelId = useSampleModel();
   return (
     <Empty
-      title="There were no requests with this key in the last 30 days."
-      code={curlSample(gatewayUrl, model)}
+      title="No requests with this key in the last 30 days."
+      code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
     />
   );
 }
@@ -85,10 +86,10 @@ const COLUMNS: readonly Column<RequestRow>[] = [
   },
   { id: "model", label: "Model", render: (row) => row.model ?? "–" },
   { id: "provider", label: "Provider", render: (row) => row.provider ?? "–" },
-  { id: "outcome", label: "Outcome", render: (row) => <Outcome row={row} /> },
+  { id: "status", label: "Status", render: (row) => <EndingBadge ending={endingOfRequest(row)} /> },
   {
     id: "tokens",
-    label: "Tokens in and out",
+    label: "Tokens (in / out)",
     align: "right",
     render: ({ tokens }) => tokensInAndOut(tokens),
   },

@@ -18,7 +18,7 @@ export function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }): R
   return (
     <Panel title="Spend by day">
       <StackedBars
-        label="Spend of this key, per UTC day"
+        label="Spend with this key by UTC day"
         unit="usd"
         parts={PARTS}
         buckets={buckets}

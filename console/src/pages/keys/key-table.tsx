@@ -14,8 +14,8 @@ import { Time } from "../../ui/time.tsx";
 import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { KeyName } from "./key-name.tsx";
-import { curlSample } from "./key-samples.ts";
-import { useSampleModel } from "./use-sample-model.ts";
+import { helloSnippets } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
 /** The keys that a list shows, with what can be done to each. */
 export function KeyTable(props: {
@@ -35,7 +35,7 @@ export function KeyTable(props: {
         rowKey={(key) => key.key_id}
         empty={
           props.isFiltered ? (
-            <Empty title="No key matches this status and name." />
+            <Empty title="No keys match this search." />
           ) : (
             <NoKeys onCreate={props.onCreate} />
           )
@@ -49,12 +49,12 @@ export function KeyTable(props: {
 
 function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
   const { gateway_url: gatewayUrl } = useSession().installation;
-  const model = useSampleModel();
+  const modelId = useSampleModel();
   return (
     <Empty
-      title="There is no key yet. Create one to call the gateway."
+      title="No keys yet. Create one to call the gateway."
       action={<Button onClick={onCreate}>Create key</Button>}
-      code={curlSample(gatewayUrl, model)}
+      code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
     />
   );
 }
@@ -96,12 +96,12 @@ const COLUMNS: readonly Column<Key>[] = [
     id: "cap",
     label: "Cap",
     align: "right",
-    render: (key) => (key.cap_usd === null ? "no cap" : <Money usd={key.cap_usd} />),
+    render: (key) => (key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} />),
     sortValue: (key) => (key.cap_usd === null ? -1n : parseUsd(key.cap_usd)),
   },
   {
     id: "spent",
-    label: "Month’s spend",
+    label: "Spent this month",
     align: "right",
     render: (key) => <Money usd={key.spent_month_usd} />,
     sortValue: (key) => parseUsd(key.spent_month_usd),
@@ -137,7 +137,7 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
 
 /** Active, or disabled and since when. */
 export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode {
-  if (stated.disabled_at === null) return <StatusBadge tone="ok">active</StatusBadge>;
+  if (stated.disabled_at === null) return <StatusBadge tone="ok">Active</StatusBadge>;
   return <StatusBadge tone="quiet">disabled</StatusBadge>;
 }
 
@@ -164,7 +164,7 @@ function actionColumn(onEdit: (key: Key) => void, onDisable: (key: Key) => void)
     render: (key) =>
       key.disabled_at === null ? (
         <Group gap={4} wrap="nowrap" justify="flex-end">
-          <RowAction label={`Edit limit and cap of ${key.name}`} onClick={() => onEdit(key)}>
+          <RowAction label={`Edit ${key.name}`} onClick={() => onEdit(key)}>
             <SlidersHorizontal size={15} aria-hidden />
           </RowAction>
           <RowAction label={`Disable ${key.name}`} onClick={() => onDisable(key)}>

@@ -34,7 +34,7 @@ export function KeysPage(): ReactNode {
   return (
     <Page
       title="Keys"
-      lead="All keys spend the organization's shared balance; a key has no balance of its own."
+      lead="All keys share the organization's balance. A key has no balance of its own."
       actions={
         <Button ref={createButton} leftSection={<Plus size={16} aria-hidden />} onClick={create}>
           Create key
@@ -59,9 +59,9 @@ export function KeysPage(): ReactNode {
       </Answer>
       <SecretOnce
         opened={created !== undefined}
-        title={`Your new key “${created?.key.name ?? ""}”`}
+        title={`Save your key “${created?.key.name ?? ""}”`}
         secret={created?.secret ?? ""}
-        note="Copy it now: it is shown only once and cannot be recovered."
+        note="Copy it now. It is shown only once and cannot be recovered."
         onSaved={forget}
       />
     </Page>
@@ -72,10 +72,12 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
   const { list, onCreate } = props;
   const [filters, setFilters] = useFilters<{
     status: string | undefined;
+    q: string | undefined;
     search: string | undefined;
   }>();
-  const [search, setSearch] = useSearchText(filters.search, (text) =>
-    setFilters({ search: text === "" ? undefined : text }),
+  const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
+    // Links of earlier releases say `search`.
+    setFilters({ q: text === "" ? undefined : text, search: undefined }),
   );
   const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";
   return (
@@ -83,7 +85,7 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
       <Stack gap="md">
         <Group justify="space-between" gap="sm">
           <FilterChips
-            label="Which keys"
+            label="Status"
             options={STATUSES}
             value={status}
             onChange={(value) => setFilters({ status: value === "active" ? undefined : value })}
@@ -100,8 +102,9 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
           onCreate={onCreate}
         />
         <Text size="sm" c="dimmed">
-          Monthly caps count the UTC calendar month; they begin anew on{" "}
-          <Time at={list.cap_reset_at} />. Where the organization has a cap too, the strictest wins.
+          Monthly caps follow the calendar month in UTC and reset on{" "}
+          <Time at={list.cap_reset_at} precision="day" />. If the organization has a cap too, the
+          strictest applies.
         </Text>
       </Stack>
     </Panel>

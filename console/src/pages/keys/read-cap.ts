@@ -10,15 +10,15 @@ export function readCap(text: string): TypedCap {
   const typed = text.trim().replace(/^\$\s*/, "");
   if (typed === "") return { kind: "unchanged" };
   if (typed.startsWith("-")) {
-    return { kind: "problem", problem: "a cap cannot be below zero; 0 removes it" };
+    return { kind: "problem", problem: "A cap cannot be negative. 0 removes it." };
   }
   if (!/^[0-9]+(\.[0-9]+)?$/.test(typed)) {
-    return { kind: "problem", problem: "enter a cap in dollars, like 25 or 0.50" };
+    return { kind: "problem", problem: "Enter a cap in dollars, such as 25 or 0.50." };
   }
   if (!/^[0-9]{1,9}(\.[0-9]{1,6})?$/.test(typed)) {
     return {
       kind: "problem",
-      problem: "a cap has at most nine digits before the decimal point and six after it",
+      problem: "Use at most nine digits before the decimal point and six after it.",
     };
   }
   return /^[0.]+$/.test(typed) ? { kind: "removed" } : { kind: "capped", capUsd: typed };

@@ -23,7 +23,7 @@ export function AddLimitDialog({
   ...props
 }: AddProps & { readonly opened: boolean }): ReactNode {
   return (
-    <FormDialog opened={opened} title="Add a model limit" onClose={props.onClose}>
+    <FormDialog opened={opened} title="Add model limit" onClose={props.onClose}>
       <AddLimitForm {...props} />
     </FormDialog>
   );
@@ -42,10 +42,10 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
   const send = (): void => {
     const read = readLimits(typed, ceilings);
     const found: Problems = {
-      ...(model.trim() === "" ? { model: "choose a model" } : {}),
+      ...(model.trim() === "" ? { model: "Choose a model." } : {}),
       ...(read.isReady ? {} : read.problems),
       ...(read.isReady && Object.keys(read.values).length === 0
-        ? { rpm: "set at least one of the three limits" }
+        ? { rpm: "Set at least one of the three limits." }
         : {}),
     };
     setProblems(found);
@@ -55,7 +55,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
       await change.mutateAsync({
         body: { scope: "model", model: model.trim(), ...key, ...read.values },
       });
-      notifyDone(`${model.trim()} now has a limit`);
+      notifyDone(`Limit for ${model.trim()} was added`);
       onClose();
     });
   };
@@ -70,7 +70,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
     >
       <Autocomplete
         label="Model"
-        description="The model's id in the catalog."
+        description="The model ID in the catalog."
         data-autofocus
         data={models.data === undefined ? [] : [...models.data.models]}
         limit={20}
@@ -80,7 +80,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
         error={problems.model ?? fieldError(submission.fault, "model")}
       />
       <NativeSelect
-        label="Counts requests of"
+        label="Applies to"
         data={keyOptions(rows)}
         value={keyId}
         onChange={(event) => setKeyId(event.currentTarget.value)}
@@ -104,7 +104,7 @@ const NO_LIMITS: Ceilings = { rpm: null, tpm: null, concurrency: null };
 function keyOptions(rows: readonly LimitRow[]): { value: string; label: string }[] {
   const keys = rows.filter(({ scope, key_id: id }) => scope === "key" && id !== null);
   return [
-    { value: "", label: "All keys together" },
+    { value: "", label: "All keys combined" },
     ...keys.map((row) => ({ value: row.key_id ?? "", label: `Key: ${row.name}` })),
   ];
 }

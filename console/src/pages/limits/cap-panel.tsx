@@ -55,7 +55,7 @@ function columnsOf(onEdit: (cap: Cap) => void): readonly Column<Cap>[] {
       id: "cap",
       label: "Cap",
       align: "right",
-      render: ({ cap_usd: usd }) => (usd === null ? "no cap" : <Money usd={usd} />),
+      render: ({ cap_usd: usd }) => (usd === null ? "No cap" : <Money usd={usd} />),
       sortValue: ({ cap_usd: usd }) => (usd === null ? -1n : parseUsd(usd)),
     },
     {
@@ -67,7 +67,7 @@ function columnsOf(onEdit: (cap: Cap) => void): readonly Column<Cap>[] {
     },
     {
       id: "flight",
-      label: "In flight",
+      label: "In progress",
       align: "right",
       render: (cap) => <Money usd={cap.in_flight_usd} />,
       sortValue: (cap) => parseUsd(cap.in_flight_usd),

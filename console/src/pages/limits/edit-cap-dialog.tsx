@@ -20,7 +20,7 @@ export function EditCapDialog(props: {
   return (
     <FormDialog
       opened={edited !== undefined}
-      title={shown?.scope === "key" ? `Cap of the key “${shown.name}”` : "Cap of the organization"}
+      title={shown === undefined ? "" : titleOf(shown)}
       onClose={onClose}
     >
       {shown === undefined ? null : (
@@ -44,7 +44,7 @@ function EditCapForm(props: { readonly edited: Cap; readonly onClose: () => void
     if (capUsd === undefined) return onClose();
     submission.run(async () => {
       await save(capUsd);
-      notifyDone(read.kind === "removed" ? "The cap was removed" : "The cap was changed");
+      notifyDone(`${titleOf(edited)} was ${read.kind === "removed" ? "removed" : "updated"}`);
       onClose();
     });
   };
@@ -64,6 +64,10 @@ function EditCapForm(props: { readonly edited: Cap; readonly onClose: () => void
       />
     </DialogForm>
   );
+}
+
+function titleOf(cap: Cap): string {
+  return cap.scope === "key" ? `Monthly cap of “${cap.name}”` : "Organization cap";
 }
 
 function useSaveCap({ key_id: keyId }: Cap): (capUsd: string) => Promise<void> {

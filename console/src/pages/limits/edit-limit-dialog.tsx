@@ -47,7 +47,7 @@ function EditLimitForm(props: {
     if (Object.keys(read.values).length === 0) return onClose();
     submission.run(async () => {
       await change.mutateAsync({ body: { ...scope, ...read.values } });
-      notifyDone("The limits were changed");
+      notifyDone(`Limits of ${titleOf(edited)} were updated`);
       onClose();
     });
   };
@@ -83,5 +83,5 @@ export const LIMIT_READERS = [
 
 function titleOf(row: LimitRow): string {
   if (row.scope === "org") return "the organization";
-  return row.scope === "key" ? `the key “${row.name}”` : (row.model ?? row.name);
+  return row.scope === "key" ? `“${row.name}”` : (row.model ?? row.name);
 }

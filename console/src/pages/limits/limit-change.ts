@@ -11,7 +11,7 @@ export const KIND_LABELS: Readonly<
 > = {
   rpm: { label: "Requests per minute", used: "in the last 60 seconds" },
   tpm: { label: "Tokens per minute", used: "in the last 60 seconds" },
-  concurrency: { label: "Concurrent requests", used: "in flight now" },
+  concurrency: { label: "Concurrent requests", used: "in progress now" },
 };
 
 /** One field of the form: what was typed, and whether the own limit is to go. */
@@ -70,6 +70,6 @@ function readLimit(text: string, ceiling: number | null): number | string {
   const value = /^[0-9]{1,12}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= 1 && value <= (ceiling ?? Number.POSITIVE_INFINITY)) return value;
   return ceiling === null
-    ? "a whole number of at least 1"
-    : `a whole number from 1 to ${ceiling}: limits can be lowered, not raised`;
+    ? "Enter a whole number of at least 1."
+    : `Enter a whole number from 1 to ${ceiling}. Limits can be lowered, not raised.`;
 }

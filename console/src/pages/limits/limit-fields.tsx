@@ -59,10 +59,10 @@ function LimitField(props: {
         label={label}
         description={
           ceiling === null
-            ? "Leave blank to change nothing. There is no ceiling."
-            : `From 1 to ${formatCount(ceiling)}. Leave blank to change nothing.`
+            ? "Leave blank to keep it unchanged. There is no ceiling."
+            : `1 to ${formatCount(ceiling)}. Leave blank to keep it unchanged.`
         }
-        placeholder={own === null ? "no limit of yours" : String(own)}
+        placeholder={own === null ? "Not set" : String(own)}
         inputMode="numeric"
         autoComplete="off"
         maxLength={12}

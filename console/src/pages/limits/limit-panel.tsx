@@ -21,10 +21,12 @@ import { UsedBar } from "./used-bar.tsx";
 export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): ReactNode {
   const [filters, setFilters] = useFilters<{
     limit: string | undefined;
+    q: string | undefined;
     search: string | undefined;
   }>();
-  const [search, setSearch] = useSearchText(filters.search, (text) =>
-    setFilters({ search: text === "" ? undefined : text }),
+  const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
+    // Links of earlier releases say `search`.
+    setFilters({ q: text === "" ? undefined : text, search: undefined }),
   );
   const [editedId, setEditedId] = useState<string>();
   const kind = LIMIT_KINDS.find((each) => each === filters.limit) ?? "rpm";
@@ -38,7 +40,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
       <Stack gap="md">
         <Group justify="space-between" gap="sm">
           <FilterChips
-            label="Which limit"
+            label="Limit"
             options={LIMIT_KINDS.map((value) => ({ value, label: KIND_LABELS[value].label }))}
             value={kind}
             onChange={(value) => setFilters({ limit: value === "rpm" ? undefined : value })}
@@ -50,10 +52,11 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
           columns={columns}
           rows={shown}
           rowKey={idOf}
-          empty={<Empty title="No key or model matches this name." />}
+          empty={<Empty title="No keys or models match this search." />}
         />
         <Text size="sm" c="dimmed">
-          Limits can be lowered, not raised. To go above a default or a contract, ask support.
+          You can lower limits but not raise them. To go above a default or a contract, contact
+          support.
         </Text>
       </Stack>
       <EditLimitDialog
@@ -82,7 +85,7 @@ function columnsOf(
       id: "ceiling",
       label: "Default or contract",
       align: "right",
-      render: (row) => countOr(row[kind].ceiling, "no limit"),
+      render: (row) => countOr(row[kind].ceiling, "No limit"),
       sortValue: (row) => orMost(row[kind].ceiling),
     },
     {
@@ -101,7 +104,7 @@ function columnsOf(
     },
     {
       id: "used",
-      label: kind === "concurrency" ? "In flight now" : "Used in the last 60 s",
+      label: kind === "concurrency" ? "In progress" : "Used in the last 60 s",
       render: (row) => <UsedBar value={row[kind]} miw={130} />,
       sortValue: (row) => row[kind].used ?? -1,
     },
@@ -128,7 +131,7 @@ function Effective({ row, kind }: { readonly row: LimitRow; readonly kind: Limit
   const { effective, source } = row[kind];
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
-      <span style={{ whiteSpace: "nowrap" }}>{countOr(effective, "no limit")}</span>
+      <span style={{ whiteSpace: "nowrap" }}>{countOr(effective, "No limit")}</span>
       <SourceBadge source={source} />
     </Group>
   );
@@ -146,7 +149,7 @@ function ScopeName(props: { readonly row: LimitRow; readonly names: RowNames }):
   if (row.scope !== "model") return names.name;
   return (
     <>
-      <Copyable value={names.name} label="model id" />
+      <Copyable value={names.name} label="model ID" />
       {names.key === undefined ? null : (
         <Text size="xs" c="dimmed">
           under the key {names.key}

@@ -17,8 +17,8 @@ import { OrgMeters } from "./org-meters.tsx";
 import { RefusalPanel } from "./refusal-panel.tsx";
 
 const LEAD =
-  "Limits per minute apply to the last 60 seconds. A request must be within every limit that " +
-  "applies: the organization's, its key's and, where there is one, the model's.";
+  "Per-minute limits cover the last 60 seconds. A request must be within every limit that " +
+  "applies: organization, key, and model.";
 
 /** What is used moves by the second; this often is enough to watch it. */
 const REFRESH_MS = 10_000;
@@ -69,7 +69,7 @@ function UnfundedNote({ limits }: { readonly limits: Limits }): ReactNode {
       color="gray"
       variant="light"
       icon={<Info aria-hidden />}
-      title={`${rpm} requests per minute for now`}
+      title={`Limited to ${rpm} requests per minute`}
     >
       Until credit is bought or granted, all keys together may send {rpm} requests per minute.{" "}
       <AppLink to="/billing" inherit underline="always">

@@ -30,12 +30,12 @@ function Meter({ row, kind }: { readonly row: LimitRow; readonly kind: LimitKind
       <Text fz="1.6rem" fw={600} lh={1.3} style={{ fontVariantNumeric: "tabular-nums" }}>
         {used === null ? "–" : formatCount(used)}
         <Text span c="dimmed" fz="md" fw={400}>
-          {effective === null ? " of no limit" : ` of ${formatCount(effective)}`}
+          {effective === null ? " · No limit" : ` of ${formatCount(effective)}`}
         </Text>
       </Text>
       <ShareBar share={used === null || effective === null ? 0 : used / Math.max(1, effective)} />
       <Text component="div" size="xs" c="dimmed" mt="xs">
-        all keys together, {used === null ? "current use unknown" : KIND_LABELS[kind].used}{" "}
+        All keys combined, {used === null ? "current use unknown" : KIND_LABELS[kind].used}{" "}
         <SourceBadge source={source} />
       </Text>
     </Paper>

@@ -11,7 +11,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 
 /**
- * "Why was I refused?": the explanation for a request id; the id is in the address, to be shared.
+ * "Why was my request rejected?": the explanation for a request ID; the id is in the address, to be shared.
  */
 export function RefusalPanel(): ReactNode {
   const [filters, setFilters] = useFilters<{ refused: string | undefined }>();
@@ -22,13 +22,13 @@ export function RefusalPanel(): ReactNode {
     setFilters({ refused: typed.trim() === "" ? undefined : typed.trim() });
   };
   return (
-    <Panel title="Why was I refused?">
+    <Panel title="Why was my request rejected?">
       <Stack gap="md">
         <form onSubmit={submit}>
           <Group align="flex-end" gap="sm">
             <TextInput
-              label="Request id"
-              description="From the x-request-id header of the response, or from the error body."
+              label="Request ID"
+              description="From the x-request-id response header or the error body."
               autoComplete="off"
               spellCheck={false}
               maxLength={200}
@@ -70,7 +70,7 @@ function Refusal(props: {
       <Text size="sm" c="dimmed" component="div">
         <Code>{errorClass}</Code> at <Time at={at} precision="second" />.{" "}
         <AppLink to="/requests/$requestId" params={{ requestId }} inherit underline="always">
-          Show the request
+          View request
         </AppLink>
       </Text>
     </Stack>

@@ -29,8 +29,8 @@ const LABELS = {
 } as const;
 
 const MEANINGS = {
-  default: "the same for every organization",
-  contract: "agreed with your organization; only the operator can change it",
-  self: "set by your organization",
-  unfunded: "until credit is bought or granted",
+  default: "Same for every organization",
+  contract: "Agreed with your organization. Only the operator can change it.",
+  self: "Set by your organization",
+  unfunded: "Until you add credit",
 } as const;

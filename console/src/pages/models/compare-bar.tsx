@@ -38,21 +38,21 @@ export function CompareBar(props: {
   if (picks.ids.length === 0) return null;
   const names = picks.ids.map((id) => models.find((each) => each.id === id)?.name ?? id);
   return (
-    <Paper component="section" withBorder className={styles.compareBar} aria-label="To compare">
+    <Paper component="section" withBorder className={styles.compareBar} aria-label="Compare">
       <Text size="sm" role="status" className={styles.compareNames}>
         {names.join(", ")}
         {picks.ids.length < COMPARED_MAX ? null : ` (${COMPARED_MAX} at most)`}
       </Text>
       <Group gap="xs">
         <Button variant="subtle" size="compact-sm" onClick={() => picks.change([])}>
-          Pick none
+          Clear
         </Button>
         <LinkButton
           to="/models/compare"
           search={{ models: writePicks(picks.ids) }}
           size="compact-sm"
         >
-          {picks.ids.length === 1 ? "Show its costs" : `Compare ${picks.ids.length} models`}
+          {picks.ids.length === 1 ? "Show costs" : `Compare ${picks.ids.length} models`}
         </LinkButton>
       </Group>
     </Paper>

@@ -15,7 +15,7 @@ import { writePicks } from "./compare-picks.ts";
 import { costLabel, costNotes, differenceLabel, leftOut, otherCosts } from "./cost-labels.ts";
 import styles from "./models.module.css";
 
-const TITLE = "Your last 30 days at their prices";
+const TITLE = "Your last 30 days at these prices";
 
 export interface CompareCostsProps {
   readonly ids: readonly string[];
@@ -31,7 +31,7 @@ export function CompareCosts(props: CompareCostsProps): ReactElement {
   return (
     <Panel title={TITLE}>
       <Empty
-        title="Sign in to see what your own requests would have cost with these models."
+        title="Sign in to see what your requests would have cost with these models."
         action={<Anchor href={signInAddress({})}>Sign in</Anchor>}
       />
     </Panel>
@@ -59,7 +59,7 @@ function OwnCosts({ ids, of, onOf }: CompareCostsProps): ReactElement {
             value={of ?? ALL}
             onChange={(value) => onOf(value === null || value === ALL ? undefined : value)}
             data={[
-              { value: ALL, label: "All your chat requests" },
+              { value: ALL, label: "All chat requests" },
               ...used.map(({ model }) => ({ value: model, label: `Requests to ${model}` })),
             ]}
           />
@@ -83,7 +83,7 @@ function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
   if (traffic.requests === 0) {
     return (
       <Stack gap="xs">
-        <Empty title="You have sent no chat requests in the last 30 days." />
+        <Empty title="No chat requests in the last 30 days." />
         <LeftOut sentences={missing} />
       </Stack>
     );
@@ -131,7 +131,7 @@ function columnsFor(spent: string): readonly Column<ComparedModel>[] {
     },
     {
       id: "cost",
-      label: "Would have cost",
+      label: "Estimated cost",
       align: "right",
       render: ({ listings }) => (
         <span className={kit.figures}>{costLabel(listings[0]) ?? "–"}</span>
@@ -139,13 +139,13 @@ function columnsFor(spent: string): readonly Column<ComparedModel>[] {
     },
     {
       id: "difference",
-      label: "Against what you paid",
+      label: "Compared with what you paid",
       align: "right",
       render: ({ listings }) => <Difference text={differenceLabel(listings[0], spent)} />,
     },
     {
       id: "others",
-      label: "With its other providers",
+      label: "With other providers",
       align: "right",
       render: ({ listings }) => <span className={kit.figures}>{otherCosts(listings)}</span>,
     },

@@ -40,13 +40,13 @@ function cellsOf(label: string, models = [small, large, film]): readonly string[
 }
 
 test("a price is that of the provider that is tried first, and the lowest is marked", () => {
-  expect(cellsOf("Input, per million")).toEqual(["$0.50 | best", "$3.00", "as reported"]);
+  expect(cellsOf("Input, per million")).toEqual(["$0.50 | best", "$3.00", "As reported"]);
   expect(cellsOf("Cached input, per million")[0]).toBe("$0.50 | same as input | best");
 });
 
 test("prices that are equal have no lowest, nor has a single one", () => {
-  expect(cellsOf("Output, per million")).toEqual(["$8.00", "$8.00", "as reported"]);
-  expect(cellsOf("Input, per million", [small, film])).toEqual(["$0.50", "as reported"]);
+  expect(cellsOf("Output, per million")).toEqual(["$8.00", "$8.00", "As reported"]);
+  expect(cellsOf("Input, per million", [small, film])).toEqual(["$0.50", "As reported"]);
 });
 
 test("the longest context is marked; what has none has a dash", () => {
@@ -54,10 +54,10 @@ test("the longest context is marked; what has none has a dash", () => {
 });
 
 test("what one does not take of what the others take, who serves it and until when", () => {
-  expect(cellsOf("Does not take")).toEqual(["seed", "–", "seed, tools"]);
+  expect(cellsOf("Does not accept")).toEqual(["seed", "–", "seed, tools"]);
   expect(cellsOf("Providers")).toEqual(["Lab", "Big, then Other", "Lab A"]);
-  expect(cellsOf("Last day")).toEqual(["none announced", "3 Feb 2027", "none announced"]);
-  expect(cellsOf("Reads")).toEqual(["text", "text, image", "text"]);
+  expect(cellsOf("Leaves on")).toEqual(["None announced", "3 Feb 2027", "None announced"]);
+  expect(cellsOf("Accepts")).toEqual(["text", "text, image", "text"]);
 });
 
 test("verdicts are a line where any is known", () => {
@@ -76,8 +76,8 @@ test("writes for an hour are compared where one of them offers them", () => {
   });
   expect(cellsOf("Cache write, 1 hour, per million", [hourly, small, film])).toEqual([
     "$9.00",
-    "not offered",
-    "as reported",
+    "Not offered",
+    "As reported",
   ]);
   expect(cellsOf("Cache write, 1 hour, per million")).toEqual([]);
 });
@@ -94,16 +94,16 @@ test("prices by size and to come are said in words", () => {
       }),
     ],
   });
-  expect(cellsOf("Price by size of the prompt", [tiered, small])).toEqual([
+  expect(cellsOf("Price by prompt size", [tiered, small])).toEqual([
     "$2.00 in, $4.00 out above 200,000 tokens",
-    "the same for all",
+    "Same for all",
   ]);
-  expect(cellsOf("Announced prices", [tiered, small])).toEqual([
+  expect(cellsOf("Upcoming prices", [tiered, small])).toEqual([
     "$2.00 in, $4.00 out from 1 Jan 2027",
     "none",
   ]);
   expect(cellsOf("Prices checked", [tiered, small])).toEqual([
     "22 Nov 2026, two sources agree",
-    "not recorded",
+    "Not recorded",
   ]);
 });

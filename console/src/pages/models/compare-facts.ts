@@ -37,8 +37,8 @@ export function compareFacts(
     ...SKUS.filter((sku) => sku !== "cache_write_1h" || firsts.some(pricesHours)).map((sku) =>
       priceFact(firsts, sku),
     ),
-    plain("Price by size of the prompt", firsts.map(sizesLabel)),
-    plain("Announced prices", firsts.map(changesLabel)),
+    plain("Price by prompt size", firsts.map(sizesLabel)),
+    plain("Upcoming prices", firsts.map(changesLabel)),
     plain(
       "Prices checked",
       firsts.map((each) => checkedLabel(each?.checked ?? null)),
@@ -48,19 +48,19 @@ export function compareFacts(
       firsts.map((each) => each?.context_length ?? null),
     ),
     sizeFact(
-      "Output at most",
+      "Max output",
       firsts.map((each) => (each?.billing === "token" ? each.max_output_tokens : null)),
     ),
     plain(
-      "Answers with",
+      "Output",
       models.map(({ modality }) => MODALITY_NAMES[modality]),
     ),
     plain(
-      "Reads",
+      "Accepts",
       models.map(({ input_modalities }) => input_modalities.join(", ")),
     ),
     plain(
-      "Does not take",
+      "Does not accept",
       models.map((model) => lacking(model, models)),
     ),
     plain("Providers", models.map(providerNames)),
@@ -69,7 +69,7 @@ export function compareFacts(
       models.map(({ providers }) => loggingLabel(providers).word),
     ),
     plain(
-      "Data centres",
+      "Data centers",
       firsts.map((each) => countryNames(each?.datacenters ?? [])),
     ),
     ...(verdicts.every((word) => word === undefined)
@@ -85,7 +85,7 @@ export function compareFacts(
       models.map(({ released }) => dayOf(released)),
     ),
     plain(
-      "Last day",
+      "Leaves on",
       models.map((model) => lastDay(model)),
     ),
   ];
@@ -101,7 +101,7 @@ function sizesLabel(listing: ModelProvider | undefined): string {
     ({ above_prompt_tokens: above, prices }) =>
       `${inAndOut(prices)} above ${formatCount(above)} tokens`,
   );
-  return tiers.length === 0 ? "the same for all" : tiers.join("; ");
+  return tiers.length === 0 ? "Same for all" : tiers.join("; ");
 }
 
 function changesLabel(listing: ModelProvider | undefined): string {
@@ -128,7 +128,7 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
   const cells = prices.map((price, at): FactCell => {
     const listing = listings[at];
     if (price === undefined) {
-      const text = listing?.billing === "token" ? "not offered" : "as reported";
+      const text = listing?.billing === "token" ? "Not offered" : "As reported";
       return { text, isBest: false };
     }
     const note = listing === undefined ? undefined : defaultLabel(listing, sku);
@@ -170,5 +170,5 @@ function dayOf(day: string | null): string {
 }
 
 function lastDay({ deprecation_date: day }: Model): string {
-  return day === null ? "none announced" : dayLabel(day);
+  return day === null ? "None announced" : dayLabel(day);
 }

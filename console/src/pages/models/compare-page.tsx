@@ -25,7 +25,7 @@ export function ComparePage(): ReactElement {
     <Page
       title="Compare models"
       crumbs={CRUMBS}
-      lead={`Up to ${COMPARED_MAX} models side by side. The address of this page can be shared: others see their own costs.`}
+      lead={`Compare up to ${COMPARED_MAX} models. Share this page by its URL: others see their own costs.`}
     >
       <Answer of={catalog} skeleton={<CompareSkeleton />}>
         {({ models }) => <Comparison models={models} />}
@@ -49,13 +49,13 @@ function Comparison({ models }: { readonly models: readonly Model[] }): ReactEle
         <Select
           label="Add a model"
           placeholder={
-            ids.length === COMPARED_MAX ? `${COMPARED_MAX} at most; remove one first` : "Name or id"
+            ids.length === COMPARED_MAX ? `Up to ${COMPARED_MAX}. Remove one first.` : "Name or ID"
           }
           disabled={ids.length === COMPARED_MAX}
           searchable
           limit={50}
           maw={420}
-          nothingFoundMessage="No model has this name"
+          nothingFoundMessage="No models found"
           value={null}
           onChange={(id) => (id === null ? undefined : pick(id, true))}
           data={models
@@ -71,10 +71,10 @@ function Comparison({ models }: { readonly models: readonly Model[] }): ReactEle
       {shown.length === 0 ? (
         <Panel>
           <Empty
-            title="No model is chosen yet. Add one above, or pick some in the list."
+            title="No models selected. Add one above, or select some in the list."
             action={
               <LinkButton to="/models" variant="default">
-                See all models
+                View all models
               </LinkButton>
             }
           />

@@ -41,14 +41,12 @@ describe("what it would have cost", () => {
 
 describe("what is said beside a cost", () => {
   test("why a model has none", () => {
-    expect(costNotes(model({ obstacle: "not_listed", listings: [] }))).toEqual([
-      "It is not listed.",
-    ]);
+    expect(costNotes(model({ obstacle: "not_listed", listings: [] }))).toEqual(["Not listed."]);
     expect(costNotes(model({ obstacle: "modality", listings: [] }))).toEqual([
-      "It does not chat, so your requests cannot run on it.",
+      "Not a chat model, so your requests cannot run on it.",
     ]);
     expect(costNotes(model({ listings: [cost({ cost_usd: null })] }))).toEqual([
-      "Its provider reports the cost of each request.",
+      "Billed as reported by the provider.",
     ]);
   });
 
@@ -80,8 +78,8 @@ test("what is left out is named with its reason", () => {
     not_counted,
   };
   expect(leftOut(costs)).toEqual([
-    "1 request to film, which is not chat",
-    "2,000 requests to gone, which is not listed any more",
+    "1 request to film, not chat",
+    "2,000 requests to gone, no longer listed",
     "3 requests to models beyond the 199 with the most spend",
     "4 requests to a, with your own provider key",
   ]);

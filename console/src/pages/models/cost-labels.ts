@@ -40,12 +40,12 @@ export function otherCosts(listings: readonly ListingCost[]): string {
 
 /** Why requests cannot run there, or may not: a sentence each. */
 export function costNotes(model: ComparedModel): readonly string[] {
-  if (model.obstacle === "not_listed") return ["It is not listed."];
+  if (model.obstacle === "not_listed") return ["Not listed."];
   if (model.obstacle === "modality")
-    return ["It does not chat, so your requests cannot run on it."];
+    return ["Not a chat model, so your requests cannot run on it."];
   const [first] = model.listings;
   return [
-    ...(first?.cost_usd === null ? ["Its provider reports the cost of each request."] : []),
+    ...(first?.cost_usd === null ? ["Billed as reported by the provider."] : []),
     ...(first === undefined || first.too_long === null || first.too_long === 0
       ? []
       : [`${attempts(first.too_long)} longer than its context and cannot run on it.`]),
@@ -65,8 +65,8 @@ export function leftOut({ not_counted }: ModelCosts): readonly string[] {
   );
 }
 const REASONS = {
-  modality: "which is not chat",
-  unlisted: "which is not listed any more",
+  modality: "not chat",
+  unlisted: "no longer listed",
   own_key: "with your own provider key",
 } as const;
 

@@ -134,12 +134,12 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: "datacenters",
-    label: "Data centres",
+    label: "Data centers",
     render: ({ datacenters }) => countryNames(datacenters),
   },
   ...ORDER.map(priceColumn),
   tokensColumn("context", "Context", ({ context_length }) => context_length),
-  tokensColumn("output", "Output at most", ({ billing, max_output_tokens }) =>
+  tokensColumn("output", "Max output", ({ billing, max_output_tokens }) =>
     // Elsewhere it bounds the cost of a picture or a second, which is not a count of tokens.
     billing === "token" ? max_output_tokens : null,
   ),
@@ -191,11 +191,11 @@ function priceColumn(sku: Sku): Column<Row> {
 
 /** A provider that reports the cost of each request has a price card, or no price to show. */
 const NO_PRICE: Readonly<Record<Sku, string>> = {
-  prompt: "as reported",
+  prompt: "As reported",
   cached_prompt: "–",
   cache_write: "–",
   cache_write_1h: "–",
-  completion: "as reported",
+  completion: "As reported",
   internal_reasoning: "–",
 };
 

@@ -32,7 +32,7 @@ export function ModelCard({ model, search, picks }: ModelCardProps): ReactElemen
           </Title>
           <PickBox model={model} picks={picks} />
         </div>
-        <Copyable value={model.id} label="model id" />
+        <Copyable value={model.id} label="model ID" />
       </div>
       <Group gap={6}>
         <ModelBadges model={model} />

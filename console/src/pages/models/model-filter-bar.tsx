@@ -28,7 +28,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
       <div className={styles.filterLine}>
         <SearchField label="Search models and providers" value={q} onChange={setQ} />
         <FilterChips
-          label="Kind of answer"
+          label="Output"
           value={search.modality ?? ""}
           onChange={(modality) => choose({ modality })}
           options={[
@@ -39,33 +39,33 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
       </div>
       <div className={styles.fields}>
         <ChoiceField
-          label="Takes"
+          label="Accepts"
           value={search.input}
           onChange={(input) => choose({ input })}
           choices={choices.inputs.map((each) => ({ value: each, label: capital(each) }))}
         />
         <TypedField
-          label="Least context"
+          label="Min. context"
           placeholder="128k"
           value={search.context}
           isValid={(text) => readContext(text) !== undefined}
-          hint="A number of tokens, like 128000 or 128k."
+          hint="Tokens, such as 128000 or 128k."
           onChange={(context) => type({ context })}
         />
         <TypedField
-          label="Input at most"
+          label="Max input price"
           placeholder="$ per million"
           value={search.price}
           isValid={(text) => readPrice(text) !== undefined}
-          hint="Dollars per million tokens, like 0.50."
+          hint="Dollars per million tokens, such as 0.50."
           onChange={(price) => type({ price })}
         />
         <TypedField
-          label="Output at most"
+          label="Max output"
           placeholder="$ per million"
           value={search.output}
           isValid={(text) => readPrice(text) !== undefined}
-          hint="Dollars per million tokens, like 2.50."
+          hint="Dollars per million tokens, such as 2.50."
           onChange={(output) => type({ output })}
         />
         <ChoiceField
@@ -81,7 +81,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           choices={choices.providers.map(({ id, name }) => ({ value: id, label: name }))}
         />
         <ChoiceField
-          label="Runs only in"
+          label="Data center country"
           value={search.country}
           onChange={(country) => choose({ country })}
           choices={choices.countries.map((each) => ({ value: each, label: countryName(each) }))}

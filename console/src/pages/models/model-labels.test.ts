@@ -49,8 +49,8 @@ test("prompt logging of several providers is shown as it is", () => {
 
 test("a model leaves on a day to come; a day that has passed says nothing", () => {
   const now = Date.UTC(2026, 10, 22, 12);
-  expect(leavingLabel("2027-01-03", now)).toBe("Removed after 3 Jan 2027");
-  expect(leavingLabel("2026-11-22", now)).toBe("Removed after 22 Nov 2026");
+  expect(leavingLabel("2027-01-03", now)).toBe("Leaves on 3 Jan 2027");
+  expect(leavingLabel("2026-11-22", now)).toBe("Leaves on 22 Nov 2026");
   expect(leavingLabel("2026-11-21", now)).toBeUndefined();
   expect(leavingLabel(null, now)).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 import type { Descriptor, Model, ModelProvider } from "../../../../src/console-api/contract.ts";
 import { formatCount } from "../../ui/count.tsx";
+import { showUtc } from "../../ui/time.tsx";
 
 /** `"Text"`, `"Image"`, as a filter and as a badge. */
 export const MODALITY_NAMES: Readonly<Record<Model["modality"], string>> = {
@@ -87,22 +88,16 @@ export function loggingLabel(
   return { word, tone: "warn" };
 }
 
-/** `"Removed after 3 Jan 2027"` while that day is to come. */
+/** `"Leaves on 3 Jan 2027"` while that day is to come. */
 export function leavingLabel(deprecationDate: string | null, nowMs: number): string | undefined {
   if (deprecationDate === null) return undefined;
   const lastMs = Date.parse(`${deprecationDate}T23:59:59.999Z`);
   if (Number.isNaN(lastMs) || lastMs < nowMs) return undefined;
-  return `Removed after ${dayLabel(deprecationDate)}`;
+  return `Leaves on ${dayLabel(deprecationDate)}`;
 }
 
 /** `"3 Jan 2027"` of `"2027-01-03"`. */
 export function dayLabel(day: string): string {
-  const ms = Date.parse(`${day}T00:00:00Z`);
-  return Number.isNaN(ms) ? day : DAY.format(ms);
+  const at = `${day}T00:00:00Z`;
+  return Number.isNaN(Date.parse(at)) ? day : showUtc(at, "day");
 }
-const DAY = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-  year: "numeric",
-  timeZone: "UTC",
-});

@@ -7,7 +7,9 @@ import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
-import { CodeTabs } from "../../ui/code-tabs.tsx";
+import { CallSnippets } from "../../snippets/call-snippets.tsx";
+import { KEY_HINT } from "../../snippets/chat-snippets.ts";
+import { modelSnippets } from "../../snippets/media-snippets.ts";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
@@ -21,7 +23,6 @@ import { ParameterChips } from "./parameter-chips.tsx";
 import { PriceCard } from "./price-card.tsx";
 import { PriceSheetPanel } from "./price-sheet-panel.tsx";
 import { priceLine } from "./price-labels.ts";
-import { sampleCalls } from "./sample-calls.ts";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
@@ -34,7 +35,7 @@ export function ModelPage(): ReactElement {
     <Page
       title={model?.name ?? id}
       crumbs={CRUMBS}
-      lead={<Copyable value={id} label="model id" />}
+      lead={<Copyable value={id} label="model ID" />}
       actions={model === undefined ? undefined : <ModelLinks model={model} />}
     >
       <Answer of={catalog} skeleton={<ModelSkeleton />}>
@@ -67,10 +68,10 @@ function NoModel(): ReactElement {
   return (
     <Panel>
       <Empty
-        title="No model with this id is listed. It may have been removed."
+        title="Model not found. It may have been removed."
         action={
           <LinkButton to="/models" variant="default">
-            See all models
+            View all models
           </LinkButton>
         }
       />
@@ -92,18 +93,22 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
       </Panel>
       <Panel title="Providers, in routing order">
         <Text size="sm" c="dimmed" mb="sm">
-          The gateway uses the first healthy provider that can serve the request. Prices are per
-          million tokens; yours are those of the provider that answered.
+          Requests go to the first healthy provider that can serve them. Prices are per million
+          tokens; yours are those of the provider that answered.
         </Text>
         <ListingTable model={model.id} listings={model.providers} />
       </Panel>
       <PriceSheetPanel listings={model.providers} />
       <PriceCard listings={model.providers} />
-      <Panel title="Accepted parameters">
+      <Panel title="Supported parameters">
         <ParameterChips model={model} />
       </Panel>
-      <Panel title="Call it">
-        <CodeTabs tabs={sampleCalls(model, gatewayUrl)} />
+      <Panel title="Sample code">
+        <CallSnippets
+          of={(wire) => modelSnippets(model, gatewayUrl, wire)}
+          hasOneRoute={model.modality !== "text"}
+          note={KEY_HINT}
+        />
       </Panel>
     </>
   );
@@ -117,12 +122,12 @@ function ModelFacts({ model }: { readonly model: Model }): ReactElement {
         { label: "Price, lowest", value: priceLine(model.providers) },
         { label: "Context", value: tokens(model.context_length) },
         ...(model.modality === "text"
-          ? [{ label: "Output at most", value: tokens(model.max_output_tokens) }]
+          ? [{ label: "Max output", value: tokens(model.max_output_tokens) }]
           : []),
         { label: "Released", value: model.released === null ? "–" : dayLabel(model.released) },
         ...(model.deprecation_date === null
           ? []
-          : [{ label: "Last day", value: dayLabel(model.deprecation_date) }]),
+          : [{ label: "Leaves on", value: dayLabel(model.deprecation_date) }]),
         { label: "Route", value: <code>{model.route}</code> },
         ...(wire === null ? [] : [{ label: "Question grammar", value: <code>{wire}</code> }]),
       ]}

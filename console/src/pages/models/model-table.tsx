@@ -53,7 +53,7 @@ function columnsFor(search: ModelSearch, picks: Picks): readonly Column<Model>[]
             {model.name}
           </AppLink>
           <div>
-            <Copyable value={model.id} label="model id" />
+            <Copyable value={model.id} label="model ID" />
           </div>
           <PickBox model={model} picks={picks} />
         </div>

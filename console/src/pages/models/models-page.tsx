@@ -62,7 +62,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
   if (models.length === 0) {
     return (
       <Panel>
-        <Empty title="No models are listed yet. The operator adds them with a manifest." />
+        <Empty title="No models yet. The operator adds them with a manifest." />
       </Panel>
     );
   }
@@ -79,7 +79,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
         </Text>
         <div className={styles.order}>
           <Select
-            aria-label="Order"
+            aria-label="Sort by"
             size="xs"
             allowDeselect={false}
             value={orderOf(search).value}
@@ -88,7 +88,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
           />
           <SegmentedControl
             size="xs"
-            aria-label="Show models as"
+            aria-label="View"
             value={isTable ? "table" : "cards"}
             data={[
               { value: "cards", label: "Cards" },
@@ -102,7 +102,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
       {found.length === 0 ? (
         <Panel>
           <Empty
-            title="No model matches these filters."
+            title="No models match these filters."
             action={
               <Button variant="default" onClick={() => change(CLEARED, STEP)}>
                 Clear filters

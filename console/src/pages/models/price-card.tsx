@@ -32,7 +32,7 @@ export function PriceCard(props: {
   return (
     <Panel title="Price card">
       <Text size="sm" c="dimmed" mb="sm">
-        As declared by the providers. The actual cost of a request is in its record.
+        As declared by the providers. The actual cost is on each request.
       </Text>
       <DataTable caption="Price card" columns={COLUMNS} rows={lines} rowKey={({ key }) => key} />
     </Panel>

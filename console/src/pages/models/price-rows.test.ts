@@ -31,7 +31,7 @@ describe("prices by size and by date", () => {
       ["now", "up to 200,000 tokens", "1"],
       ["now", "above 200,000 tokens, up to 500,000 tokens", "2"],
       ["now", "above 500,000 tokens", "3"],
-      ["from 1 Jan 2027", "any size", "1.5"],
+      ["from 1 Jan 2027", "Any size", "1.5"],
     ]);
   });
 
@@ -50,9 +50,9 @@ describe("the next change of prices", () => {
     });
     const next = nextChange([later, tiered, listingOf({})]);
     expect(next).toEqual({ from: "2027-01-01T00:00:00.000Z", kind: "rise", provider: "Lab" });
-    expect(next && changeLabel(next)).toBe("Dearer from 1 Jan 2027");
+    expect(next && changeLabel(next)).toBe("Price increase from 1 Jan 2027");
     const fall = nextChange([later]);
-    expect(fall && changeLabel(fall)).toBe("Cheaper from 6 May 2028, 12:30 UTC");
+    expect(fall && changeLabel(fall)).toBe("Price decrease from 6 May 2028, 12:30 UTC");
     expect(nextChange([listingOf({})])).toBeUndefined();
   });
 
@@ -71,5 +71,5 @@ test("a check says its day and how, and none says so", () => {
   expect(checkedLabel({ on: "2026-11-22", by: "two-sources", url: null })).toBe(
     "22 Nov 2026, two sources agree",
   );
-  expect(checkedLabel(null)).toBe("not recorded");
+  expect(checkedLabel(null)).toBe("Not recorded");
 });

@@ -51,7 +51,7 @@ function sizesOf(sheet: {
 }): readonly Pick<PriceRow, "prompts" | "prices">[] {
   const { prices, tiers } = sheet;
   const [first] = tiers;
-  if (first === undefined) return [{ prompts: "any size", prices }];
+  if (first === undefined) return [{ prompts: "Any size", prices }];
   return [
     { prompts: `up to ${sizeLabel(first)}`, prices },
     ...tiers.map((tier, at) => {
@@ -114,14 +114,14 @@ export function changeLabel({ from, kind }: ComingChange): string {
   return `${kind === undefined ? "New prices" : CHANGES[kind]} from ${instantLabel(from)}`;
 }
 const CHANGES: Readonly<Record<ChangeKind, string>> = {
-  rise: "Dearer",
-  fall: "Cheaper",
+  rise: "Price increase",
+  fall: "Price decrease",
   mixed: "New prices",
 };
 
 /** `"22 Nov 2026, two sources agree"`; a listing without a check says so. */
 export function checkedLabel(checked: ModelProvider["checked"]): string {
-  if (checked === null) return "not recorded";
+  if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";
   return `${dayLabel(checked.on)}, ${how}`;
 }

@@ -26,7 +26,7 @@ export function PriceSheetPanel(props: {
   );
 }
 
-const TITLE = "Prices by size of the prompt and by date";
+const TITLE = "Prices by prompt size and date";
 
 /** A column for each price that one of the lines has. */
 function columnsFor(rows: readonly PriceRow[]): readonly Column<PriceRow>[] {
@@ -43,7 +43,7 @@ function columnsFor(rows: readonly PriceRow[]): readonly Column<PriceRow>[] {
         const price = prices[sku];
         return (
           <span className={kit.figures}>
-            {price === undefined ? "not offered" : showPrice(price)}
+            {price === undefined ? "Not offered" : showPrice(price)}
           </span>
         );
       },

@@ -150,7 +150,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               label="Judge"
               description={
                 draft.objective === "best_judged"
-                  ? "Decides which answer is best"
+                  ? "Picks the best answer"
                   : "Optional: adds a win rate"
               }
               data={data}
@@ -162,7 +162,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
               error={problems.judge ?? fieldError(start.error, "judge_model")}
             />
             <NumberInput
-              label="Maximum answer length, tokens"
+              label="Max output tokens"
               description="1 to 4,096"
               placeholder={String(TOKENS_DEFAULT)}
               min={1}
@@ -176,9 +176,8 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             />
             <TextInput
               label="Budget, dollars"
-              description="The search stops before it spends more"
+              description="The search stops before it exceeds this"
               inputMode="decimal"
-              placeholder="1.00"
               value={draft.budget}
               onChange={(event) => change({ budget: event.currentTarget.value })}
               error={problems.budget ?? fieldError(start.error, "budget_usd")}
@@ -206,7 +205,7 @@ const EMPTY: Draft = {
   objective: "lowest_cost",
   judge: null,
   maxTokens: undefined,
-  budget: "",
+  budget: "1.00",
 };
 
 function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
@@ -217,10 +216,10 @@ function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
     ...(wrongPrompts === undefined ? {} : { prompts: wrongPrompts }),
     ...(draft.models.length < 2 ? { models: "Choose at least two models to compare." } : {}),
     ...(draft.objective === "best_judged" && draft.judge === null
-      ? { judge: "Choose the model that judges." }
+      ? { judge: "Choose a judge model." }
       : {}),
     ...(budget === undefined || budget === 0n
-      ? { budget: "Enter dollars above 0, such as 1.00, with at most six decimals." }
+      ? { budget: "Enter an amount above $0, with at most six decimals." }
       : {}),
   };
 }

@@ -17,7 +17,7 @@ describe("prompts that were pasted", () => {
 
   test("are 3 to 50, each of 20,000 characters at most", () => {
     const prompts = (count: number): string[] => Array.from({ length: count }, () => "hi");
-    expect(promptsProblem(prompts(2))).toMatch(/at least 3 prompts; there are 2/);
+    expect(promptsProblem(prompts(2))).toMatch(/at least 3 prompts. There are 2/);
     expect(promptsProblem(prompts(3))).toBeUndefined();
     expect(promptsProblem(prompts(50))).toBeUndefined();
     expect(promptsProblem(prompts(51))).toMatch(/at most 50/);

@@ -10,17 +10,17 @@ export const OBJECTIVES: readonly {
   {
     value: "lowest_cost",
     label: "Lowest cost",
-    help: "By the cost per answer. Models that often fail come last.",
+    help: "By cost per answer. Models that fail often come last.",
   },
   {
     value: "fastest",
     label: "Fastest",
-    help: "By the median time to the first byte of an answer.",
+    help: "By p50 time to first token.",
   },
   {
     value: "best_judged",
     label: "Best judged",
-    help: "By how often a model of your choice prefers the answer.",
+    help: "By how often a judge model of your choice prefers the answer.",
   },
 ];
 
@@ -67,15 +67,15 @@ function isRule(line: string): boolean {
 /** What is wrong with the prompts; undefined: nothing. */
 export function promptsProblem(prompts: readonly string[]): string | undefined {
   if (prompts.length < PROMPTS_MIN) {
-    return `Write at least ${PROMPTS_MIN} prompts; there are ${prompts.length}.`;
+    return `Enter at least ${PROMPTS_MIN} prompts. There are ${prompts.length}.`;
   }
   if (prompts.length > PROMPTS_MAX) {
-    return `Write at most ${PROMPTS_MAX} prompts; there are ${prompts.length}.`;
+    return `Enter at most ${PROMPTS_MAX} prompts. There are ${prompts.length}.`;
   }
   const long = prompts.findIndex((prompt) => prompt.length > PROMPT_CHARS_MAX);
   return long < 0
     ? undefined
-    : `Prompt ${long + 1} is longer than ${PROMPT_CHARS_MAX} characters; shorten it.`;
+    : `Prompt ${long + 1} is longer than ${PROMPT_CHARS_MAX} characters. Shorten it.`;
 }
 
 /** How many calls a search makes. */

@@ -31,8 +31,8 @@ export function OptimizePage(): ReactElement {
     <Page
       title="Optimize"
       lead={
-        "Sends your prompts to several models and compares cost, speed and, if you like, " +
-        "quality. The calls are billed like any other, up to a budget that you set."
+        "Send your prompts to several models and compare cost, speed, and optionally " +
+        "quality. Calls are billed like any other request, up to a budget you set."
       }
     >
       <Answer of={catalog} skeleton={<Loading rows={8} />}>
@@ -48,7 +48,7 @@ export function OptimizePage(): ReactElement {
               rows={data}
               rowKey={({ search_id: id }) => id}
               columns={COLUMNS}
-              empty={<Empty title="There are no searches yet. Start one above." />}
+              empty={<Empty title="No searches yet. Start one above." />}
             />
           )}
         </Answer>

@@ -94,7 +94,7 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
           }
           hint={
             best === undefined ? (
-              "no answer yet"
+              "No answer yet"
             ) : (
               <AppLink to="/playground" search={{ tab: "chat", model: best.model }} size="xs">
                 Try it in the playground
@@ -119,7 +119,7 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
         <FigureCard
           label="Budget"
           value={<Money usd={search.budget_usd} headline />}
-          hint="the cap of the search's key"
+          hint="Cap on the search's key"
         />
       </SimpleGrid>
       {search.state === "running" ? (
@@ -143,13 +143,13 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
             empty={<Text c="dimmed">No answers yet.</Text>}
           />
           <Text size="xs" c="dimmed">
-            Cost by answer is what a model's calls cost, divided by its answers. The judge's calls
+            Cost per answer is the cost of a model's calls divided by its answers. The judge's calls
             are in what was spent, and in no model's cost. Prompts and answers are not stored.
           </Text>
         </Stack>
       </Panel>
       <Text size="sm" c="dimmed" component="div">
-        Search id <Copyable value={search.search_id} label="search id" /> · its calls are in{" "}
+        Search ID <Copyable value={search.search_id} label="search ID" /> · its calls are in{" "}
         <AppLink to="/usage" search={{ key: "optimize" }} size="sm">
           Usage
         </AppLink>
@@ -175,13 +175,13 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
       </Button>
       <ConfirmName
         opened={isAsking}
-        title="Stop this search"
+        title="Stop search"
         name={name}
         confirmLabel="Stop search"
         onConfirm={async () => {
           await stop.mutateAsync({ params: { search_id: search?.search_id ?? "" } });
           setAsking(false);
-          notifyDone("The search was stopped");
+          notifyDone(`“${search?.name ?? ""}” was stopped`);
         }}
         onClose={() => setAsking(false)}
       >
@@ -221,21 +221,21 @@ const COLUMNS: readonly Column<OptimizeResult>[] = [
   },
   {
     id: "each",
-    label: "Cost by answer",
+    label: "Cost per answer",
     align: "right",
     render: ({ cost_per_call_usd: each }) => (each === null ? "–" : <Money usd={each} />),
     sortValue: ({ cost_per_call_usd: each }) => (each === null ? -1n : parseUsd(each)),
   },
   {
     id: "cost",
-    label: "Cost in all",
+    label: "Total cost",
     align: "right",
     render: ({ cost_usd: cost }) => <Money usd={cost} />,
     sortValue: ({ cost_usd: cost }) => parseUsd(cost),
   },
   {
     id: "ttft",
-    label: "First byte, median",
+    label: "Time to first token, p50",
     align: "right",
     render: ({ ttft_p50_ms: ms }) => formatMs(ms),
     sortValue: ({ ttft_p50_ms: ms }) => ms ?? Number.MAX_SAFE_INTEGER,

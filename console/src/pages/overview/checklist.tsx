@@ -24,8 +24,8 @@ export function Checklist({ done }: { readonly done: Overview["done"] }): ReactE
           <AppLink to="/keys">Create a key</AppLink>: programs send it with every request.
         </Task>
         <Task isDone={done.has_credit}>
-          <AppLink to="/billing">Add credit</AppLink>: requests are paid from the balance, which
-          begins at $0.00.
+          <AppLink to="/billing">Add credit</AppLink>: requests are paid from your balance, which
+          starts at $0.00.
         </Task>
         <Task isDone={done.has_request}>
           <AppLink to="/playground">Try a model</AppLink> here, or{" "}

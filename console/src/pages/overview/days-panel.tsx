@@ -32,8 +32,15 @@ export function DaysPanel({ days }: { readonly days: readonly Day[] }): ReactEle
 
 function bucketOf(day: Day, metric: Metric): ChartBucket {
   const label = showUtc(`${day.day}T00:00:00.000Z`, "day");
-  const value = { spend: day.spent_usd, requests: day.requests, errors: day.failed }[metric];
-  return { id: day.day, label, tick: label.slice(0, 6), values: { [metric]: value } };
+  const value = { spend: day.spent_usd, requests: day.requests, errors: day.by_status.failed }[
+    metric
+  ];
+  return {
+    id: day.day,
+    label,
+    tick: label.split(" ").slice(0, 2).join(" "),
+    values: { [metric]: value },
+  };
 }
 
 const LABELS: Readonly<Record<Metric, string>> = {
@@ -44,7 +51,7 @@ const LABELS: Readonly<Record<Metric, string>> = {
 const METRICS = [
   { value: "spend", label: "Spend" },
   { value: "requests", label: "Requests" },
-  { value: "errors", label: "Errors" },
+  { value: "errors", label: "Failed" },
 ] as const;
 const PARTS = {
   spend: [{ id: "spend", name: "Spent" }],

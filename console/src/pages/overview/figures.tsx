@@ -20,7 +20,7 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
         <FigureCard
           label="Balance available"
           value={<Money usd={balance.available_usd} headline />}
-          hint={`${showUsd(balance.held_usd)} held by running requests`}
+          hint={`${showUsd(balance.held_usd)} held for requests in progress`}
         />
       )}
       <FigureCard
@@ -35,21 +35,24 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
       <FigureCard
         label="Requests, 24 hours"
         value={formatCount(day.requests)}
-        hint={
-          day.requests === 0
-            ? "None yet"
-            : `${formatShare(day.failed / day.requests)} failed (${formatCount(day.failed)})`
-        }
+        hint={day.requests === 0 ? "None yet" : endings(day)}
       />
       <FigureCard
-        label="First byte, 24 hours"
+        label="Time to first token, 24 hours"
         value={formatMs(day.ttft_p50_ms)}
         hint={
           day.ttft_p95_ms === null
-            ? "Median, once there are answers"
-            : `Median; 95 of 100 under ${formatMs(day.ttft_p95_ms)}`
+            ? "p50, once there are answers"
+            : `p50 · p95 ${formatMs(day.ttft_p95_ms)}`
         }
       />
     </SimpleGrid>
   );
+}
+
+/** What did not succeed, each by its own name: a rejected request is none that failed. */
+function endings({ requests, by_status }: Overview["last_24h"]): string {
+  const rejected = by_status.rejected_by_gateway + by_status.rejected_by_provider;
+  const failed = `${formatShare(by_status.failed / requests)} failed (${formatCount(by_status.failed)})`;
+  return rejected === 0 ? failed : `${failed} · ${formatCount(rejected)} rejected`;
 }

@@ -1,4 +1,3 @@
-import { Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import type { RequestRow } from "../../../../src/console-api/contract.ts";
@@ -8,6 +7,8 @@ import { Empty } from "../../ui/empty.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchedBack } from "../../ui/searched-back.tsx";
 import { Time } from "../../ui/time.tsx";
+import { endingOfRequest } from "../usage/outcome-labels.ts";
+import { EndingBadge } from "../usage/request-columns.tsx";
 
 /** The requests that went wrong last, each leading to its attempts. */
 export function LatestErrors(props: {
@@ -16,9 +17,9 @@ export function LatestErrors(props: {
   readonly backTo: string | undefined;
 }): ReactElement {
   return (
-    <Panel title="Latest errors">
+    <Panel title="Recent errors">
       <DataTable
-        caption="Latest requests that failed"
+        caption="Latest requests that failed or that a provider rejected"
         columns={COLUMNS}
         rows={props.requests}
         rowKey={({ request_id }) => request_id}
@@ -41,12 +42,8 @@ const COLUMNS: readonly Column<RequestRow>[] = [
   },
   { id: "model", label: "Model", render: ({ model }) => model ?? "–" },
   {
-    id: "error",
-    label: "Error",
-    render: ({ error_class, outcome }) => (
-      <Text component="code" size="xs" ff="monospace">
-        {error_class ?? outcome}
-      </Text>
-    ),
+    id: "status",
+    label: "Status",
+    render: (row) => <EndingBadge ending={endingOfRequest(row)} />,
   },
 ];

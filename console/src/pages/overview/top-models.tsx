@@ -22,10 +22,10 @@ export function TopModels({ models }: { readonly models: readonly TopModel[] }):
         rowKey={({ model }) => model}
         empty={
           <Empty
-            title="The models you use most will appear here."
+            title="Your most used models appear here."
             action={
               <LinkButton to="/models" variant="default">
-                See the models
+                View models
               </LinkButton>
             }
           />

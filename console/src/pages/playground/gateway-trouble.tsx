@@ -7,7 +7,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { GatewayFault } from "./gateway.ts";
 
-/** A refused or failed call: the gateway's message, the class and the request id. */
+/** A refused or failed call: the gateway's message, the class and the request ID. */
 export function GatewayTrouble(props: {
   readonly title: string;
   readonly errorType: string;
@@ -31,8 +31,8 @@ export function GatewayTrouble(props: {
           </Text>
           {requestId === undefined ? null : (
             <Group gap={4}>
-              <Text size="xs">Request id</Text>
-              <Copyable value={requestId} label="request id" />
+              <Text size="xs">Request ID</Text>
+              <Copyable value={requestId} label="request ID" />
             </Group>
           )}
         </Group>
@@ -47,9 +47,9 @@ export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactEleme
   const known = fault instanceof GatewayFault ? fault : undefined;
   return (
     <GatewayTrouble
-      title="That did not work"
+      title="Something went wrong"
       errorType={known?.errorType ?? "unknown"}
-      message={known?.message ?? "something on this page failed; reload it"}
+      message={known?.message ?? "Something on this page failed. Reload it."}
       requestId={known?.requestId}
     />
   );

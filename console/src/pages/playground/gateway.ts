@@ -16,8 +16,8 @@ export class GatewayFault extends Error {
     super(
       text(member(error, "message")) ??
         (status === 0
-          ? "the gateway cannot be reached; check the connection and try again"
-          : "the gateway gave an unexpected answer; try again"),
+          ? "The gateway cannot be reached. Check your connection and try again."
+          : "The gateway gave an unexpected answer. Try again."),
     );
     this.status = status;
     this.errorType =

@@ -80,9 +80,9 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
 }
 
 const LOGGING_LABELS = {
-  none: "no prompt logging",
-  retained: "prompts retained",
-  mixed: "prompt logging depends on the provider",
+  none: "No prompt logging",
+  retained: "Prompts retained",
+  mixed: "Prompt logging depends on the provider",
 } as const;
 
 function loggingOf({ providers }: Model): keyof typeof LOGGING_LABELS {

@@ -46,7 +46,7 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
   }
   return (
     <Switch
-      label={name === "response_format" ? "Answer as a JSON object" : label}
+      label={name === "response_format" ? "JSON output" : label}
       checked={value === true}
       onChange={(event) => onChange(event.currentTarget.checked || undefined)}
     />
@@ -73,11 +73,11 @@ function NumberField(props: ParameterFieldProps & { readonly label: string }): R
 }
 
 const PARAMETER_LABELS: Readonly<Record<string, string>> = {
-  max_tokens: "Maximum answer length, tokens",
-  max_completion_tokens: "Maximum answer length, tokens",
-  top_p: "Top p",
-  top_k: "Top k",
-  min_p: "Min p",
+  max_tokens: "Max output tokens",
+  max_completion_tokens: "Max output tokens",
+  top_p: "Top P",
+  top_k: "Top K",
+  min_p: "Min P",
   stop: "Stop sequences",
   reasoning_effort: "Reasoning effort",
   temperature: "Temperature",
@@ -88,14 +88,14 @@ const PARAMETER_LABELS: Readonly<Record<string, string>> = {
   quality: "Quality",
   background: "Background",
   output_format: "File format",
-  output_compression: "Compression, percent",
+  output_compression: "Compression (%)",
   aspect_ratio: "Aspect ratio",
   resolution: "Resolution",
-  generate_audio: "With sound",
+  generate_audio: "Generate audio",
 };
 
 function defaultLabel({ default: fallback }: Descriptor): string {
-  return fallback === undefined ? "The provider's default" : `Default: ${fallback}`;
+  return fallback === undefined ? "Provider default" : `Default: ${fallback}`;
 }
 
 function boundsLabel(min?: number, max?: number, unit?: string): string | undefined {

@@ -64,10 +64,7 @@ const TABS: readonly TabOf[] = [
 export function PlaygroundPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
   return (
-    <Page
-      title="Playground"
-      lead="Calls from here are billed to your organization like any other, at most 60 per minute."
-    >
+    <Page title="Playground" lead="Requests are billed to your organization, up to 60 per minute.">
       <Answer of={catalog} skeleton={<Loading rows={10} />}>
         {({ models }) => <PlaygroundTabs models={models} />}
       </Answer>
@@ -90,7 +87,7 @@ function PlaygroundTabs({ models }: { readonly models: readonly Model[] }): Reac
       value={active.id}
       onChange={(tab) => setFilters({ tab: tab ?? undefined, model: undefined })}
     >
-      <Tabs.List aria-label="Kinds of models">
+      <Tabs.List aria-label="Model types">
         {TABS.map(({ id, label }) => (
           <Tabs.Tab key={id} value={id}>
             {label}
@@ -125,8 +122,8 @@ function TabContent(props: {
   if (newest === undefined) {
     return (
       <Empty
-        title={`There is no model for ${tab.label.toLowerCase()} here.`}
-        action={<AppLink to="/models">See all models</AppLink>}
+        title={`No ${tab.label.toLowerCase()} models are listed.`}
+        action={<AppLink to="/models">View all models</AppLink>}
       />
     );
   }

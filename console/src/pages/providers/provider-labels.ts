@@ -9,12 +9,12 @@ export const PROVIDER_STATUS: Readonly<
   cooling: {
     word: "Cooling down",
     tone: "warn",
-    meaning: "It receives single requests to test it after failures or a rate limit.",
+    meaning: "Recovering: it receives single test requests after failures or a rate limit.",
   },
   open: {
     word: "Circuit open",
     tone: "bad",
-    meaning: "It failed too often; requests are sent to other providers for now.",
+    meaning: "It failed too often. Requests go to other providers for now.",
   },
 };
 

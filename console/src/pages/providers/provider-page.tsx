@@ -39,7 +39,7 @@ export function ProviderPage(): ReactElement {
     <Page
       title={provider?.name ?? providerId}
       crumbs={CRUMBS}
-      lead={<Copyable value={providerId} label="provider id" />}
+      lead={<Copyable value={providerId} label="provider ID" />}
     >
       <Answer of={providers} skeleton={<Loading rows={8} />}>
         {() => (provider === undefined ? <NoProvider /> : <ProviderParts provider={provider} />)}
@@ -52,10 +52,10 @@ function NoProvider(): ReactElement {
   return (
     <Panel>
       <Empty
-        title="No provider with this id is listed."
+        title="Provider not found."
         action={
           <LinkButton to="/providers" variant="default">
-            See all providers
+            View all providers
           </LinkButton>
         }
       />
@@ -85,13 +85,13 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
             facts={[
               { label: "Status now", value: PROVIDER_STATUS[provider.status].meaning },
               {
-                label: "Answered in the last 24 hours",
-                value: success_24h === null ? "too few requests" : formatShare(success_24h),
+                label: "Success rate, 24 hours",
+                value: success_24h === null ? "Too few requests" : formatShare(success_24h),
               },
-              { label: "First byte, median", value: formatMs(ttft_p50_ms) },
-              { label: "Other models reported", value: substitutionLabel(provider) },
+              { label: "Time to first token, p50", value: formatMs(ttft_p50_ms) },
+              { label: "Substituted models", value: substitutionLabel(provider) },
               {
-                label: "Data centres",
+                label: "Data centers",
                 value: countryNames(datacenters),
               },
             ]}
@@ -118,7 +118,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
           columns={COLUMNS}
           rows={rows}
           rowKey={({ model }) => model.id}
-          empty={<Empty title="None of its models is listed now." />}
+          empty={<Empty title="No models listed." />}
         />
       )}
     </Answer>
@@ -130,9 +130,9 @@ function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactEl
   const change = nextChange([listing]);
   const lastDay = model.deprecation_date;
   const lines = [
-    ...(listing.price_tiers.length === 0 ? [] : ["Dearer or cheaper by size of the prompt"]),
+    ...(listing.price_tiers.length === 0 ? [] : ["Price depends on prompt size"]),
     ...(change === undefined ? [] : [changeLabel(change)]),
-    ...(lastDay === null ? [] : [`Last day ${dayLabel(lastDay)}`]),
+    ...(lastDay === null ? [] : [`Leaves on ${dayLabel(lastDay)}`]),
   ];
   if (lines.length === 0) return <>–</>;
   return (
@@ -155,7 +155,7 @@ const COLUMNS: readonly Column<ServedModel>[] = [
           {model.name}
         </AppLink>
         <div>
-          <Copyable value={model.id} label="model id" />
+          <Copyable value={model.id} label="model ID" />
         </div>
       </div>
     ),
@@ -177,7 +177,7 @@ const COLUMNS: readonly Column<ServedModel>[] = [
   },
   {
     id: "reads",
-    label: "Reads",
+    label: "Accepts",
     render: ({ model }) => model.input_modalities.join(", "),
   },
   {

@@ -89,8 +89,8 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
           <Empty
             title={
               providers.length === 0
-                ? "No providers are listed yet. The operator adds them with a manifest."
-                : "No provider matches these filters."
+                ? "No providers yet. The operator adds them with a manifest."
+                : "No providers match these filters."
             }
           />
         }
@@ -142,7 +142,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: "success",
-    label: "Answered in 24 h",
+    label: "Success, 24 h",
     align: "right",
     sortValue: ({ success_24h }) => success_24h ?? -1,
     render: ({ success_24h }) => (
@@ -151,7 +151,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: "ttft",
-    label: "First byte, median",
+    label: "Time to first token, p50",
     align: "right",
     sortValue: ({ ttft_p50_ms }) => ttft_p50_ms ?? Number.MAX_SAFE_INTEGER,
     render: ({ ttft_p50_ms }) => <span className={kit.figures}>{formatMs(ttft_p50_ms)}</span>,
@@ -167,7 +167,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: "datacenters",
-    label: "Data centres",
+    label: "Data centers",
     render: ({ datacenters }) => countryNames(datacenters),
   },
   {

@@ -13,9 +13,9 @@ export function AppearancePanel(): ReactElement {
     <Panel title="Appearance">
       <Stack gap="md">
         <FilterChips
-          label="Colours"
+          label="Theme"
           options={[
-            { value: "auto", label: "As the system" },
+            { value: "auto", label: "System" },
             { value: "light", label: "Light" },
             { value: "dark", label: "Dark" },
           ]}
@@ -24,7 +24,7 @@ export function AppearancePanel(): ReactElement {
         />
         <Switch
           label="Single-key shortcuts"
-          description="g and a letter, / and ?. Off: only the search shortcut (Ctrl or ⌘ K) and Esc work."
+          description="g and a letter, / and ?. When off, only search (Ctrl K or ⌘K) and Esc work."
           checked={areOn}
           onChange={(event) => {
             setSingleKeys(event.currentTarget.checked);

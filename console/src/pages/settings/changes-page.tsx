@@ -23,14 +23,14 @@ export function ChangesPage(): ReactElement {
     <Page
       title="Changes"
       crumbs={[{ label: "Settings", to: "/settings" }]}
-      lead="Who changed what in your organization, and when. Keys and other secrets are never in it."
+      lead="Who changed what in your organization, and when. Keys and other secrets are never included."
       actions={<Files kind={kind} />}
     >
       <Panel
         title="Change log"
         actions={
           <NativeSelect
-            aria-label="Kind of change"
+            aria-label="Type of change"
             size="xs"
             data={KINDS}
             value={kind}
@@ -45,18 +45,18 @@ export function ChangesPage(): ReactElement {
 }
 
 const KINDS: { readonly value: ChangeKind | "all"; readonly label: string }[] = [
-  { value: "all", label: "Everything" },
+  { value: "all", label: "All" },
   { value: "key", label: "Keys" },
   { value: "limit", label: "Limits" },
   { value: "org", label: "Organization" },
   { value: "connection", label: "Provider keys" },
   { value: "endpoint", label: "Dedicated endpoints" },
   { value: "purchase", label: "Purchases" },
-  { value: "credit", label: "Granted credit" },
+  { value: "credit", label: "Credit grants" },
   { value: "hold", label: "Restrictions" },
   { value: "optimize", label: "Optimize" },
   { value: "account", label: "Accounts" },
-  { value: "session", label: "Signing in and out" },
+  { value: "session", label: "Sign-ins" },
 ];
 
 type Changes = UseInfiniteQueryResult<readonly ShownChange[], ApiFault>;
@@ -113,7 +113,7 @@ function Lines({ changes }: { readonly changes: Changes }): ReactElement {
         columns={COLUMNS}
         rows={data}
         rowKey={({ position }) => String(position)}
-        empty={<Empty title="There are no changes of this kind." />}
+        empty={<Empty title="No changes of this kind" />}
       />
       {isError ? <Fault error={error} /> : null}
       {changes.hasNextPage ? (
@@ -123,7 +123,7 @@ function Lines({ changes }: { readonly changes: Changes }): ReactElement {
             loading={changes.isFetchingNextPage}
             onClick={() => void changes.fetchNextPage()}
           >
-            Show older changes
+            Show older
           </Button>
         </Group>
       ) : null}
@@ -132,10 +132,10 @@ function Lines({ changes }: { readonly changes: Changes }): ReactElement {
 }
 
 const COLUMNS: readonly Column<ShownChange>[] = [
-  { id: "at", label: "When", render: ({ at }) => <Time at={at} precision="minute" /> },
+  { id: "at", label: "Date", render: ({ at }) => <Time at={at} precision="minute" /> },
   {
     id: "what",
-    label: "What",
+    label: "Action",
     render: ({ actor, says }) => (
       <Text size="sm" span>
         {actor} {says}
@@ -144,7 +144,7 @@ const COLUMNS: readonly Column<ShownChange>[] = [
   },
   {
     id: "target",
-    label: "Of",
+    label: "Object",
     render: ({ target }) => <Copyable value={target} label="id" short />,
   },
   {

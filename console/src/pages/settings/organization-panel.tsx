@@ -21,12 +21,12 @@ export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): R
         <KeyPowers isOn={org.keys_may_set_org_limits} />
         <Facts
           facts={[
-            ["Organization id", <Copyable key="id" value={org.org_id} label="organization id" />],
-            ["Made", <Time key="made" at={org.created_at} />],
+            ["Organization ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
+            ["Created", <Time key="made" at={org.created_at} />],
             [
               "Changes",
               <AppLink key="changes" to="/settings/changes">
-                Who changed what
+                View change log
               </AppLink>,
             ],
           ]}
@@ -48,7 +48,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
     if (!isChanged) return;
     change.mutate(
       { body: { name: typed.trim() } },
-      { onSuccess: () => notifyDone("The name was changed") },
+      { onSuccess: () => notifyDone("Organization name was updated") },
     );
   }
 
@@ -59,7 +59,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
         <Group align="flex-start" gap="xs" wrap="nowrap">
           <TextInput
             label="Name"
-            description="1 to 64 characters; shown on receipts and in the page header"
+            description="1 to 64 characters. Shown on receipts and in the page header."
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
             maxLength={64}
@@ -90,14 +90,14 @@ function KeyPowers({ isOn }: { readonly isOn: boolean }): ReactElement {
   });
   return (
     <Switch
-      label="Keys may lower the limits of the whole organization"
-      description="Off: a key can lower only its own limits; the organization's limits are changed here."
+      label="Let keys lower organization limits"
+      description="When off, a key can lower only its own limits."
       checked={isOn}
       disabled={change.isPending}
       onChange={(event) =>
         change.mutate(
           { body: { keys_may_set_org_limits: event.currentTarget.checked } },
-          { onSuccess: () => notifyDone("Saved"), onError: notifyFault },
+          { onSuccess: () => notifyDone("Organization settings were saved"), onError: notifyFault },
         )
       }
     />

@@ -7,6 +7,7 @@ import { formatCount } from "../../ui/count.tsx";
 import { notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import { browserName } from "./browser-name.ts";
 import { Facts } from "./facts.tsx";
 
 /** This browser's session, and how many others there are. */
@@ -17,9 +18,9 @@ export function SessionPanel(props: { readonly sessions: Settings["sessions"] })
       <Stack gap="md" align="flex-start">
         <Facts
           facts={[
-            ["This browser", user_agent ?? "Unknown browser"],
+            ["This browser", browserName(user_agent)],
             ["Signed in", <Time key="started" at={started_at} />],
-            ["Ends at the latest", <Time key="ends" at={expires_at} />],
+            ["Expires", <Time key="ends" at={expires_at} />],
             ["Other browsers", others === 0 ? "None signed in" : formatCount(others)],
           ]}
         />
@@ -27,8 +28,8 @@ export function SessionPanel(props: { readonly sessions: Settings["sessions"] })
           Sign out
         </Button>
         <Text size="sm" c="dimmed">
-          Signing out ends the session of this browser, on the server. Other browsers stay signed
-          in, and your session at the identity provider is not touched.
+          Signing out ends the session in this browser only. Other browsers and your session at the
+          identity provider stay signed in.
         </Text>
       </Stack>
     </Panel>

@@ -1,4 +1,5 @@
 import type { Attempt, RequestRow } from "../../../../src/console-api/contract.ts";
+import { formatMs } from "../../ui/count.tsx";
 
 /** Why the gateway continued with another provider after this attempt; undefined: it did not. */
 export function failoverReason(attempt: Attempt, next: Attempt | undefined): string | undefined {
@@ -10,49 +11,95 @@ export function failoverReason(attempt: Attempt, next: Attempt | undefined): str
 }
 
 function whatHappened({ outcome, error_class, upstream_status }: Attempt): string {
-  if (outcome === "lost_in_restore")
-    return "was lost in a restore of the database, and cost nothing";
+  if (outcome === "lost_in_restore") return "was lost in a database restore and cost nothing";
   if (outcome === "timeout") return "did not answer in time";
-  if (outcome === "reset") return "broke the connection";
-  if (outcome === "stream_died") return "ended its answer before it was complete";
+  if (outcome === "reset") return "lost the connection";
+  if (outcome === "stream_died") return "stopped before the answer was complete";
   const words = error_class === null ? undefined : CLASSES[error_class];
   const status = upstream_status === null ? "" : ` (status ${upstream_status})`;
   return `${words ?? "could not serve the request"}${status}`;
 }
 const CLASSES: Readonly<Record<string, string>> = {
   rate_limit: "was at its rate limit",
-  auth: "did not accept the marketplace's account",
+  auth: "refused Token Market's account",
   model_unavailable: "could not be reached or did not serve the model",
   upstream_error: "failed",
-  gateway_error: "gave an answer that cannot be translated",
+  gateway_error: "sent an answer that cannot be translated",
 };
 
 /** What a class of refusal or failure means for the caller, and the next step. */
 export function errorAdvice(row: RequestRow): string | undefined {
-  if (row.error_class === null) return undefined;
-  return ADVICE[row.error_class];
+  switch (row.status) {
+    case "succeeded":
+    case "in_flight":
+      return undefined;
+    case "cancelled":
+      return clientClosed(row);
+    case "rejected_by_provider":
+      return PROVIDER_ADVICE[row.error_class ?? ""] ?? "The provider refused this request.";
+    case "rejected_by_gateway":
+    case "failed":
+      return ENDINGS[row.outcome] ?? ADVICE[row.error_class ?? ""];
+    default:
+      return row.status satisfies never;
+  }
 }
-const ADVICE: Readonly<Record<string, string>> = {
-  auth: "The key was missing, wrong or disabled, or the marketplace's own account at the provider failed. Check the key.",
-  invalid_request:
-    "No provider can serve the request as it was sent. Change the field that the error's message names.",
-  model_not_priced: "The model has no price. Report it with the request id.",
+
+/** Whatever the provider did afterwards, it was the caller who ended it. */
+function clientClosed({ attempts, first_byte_ms, duration_ms }: RequestRow): string {
+  if (attempts === 0) return "Your client closed the connection before any provider was asked.";
+  const after = duration_ms === null ? "" : ` after ${formatMs(duration_ms)}`;
+  const when = first_byte_ms === null ? "before the first token" : "while the answer was arriving";
+  return `Your client closed the connection${after}, ${when}.`;
+}
+
+const ENDINGS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
+  timeout: "The provider did not answer in time. Try again, or choose another provider.",
+  reset: "The connection to the provider was lost before it answered. Try again.",
+  stream_died: "The provider stopped before the answer was complete. Try again.",
+  unknown_after_crash:
+    "The gateway stopped while this request was running, so its outcome is unknown. The reserved amount was charged.",
+  lost_in_restore:
+    "The database was restored to a point before this request ended. Nothing was charged.",
+};
+
+/** Where the provider and not the gateway says it. */
+const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
+  content_policy:
+    "The provider rejected the content under its policy. No other provider was tried and nothing was charged. Change the content.",
   context_overflow:
-    "The prompt is longer than the model's context. Shorten it or choose a model with more context.",
-  content_policy: "The provider refused the content. It was not tried elsewhere and cost nothing.",
+    "The prompt is longer than the model's context window. Shorten it, or choose a model with a larger context.",
+  invalid_request:
+    "The provider did not accept the request. Change the field named in the error message.",
+  request_too_large: "The request was too large for the provider. Send less in one request.",
+  rate_limit:
+    "The provider was at its own rate limit. Wait for the time in retry-after, then try again.",
+  auth: "The provider refused Token Market's account. Your key is fine. Try again later, or choose another model.",
+  model_unavailable:
+    "The provider does not serve this model right now. Try again later, or choose another model.",
+};
+const ADVICE: Readonly<Record<string, string>> = {
+  auth: "The key is missing, wrong, or disabled. Check the key.",
+  invalid_request:
+    "No provider can serve the request as sent. Change the field named in the error message.",
+  model_not_priced: "The model has no price. Report it to support with the request ID.",
+  context_overflow:
+    "The prompt is longer than the model's context window. Shorten it, or choose a model with a larger context.",
+  content_policy:
+    "The provider rejected the content under its policy. No other provider was tried and nothing was charged.",
   model_unavailable:
     "The model is not listed, or no provider could be reached. Try again in a few seconds.",
   upstream_error:
     "The provider failed or took too long, and no other provider could serve the request. Try again.",
-  not_found: "There is no such route or record.",
-  request_too_large: "The body was too large. Send less in one request.",
-  rate_limit: "A limit was reached. Wait as long as the retry-after header says, then try again.",
-  email_not_verified: "The account's e-mail address is not verified.",
+  not_found: "No such route or record.",
+  request_too_large: "The request body was too large. Send less in one request.",
+  rate_limit: "A rate limit was reached. Wait for the time in retry-after, then try again.",
+  email_not_verified: "The account's email address is not verified.",
   insufficient_quota:
-    "The balance or a monthly cap did not cover the request. Add credit or raise the cap.",
+    "The balance or a monthly cap did not cover the request. Add credit, or raise the cap.",
   usage_limited:
-    "Unusual use of trial credit was detected. Wait as long as the retry-after header says.",
+    "Unusual use was detected on an account without purchased credit. Wait for the time in retry-after, then try again.",
   usage_restricted:
-    "Unusual use of trial credit was detected. Support has to review it; contact support.",
-  gateway_error: "The gateway could not serve the request. Nothing was charged; try again.",
+    "Unusual use was detected, so requests of this kind are refused until support has reviewed them. Contact support.",
+  gateway_error: "The gateway could not serve the request. Try again.",
 };

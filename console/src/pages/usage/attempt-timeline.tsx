@@ -14,8 +14,8 @@ import { FactList } from "../models/fact-list.tsx";
 import { showPrice } from "../models/price-labels.ts";
 import { failoverReason } from "./attempt-labels.ts";
 import { lineAmounts, type AttemptLine } from "./line-amounts.ts";
-import { settlementLabel } from "./outcome-labels.ts";
-import { Outcome } from "./request-columns.tsx";
+import { endingOfAttempt, settlementLabel } from "./outcome-labels.ts";
+import { EndingBadge } from "./request-columns.tsx";
 import styles from "./usage.module.css";
 
 /** Every provider that was asked, in order, with what it cost and why the next one was asked. */
@@ -48,16 +48,16 @@ function AttemptItem(props: {
             {attempt.provider}
           </AppLink>
         </Title>
-        <Outcome row={attempt} />
+        <EndingBadge ending={endingOfAttempt(attempt)} />
       </div>
       <FactList
         facts={[
           { label: "Deployment", value: <code>{attempt.upstream_id}</code> },
           { label: "Model reported", value: <ReportedModel attempt={attempt} /> },
           { label: "Started", value: <Time at={attempt.started_at} precision="second" /> },
-          { label: "First byte", value: formatMs(attempt.first_byte_ms) },
+          { label: "First token", value: formatMs(attempt.first_byte_ms) },
           { label: "Duration", value: formatMs(attempt.duration_ms) },
-          { label: "Provider's status", value: attempt.upstream_status ?? "none" },
+          { label: "HTTP status", value: attempt.upstream_status ?? "none" },
           { label: "Reserved", value: <Money usd={attempt.reserved_usd} /> },
           { label: "Settled", value: <Money usd={attempt.settled_usd} /> },
         ]}
@@ -88,13 +88,13 @@ function AttemptLines({ attempt }: { readonly attempt: Attempt }): ReactElement 
   return (
     <div className={styles.lines}>
       <DataTable
-        caption={`Tokens of attempt ${attempt.n}, at the prices that held when it was admitted`}
+        caption={`Tokens of attempt ${attempt.n}, at the prices in effect when it was admitted`}
         columns={COLUMNS}
         rows={lines}
         rowKey={({ sku }) => sku}
       />
       <Text size="xs" c="dimmed" mt={6}>
-        Prices are those that held when the request was admitted.{" "}
+        Prices in effect when the request was admitted.{" "}
         {lines.some(({ amount }) => amount === undefined)
           ? "The provider reports its own cost, which is what was charged."
           : "The sum is rounded down once, to the micro-dollar."}

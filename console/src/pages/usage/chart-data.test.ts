@@ -4,9 +4,17 @@ import type { Usage } from "../../../../src/console-api/contract.ts";
 import { chartData, groupName, spanOfBucket } from "./chart-data.ts";
 
 const none = { prompt: 0, cached_prompt: 0, cache_write: 0, completion: 0, internal_reasoning: 0 };
+const by_status = {
+  succeeded: 1,
+  rejected_by_gateway: 0,
+  rejected_by_provider: 0,
+  failed: 0,
+  cancelled: 0,
+  in_flight: 0,
+};
 const figures = {
   requests: 1,
-  failed: 0,
+  by_status,
   spent_usd: "0.000000",
   tokens: none,
   ttft_p50_ms: null,
@@ -21,8 +29,13 @@ const usage: Usage = {
     {
       at: "2026-11-21T00:00:00.000Z",
       parts: {
-        "lab/one": { requests: 3, failed: 1, tokens: 10, spent_usd: "0.100001" },
-        other: { requests: 1, failed: 0, tokens: 5, spent_usd: "0.000002" },
+        "lab/one": {
+          requests: 3,
+          by_status: { ...by_status, failed: 1, rejected_by_provider: 1 },
+          tokens: 10,
+          spent_usd: "0.100001",
+        },
+        other: { requests: 1, by_status, tokens: 5, spent_usd: "0.000002" },
       },
       ttft_p50_ms: 120,
     },
@@ -74,7 +87,7 @@ describe("the bars of the usage page", () => {
 test("requests without a model or a provider have a name too, and states are readable", () => {
   expect(groupName("model", { group: "none", name: "none" })).toBe("No known model");
   expect(groupName("provider", { group: "none", name: "none" })).toBe("No provider");
-  expect(groupName("status", { group: "in_flight", name: "in_flight" })).toBe("In flight");
+  expect(groupName("status", { group: "in_flight", name: "in_flight" })).toBe("In progress");
   expect(groupName("key", { group: "key_1", name: "Production" })).toBe("Production");
 });
 

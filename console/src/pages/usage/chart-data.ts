@@ -52,7 +52,8 @@ const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
   requests: "Requests",
   tokens: "Tokens",
   errors: "Failed requests",
-  ttft: "Median time to first byte",
+  rejected: "Rejected requests",
+  ttft: "p50 time to first token",
 };
 /** What a metric is counted in. */
 export function unitOf(metric: Metric): Unit {
@@ -63,6 +64,7 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
   requests: "count",
   tokens: "count",
   errors: "count",
+  rejected: "count",
   ttft: "ms",
 };
 const OTHER = "other";
@@ -90,7 +92,13 @@ function valuesOf(parts: Readonly<Record<string, Figures>>, metric: Metric) {
 function amountOf(figures: Figures, metric: Metric): Amount {
   if (metric === "spend") return figures.spent_usd;
   if (metric === "requests") return figures.requests;
-  return metric === "tokens" ? figures.tokens : figures.failed;
+  if (metric === "tokens") return figures.tokens;
+  return metric === "rejected" ? rejectedOf(figures) : figures.by_status.failed;
+}
+
+/** Turned away, by the gateway or by a provider: never among what failed. */
+export function rejectedOf({ by_status }: Pick<Figures, "by_status">): number {
+  return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
 function sumOf(parts: readonly Figures[], metric: Metric): Amount {

@@ -3,7 +3,13 @@ import { useMemo, type ReactElement } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
-import { STATUSES, type ChangeSearch, type Status, type UsageSearch } from "./usage-search.ts";
+import {
+  STATUSES,
+  statusOf,
+  type ChangeSearch,
+  type Status,
+  type UsageSearch,
+} from "./usage-search.ts";
 import styles from "./usage.module.css";
 
 export interface FilterFieldsProps {
@@ -60,7 +66,7 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
       <FilterChips<Status | "">
         label="Status"
         options={[{ value: "", label: "Any status" }, ...STATUSES]}
-        value={STATUSES.find(({ value }) => value === search.status)?.value ?? ""}
+        value={statusOf(search) ?? ""}
         onChange={(status) => change({ status: status === "" ? undefined : status })}
       />
     </>

@@ -6,7 +6,7 @@ import { formatCount, formatMs } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
 import { Money } from "../../ui/money.tsx";
-import { groupName, NONE } from "./chart-data.ts";
+import { groupName, NONE, rejectedOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
 import { STATUSES, type ChangeSearch, type GroupBy, type UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -20,7 +20,7 @@ export interface GroupsTableProps {
 /** Every group's figures, and the totals of the range below them. Choosing a group filters by it. */
 export function GroupsTable({ usage, by, change }: GroupsTableProps): ReactElement {
   const { groups, totals } = usage;
-  if (groups.length === 0) return <Empty title="There were no requests in this time range." />;
+  if (groups.length === 0) return <Empty title="No requests in this time range." />;
   return (
     <div className={kit.tableScroll} tabIndex={0} role="region" aria-label={`Figures by ${by}`}>
       <Table className={kit.table} highlightOnHover verticalSpacing="xs">
@@ -65,12 +65,13 @@ const FIGURES: readonly {
   readonly show: (figures: UsageFigures) => ReactElement | string;
 }[] = [
   { label: "Requests", show: ({ requests }) => formatCount(requests) },
-  { label: "Errors", show: ({ failed }) => formatCount(failed) },
+  { label: "Failed", show: ({ by_status }) => formatCount(by_status.failed) },
+  { label: "Rejected", show: (figures) => formatCount(rejectedOf(figures)) },
   { label: "Tokens in", show: ({ tokens }) => formatCount(inAndOut(tokens).in) },
-  { label: "of them cached", show: ({ tokens }) => formatCount(tokens.cached_prompt) },
+  { label: "Cached tokens", show: ({ tokens }) => formatCount(tokens.cached_prompt) },
   { label: "Tokens out", show: ({ tokens }) => formatCount(inAndOut(tokens).out) },
-  { label: "First byte, median", show: ({ ttft_p50_ms }) => formatMs(ttft_p50_ms) },
-  { label: "95% within", show: ({ ttft_p95_ms }) => formatMs(ttft_p95_ms) },
+  { label: "First token, p50", show: ({ ttft_p50_ms }) => formatMs(ttft_p50_ms) },
+  { label: "p95", show: ({ ttft_p95_ms }) => formatMs(ttft_p95_ms) },
   { label: "Spend", show: ({ spent_usd }) => <Money usd={spent_usd} /> },
 ];
 

@@ -1,18 +1,58 @@
-import type { RequestOutcome, Tokens } from "../../../../src/console-api/contract.ts";
+import type { Attempt, RequestRow, Tokens } from "../../../../src/console-api/contract.ts";
+import {
+  REQUEST_STATUSES,
+  type RequestStatus,
+  requestStatusOf,
+} from "../../../../src/core/request-status.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** How a request or an attempt ended, in a word. */
-export const OUTCOMES: Readonly<Record<RequestOutcome, { word: string; tone: Tone }>> = {
-  completed: { word: "Completed", tone: "ok" },
-  refused: { word: "Refused", tone: "warn" },
-  failed: { word: "Failed", tone: "bad" },
-  timeout: { word: "Timed out", tone: "bad" },
-  reset: { word: "Connection broke", tone: "bad" },
-  stream_died: { word: "Ended early", tone: "bad" },
-  client_disconnected: { word: "Client disconnected", tone: "warn" },
-  in_flight: { word: "In flight", tone: "quiet" },
-  unknown_after_crash: { word: "Outcome unknown", tone: "warn" },
-  lost_in_restore: { word: "Lost in a restore", tone: "warn" },
+/** How a request or one attempt at it ended: the badge, and what more is known of it. */
+export interface Ending {
+  readonly status: RequestStatus;
+  readonly word: string;
+  readonly tone: Tone;
+  readonly detail: string | undefined;
+}
+
+const TONES: Readonly<Record<RequestStatus, Tone>> = {
+  succeeded: "ok",
+  rejected_by_gateway: "warn",
+  rejected_by_provider: "warn",
+  failed: "bad",
+  cancelled: "quiet",
+  in_flight: "quiet",
+};
+
+/** Of a request as the server sorted it. */
+export function endingOfRequest(request: RequestRow): Ending {
+  return ending(request.status, request);
+}
+
+/** An attempt on its own is sorted as a request that had only this one would be. */
+export function endingOfAttempt(attempt: Attempt): Ending {
+  const { outcome, error_class: errorClass } = attempt;
+  return ending(requestStatusOf({ attempts: 1, outcome, errorClass }), attempt);
+}
+
+function ending(
+  status: RequestStatus,
+  { outcome, error_class }: Pick<RequestRow, "outcome" | "error_class">,
+): Ending {
+  const isPlain = status === "cancelled";
+  return {
+    status,
+    word: REQUEST_STATUSES[status].label,
+    tone: TONES[status],
+    detail: isPlain ? undefined : (DETAILS[outcome] ?? error_class ?? undefined),
+  };
+}
+
+const DETAILS: Readonly<Partial<Record<RequestRow["outcome"], string>>> = {
+  timeout: "timed out",
+  reset: "connection lost",
+  stream_died: "answer broke off",
+  unknown_after_crash: "outcome unknown",
+  lost_in_restore: "lost in a restore",
 };
 
 /** The five counts in two: what went in and what came out. */
@@ -29,8 +69,8 @@ export function settlementLabel(settlement: string | null): string {
   return SETTLEMENTS[settlement] ?? `Settled as ${settlement}.`;
 }
 const SETTLEMENTS: Readonly<Record<string, string>> = {
-  reported: "Charged for the usage that the provider reported.",
-  partial: "Charged for the usage that the provider had reported when the stream ended.",
+  reported: "Charged for the usage the provider reported.",
+  partial: "Charged for the usage the provider had reported when the stream ended.",
   none: "The provider reported no usage, so nothing was charged.",
   unknown_after_crash: "The outcome was lost in a crash, so the reserved amount was charged.",
 };

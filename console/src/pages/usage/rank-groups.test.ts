@@ -6,7 +6,14 @@ import { rankGroups } from "./rank-groups.ts";
 function figures(spent_usd: string, ttft_p50_ms: number | null): Usage["totals"] {
   return {
     requests: 1,
-    failed: 0,
+    by_status: {
+      succeeded: 1,
+      rejected_by_gateway: 0,
+      rejected_by_provider: 0,
+      failed: 0,
+      cancelled: 0,
+      in_flight: 0,
+    },
     spent_usd,
     tokens: { prompt: 1, cached_prompt: 0, cache_write: 0, completion: 1, internal_reasoning: 0 },
     ttft_p50_ms,

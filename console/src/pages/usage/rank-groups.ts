@@ -1,6 +1,6 @@
 import type { Usage } from "../../../../src/console-api/contract.ts";
 import { toWhole, type Amount, type Unit } from "../../ui/charts/measure.ts";
-import { groupName, unitOf } from "./chart-data.ts";
+import { groupName, rejectedOf, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
 import type { GroupBy, Metric } from "./usage-search.ts";
 
@@ -34,7 +34,8 @@ function amountOf(figures: Usage["totals"], metric: Metric): Amount {
     spend: figures.spent_usd,
     requests: figures.requests,
     tokens: tokensIn + tokensOut,
-    errors: figures.failed,
+    errors: figures.by_status.failed,
+    rejected: rejectedOf(figures),
     ttft: figures.ttft_p50_ms,
   };
   return amounts[metric];

@@ -8,7 +8,7 @@ import type { Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { Money } from "../../ui/money.tsx";
 import { showUtc } from "../../ui/time.tsx";
-import { inAndOut, OUTCOMES } from "./outcome-labels.ts";
+import { endingOfRequest, inAndOut, type Ending } from "./outcome-labels.ts";
 import styles from "./usage.module.css";
 
 /** The columns of a list of requests; the time leads to the request. */
@@ -22,7 +22,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
       </AppLink>
     ),
   },
-  { id: "outcome", label: "Outcome", render: (row) => <Outcome row={row} /> },
+  { id: "status", label: "Status", render: (row) => <EndingBadge ending={endingOfRequest(row)} /> },
   {
     id: "model",
     label: "Model",
@@ -59,7 +59,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   figures("cached", "Cached", ({ tokens }) => tokens && formatCount(tokens.cached_prompt)),
   figures("out", "Tokens out", ({ tokens }) => tokens && formatCount(inAndOut(tokens).out)),
   figures("attempts", "Attempts", ({ attempts }) => formatCount(attempts)),
-  figures("first", "First byte", ({ first_byte_ms }) => formatMs(first_byte_ms)),
+  figures("first", "First token", ({ first_byte_ms }) => formatMs(first_byte_ms)),
   figures("duration", "Duration", ({ duration_ms }) => formatMs(duration_ms)),
 ];
 
@@ -89,15 +89,12 @@ function ShortTime({ at }: { readonly at: string }): ReactElement {
 }
 
 /** How it ended, and the class of what went wrong. */
-export function Outcome(props: {
-  readonly row: Pick<RequestRow, "outcome" | "error_class">;
-}): ReactElement {
-  const { outcome, error_class } = props.row;
-  const { tone, word } = OUTCOMES[outcome];
+export function EndingBadge({ ending }: { readonly ending: Ending }): ReactElement {
+  const { tone, word, detail } = ending;
   return (
     <span className={styles.outcome}>
       <StatusBadge tone={tone}>{word}</StatusBadge>
-      {error_class === null ? null : <code className={styles.note}>{error_class}</code>}
+      {detail === undefined ? null : <code className={styles.note}>{detail}</code>}
     </span>
   );
 }

@@ -45,7 +45,7 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
           size="xs"
           leftSection={<Download size={14} aria-hidden />}
         >
-          CSV of this view
+          Download CSV
         </Button>
       }
     >
@@ -98,7 +98,7 @@ function Pager({ place, next, isSearching, onGo }: PagerProps): ReactElement | n
   return (
     <nav aria-label="Pages of requests" className={styles.pager}>
       <Text size="sm" c="dimmed">
-        {cursor === undefined ? `The newest ${PAGE_ROWS}` : `Older requests, ${PAGE_ROWS} a page`}
+        {cursor === undefined ? `Newest ${PAGE_ROWS}` : `Older requests, ${PAGE_ROWS} per page`}
       </Text>
       <Group gap="xs">
         {cursor === undefined ? null : (

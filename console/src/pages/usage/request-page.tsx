@@ -19,8 +19,8 @@ import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
 import { AttemptTimeline } from "./attempt-timeline.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
-import { inAndOut } from "./outcome-labels.ts";
-import { Outcome } from "./request-columns.tsx";
+import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
+import { EndingBadge } from "./request-columns.tsx";
 import { supportText } from "./support-text.ts";
 import styles from "./usage.module.css";
 
@@ -32,7 +32,7 @@ export function RequestPage(): ReactElement {
   const { requestId = "" } = useParams({ strict: false });
   const asked = { params: { request_id: requestId } };
   const detail = useAnswer("GET /api/console/requests/:request_id", asked);
-  const isInFlight = detail.data?.request.outcome === "in_flight";
+  const isInFlight = detail.data?.request.status === "in_flight";
   // The same answer once more: whether it is asked for again depends on what it says.
   useAnswer("GET /api/console/requests/:request_id", asked, {
     enabled: isInFlight,
@@ -42,7 +42,7 @@ export function RequestPage(): ReactElement {
     <Page
       title="Request"
       crumbs={CRUMBS}
-      lead={<Copyable value={requestId} label="request id" />}
+      lead={<Copyable value={requestId} label="request ID" />}
       actions={detail.data === undefined ? undefined : <SupportButton detail={detail.data} />}
     >
       <Answer of={detail} skeleton={<RequestSkeleton />}>
@@ -61,7 +61,7 @@ function SupportButton({ detail }: { readonly detail: RequestDetail }): ReactEle
           onClick={copy}
           leftSection={copied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
         >
-          {copied ? "Copied" : "Copy as support text"}
+          {copied ? "Copied" : "Copy for support"}
         </Button>
       )}
     </CopyButton>
@@ -73,16 +73,16 @@ function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElem
   return (
     <>
       <Cards detail={detail} />
-      <Panel title="Request">
+      <Panel title="Details">
         <RequestFacts request={request} />
         <Advice request={request} />
         <Text size="sm" c="dimmed" mt="md">
-          Its prompt and its answer are not stored.
+          Prompts and answers are not stored.
         </Text>
       </Panel>
       <Panel title={attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`}>
         {attempts.length === 0 ? (
-          <Empty title="The request was not sent to a provider, so it cost nothing." />
+          <Empty title="No provider was asked, so this request cost nothing." />
         ) : (
           <AttemptTimeline attempts={attempts} />
         )}
@@ -104,12 +104,12 @@ function Cards({
       <FigureCard
         label="Cost"
         value={<Money usd={request.cost_usd} />}
-        hint={attempts.length === 0 ? undefined : `${showUsd(reserved)} was reserved`}
+        hint={attempts.length === 0 ? undefined : `${showUsd(reserved)} reserved`}
       />
       <FigureCard
         label="Duration"
         value={formatMs(duration_ms)}
-        hint={`First byte after ${formatMs(first_byte_ms)}`}
+        hint={`First token after ${formatMs(first_byte_ms)}`}
       />
       <FigureCard
         label="Tokens"
@@ -123,7 +123,7 @@ function Cards({
       <FigureCard
         label="Throughput"
         value={speed === undefined ? "–" : `${formatCount(speed)} / s`}
-        hint={request.stream ? "Output tokens after the first byte" : "Streams only"}
+        hint={request.stream ? "Output tokens after the first token" : "Streaming only"}
       />
     </div>
   );
@@ -143,7 +143,7 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
   return (
     <FactList
       facts={[
-        { label: "Outcome", value: <Outcome row={request} /> },
+        { label: "Status", value: <EndingBadge ending={endingOfRequest(request)} /> },
         { label: "Created", value: <Time at={request.created_at} precision="second" /> },
         {
           label: "Model",
@@ -169,7 +169,7 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
         },
         { label: "Provider", value: provider ?? "–" },
         { label: "Route", value: <code>{request.route}</code> },
-        { label: "Answer", value: request.stream ? "streamed" : "whole" },
+        { label: "Streaming", value: request.stream ? "Yes" : "No" },
       ]}
     />
   );
@@ -177,7 +177,7 @@ function RequestFacts({ request }: { readonly request: RequestRow }): ReactEleme
 
 function Advice({ request }: { readonly request: RequestRow }): ReactElement | null {
   const advice = errorAdvice(request);
-  if (advice === undefined || request.outcome === "completed") return null;
+  if (advice === undefined) return null;
   return <div className={styles.moved}>{advice}</div>;
 }
 

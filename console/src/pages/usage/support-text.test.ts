@@ -14,6 +14,7 @@ test("the text for support names the request and each attempt", () => {
       route: "/v1/chat/completions",
       stream: true,
       attempts: 1,
+      status: "failed",
       outcome: "failed",
       error_class: "upstream_error",
       tokens: null,
@@ -46,6 +47,6 @@ test("the text for support names the request and each attempt", () => {
   expect(text).toContain("Request 0193-abc\n");
   expect(text).toContain("Source Playground\n");
   expect(text).toContain("Attempt 1: lab-a (one)");
-  expect(text).toContain("failed (upstream_error), status 503");
+  expect(text).toContain("failed (upstream_error), HTTP status 503");
   expect(text).toContain("reserved $0.010000, settled $0.000000");
 });

@@ -1,5 +1,5 @@
 import type { Attempt, RequestDetail } from "../../../../src/console-api/contract.ts";
-import { OUTCOMES } from "./outcome-labels.ts";
+import { endingOfAttempt, endingOfRequest, type Ending } from "./outcome-labels.ts";
 
 /** All that support needs to find and explain a request; nothing of its prompt or its answer. */
 export function supportText({ request, attempts }: RequestDetail): string {
@@ -9,8 +9,8 @@ export function supportText({ request, attempts }: RequestDetail): string {
     `Route ${request.route}, ${request.stream ? "streamed" : "whole"}`,
     `Model ${request.model ?? "none"}`,
     `Source ${request.source}${request.key_id === null ? "" : ` (key ${request.key_id})`}`,
-    `Outcome ${endOf(request)}`,
-    `First byte ${ms(request.first_byte_ms)}, duration ${ms(request.duration_ms)}`,
+    `Status ${endOf(endingOfRequest(request))}`,
+    `First token ${ms(request.first_byte_ms)}, duration ${ms(request.duration_ms)}`,
     `Cost $${request.cost_usd}`,
     ...attempts.map(attemptText),
   ].join("\n");
@@ -20,9 +20,9 @@ function attemptText(attempt: Attempt): string {
   const parts = [
     `Attempt ${attempt.n}: ${attempt.provider} (${attempt.upstream_id})`,
     `started ${attempt.started_at}`,
-    endOf(attempt),
-    `status ${attempt.upstream_status ?? "none"}`,
-    `first byte ${ms(attempt.first_byte_ms)}`,
+    endOf(endingOfAttempt(attempt)),
+    `HTTP status ${attempt.upstream_status ?? "none"}`,
+    `first token ${ms(attempt.first_byte_ms)}`,
     `duration ${ms(attempt.duration_ms)}`,
     `reserved $${attempt.reserved_usd}`,
     `settled $${attempt.settled_usd} (${attempt.settlement ?? "not settled"})`,
@@ -30,9 +30,8 @@ function attemptText(attempt: Attempt): string {
   return parts.join(", ");
 }
 
-function endOf(row: Pick<Attempt, "outcome" | "error_class">): string {
-  const word = OUTCOMES[row.outcome].word.toLowerCase();
-  return row.error_class === null ? word : `${word} (${row.error_class})`;
+function endOf({ word, detail }: Ending): string {
+  return detail === undefined ? word.toLowerCase() : `${word.toLowerCase()} (${detail})`;
 }
 
 function ms(value: number | null): string {

@@ -50,8 +50,7 @@ export function UsageChart({ usage, by, search, change }: UsageChartProps): Reac
         }}
       />
       <Text size="xs" c="dimmed" mt="xs">
-        {metric === "ttft" ? "The median of all requests. " : ""}Choose a bar to see its{" "}
-        {usage.bucket}.
+        {metric === "ttft" ? "p50 of all requests. " : ""}Choose a bar to see its {usage.bucket}.
       </Text>
     </>
   );

@@ -39,7 +39,7 @@ export function UsagePage(): ReactElement {
   return (
     <Page
       title="Usage"
-      lead="Days and months are UTC. Prompts and answers are not stored, only counts, times and costs."
+      lead="Days and months are in UTC. Prompts and answers are not stored, only counts, times, and costs."
       actions={<RefreshButton onRefresh={() => setNow(Date.now())} />}
     >
       <Panel>
@@ -127,7 +127,7 @@ function FiguresSkeleton(): ReactElement {
   return (
     <Stack gap="lg" role="status" aria-label="Loading the figures">
       <div className={styles.totals}>
-        {[0, 1, 2, 3, 4].map((at) => (
+        {[0, 1, 2, 3, 4, 5].map((at) => (
           <Skeleton key={at} height={TOTALS_PX} />
         ))}
       </div>

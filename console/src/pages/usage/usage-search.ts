@@ -1,4 +1,5 @@
 import type { QueryOf } from "../../../../src/console-api/contract.ts";
+import { REQUEST_STATUSES } from "../../../../src/core/request-status.ts";
 
 /** What the usage page keeps in its address. */
 export type UsageSearch = Readonly<
@@ -23,7 +24,7 @@ export type UsageSearch = Readonly<
 export type ChangeSearch = (change: Partial<UsageSearch>) => void;
 
 export type Range = "24h" | "7d" | "30d" | "month" | "custom";
-export type Metric = "spend" | "requests" | "tokens" | "errors" | "ttft";
+export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 export type Status = NonNullable<QueryOf<"GET /api/console/usage">["status"]>;
 
@@ -40,8 +41,9 @@ export const METRICS: Option<Metric> = [
   { value: "spend", label: "Spend" },
   { value: "requests", label: "Requests" },
   { value: "tokens", label: "Tokens" },
-  { value: "errors", label: "Errors" },
-  { value: "ttft", label: "Time to first byte" },
+  { value: "errors", label: "Failed" },
+  { value: "rejected", label: "Rejected" },
+  { value: "ttft", label: "Time to first token" },
 ];
 export const GROUPS: Option<GroupBy> = [
   { value: "model", label: "Model" },
@@ -50,12 +52,22 @@ export const GROUPS: Option<GroupBy> = [
   { value: "day", label: "Day" },
   { value: "status", label: "Status" },
 ];
-export const STATUSES: Option<Status> = [
-  { value: "ok", label: "OK" },
-  { value: "failed", label: "Failed" },
-  { value: "refused", label: "Refused" },
-  { value: "in_flight", label: "In flight" },
-];
+export const STATUSES: Option<Status> = (Object.keys(REQUEST_STATUSES) as Status[]).map(
+  (value) => ({ value, label: REQUEST_STATUSES[value].label }),
+);
+
+/** What links of earlier releases call a status. */
+const OLD_STATUSES: Readonly<Record<string, Status>> = {
+  ok: "succeeded",
+  refused: "rejected_by_gateway",
+};
+
+/** The status of an address; undefined: it asks for any, or for one that there is not. */
+export function statusOf(search: UsageSearch): Status | undefined {
+  const { status = "" } = search;
+  const wanted = Object.hasOwn(OLD_STATUSES, status) ? OLD_STATUSES[status] : status;
+  return STATUSES.find(({ value }) => value === wanted)?.value;
+}
 
 /** A known value of the address, or the first option: an edited address breaks nothing. */
 export function chosen<V extends string>(options: Option<V>, value: string | undefined): V {
@@ -69,7 +81,7 @@ export type Filters = Pick<
 
 /** What the figures, the log and its file are asked with: the same for all three. */
 export function filtersOf(search: UsageSearch, nowMs: number): Filters {
-  const status = STATUSES.find(({ value }) => value === search.status)?.value;
+  const status = statusOf(search);
   return {
     ...spanOf(search, nowMs),
     ...(search.model === undefined ? {} : { model: search.model }),

@@ -7,7 +7,7 @@ import { FigureCard } from "../../ui/figure-card.tsx";
 import { showUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { shortTokens } from "../models/model-labels.ts";
-import { chartData, unitOf } from "./chart-data.ts";
+import { chartData, rejectedOf, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
 import { METRICS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -15,7 +15,8 @@ import styles from "./usage.module.css";
 /** The range in five figures, and how each of them went. */
 export function UsageTotals({ usage }: { readonly usage: Usage }): ReactElement {
   const { totals } = usage;
-  const { requests, failed, tokens } = totals;
+  const { requests, by_status, tokens } = totals;
+  const rejected = rejectedOf(totals);
   const { in: tokensIn, out: tokensOut } = inAndOut(tokens);
   return (
     <div className={styles.totals}>
@@ -29,15 +30,19 @@ export function UsageTotals({ usage }: { readonly usage: Usage }): ReactElement 
         metric="requests"
         usage={usage}
         value={formatCount(requests)}
-        hint={requests === 0 ? "None in this time range" : "Including refused requests"}
+        hint={requests === 0 ? "None in this time range" : "Including failed and rejected"}
       />
       <MetricCard
         metric="errors"
         usage={usage}
-        value={formatCount(failed)}
-        hint={
-          requests === 0 ? "Without refused requests" : `${formatShare(failed / requests)} of all`
-        }
+        value={formatCount(by_status.failed)}
+        hint={shareOf(by_status.failed, requests)}
+      />
+      <MetricCard
+        metric="rejected"
+        usage={usage}
+        value={formatCount(rejected)}
+        hint={shareOf(rejected, requests)}
       />
       <MetricCard
         metric="tokens"
@@ -49,10 +54,14 @@ export function UsageTotals({ usage }: { readonly usage: Usage }): ReactElement 
         metric="ttft"
         usage={usage}
         value={formatMs(totals.ttft_p50_ms)}
-        hint={`Median; 95% within ${formatMs(totals.ttft_p95_ms)}`}
+        hint={`p50 · p95 ${formatMs(totals.ttft_p95_ms)}`}
       />
     </div>
   );
+}
+
+function shareOf(count: number, requests: number): string {
+  return requests === 0 ? "Of all requests" : `${formatShare(count / requests)} of all requests`;
 }
 
 function MetricCard(props: {

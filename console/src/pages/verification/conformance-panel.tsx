@@ -36,7 +36,7 @@ export function ConformancePanel({ provider }: { readonly provider: string }): R
 function ToSignIn({ provider }: { readonly provider: string }): ReactElement {
   return (
     <Empty
-      title="Signed-in customers see what conformance runs found."
+      title="Sign in to see the results of conformance runs."
       action={
         <LinkButton
           to="/sign-in"
@@ -58,7 +58,7 @@ function Listings({ provider }: { readonly provider: string }): ReactElement {
     <Answer of={answer} skeleton={<Loading rows={8} />}>
       {({ listings }) => {
         const shown = listingToShow(listings, chosen.listing);
-        if (shown === undefined) return <Empty title="None of its models is listed now." />;
+        if (shown === undefined) return <Empty title="No models listed." />;
         return (
           <Stack gap="xl">
             <CheckTable

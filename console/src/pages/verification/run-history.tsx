@@ -27,7 +27,7 @@ export function RunHistory({ provider, model }: ListingTrust): ReactElement {
           columns={COLUMNS}
           rows={answer.runs}
           rowKey={({ checked_at, source }) => `${checked_at} ${source}`}
-          empty={<Empty title="No conformance run of this listing is recorded." />}
+          empty={<Empty title="No conformance runs yet." />}
         />
       )}
     </Answer>
@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<ConformanceRun>[] = [
       return <StatusBadge tone={tone}>{word}</StatusBadge>;
     },
   },
-  { id: "flaws", label: "What did not pass", render: ({ flaws }) => <Flaws flaws={flaws} /> },
+  { id: "flaws", label: "Findings", render: ({ flaws }) => <Flaws flaws={flaws} /> },
   { id: "source", label: "From", render: ({ source }) => RUN_SOURCE[source] },
   {
     id: "manifest",

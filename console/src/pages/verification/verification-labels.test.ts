@@ -75,12 +75,12 @@ test("a provider's listings are counted without those of others", () => {
 
 test("a state is explained with what its run was", () => {
   expect(trustSentence(listing("a", { verdict: "warn", source: "watch" }))).toBe(
-    "The newest run of the checks passed, with this manifest and this model. It had warnings. Recorded from a scheduled run.",
+    "The latest conformance run passed with this manifest and model. It had warnings. Recorded from a scheduled run.",
   );
   const none = { state: "unchecked", verdict: null, source: null } as const;
-  expect(trustSentence(listing("a", none))).toBe("No run of the checks has had a result yet.");
+  expect(trustSentence(listing("a", none))).toBe("No conformance run has finished yet.");
   expect(trustSentence(listing("a", { ...none, verdict: "inconclusive", source: "run" }))).toBe(
-    "No run of the checks has had a result yet. The last one could not ask enough. Recorded from a run by the operator.",
+    "No conformance run has finished yet. The last one could not ask enough. Recorded from a run by the operator.",
   );
 });
 

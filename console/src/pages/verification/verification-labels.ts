@@ -15,12 +15,12 @@ export const TRUST: Readonly<
   verified: {
     word: "Verified",
     tone: "ok",
-    meaning: "The newest run of the checks passed, with this manifest and this model.",
+    meaning: "The latest conformance run passed with this manifest and model.",
   },
   failed: {
     word: "Failed",
     tone: "bad",
-    meaning: "The newest run of the checks found that the listing breaks its promises.",
+    meaning: "The latest conformance run found that the listing breaks its promises.",
   },
   changed: {
     word: "Changed",
@@ -35,7 +35,7 @@ export const TRUST: Readonly<
   unchecked: {
     word: "Unchecked",
     tone: "quiet",
-    meaning: "No run of the checks has had a result yet.",
+    meaning: "No conformance run has finished yet.",
   },
 };
 
@@ -46,7 +46,7 @@ export const CHECK_STATUS: Readonly<Record<CheckStatus, { word: string; tone: To
   warn: { word: "warning", tone: "warn" },
   fail: { word: "failed", tone: "bad" },
   skip: { word: "not applicable", tone: "quiet" },
-  error: { word: "could not be asked", tone: "warn" },
+  error: { word: "not answered", tone: "warn" },
 };
 
 export const RUN_VERDICT: Readonly<
@@ -106,9 +106,9 @@ const BREACHES: readonly (readonly [
 ])[] = [
   ["substituted", "named another model"],
   ["usage_missing", "reported no usage"],
-  ["usage_impossible", "reported usage that cannot be"],
-  ["bound_exceeded", "had more tokens than were allowed"],
-  ["wrong_finish", "had no finish reason, or one that cannot be true"],
+  ["usage_impossible", "reported impossible usage"],
+  ["bound_exceeded", "exceeded the output limit"],
+  ["wrong_finish", "had a missing or wrong finish reason"],
   ["unreadable", "could not be read"],
 ];
 

@@ -45,9 +45,9 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement 
   if (state === "refused") {
     return (
       <GatewayTrouble
-        title="Not answered"
+        title="No answer"
         errorType={errorType ?? "unknown"}
-        message={message ?? "the gateway refused this call"}
+        message={message ?? "The gateway rejected this request."}
         requestId={requestId}
       />
     );
@@ -59,7 +59,7 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement 
         <Text size="sm" component="div">
           {message ?? "The answer ended early."} <code>{errorType ?? "connection"}</code>
         </Text>
-        {requestId === undefined ? null : <Copyable value={requestId} label="request id" short />}
+        {requestId === undefined ? null : <Copyable value={requestId} label="request ID" short />}
       </div>
     );
   }
@@ -97,7 +97,7 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
         </span>
       )}
       {answer.requestId === undefined || hasOwnId(answer) ? null : (
-        <Copyable value={answer.requestId} label="request id" short />
+        <Copyable value={answer.requestId} label="request ID" short />
       )}
     </Text>
   );

@@ -70,7 +70,7 @@ export function ChatSettingsPanel(props: {
           ))}
           {chosen.length > 1 ? (
             <Text size="xs" c="dimmed">
-              Each model gets the parameters that it declares.
+              Each model receives only the parameters it supports.
             </Text>
           ) : null}
         </Stack>

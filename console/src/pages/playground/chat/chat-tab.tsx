@@ -7,7 +7,7 @@ import { useSession } from "../../../api/use-session.ts";
 import classes from "../playground.module.css";
 import { chatMessages, sentParameters, takenKinds } from "./chat-request.ts";
 import { ChatSettingsPanel } from "./chat-settings-panel.tsx";
-import type { CodeOf } from "./code-samples.ts";
+import type { SnippetOf } from "../../../snippets/chat-snippets.ts";
 import { Composer } from "./composer.tsx";
 import { Thread } from "./thread.tsx";
 import { useChat, type Chat } from "./use-chat.ts";
@@ -85,8 +85,8 @@ export default function ChatTab({ models, modelIds, onModels }: ChatTabProps): R
         />
         <Text size="xs" c="dimmed">
           {chat.isKept
-            ? "Conversations are kept in this browser only. The gateway stores neither prompts nor answers."
-            : "This browser does not store conversations: they are lost when you leave the page."}
+            ? "Conversations are kept in this browser only. Prompts and answers are never stored on the server."
+            : "This browser does not store conversations. They are lost when you leave the page."}
         </Text>
       </section>
       <aside
@@ -128,7 +128,7 @@ export default function ChatTab({ models, modelIds, onModels }: ChatTabProps): R
 }
 
 /** The call that was made last, or would be made first; of the first chosen model. */
-function codeOf(chat: Chat, chosen: readonly Model[]): Omit<CodeOf, "gatewayUrl"> {
+function codeOf(chat: Chat, chosen: readonly Model[]): Omit<SnippetOf, "gatewayUrl"> {
   const { settings, turns } = chat.conversation;
   const model = chosen[0];
   const spoken = turns.length > 0 ? turns : [HELLO];

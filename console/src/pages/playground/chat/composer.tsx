@@ -35,7 +35,7 @@ export function Composer(props: ComposerProps): ReactElement {
       const read = await Promise.all(files.map(readAttachment));
       setAttached((before) => [...before, ...read]);
     } catch {
-      setProblem("a file could not be read; choose it again");
+      setProblem("A file could not be read. Choose it again.");
     }
   }
   function send(): void {
@@ -77,7 +77,7 @@ export function Composer(props: ComposerProps): ReactElement {
         error={
           untaken === undefined
             ? problem
-            : `the chosen models do not accept ${untaken.name}; remove it`
+            : `The selected models do not accept ${untaken.name}. Remove it.`
         }
       />
       <Group justify="space-between" gap="xs">
@@ -97,7 +97,7 @@ export function Composer(props: ComposerProps): ReactElement {
             </FileButton>
           )}
           <Text size="xs" c="dimmed" visibleFrom="sm">
-            Enter sends, Shift Enter begins a line
+            Enter to send, Shift+Enter for a new line
           </Text>
         </Group>
         {isBusy ? (

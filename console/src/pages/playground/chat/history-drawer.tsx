@@ -37,7 +37,7 @@ export default function HistoryDrawer(props: {
     >
       {kept?.length === 0 ? (
         <Text c="dimmed" size="sm">
-          There are no conversations yet. The last 50 are kept in this browser and nowhere else.
+          No conversations yet. The last 50 are kept in this browser only.
         </Text>
       ) : null}
       <Stack gap={4} component="ul" className={classes.plainList}>

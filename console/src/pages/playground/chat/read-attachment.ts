@@ -33,16 +33,15 @@ export function attachmentProblem(
     const kind = KINDS[type];
     return kind === undefined || !kinds.includes(kind);
   });
-  if (wrong !== undefined)
-    return `${wrong.name}: the chosen models do not accept this kind of file`;
+  if (wrong !== undefined) return `The selected models do not accept files like ${wrong.name}.`;
   if (files.length + attached.length > ATTACHMENTS_MAX) {
-    return `a message takes ${ATTACHMENTS_MAX} files at most`;
+    return `Attach at most ${ATTACHMENTS_MAX} files.`;
   }
   const bytes =
     files.reduce((sum, { size }) => sum + size, 0) +
     attached.reduce((sum, { dataUrl }) => sum + Math.ceil((dataUrl.length * 3) / 4), 0);
   return bytes > ATTACHMENT_BYTES_MAX
-    ? "the files of a message may have 6 MB together; choose smaller ones"
+    ? "Attachments can be at most 6 MB in total. Choose smaller files."
     : undefined;
 }
 

@@ -92,7 +92,7 @@ describe("an answer", () => {
     });
   });
 
-  test("that is refused has the class and the request id of the body", async () => {
+  test("that is refused has the class and the request ID of the body", async () => {
     const body = {
       error: {
         code: "insufficient_quota",

@@ -117,7 +117,7 @@ export class AnswerAssembler {
         text(member(member(error, "metadata"), "error_type")) ??
         text(member(error, "code")) ??
         "unknown",
-      message: text(member(error, "message")) ?? "the provider failed",
+      message: text(member(error, "message")) ?? "The provider failed.",
     };
   }
 }
@@ -125,7 +125,7 @@ export class AnswerAssembler {
 function failed(fault: unknown, signal: AbortSignal): AnswerChange {
   if (signal.aborted) return { state: "stopped" };
   if (!(fault instanceof GatewayFault)) {
-    return { state: "ended_early", errorType: "connection", message: "the connection was lost" };
+    return { state: "ended_early", errorType: "connection", message: "The connection was lost." };
   }
   const { errorType, message, requestId } = fault;
   return { state: "refused", errorType, message, ...known({ requestId }) };

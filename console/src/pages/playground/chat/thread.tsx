@@ -5,7 +5,7 @@ import { memo, useEffect, useRef, useState, type ReactElement } from "react";
 import type { Model } from "../../../../../src/console-api/contract.ts";
 import classes from "../playground.module.css";
 import { AnswerCard } from "./answer-card.tsx";
-import type { Turn } from "./chat-types.ts";
+import type { ChatAnswer, Turn } from "./chat-types.ts";
 import { FilePreview } from "./composer.tsx";
 import type { Chat } from "./use-chat.ts";
 
@@ -40,7 +40,7 @@ export function Thread(props: {
     >
       {turns.length === 0 ? (
         <Text c="dimmed" ta="center" className={classes.threadEmpty}>
-          Say something to the model. To compare several, add them and send one prompt to all.
+          Send a message to start. Add models to compare their answers to one prompt.
         </Text>
       ) : null}
       {turns.map((turn) => (
@@ -53,7 +53,12 @@ export function Thread(props: {
         />
       ))}
       <span role="status" className={classes.hidden}>
-        {turns.length > 0 && !chat.isBusy ? "The answer is complete" : ""}
+        {chat.isBusy
+          ? ""
+          : turns
+              .at(-1)
+              ?.answers.map(({ state }) => ENDS[state] ?? "")
+              .join(" ")}
       </span>
     </div>
   );
@@ -130,3 +135,11 @@ const TurnView = memo(function TurnView(props: {
     </article>
   );
 });
+
+/** What a screen reader announces of each answer once all of them have ended. */
+const ENDS: Readonly<Partial<Record<ChatAnswer["state"], string>>> = {
+  done: "The answer is complete.",
+  stopped: "You stopped the answer.",
+  ended_early: "The answer ended early.",
+  refused: "There is no answer.",
+};

@@ -160,7 +160,11 @@ function withEnds(kept: Conversation): Conversation {
       ...turn,
       answers: turn.answers.map((answer) =>
         answer.state === "waiting" || answer.state === "streaming"
-          ? { ...answer, state: "ended_early", message: "The page was left before the end." }
+          ? {
+              ...answer,
+              state: "ended_early",
+              message: "You left the page before the answer was complete.",
+            }
           : answer,
       ),
     })),

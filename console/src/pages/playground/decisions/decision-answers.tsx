@@ -40,7 +40,7 @@ export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): Re
               ),
             },
             { id: "type", label: "Type", render: ({ type }) => type },
-            { id: "confidence", label: "How sure", render: (row) => <Confidence row={row} /> },
+            { id: "confidence", label: "Confidence", render: (row) => <Confidence row={row} /> },
           ]}
         />
         <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
@@ -52,12 +52,12 @@ export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): Re
             </span>
           )}
           {answer.requestId === undefined ? null : (
-            <Copyable value={answer.requestId} label="request id" short />
+            <Copyable value={answer.requestId} label="request ID" short />
           )}
         </Text>
         <details>
           <summary>Whole answer</summary>
-          <CodeBlock code={JSON.stringify(answer.json, null, 2)} label="Whole answer as JSON" />
+          <CodeBlock code={JSON.stringify(answer.json, null, 2)} label="Full answer as JSON" />
         </details>
       </Stack>
     </Panel>

@@ -43,14 +43,14 @@ export const QUESTION_TYPES: Readonly<
     { value: "choice", label: "One of several described labels", needs: "labels" },
     { value: "integer", label: "A whole number on a scale", needs: "range" },
     { value: "number", label: "A number on a scale", needs: "range" },
-    { value: "score", label: "A place between levels", needs: "labels" },
-    { value: "box", label: "A place in the image", needs: "nothing" },
+    { value: "score", label: "A score between levels", needs: "labels" },
+    { value: "box", label: "A location in the image", needs: "nothing" },
   ],
   gliner: [
-    { value: "classification", label: "Which label fits", needs: "labels" },
+    { value: "classification", label: "Classification", needs: "labels" },
     { value: "boolean", label: "Yes or no", needs: "nothing" },
-    { value: "entities", label: "Names of things in the text", needs: "labels" },
-    { value: "relations", label: "Pairs that belong together", needs: "labels" },
+    { value: "entities", label: "Entities in the text", needs: "labels" },
+    { value: "relations", label: "Relations between entities", needs: "labels" },
     { value: "structure", label: "Records with these fields", needs: "labels" },
   ],
 };
@@ -72,7 +72,7 @@ export function decisionBody(
     const questionId = question.id;
     if (name === "") return { field: "name", questionId, message: "Give the question a name." };
     if (Object.hasOwn(questions, name)) {
-      return { field: "name", questionId, message: "Another question has this name." };
+      return { field: "name", questionId, message: "Another question already has this name." };
     }
     const made = wire === "systemone" ? systemoneQuestion(question) : glinerQuestion(question);
     if ("message" in made) return { ...made, questionId };
@@ -85,14 +85,14 @@ type Made = { readonly question: object } | Omit<DraftProblem, "questionId">;
 
 function stateOf(draft: DecisionDraft): { readonly value: unknown } | DraftProblem {
   if (draft.state.trim() === "") {
-    return { field: "state", message: "Enter what the questions are about." };
+    return { field: "state", message: "Enter the state the questions are about." };
   }
   if (!draft.isJsonState) return { value: draft.state };
   try {
     const value: unknown = JSON.parse(draft.state);
     if (typeof value === "string" || (typeof value === "object" && value !== null))
       return { value };
-    return { field: "state", message: "The state must be an object, an array or a text." };
+    return { field: "state", message: "The state must be an object, an array, or text." };
   } catch (fault) {
     const reason = fault instanceof Error ? fault.message : "";
     return { field: "state", message: `This is not valid JSON: ${reason}` };

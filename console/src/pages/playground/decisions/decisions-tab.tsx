@@ -7,7 +7,7 @@ import { useSession } from "../../../api/use-session.ts";
 import { CodeBlock } from "../../../ui/code-block.tsx";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";
-import { curl } from "../chat/code-samples.ts";
+import { curl } from "../../../snippets/chat-snippets.ts";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import { ModelBadges, ModelPicker } from "../model-picker.tsx";
@@ -93,7 +93,7 @@ export default function DecisionsTab(props: {
               <ModelBadges model={model} />
             </div>
             <FilterChips
-              label="Form of the state"
+              label="State format"
               options={[
                 { value: "text", label: "Text" },
                 { value: "json", label: "JSON" },

@@ -29,7 +29,7 @@ export function QuestionFields(props: {
         <TextInput
           className={classes.grow}
           label="Name"
-          description="The answer comes under it"
+          description="The answer uses this name"
           value={question.name}
           onChange={(event) => onChange({ name: event.currentTarget.value })}
           error={problem?.field === "name" ? problem.message : undefined}
@@ -55,7 +55,9 @@ export function QuestionFields(props: {
         <Textarea
           label={LABELS_HELP[question.type] ?? "Labels"}
           description={
-            question.type === "choice" ? "One a line; behind a colon, when it fits" : "One a line"
+            question.type === "choice"
+              ? "One per line, then a colon and when it applies"
+              : "One per line"
           }
           value={question.labels}
           onChange={(event) => onChange({ labels: event.currentTarget.value })}
@@ -68,14 +70,14 @@ export function QuestionFields(props: {
       {needs === "range" ? (
         <Group gap="xs" grow align="flex-start">
           <TextInput
-            label="Smallest"
+            label="Minimum"
             inputMode="decimal"
             value={question.min}
             onChange={(event) => onChange({ min: event.currentTarget.value })}
             error={problem?.field === "range" ? problem.message : undefined}
           />
           <TextInput
-            label="Largest"
+            label="Maximum"
             inputMode="decimal"
             value={question.max}
             onChange={(event) => onChange({ max: event.currentTarget.value })}
@@ -85,7 +87,7 @@ export function QuestionFields(props: {
       ) : null}
       {question.type === "classification" ? (
         <Checkbox
-          label="Several labels may fit"
+          label="Allow several labels"
           checked={question.isMulti}
           onChange={(event) => onChange({ isMulti: event.currentTarget.checked })}
         />
@@ -93,7 +95,7 @@ export function QuestionFields(props: {
       {takesInstructions(wire, question.type) ? (
         <TextInput
           label="Instructions"
-          placeholder="What is asked, in a sentence"
+          placeholder="The question, in one sentence"
           value={question.instructions}
           onChange={(event) => onChange({ instructions: event.currentTarget.value })}
         />
@@ -105,8 +107,8 @@ export function QuestionFields(props: {
 const LABELS_HELP: Readonly<Record<string, string>> = {
   score: "Levels, from the lowest",
   structure: "Fields of a record",
-  entities: "Kinds of things",
-  relations: "Kinds of pairs",
+  entities: "Entity types",
+  relations: "Relation types",
 };
 
 function takesInstructions(wire: DecisionWire, type: string): boolean {

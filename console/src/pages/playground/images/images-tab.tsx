@@ -81,11 +81,11 @@ export default function ImagesTab(props: {
 
   return (
     <div className={classes.split}>
-      <section className={classes.main} aria-label="Pictures">
+      <section className={classes.main} aria-label="Images">
         <form className={classes.composer} onSubmit={(event) => void make(event)}>
           <Textarea
             label="Prompt"
-            placeholder="Describe the picture"
+            placeholder="Describe the image"
             value={prompt}
             onChange={(event) => setPrompt(event.currentTarget.value)}
             autosize
@@ -109,27 +109,27 @@ export default function ImagesTab(props: {
                 leftSection={<Square size={14} aria-hidden />}
                 onClick={() => abort.current?.abort()}
               >
-                Stop waiting
+                Stop
               </Button>
             )}
           </Group>
         </form>
         {fault === undefined ? null : <FaultTrouble fault={fault} />}
         {running === undefined ? null : (
-          <div className={classes.gallery} role="status" aria-label="Making pictures">
+          <div className={classes.gallery} role="status" aria-label="Generating images">
             {Array.from({ length: running }, (_none, at) => (
               <Skeleton key={at} className={classes.waiting} />
             ))}
           </div>
         )}
         {calls.length === 0 && running === undefined && fault === undefined ? (
-          <Empty title="Your pictures appear here. A call returns all of them or costs nothing." />
+          <Empty title="Your images appear here. A request returns all of them or costs nothing." />
         ) : null}
         {calls.map((call) => (
           <Pictures key={call.id} call={call} />
         ))}
         <Text size="xs" c="dimmed">
-          Pictures are kept until you leave this page: download those you want to keep.
+          Images are kept until you leave this page. Download the ones you want to keep.
         </Text>
       </section>
       <aside className={classes.aside} data-open aria-label="Model and fields">
@@ -155,7 +155,7 @@ function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
       <div className={classes.gallery}>
         {call.pictures.map(({ dataUrl, fileName }, at) => (
           <figure key={fileName} className={classes.picture}>
-            <img src={dataUrl} alt={`${call.prompt}, picture ${at + 1}`} />
+            <img src={dataUrl} alt={`${call.prompt}, image ${at + 1}`} />
             <figcaption>
               <Button
                 component="a"
@@ -164,7 +164,7 @@ function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
                 variant="default"
                 size="xs"
                 leftSection={<Download size={14} aria-hidden />}
-                aria-label={`Download picture ${at + 1}`}
+                aria-label={`Download image ${at + 1}`}
               >
                 Download
               </Button>
@@ -181,7 +181,7 @@ function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
           </span>
         )}
         {call.requestId === undefined ? null : (
-          <Copyable value={call.requestId} label="request id" short />
+          <Copyable value={call.requestId} label="request ID" short />
         )}
       </Text>
     </Stack>

@@ -69,15 +69,15 @@ export function waitMsOf(polls: number): number {
 export function failureMessage(code: string | undefined): string {
   return (
     FAILURES[code ?? ""] ??
-    "There is no video. Nothing was charged; try again or change the prompt."
+    "No video was generated. Nothing was charged. Try again or change the prompt."
   );
 }
 
 const FAILURES: Readonly<Record<string, string>> = {
   video_generation_failed:
-    "The provider could not make this video. Nothing was charged; try again or change the prompt.",
+    "The provider could not generate this video. Nothing was charged. Try again or change the prompt.",
   content_policy_violation:
-    "The provider refused the content of this video. Nothing was charged; change the prompt.",
+    "The provider rejected the content of this video. Nothing was charged. Change the prompt.",
   video_cancelled: "The provider cancelled this video. Nothing was charged; send it again.",
   video_expired: "The provider no longer has this video. Nothing was charged; send it again.",
   video_timeout: "This video was not ready in time. Nothing was charged; send it again.",

@@ -80,7 +80,7 @@ export default function VideosTab(props: {
         </form>
         {fault === undefined ? null : <FaultTrouble fault={fault} />}
         {jobs.length === 0 && fault === undefined ? (
-          <Empty title="Your videos appear here. The maximum cost of a video is held until it is done." />
+          <Empty title="Your videos appear here. The maximum cost of a video is held until it is ready." />
         ) : null}
         {jobs.map((job) => (
           <Job key={job.id} job={job} onForget={forget} />
@@ -141,9 +141,9 @@ function Job(props: {
             file until <Time at={new Date(job.expiresAtMs).toISOString()} />
           </span>
         )}
-        <Copyable value={job.id} label="video id" short />
+        <Copyable value={job.id} label="video ID" short />
         {job.requestId === undefined ? null : (
-          <Copyable value={job.requestId} label="request id" short />
+          <Copyable value={job.requestId} label="request ID" short />
         )}
       </Text>
     </Stack>

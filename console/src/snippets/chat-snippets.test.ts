@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { codeSamples, python, type CodeOf } from "./code-samples.ts";
+import { chatSnippets, helloSnippets, python, type SnippetOf } from "./chat-snippets.ts";
 
-const of: CodeOf = {
+const of: SnippetOf = {
   gatewayUrl: "https://gateway.example",
   modelId: "lab/chat-one",
   messages: [
@@ -19,14 +19,14 @@ const of: CodeOf = {
 };
 
 function codeOf(wire: "chat" | "messages", label: string): string {
-  return codeSamples(wire, of).find((each) => each.label === label)?.code ?? "";
+  return chatSnippets(wire, of).find((each) => each.label === label)?.code ?? "";
 }
 
 test("every sample has the address of its wire, the key's place and no file of the reader's", () => {
   for (const wire of ["chat", "messages"] as const) {
-    for (const { code } of codeSamples(wire, of)) {
+    for (const { code } of chatSnippets(wire, of)) {
       expect(code).toContain("https://gateway.example");
-      expect(code).toMatch(/TM_KEY/);
+      expect(code).toMatch(/TOKEN_MARKET_KEY/);
       expect(code).not.toContain("SECRETPIXELS");
       expect(code).toContain("lab/chat-one");
     }
@@ -69,4 +69,27 @@ test("values are written as Python writes them", () => {
   expect(python({ a: [true, null, 1.5], b: {} })).toBe(
     '{\n    "a": [\n        True,\n        None,\n        1.5,\n    ],\n    "b": {},\n}',
   );
+});
+
+test("the languages are in one order, whatever the wire", () => {
+  for (const wire of ["chat", "messages"] as const) {
+    expect(chatSnippets(wire, of).map(({ label }) => label)).toEqual([
+      "curl",
+      "Python",
+      "TypeScript",
+    ]);
+  }
+});
+
+test("a key is in a snippet only while the page shows it", () => {
+  const hello = { gatewayUrl: "https://gateway.example/", modelId: "m" };
+  for (const wire of ["chat", "messages"] as const) {
+    for (const { code } of helloSnippets(wire, { ...hello, secret: "tm_vk_0123" })) {
+      expect(code).toContain("tm_vk_0123");
+    }
+    for (const { code } of helloSnippets(wire, hello)) {
+      expect(code).toContain("TOKEN_MARKET_KEY");
+      expect(code).not.toContain("tm_vk_");
+    }
+  }
 });

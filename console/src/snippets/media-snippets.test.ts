@@ -1,29 +1,34 @@
 import { describe, expect, test } from "vitest";
 
-import { sampleCalls } from "./sample-calls.ts";
-import { modelOf } from "./sample-models.test-data.ts";
+import { modelOf } from "../pages/models/sample-models.test-data.ts";
+import { modelSnippets } from "./media-snippets.ts";
 
 const ROOT = "https://api.example.test";
 
 /** The JSON that a curl sample sends. */
 function bodyOf(code: string | undefined): unknown {
-  const sent = /-d '([^]*)'$/.exec(code ?? "")?.[1] ?? "";
-  return JSON.parse(sent.replaceAll(String.raw`'\''`, "'"));
+  const sent = /-d '([^]*?)'(\n\n|$)/.exec(code ?? "")?.[1] ?? "";
+  return JSON.parse(sent);
 }
 
 describe("the sample calls of a model", () => {
   test("a chat model is called on both wires, each at its own base address", () => {
-    const calls = sampleCalls(modelOf({ id: "lab/one" }), `${ROOT}/`);
+    const model = modelOf({ id: "lab/one" });
+    const calls = (["chat", "messages"] as const).flatMap((wire) =>
+      modelSnippets(model, `${ROOT}/`, wire),
+    );
     const text = calls.map(({ code }) => code).join("\n");
-    expect(text).toContain(`curl ${ROOT}/v1/chat/completions`);
-    expect(text).toContain(`curl ${ROOT}/v1/messages`);
+    expect(text).toContain(`curl -s ${ROOT}/v1/chat/completions`);
+    expect(text).toContain(`curl -s ${ROOT}/v1/messages`);
     expect(text).toContain(`baseURL: "${ROOT}/v1"`);
     expect(text).toContain(`baseURL: "${ROOT}"`);
   });
 
   test("no sample asks for a key to be pasted", () => {
     for (const modality of ["text", "image", "video", "decisions"] as const) {
-      for (const { code } of sampleCalls(modelOf({ modality }), ROOT)) {
+      const snippets = modelSnippets(modelOf({ modality }), ROOT);
+      expect(snippets.map(({ label }) => label)).toEqual(["curl", "Python", "TypeScript"]);
+      for (const { code } of snippets) {
         expect(code).toMatch(/TOKEN_MARKET_KEY/);
         expect(code).not.toContain("tm_vk_");
       }
@@ -40,12 +45,12 @@ describe("the sample calls of a model", () => {
         quality: { type: "enum", values: ["low", "high"] },
       },
     });
-    expect(bodyOf(sampleCalls(model, ROOT)[0]?.code)).toMatchObject({
+    expect(bodyOf(modelSnippets(model, ROOT)[0]?.code)).toMatchObject({
       n: 1,
       size: "1024x1024",
       quality: "low",
     });
-    expect(sampleCalls(model, ROOT)[0]?.code).not.toContain("aspect_ratio");
+    expect(modelSnippets(model, ROOT)[0]?.code).not.toContain("aspect_ratio");
   });
 
   test("a video call asks for as many seconds as the model makes by itself", () => {
@@ -53,12 +58,12 @@ describe("the sample calls of a model", () => {
       modality: "video",
       parameters: { seconds: { type: "integer", min: 1, max: 12, default: 4 } },
     });
-    expect(bodyOf(sampleCalls(model, ROOT)[0]?.code)).toMatchObject({ seconds: 4 });
+    expect(bodyOf(modelSnippets(model, ROOT)[0]?.code)).toMatchObject({ seconds: 4 });
   });
 
   test("a decisions call asks in the model's own grammar", () => {
     const asked = (wire: "systemone" | "gliner") =>
-      sampleCalls(modelOf({ modality: "decisions", decisions_wire: wire }), ROOT)[0]?.code;
+      modelSnippets(modelOf({ modality: "decisions", decisions_wire: wire }), ROOT)[0]?.code;
     expect(bodyOf(asked("systemone"))).toMatchObject({
       questions: { urgent: { schema: { type: "boolean" } } },
     });

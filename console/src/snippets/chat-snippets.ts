@@ -1,0 +1,253 @@
+import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
+import { member } from "../pages/playground/gateway.ts";
+
+export type SnippetWire = "chat" | "messages";
+
+export interface SnippetOf {
+  readonly gatewayUrl: string;
+  readonly modelId: string;
+  readonly messages: readonly RequestMessage[];
+  /** As they are sent on the chat-completions route. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** The answer is printed as it arrives. */
+  readonly isStream?: boolean;
+  /** A key that is on the page: the snippet then runs as it is copied. */
+  readonly secret?: string | undefined;
+}
+
+export interface Snippet {
+  readonly label: "curl" | "Python" | "TypeScript";
+  readonly code: string;
+}
+
+/** The variable of the shell that holds the key, in every snippet. */
+export const KEY_VARIABLE = "TOKEN_MARKET_KEY";
+
+/** What every page says beside its snippets. */
+export const KEY_HINT = `Set one of your keys as the environment variable ${KEY_VARIABLE}.`;
+
+/** The same call in three languages, always in this order; files are named, not pasted. */
+export function chatSnippets(wire: SnippetWire, of: SnippetOf): readonly Snippet[] {
+  const root = of.gatewayUrl.replace(/\/+$/, "");
+  return wire === "chat" ? onChatCompletions(of, root) : onMessages(of, root);
+}
+
+/** One short call, for pages that have no conversation to show. */
+export function helloSnippets(
+  wire: SnippetWire,
+  of: Pick<SnippetOf, "gatewayUrl" | "modelId" | "secret">,
+): readonly Snippet[] {
+  return chatSnippets(wire, {
+    ...of,
+    messages: [{ role: "user", content: "Say hello" }],
+    parameters: { max_tokens: 256 },
+  });
+}
+
+function onChatCompletions(of: SnippetOf, root: string): readonly Snippet[] {
+  const { modelId, parameters, isStream = false, secret } = of;
+  const messages = withoutFiles(of.messages);
+  const body = { model: modelId, messages, ...parameters };
+  const sent = isStream ? { ...body, stream: true } : body;
+  return [
+    {
+      label: "curl",
+      code: `${exported(secret)}${curl(`${root}/v1/chat/completions`, BEARER, body)}`,
+    },
+    {
+      label: "Python",
+      code: `${pythonHead("openai", "OpenAI", secret)}
+client = OpenAI(
+    base_url=${JSON.stringify(`${root}/v1`)},
+    api_key=${pythonKey(secret)},
+)
+${isStream ? "stream" : "answer"} = client.chat.completions.create(
+${pythonArguments(sent)}
+)
+${isStream ? PYTHON_CHUNKS : "print(answer.choices[0].message.content)"}`,
+    },
+    {
+      label: "TypeScript",
+      code: `${openAiClient(root, secret)}
+const ${isStream ? "stream" : "answer"} = await client.chat.completions.create(${json(sent)});
+${isStream ? SCRIPT_CHUNKS : "console.log(answer.choices[0].message.content);"}`,
+    },
+  ];
+}
+
+const PYTHON_CHUNKS = `for chunk in stream:
+    if chunk.choices:
+        print(chunk.choices[0].delta.content or "", end="")`;
+const SCRIPT_CHUNKS = `for await (const chunk of stream) {
+  process.stdout.write(chunk.choices[0]?.delta?.content ?? "");
+}`;
+
+function onMessages(of: SnippetOf, root: string): readonly Snippet[] {
+  const { isStream = false, secret } = of;
+  const body = messagesBody(of);
+  return [
+    {
+      label: "curl",
+      code: `${exported(secret)}${curl(`${root}/v1/messages`, "x-api-key:", body)}`,
+    },
+    {
+      label: "Python",
+      code: `${pythonHead("anthropic", "Anthropic", secret)}
+client = Anthropic(base_url=${JSON.stringify(root)}, api_key=${pythonKey(secret)})
+${
+  isStream
+    ? `with client.messages.stream(
+${pythonArguments(body)}
+) as stream:
+    for text in stream.text_stream:
+        print(text, end="")`
+    : `message = client.messages.create(
+${pythonArguments(body)}
+)
+print(message.content[0].text)`
+}`,
+    },
+    {
+      label: "TypeScript",
+      code: `import Anthropic from "@anthropic-ai/sdk";
+
+const client = new Anthropic({
+  baseURL: ${JSON.stringify(root)},
+  apiKey: ${scriptKey(secret)},
+});
+${
+  isStream
+    ? `const stream = client.messages.stream(${json(body)});
+stream.on("text", (text) => process.stdout.write(text));
+await stream.finalMessage();`
+    : `const message = await client.messages.create(${json(body)});
+console.log(message.content[0].text);`
+}`,
+    },
+  ];
+}
+
+export const BEARER = "authorization: Bearer";
+
+/** A client of the chat-completions wire, as images have it too. */
+export function openAiClient(root: string, secret?: string): string {
+  return `import OpenAI from "openai";
+
+const client = new OpenAI({
+  baseURL: ${JSON.stringify(`${root}/v1`)},
+  apiKey: ${scriptKey(secret)},
+});`;
+}
+
+export function pythonHead(module: string, client: string, secret?: string): string {
+  return `${secret === undefined ? "import os\n" : ""}from ${module} import ${client}\n`;
+}
+
+export function pythonKey(secret?: string): string {
+  return secret === undefined ? `os.environ["${KEY_VARIABLE}"]` : JSON.stringify(secret);
+}
+
+function scriptKey(secret: string | undefined): string {
+  return secret === undefined ? `process.env.${KEY_VARIABLE}` : JSON.stringify(secret);
+}
+
+function exported(secret: string | undefined): string {
+  return secret === undefined ? "" : `export ${KEY_VARIABLE}=${secret}\n\n`;
+}
+
+/** The same request in the format of the messages route, which wants an output bound. */
+function messagesBody({ modelId, messages, parameters }: SnippetOf): Record<string, unknown> {
+  const system = messages.find(({ role }) => role === "system")?.content;
+  const { stop, temperature, top_p, top_k } = parameters;
+  return {
+    model: modelId,
+    max_tokens: parameters["max_tokens"] ?? parameters["max_completion_tokens"] ?? 4096,
+    ...(system === undefined ? {} : { system }),
+    messages: withoutFiles(messages.filter(({ role }) => role !== "system")).map(
+      ({ role, content }) => ({ role, content: blocks(content) }),
+    ),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { top_p }),
+    ...(top_k === undefined ? {} : { top_k }),
+    ...(stop === undefined ? {} : { stop_sequences: stop }),
+  };
+}
+
+function blocks(content: RequestMessage["content"]): RequestMessage["content"] {
+  if (typeof content === "string") return content;
+  return content.map((part) => {
+    if (member(part, "type") === "image_url") {
+      const source = { type: "base64", media_type: "image/png", data: "BASE64_OF_YOUR_IMAGE" };
+      return { type: "image", source };
+    }
+    if (member(part, "type") === "file") {
+      const source = { type: "base64", media_type: "application/pdf", data: "BASE64_OF_YOUR_FILE" };
+      return { type: "document", source };
+    }
+    return part;
+  });
+}
+
+function withoutFiles(messages: readonly RequestMessage[]): readonly RequestMessage[] {
+  return messages.map(({ role, content }) => ({
+    role,
+    content: typeof content === "string" ? content : content.map(withoutData),
+  }));
+}
+
+function withoutData(part: object): object {
+  switch (member(part, "type")) {
+    case "image_url":
+      return {
+        type: "image_url",
+        image_url: { url: "data:image/png;base64,BASE64_OF_YOUR_IMAGE" },
+      };
+    case "file": {
+      const file_data = "data:application/pdf;base64,BASE64_OF_YOUR_FILE";
+      return {
+        type: "file",
+        file: { filename: member(member(part, "file"), "filename"), file_data },
+      };
+    }
+    case "input_audio": {
+      const format = member(member(part, "input_audio"), "format");
+      return { type: "input_audio", input_audio: { data: "BASE64_OF_YOUR_SOUND", format } };
+    }
+    default:
+      return part;
+  }
+}
+
+/** A call for a shell; single quotes of the text end the quoting for one character. */
+export function curl(url: string, keyHeader: string, body: object): string {
+  const quoted = JSON.stringify(body, null, 2).replaceAll("'", `'"'"'`);
+  return `curl -s ${url} \\
+  -H "${keyHeader} $${KEY_VARIABLE}" \\
+  -H "content-type: application/json" \\
+  -d '${quoted}'`;
+}
+
+export function json(value: unknown): string {
+  return JSON.stringify(value, null, 2);
+}
+
+export function pythonArguments(body: Readonly<Record<string, unknown>>): string {
+  return Object.entries(body)
+    .map(([name, value]) => `    ${name}=${python(value, "    ")},`)
+    .join("\n");
+}
+
+/** A JSON value as a Python literal. */
+export function python(value: unknown, indent = ""): string {
+  if (value === null || value === undefined) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value !== "object") return JSON.stringify(value);
+  const inner = `${indent}    `;
+  const entries = Array.isArray(value)
+    ? value.map((each) => `${inner}${python(each, inner)},`)
+    : Object.entries(value).map(
+        ([name, each]) => `${inner}${JSON.stringify(name)}: ${python(each, inner)},`,
+      );
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  return entries.length === 0 ? open + close : `${open}\n${entries.join("\n")}\n${indent}${close}`;
+}

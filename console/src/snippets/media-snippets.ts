@@ -1,0 +1,196 @@
+import type { Model } from "../../../src/console-api/contract.ts";
+import {
+  BEARER,
+  curl,
+  helloSnippets,
+  json,
+  KEY_VARIABLE,
+  openAiClient,
+  pythonArguments,
+  python,
+  pythonHead,
+  pythonKey,
+  type Snippet,
+  type SnippetWire,
+} from "./chat-snippets.ts";
+
+/** Runnable calls of a model of any modality, in the same three languages. */
+export function modelSnippets(
+  model: Model,
+  gatewayUrl: string,
+  wire: SnippetWire = "chat",
+): readonly Snippet[] {
+  const root = gatewayUrl.replace(/\/+$/, "");
+  if (model.modality === "image") return imageCalls(model, root);
+  if (model.modality === "video") return videoCalls(model, root);
+  if (model.modality === "decisions") return decisionCalls(model, root);
+  return helloSnippets(wire, { gatewayUrl, modelId: model.id });
+}
+
+function imageCalls(model: Model, root: string): readonly Snippet[] {
+  const body = {
+    model: model.id,
+    prompt: "A red bicycle on a white wall",
+    n: 1,
+    ...firstValues(model, ["size", "aspect_ratio", "resolution", "quality"]),
+  };
+  return [
+    { label: "curl", code: curl(`${root}/v1/images/generations`, BEARER, body) },
+    {
+      label: "Python",
+      code: `import base64
+${pythonHead("openai", "OpenAI")}
+client = OpenAI(
+    base_url=${JSON.stringify(`${root}/v1`)},
+    api_key=${pythonKey()},
+)
+answer = client.images.generate(
+${pythonArguments(body)}
+)
+with open("image.png", "wb") as file:
+    file.write(base64.b64decode(answer.data[0].b64_json))`,
+    },
+    {
+      label: "TypeScript",
+      code: `import { writeFile } from "node:fs/promises";
+${openAiClient(root)}
+const answer = await client.images.generate(${json(body)});
+await writeFile("image.png", Buffer.from(answer.data[0].b64_json, "base64"));`,
+    },
+  ];
+}
+
+function videoCalls(model: Model, root: string): readonly Snippet[] {
+  const seconds = model.parameters["seconds"]?.default;
+  const body = {
+    model: model.id,
+    prompt: "Waves at a beach, seen from above",
+    ...(typeof seconds === "number" ? { seconds } : {}),
+    ...firstValues(model, ["size", "aspect_ratio", "resolution"]),
+  };
+  const videos = `${root}/v1/videos`;
+  const key = `  -H "authorization: Bearer $${KEY_VARIABLE}"`;
+  return [
+    {
+      label: "curl",
+      code: `# Ask for the video; the answer has its id.
+${curl(videos, BEARER, body)}
+
+# Ask for its status until that is "completed".
+curl -s ${videos}/VIDEO_ID \\
+${key}
+
+# Download it.
+curl -s ${videos}/VIDEO_ID/content \\
+${key} \\
+  --output video.mp4`,
+    },
+    {
+      label: "Python",
+      code: `${pythonRequests("time")}
+video = requests.post(
+    "${videos}",
+    headers=headers,
+    json=${python(body, "    ")},
+).json()
+while video["status"] not in ("completed", "failed"):
+    time.sleep(5)
+    video = requests.get(f"${videos}/{video['id']}", headers=headers).json()
+
+with open("video.mp4", "wb") as file:
+    file.write(requests.get(f"${videos}/{video['id']}/content", headers=headers).content)`,
+    },
+    {
+      label: "TypeScript",
+      code: `import { writeFile } from "node:fs/promises";
+
+${SCRIPT_HEADERS}
+let video = await (
+  await fetch("${videos}", {
+    method: "POST",
+    headers,
+    body: JSON.stringify(${json(body)}),
+  })
+).json();
+while (!["completed", "failed"].includes(video.status)) {
+  await new Promise((resolve) => setTimeout(resolve, 5000));
+  video = await (await fetch(\`${videos}/\${video.id}\`, { headers })).json();
+}
+const file = await fetch(\`${videos}/\${video.id}/content\`, { headers });
+await writeFile("video.mp4", Buffer.from(await file.arrayBuffer()));`,
+    },
+  ];
+}
+
+/** For routes that no client library knows. */
+function pythonRequests(...modules: readonly string[]): string {
+  return `import os
+${modules.map((module) => `import ${module}\n`).join("")}import requests
+
+headers = {"authorization": f"Bearer {${pythonKey().replaceAll('"', "'")}}"}
+`;
+}
+
+const SCRIPT_HEADERS = `const headers = {
+  authorization: \`Bearer \${process.env.${KEY_VARIABLE}}\`,
+  "content-type": "application/json",
+};`;
+
+function decisionCalls(model: Model, root: string): readonly Snippet[] {
+  const body =
+    model.decisions_wire === "gliner"
+      ? {
+          model: model.id,
+          state: "Ada Lovelace wrote to Charles Babbage from London.",
+          questions: {
+            people: { type: "entities", labels: ["person"] },
+            tone: { type: "classification", labels: ["formal", "friendly"] },
+          },
+        }
+      : {
+          model: model.id,
+          state: { subject: "Checkout is down", plan: "enterprise" },
+          questions: {
+            urgent: { schema: { type: "boolean" }, instructions: "Is this urgent?" },
+            team: {
+              schema: { type: "enum", values: ["billing", "shop"] },
+              instructions: "Which team?",
+            },
+          },
+        };
+  const address = `${root}/v1/decisions`;
+  return [
+    { label: "curl", code: curl(address, BEARER, body) },
+    {
+      label: "Python",
+      code: `${pythonRequests()}
+answer = requests.post(
+    "${address}",
+    headers=headers,
+    json=${python(body, "    ")},
+)
+print(answer.json())`,
+    },
+    {
+      label: "TypeScript",
+      code: `${SCRIPT_HEADERS}
+const answer = await fetch("${address}", {
+  method: "POST",
+  headers,
+  body: JSON.stringify(${json(body)}),
+});
+console.log(await answer.json());`,
+    },
+  ];
+}
+
+/** Of the first of two ways to name a size only: no listing takes both. */
+function firstValues(model: Model, names: readonly string[]): Readonly<Record<string, unknown>> {
+  const values = names.flatMap((name) => {
+    const descriptor = model.parameters[name];
+    const value = descriptor?.default ?? descriptor?.values?.[0];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const hasSize = values.some(([name]) => name === "size");
+  return Object.fromEntries(values.filter(([name]) => !(hasSize && name === "aspect_ratio")));
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+
+import { listingOf, modelOf } from "../pages/models/sample-models.test-data.ts";
+import { pickSampleModel } from "./pick-sample-model.ts";
+
+const HEALTHY = [{ id: "lab-a", status: "healthy" }] as const;
+const dear = modelOf({ id: "dear", providers: [listingOf({ prompt: "9", completion: "9" })] });
+const cheap = modelOf({ id: "cheap", providers: [listingOf({ prompt: "0.1" })] });
+const logging = modelOf({
+  id: "logging",
+  providers: [listingOf({ prompt: "0.01", prompt_logging: "retained" })],
+});
+const ailing = modelOf({
+  id: "ailing",
+  providers: [listingOf({ prompt: "0.01", provider: "lab-b" })],
+});
+const image = modelOf({
+  id: "image",
+  modality: "image",
+  providers: [listingOf({ prompt: "0", completion: "0" })],
+});
+
+test("a sample call names the cheapest healthy chat model whose prompts are not kept", () => {
+  expect(pickSampleModel([dear, logging, ailing, image, cheap], HEALTHY)).toBe("cheap");
+});
+
+test("where there is no such model, the cheapest chat model does", () => {
+  expect(pickSampleModel([image, logging, dear], [])).toBe("logging");
+  expect(pickSampleModel([image], HEALTHY)).toBeUndefined();
+});

@@ -1,0 +1,34 @@
+import type { Model, Provider } from "../../../src/console-api/contract.ts";
+import { parseUsd } from "../ui/money-math.ts";
+
+/**
+ * The cheapest chat model that no provider logs prompts of and whose first provider is healthy;
+ * without one, the cheapest that there is. Cheap: by a token in and a token out.
+ */
+export function pickSampleModel(
+  models: readonly Model[],
+  providers: readonly Pick<Provider, "id" | "status">[],
+): string | undefined {
+  const healthy = new Set(
+    providers.filter(({ status }) => status === "healthy").map(({ id }) => id),
+  );
+  const priced = models.flatMap((model) => {
+    const price = model.modality === "text" ? priceOf(model) : undefined;
+    return price === undefined ? [] : [{ model, price }];
+  });
+  const best = priced.filter(
+    ({ model }) =>
+      model.providers.every(({ prompt_logging }) => prompt_logging === "none") &&
+      healthy.has(model.providers[0]?.provider ?? ""),
+  );
+  const [first] = (best.length > 0 ? best : priced).toSorted((a, b) =>
+    a.price < b.price ? -1 : a.price > b.price ? 1 : 0,
+  );
+  return first?.model.id;
+}
+
+/** What the provider that is tried first takes for a million tokens in and out together. */
+function priceOf({ providers }: Model): bigint | undefined {
+  const prices = providers[0]?.prices ?? undefined;
+  return prices === undefined ? undefined : parseUsd(prices.prompt) + parseUsd(prices.completion);
+}

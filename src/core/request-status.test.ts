@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+
+import { REFUSALS } from "./refusals.ts";
+import {
+  ATTEMPT_OUTCOMES,
+  type AttemptEnd,
+  CLIENT_LEFT,
+  REQUEST_STATUSES,
+  requestStatusOf,
+} from "./request-status.ts";
+
+const CLASSES = [null, "usage_impossible", CLIENT_LEFT, ...Object.keys(REFUSALS)];
+
+function statusesOf(outcomes: readonly AttemptEnd[], classes: readonly (string | null)[]) {
+  const found = outcomes.flatMap((outcome) =>
+    classes.map((errorClass) => requestStatusOf({ attempts: 1, outcome, errorClass })),
+  );
+  return [...new Set(found)].toSorted();
+}
+
+test("a request that a provider was asked for is in exactly one status of the table", () => {
+  const statuses = statusesOf(ATTEMPT_OUTCOMES, CLASSES);
+  const all = Object.keys(REQUEST_STATUSES).filter((each) => each !== "rejected_by_gateway");
+  expect(statuses).toEqual(all.toSorted());
+});
+
+test("a rejected request is never among the failed, whatever else is known of it", () => {
+  expect(statusesOf(["refused"], CLASSES)).toEqual(["rejected_by_provider"]);
+  const failures: AttemptEnd[] = ["failed", "timeout", "reset", "stream_died"];
+  const blamed = ["content_policy", "context_overflow", "invalid_request", "request_too_large"];
+  expect(statusesOf(failures, blamed)).toEqual(["rejected_by_provider"]);
+  expect(statusesOf(failures, ["upstream_error", "rate_limit", null])).toEqual(["failed"]);
+});
+
+test("a client that left cancelled its request, and an answer in full succeeded", () => {
+  expect(statusesOf(["client_disconnected"], CLASSES)).toEqual(["cancelled"]);
+  expect(statusesOf(["completed"], CLASSES)).toEqual(["succeeded"]);
+});
+
+test("what no provider was asked for was rejected by the gateway, unless the client left", () => {
+  const statuses = CLASSES.filter((each) => each !== CLIENT_LEFT).map((errorClass) =>
+    requestStatusOf({ attempts: 0, outcome: "refused", errorClass }),
+  );
+  expect(new Set(statuses)).toEqual(new Set(["rejected_by_gateway"]));
+  const left = { attempts: 0, outcome: "refused", errorClass: CLIENT_LEFT } as const;
+  expect(requestStatusOf(left)).toBe("cancelled");
+});

@@ -1,0 +1,79 @@
+import type { RefusalClass } from "./refusals.ts";
+
+/**
+ * How a request ended, in the one vocabulary of filters, badges, charts and files. Every request is
+ * in exactly one of them; a rejected one never counts as failed.
+ */
+export const REQUEST_STATUSES = {
+  succeeded: { label: "Succeeded", meaning: "The answer arrived in full." },
+  rejected_by_gateway: {
+    label: "Rejected by gateway",
+    meaning: "Token Market turned it away before any provider was asked. Nothing was charged.",
+  },
+  rejected_by_provider: {
+    label: "Rejected by provider",
+    meaning: "The provider refused the request or its content.",
+  },
+  failed: {
+    label: "Failed",
+    meaning: "No provider answered, the answer broke off, or its outcome is unknown.",
+  },
+  cancelled: { label: "Cancelled", meaning: "Your client closed the connection." },
+  in_flight: { label: "In progress", meaning: "It has not ended yet." },
+} as const satisfies Readonly<Record<string, { readonly label: string; readonly meaning: string }>>;
+
+export type RequestStatus = keyof typeof REQUEST_STATUSES;
+
+/** How an attempt at a provider ended, as the generation record says it. */
+export const ATTEMPT_OUTCOMES = [
+  "completed",
+  "refused",
+  "failed",
+  "timeout",
+  "reset",
+  "stream_died",
+  "client_disconnected",
+  "in_flight",
+  "unknown_after_crash",
+  "lost_in_restore",
+] as const;
+
+export type AttemptEnd = (typeof ATTEMPT_OUTCOMES)[number];
+
+/** Kept in place of an error class where the client had gone before anything was sent. */
+export const CLIENT_LEFT = "client_left";
+
+/** What a request's last attempt says of it. */
+const STATUS_OF_OUTCOME: Readonly<Record<AttemptEnd, RequestStatus>> = {
+  completed: "succeeded",
+  refused: "rejected_by_provider",
+  failed: "failed",
+  timeout: "failed",
+  reset: "failed",
+  stream_died: "failed",
+  client_disconnected: "cancelled",
+  in_flight: "in_flight",
+  unknown_after_crash: "failed",
+  lost_in_restore: "failed",
+};
+
+/** What a provider says of the request itself, with whichever status or however late. */
+const BLAMES_REQUEST: ReadonlySet<string> = new Set<RefusalClass>([
+  "content_policy",
+  "context_overflow",
+  "invalid_request",
+  "request_too_large",
+]);
+
+/** The status of a request by its last attempt; without one, the gateway refused it. */
+export function requestStatusOf(ended: {
+  readonly attempts: number;
+  readonly outcome: AttemptEnd;
+  readonly errorClass: string | null;
+}): RequestStatus {
+  const { attempts, outcome, errorClass } = ended;
+  if (attempts === 0) return errorClass === CLIENT_LEFT ? "cancelled" : "rejected_by_gateway";
+  const status = STATUS_OF_OUTCOME[outcome];
+  const isBlamed = status === "failed" && BLAMES_REQUEST.has(errorClass ?? "");
+  return isBlamed ? "rejected_by_provider" : status;
+}
