@@ -222,7 +222,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     reopenBooks: (request, by) => reopenBooks(books, request, by),
     flaggedListings: (days) => flaggedListings(pool, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
-    readBooksFigures: () => readBooksFigures(pools.primaryReports),
+    readBooksFigures: () => readBooksFigures(pools.main),
     limitConnections: (max) => pools.limitMain(max),
     connections: () => ({
       main: poolUse(pool),

@@ -1,4 +1,4 @@
-import type { Pool } from "pg";
+import type { Pool, QueryConfig } from "pg";
 
 import { assert, microUsd, type MicroUsd } from "../core/index.ts";
 import { inTransaction } from "../storage/index.ts";
@@ -20,8 +20,9 @@ export interface BooksFigures {
   readonly schemaLevel: number;
 }
 
-/** The server gives up after that, and this process a moment later. */
 const STATEMENT_TIMEOUT_MS = 1_000;
+/** Of a server that is silent: a stop waits for a reading that is in progress. */
+const ANSWER_TIMEOUT_MS = 2_000;
 
 interface FiguresRow {
   readonly open_attempts: bigint;
@@ -37,10 +38,18 @@ interface FiguresRow {
 
 /** Reads all figures by one statement of at most a second; rejects where it takes longer. */
 export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
-  const row = await inTransaction(pool, async (client) => {
-    await client.query(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
-    return (await client.query<FiguresRow>(FIGURES_SQL)).rows[0];
-  });
+  const row = await inTransaction(
+    pool,
+    async (client) => {
+      const inTime = (text: string): QueryConfig & { readonly query_timeout: number } => ({
+        text,
+        query_timeout: ANSWER_TIMEOUT_MS,
+      });
+      await client.query(inTime(`set local statement_timeout = ${STATEMENT_TIMEOUT_MS}`));
+      return (await client.query<FiguresRow>(inTime(FIGURES_SQL))).rows[0];
+    },
+    ANSWER_TIMEOUT_MS,
+  );
   assert(row !== undefined, "the figures are one row");
   const { audit_ended_at: endedAt, audit_violations: violations } = row;
   return {

@@ -153,7 +153,8 @@ test.skipIf(!hasPgbackrest)(
         );
         const amountMicroUsd = microUsd(5n);
         await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "first" }, testOperator);
-        await sleep(50);
+        // A copy is known by the second in which it ended: only times after that one can be restored.
+        await sleep(1_100);
         between = await onServer(url, async (client) => {
           const { rows } = await client.query<{ at: string }>(
             "select clock_timestamp()::text as at",
