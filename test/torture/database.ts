@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -11,35 +10,33 @@ import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-po
 import { openPool } from "../../src/storage/connection.ts";
 import { silentLog } from "../support/silent-log.ts";
 
-/** A file that is gone while it is copied is none that the copy needs. */
-const COPY_SH = 'mkdir "$2"; cp -a "$1/." "$2/"; rm -rf "$2/postmaster.pid" "$2/pg_wal"; exit 0';
-const COPY_WAL_SH =
-  'cp -a "$1/pg_wal" "$2/" && chown --reference="$1" "$2" "$2/backup_label" && chmod 700 "$2"';
-const RESTORE_SH = 'rm -rf "$2" && cp -a "$1" "$2"';
 const START_TRIES = 10;
 const ANSWERED_WITHIN_MS = 60_000;
 const RETRY_MS = 100;
+
+type StartOptions = Parameters<typeof startEmbeddedPostgres>[0];
 
 /** A PostgreSQL of its own, which may be killed and started again on the same files. */
 export class TortureDatabase {
   readonly backend: PostgresBackend;
   readonly connectionString: string;
-  readonly #dataDir: string;
+  readonly #options: StartOptions;
   readonly #servers: EmbeddedPostgres[];
   readonly #pool: ReturnType<typeof openPool>;
 
-  private constructor(dataDir: string, server: EmbeddedPostgres) {
-    this.#dataDir = dataDir;
+  private constructor(options: StartOptions, server: EmbeddedPostgres) {
+    this.#options = options;
     this.#servers = [server];
     this.connectionString = server.connectionString;
     this.backend = openPostgresBackend({ connectionString: this.connectionString, log: silentLog });
     this.#pool = openPool(this.connectionString, silentLog);
   }
 
-  /** Starts the server on an empty folder and makes the schema. */
-  static async start(dataDir: string): Promise<TortureDatabase> {
-    const server = await startEmbeddedPostgres({ dataDir, log: silentLog });
-    const database = new TortureDatabase(dataDir, server);
+  /** Starts the server on an empty folder, backed up where a root is named, and makes the schema. */
+  static async start(dataDir: string, backupRoot?: string): Promise<TortureDatabase> {
+    const options = { dataDir, log: silentLog, backupRoot };
+    const server = await startEmbeddedPostgres(options);
+    const database = new TortureDatabase(options, server);
     await database.backend.migrate();
     return database;
   }
@@ -70,7 +67,7 @@ export class TortureDatabase {
   async restart(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        const server = await startEmbeddedPostgres({ dataDir: this.#dataDir, log: silentLog });
+        const server = await startEmbeddedPostgres(this.#options);
         this.#servers.push(server);
         if (server.connectionString !== this.connectionString) {
           throw new Error("the database came back under another address");
@@ -88,28 +85,29 @@ export class TortureDatabase {
     return this.#servers[0]?.adminConnectionString ?? "";
   }
 
-  /** A base copy beside running traffic: the state at its end, whole. */
-  async copyTo(folder: string): Promise<void> {
+  /** Has the server archive what it has written so far, as it does by itself within a minute. */
+  async archiveNow(): Promise<void> {
+    const wal = this.#servers.at(-1)?.archive?.wal ?? "";
     const client = new Client({ connectionString: this.adminConnectionString });
     await client.connect();
     try {
-      await client.query("select pg_backup_start('story', true)");
-      execFileSync("sh", ["-c", COPY_SH, "sh", this.#cluster(), folder]);
-      const stopped = await client.query<{ labelfile: string }>(
-        "select labelfile from pg_backup_stop(false)",
+      const { rows } = await client.query<{ name: string }>(
+        "select pg_walfile_name(pg_current_wal_lsn()) as name, pg_switch_wal()",
       );
-      writeFileSync(join(folder, "backup_label"), stopped.rows[0]?.labelfile ?? "");
-      execFileSync("sh", ["-c", COPY_WAL_SH, "sh", this.#cluster(), folder]);
+      const lastMs = systemClock.monotonicMs() + ANSWERED_WITHIN_MS;
+      while (!existsSync(join(wal, rows[0]?.name ?? ""))) {
+        if (systemClock.monotonicMs() > lastMs) throw new Error("the log is not archived");
+        await sleep(RETRY_MS);
+      }
     } finally {
       await client.end();
     }
   }
 
-  /** The server is lost with its files, and comes back as it was when it was copied. */
-  async restore(folder: string): Promise<void> {
+  /** The server is lost, and every file of the database with it. */
+  lose(): void {
     this.kill();
-    execFileSync("sh", ["-c", RESTORE_SH, "sh", folder, this.#cluster()]);
-    await this.restart();
+    rmSync(this.#cluster(), { recursive: true });
   }
 
   #cluster(): string {

@@ -67,7 +67,7 @@ export async function openStory(mainFile: string, seed: number): Promise<Story> 
   const guard = guardAgainstOrphans(folder);
   const dice = new Dice(seed);
   const provider = await startCountingProvider(dice.split());
-  const database = await TortureDatabase.start(join(folder, "database"));
+  const database = await TortureDatabase.start(join(folder, "database"), join(folder, "backups"));
   const accounts = await openAccounts(database.backend, helpingOf(INSTANCES * CLIENTS_EACH));
   const manifestsDir = writeManifests(folder, provider.url);
   const databaseUrl = database.connectionString;
@@ -139,6 +139,13 @@ export async function openStory(mainFile: string, seed: number): Promise<Story> 
 /** `tokenmarket <args>` on the scenario's database. */
 export function command(story: Story, ...args: readonly string[]): Promise<CommandResult> {
   return runCommand([...args, "--data", join(story.folder, "data"), "--json"], story.env);
+}
+
+/** The same on the data folder of the database, as on the machine that it runs on. */
+export function onDatabase(story: Story, ...args: readonly string[]): Promise<CommandResult> {
+  const { folder } = story;
+  const env = { LOG_LEVEL: "error", TM_BACKUP_FOLDER: join(folder, "backups") };
+  return runCommand([...args, "--data", join(folder, "database"), "--json"], env);
 }
 
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
