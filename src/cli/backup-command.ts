@@ -26,6 +26,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readText } from "./number-flags.ts";
+import { isDay } from "./read-instant.ts";
 
 const FROM = "folder of the backups, or of one copy (default backup.folder)";
 const INSTANT = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:?\d{2})$/;
@@ -199,6 +200,7 @@ function readTrusted(config: Config, flags: Flags): RestoreOptions["trusted"] {
 function readInstant(flags: Flags): string | undefined {
   const text = readText(flags, "at");
   if (text === undefined) return undefined;
-  if (INSTANT.test(text) && !Number.isNaN(Date.parse(text))) return text;
+  const isReal = isDay(text.slice(0, "YYYY-MM-DD".length)) && !Number.isNaN(Date.parse(text));
+  if (INSTANT.test(text) && isReal) return text;
   throw new UsageFault("--at must be a time with its zone, like 2026-11-22T10:15:00Z");
 }

@@ -14,7 +14,8 @@ export function readDay(text: string, flag: string): string {
   throw new UsageFault(`${flag} must be a day as YYYY-MM-DD, not ${text}`);
 }
 
-function isDay(text: string): boolean {
+/** A day that the calendar has. */
+export function isDay(text: string): boolean {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
   // Date.parse takes a 30th of February for the 2nd of March.
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);

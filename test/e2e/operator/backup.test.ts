@@ -191,6 +191,15 @@ test("a folder with anything in it is never restored to", async () => {
   expect(readdirSync(cluster)).toEqual(["note"]);
 });
 
+test("a time that no calendar has is refused, and taken for no other", async () => {
+  const args = ["--from", books.backups, "--any-key", "--data", join(books.root, "no-time")];
+  const never = ["--at", "2026-02-30T10:00:00Z"];
+  const refused = await runCommand(["backup", "restore", ...args, ...never]);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain("--at must be a time with its zone");
+  expect(existsSync(join(books.root, "no-time"))).toBe(false);
+});
+
 test("a backup that an operator makes is one change", async () => {
   const folders = ["--data", join(books.root, "data"), "--by", "ann", "--json"];
   const made = await runCommand(["backup", "create", ...folders], {
