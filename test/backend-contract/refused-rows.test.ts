@@ -63,7 +63,7 @@ test("5,000 refused requests of a minute are 60 rows and a count, and figures sa
   refuse([ledger, peer], owner, minuteMs, REFUSED);
   await expect
     .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: REFUSED, refused: REFUSED });
+    .toEqual({ total: REFUSED, rejected_by_gateway: REFUSED });
   expect(await rowsOf(owner, "refused_request")).toBe(60);
   expect(await rowsOf(owner, "refused_minute")).toBe(1);
   expect(await requestsOf(owner, minuteMs, "key")).toEqual({
@@ -84,7 +84,7 @@ test("an organization's rows of a minute are bounded over its keys as well", asy
   }
   await expect
     .poll(() => requestsOf(first, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: 500, refused: 500 });
+    .toEqual({ total: 500, rejected_by_gateway: 500 });
   expect(await rowsOf(first, "refused_request")).toBe(180);
   expect(await rowsOf(first, "refused_minute")).toBeLessThanOrEqual(KEYS_PER_ORG_MAX);
 });
@@ -96,7 +96,7 @@ test("the next minute has rows of its own", async () => {
   refuse([ledger], owner, minuteMs, 50);
   await expect
     .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: 120, refused: 120 });
+    .toEqual({ total: 120, rejected_by_gateway: 120 });
   expect(await rowsOf(owner, "refused_request")).toBe(110);
 });
 
@@ -107,7 +107,7 @@ test("an unknown model or another organization sees none of what is only counted
   refuse([ledger], owner, minuteMs, 100);
   await expect
     .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: 100, refused: 100 });
+    .toEqual({ total: 100, rejected_by_gateway: 100 });
   expect(await requestsOf(other, minuteMs, "status")).toEqual({ total: 0 });
   const range = { orgId: owner.orgId, fromMs: minuteMs, toMs: minuteMs + MINUTE_MS };
   const byModel = await backend.usageReports.report(range, "model");

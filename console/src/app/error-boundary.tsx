@@ -25,18 +25,30 @@ export class ErrorBoundary extends Component<
   }
 }
 
+/** A page that could not be loaded because there is no network. */
+export class OfflineFault extends Error {
+  override name = "OfflineFault";
+
+  constructor(options: ErrorOptions) {
+    super("this browser is offline", options);
+  }
+}
+
 /** A part of the console that failed; a new version of the console on the server does that too. */
-export function PageFailed(): ReactElement {
+export function PageFailed({ error }: { readonly error?: unknown }): ReactElement {
+  const isOffline = error instanceof OfflineFault;
   return (
     <Stack gap="md" align="flex-start" className={shell.notice}>
       <Title order={1} size="h2">
-        This page crashed
+        {isOffline ? "You are offline" : "This page crashed"}
       </Title>
-      <Text>
-        Something in the console went wrong, or it was updated while you had it open. Nothing was
-        lost on the server. Reload the page; if it fails again, contact support.
-      </Text>
+      <Text>{isOffline ? OFFLINE : CRASHED}</Text>
       <Button onClick={() => globalThis.location.reload()}>Reload</Button>
     </Stack>
   );
 }
+
+const OFFLINE = "This page could not be loaded. Connect to the network, then reload it.";
+const CRASHED =
+  "Something in the console went wrong, or it was updated while you had it open. Nothing was " +
+  "lost on the server. Reload the page; if it fails again, contact support.";

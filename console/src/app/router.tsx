@@ -8,7 +8,7 @@ import {
 import type { ComponentType } from "react";
 
 import { Loading } from "../ui/loading.tsx";
-import { PageFailed } from "./error-boundary.tsx";
+import { OfflineFault, PageFailed } from "./error-boundary.tsx";
 import { NotFound } from "./not-found.tsx";
 import { readSearch, writeSearch } from "./search-text.ts";
 import { PrivateGate, SessionGate } from "./session-gate.tsx";
@@ -117,9 +117,17 @@ function ShellNotFound() {
   );
 }
 
-/** Not to be seen without its styles, a page waits for both. */
+/**
+ * Not to be seen without its styles, a page waits for both. One that cannot be loaded without a
+ * network fails in its place: a reload would end on the browser's own error page.
+ */
 async function withStyles(load: Load): Promise<Record<string, ComponentType>> {
   const isFirst = FIRST_PAGES.has(load);
-  const [found] = await Promise.all([load(), isFirst ? undefined : import("./more-styles.ts")]);
-  return found as Record<string, ComponentType>;
+  try {
+    const [found] = await Promise.all([load(), isFirst ? undefined : import("./more-styles.ts")]);
+    return found as Record<string, ComponentType>;
+  } catch (fault) {
+    if (!globalThis.navigator.onLine) throw new OfflineFault({ cause: fault });
+    throw fault;
+  }
 }

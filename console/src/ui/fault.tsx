@@ -1,10 +1,12 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { CircleAlert } from "lucide-react";
-import type { ReactElement } from "react";
+import { useContext, type ReactElement } from "react";
 
 import { ApiFault } from "../api/client.ts";
 import { signInAddress } from "../app/sign-in-address.ts";
+import { AppLink } from "./app-link.tsx";
 import { Copyable } from "./copyable.tsx";
+import { PageAbove } from "./page-above.ts";
 
 export interface FaultProps {
   readonly error: unknown;
@@ -30,17 +32,34 @@ export function Fault({ error, retry }: FaultProps): ReactElement {
             <Copyable value={fault.requestId} label="request ID" />
           </Group>
         )}
-        {fault?.code === "signed_out" ? (
-          <Button component="a" size="xs" href={signInAddress({ reason: "expired" })}>
-            Sign in
-          </Button>
-        ) : retry === undefined ? null : (
-          <Button size="xs" variant="default" onClick={retry}>
-            Try again
-          </Button>
-        )}
+        <NextStep fault={fault} retry={retry} />
       </Stack>
     </Alert>
+  );
+}
+
+/** Signing in again, the list that it is missing from, or another try. */
+function NextStep(props: {
+  readonly fault: ApiFault | undefined;
+  readonly retry: (() => void) | undefined;
+}): ReactElement | null {
+  const { fault, retry } = props;
+  const above = useContext(PageAbove);
+  if (fault?.code === "signed_out") {
+    return (
+      <Button component="a" size="xs" href={signInAddress({ reason: "expired" })}>
+        Sign in
+      </Button>
+    );
+  }
+  if (fault?.status === 404 && above !== undefined) {
+    return <AppLink to={above.to}>Back to {above.label}</AppLink>;
+  }
+  if (retry === undefined) return null;
+  return (
+    <Button size="xs" variant="default" onClick={retry}>
+      Try again
+    </Button>
   );
 }
 

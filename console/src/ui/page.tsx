@@ -2,12 +2,8 @@ import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
 import { useEffect, type ReactElement, type ReactNode } from "react";
 
 import { AppLink } from "./app-link.tsx";
+import { type Crumb, PageAbove } from "./page-above.ts";
 import kit from "./kit.module.css";
-
-export interface Crumb {
-  readonly label: string;
-  readonly to: string;
-}
 
 export interface PageProps {
   readonly title: string;
@@ -41,7 +37,7 @@ export function Page({ title, crumbs = [], actions, lead, children }: PageProps)
           </Text>
         )}
       </Stack>
-      {children}
+      <PageAbove value={crumbs.at(-1)}>{children}</PageAbove>
     </Stack>
   );
 }
@@ -54,11 +50,11 @@ function Crumbs(props: {
     <nav aria-label="Breadcrumbs">
       <Breadcrumbs separatorMargin={6}>
         {props.crumbs.map(({ label, to }) => (
-          <AppLink key={to} to={to} size="sm">
+          <AppLink key={to} to={to} size="sm" lh="xs">
             {label}
           </AppLink>
         ))}
-        <Text size="sm" c="dimmed" aria-current="page" truncate maw="40vw">
+        <Text size="sm" c="dimmed" aria-current="page" lh="xs" truncate maw="40vw">
           {props.title}
         </Text>
       </Breadcrumbs>

@@ -236,6 +236,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
 
     await page.goto(`${fixture.consoleUrl}/keys/${managed}`);
     await page.getByRole("alert").getByText("Not found").waitFor();
+    await page.getByRole("alert").getByRole("link", { name: "Back to Keys" }).waitFor();
     await expectAccessible(page, "a key that is none");
     for (const [route, body] of [
       [`PATCH /api/console/keys/${managed}`, { name: "mine" }],

@@ -148,4 +148,19 @@ describe.skipIf(!hasChromium)("every page", () => {
   test("complained of nothing in all of this", () => {
     expect(visitor.complaints).toEqual([]);
   });
+
+  test("says that the browser is offline where a page cannot be loaded, and loads it later", async () => {
+    const traveller = await newVisitor(browser);
+    const { page } = traveller;
+    await signIn(fixture, traveller, "offline@example.com");
+    await page.goto(`${fixture.consoleUrl}/`);
+    await pageShown(page);
+    await page.context().setOffline(true);
+    await page.getByRole("link", { name: "Optimize" }).first().click();
+    await page.getByRole("heading", { name: "You are offline" }).waitFor();
+    await expectAccessible(page, "offline");
+    await page.context().setOffline(false);
+    await page.getByRole("button", { name: "Reload" }).click();
+    await page.getByRole("heading", { name: "Optimize", level: 1 }).waitFor();
+  });
 });

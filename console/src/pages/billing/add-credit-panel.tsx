@@ -76,7 +76,7 @@ function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
         <FilterChips
           label="Amount"
           options={[
-            ...usual.map((usd) => ({ value: usd, label: `$${usd}` })),
+            ...usual.map((usd) => ({ value: usd, label: showCents(usd) })),
             { value: OTHER, label: "Other" },
           ]}
           value={chosen}

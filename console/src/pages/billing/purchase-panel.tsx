@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Purchase>[] = [
     id: "amount",
     label: "Amount",
     align: "right",
-    render: (purchase) => <Money usd={purchase.amount_usd} />,
+    render: (purchase) => <Money usd={purchase.amount_usd} headline />,
     sortValue: (purchase) => parseUsd(purchase.amount_usd),
   },
   {
@@ -72,12 +72,12 @@ export function PurchaseState({ purchase }: { readonly purchase: Purchase }): Re
       {purchase.is_test_money ? <Note>test money</Note> : null}
       {compareUsd(purchase.refunded_usd, "0") > 0 ? (
         <Note>
-          refunded <Money usd={purchase.refunded_usd} />
+          refunded <Money usd={purchase.refunded_usd} headline />
         </Note>
       ) : null}
       {compareUsd(purchase.disputed_usd, "0") > 0 ? (
         <Note>
-          disputed <Money usd={purchase.disputed_usd} />
+          disputed <Money usd={purchase.disputed_usd} headline />
         </Note>
       ) : null}
     </>
