@@ -14,7 +14,8 @@ export type UsageSearch = Readonly<
       | "key"
       | "provider"
       | "status"
-      | "cursor",
+      | "cursor"
+      | "rows",
       string | undefined
     >
   >
