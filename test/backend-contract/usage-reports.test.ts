@@ -146,7 +146,7 @@ function expectSeries(
   expect(report.series.map(({ atMs }) => atMs)).toEqual(
     Array.from({ length: buckets }, (_, at) => first + at * bucketMs),
   );
-  for (const { atMs, parts, firstByteP50Ms } of report.series) {
+  for (const { atMs, parts, firstByteP50Ms, firstByteP95Ms } of report.series) {
     const of = requests.filter(({ ms }) => ms >= atMs && ms < atMs + bucketMs);
     const modelled = [...groupedBy(of, by)].map(([group, inGroup]) => {
       const { requests: count, byStatus, usage, debitMicroUsd } = figuresOf(inGroup);
@@ -155,6 +155,7 @@ function expectSeries(
     });
     expect(parts).toEqual(new Map(modelled));
     expect(offBy(firstByteP50Ms, of, 0.5)).toBeLessThan(PERCENTILE_OFF_MAX);
+    expect(offBy(firstByteP95Ms, of, 0.95)).toBeLessThan(PERCENTILE_OFF_MAX);
   }
 }
 

@@ -16,7 +16,7 @@ export type { Column } from "./table-types.ts";
 /** Above this many rows only those in sight are in the page. */
 const ROWS_WHOLE_MAX = 200;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
-/** What changes a table is no part of the first page that a visitor opens. */
+/** What changes a table is fetched after the first page that a visitor opens. */
 const TableTools = lazy(() => import("./table-tools.tsx"));
 const TablePages = lazy(() => import("./table-pages.tsx"));
 

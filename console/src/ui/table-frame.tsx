@@ -20,7 +20,7 @@ export interface TableFrameProps {
   readonly children: ReactNode;
 }
 
-/** What a table scrolls in, where it is wider than its place: a shadow says at which side it goes on. */
+/** What a table scrolls in, where it is wider than its place: a shadow says at which side it continues. */
 export function TableFrame(props: TableFrameProps): ReactElement {
   const own = useRef<HTMLDivElement>(null);
   const frame = props.frame ?? own;

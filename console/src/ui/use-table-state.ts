@@ -23,7 +23,7 @@ export interface Kept {
   readonly pages?: "server";
 }
 
-/** From this width on there is room for the columns that are shown in wide windows. */
+/** From this width on, the columns of wide windows are shown. */
 const WIDE = "(min-width: 1600px)";
 
 /** The parts of the address that belong to one table; each change is one step of Back. */
@@ -49,7 +49,7 @@ export function useTableSearch(prefix: string): {
   };
 }
 
-/** Which columns are shown, by room and by choice. */
+/** Which columns are shown, by width and by choice. */
 export function useColumns<C extends { readonly id: string; readonly shownFrom?: ShownFrom }>(
   table: string | undefined,
   columns: readonly C[],

@@ -16,7 +16,7 @@ export interface Picks {
 export function PickBox(props: {
   readonly model: Model;
   readonly picks: Picks;
-  /** Without its word, where a row of a table has no room for it. */
+  /** Without its word, in the narrow rows of a table. */
   readonly isBare?: boolean;
 }): ReactElement {
   const { model, picks } = props;

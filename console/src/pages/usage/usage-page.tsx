@@ -22,6 +22,7 @@ import {
   filtersOf,
   GROUPS,
   METRICS,
+  RANKS,
   type ChangeSearch,
   type Filters,
   type UsageSearch,
@@ -95,7 +96,12 @@ interface FiguresProps {
 
 function Figures({ filters, search, change }: FiguresProps): ReactElement {
   const by = chosen(GROUPS, search.by);
-  const usage = useAnswer("GET /api/console/usage", { query: { ...filters, group_by: by } });
+  const rank = RANKS[chosen(METRICS, search.metric)];
+  const usage = useAnswer(
+    "GET /api/console/usage",
+    { query: { ...filters, group_by: by, rank_by: rank } },
+    { staysDespite: "rank_by" },
+  );
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
       {(data: Usage) => (

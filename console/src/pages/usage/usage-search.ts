@@ -29,6 +29,18 @@ export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 export type Status = NonNullable<QueryOf<"GET /api/console/usage">["status"]>;
 
+/** What the largest groups have most of; times have no sum, so requests decide. */
+export const RANKS: Readonly<
+  Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
+> = {
+  spend: "spend",
+  requests: "requests",
+  tokens: "tokens",
+  errors: "failed",
+  rejected: "rejected",
+  ttft: "requests",
+};
+
 type Option<V> = readonly { readonly value: V; readonly label: string }[];
 
 export const RANGES: Option<Range> = [
