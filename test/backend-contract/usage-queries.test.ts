@@ -402,36 +402,6 @@ test("more groups than a report lists end in one that is called other", async ()
   expect(parts?.get("other")?.requests).toBe(223);
 });
 
-test("the largest groups are those with most of what is asked about", async () => {
-  const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const nowMs = systemClock.nowMs();
-  const refusedOf = (modelId: string, count: number) =>
-    Array.from({ length: count }, () => ({
-      requestId: newRequestId(nowMs),
-      orgId,
-      keyId,
-      modelId,
-      route: "/v1/chat/completions",
-      stream: false,
-      errorClass: "model_not_found" as never,
-      createdAtMs: nowMs,
-    }));
-  // By name alone, as by a spend of nothing, the last one would be the smallest.
-  const few = Array.from({ length: 9 }, (_, at) => refusedOf(`model/${at}`, 1)).flat();
-  const refused = [...few, ...refusedOf("model/z", 5)];
-  await backend.ledgerBatchStore.recordRefusedBatch(refused, []);
-  const range = { orgId, fromMs: nowMs - DAY_MS / 4, toMs: nowMs + DAY_MS / 4 };
-  for (const rank of ["requests", "rejected"] as const) {
-    const { series } = await backend.usageReports.report(range, "model", rank);
-    const parts = series.find(({ parts: { size } }) => size > 0)?.parts;
-    expect(parts?.get("model/z")?.requests, rank).toBe(5);
-  }
-  const byFailed = await backend.usageReports.report(range, "model", "failed");
-  // None failed: then requests decide, as they do among equal spends.
-  expect(byFailed.series.some(({ parts }) => parts.has("model/z"))).toBe(true);
-  expect(byFailed.totals.requests).toBe(14);
-});
-
 test("a provider's day counts what it ended itself, over all customers", async () => {
   const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 10_000n });
   const [now] = await backend.query("select attempt_id_at(now())::text as id");
