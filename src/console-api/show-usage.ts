@@ -35,7 +35,12 @@ export function shownFigures(figures: ReportFigures): UsageFigures {
   };
 }
 
-function shownBucket({ atMs, parts, firstByteP50Ms }: ReportBucket): Usage["series"][number] {
+function shownBucket({
+  atMs,
+  parts,
+  firstByteP50Ms,
+  firstByteP95Ms,
+}: ReportBucket): Usage["series"][number] {
   return {
     at: instant(atMs),
     parts: Object.fromEntries(
@@ -50,5 +55,6 @@ function shownBucket({ atMs, parts, firstByteP50Ms }: ReportBucket): Usage["seri
       ]),
     ),
     ttft_p50_ms: firstByteP50Ms,
+    ttft_p95_ms: firstByteP95Ms,
   };
 }

@@ -28,13 +28,13 @@ export function usageHandlers(
       gates.reads.run(session.orgId, () => readOverview(deps, session)),
 
     "GET /api/console/usage": async ({ session, query }) => {
-      const { group_by: by = "model", ...filters } = query;
+      const { group_by: by = "model", rank_by: rank = "spend", ...filters } = query;
       const filter = filterOf(session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
       return await gates.reads.run(session.orgId, async () => {
         const { reports, asOf } = datedReports(deps.reports);
         const [report, nameOf] = await Promise.all([
-          reports.report(filter, by),
+          reports.report(filter, by, rank),
           namesOf(deps, session.orgId, by),
         ]);
         return { ...shownUsage(report, filter, nameOf), ...asOf() };
@@ -66,7 +66,7 @@ export function usageHandlers(
       const { reports, asOf } = datedReports(deps.reports);
       const pieces = requestsCsv(reports, filter);
       const headers = (): Readonly<Record<string, string>> => asOfHeader(asOf().as_of);
-      const wanted = { orgId, contentType, fileName: "requests.csv", pieces, headers };
+      const wanted = { orgId, contentType, fileName: fileNameOf(filter), pieces, headers };
       return await openFile({ gates: gates.files, clock }, wanted);
     },
 
@@ -83,6 +83,12 @@ export function usageHandlers(
       });
     },
   };
+}
+
+/** With its days: files of several views do not overwrite each other. */
+function fileNameOf({ fromMs, toMs }: ReportFilter): string {
+  const [from, to] = [fromMs, toMs - 1].map((ms) => instant(ms).slice(0, "2026-01-01".length));
+  return from === to ? `requests-${from}.csv` : `requests-${from}-to-${to}.csv`;
 }
 
 const PAGE_ROWS = 50;

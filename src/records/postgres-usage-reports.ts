@@ -29,6 +29,7 @@ import type {
   RequestPage,
   ReportFilter,
   ReportGroupBy,
+  ReportRank,
   SizeBounds,
   SizedTokens,
   UsageReport,
@@ -58,9 +59,13 @@ export class PostgresUsageReports implements UsageReports {
     return new PostgresUsageReports(this.#sources, this.#walk, onServed);
   }
 
-  async report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport> {
+  async report(
+    filter: ReportFilter,
+    by: ReportGroupBy,
+    rank: ReportRank = "spend",
+  ): Promise<UsageReport> {
     const { plan, rows } = await this.#run(async (client) => {
-      const planned = await planReport(client, filter, by);
+      const planned = await planReport(client, filter, { by, rank });
       const { text, values } = reportQuery(planned);
       return { plan: planned, rows: (await client.query<ReportRow>(text, values)).rows };
     });
@@ -192,12 +197,12 @@ const TODAY_SQL = "select to_char(now() at time zone 'utc', 'YYYY-MM-DD') as tod
 async function planReport(
   client: PoolClient,
   filter: ReportFilter,
-  by: ReportGroupBy,
+  groups: Pick<ReportPlan, "by" | "rank">,
 ): Promise<ReportPlan> {
   const { orgId, fromMs, toMs } = filter;
   const wholeFromMs = Math.ceil(fromMs / DAY_MS) * DAY_MS;
   const wholeToMs = Math.floor(toMs / DAY_MS) * DAY_MS;
-  const whole = { filter, by, wholeFromMs, wholeToMs };
+  const whole = { filter, ...groups, wholeFromMs, wholeToMs };
   if (toMs - fromMs <= REPORT_HOURS_MAX * HOUR_MS) {
     return { ...whole, bucketMs: HOUR_MS, rolledDays: [], unrolledRequestIds: [] };
   }

@@ -86,12 +86,15 @@ function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly Report
   const buckets = new Map<number, FilledBucket>();
   const at = (row: ReportRow): FilledBucket => {
     const number = Number(row.bucket);
-    const known = buckets.get(number) ?? { parts: new Map(), firstByteP50Ms: null };
+    const known = buckets.get(number) ?? emptyBucket();
     buckets.set(number, known);
     return known;
   };
   for (const row of rows) {
-    if (row.kind === "bucket") at(row).firstByteP50Ms = middleOf(row.p50);
+    if (row.kind === "bucket") {
+      at(row).firstByteP50Ms = middleOf(row.p50);
+      at(row).firstByteP95Ms = middleOf(row.p95);
+    }
     if (row.kind !== "part") continue;
     const usage = usageColumns.read(row);
     at(row).parts.set(groupOf(plan, row), {
@@ -104,7 +107,7 @@ function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly Report
   const { first, last } = bucketsOf(plan, [...buckets.keys()]);
   const series: ReportBucket[] = [];
   for (let number = first; number <= last; number++) {
-    const filled = buckets.get(number) ?? { parts: new Map(), firstByteP50Ms: null };
+    const filled = buckets.get(number) ?? emptyBucket();
     series.push({ atMs: number * bucketMs, ...filled });
   }
   return series;
@@ -113,6 +116,11 @@ function seriesOf(plan: ReportPlan, rows: readonly ReportRow[]): readonly Report
 interface FilledBucket {
   parts: Map<string, ReportBucket["parts"] extends ReadonlyMap<string, infer P> ? P : never>;
   firstByteP50Ms: number | null;
+  firstByteP95Ms: number | null;
+}
+
+function emptyBucket(): FilledBucket {
+  return { parts: new Map(), firstByteP50Ms: null, firstByteP95Ms: null };
 }
 
 function bucketsOf(

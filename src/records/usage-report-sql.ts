@@ -10,7 +10,7 @@ import {
 import { requestIdFrom } from "../ledger/index.ts";
 import { attemptsOutsideSql, lastOf } from "./report-parts.ts";
 import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
-import type { ReportFilter, ReportGroupBy } from "./usage-reports.ts";
+import type { ReportFilter, ReportGroupBy, ReportRank } from "./usage-reports.ts";
 
 export const HOUR_MS = 3_600_000;
 
@@ -20,6 +20,7 @@ export const DAY_MS = 24 * HOUR_MS;
 export interface ReportPlan {
   readonly filter: ReportFilter;
   readonly by: ReportGroupBy;
+  readonly rank: ReportRank;
   readonly bucketMs: number;
   /** Requests of these whole days are read from sums where there are any; empty: of no day. */
   readonly wholeFromMs: number;
@@ -70,7 +71,7 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
     where ${filterSql(plan.filter, $)}
     group by 1, 2, 3
   ), first_byte as materialized (${firstBytesSql(plan, org, $)}
-  )${ANSWER_SQL}`;
+  )${answerSql(rankSql(plan.rank))}`;
   return { text, values };
 }
 
@@ -265,8 +266,22 @@ const NAMES_SQL = `case when rank < ${REPORT_GROUPS_MAX} or names <= ${REPORT_GR
         then name else 'other' end as listed,
       case when rank <= ${REPORT_SERIES_GROUPS_MAX} then name else 'other' end as part`;
 
-const ANSWER_SQL = `, ranked as materialized (
-    select name, row_number() over (order by sum(debit) desc, sum(requests) desc, name) as rank,
+/** The columns that the largest groups have most of, together. */
+const RANK_COLUMNS: Readonly<Record<ReportRank, readonly string[]>> = {
+  spend: ["debit"],
+  requests: ["requests"],
+  tokens: ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"],
+  failed: ["failed"],
+  rejected: ["rejected_by_gateway", "rejected_by_provider"],
+};
+
+function rankSql(rank: ReportRank): string {
+  return RANK_COLUMNS[rank].map((column) => `coalesce(sum(${column}), 0)`).join(" + ");
+}
+
+const answerSql = (rank: string): string => `, ranked as materialized (
+    select name,
+      row_number() over (order by ${rank} desc, sum(debit) desc, sum(requests) desc, name) as rank,
       count(*) over () as names
     from fact group by name
   ), named as materialized (

@@ -29,6 +29,9 @@ export interface ReportFilter {
 
 export type ReportGroupBy = "model" | "key" | "provider" | "day" | "status";
 
+/** What makes a group one of the largest. */
+export type ReportRank = "spend" | "requests" | "tokens" | "failed" | "rejected";
+
 export type StatusCounts = Readonly<Record<RequestStatus, number>>;
 
 /** A request with several attempts is one request; its cost and tokens are their sum. */
@@ -55,6 +58,7 @@ export interface ReportBucket {
     }
   >;
   readonly firstByteP50Ms: number | null;
+  readonly firstByteP95Ms: number | null;
 }
 
 export interface UsageReport {
@@ -177,7 +181,7 @@ export interface WalletLine {
  * beginning.
  */
 export interface UsageReports {
-  report(filter: ReportFilter, by: ReportGroupBy): Promise<UsageReport>;
+  report(filter: ReportFilter, by: ReportGroupBy, rank?: ReportRank): Promise<UsageReport>;
   /**
    * What attempts at chat used, by model and by the bounds that they are above. Undefined: they are
    * too many to read one by one.

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import type { KeyId } from "../../src/core/ids.ts";
+import { newRequestId, type KeyId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../../src/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
@@ -12,6 +12,7 @@ import type {
   ReportedRequest,
   ReportFilter,
   ReportGroupBy,
+  ReportRank,
   UsageReport,
   UsageReports,
 } from "../../src/records/usage-reports.ts";
@@ -146,7 +147,7 @@ function expectSeries(
   expect(report.series.map(({ atMs }) => atMs)).toEqual(
     Array.from({ length: buckets }, (_, at) => first + at * bucketMs),
   );
-  for (const { atMs, parts, firstByteP50Ms } of report.series) {
+  for (const { atMs, parts, firstByteP50Ms, firstByteP95Ms } of report.series) {
     const of = requests.filter(({ ms }) => ms >= atMs && ms < atMs + bucketMs);
     const modelled = [...groupedBy(of, by)].map(([group, inGroup]) => {
       const { requests: count, byStatus, usage, debitMicroUsd } = figuresOf(inGroup);
@@ -155,6 +156,7 @@ function expectSeries(
     });
     expect(parts).toEqual(new Map(modelled));
     expect(offBy(firstByteP50Ms, of, 0.5)).toBeLessThan(PERCENTILE_OFF_MAX);
+    expect(offBy(firstByteP95Ms, of, 0.95)).toBeLessThan(PERCENTILE_OFF_MAX);
   }
 }
 
@@ -344,4 +346,43 @@ test("a key of the marketplace is never found by its id", async () => {
   expect(all.groups.map(({ group }) => group)).toEqual(["playground"]);
   const activity = await backend.usageReports.keyActivity(range.orgId);
   expect(activity.map((key) => key.keyId)).not.toContain(keyId);
+});
+
+test("the largest groups have most of what is asked about, and a day has both its percentiles", async () => {
+  const journal = await UsageJournal.make(backend, member);
+  const { orgId, keys } = journal.orgs[0] as JournalOrg;
+  const ok = { end: "settled", late: false, provider: 0, nextDay: false } as const;
+  const paid = Array.from({ length: 3 }, (_, at) => ({
+    org: 0,
+    key: 0,
+    model: 0,
+    day: 1,
+    atMs: at,
+    refused: false,
+    attempts: [{ ...ok, cost: 7, firstByteMs: 10 * (at + 1) }],
+  }));
+  await journal.write(paid);
+  // Each has more requests than the only model that cost anything, and there are nine of them.
+  const createdAtMs = journal.startOf(1) + 1_000;
+  const refused = Array.from({ length: 9 * 5 }, (_, at) => ({
+    requestId: newRequestId(createdAtMs),
+    orgId,
+    keyId: keys[0] as KeyId,
+    modelId: `model/${at % 9}`,
+    route: "/v1/chat/completions",
+    stream: false,
+    errorClass: "model_not_found" as never,
+    createdAtMs,
+  }));
+  await backend.ledgerBatchStore.recordRefusedBatch(refused, []);
+  const range = { orgId, fromMs: journal.startOf(0), toMs: journal.startOf(3) };
+  const listed = async (rank: ReportRank): Promise<boolean> => {
+    const { series } = await backend.usageReports.report(range, "model", rank);
+    return series.some(({ parts }) => parts.has(MODELS[0] ?? ""));
+  };
+  const ranks: readonly ReportRank[] = ["spend", "tokens", "failed", "requests", "rejected"];
+  expect(await Promise.all(ranks.map(listed))).toEqual([true, true, true, false, false]);
+  const { series } = await backend.usageReports.report(range, "model");
+  const day = series.find(({ atMs }) => atMs === journal.startOf(1));
+  expect([day?.firstByteP50Ms, day?.firstByteP95Ms]).toEqual([20, 30]);
 });

@@ -18,6 +18,8 @@ export interface AnswerOptions {
   readonly enabled?: boolean;
   /** Ask again after this many milliseconds, for as long as the page is seen. */
   readonly refetchMs?: number;
+  /** While another value of this query parameter is asked for, the earlier answer stays. */
+  readonly staysDespite?: string;
 }
 
 /** What a route answered, kept under `[name, asked]`, so that two pages ask once. */
@@ -31,7 +33,17 @@ export function useAnswer<N extends RouteName>(
     queryFn: ({ signal }) => callLoosely(name, { ...asked, signal }),
     enabled: options.enabled ?? true,
     refetchInterval: options.refetchMs ?? false,
+    placeholderData: (before, query) =>
+      isSameBut(options.staysDespite, query?.queryKey[1], asked) ? before : undefined,
   });
+}
+
+function isSameBut(name: string | undefined, before: unknown, now: unknown): boolean {
+  return name !== undefined && before !== undefined && without(name, before) === without(name, now);
+}
+
+function without(name: string, asked: unknown): string {
+  return JSON.stringify(asked, (key, value: unknown) => (key === name ? undefined : value));
 }
 
 /** Calls a route that changes something; then what it changed is asked for again. */

@@ -12,7 +12,8 @@ export interface ChangeHow {
 
 /**
  * What a list is filtered by, kept in the address, so that a view can be shared. A change replaces
- * the address unless it asks for a step, and undefined or an empty text takes a filter out.
+ * the address unless it asks for a step, and undefined or an empty text takes a filter out. Unless
+ * it names one, the `page` of a list goes too.
  */
 export function useFilters<T extends Record<string, string | undefined>>(): [
   T,
@@ -48,9 +49,10 @@ function isTypedOn(wanted: Search, last: Search | undefined, shown: Search): boo
   return Object.entries(last).every(([name, value]) => (shown[name] ?? "") === (value ?? ""));
 }
 
+/** Another filter shows other rows, and begins at the first page of them. */
 function withChange(before: Search, wanted: Search): Search {
   const after: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...before, ...wanted })) {
+  for (const [name, value] of Object.entries({ ...before, page: undefined, ...wanted })) {
     if (value !== undefined && value !== "") after[name] = value;
   }
   return after;

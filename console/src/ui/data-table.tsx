@@ -1,129 +1,141 @@
-import { UnstyledButton } from "@mantine/core";
-import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide-react";
-import { lazy, Suspense, useMemo, useState, type ReactElement, type ReactNode } from "react";
+import { lazy, Suspense, useMemo, useRef, useState, type ReactElement } from "react";
 
 import kit from "./kit.module.css";
 import { Loading } from "./loading.tsx";
 import { sortRows, type Sort } from "./sort-rows.ts";
-import { TableRow } from "./table-row.tsx";
+import { TableFrame } from "./table-frame.tsx";
+import { TableHead } from "./table-head.tsx";
+import { cellClass, TableRow } from "./table-row.tsx";
+import { pageOf, PAGE_ROWS, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
+import type { BodyProps, DataTableProps } from "./table-types.ts";
+import styles from "./table.module.css";
+import { useColumns, useTableSearch } from "./use-table-state.ts";
 
-export interface Column<T> {
-  readonly id: string;
-  readonly label: string;
-  readonly align?: "right";
-  readonly render: (row: T) => ReactNode;
-  /** Present: the reader may sort by this column. */
-  readonly sortValue?: (row: T) => string | number | bigint;
-}
-
-export interface DataTableProps<T> {
-  /** What the table is, for people who do not see the heading above it. */
-  readonly caption: string;
-  readonly columns: readonly Column<T>[];
-  readonly rows: readonly T[];
-  readonly rowKey: (row: T) => string;
-  /** Shown instead of the table when there are no rows. */
-  readonly empty?: ReactNode;
-  /** How it is sorted at first; absent: in the order of `rows`. */
-  readonly sort?: Sort;
-  /** Present: the page keeps the order, and `rows` come in the order that `sort` says. */
-  readonly onSort?: (sort: Sort) => void;
-}
+export type { Column } from "./table-types.ts";
 
 /** Above this many rows only those in sight are in the page. */
 const ROWS_WHOLE_MAX = 200;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
+/** What changes a table is fetched after the first page that a visitor opens. */
+const TableTools = lazy(() => import("./table-tools.tsx"));
+const TablePages = lazy(() => import("./table-pages.tsx"));
 
-/** A real table: sortable by its headers, scrolling sideways inside itself where it is narrow. */
+/**
+ * Every list of the console: sorted by its headers, its first column always in sight, cards on a
+ * phone. Where it is `kept`, it counts its rows, has pages and a choice of columns.
+ */
 export function DataTable<T>(props: DataTableProps<T>): ReactElement {
-  const { columns, rows, empty, onSort } = props;
-  const [ownSort, setOwnSort] = useState(props.sort);
-  const sort = onSort === undefined ? ownSort : props.sort;
-  const sorted = useMemo(() => {
-    if (onSort !== undefined) return rows;
-    const sortValue = columns.find(({ id }) => id === sort?.id)?.sortValue;
-    return sort === undefined || sortValue === undefined ? rows : sortRows(rows, sortValue, sort);
-  }, [columns, rows, sort, onSort]);
+  const { rows, empty, kept } = props;
+  const table = useRef<HTMLDivElement>(null);
+  const { shown, choose, reset } = useColumns(kept?.id, props.columns);
+  const search = useTableSearch(kept?.prefix ?? "");
+  const { sorted, sort, onSort } = useSorted(props, search);
+  const size = kept === undefined || kept.pages === "server" ? 0 : readSize(search.size);
+  const page = pageOf(sorted.length, size, search.page);
+  const onPage = useMemo(() => sorted.slice(page.from, page.to), [sorted, page.from, page.to]);
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
-  const head = <Head columns={columns} sort={sort} onSort={onSort ?? setOwnSort} />;
-  if (sorted.length <= ROWS_WHOLE_MAX) return <AllRows {...props} rows={sorted} head={head} />;
+
+  const head = <TableHead columns={shown} sort={sort} onSort={onSort} />;
+  const body = { ...props, columns: shown, rows: onPage, head };
   return (
-    <Suspense fallback={<Loading rows={12} />}>
-      <ManyRows {...props} rows={sorted} head={head} />
-    </Suspense>
+    <div ref={table}>
+      {kept === undefined ? null : (
+        <div className={styles.tools}>
+          <Suspense>
+            <TableTools
+              kept={kept}
+              count={rows.length}
+              columns={props.columns}
+              shown={shown}
+              {...{ sort, onSort, choose, reset, table }}
+            />
+          </Suspense>
+        </div>
+      )}
+      {onPage.length <= ROWS_WHOLE_MAX ? (
+        <AllRows {...body} />
+      ) : (
+        <Suspense fallback={<Loading rows={12} />}>
+          <ManyRows {...body} />
+        </Suspense>
+      )}
+      {kept === undefined || kept.pages === "server" || rows.length <= SIZE_MIN ? null : (
+        <Suspense fallback={<div className={styles.pages} />}>
+          <TablePages
+            caption={props.caption}
+            page={page}
+            size={size}
+            count={sorted.length}
+            onPage={(to) => search.change({ page: to === 1 ? undefined : String(to) })}
+            onSize={(to) => search.change({ rows: writeSize(to, PAGE_ROWS), page: undefined })}
+          />
+        </Suspense>
+      )}
+    </div>
   );
 }
+/** With fewer rows there is nothing to choose: every size shows them all. */
+const SIZE_MIN = 25;
 
-export interface BodyProps<T> extends DataTableProps<T> {
-  readonly head: ReactElement;
+interface Sorted<T> {
+  readonly sorted: readonly T[];
+  readonly sort: Sort | undefined;
+  readonly onSort: (sort: Sort) => void;
+}
+
+/** The order: the page's, else the address's, else the table's own. */
+function useSorted<T>(
+  props: DataTableProps<T>,
+  search: ReturnType<typeof useTableSearch>,
+): Sorted<T> {
+  const { columns, rows, kept } = props;
+  const [ownSort, setOwnSort] = useState(props.sort);
+  const isPages = props.onSort !== undefined;
+  const named = useMemo(() => {
+    const sortable = columns.filter(({ sortValue }) => sortValue !== undefined);
+    return readSort(
+      search.sort,
+      sortable.map(({ id }) => id),
+    );
+  }, [columns, search.sort]);
+  const sort = isPages ? props.sort : kept === undefined ? ownSort : (named ?? props.sort);
+  const sorted = useMemo(() => {
+    const sortValue = columns.find(({ id }) => id === sort?.id)?.sortValue;
+    if (isPages || sort === undefined || sortValue === undefined) return rows;
+    return sortRows(rows, sortValue, sort);
+  }, [columns, rows, sort, isPages]);
+  const toAddress = (to: Sort): void => search.change({ sort: writeSort(to), page: undefined });
+  return { sorted, sort, onSort: props.onSort ?? (kept === undefined ? setOwnSort : toAddress) };
 }
 
 function AllRows<T>({ caption, columns, rows, rowKey, head }: BodyProps<T>): ReactElement {
   return (
-    <div className={kit.tableScroll} tabIndex={0} role="group" aria-label={caption}>
-      <table className={kit.table}>
+    <TableFrame caption={caption} columns={columns.length}>
+      <table className={kit.table} role="table">
         <caption className={kit.hidden}>{caption}</caption>
         {head}
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((row) => (
             <TableRow key={rowKey(row)} columns={columns} row={row} />
           ))}
         </tbody>
+        <Totals columns={columns} />
       </table>
-    </div>
+    </TableFrame>
   );
 }
 
-function Head<T>(props: {
-  readonly columns: readonly Column<T>[];
-  readonly sort: Sort | undefined;
-  readonly onSort: (sort: Sort) => void;
-}): ReactElement {
+function Totals<T>({ columns }: Pick<BodyProps<T>, "columns">): ReactElement | null {
+  if (columns.every(({ total }) => total === undefined)) return null;
   return (
-    <thead>
-      <tr>
-        {props.columns.map((column) => {
-          const direction = props.sort?.id === column.id ? props.sort.direction : undefined;
-          const turned = direction === "ascending" ? "descending" : "ascending";
-          return (
-            <th
-              key={column.id}
-              scope="col"
-              className={column.align === "right" ? kit.right : undefined}
-              aria-sort={direction}
-            >
-              {column.sortValue === undefined ? (
-                column.label
-              ) : (
-                <SortButton
-                  label={column.label}
-                  direction={direction}
-                  onSort={() => props.onSort({ id: column.id, direction: turned })}
-                />
-              )}
-            </th>
-          );
-        })}
+    <tfoot role="rowgroup">
+      <tr role="row" className={styles.totals}>
+        {columns.map((column) => (
+          <td key={column.id} role="cell" data-label={column.label} className={cellClass(column)}>
+            {column.total}
+          </td>
+        ))}
       </tr>
-    </thead>
-  );
-}
-
-function SortButton(props: {
-  readonly label: string;
-  readonly direction: Sort["direction"] | undefined;
-  readonly onSort: () => void;
-}): ReactElement {
-  const Mark =
-    props.direction === undefined
-      ? ChevronsUpDown
-      : props.direction === "ascending"
-        ? ArrowUp
-        : ArrowDown;
-  return (
-    <UnstyledButton className={kit.sort} onClick={props.onSort}>
-      {props.label}
-      <Mark size={13} aria-hidden />
-    </UnstyledButton>
+    </tfoot>
   );
 }

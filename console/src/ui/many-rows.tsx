@@ -1,11 +1,12 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, type ReactElement } from "react";
 
-import type { BodyProps } from "./data-table.tsx";
 import kit from "./kit.module.css";
+import { TableFrame } from "./table-frame.tsx";
 import { TableRow } from "./table-row.tsx";
+import type { BodyProps } from "./table-types.ts";
 
-const ROW_HEIGHT_PX = 41;
+const ROW_HEIGHT_PX = 44;
 
 /** A long table in a box of its own: only the rows in sight, and some around them, are in the page. */
 export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
@@ -21,17 +22,11 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <div
-      ref={scroll}
-      className={`${kit.tableScroll} ${kit.tableTall}`}
-      tabIndex={0}
-      role="group"
-      aria-label={caption}
-    >
-      <table className={kit.table} aria-rowcount={rows.length + 1}>
+    <TableFrame frame={scroll} caption={caption} columns={columns.length} isTall>
+      <table className={kit.table} role="table" aria-rowcount={rows.length + 1}>
         <caption className={kit.hidden}>{caption}</caption>
         {head}
-        <tbody>
+        <tbody role="rowgroup">
           <Gap height={above} span={columns.length} />
           {items.flatMap(({ index }) => {
             const row = rows[index];
@@ -41,7 +36,7 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
           <Gap height={below} span={columns.length} />
         </tbody>
       </table>
-    </div>
+    </TableFrame>
   );
 }
 

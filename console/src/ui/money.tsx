@@ -9,14 +9,25 @@ export interface MoneyProps {
   readonly usd: string;
   /** Rounded to cents, with the exact amount in a tooltip. */
   readonly headline?: boolean;
+  /** Two digits where they are the exact amount; six where they would hide something. */
+  readonly isBrief?: boolean;
   /** With a plus above zero. */
   readonly signed?: boolean;
 }
 
 /** An amount, exact to the micro-dollar unless it is a headline. */
-export function Money({ usd, headline = false, signed = false }: MoneyProps): ReactElement {
+export function Money({
+  usd,
+  headline = false,
+  isBrief = false,
+  signed = false,
+}: MoneyProps): ReactElement {
   const exact = showUsd(usd, { isSigned: signed });
-  if (!headline) return <span className={kit.figures}>{exact}</span>;
+  if (!headline) {
+    return (
+      <span className={kit.figures}>{isBrief ? exact.replace(/(\.\d\d)0000$/, "$1") : exact}</span>
+    );
+  }
   return (
     <Tip label={`Exactly ${exact}`}>
       <span className={kit.figures} tabIndex={0}>

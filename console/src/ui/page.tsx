@@ -13,16 +13,25 @@ export interface PageProps {
   readonly actions?: ReactNode;
   /** A sentence below the title. */
   readonly lead?: ReactNode;
+  /** Uses the width of a wide window: for pages of tables. */
+  readonly isWide?: boolean;
   readonly children?: ReactNode;
 }
 
 /** A page: its title in the tab and as the one `h1`, then its panels. */
-export function Page({ title, crumbs = [], actions, lead, children }: PageProps): ReactElement {
+export function Page({
+  title,
+  crumbs = [],
+  actions,
+  lead,
+  isWide,
+  children,
+}: PageProps): ReactElement {
   useEffect(() => {
     document.title = `${title} · Token Market`;
   }, [title]);
   return (
-    <Stack gap="lg" className={kit.page}>
+    <Stack gap="lg" className={isWide === true ? `${kit.page} ${kit.pageWide}` : kit.page}>
       <Stack gap={4}>
         {crumbs.length === 0 ? null : <Crumbs crumbs={crumbs} title={title} />}
         <Group justify="space-between" align="flex-start" gap="sm">

@@ -1,7 +1,8 @@
 import type { ReactElement } from "react";
 
-import type { Column } from "./data-table.tsx";
 import kit from "./kit.module.css";
+import type { Column } from "./table-types.ts";
+import styles from "./table.module.css";
 
 /** One row of a data table. */
 export function TableRow<T>(props: {
@@ -11,12 +12,21 @@ export function TableRow<T>(props: {
   readonly index?: number;
 }): ReactElement {
   return (
-    <tr aria-rowindex={props.index}>
+    <tr role="row" aria-rowindex={props.index}>
       {props.columns.map((column) => (
-        <td key={column.id} className={column.align === "right" ? kit.right : undefined}>
+        <td key={column.id} role="cell" data-label={column.label} className={cellClass(column)}>
           {column.render(props.row)}
         </td>
       ))}
     </tr>
   );
+}
+
+/** How a column's cells and its header are laid out. */
+export function cellClass<T>({ align, sharePercent }: Column<T>): string | undefined {
+  const names = [
+    ...(align === "right" ? [kit.right] : []),
+    ...(sharePercent === undefined ? [] : [styles.share, styles[`share${sharePercent}`]]),
+  ];
+  return names.length === 0 ? undefined : names.join(" ");
 }

@@ -64,6 +64,9 @@ export type UsageFigures = Static<typeof UsageFigures>;
 
 export const UsageGroupBy = oneOf("model", "key", "provider", "day", "status");
 
+/** The largest groups, and those with series of their own, have most of this. */
+export const UsageRankBy = oneOf("spend", "requests", "tokens", "failed", "rejected");
+
 export const Usage = Type.Object({
   from: Instant,
   to: Instant,
@@ -84,6 +87,7 @@ export const Usage = Type.Object({
         }),
       ),
       ttft_p50_ms: nullable(Count),
+      ttft_p95_ms: nullable(Count),
     }),
   ),
   /** Most spend first. */
@@ -204,7 +208,11 @@ export const usageRoutes = {
     summary: "Figures of a time range, in total and by group",
     access: "session",
     query: Type.Object(
-      { ...filters, group_by: Type.Optional(UsageGroupBy) },
+      {
+        ...filters,
+        group_by: Type.Optional(UsageGroupBy),
+        rank_by: Type.Optional(UsageRankBy),
+      },
       { additionalProperties: false },
     ),
     answer: Usage,

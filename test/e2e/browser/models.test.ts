@@ -125,6 +125,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
   test("a model's page says which prices are defaulted and what is undeclared", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models/m/newest");
+    await choose(page, ["Cached input", "Cache write", "Reasoning", "Capacity"]);
     const table = await readTable(page, "Providers of this model, in routing order");
     expect(table.column("Provider")).toEqual(["open-house"]);
     expect(table.column("Input")).toEqual(["$1.00"]);
@@ -242,6 +243,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(table.column("When")).toEqual(["now", "now", "from 1 Jan 2098"]);
     expect(table.column("Input")).toEqual(["$1.00", "$2.00", "$3.00"]);
     await page.getByText("Price increase from 1 Jan 2098").waitFor();
+    await choose(page, ["Prices checked"]);
     const link = page.getByRole("link", { name: /^1 Nov 2026, the provider's page/ });
     expect(await link.getAttribute("href")).toBe("https://example.com/prices");
     expect(await link.getAttribute("rel")).toContain("noopener");
@@ -260,6 +262,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     const table = await readTable(page, "Providers");
     expect(table.column("Status now")).toEqual(["Healthy"]);
     expect(table.rows).toHaveLength(1);
+    await choose(page, ["Policies"]);
     const link = page.getByRole("link", { name: "Privacy of open-house, in a new tab" });
     expect(await link.getAttribute("href")).toBe("https://example.com/privacy");
     expect(await link.getAttribute("rel")).toContain("noopener");
@@ -288,6 +291,14 @@ function read(path: string): ReturnType<typeof httpCall> {
 async function open(page: Page, path: string): Promise<void> {
   await page.goto(fixture.consoleUrl + path);
   await pageShown(page);
+}
+
+/** Shows further columns of the page's table. */
+async function choose(page: Page, columns: readonly string[]): Promise<void> {
+  await page.getByRole("button", { name: "Columns" }).click();
+  for (const name of columns) await page.getByRole("checkbox", { name, exact: true }).check();
+  await expectAccessible(page, "the choice of columns");
+  await page.keyboard.press("Escape");
 }
 
 async function cardIds(page: Page): Promise<readonly string[]> {

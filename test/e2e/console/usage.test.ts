@@ -105,7 +105,9 @@ describe("the log of requests", () => {
     ]) {
       const list = await ann.ask(`GET /api/console/requests?limit=200&${filter}`);
       const file = await ann.ask(`GET /api/console/requests.csv?${filter}`);
-      expect(file.headers["content-disposition"]).toBe('attachment; filename="requests.csv"');
+      expect(file.headers["content-disposition"]).toMatch(
+        /^attachment; filename="requests-\d{4}-\d\d-\d\d(-to-\d{4}-\d\d-\d\d)?\.csv"$/,
+      );
       const [head, ...rows] = csvRows(file.text);
       expect(file.status).toBe(200);
       const data = listAt(list.json, "data");

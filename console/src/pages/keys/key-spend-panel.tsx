@@ -29,4 +29,4 @@ export function KeySpendPanel({ days }: { readonly days: KeyDetail["days"] }): R
   );
 }
 
-const PARTS = [{ id: "spent", name: "Spent" }];
+const PARTS = [{ id: "spent", name: "Spent", isWhole: true }];

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Stack, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Group, Text, Tooltip } from "@mantine/core";
 import { Ban, SlidersHorizontal } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
@@ -8,9 +8,11 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { parseUsd } from "../../ui/money-math.ts";
+import { parseUsd, shareOf } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
+import type { Kept } from "../../ui/use-table-state.ts";
+import { ShareBar } from "../limits/used-bar.tsx";
 import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { KeyName } from "./key-name.tsx";
@@ -30,6 +32,7 @@ export function KeyTable(props: {
     <>
       <DataTable
         caption="Keys"
+        kept={KEPT}
         columns={[...COLUMNS, actionColumn(setEdited, setDisabled)]}
         rows={props.rows}
         rowKey={(key) => key.key_id}
@@ -59,6 +62,8 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
   );
 }
 
+const KEPT: Kept = { id: "keys", rows: ["key", "keys"] };
+
 const COLUMNS: readonly Column<Key>[] = [
   {
     id: "name",
@@ -69,6 +74,7 @@ const COLUMNS: readonly Column<Key>[] = [
   {
     id: "created",
     label: "Created",
+    shownFrom: "wide",
     render: (key) => <Time at={key.created_at} precision="day" />,
     sortValue: (key) => key.created_at,
   },
@@ -96,27 +102,36 @@ const COLUMNS: readonly Column<Key>[] = [
     id: "cap",
     label: "Cap",
     align: "right",
-    render: (key) => (key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} />),
+    render: (key) => (key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} isBrief />),
     sortValue: (key) => (key.cap_usd === null ? -1n : parseUsd(key.cap_usd)),
   },
   {
     id: "spent",
     label: "Spent this month",
     align: "right",
-    render: (key) => <Money usd={key.spent_month_usd} />,
+    render: (key) => <Spent by={key} />,
     sortValue: (key) => parseUsd(key.spent_month_usd),
   },
 ];
 
 function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
   return (
-    <Stack gap={2} miw={190} maw={340}>
+    <Group gap="sm" wrap="nowrap" miw={190}>
       <KeyName named={shown} isLink />
-      <Group gap="xs" wrap="nowrap">
-        <KeyLabel labelled={shown} />
-        <KeyStatusBadge stated={shown} />
-      </Group>
-    </Stack>
+      <KeyLabel labelled={shown} />
+      {shown.disabled_at === null ? null : <KeyStatusBadge stated={shown} />}
+    </Group>
+  );
+}
+
+/** What was spent, and how much of the cap that is. */
+function Spent({ by }: { readonly by: Key }): ReactNode {
+  const { cap_usd: cap, spent_month_usd: spent } = by;
+  return (
+    <>
+      <Money usd={spent} isBrief />
+      {cap === null ? null : <ShareBar share={parseUsd(cap) === 0n ? 1 : shareOf(spent, cap)} />}
+    </>
   );
 }
 

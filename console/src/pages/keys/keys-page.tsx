@@ -34,6 +34,7 @@ export function KeysPage(): ReactNode {
   return (
     <Page
       title="Keys"
+      isWide
       lead="All keys share the organization's balance. A key has no balance of its own."
       actions={
         <Button ref={createButton} leftSection={<Plus size={16} aria-hidden />} onClick={create}>
@@ -77,7 +78,7 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
     // Links of earlier releases say `search`.
-    setFilters({ q: text === "" ? undefined : text, search: undefined }),
+    setFilters({ q: text === "" ? undefined : text, search: undefined }, { history: "typed" }),
   );
   const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";
   return (
@@ -88,7 +89,9 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
             label="Status"
             options={STATUSES}
             value={status}
-            onChange={(value) => setFilters({ status: value === "active" ? undefined : value })}
+            onChange={(value) =>
+              setFilters({ status: value === "active" ? undefined : value }, { history: "step" })
+            }
           />
           <SearchField
             label="Name or first 12 characters"

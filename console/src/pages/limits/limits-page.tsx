@@ -29,6 +29,7 @@ export function LimitsPage(): ReactNode {
   const [isAdding, setIsAdding] = useState(false);
   return (
     <Page
+      isWide
       title="Limits"
       lead={LEAD}
       actions={

@@ -12,6 +12,9 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
+import { parseUsd } from "../../ui/money-math.ts";
+import type { ShownFrom } from "../../ui/table-state.ts";
+import type { Kept } from "../../ui/use-table-state.ts";
 import { PolicyLinks } from "../providers/policy-links.tsx";
 import { ProviderStatus } from "../providers/provider-status.tsx";
 import { ListingVerdict } from "../verification/listing-verdict.tsx";
@@ -52,6 +55,7 @@ export function ListingTable(props: {
   return (
     <DataTable
       caption="Providers of this model, in routing order"
+      kept={KEPT}
       columns={isSignedIn ? COLUMNS : PUBLIC_COLUMNS}
       rows={rows}
       rowKey={({ provider, place }) => `${place}-${provider}`}
@@ -79,6 +83,8 @@ function ReportedModel(props: {
   );
 }
 
+const KEPT: Kept = { id: "listings", rows: ["provider", "providers"] };
+
 /** What most people compare comes first. */
 const ORDER: readonly Sku[] = [
   "prompt",
@@ -89,11 +95,19 @@ const ORDER: readonly Sku[] = [
   "internal_reasoning",
 ];
 
+const SHOWN_FROM: Readonly<Record<Sku, ShownFrom>> = {
+  prompt: "always",
+  completion: "always",
+  cached_prompt: "wide",
+  cache_write: "asked",
+  cache_write_1h: "asked",
+  internal_reasoning: "asked",
+};
+
 /** For signed-in readers only. */
 const VERDICT = "verdict";
 
 const COLUMNS: readonly Column<Row>[] = [
-  { id: "place", label: "Order", render: ({ place }) => place },
   {
     id: "provider",
     label: "Provider",
@@ -109,6 +123,7 @@ const COLUMNS: readonly Column<Row>[] = [
       </AppLink>
     ),
   },
+  { id: "place", label: "Order", align: "right", render: ({ place }) => place },
   {
     id: "status",
     label: "Status",
@@ -122,6 +137,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "reported",
     label: "Model reported",
+    shownFrom: "wide",
     render: ({ known, model }) => <ReportedModel provider={known} model={model} />,
   },
   {
@@ -135,6 +151,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "datacenters",
     label: "Data centers",
+    shownFrom: "wide",
     render: ({ datacenters }) => countryNames(datacenters),
   },
   ...ORDER.map(priceColumn),
@@ -146,21 +163,29 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "checked",
     label: "Prices checked",
+    shownFrom: "asked",
     render: (listing) => (
       <span className={styles.nowrap}>
         <CheckedNote listing={listing} />
       </span>
     ),
   },
-  { id: "quantization", label: "Quantization", render: ({ quantization }) => quantization ?? "–" },
+  {
+    id: "quantization",
+    label: "Quantization",
+    shownFrom: "wide",
+    render: ({ quantization }) => quantization ?? "–",
+  },
   {
     id: "capacity",
     label: "Capacity",
+    shownFrom: "asked",
     render: ({ capacity }) => <div className={styles.wide}>{capacityLabel(capacity)}</div>,
   },
   {
     id: "policies",
     label: "Policies",
+    shownFrom: "asked",
     render: ({ known }) => (known === undefined ? "–" : <PolicyLinks provider={known} />),
   },
 ];
@@ -172,6 +197,11 @@ function priceColumn(sku: Sku): Column<Row> {
     id: sku,
     label: skuName(sku),
     align: "right",
+    shownFrom: SHOWN_FROM[sku],
+    sortValue: (listing) => {
+      const price = tokenPrice(listing, sku);
+      return price === undefined ? -1n : parseUsd(price);
+    },
     render: (listing) => {
       const price = tokenPrice(listing, sku);
       if (price === undefined) return <span className={styles.priceNote}>{NO_PRICE[sku]}</span>;
@@ -203,6 +233,7 @@ function tokensColumn(id: string, label: string, count: (row: Row) => number | n
   return {
     id,
     label,
+    shownFrom: "wide",
     align: "right",
     render: (row) => {
       const value = count(row);

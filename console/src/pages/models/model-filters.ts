@@ -18,7 +18,8 @@ export type ModelSearch = Readonly<
       | "logging"
       | "sort"
       | "view"
-      | "compare",
+      | "compare"
+      | "page",
       string | undefined
     >
   >

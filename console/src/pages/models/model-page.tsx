@@ -33,6 +33,7 @@ export function ModelPage(): ReactElement {
   const model = catalog.data?.models.find((each) => each.id === id);
   return (
     <Page
+      isWide
       title={model?.name ?? id}
       crumbs={CRUMBS}
       lead={<Copyable value={id} label="model ID" />}

@@ -9,6 +9,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { parseUsd } from "../../ui/money-math.ts";
 import type { Sort } from "../../ui/sort-rows.ts";
+import type { Kept } from "../../ui/use-table-state.ts";
 import { PickBox, type Picks } from "./compare-bar.tsx";
 import { ModelBadges } from "./model-badges.tsx";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
@@ -25,6 +26,8 @@ export interface ModelTableProps {
   readonly picks: Picks;
 }
 
+const KEPT: Kept = { id: "models", rows: ["model", "models"] };
+
 /** The same models as a table. */
 export function ModelTable(props: ModelTableProps): ReactElement {
   const { models, search, onSort, picks } = props;
@@ -32,6 +35,7 @@ export function ModelTable(props: ModelTableProps): ReactElement {
   return (
     <DataTable
       caption="Models"
+      kept={KEPT}
       columns={columns}
       rows={models}
       rowKey={({ id }) => id}
@@ -48,14 +52,16 @@ function columnsFor(search: ModelSearch, picks: Picks): readonly Column<Model>[]
       label: "Model",
       sortValue: ({ name }) => name,
       render: (model) => (
-        <div className={styles.name}>
-          <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
-            {model.name}
-          </AppLink>
-          <div>
-            <Copyable value={model.id} label="model ID" />
+        <div className={styles.rowName}>
+          <PickBox model={model} picks={picks} isBare />
+          <div className={styles.name}>
+            <AppLink to="/models/$" params={{ _splat: model.id }} size="sm" fw={500}>
+              {model.name}
+            </AppLink>
+            <div>
+              <Copyable value={model.id} label="model ID" />
+            </div>
           </div>
-          <PickBox model={model} picks={picks} />
         </div>
       ),
     },
@@ -78,8 +84,8 @@ function columnsFor(search: ModelSearch, picks: Picks): readonly Column<Model>[]
         </span>
       ),
     },
-    priceColumn(search, "prompt", "Input per million"),
-    priceColumn(search, "completion", "Output per million"),
+    priceColumn(search, "prompt", "Input / M"),
+    priceColumn(search, "completion", "Output / M"),
     {
       id: "providers",
       label: "Providers",

@@ -33,6 +33,7 @@ export function ModelsPage(): ReactElement {
   return (
     <Page
       title="Models"
+      isWide
       lead={
         <>
           Newest first. Prices are per million tokens, in US dollars. For scripts:{" "}
@@ -54,9 +55,9 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
   const picks = useMemo(
     (): Picks => ({
       ids: readPicks(search.compare),
-      change: (ids) => change({ compare: writePicks(ids) }),
+      change: (ids) => change({ compare: writePicks(ids), page: search.page }),
     }),
-    [search.compare, change],
+    [search.compare, search.page, change],
   );
   const isTable = search.view === "table";
   if (models.length === 0) {

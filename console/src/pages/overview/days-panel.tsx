@@ -54,7 +54,7 @@ const METRICS = [
   { value: "errors", label: "Failed" },
 ] as const;
 const PARTS = {
-  spend: [{ id: "spend", name: "Spent" }],
-  requests: [{ id: "requests", name: "Requests" }],
-  errors: [{ id: "errors", name: "Failed" }],
+  spend: [{ id: "spend", name: "Spent", isWhole: true }],
+  requests: [{ id: "requests", name: "Requests", isWhole: true }],
+  errors: [{ id: "errors", name: "Failed", isWhole: true }],
 } as const;

@@ -15,6 +15,7 @@ import kit from "../../ui/kit.module.css";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import type { Kept } from "../../ui/use-table-state.ts";
 import { FactList } from "../models/fact-list.tsx";
 import { CheckedNote } from "../models/checked-note.tsx";
 import { capacityLabel, countryNames, dayLabel, loggingLabel } from "../models/model-labels.ts";
@@ -38,6 +39,7 @@ export function ProviderPage(): ReactElement {
   return (
     <Page
       title={provider?.name ?? providerId}
+      isWide
       crumbs={CRUMBS}
       lead={<Copyable value={providerId} label="provider ID" />}
     >
@@ -115,6 +117,7 @@ function ServedModels({ providerId }: { readonly providerId: string }): ReactEle
       {() => (
         <DataTable
           caption="Models of this provider"
+          kept={KEPT}
           columns={COLUMNS}
           rows={rows}
           rowKey={({ model }) => model.id}
@@ -143,6 +146,8 @@ function ListingChanges({ model, listing }: Omit<ServedModel, "place">): ReactEl
     </>
   );
 }
+
+const KEPT: Kept = { id: "provider-models", rows: ["model", "models"] };
 
 const COLUMNS: readonly Column<ServedModel>[] = [
   {
@@ -178,11 +183,12 @@ const COLUMNS: readonly Column<ServedModel>[] = [
   {
     id: "reads",
     label: "Accepts",
+    shownFrom: "wide",
     render: ({ model }) => model.input_modalities.join(", "),
   },
   {
     id: "place",
-    label: "Routing order",
+    label: "Order",
     align: "right",
     sortValue: ({ place }) => place,
     render: ({ place, model }) => `${place} of ${model.providers.length}`,
@@ -201,11 +207,13 @@ const COLUMNS: readonly Column<ServedModel>[] = [
   {
     id: "quantization",
     label: "Quantization",
+    shownFrom: "wide",
     render: ({ listing }) => listing.quantization ?? "–",
   },
   {
     id: "capacity",
     label: "Capacity",
+    shownFrom: "asked",
     render: ({ listing }) => <div className={styles.wide}>{capacityLabel(listing.capacity)}</div>,
   },
 ];

@@ -16,6 +16,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
+import type { Kept } from "../../ui/use-table-state.ts";
 import { countryNames, loggingLabel } from "../models/model-labels.ts";
 import styles from "../models/models.module.css";
 import { TrustSummary } from "../verification/trust-summary.tsx";
@@ -33,6 +34,7 @@ export function ProvidersPage(): ReactElement {
   return (
     <Page
       title="Providers"
+      isWide
       lead={
         <>
           Who answers requests to the <AppLink to="/models">models</AppLink>, and their current
@@ -72,16 +74,19 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
         <SearchField
           label="Search providers"
           value={search.q ?? ""}
-          onChange={(text) => change({ q: text })}
+          onChange={(text) => change({ q: text }, { history: "typed" })}
         />
         <Checkbox
           label="No prompt logging"
           checked={search.logging === "none"}
-          onChange={(event) => change({ logging: event.currentTarget.checked ? "none" : "" })}
+          onChange={(event) =>
+            change({ logging: event.currentTarget.checked ? "none" : "" }, { history: "step" })
+          }
         />
       </Group>
       <DataTable
         caption="Providers"
+        kept={KEPT}
         columns={isSignedIn ? COLUMNS : PUBLIC_COLUMNS}
         rows={found}
         rowKey={({ id }) => id}
@@ -98,6 +103,8 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
     </Stack>
   );
 }
+
+const KEPT: Kept = { id: "providers", rows: ["provider", "providers"] };
 
 type Row = Provider & { readonly trust: TrustCount | undefined };
 
@@ -137,6 +144,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: VERIFIED,
     label: "Verified listings",
+    shownFrom: "wide",
     sortValue: ({ trust }) => trust?.verified ?? 0,
     render: ({ trust }) => (trust === undefined ? "–" : <TrustSummary count={trust} />),
   },
@@ -151,7 +159,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: "ttft",
-    label: "Time to first token, p50",
+    label: "First token, p50",
     align: "right",
     sortValue: ({ ttft_p50_ms }) => ttft_p50_ms ?? Number.MAX_SAFE_INTEGER,
     render: ({ ttft_p50_ms }) => <span className={kit.figures}>{formatMs(ttft_p50_ms)}</span>,
@@ -168,11 +176,13 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: "datacenters",
     label: "Data centers",
+    sharePercent: 20,
     render: ({ datacenters }) => countryNames(datacenters),
   },
   {
     id: "policies",
     label: "Policies",
+    shownFrom: "wide",
     render: (provider) => <PolicyLinks provider={provider} />,
   },
 ];

@@ -38,8 +38,9 @@ const usage: Usage = {
         other: { requests: 1, by_status, tokens: 5, spent_usd: "0.000002" },
       },
       ttft_p50_ms: 120,
+      ttft_p95_ms: 480,
     },
-    { at: "2026-11-22T00:00:00.000Z", parts: {}, ttft_p50_ms: null },
+    { at: "2026-11-22T00:00:00.000Z", parts: {}, ttft_p50_ms: null, ttft_p95_ms: null },
   ],
   groups: [
     { group: "lab/one", name: "One", figures },
@@ -55,6 +56,19 @@ describe("the bars of the usage page", () => {
     ]);
   });
 
+  test("those with most of the metric on show come first, and those without any are left out", () => {
+    const step = usage.series[0]?.parts["lab/one"];
+    if (step === undefined) throw new Error("the example has lost its model");
+    const many = { ...step, requests: 9, spent_usd: "0.000001", by_status };
+    const series = [{ ...usage.series[0], parts: { "lab/one": step, "lab/two": many } }];
+    const both = { ...usage, series } as Usage;
+    const ids = (metric: "spend" | "requests" | "errors") =>
+      chartData(both, metric, "model").parts.map(({ id }) => id);
+    expect(ids("spend")).toEqual(["lab/one", "lab/two"]);
+    expect(ids("requests")).toEqual(["lab/two", "lab/one"]);
+    expect(ids("errors")).toEqual(["lab/one"]);
+  });
+
   test("each metric shows its own figures", () => {
     const first = (metric: "spend" | "requests" | "tokens" | "errors" | "ttft") =>
       chartData(usage, metric, "model").buckets[0]?.values;
@@ -62,12 +76,12 @@ describe("the bars of the usage page", () => {
     expect(first("requests")).toEqual({ "lab/one": 3, other: 1 });
     expect(first("tokens")).toEqual({ "lab/one": 10, other: 5 });
     expect(first("errors")).toEqual({ "lab/one": 1, other: 0 });
-    expect(first("ttft")).toEqual({ all: 120 });
+    expect(first("ttft")).toEqual({ p50: 120, p95: 480 });
   });
 
   test("by day every bar is one sum, exact to the micro-dollar", () => {
     const { parts, buckets } = chartData(usage, "spend", "day");
-    expect(parts).toEqual([{ id: "all", name: "Spend" }]);
+    expect(parts).toEqual([{ id: "all", name: "Spend", isWhole: true }]);
     expect(buckets.map(({ values }) => values["all"])).toEqual(["0.100003", "0.000000"]);
   });
 

@@ -1,5 +1,5 @@
 import type { Usage } from "../../../../src/console-api/contract.ts";
-import type { Amount, Unit } from "../../ui/charts/measure.ts";
+import { toWhole, type Amount, type Unit } from "../../ui/charts/measure.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { addUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
@@ -15,18 +15,22 @@ type Figures = Usage["series"][number]["parts"][string];
 
 /** The bars of one metric. The largest groups are parts of their own, all others are one. */
 export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChartData {
-  const isWhole = metric === "ttft" || by === "day";
-  const parts = isWhole ? [{ id: WHOLE, name: WHOLE_NAMES[metric] }] : partsOf(usage, by);
+  const isTimes = metric === "ttft";
+  const isWhole = by === "day";
+  const parts = isTimes
+    ? TIMES
+    : isWhole
+      ? [{ id: WHOLE, name: WHOLE_NAMES[metric], isWhole }]
+      : partsOf(usage, by, metric);
   const buckets = usage.series.map((step) => ({
     id: step.at,
     label: showUtc(step.at, usage.bucket === "hour" ? "minute" : "day"),
     tick: tickOf(step.at, usage.bucket),
-    values:
-      metric === "ttft"
-        ? { [WHOLE]: step.ttft_p50_ms }
-        : isWhole
-          ? { [WHOLE]: sumOf(Object.values(step.parts), metric) }
-          : valuesOf(step.parts, metric),
+    values: isTimes
+      ? { p50: step.ttft_p50_ms, p95: step.ttft_p95_ms }
+      : isWhole
+        ? { [WHOLE]: sumOf(Object.values(step.parts), metric) }
+        : valuesOf(step.parts, metric),
   }));
   return { unit: unitOf(metric), parts, buckets };
 }
@@ -45,6 +49,12 @@ const NONE_NAMES: Readonly<Partial<Record<GroupBy, string>>> = {
   model: "No known model",
   provider: "No provider",
 };
+
+/** Lines of their own: a half and a twentieth do not add up. */
+const TIMES: readonly ChartPart[] = [
+  { id: "p50", name: "p50", isWhole: true },
+  { id: "p95", name: "p95" },
+];
 
 const WHOLE = "all";
 const WHOLE_NAMES: Readonly<Record<Metric, string>> = {
@@ -69,18 +79,22 @@ const UNITS: Readonly<Record<Metric, Unit>> = {
 };
 const OTHER = "other";
 
-/** In the order of the groups, most spend at the bottom; what is left of them on top. */
-function partsOf(usage: Usage, by: GroupBy): readonly ChartPart[] {
-  const seen = new Set(usage.series.flatMap(({ parts }) => Object.keys(parts)));
-  const named = usage.groups
-    .filter(({ group }) => seen.delete(group))
-    .map((each) => ({ id: each.group, name: groupName(by, each) }));
-  const hasOther = seen.delete(OTHER);
-  return [
-    ...named,
-    ...[...seen].map((id) => ({ id, name: groupName(by, { group: id, name: id }) })),
-    ...(hasOther ? [{ id: OTHER, name: "All others" }] : []),
-  ];
+/** Those with most of the metric first, at the bottom; what is left on top of them. */
+function partsOf(usage: Usage, by: GroupBy, metric: Metric): readonly ChartPart[] {
+  const sums = new Map<string, bigint>();
+  for (const { parts } of usage.series) {
+    for (const [id, figures] of Object.entries(parts)) {
+      const whole = toWhole(unitOf(metric), amountOf(figures, metric));
+      sums.set(id, (sums.get(id) ?? 0n) + whole);
+    }
+  }
+  const names = new Map(usage.groups.map((each) => [each.group, each.name]));
+  const ranked = [...sums]
+    .filter(([id, sum]) => id !== OTHER && sum > 0n)
+    .sort(([, a], [, b]) => (a < b ? 1 : a > b ? -1 : 0))
+    .map(([id]) => ({ id, name: groupName(by, { group: id, name: names.get(id) ?? id }) }));
+  const hasOther = (sums.get(OTHER) ?? 0n) > 0n;
+  return [...ranked, ...(hasOther ? [{ id: OTHER, name: "All others" }] : [])];
 }
 
 function valuesOf(parts: Readonly<Record<string, Figures>>, metric: Metric) {

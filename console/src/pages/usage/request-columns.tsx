@@ -3,10 +3,12 @@ import type { ReactElement } from "react";
 import type { RequestRow } from "../../../../src/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { Money } from "../../ui/money.tsx";
+import type { ShownFrom } from "../../ui/table-state.ts";
 import { showUtc } from "../../ui/time.tsx";
 import { endingOfRequest, inAndOut, type Ending } from "./outcome-labels.ts";
 import styles from "./usage.module.css";
@@ -26,28 +28,27 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "model",
     label: "Model",
-    render: ({ model }) => (
-      <span className={styles.modelId} title={model ?? undefined}>
-        {model ?? "–"}
-      </span>
-    ),
+    sharePercent: 30,
+    render: ({ model }) => <span title={model ?? undefined}>{model ?? "–"}</span>,
   },
   {
     id: "source",
     label: "Key",
+    sharePercent: 15,
     render: ({ key_id, source }) =>
       key_id === null ? (
-        source
+        <span title={source}>{source}</span>
       ) : (
         <AppLink to="/keys/$keyId" params={{ keyId: key_id }} size="sm">
-          {source}
+          <span title={source}>{source}</span>
         </AppLink>
       ),
   },
   {
     id: "provider",
     label: "Provider",
-    render: ({ provider }) => <span className={kit.figures}>{provider ?? "–"}</span>,
+    sharePercent: 15,
+    render: ({ provider }) => <span title={provider ?? undefined}>{provider ?? "–"}</span>,
   },
   {
     id: "cost",
@@ -55,23 +56,44 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
     align: "right",
     render: ({ cost_usd }) => <Money usd={cost_usd} />,
   },
-  figures("in", "Tokens in", ({ tokens }) => tokens && formatCount(inAndOut(tokens).in)),
-  figures("cached", "Cached", ({ tokens }) => tokens && formatCount(tokens.cached_prompt)),
-  figures("out", "Tokens out", ({ tokens }) => tokens && formatCount(inAndOut(tokens).out)),
-  figures("attempts", "Attempts", ({ attempts }) => formatCount(attempts)),
-  figures("first", "First token", ({ first_byte_ms }) => formatMs(first_byte_ms)),
+  figures("tokens", "Tokens", ({ tokens }) => tokens && inToOut(tokens)),
+  figures("cached", "Cached", ({ tokens }) => tokens && formatCount(tokens.cached_prompt), "wide"),
+  figures("first", "First token", ({ first_byte_ms }) => formatMs(first_byte_ms), "wide"),
   figures("duration", "Duration", ({ duration_ms }) => formatMs(duration_ms)),
+  figures("attempts", "Attempts", ({ attempts }) => formatCount(attempts)),
+  {
+    id: "route",
+    label: "Route",
+    shownFrom: "asked",
+    render: ({ route, stream }) => (
+      <span className={kit.figures}>{stream ? `${route}, streamed` : route}</span>
+    ),
+  },
+  {
+    id: "id",
+    label: "Request ID",
+    shownFrom: "asked",
+    render: ({ request_id }) => <Copyable value={request_id} label="request ID" short />,
+  },
 ];
+
+/** `"1,204 → 512"`: what went in, and what came out. */
+function inToOut(tokens: NonNullable<RequestRow["tokens"]>): string {
+  const sums = inAndOut(tokens);
+  return `${formatCount(sums.in)} → ${formatCount(sums.out)}`;
+}
 
 function figures(
   id: string,
   label: string,
   show: (row: RequestRow) => string | null,
+  shownFrom: ShownFrom = "always",
 ): Column<RequestRow> {
   return {
     id,
     label,
     align: "right",
+    shownFrom,
     render: (row) => <span className={kit.figures}>{show(row) ?? "–"}</span>,
   };
 }

@@ -4,6 +4,10 @@ import { useState, type ReactElement } from "react";
 
 import { addressOf } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useSession } from "../../api/use-session.ts";
+import { helloSnippets } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { LinkButton } from "../../ui/app-link.tsx";
 import { AsOf } from "../../ui/as-of.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
@@ -11,28 +15,34 @@ import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchedBack } from "../../ui/searched-back.tsx";
+import { PageSize } from "../../ui/table-pages.tsx";
+import { PAGE_ROWS, PAGE_SIZES, readSize, writeSize } from "../../ui/table-state.ts";
+import type { Kept } from "../../ui/use-table-state.ts";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
-import type { Filters } from "./usage-search.ts";
+import type { Filters, UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
 export interface RequestLogProps {
   readonly filters: Filters;
   /** Of the page that is shown; undefined: the newest requests. */
   readonly cursor: string | undefined;
-  readonly onCursor: (cursor: string | undefined) => void;
+  /** How many requests a page has, by the address. */
+  readonly rows: string | undefined;
+  readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows">) => void;
 }
 
-const PAGE_ROWS = 50;
+const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
+/** A page is one query of the journal, and never all of it. */
+const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No request matches this time range and these filters.";
 const NONE_YET = "No request matches as far back as was searched.";
 
 /** Requests one by one, newest first, and the same as a file. */
-export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): ReactElement {
-  /** A cursor knows only the way to older ones: the way back is kept here. */
-  const [trail, setTrail] = useState<readonly string[]>([]);
-  const requests = useAnswer("GET /api/console/requests", {
-    query: { ...filters, cursor, limit: PAGE_ROWS },
-  });
+export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
+  /** A cursor knows only the way to older ones: those that were passed are kept here, in order. */
+  const [passed, setPassed] = useState<readonly string[]>([]);
+  const limit = readSize(rows) === 0 ? PAGE_ROWS : readSize(rows);
+  const requests = useAnswer("GET /api/console/requests", { query: { ...filters, cursor, limit } });
   return (
     <Panel
       title="Requests"
@@ -55,19 +65,24 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
             <AsOf at={as_of} />
             <DataTable
               caption="Requests, newest first"
+              kept={KEPT}
               columns={REQUEST_COLUMNS}
               rows={data}
               rowKey={({ request_id }) => request_id}
-              empty={<Empty title={searched_back_to === undefined ? NONE : NONE_YET} />}
+              empty={<NoRequests filters={filters} isSearching={searched_back_to !== undefined} />}
             />
             <SearchedBack to={searched_back_to} />
             <Pager
-              place={{ cursor, trail }}
+              {...{ cursor, passed, limit }}
               next={next_cursor}
               isSearching={searched_back_to !== undefined}
+              onSize={(size) => onChange({ rows: writeSize(size), cursor: undefined })}
               onGo={(to) => {
-                setTrail(to.trail);
-                onCursor(to.cursor);
+                if (to !== undefined && !passed.includes(to)) {
+                  const known = cursor === undefined ? 0 : passed.indexOf(cursor) + 1;
+                  setPassed([...passed.slice(0, known), to]);
+                }
+                onChange({ cursor: to });
               }}
             />
           </>
@@ -77,45 +92,62 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
   );
 }
 
-/** Which page is shown, and the older page's way back to the newest one. */
-interface Place {
-  readonly cursor: string | undefined;
-  readonly trail: readonly string[];
+/** Without a filter, nothing was asked at all lately: then how to ask is said. */
+function NoRequests(props: {
+  readonly filters: Filters;
+  readonly isSearching: boolean;
+}): ReactElement {
+  const { model, key, provider, status } = props.filters;
+  const isFiltered = [model, key, provider, status].some((each) => each !== undefined);
+  if (props.isSearching) return <Empty title={NONE_YET} />;
+  return isFiltered ? <Empty title={NONE} /> : <FirstRequest />;
+}
+
+function FirstRequest(): ReactElement {
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const modelId = useSampleModel();
+  return (
+    <Empty
+      title={`${NONE} Send one with any of your keys:`}
+      action={
+        <LinkButton to="/keys" variant="default">
+          View keys
+        </LinkButton>
+      }
+      code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
+    />
+  );
 }
 
 interface PagerProps {
-  readonly place: Place;
+  readonly cursor: string | undefined;
+  readonly passed: readonly string[];
+  readonly limit: number;
   readonly next: string | null;
   /** The page ended where its time was up. */
   readonly isSearching: boolean;
-  readonly onGo: (to: Place) => void;
+  readonly onGo: (cursor: string | undefined) => void;
+  readonly onSize: (size: number) => void;
 }
 
-function Pager({ place, next, isSearching, onGo }: PagerProps): ReactElement | null {
-  const { cursor, trail } = place;
-  if (cursor === undefined && next === null) return null;
-  const back = cursor === undefined ? undefined : trail.at(-1);
+function Pager(props: PagerProps): ReactElement | null {
+  const { cursor, passed, limit, next, onGo } = props;
+  if (cursor === undefined && next === null && limit <= PAGE_ROWS) return null;
+  const place = cursor === undefined ? -1 : passed.indexOf(cursor);
   return (
     <nav aria-label="Pages of requests" className={styles.pager}>
       <Text size="sm" c="dimmed">
-        {cursor === undefined ? `Newest ${PAGE_ROWS}` : `Older requests, ${PAGE_ROWS} per page`}
+        {cursor === undefined ? `Newest ${limit}` : `Older requests, ${limit} per page`}
       </Text>
       <Group gap="xs">
+        <PageSize size={limit} sizes={SIZES} onSize={props.onSize} />
         {cursor === undefined ? null : (
-          <Button
-            variant="default"
-            size="xs"
-            onClick={() => onGo({ cursor: undefined, trail: [] })}
-          >
+          <Button variant="default" size="xs" onClick={() => onGo(undefined)}>
             Newest
           </Button>
         )}
-        {back === undefined ? null : (
-          <Button
-            variant="default"
-            size="xs"
-            onClick={() => onGo({ cursor: back, trail: trail.slice(0, -1) })}
-          >
+        {place < 1 ? null : (
+          <Button variant="default" size="xs" onClick={() => onGo(passed[place - 1])}>
             Newer
           </Button>
         )}
@@ -123,14 +155,9 @@ function Pager({ place, next, isSearching, onGo }: PagerProps): ReactElement | n
           variant="default"
           size="xs"
           disabled={next === null}
-          onClick={() =>
-            onGo({
-              cursor: next ?? undefined,
-              trail: cursor === undefined ? [] : [...trail, cursor],
-            })
-          }
+          onClick={() => onGo(next ?? undefined)}
         >
-          {isSearching ? "Search further back" : "Older"}
+          {props.isSearching ? "Search further back" : "Older"}
         </Button>
       </Group>
     </nav>

@@ -27,7 +27,8 @@ export function UsageChart({ usage, by, search, change }: UsageChartProps): Reac
   const metric = chosen(METRICS, search.metric);
   const data = useMemo(() => chartData(usage, metric, by), [usage, metric, by]);
   const name = METRICS.find(({ value }) => value === metric)?.label ?? "";
-  const isSplit = data.parts.length > 1;
+  const isTimes = metric === "ttft";
+  const isSplit = data.parts.length > 1 && !isTimes;
   return (
     <>
       <div className={styles.metrics}>
@@ -44,13 +45,16 @@ export function UsageChart({ usage, by, search, change }: UsageChartProps): Reac
         unit={data.unit}
         parts={data.parts}
         buckets={data.buckets}
+        shape={isTimes ? "lines" : "bars"}
         onPick={(bucket) => {
           const { fromMs, toMs } = spanOfBucket(bucket.id, usage.bucket);
           change({ range: "custom", from: writeMinute(fromMs), to: writeMinute(toMs) });
         }}
       />
       <Text size="xs" c="dimmed" mt="xs">
-        {metric === "ttft" ? "p50 of all requests. " : ""}Choose a bar to see its {usage.bucket}.
+        {usage.totals.requests === 0
+          ? null
+          : `${isTimes ? "Of all requests. " : ""}Choose ${isTimes ? "a point" : "a bar"} to see its ${usage.bucket}.`}
       </Text>
     </>
   );

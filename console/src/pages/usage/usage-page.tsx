@@ -1,7 +1,7 @@
 import { ActionIcon, Skeleton, Stack, Tooltip } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
-import { useMemo, useState, type ReactElement } from "react";
+import { useCallback, useMemo, useState, type ReactElement } from "react";
 
 import type { RouteName, Usage } from "../../../../src/console-api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
@@ -22,6 +22,7 @@ import {
   filtersOf,
   GROUPS,
   METRICS,
+  RANKS,
   type ChangeSearch,
   type Filters,
   type UsageSearch,
@@ -35,10 +36,14 @@ export function UsagePage(): ReactElement {
   const [nowMs, setNow] = useState(() => Date.now());
   const filters = useMemo(() => filtersOf(search, nowMs), [search, nowMs]);
   /** Another view of the log begins with its newest request. */
-  const change: ChangeSearch = (wanted) => setSearch({ cursor: undefined, ...wanted });
+  const change = useCallback<ChangeSearch>(
+    (wanted) => setSearch({ cursor: undefined, ...wanted }, STEP),
+    [setSearch],
+  );
   return (
     <Page
       title="Usage"
+      isWide
       lead="Days and months are in UTC. Prompts and answers are not stored, only counts, times, and costs."
       actions={<RefreshButton onRefresh={() => setNow(Date.now())} />}
     >
@@ -52,11 +57,15 @@ export function UsagePage(): ReactElement {
       <RequestLog
         filters={filters}
         cursor={search.cursor}
-        onCursor={(cursor) => setSearch({ cursor })}
+        rows={search.rows}
+        onChange={(wanted) => setSearch(wanted, STEP)}
       />
     </Page>
   );
 }
+
+/** Every range, filter, drill-down and page is undone by Back. */
+const STEP = { history: "step" } as const;
 
 const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/console/requests"];
 
@@ -87,7 +96,12 @@ interface FiguresProps {
 
 function Figures({ filters, search, change }: FiguresProps): ReactElement {
   const by = chosen(GROUPS, search.by);
-  const usage = useAnswer("GET /api/console/usage", { query: { ...filters, group_by: by } });
+  const rank = RANKS[chosen(METRICS, search.metric)];
+  const usage = useAnswer(
+    "GET /api/console/usage",
+    { query: { ...filters, group_by: by, rank_by: rank } },
+    { staysDespite: "rank_by" },
+  );
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
       {(data: Usage) => (

@@ -14,7 +14,8 @@ export type UsageSearch = Readonly<
       | "key"
       | "provider"
       | "status"
-      | "cursor",
+      | "cursor"
+      | "rows",
       string | undefined
     >
   >
@@ -27,6 +28,18 @@ export type Range = "24h" | "7d" | "30d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
 export type Status = NonNullable<QueryOf<"GET /api/console/usage">["status"]>;
+
+/** What the largest groups have most of; times have no sum, so requests decide. */
+export const RANKS: Readonly<
+  Record<Metric, NonNullable<QueryOf<"GET /api/console/usage">["rank_by"]>>
+> = {
+  spend: "spend",
+  requests: "requests",
+  tokens: "tokens",
+  errors: "failed",
+  rejected: "rejected",
+  ttft: "requests",
+};
 
 type Option<V> = readonly { readonly value: V; readonly label: string }[];
 

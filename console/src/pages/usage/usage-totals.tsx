@@ -73,7 +73,10 @@ function MetricCard(props: {
   const { metric, usage } = props;
   const label = METRICS.find(({ value }) => value === metric)?.label ?? "";
   const values = useMemo(
-    () => chartData(usage, metric, "day").buckets.map((each) => each.values["all"] ?? null),
+    () =>
+      chartData(usage, metric, "day").buckets.map(
+        (each) => each.values["all"] ?? each.values["p50"] ?? null,
+      ),
     [usage, metric],
   );
   return (

@@ -2,7 +2,9 @@ import { useState, type KeyboardEvent, type PointerEvent, type ReactElement } fr
 
 import { BarsTip } from "./bars-tip.tsx";
 import { lengthOf, scaleFor, showTick, showWhole, type Scale, type Unit } from "./measure.ts";
+import { Lines } from "./lines.tsx";
 import { fillOf, PartFills } from "./part-fill.tsx";
+import type { Paint } from "./part-paint.ts";
 import { tickPlaces, type ChartBucket, type ChartPart, type Stack } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
@@ -11,6 +13,8 @@ export interface BarsPlotProps {
   readonly unit: Unit;
   readonly parts: readonly ChartPart[];
   readonly stacks: readonly Stack[];
+  readonly paints: readonly Paint[];
+  readonly isLines: boolean;
   readonly chartId: string;
   readonly heightPx: number;
   readonly onPick: ((bucket: ChartBucket) => void) | undefined;
@@ -27,15 +31,18 @@ export function BarsPlot(props: BarsPlotProps): ReactElement {
       <ScaleLabels unit={unit} scale={scale} />
       <div className={styles.plot} style={{ height: heightPx }}>
         <svg className={styles.bars} role="img" aria-label={summaryOf(props)}>
-          <PartFills chartId={props.chartId} count={props.parts.length} />
+          <PartFills chartId={props.chartId} paints={props.paints} />
           <GridLines scale={scale} />
           <Bars {...props} scale={scale} at={at} />
+          {props.isLines ? <Lines {...props} top={scale.top} /> : null}
         </svg>
         <BarReader {...props} at={at} onMove={setAt} />
         {stack === undefined || at === undefined ? null : (
           <BarsTip
             unit={unit}
             stack={stack}
+            paints={props.paints}
+            isLines={props.isLines}
             chartId={props.chartId}
             place={(at + 0.5) / stacks.length}
           />
@@ -100,7 +107,7 @@ function Bars(props: BarsPlotProps & { readonly scale: Scale; readonly at: numbe
           className={styles.column}
         />
       ) : null}
-      {pieces.map(({ part, at, whole, below }) => (
+      {(props.isLines ? [] : pieces).map(({ part, at, whole, below }) => (
         <rect
           key={part.id}
           x={percent((index + (1 - BAR_SHARE) / 2) * width)}
@@ -154,7 +161,7 @@ function BarReader(
       aria-valuemin={1}
       aria-valuemax={stacks.length}
       aria-valuenow={here + 1}
-      aria-valuetext={textOf(props.unit, stack)}
+      aria-valuetext={textOf(props, stack)}
       onKeyDown={onKeyDown}
       onFocus={(event) => {
         if (event.currentTarget.matches(":focus-visible")) onMove(here);
@@ -181,11 +188,13 @@ function nextPlace(key: string, here: number, last: number): number | undefined 
   return place === undefined ? undefined : Math.max(0, Math.min(last, place));
 }
 
-function textOf(unit: Unit, { bucket, pieces, total, isMeasured }: Stack): string {
+function textOf({ unit, isLines }: BarsPlotProps, stack: Stack): string {
+  const { bucket, pieces, total, isMeasured } = stack;
   if (!isMeasured) return `${bucket.label}: no data`;
   const whole = `${bucket.label}: ${showWhole(unit, total)}`;
-  if (pieces.length < 2) return whole;
   const parts = pieces.map(({ part, whole: amount }) => `${part.name} ${showWhole(unit, amount)}`);
+  if (isLines) return `${bucket.label}: ${parts.join(", ")}`;
+  if (pieces.length < 2) return whole;
   return `${whole}; ${parts.reverse().join(", ")}`;
 }
 

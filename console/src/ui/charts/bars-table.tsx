@@ -11,14 +11,16 @@ export interface BarsTableProps {
   readonly parts: readonly ChartPart[];
   readonly stacks: readonly Stack[];
   readonly bucketLabel: string;
+  /** The parts do not add up to anything: there is no total. */
+  readonly isLines: boolean;
 }
 
 /** The bars as a table: a row a bar, a column a part, exact figures. */
 export function BarsTable(props: BarsTableProps): ReactElement {
-  const { unit, parts, stacks, bucketLabel } = props;
+  const { unit, parts, stacks, bucketLabel, isLines } = props;
   const columns = useMemo(
-    () => columnsOf({ unit, parts, bucketLabel }),
-    [unit, parts, bucketLabel],
+    () => columnsOf({ unit, parts, bucketLabel, isLines }),
+    [unit, parts, bucketLabel, isLines],
   );
   return (
     <DataTable
@@ -31,7 +33,7 @@ export function BarsTable(props: BarsTableProps): ReactElement {
 }
 
 function columnsOf(
-  options: Pick<BarsTableProps, "unit" | "parts" | "bucketLabel">,
+  options: Pick<BarsTableProps, "unit" | "parts" | "bucketLabel" | "isLines">,
 ): readonly Column<Stack>[] {
   const { unit, parts } = options;
   return [
@@ -40,17 +42,21 @@ function columnsOf(
       label: options.bucketLabel,
       render: ({ bucket }) => <span className={kit.figures}>{bucket.label}</span>,
     },
-    {
-      id: "total",
-      label: parts.length === 1 ? (parts[0]?.name ?? "Total") : "Total",
-      align: "right" as const,
-      sortValue: ({ total }: Stack) => total,
-      render: ({ total, isMeasured }: Stack) => (
-        <span className={kit.figures}>{isMeasured ? showWhole(unit, total) : "–"}</span>
-      ),
-    },
-    ...(parts.length < 2 ? [] : parts.map((part) => partColumn(unit, part))),
+    ...(options.isLines ? [] : [totalColumn(unit, parts)]),
+    ...(parts.length < 2 && !options.isLines ? [] : parts.map((part) => partColumn(unit, part))),
   ];
+}
+
+function totalColumn(unit: Unit, parts: readonly ChartPart[]): Column<Stack> {
+  return {
+    id: "total",
+    label: parts.length === 1 ? (parts[0]?.name ?? "Total") : "Total",
+    align: "right" as const,
+    sortValue: ({ total }: Stack) => total,
+    render: ({ total, isMeasured }: Stack) => (
+      <span className={kit.figures}>{isMeasured ? showWhole(unit, total) : "–"}</span>
+    ),
+  };
 }
 
 function partColumn(unit: Unit, part: ChartPart): Column<Stack> {
@@ -62,6 +68,10 @@ function partColumn(unit: Unit, part: ChartPart): Column<Stack> {
     label: part.name,
     align: "right",
     sortValue: wholeOf,
-    render: (stack) => <span className={kit.figures}>{showWhole(unit, wholeOf(stack))}</span>,
+    render: (stack) => (
+      <span className={kit.figures}>
+        {stack.bucket.values[part.id] === null ? "–" : showWhole(unit, wholeOf(stack))}
+      </span>
+    ),
   };
 }

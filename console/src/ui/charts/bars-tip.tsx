@@ -2,33 +2,46 @@ import { Fragment, type ReactElement } from "react";
 
 import { Swatch } from "./chart-legend.tsx";
 import { showWhole, type Unit } from "./measure.ts";
+import type { Paint } from "./part-paint.ts";
 import type { Stack } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
 export interface BarsTipProps {
   readonly unit: Unit;
   readonly stack: Stack;
+  readonly paints: readonly Paint[];
   readonly chartId: string;
   /** The bar's position, 0 to 1 from the left. */
   readonly place: number;
+  /** The parts do not add up to anything. */
+  readonly isLines: boolean;
 }
 
 /** The figures of the focused bar; the bar's text says the same to a screen reader. */
-export function BarsTip({ unit, stack, chartId, place }: BarsTipProps): ReactElement {
+export function BarsTip({
+  unit,
+  stack,
+  paints,
+  chartId,
+  place,
+  isLines,
+}: BarsTipProps): ReactElement {
   const edge =
     place > 0.5 ? { right: `${(1 - place) * 100 + 2}%` } : { left: `${place * 100 + 2}%` };
   const pieces = stack.pieces.toReversed();
   return (
     <div className={styles.tip} style={edge} aria-hidden>
       <div>{stack.bucket.label}</div>
-      <div className={styles.tipTotal}>
-        {stack.isMeasured ? showWhole(unit, stack.total) : "No data"}
-      </div>
-      {pieces.length < 2 ? null : (
+      {isLines && stack.isMeasured ? null : (
+        <div className={styles.tipTotal}>
+          {stack.isMeasured ? showWhole(unit, stack.total) : "No data"}
+        </div>
+      )}
+      {pieces.length < 2 && !isLines ? null : (
         <dl>
           {pieces.map(({ part, at, whole }) => (
             <Fragment key={part.id}>
-              <Swatch chartId={`${chartId}-tip-${at}`} at={at} />
+              <Swatch chartId={`${chartId}-tip-${at}`} paint={paints[at]} />
               <dt>{part.name}</dt>
               <dd>{showWhole(unit, whole)}</dd>
             </Fragment>

@@ -1,22 +1,24 @@
 import type { ReactElement } from "react";
 
 import { fillOf, PartFills } from "./part-fill.tsx";
+import type { Paint } from "./part-paint.ts";
 import type { ChartPart } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
 export interface ChartLegendProps {
   readonly chartId: string;
   readonly parts: readonly ChartPart[];
+  readonly paints: readonly Paint[];
 }
 
 /** Which colour and which pattern is which part. */
-export function ChartLegend({ chartId, parts }: ChartLegendProps): ReactElement {
+export function ChartLegend({ chartId, parts, paints }: ChartLegendProps): ReactElement {
   const ownId = `${chartId}-legend`;
   return (
     <ul className={styles.legend}>
       {parts.map((part, at) => (
         <li key={part.id}>
-          <Swatch chartId={`${ownId}-${at}`} at={at} />
+          <Swatch chartId={`${ownId}-${at}`} paint={paints[at]} />
           {part.name}
         </li>
       ))}
@@ -25,11 +27,14 @@ export function ChartLegend({ chartId, parts }: ChartLegendProps): ReactElement 
 }
 
 /** A square of a part's colour and pattern. */
-export function Swatch(props: { readonly chartId: string; readonly at: number }): ReactElement {
+export function Swatch(props: {
+  readonly chartId: string;
+  readonly paint: Paint | undefined;
+}): ReactElement {
   return (
     <svg width={12} height={12} className={styles.swatch} aria-hidden>
-      <PartFills chartId={props.chartId} count={props.at + 1} />
-      <rect width={12} height={12} fill={fillOf(props.chartId, props.at)} />
+      <PartFills chartId={props.chartId} paints={props.paint === undefined ? [] : [props.paint]} />
+      <rect width={12} height={12} fill={fillOf(props.chartId, 0)} />
     </svg>
   );
 }

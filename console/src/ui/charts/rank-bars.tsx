@@ -1,6 +1,8 @@
 import type { ReactElement, ReactNode } from "react";
 
+import { useHatching } from "./hatching.ts";
 import { lengthOf, showWhole, toWhole, type Amount, type Unit } from "./measure.ts";
+import { colourOf, paintsOf, type Paint } from "./part-paint.ts";
 import styles from "./charts.module.css";
 
 export interface RankBarsProps {
@@ -18,9 +20,12 @@ export interface RankBarsProps {
   }[];
 }
 
+const OWN: Paint = { colour: "own", mark: 0 };
+
 /** A ranking: names with their figures, and bars that show the distances. */
 export function RankBars({ label, unit, rows }: RankBarsProps): ReactElement {
   const amounts = rows.map(({ value }) => toWhole(unit, value));
+  const paints = paintsOf(rows, useHatching());
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
   return (
     <ol className={`${styles.rank} ${styles.palette}`} aria-label={label}>
@@ -39,7 +44,7 @@ export function RankBars({ label, unit, rows }: RankBarsProps): ReactElement {
               width={`${lengthOf(amounts[at] ?? 0n, highest) * 100}%`}
               height="100%"
               rx={4}
-              className={styles.rankBar}
+              fill={colourOf(paints[at] ?? OWN)}
             />
           </svg>
         </li>

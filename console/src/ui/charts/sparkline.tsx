@@ -16,10 +16,13 @@ export interface SparklineProps {
 export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps): ReactElement {
   const amounts = values.map((value) => toWhole(unit, value));
   const highest = amounts.reduce((a, b) => (b > a ? b : a), 0n);
-  const places = amounts.map((amount, at) => {
+  // What was not measured is left out: a time to first token without traffic is not zero.
+  const places = amounts.flatMap((amount, at) => {
+    if (values[at] === null) return [];
     const x = amounts.length < 2 ? 0 : (at / (amounts.length - 1)) * WIDTH;
-    return `${x.toFixed(2)} ${(HEIGHT * (1 - lengthOf(amount, highest))).toFixed(2)}`;
+    return [`${x.toFixed(2)} ${(HEIGHT * (1 - lengthOf(amount, highest))).toFixed(2)}`];
   });
+  const ends = [places[0], places.at(-1)].map((place) => place?.split(" ")[0]);
   const line = `M${places.join(" L")}`;
   const last = amounts.at(-1) ?? 0n;
   return (
@@ -31,9 +34,12 @@ export function Sparkline({ label, unit, values, heightPx = 32 }: SparklineProps
       role="img"
       aria-label={`${label}: last ${showWhole(unit, last)}, highest ${showWhole(unit, highest)}`}
     >
-      {places.length === 0 ? null : (
+      {highest === 0n ? null : (
         <>
-          <path d={`${line} L${WIDTH} ${HEIGHT} L0 ${HEIGHT} Z`} className={styles.sparkArea} />
+          <path
+            d={`${line} L${ends[1]} ${HEIGHT} L${ends[0]} ${HEIGHT} Z`}
+            className={styles.sparkArea}
+          />
           <path d={line} className={styles.sparkLine} />
         </>
       )}

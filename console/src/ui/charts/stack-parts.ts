@@ -4,6 +4,8 @@ export interface ChartPart {
   readonly id: string;
   /** What people call it. */
   readonly name: string;
+  /** Not one of several: drawn in the colour of charts that have one part. */
+  readonly isWhole?: boolean;
 }
 
 export interface ChartBucket {
@@ -51,6 +53,19 @@ export function stackParts(
     }
     const isMeasured = parts.every(({ id }) => bucket.values[id] !== null);
     return { bucket, pieces, total: below, isMeasured };
+  });
+}
+
+/** The same beside each other instead of on top: each from zero, the total is the highest. */
+export function sideBySide(
+  unit: Unit,
+  parts: readonly ChartPart[],
+  buckets: readonly ChartBucket[],
+): readonly Stack[] {
+  return stackParts(unit, parts, buckets).map((stack) => {
+    const pieces = stack.pieces.map((piece) => ({ ...piece, below: 0n }));
+    const total = pieces.reduce((highest, { whole }) => (whole > highest ? whole : highest), 0n);
+    return { ...stack, pieces, total };
   });
 }
 

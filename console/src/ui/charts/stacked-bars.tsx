@@ -4,8 +4,10 @@ import { useId, useMemo, useState, type ReactElement } from "react";
 import { BarsPlot } from "./bars-plot.tsx";
 import { BarsTable } from "./bars-table.tsx";
 import { ChartLegend } from "./chart-legend.tsx";
+import { setHatching, useHatching } from "./hatching.ts";
 import type { Unit } from "./measure.ts";
-import { stackParts, type ChartBucket, type ChartPart } from "./stack-parts.ts";
+import { paintsOf } from "./part-paint.ts";
+import { sideBySide, stackParts, type ChartBucket, type ChartPart } from "./stack-parts.ts";
 import styles from "./charts.module.css";
 
 export interface StackedBarsProps {
@@ -19,34 +21,60 @@ export interface StackedBarsProps {
   /** What the bars have in common, for a column of the table: `"Hour (UTC)"`. */
   readonly bucketLabel?: string;
   readonly heightPx?: number;
+  /** `lines`: the parts do not add up, such as percentiles of times. */
+  readonly shape?: "bars" | "lines";
   /** Chosen by a click or by Enter. */
   readonly onPick?: (bucket: ChartBucket) => void;
 }
 
-/** Bars of parts over time, and the same figures as a table behind a switch. */
+const HEIGHT_PX = 220;
+
+/** Parts over time, and the same figures as a table behind a switch. Of nothing there is no axis. */
 export function StackedBars(props: StackedBarsProps): ReactElement {
-  const { label, unit, parts, buckets } = props;
+  const { label, unit, parts, buckets, heightPx = HEIGHT_PX } = props;
   const chartId = useId();
+  const isHatched = useHatching();
   const [isTable, setTable] = useState(false);
-  const stacks = useMemo(() => stackParts(unit, parts, buckets), [unit, parts, buckets]);
+  const isLines = props.shape === "lines";
+  const stacks = useMemo(
+    () => (isLines ? sideBySide : stackParts)(unit, parts, buckets),
+    [unit, parts, buckets, isLines],
+  );
+  const paints = useMemo(() => paintsOf(parts, isHatched), [parts, isHatched]);
+  const isNothing = stacks.every(({ total }) => total === 0n);
   return (
     <figure className={`${styles.chart} ${styles.palette}`} aria-label={label}>
       <div className={styles.bar}>
-        <ChartLegend chartId={chartId} parts={parts.length > 1 ? parts : []} />
-        <Switch
-          size="xs"
-          label="Show as table"
-          className={styles.asTable}
-          checked={isTable}
-          onChange={(event) => setTable(event.currentTarget.checked)}
-        />
+        <ChartLegend chartId={chartId} parts={parts.length > 1 ? parts : []} paints={paints} />
+        <div className={styles.switches}>
+          {parts.length < 2 || isLines ? null : (
+            <Switch
+              size="xs"
+              label="Patterns"
+              checked={isHatched}
+              onChange={(event) => setHatching(event.currentTarget.checked)}
+            />
+          )}
+          <Switch
+            size="xs"
+            label="Show as table"
+            checked={isTable}
+            onChange={(event) => setTable(event.currentTarget.checked)}
+          />
+        </div>
       </div>
       {isTable ? (
-        <BarsTable {...{ label, unit, parts, stacks }} bucketLabel={props.bucketLabel ?? "When"} />
+        <BarsTable
+          {...{ label, unit, parts, stacks, isLines }}
+          bucketLabel={props.bucketLabel ?? "When"}
+        />
+      ) : isNothing ? (
+        <div className={styles.nothing} style={{ height: heightPx }}>
+          Nothing in this time range yet.
+        </div>
       ) : (
         <BarsPlot
-          {...{ label, unit, parts, stacks, chartId }}
-          heightPx={props.heightPx ?? 220}
+          {...{ label, unit, parts, stacks, paints, isLines, chartId, heightPx }}
           onPick={props.onPick}
         />
       )}

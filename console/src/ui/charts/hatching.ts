@@ -1,0 +1,32 @@
+import { useSyncExternalStore } from "react";
+
+const NAME = "tm-hatching";
+const listeners = new Set<() => void>();
+
+/** Are charts drawn with patterns as well as colours? Kept in this browser; off unless chosen. */
+export function useHatching(): boolean {
+  return useSyncExternalStore(listen, isOn);
+}
+
+export function setHatching(isWanted: boolean): void {
+  try {
+    if (isWanted) globalThis.localStorage.setItem(NAME, "on");
+    else globalThis.localStorage.removeItem(NAME);
+  } catch {
+    // A browser that keeps nothing draws plain charts.
+  }
+  for (const tell of listeners) tell();
+}
+
+function listen(tell: () => void): () => void {
+  listeners.add(tell);
+  return () => listeners.delete(tell);
+}
+
+function isOn(): boolean {
+  try {
+    return globalThis.localStorage.getItem(NAME) === "on";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+import { Button, Group, Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { formatCount } from "./count.tsx";
+import { PAGE_SIZES, type PageOfRows } from "./table-state.ts";
+import styles from "./table.module.css";
+
+export interface TablePagesProps {
+  readonly caption: string;
+  readonly page: PageOfRows;
+  readonly size: number;
+  readonly count: number;
+  readonly onPage: (page: number) => void;
+  readonly onSize: (size: number) => void;
+}
+
+/** The line below a table: which rows these are, and the way to the others. */
+export default function TablePages(props: TablePagesProps): ReactElement {
+  const { page, count } = props;
+  const from = formatCount(page.from + 1);
+  return (
+    <nav aria-label={`Pages of ${props.caption.toLowerCase()}`} className={styles.pages}>
+      <Text size="sm" c="dimmed">
+        {from}–{formatCount(page.to)} of {formatCount(count)}
+      </Text>
+      <Group gap="xs">
+        <PageSize size={props.size} sizes={PAGE_SIZES} onSize={props.onSize} />
+        <Button
+          size="xs"
+          variant="default"
+          disabled={page.page === 1}
+          onClick={() => props.onPage(page.page - 1)}
+        >
+          Previous
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          disabled={page.page === page.pages}
+          onClick={() => props.onPage(page.page + 1)}
+        >
+          Next
+        </Button>
+      </Group>
+    </nav>
+  );
+}
+
+/** How many rows a page has; 0: all of them. */
+export function PageSize(props: {
+  readonly size: number;
+  readonly sizes: readonly number[];
+  readonly onSize: (size: number) => void;
+}): ReactElement {
+  return (
+    <label className={styles.size}>
+      Rows per page
+      <select
+        className={styles.select}
+        value={props.size}
+        onChange={(event) => props.onSize(Number(event.currentTarget.value))}
+      >
+        {props.sizes.map((size) => (
+          <option key={size} value={size}>
+            {size === 0 ? "All" : size}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+
+import { isShown, pageOf, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
+
+describe("what a table keeps in its address", () => {
+  test("an order is read as it was written, and an edited one is no order", () => {
+    const sort = { id: "spent", direction: "descending" } as const;
+    expect(readSort(writeSort(sort), ["spent"])).toEqual(sort);
+    for (const text of [undefined, "", "spent", "spent.up", "other.asc", "__proto__.asc"]) {
+      expect(readSort(text, ["spent"]), text).toBeUndefined();
+    }
+  });
+
+  test("a size that is not offered is the usual one", () => {
+    expect(readSize("100")).toBe(100);
+    expect(readSize("all")).toBe(0);
+    for (const text of [undefined, "7", "-1", "NaN", "1e9"]) expect(readSize(text)).toBe(50);
+    expect(writeSize(50)).toBeUndefined();
+    expect(readSize(writeSize(0))).toBe(0);
+    expect(readSize(writeSize(200))).toBe(200);
+  });
+
+  test("every row is on exactly one page", () => {
+    for (const [count, size] of [
+      [0, 50],
+      [1, 50],
+      [65, 50],
+      [100, 25],
+      [1_000, 0],
+    ] as const) {
+      const { pages } = pageOf(count, size, undefined);
+      const shown = Array.from({ length: pages }, (_none, at) => {
+        const { from, to } = pageOf(count, size, String(at + 1));
+        return Array.from({ length: to - from }, (_row, row) => from + row);
+      }).flat();
+      expect(shown).toEqual(Array.from({ length: count }, (_none, at) => at));
+    }
+  });
+
+  test("a page behind the last one is the last one", () => {
+    expect(pageOf(65, 50, "9")).toEqual({ page: 2, pages: 2, from: 50, to: 65 });
+    expect(pageOf(65, 50, "0").page).toBe(1);
+    expect(pageOf(65, 50, "x").page).toBe(1);
+  });
+});
+
+test("a column is shown by the reader's choice, else by the room there is", () => {
+  const wide = { id: "a", shownFrom: "wide" } as const;
+  expect(isShown(wide, { choice: {}, isWide: false })).toBe(false);
+  expect(isShown(wide, { choice: {}, isWide: true })).toBe(true);
+  expect(isShown(wide, { choice: { a: false }, isWide: true })).toBe(false);
+  expect(isShown({ id: "b", shownFrom: "asked" }, { choice: { b: true }, isWide: false })).toBe(
+    true,
+  );
+  expect(isShown({ id: "c" }, { choice: {}, isWide: false })).toBe(true);
+});

@@ -1,0 +1,144 @@
+import { ActionIcon, Button, Popover, Text } from "@mantine/core";
+import { Check, Columns3, Copy } from "lucide-react";
+import { useState, type ReactElement, type RefObject } from "react";
+
+import { formatCount } from "./count.tsx";
+import kit from "./kit.module.css";
+import { notifyFault } from "./notice.ts";
+import type { Sort } from "./sort-rows.ts";
+import { writeSort } from "./table-state.ts";
+import type { Column } from "./table-types.ts";
+import { Tip } from "./tip.tsx";
+import styles from "./table.module.css";
+import type { Kept } from "./use-table-state.ts";
+
+type AnyColumn = Pick<Column<never>, "id" | "label" | "sortValue">;
+
+export interface TableToolsProps {
+  readonly kept: Kept;
+  readonly count: number;
+  readonly columns: readonly AnyColumn[];
+  readonly shown: readonly AnyColumn[];
+  readonly sort: Sort | undefined;
+  readonly onSort: (sort: Sort) => void;
+  readonly choose: (id: string, isWanted: boolean) => void;
+  readonly reset: () => void;
+  readonly table: RefObject<HTMLDivElement | null>;
+}
+
+/** The line above a table: how many rows, which columns, and the rows for a spreadsheet. */
+export default function TableTools(props: TableToolsProps): ReactElement {
+  const { kept, count } = props;
+  const [one, many] = kept.rows;
+  return (
+    <>
+      <Text size="sm" c="dimmed" role="status">
+        {kept.pages === "server" ? null : `${formatCount(count)} ${count === 1 ? one : many}`}
+      </Text>
+      <div className={styles.toolButtons}>
+        <PhoneSort {...props} />
+        <CopyRows table={props.table} />
+        <ColumnChooser {...props} />
+      </div>
+    </>
+  );
+}
+
+/** The first column says which row it is: it cannot be taken out. */
+function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): ReactElement {
+  return (
+    <Popover position="bottom-end" shadow="md" withinPortal trapFocus>
+      <Popover.Target>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<Columns3 size={14} aria-hidden />}
+        >
+          Columns
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Columns">
+        <fieldset className={styles.columns}>
+          <legend className={kit.hidden}>Columns that are shown</legend>
+          {columns.slice(1).map(({ id, label }) => (
+            <label key={id}>
+              <input
+                type="checkbox"
+                checked={shown.some((column) => column.id === id)}
+                onChange={(event) => choose(id, event.currentTarget.checked)}
+              />
+              {label}
+            </label>
+          ))}
+        </fieldset>
+        <Button size="compact-sm" variant="subtle" mt="xs" onClick={reset}>
+          Reset columns
+        </Button>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+/** What the headers are for, where rows are cards and there are no headers. */
+function PhoneSort({ columns, sort, onSort }: TableToolsProps): ReactElement | null {
+  const sortable = columns.filter(({ sortValue }) => sortValue !== undefined);
+  if (sortable.length === 0) return null;
+  const ways = sortable.flatMap(({ id, label }) => [
+    { sort: { id, direction: "ascending" } as const, label: `${label}, ascending` },
+    { sort: { id, direction: "descending" } as const, label: `${label}, descending` },
+  ]);
+  const value = sort === undefined ? "" : writeSort(sort);
+  return (
+    <select
+      aria-label="Sort by"
+      className={`${styles.select} ${styles.phoneOnly}`}
+      value={value}
+      onChange={(event) => {
+        const way = ways.find((each) => writeSort(each.sort) === event.currentTarget.value);
+        if (way !== undefined) onSort(way.sort);
+      }}
+    >
+      {value === "" ? <option value="">Sort by</option> : null}
+      {ways.map((way) => (
+        <option key={writeSort(way.sort)} value={writeSort(way.sort)}>
+          {way.label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+const COPIED_MS = 1_500;
+
+/** The rows in sight, as a spreadsheet takes them: cells by tabs, rows by lines. */
+function CopyRows({ table }: Pick<TableToolsProps, "table">): ReactElement {
+  const [isCopied, setCopied] = useState(false);
+  async function copy(): Promise<void> {
+    const rows = [...(table.current?.querySelectorAll("tr") ?? [])];
+    const text = rows
+      .map((row) => [...row.cells].map((cell) => cellText(cell)).join("\t"))
+      .join("\n");
+    await globalThis.navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  }
+  const label = isCopied ? "Copied the rows" : "Copy the rows";
+  return (
+    <Tip label={label}>
+      <ActionIcon
+        variant="default"
+        size={26}
+        aria-label={label}
+        onClick={() => {
+          copy().catch(notifyFault);
+        }}
+      >
+        {isCopied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+      </ActionIcon>
+    </Tip>
+  );
+}
+
+function cellText(cell: HTMLTableCellElement): string {
+  return cell.innerText.replaceAll(/\s+/g, " ").trim();
+}

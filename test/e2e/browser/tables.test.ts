@@ -1,0 +1,174 @@
+import type { Locator, Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
+import { makeKey, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
+import { withConsole } from "../../support/console-fixture.ts";
+import { makeTraffic, TRAFFIC_MANIFESTS } from "../../support/usage-traffic.ts";
+
+const KEYS = 54;
+/** Every page whose main part is a table, with that table's name. */
+const TABLES: Readonly<Record<string, string>> = {
+  "/keys": "Keys",
+  "/usage": "Requests, newest first",
+  "/usage?by=key": "Figures by key",
+  "/models?view=table": "Models",
+  "/models/test/three": "Providers of this model, in routing order",
+  "/providers": "Providers",
+  "/providers/prov-a": "Models of this provider",
+};
+/** A row of 44 pixels, its line included. */
+const ROW_PX_MAX = 46;
+
+const fixture = withConsole({ manifests: TRAFFIC_MANIFESTS });
+const browser = withBrowser();
+
+describe.skipIf(!hasChromium)("the tables of the console", () => {
+  let ann: Newcomer;
+  beforeAll(async () => {
+    ann = await newcomer(fixture, browser, { name: "tables", usd: "5" });
+    await makeTraffic(fixture, ann.page);
+    for (let at = 0; at < KEYS; at += 1) {
+      const name = `a service with quite a long name, number ${String(at).padStart(2, "0")}`;
+      await makeKey(fixture, ann.page, { name });
+    }
+  });
+
+  test("fit at 1280 pixels without scrolling sideways, and use the width at 1920", async () => {
+    const { page } = ann;
+    for (const [path, name] of Object.entries(TABLES)) {
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await open(page, path);
+      await page.getByRole("table", { name, exact: true }).waitFor();
+      expect.soft(await hiddenPx(page, name), `${path} at 1280`).toBe(0);
+      expect.soft(await highestRowPx(page, name), path).toBeLessThanOrEqual(ROW_PX_MAX);
+      await page.setViewportSize({ width: 1920, height: 1000 });
+      expect.soft(await hiddenPx(page, name), `${path} at 1920`).toBe(0);
+      expect.soft(await widthPx(page, name), path).toBeGreaterThan(1500);
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  test("keep order, page and size in the address, each as one step of Back", async () => {
+    const { page } = ann;
+    await open(page, "/keys");
+    await page.getByText(/^5\d keys$/).waitFor();
+    const names = page.getByRole("table", { name: "Keys" }).locator("tbody tr td:first-child");
+    expect(await names.count()).toBe(50);
+    await page.getByRole("button", { name: "Name and key" }).click();
+    await page.waitForURL((url) => url.searchParams.get("sort") === "name.asc");
+    expect(await names.first().innerText()).toContain("number 00");
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.waitForURL((url) => url.searchParams.get("page") === "2");
+    await page.getByText(/^51–5\d of 5\d$/).waitFor();
+    await page.reload();
+    await page.getByText(/^51–5\d of 5\d$/).waitFor();
+    expect(await names.count()).toBeLessThan(10);
+    await expectAccessible(page, "the second page of keys");
+    await page.goBack();
+    await page.waitForURL((url) => url.searchParams.get("page") === null);
+    expect(await names.count()).toBe(50);
+    await page.goBack();
+    await page.waitForURL((url) => url.searchParams.get("sort") === null);
+    expect(await names.first().innerText()).not.toContain("number 00");
+    await page.getByLabel("Rows per page").selectOption("All");
+    await page.waitForURL((url) => url.searchParams.get("rows") === "all");
+    expect(await names.count()).toBeGreaterThan(KEYS);
+  });
+
+  test("show the columns that were chosen, also after a reload, and copy what they show", async () => {
+    const { page } = ann;
+    await open(page, "/keys");
+    const header = page.getByRole("columnheader", { name: "Ceiling" });
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByRole("checkbox", { name: "Ceiling" }).uncheck();
+    await header.waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("table", { name: "Keys" }).waitFor();
+    expect(await header.count()).toBe(0);
+    await page.getByRole("button", { name: "Copy the rows" }).click();
+    await page.getByRole("button", { name: "Copied the rows" }).waitFor();
+    const copied = String(await page.evaluate("navigator.clipboard.readText()")).split("\n");
+    expect(copied).toHaveLength(51);
+    expect(copied[0]?.split("\t")).toEqual([
+      "Name and key",
+      "Last used",
+      "Your limit",
+      "Cap",
+      "Spent this month",
+      "Actions",
+    ]);
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByRole("button", { name: "Reset columns" }).click();
+    await header.waitFor();
+  });
+
+  test("lead from row to row with the arrow keys", async () => {
+    const { page } = ann;
+    await open(page, "/keys?sort=name.asc");
+    const links = page.getByRole("table", { name: "Keys" }).locator("td:first-child a");
+    await links.first().focus();
+    await page.keyboard.press("ArrowDown");
+    expect(await isFocused(links.nth(1))).toBe(true);
+    await page.keyboard.press("ArrowUp");
+    expect(await isFocused(links.first())).toBe(true);
+  });
+
+  test("are cards on a phone, each value with the name of its column", async () => {
+    const { page } = ann;
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const path of ["/keys?rows=25", "/usage", "/models?view=table", "/providers"]) {
+      await open(page, path);
+      const name = TABLES[path.replace("?rows=25", "")] ?? "";
+      await page.getByRole("table", { name, exact: true }).waitFor();
+      expect.soft(await hiddenPx(page, name), path).toBe(0);
+      expect.soft(await widest(page), path).toEqual([]);
+      await expectFits(page);
+    }
+    await open(page, "/keys?rows=25");
+    await page.getByLabel("Sort by").selectOption("Name and key, descending");
+    await page.waitForURL((url) => url.searchParams.get("sort") === "name.desc");
+    expect(await page.getByRole("row").count()).toBe(26);
+    await expectAccessible(page, "keys on a phone");
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  test("none of these pages complained of anything", () => {
+    expect(ann.complaints).toEqual([]);
+  });
+});
+
+async function open(page: Page, path: string): Promise<void> {
+  await page.goto(fixture.consoleUrl + path);
+  await pageShown(page);
+}
+
+async function isFocused(target: Locator): Promise<boolean> {
+  return (await target.and(target.page().locator(":focus")).count()) > 0;
+}
+
+/** How much of the table is out of sight at its right. */
+async function hiddenPx(page: Page, name: string): Promise<number> {
+  const frame = page.getByRole("group", { name, exact: true });
+  return await frame.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+}
+
+/** What reaches over the right edge of the window. */
+async function widest(page: Page): Promise<readonly string[]> {
+  return await page.evaluate<string[]>(`[...document.querySelectorAll("main *")]
+    .filter((each) => !each.closest("thead") && each.getBoundingClientRect().right > innerWidth)
+    .map((each) => each.outerHTML.slice(0, 200))`);
+}
+
+async function widthPx(page: Page, name: string): Promise<number> {
+  return await page
+    .getByRole("group", { name, exact: true })
+    .evaluate(({ clientWidth }) => clientWidth);
+}
+
+async function highestRowPx(page: Page, name: string): Promise<number> {
+  const rows = page.getByRole("table", { name, exact: true }).locator("tbody tr");
+  return await rows.evaluateAll((all) =>
+    Math.max(...all.map((row) => row.getBoundingClientRect().height)),
+  );
+}
