@@ -63,7 +63,7 @@ test("5,000 refused requests of a minute are 60 rows and a count, and figures sa
   refuse([ledger, peer], owner, minuteMs, REFUSED);
   await expect
     .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: REFUSED, refused: REFUSED });
+    .toEqual({ total: REFUSED, rejected_by_gateway: REFUSED });
   expect(await rowsOf(owner, "refused_request")).toBe(60);
   expect(await rowsOf(owner, "refused_minute")).toBe(1);
   expect(await requestsOf(owner, minuteMs, "key")).toEqual({
@@ -84,7 +84,7 @@ test("an organization's rows of a minute are bounded over its keys as well", asy
   }
   await expect
     .poll(() => requestsOf(first, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: 500, refused: 500 });
+    .toEqual({ total: 500, rejected_by_gateway: 500 });
   expect(await rowsOf(first, "refused_request")).toBe(180);
   expect(await rowsOf(first, "refused_minute")).toBeLessThanOrEqual(KEYS_PER_ORG_MAX);
 });
@@ -96,7 +96,7 @@ test("the next minute has rows of its own", async () => {
   refuse([ledger], owner, minuteMs, 50);
   await expect
     .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: 120, refused: 120 });
+    .toEqual({ total: 120, rejected_by_gateway: 120 });
   expect(await rowsOf(owner, "refused_request")).toBe(110);
 });
 
@@ -107,7 +107,7 @@ test("an unknown model or another organization sees none of what is only counted
   refuse([ledger], owner, minuteMs, 100);
   await expect
     .poll(() => requestsOf(owner, minuteMs, "status"), PATIENCE)
-    .toEqual({ total: 100, refused: 100 });
+    .toEqual({ total: 100, rejected_by_gateway: 100 });
   expect(await requestsOf(other, minuteMs, "status")).toEqual({ total: 0 });
   const range = { orgId: owner.orgId, fromMs: minuteMs, toMs: minuteMs + MINUTE_MS };
   const byModel = await backend.usageReports.report(range, "model");
@@ -117,4 +117,47 @@ test("an unknown model or another organization sees none of what is only counted
   ]);
   const ofModel = { ...range, modelId: "acme/small" };
   expect((await backend.usageReports.report(ofModel, "status")).totals.requests).toBe(60);
+});
+
+test("why a request was refused is kept with it, for its organization alone", async () => {
+  const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const other = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const createdAtMs = systemClock.nowMs();
+  const reason = { status: 429, retryable: false, limit_scope: "org", needed_usd: "0.000123" };
+  const requestId = newRequestId(createdAtMs);
+  ledger.recordRefused({
+    ...owner,
+    requestId,
+    modelId: "acme/small",
+    route: "/v1/messages",
+    stream: false,
+    errorClass: "insufficient_quota",
+    createdAtMs,
+    reason: { ...reason, limit_kind: "spend" },
+  });
+  const { recordStore, usageReports } = backend;
+  await expect
+    .poll(() => recordStore.generation(owner.orgId, requestId), PATIENCE)
+    .toMatchObject({ outcome: "refused", refused: { errorClass: "insufficient_quota", reason } });
+  expect(await usageReports.request(owner.orgId, requestId)).toMatchObject({
+    attempts: [],
+    refused: { reason },
+  });
+  expect(await recordStore.generation(other.orgId, requestId)).toBeUndefined();
+  expect(await usageReports.request(other.orgId, requestId)).toBeUndefined();
+
+  const facts = await recordStore.noticeFacts(owner.orgId, createdAtMs);
+  expect(facts).toEqual({
+    refused: { balance: 1 },
+    neededMicroUsd: 123n,
+    neededUnderCapMicroUsd: null,
+    refusedSinceMs: createdAtMs,
+    cappedKeys: [],
+    models: [],
+  });
+  const fromMs = createdAtMs - MINUTE_MS;
+  expect(await recordStore.refusedFor(owner.orgId, fromMs)).toEqual([
+    { cause: "balance", requests: 1 },
+  ]);
+  expect(await recordStore.refusedFor(other.orgId, fromMs)).toEqual([]);
 });
