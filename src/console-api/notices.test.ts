@@ -97,7 +97,7 @@ describe("an organization is told", () => {
     ["nothing of a cap that is far", { month: { capMicroUsd: microUsd(30_000_001n) } }, []],
     [
       "what is limited by unusual use",
-      { holds: [{ family: "chat", state: "restricted", untilMs: null, createdAtMs: NOW_MS }] },
+      { holds: [{ family: "chat", state: "restricted", createdAtMs: NOW_MS }] },
       ["bad unusual_use contact_support"],
     ],
     [
@@ -138,19 +138,24 @@ test("the worst comes first, and each says what happens, how often and until whe
       cappedKeys: [{ ...key, spentMicroUsd: dollars(2) }],
     },
   });
-  expect(notices.map(({ text, since, target }) => ({ text, since, target }))).toEqual([
+  expect(
+    notices.map(({ text, refused, since, target }) => ({ text, refused, since, target })),
+  ).toEqual([
     {
-      text: "Out of credit: requests are being refused (1,204 in the last hour).",
+      text: "Out of credit: requests are being refused.",
+      refused: 1_204,
       since: "2026-11-24T11:59:00.000Z",
       target: null,
     },
     {
       text: "96% of the organization's monthly cap of $25.00 is used. At the cap, all requests are refused until it resets on 1 December (UTC).",
+      refused: 0,
       since: null,
       target: null,
     },
     {
       text: "Key “ci” has used up its monthly cap of $2.00: its requests are refused until it resets on 1 December (UTC).",
+      refused: 0,
       since: null,
       target: "k1",
     },

@@ -50,12 +50,12 @@ function creditNotices({ isFunded, balance, facts, month, nowMs }: NoticeGround)
     const text =
       refused === 0
         ? "Out of credit: the next request will be refused."
-        : `Out of credit: requests are being refused (${inTheLastHour(refused)}).`;
-    return [{ ...BAD, kind: "out_of_credit", text, since, action: "add_credit" }];
+        : "Out of credit: requests are being refused.";
+    return [{ ...BAD, kind: "out_of_credit", text, since, refused, action: "add_credit" }];
   }
   if (isRefusing) {
-    const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being refused (${inTheLastHour(refused)}).`;
-    return [{ ...BAD, kind: "credit_short", text, since, action: "add_credit" }];
+    const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being refused.`;
+    return [{ ...BAD, kind: "credit_short", text, since, refused, action: "add_credit" }];
   }
   const perDay = dailySpend(month, nowMs);
   if (perDay === 0n || available >= perDay) return [];
@@ -76,15 +76,14 @@ function capNotices({ month, facts }: NoticeGround): Notice[] {
   const reset = day(instant(resetAtMs));
   const refused = facts.refused.org_cap ?? 0;
   if (spent >= cap) {
-    const count = refused === 0 ? "" : ` (${inTheLastHour(refused)})`;
-    const text = `The organization's monthly cap of ${money(cap)} is used up: all requests are refused until it resets on ${reset}${count}.`;
+    const text = `The organization's monthly cap of ${money(cap)} is used up: all requests are refused until it resets on ${reset}.`;
     const since = instantOrNull(facts.refusedSinceMs);
-    return [{ ...BAD, kind: "org_cap_reached", text, since, action: "raise_cap" }];
+    return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
   }
   if (needed !== null && needed > left) {
-    const text = `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than what is left are being refused (${inTheLastHour(refused)}). It resets on ${reset}.`;
+    const text = `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than what is left are being refused. It resets on ${reset}.`;
     const since = instantOrNull(facts.refusedSinceMs);
-    return [{ ...BAD, kind: "org_cap_reached", text, since, action: "raise_cap" }];
+    return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
   }
   if (spent * 100n < cap * NEAR_PERCENT) return [];
   const text = `${(spent * 100n) / cap}% of the organization's monthly cap of ${money(cap)} is used. At the cap, all requests are refused until it resets on ${reset}.`;
@@ -121,7 +120,7 @@ function holdNotices({ holds }: NoticeGround): Notice[] {
   return holds.map(({ family, state, untilMs, createdAtMs }) => {
     const isRestricted = state === "restricted";
     const end =
-      untilMs === undefined || untilMs === null
+      untilMs === undefined
         ? "until support has reviewed them"
         : `until ${CLOCK.format(new Date(untilMs))} (UTC)`;
     return {
@@ -169,14 +168,10 @@ function unfundedNotice({ isFunded, unfundedRequestsPerMinute }: NoticeGround): 
   return [{ ...INFO, kind: "never_funded", text, action: "add_credit" }];
 }
 
-const NOTHING_MORE = { since: null, target: null } as const;
+const NOTHING_MORE = { since: null, refused: 0, target: null } as const;
 const BAD = { severity: "bad", ...NOTHING_MORE } as const;
 const WARN = { severity: "warn", ...NOTHING_MORE } as const;
 const INFO = { severity: "info", ...NOTHING_MORE } as const;
-
-function inTheLastHour(requests: number): string {
-  return `${requests.toLocaleString("en-US")} in the last hour`;
-}
 
 function money(amount: MicroUsd | bigint): string {
   return usd(formatUsd(microUsd(amount)));

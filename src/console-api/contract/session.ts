@@ -28,6 +28,8 @@ export const Notice = Type.Object({
   /** What happens now, in a sentence. */
   text: Type.String(),
   since: nullable(Instant),
+  /** Requests that it refused in the last hour, 1,000 at most. */
+  refused: Count,
   /** What changes it. */
   action: oneOf("add_credit", "raise_cap", "contact_support", "view_model"),
   /** The key or model that the action is about; null: the organization. */

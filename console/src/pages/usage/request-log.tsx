@@ -11,6 +11,7 @@ import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchedBack } from "../../ui/searched-back.tsx";
+import { FindRequest } from "./find-request.tsx";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
 import type { Filters } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -49,6 +50,7 @@ export function RequestLog({ filters, cursor, onCursor }: RequestLogProps): Reac
         </Button>
       }
     >
+      <FindRequest />
       <Answer of={requests} skeleton={<Loading rows={10} />}>
         {({ data, next_cursor, searched_back_to, as_of }) => (
           <>
