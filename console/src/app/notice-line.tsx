@@ -9,7 +9,7 @@ import { RepairLink } from "./repair-link.tsx";
 
 /**
  * One line for what the organization has to know now: the most severe notice, and the others behind
- * a button. Readers by ear hear a new notice once; its figures change in silence.
+ * a button. A screen reader says a new notice once, and not each change of its figures.
  */
 export function NoticeLine({
   notices,

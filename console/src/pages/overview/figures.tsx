@@ -74,7 +74,7 @@ function rejectedOf({ by_status }: Overview["last_24h"]): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 
-/** What was rejected most, in a few words, leading to the requests. */
+/** The most frequent causes, leading to the requests. */
 function Causes({ overview }: { readonly overview: Overview }): ReactElement {
   const { last_24h, rejected_for: causes } = overview;
   if (rejectedOf(last_24h) === 0) return <>None</>;
