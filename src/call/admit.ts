@@ -115,6 +115,7 @@ export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
   const what = departed === undefined ? allowed : `${allowed}: ${readToTheirEnd(limit, departed)}`;
   const detail = {
     limit: { scope, kind: limitKind, id },
+    figures: { limit },
     retryAfterSeconds,
     retryAtMs: nowMs + retryAfterSeconds * 1000,
   };
@@ -167,6 +168,11 @@ export function reserveRefusal(
         {
           origin: "gateway_admission",
           limit: { scope: "org", kind: "spend" },
+          figures: {
+            available: outcome.availableMicroUsd,
+            inFlight: outcome.heldMicroUsd,
+            needed,
+          },
           retryable: transient,
         },
       );
@@ -182,6 +188,12 @@ export function reserveRefusal(
         {
           origin: "gateway_admission",
           limit: { scope: outcome.scope, kind: "spend", id },
+          figures: {
+            cap: outcome.capMicroUsd,
+            spent: outcome.settledMicroUsd,
+            inFlight: outcome.inFlightMicroUsd,
+            needed,
+          },
           retryable: false,
           capResetAtMs: outcome.resetAtMs,
         },

@@ -179,6 +179,7 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
     {
       origin: "gateway_admission",
       limit: { scope, kind: limitKind, id },
+      figures: { limit },
       retryAfterSeconds,
     },
   );

@@ -9,6 +9,7 @@ import {
   type RequestId,
   ZERO_MICRO_USD,
 } from "../core/index.ts";
+import { refusalReason } from "../ledger/index.ts";
 import type { CallRequest } from "../wire/index.ts";
 import type { ClientExchange } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
@@ -53,8 +54,13 @@ function recordRefused(ports: CallPorts, client: ClientExchange, input: RefusedC
     modelId: input.request?.modelId ?? null,
     route: client.route,
     stream: input.request?.stream ?? false,
-    errorClass: input.refusal === CLIENT_HAS_LEFT ? CLIENT_LEFT : input.refusal.class,
     createdAtMs: ports.clock.nowMs(),
+    ...(input.refusal === CLIENT_HAS_LEFT
+      ? { errorClass: CLIENT_LEFT }
+      : {
+          errorClass: input.refusal.class,
+          reason: refusalReason(input.refusal, input.request?.droppedParams),
+        }),
   });
 }
 

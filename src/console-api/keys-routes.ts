@@ -9,6 +9,7 @@ import {
   type PlannedChange,
   ReportTimeout,
 } from "../records/index.ts";
+import { askAboutCap } from "./ask-about-cap.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
 import type { CreatedKey, Key, KeyChange, NewKey } from "./contract.ts";
@@ -159,6 +160,9 @@ async function changeKey(
   const name = body.name === undefined ? undefined : readName(body.name);
   if (name instanceof ConsoleRefusal) return name;
   const cap = readCap(body.cap_usd);
+  const asked = { cap, confirm: body.confirm, keyId: key.keyId };
+  const question = await askAboutCap(deps, session, asked);
+  if (question !== undefined) return question;
   const { rpm = "" } = body;
   const planned = rpm === "" || rpm === null ? undefined : await planRpm(deps, key, rpm);
   if (planned instanceof ConsoleRefusal) return planned;

@@ -13,11 +13,12 @@ import {
   readOrgScopes,
   type UsedScope,
 } from "../records/index.ts";
+import { askAboutCap } from "./ask-about-cap.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound, ofGateway } from "./console-refusal.ts";
 import type { AnswerOf } from "./contract.ts";
 import type { limitRoutes } from "./contract/limits.ts";
-import { explainRefusal } from "./explain-refusal.ts";
+import { shownRefusal } from "./show-refusal.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
@@ -39,6 +40,8 @@ export function limitHandlers(
 
     "PATCH /api/console/org-cap": async ({ session, body, by }) => {
       const cap = readCap(body.cap_usd);
+      const question = await askAboutCap(deps, session, { cap, confirm: body.confirm });
+      if (question !== undefined) return question;
       if (cap !== undefined) await customers.setOrgCap(session.orgId, cap, by);
       return await gates.reads.run(session.orgId, () => readLimits(deps, session));
     },
@@ -58,8 +61,7 @@ export function limitHandlers(
       return {
         request_id: requestId,
         at: instant(createdAtMs),
-        error_class: errorClass,
-        explanation: explainRefusal(errorClass),
+        ...shownRefusal(found.request, found.refused ?? { errorClass, reason: null }),
       };
     },
   };

@@ -33,11 +33,12 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   const today = await reports.report(last24h, "status");
   const month = await reports.report(days, "model");
   const errors = await reports.requests({ ...days, statuses: TROUBLE }, { limit: LATEST_ERRORS });
-  const [org, spend, keys, firstRequest] = await Promise.all([
+  const [org, spend, keys, firstRequest, rejectedFor] = await Promise.all([
     knownOrg(deps, session),
     records.monthSpend(orgId),
     customers.listKeys(orgId),
     reports.firstRequest(orgId),
+    records.refusedFor(orgId, last24h.fromMs),
   ]);
   return {
     ...asOf(),
@@ -45,6 +46,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     org_cap_usd: spend.capMicroUsd === null ? null : formatUsd(spend.capMicroUsd),
     cap_reset_at: instant(spend.resetAtMs),
     last_24h: shownFigures(today.totals),
+    rejected_for: [...rejectedFor],
     days: month.series.map(shownDay),
     top_models: month.groups.slice(0, TOP_MODELS).map(({ group, figures }) => ({
       model: group,

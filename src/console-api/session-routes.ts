@@ -8,6 +8,7 @@ import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { instant, instantOrNull, readName } from "./read-values.ts";
+import { readNotices } from "./read-notices.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./show-balance.ts";
 
@@ -71,11 +72,8 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
   if (!session.isVerified) {
     return { ...ANONYMOUS, ...rest, state: "unverified", user, expires_at, installation };
   }
-  const { orgId } = session;
-  const [org, balance, holds, hasReveal] = await Promise.all([
-    knownOrg(deps, session),
-    deps.records.balance(orgId),
-    deps.abuseRestrictions.list({ orgId, isWithPast: false }),
+  const [{ org, balance, holds, notices }, hasReveal] = await Promise.all([
+    readNotices(deps, session),
     deps.identity.hasReveal(cookieHeader),
   ]);
   return {
@@ -90,6 +88,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
       state,
       until: instantOrNull(untilMs ?? null),
     })),
+    notices: [...notices],
     has_reveal: hasReveal,
     expires_at,
     installation,
@@ -103,6 +102,7 @@ const ANONYMOUS = {
   balance: null,
   is_funded: false,
   holds: [],
+  notices: [],
   has_reveal: false,
   expires_at: null,
 } satisfies Partial<Session>;

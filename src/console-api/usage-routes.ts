@@ -13,6 +13,7 @@ import { readFilters } from "./read-filters.ts";
 import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
+import { shownRefusal } from "./show-refusal.ts";
 import { shownUsage } from "./show-usage.ts";
 
 /** What the journal knows of the organization's requests. */
@@ -79,6 +80,7 @@ export function usageHandlers(
         return {
           request: shownRequest(found.request),
           attempts: found.attempts.map(shownAttempt),
+          refusal: found.refused === undefined ? null : shownRefusal(found.request, found.refused),
         };
       });
     },

@@ -1,4 +1,5 @@
 import { JOURNAL_RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from "./constants.ts";
+import type { MicroUsd } from "./money.ts";
 
 /**
  * The one table of refusals. A refusal is a value that the folders return; `http` renders it into
@@ -188,6 +189,20 @@ export interface LimitDetail {
   readonly id?: string;
 }
 
+/** What a limit compared when it refused. Money is in micro-dollars. */
+export interface RefusalFigures {
+  /** Of a limit of requests or tokens. */
+  readonly limit?: number;
+  readonly cap?: MicroUsd;
+  /** This month. */
+  readonly spent?: MicroUsd;
+  /** Held by running requests, under the cap or from the balance. */
+  readonly inFlight?: MicroUsd;
+  readonly available?: MicroUsd;
+  /** What this request could have cost. */
+  readonly needed?: MicroUsd;
+}
+
 export interface Refusal {
   readonly class: RefusalClass;
   readonly status: number;
@@ -197,6 +212,8 @@ export interface Refusal {
   /** Absent when the request was refused for its own shape. */
   readonly origin?: RefusalOrigin;
   readonly limit?: LimitDetail;
+  /** The amounts in `message`, for records. */
+  readonly figures?: RefusalFigures;
   /** Seconds for `retry-after`, already capped. */
   readonly retryAfterSeconds?: number;
   /** Wall-clock instant for `metadata.retry_at`. */

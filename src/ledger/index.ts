@@ -34,6 +34,7 @@ export type {
   SettlementBasis,
 } from "./ledger-store.ts";
 export { type OpenedLedger, openLedger } from "./open-ledger.ts";
+export { refusalReason, type RefusalReason } from "./refusal-reason.ts";
 export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";

@@ -12,6 +12,7 @@ import type {
   ServedModel,
   Usage,
 } from "../core/index.ts";
+import type { RefusalReason } from "./refusal-reason.ts";
 
 /** Where a lane notes what became of a row, for a trace of its request. */
 export interface LaneNote {
@@ -122,6 +123,8 @@ export interface RefusedRequest {
   readonly stream: boolean;
   readonly errorClass: RefusalClass | typeof CLIENT_LEFT;
   readonly createdAtMs: number;
+  /** Undefined: the client had left, so no refusal was sent. */
+  readonly reason?: RefusalReason;
 }
 
 /** Refused requests of a key in one minute that have no record of their own. */

@@ -27,6 +27,7 @@ export async function recordRefused(
     counted((count) => count.minuteMs),
     counted((count) => count.requests),
     REFUSED_ROWS_PER_MINUTE,
+    column(({ reason }) => (reason === undefined ? null : JSON.stringify(reason))),
   ];
   await queryInTime(pool, { text: RECORD_REFUSED_SQL, values });
 }
@@ -42,8 +43,8 @@ const RECORD_REFUSED_SQL = `
     from (
       select *, to_timestamp(floor(created_ms / 60000) * 60) as minute
       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[],
-        $7::text[], $8::double precision[])
-        as r(request, org, key, model, route, stream, class, created_ms)
+        $7::text[], $8::double precision[], $14::jsonb[])
+        as r(request, org, key, model, route, stream, class, created_ms, reason)
     ) t
     where not exists (select from refused_request r where r.request_id = t.request)
   ), added as (
@@ -67,9 +68,9 @@ const RECORD_REFUSED_SQL = `
     returning org_id, minute, key_id, recorded
   )
   insert into refused_request (request_id, org_id, key_id, model_id, route, stream, error_class,
-    created_at)
+    created_at, reason)
   select g.request, g.org, g.key, g.model, g.route, g.stream, g.class,
-    to_timestamp(g.created_ms / 1000.0)
+    to_timestamp(g.created_ms / 1000.0), g.reason
   from given g
   join added a on (a.org, a.minute, a.key) = (g.org, g.minute, g.key)
   join minute m on (m.org_id, m.minute, m.key_id) = (g.org, g.minute, g.key)

@@ -9,10 +9,11 @@ export {
   readOrgScopes,
   type UsedScope,
 } from "./limit-use.ts";
+export type { NoticeFacts } from "./notice-facts.ts";
 export { PostgresRecordStore } from "./postgres-record-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
-export type { PinnedPrices, RecordStore } from "./record-store.ts";
+export type { PinnedPrices, RecordStore, Refused } from "./record-store.ts";
 export { ReportSources } from "./report-sources.ts";
 export { serveAdmissionLimits } from "./serve-admission-limits.ts";
 export { serveLimits } from "./serve-limits.ts";

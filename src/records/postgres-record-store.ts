@@ -1,6 +1,13 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
-import { microUsd, type OrgId, type RequestId, ZERO_MICRO_USD, ZERO_USAGE } from "../core/index.ts";
+import {
+  assert,
+  microUsd,
+  type OrgId,
+  type RequestId,
+  ZERO_MICRO_USD,
+  ZERO_USAGE,
+} from "../core/index.ts";
 import {
   type Balance,
   closedColumns,
@@ -8,6 +15,7 @@ import {
   heldColumns,
   journalColumns,
   type MonthSpend,
+  requestIdFrom,
   usageColumns,
 } from "../ledger/index.ts";
 import {
@@ -20,7 +28,16 @@ import {
   type Row,
   word,
 } from "../storage/index.ts";
-import { requestColumns } from "./record-rows.ts";
+import {
+  NOTICE_FACTS_SQL,
+  noticeFacts,
+  type NoticeFacts,
+  type NoticeFactsRow,
+  noticeFactsValues,
+  REFUSED_CAUSES_SQL,
+  type RefusedFor,
+} from "./notice-facts.ts";
+import { refusedColumns, requestColumns } from "./record-rows.ts";
 import type {
   RecordStore,
   RequestRecord,
@@ -82,6 +99,19 @@ export class PostgresRecordStore implements RecordStore {
     });
   }
 
+  async noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts> {
+    const values = noticeFactsValues(orgId, nowMs);
+    const { rows } = await this.#read<NoticeFactsRow>(NOTICE_FACTS_SQL, values);
+    const [row] = rows;
+    assert(row !== undefined, "a statement of sums answers with a row");
+    return noticeFacts(row);
+  }
+
+  async refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]> {
+    const values = [orgId, requestIdFrom(fromMs)];
+    return (await this.#read<RefusedFor>(REFUSED_CAUSES_SQL, values)).rows;
+  }
+
   async generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined> {
     const { rows } = await this.#read<Row>(PRICED_ATTEMPTS_SQL, [orgId, requestId]);
     const [first] = rows;
@@ -112,6 +142,7 @@ export class PostgresRecordStore implements RecordStore {
       createdAtMs,
       outcome: "refused",
       attempts: [],
+      refused: refusedColumns.read(row),
     };
   }
 }
@@ -194,5 +225,5 @@ const groupColumns: Columns<FoundGroup> = columns({
 });
 
 const REFUSED_SQL = `
-  select ${requestColumns.sql}, created_at from refused_request
+  select ${requestColumns.sql}, ${refusedColumns.sql}, created_at from refused_request
   where org_id = $1 and request_id = $2::uuid`;

@@ -12,6 +12,7 @@ import {
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
+import { refusedColumns } from "./record-rows.ts";
 import { REQUEST_WALK_LIMITS, walkRequests, type WalkLimits } from "./request-walk.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import * as activity from "./usage-report-activity.ts";
@@ -103,11 +104,13 @@ export class PostgresUsageReports implements UsageReports {
       const { text, values } = requests.oneRequestQuery(orgId, requestId);
       const { rows } = await client.query<Row>(text, values);
       if (rows[0] === undefined) return undefined;
+      const request = requests.reportedRequest(rows[0]);
+      if (request.attempts === 0) {
+        const [refused] = (await client.query<Row>(requests.REFUSED_SQL, values)).rows;
+        return { request, attempts: [], ...(refused && { refused: refusedColumns.read(refused) }) };
+      }
       const attempts = await client.query<Row>(requests.PRICED_ATTEMPTS_SQL, values);
-      return {
-        request: requests.reportedRequest(rows[0]),
-        attempts: attempts.rows.map(requests.pricedAttempt),
-      };
+      return { request, attempts: attempts.rows.map(requests.pricedAttempt) };
     });
   }
 

@@ -5,10 +5,11 @@ import {
   computed,
   count,
   instantMs,
+  opaque,
   orNull,
   word,
 } from "../storage/index.ts";
-import type { AttemptRecord, RequestRecord, SettledSheet } from "./record-store.ts";
+import type { AttemptRecord, Refused, RequestRecord, SettledSheet } from "./record-store.ts";
 
 /* Nothing was used yet: the sheet of the shortest prompt. */
 const SHEET_SQL = `from price_sheet s where s.pin_id = price_pin_id and
@@ -54,4 +55,10 @@ export const requestColumns: Columns<
   modelId: orNull(heldColumns.modelId),
   route: heldColumns.route,
   stream: heldColumns.stream,
+});
+
+/** Of a row of `refused_request`. */
+export const refusedColumns: Columns<Refused> = columns({
+  errorClass: word("error_class"),
+  reason: opaque("reason"),
 });

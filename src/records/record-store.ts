@@ -1,5 +1,11 @@
 import type { MicroUsd, OrgId, PicoUsd, RequestId, ServedModel, Usage } from "../core/index.ts";
-import type { AttemptOutcome, SettlementBasis, SpendReads } from "../ledger/index.ts";
+import type {
+  AttemptOutcome,
+  RefusalReason,
+  SettlementBasis,
+  SpendReads,
+} from "../ledger/index.ts";
+import type { NoticeFacts, RefusedFor } from "./notice-facts.ts";
 
 export interface AttemptRecord {
   readonly ordinal: number;
@@ -53,6 +59,15 @@ export interface RequestRecord {
   readonly createdAtMs: number;
   readonly outcome: AttemptRecord["outcome"];
   readonly attempts: readonly PricedAttempt[];
+  /** Why the gateway refused it, before any attempt. */
+  readonly refused?: Refused;
+}
+
+/** What is kept of a request that the gateway refused. */
+export interface Refused {
+  readonly errorClass: string;
+  /** Null: it was not kept, as for a client that had left. */
+  readonly reason: RefusalReason | null;
 }
 
 export interface UsageQuery {
@@ -94,6 +109,10 @@ export interface RecordStore extends SpendReads {
     query: UsageQuery,
     by: "day" | "model" | "key" | "provider",
   ): Promise<readonly UsageGroup[]>;
+  /** For the notices at the top of every page: one bounded statement. */
+  noticeFacts(orgId: OrgId, nowMs: number): Promise<NoticeFacts>;
+  /** What requests were refused for since then, most first; of the newest ten thousand. */
+  refusedFor(orgId: OrgId, fromMs: number): Promise<readonly RefusedFor[]>;
   /** Undefined: no such request of this organization. */
   generation(orgId: OrgId, requestId: RequestId): Promise<RequestRecord | undefined>;
 }

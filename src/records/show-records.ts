@@ -12,6 +12,7 @@ import { shownPrices } from "./list-models.ts";
 import type {
   AttemptRecord,
   PricedAttempt,
+  Refused,
   RequestRecord,
   UsageGroup,
   UsageRow,
@@ -69,8 +70,14 @@ export function shownGeneration(record: RequestRecord): object {
       reserved_micro_usd: sum(record.attempts.map((each) => each.reserveMicroUsd)),
       usage: tokens(addUsage(record.attempts.map((each) => each.usage))),
       attempts: record.attempts.map(attempt),
+      ...(record.refused !== undefined && { refusal: refusalFields(record.refused) }),
     },
   };
+}
+
+/** What the answer's error body and headers said, except for its sentence. */
+function refusalFields({ errorClass, reason }: Refused): object {
+  return { error_type: errorClass, ...reason };
 }
 
 /** The model that the provider reported, and whether the listing does not allow it. */

@@ -17,7 +17,7 @@ import {
   pico,
   word,
 } from "../storage/index.ts";
-import { attemptColumns, requestColumns } from "./record-rows.ts";
+import { attemptColumns, refusedColumns, requestColumns } from "./record-rows.ts";
 import type { PinnedPrices, PricedAttempt } from "./record-store.ts";
 import { lastOf } from "./report-parts.ts";
 import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
@@ -209,6 +209,10 @@ export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery
   order by attempts desc limit 1`;
   return { text, values: [orgId, requestId] };
 }
+
+/** $1 organization, $2 request. */
+export const REFUSED_SQL = `
+  select ${refusedColumns.sql} from refused_request where org_id = $1 and request_id = $2::uuid`;
 
 /** $1 organization, $2 request. */
 export const PRICED_ATTEMPTS_SQL = `

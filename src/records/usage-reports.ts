@@ -7,7 +7,7 @@ import type {
   RequestStatus,
   Usage,
 } from "../core/index.ts";
-import type { AttemptRecord, PricedAttempt } from "./record-store.ts";
+import type { AttemptRecord, PricedAttempt, Refused } from "./record-store.ts";
 
 export type RequestOutcome = AttemptRecord["outcome"] | "refused";
 
@@ -205,6 +205,8 @@ export interface UsageReports {
     | {
         readonly request: ReportedRequest;
         readonly attempts: readonly PricedAttempt[];
+        /** Why the gateway refused it; undefined: a provider was asked. */
+        readonly refused?: Refused;
       }
     | undefined
   >;

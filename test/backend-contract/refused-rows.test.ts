@@ -118,3 +118,46 @@ test("an unknown model or another organization sees none of what is only counted
   const ofModel = { ...range, modelId: "acme/small" };
   expect((await backend.usageReports.report(ofModel, "status")).totals.requests).toBe(60);
 });
+
+test("why a request was refused is kept with it, for its organization alone", async () => {
+  const owner = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const other = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const createdAtMs = systemClock.nowMs();
+  const reason = { status: 429, retryable: false, limit_scope: "org", needed_usd: "0.000123" };
+  const requestId = newRequestId(createdAtMs);
+  ledger.recordRefused({
+    ...owner,
+    requestId,
+    modelId: "acme/small",
+    route: "/v1/messages",
+    stream: false,
+    errorClass: "insufficient_quota",
+    createdAtMs,
+    reason: { ...reason, limit_kind: "spend" },
+  });
+  const { recordStore, usageReports } = backend;
+  await expect
+    .poll(() => recordStore.generation(owner.orgId, requestId), PATIENCE)
+    .toMatchObject({ outcome: "refused", refused: { errorClass: "insufficient_quota", reason } });
+  expect(await usageReports.request(owner.orgId, requestId)).toMatchObject({
+    attempts: [],
+    refused: { reason },
+  });
+  expect(await recordStore.generation(other.orgId, requestId)).toBeUndefined();
+  expect(await usageReports.request(other.orgId, requestId)).toBeUndefined();
+
+  const facts = await recordStore.noticeFacts(owner.orgId, createdAtMs);
+  expect(facts).toEqual({
+    refused: { balance: 1 },
+    neededMicroUsd: 123n,
+    neededUnderCapMicroUsd: null,
+    refusedSinceMs: createdAtMs,
+    cappedKeys: [],
+    models: [],
+  });
+  const fromMs = createdAtMs - MINUTE_MS;
+  expect(await recordStore.refusedFor(owner.orgId, fromMs)).toEqual([
+    { cause: "balance", requests: 1 },
+  ]);
+  expect(await recordStore.refusedFor(other.orgId, fromMs)).toEqual([]);
+});

@@ -9,6 +9,7 @@ import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
 import { findCommands, type Command } from "./find-commands.ts";
+import { findId } from "./find-id.ts";
 import { placesFor } from "./places.ts";
 import shell from "./shell.module.css";
 import { signInAddress } from "./sign-in-address.ts";
@@ -26,7 +27,11 @@ export default function CommandPalette({
   const [chosen, setChosen] = useState(0);
   const listId = useId();
   const commands = useCommands();
-  const found = useMemo(() => findCommands(commands, query), [commands, query]);
+  const idCommand = useIdCommand(query);
+  const found = useMemo(
+    () => idCommand ?? findCommands(commands, query),
+    [idCommand, commands, query],
+  );
 
   function run(command: RunnableCommand | undefined): void {
     if (command === undefined) return;
@@ -120,6 +125,20 @@ function Found(props: {
       ))}
     </div>
   );
+}
+
+/** A pasted id has one place to go; undefined: the text is a search. */
+function useIdCommand(query: string): readonly RunnableCommand[] | undefined {
+  const { state } = useSession();
+  const navigate = useNavigate();
+  return useMemo(() => {
+    const place = state === "signed_in" ? findId(query) : undefined;
+    if (place === undefined) return undefined;
+    const { label, to, params } = place;
+    const hint = Object.values(params)[0] ?? "";
+    const run = (): void => void navigate({ to, params });
+    return [{ id: `id ${hint}`, group: "IDs", label: `Open ${label.toLowerCase()}`, hint, run }];
+  }, [state, query, navigate]);
 }
 
 function useCommands(): readonly RunnableCommand[] {

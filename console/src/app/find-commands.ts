@@ -1,7 +1,7 @@
 /** One thing that the palette leads to. */
 export interface Command {
   readonly id: string;
-  readonly group: "Pages" | "Keys" | "Models" | "Actions";
+  readonly group: "IDs" | "Pages" | "Keys" | "Models" | "Actions";
   readonly label: string;
   readonly hint?: string;
   /** Also found by these. */

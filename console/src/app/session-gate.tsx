@@ -12,8 +12,8 @@ import { BareFrame } from "./bare-frame.tsx";
 import { Redirect } from "./redirect.tsx";
 import { pathOfOurs, type SignInReason } from "./sign-in-address.ts";
 
-/** The balance in the header is at most this old while the page is visible. */
-const BALANCE_MS = 30_000;
+/** The balance and the notices are at most this old while the page is visible. */
+const BALANCE_MS = 10_000;
 /** Without credit the banner has to go within seconds of a purchase, wherever that was made. */
 const UNFUNDED_MS = 3_000;
 

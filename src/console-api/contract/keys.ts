@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { Confirm, Count, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
 
 /** A customer's key as pages show it. Managed keys are never among them. */
 export const Key = Type.Object({
@@ -69,6 +69,7 @@ export const KeyChange = Type.Object(
     name: Type.Optional(Name),
     rpm: Type.Optional(nullable(Type.Union([WholeNumber, Type.Literal("")]))),
     cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
+    confirm: Confirm,
   },
   { additionalProperties: false },
 );

@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { Confirm, Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { refusalFields } from "./usage.ts";
 
 const LimitValue = Type.Object({
   /** What no own value may exceed: the default or the contract. Null: nothing limits it. */
@@ -97,11 +98,15 @@ export const limitRoutes = {
     answer: ChangedLimit,
   },
   "PATCH /api/console/org-cap": {
-    summary: "Sets the organization's monthly cap; empty changes nothing, 0 removes it",
+    summary:
+      "Sets the organization's monthly cap; empty changes nothing, 0 removes it. One that is already spent stops all requests and needs confirm",
     access: "session",
     isSetting: true,
     body: Type.Object(
-      { cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))) },
+      {
+        cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
+        confirm: Confirm,
+      },
       { additionalProperties: false },
     ),
     answer: Limits,
@@ -110,12 +115,6 @@ export const limitRoutes = {
     summary: "Explains why a request was refused",
     access: "session",
     params: Type.Object({ request_id: Id }),
-    answer: Type.Object({
-      request_id: Id,
-      at: Instant,
-      error_class: Type.String(),
-      /** What it means and what to do about it. */
-      explanation: Type.String(),
-    }),
+    answer: Type.Object({ request_id: Id, at: Instant, ...refusalFields }),
   },
 } as const;

@@ -9,6 +9,34 @@ export const Hold = Type.Object({
   until: nullable(Instant),
 });
 
+/** Something that the organization has to know now, on every page. */
+export const Notice = Type.Object({
+  kind: oneOf(
+    "out_of_credit",
+    "credit_short",
+    "low_balance",
+    "org_cap_reached",
+    "org_cap_near",
+    "key_cap_reached",
+    "key_cap_near",
+    "unusual_use",
+    "provider_trouble",
+    "never_funded",
+  ),
+  /** `bad`: requests are being refused. */
+  severity: oneOf("bad", "warn", "info"),
+  /** What happens now, in a sentence. */
+  text: Type.String(),
+  since: nullable(Instant),
+  /** Requests that it refused in the last hour, 1,000 at most. */
+  refused: Count,
+  /** What changes it. */
+  action: oneOf("add_credit", "raise_cap", "contact_support", "view_model"),
+  /** The key or model that the action is about; null: the organization. */
+  target: nullable(Id),
+});
+export type Notice = Static<typeof Notice>;
+
 /** What every page needs to know; read again after anything that may change it. */
 export const Session = Type.Object({
   /** `unverified`: signed in, but the identity provider has not verified the e-mail. */
@@ -20,6 +48,8 @@ export const Session = Type.Object({
   is_funded: Type.Boolean(),
   unfunded_rpm: Count,
   holds: Type.Array(Hold),
+  /** Most severe first. */
+  notices: Type.Array(Notice),
   /** Is there a key to be shown once? The welcome page asks for it. */
   has_reveal: Type.Boolean(),
   /** This browser's session ends then, at the latest. */

@@ -85,3 +85,6 @@ export type Balance = Static<typeof Balance>;
 export const AsOf = { as_of: Type.Optional(Instant) };
 
 export const Page = { next_cursor: nullable(Type.String()) };
+
+/** True: also where it stops requests at once. Without it such a change is a 409 `confirm_needed`. */
+export const Confirm = Type.Optional(Type.Boolean());

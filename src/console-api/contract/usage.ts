@@ -169,7 +169,64 @@ export const Attempt = Type.Object({
 });
 export type Attempt = Static<typeof Attempt>;
 
-export const RequestDetail = Type.Object({ request: RequestRow, attempts: Type.Array(Attempt) });
+export const RefusalCause = oneOf(
+  "balance",
+  "held",
+  "org_cap",
+  "key_cap",
+  "limit",
+  "unusual_use",
+  "provider",
+  "request",
+);
+export type RefusalCause = Static<typeof RefusalCause>;
+
+/** Why a refused request was refused; what does not apply to it is left out. */
+export const RefusalReason = Type.Object({
+  status: Count,
+  retryable: Type.Boolean(),
+  origin: Type.Optional(Type.String()),
+  limit_scope: Type.Optional(Type.String()),
+  limit_kind: Type.Optional(Type.String()),
+  limit_id: Type.Optional(Type.String()),
+  /** Seconds. */
+  retry_after: Type.Optional(Count),
+  retry_at: Type.Optional(Instant),
+  /** When the monthly cap that was reached resets. */
+  reset_at: Type.Optional(Instant),
+  /** Requests or tokens that the limit allows. */
+  limit: Type.Optional(Count),
+  cap_usd: Type.Optional(Usd),
+  spent_usd: Type.Optional(Usd),
+  in_flight_usd: Type.Optional(Usd),
+  available_usd: Type.Optional(Usd),
+  /** What the request could have cost at most. */
+  needed_usd: Type.Optional(Usd),
+  dropped_params: Type.Optional(Type.Array(Type.String())),
+});
+export type RefusalReason = Static<typeof RefusalReason>;
+
+/** The explanation of a refusal, and the page that changes it. */
+export const refusalFields = {
+  error_class: Type.String(),
+  /** What it means and what to do about it, with the figures of the moment. */
+  explanation: Type.String(),
+  /** Null: nothing on a page changes it. */
+  action: nullable(oneOf("add_credit", "raise_cap", "raise_limit", "contact_support")),
+  /** The key that the action is about; null: the organization. */
+  key_id: nullable(Id),
+  /** Null: it was not kept. */
+  reason: nullable(RefusalReason),
+};
+export const Refusal = Type.Object(refusalFields);
+export type Refusal = Static<typeof Refusal>;
+
+export const RequestDetail = Type.Object({
+  request: RequestRow,
+  attempts: Type.Array(Attempt),
+  /** Null: it was not refused by the gateway. */
+  refusal: nullable(Refusal),
+});
 export type RequestDetail = Static<typeof RequestDetail>;
 
 export const Overview = Type.Object({
@@ -178,6 +235,8 @@ export const Overview = Type.Object({
   org_cap_usd: nullable(Usd),
   cap_reset_at: Instant,
   last_24h: UsageFigures,
+  /** Why the gateway rejected requests in the last 24 hours, most first; of the newest 10,000. */
+  rejected_for: Type.Array(Type.Object({ cause: RefusalCause, requests: Count })),
   days: Type.Array(
     Type.Object({
       day: Type.String(),

@@ -181,6 +181,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.getByRole("button", { name: "Disable old laptop" }).click();
     const dialog = page.getByRole("dialog", { name: "Disable key" });
     await dialog.getByText("It may still work for up to 5 seconds").waitFor();
+    for (const fact of ["Begins with", "Created", "Last used", "Requests today"]) {
+      await dialog.getByText(fact, { exact: true }).waitFor();
+    }
     const confirm = dialog.getByRole("button", { name: "Disable permanently" });
     await dialog.getByLabel("Type old laptop to confirm").fill("old lapto");
     expect(await confirm.isDisabled()).toBe(true);

@@ -134,6 +134,60 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("asks before a cap stops requests, then tells on every page that it does", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "stop", usd: "5" });
+    const { secret } = await makeKey(fixture, page, { name: "app" });
+    expect((await callGateway(fixture, secret)).status).toBe(200);
+    await open(page, "/limits");
+    const row = page
+      .getByRole("table", { name: "Monthly caps of the organization" })
+      .getByRole("row", { name: "Organization" });
+    await row.getByRole("button", { name: "Edit the cap of" }).click();
+    const dialog = page.getByRole("dialog", { name: "Organization cap" });
+    const field = dialog.getByLabel("Monthly cap in dollars");
+    const anyway = dialog.getByRole("button", { name: "Set it anyway" });
+    await field.fill("0.000002");
+    await save(dialog);
+    await dialog.getByText(/^This stops all requests until 1 /).waitFor();
+    await expectAccessible(page, "a cap that stops requests");
+    // Another amount is another question.
+    await field.fill("0.000001");
+    await anyway.click();
+    await dialog.getByText("of $0.000001 is already spent").waitFor();
+    await anyway.click();
+    await dialog.waitFor({ state: "detached" });
+
+    const refused = await refusedInTheEnd(() => callGateway(fixture, secret));
+    const requestId = await recorded(page, refused);
+    await open(page, "/usage");
+    const notices = page.getByRole("region", { name: "Notices" });
+    await notices.getByText("The organization's monthly cap of $0.000001 is used up").waitFor();
+    await notices.getByText("refused in the last hour").waitFor();
+    await page.getByLabel("Find a request by its ID").fill("nonsense");
+    await page.getByRole("button", { name: "Find" }).click();
+    await page.getByText("Paste the whole x-request-id").waitFor();
+    await expectAccessible(page, "usage under a cap that is used up");
+    await page.getByLabel("Find a request by its ID").fill(requestId);
+    await page.getByRole("button", { name: "Find" }).click();
+    await page.waitForURL(`${fixture.consoleUrl}/requests/${requestId}`);
+    await page.getByText("The organization's monthly cap of $0.000001 would have been").waitFor();
+    await open(page, "/");
+    await page.getByText("over the organization's cap").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search pages, keys, and models" }).fill(requestId);
+    await page.getByRole("option", { name: "Open request" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`${fixture.consoleUrl}/requests/${requestId}`);
+    await notices.getByRole("link", { name: "Raise cap" }).click();
+    await page.waitForURL(`${fixture.consoleUrl}/limits`);
+    await row.getByRole("button", { name: "Edit the cap of" }).click();
+    await field.fill("0");
+    await save(dialog);
+    await dialog.waitFor({ state: "detached" });
+    await notices.getByText("monthly cap").waitFor({ state: "detached" });
+    expect(complaints).toEqual([]);
+  });
+
   test("says why a request was refused, and that one it does not know is none", async () => {
     const who = { name: "why", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);
@@ -144,7 +198,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     const refused = await callGateway(fixture, capped);
     const explained = [
       [failed, "upstream_error", "Every provider of the model failed or took too long."],
-      [refused, "insufficient_quota", "what is left of a monthly cap"],
+      [refused, "insufficient_quota", "This key's monthly cap of $0.0001 would have been exceeded"],
     ] as const;
     await open(page, "/limits");
     for (const [answer, errorClass, words] of explained) {
@@ -157,10 +211,13 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await expectAccessible(page, "an explained refusal");
     // The address is to be shared.
     await page.reload();
-    await page.getByText("what is left of a monthly cap").waitFor();
+    await page.getByText("This key's monthly cap of $0.0001 would have been exceeded").waitFor();
     await page.getByRole("link", { name: "View request" }).click();
     await page.waitForURL(`${fixture.consoleUrl}/requests/${idOf(refused)}`);
     await pageShown(page);
+    await page.getByRole("link", { name: "Raise cap" }).last().waitFor();
+    await page.getByText("Highest possible cost").waitFor();
+    await expectAccessible(page, "the page of a refused request");
 
     const served = await callGateway(fixture, secret);
     for (const [id, words] of [

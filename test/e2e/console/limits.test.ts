@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { chatBody } from "../../support/chat-bodies.ts";
-import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
+import { at, bearer, httpCall, type HttpAnswer, listAt, textAt } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
@@ -136,7 +136,8 @@ describe("the cap of the organization", () => {
     ["null", { cap_usd: null }, "5.000000"],
     ["blank", { cap_usd: "" }, "5.000000"],
     ["0", { cap_usd: "0" }, null],
-    ["another amount", { cap_usd: "0.000001" }, "0.000001"],
+    ["another amount", { cap_usd: "1.000001" }, "1.000001"],
+    ["less than is spent, confirmed", { cap_usd: "0.000001", confirm: true }, "0.000001"],
   ])("that is changed to %s is %s", async (_, body, cap) => {
     await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "5" } });
     const changed = await ann.ask("PATCH /api/console/org-cap", { body });
@@ -151,6 +152,64 @@ describe("the cap of the organization", () => {
     expect(refused.status).toBe(400);
     expect(at(refused.json, "error.field")).toBe("cap_usd");
     expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("5.000000");
+  });
+
+  test("that is spent already asks first, for the organization as for a key", async () => {
+    await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: "5" } });
+    const body = { cap_usd: "0.000001" };
+    const ofOrg = await ann.ask("PATCH /api/console/org-cap", { body });
+    const ofKey = await ann.ask(`PATCH /api/console/keys/${key.id}`, { body });
+    for (const [asked, what] of [
+      [ofOrg, "all requests until 1 "],
+      [ofKey, "all requests with this key until 1 "],
+    ] as const) {
+      expect(asked.status).toBe(409);
+      expect(at(asked.json, "error.code")).toBe("confirm_needed");
+      expect(textAt(asked.json, "error.message")).toContain(`This stops ${what}`);
+    }
+    expect(orgCap((await ann.ask("GET /api/console/limits")).json)).toBe("5.000000");
+  });
+
+  test("tells on every page that it stops requests, and what each was refused for", async () => {
+    const body = { cap_usd: "0.000001", confirm: true };
+    await ann.do("PATCH /api/console/org-cap", { body });
+    const call = { headers: bearer(key.secret), body: chatBody("test/a") };
+    const url = `${fixture.gateway.url}/v1`;
+    const refused = await httpCall(`${url}/chat/completions`, call);
+    expect(refused.status).toBe(429);
+    const requestId = String(refused.headers["x-request-id"]);
+    const reason = {
+      status: 429,
+      limit_scope: "org",
+      limit_kind: "spend",
+      limit_id: `org:${ann.orgId}`,
+      cap_usd: "0.000001",
+    };
+    const record = (): Promise<HttpAnswer> =>
+      httpCall(`${url}/generation?id=${requestId}`, { headers: bearer(key.secret) });
+    await expect
+      .poll(async () => at((await record()).json, "data"), { timeout: 10_000 })
+      .toMatchObject({
+        outcome: "refused",
+        attempts: [],
+        cost_micro_usd: 0,
+        refusal: { error_type: "insufficient_quota", ...reason },
+      });
+    const page = await ann.do(`GET /api/console/requests/${requestId}`);
+    expect(at(page.json, "refusal")).toMatchObject({ action: "raise_cap", key_id: null, reason });
+    expect(textAt(page.json, "refusal.explanation")).toContain("monthly cap of $0.000001");
+    const session = await ann.do("GET /api/console/session");
+    expect(at(session.json, "notices.0")).toMatchObject({
+      kind: "org_cap_reached",
+      severity: "bad",
+      action: "raise_cap",
+      since: expect.stringMatching(/Z$/),
+    });
+    const overview = await ann.do("GET /api/console/overview");
+    expect(at(overview.json, "rejected_for")).toContainEqual({ cause: "org_cap", requests: 1 });
+    await ann.do("PATCH /api/console/org-cap", { body: { cap_usd: "0" } });
+    const after = await ann.do("GET /api/console/session");
+    expect(at(after.json, "notices")).toEqual([]);
   });
 
   test("comes first, then that of each active key, with the start of the next month", async () => {

@@ -1,10 +1,13 @@
-import { Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { Key } from "../../../../src/console-api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { formatCount } from "../../ui/count.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { notifyDone } from "../../ui/notice.ts";
+import { Time } from "../../ui/time.tsx";
+import { FactList } from "../models/fact-list.tsx";
 import { useLast } from "./use-last.ts";
 
 /** Disables a key after its name was typed; open while there is a key. */
@@ -40,10 +43,34 @@ export function DisableKeyDialog(props: {
       onConfirm={disable}
       onClose={onClose}
     >
+      {shown === undefined ? null : <KeyAtStake shown={shown} isOpen={disabled !== undefined} />}
       <Text size="sm">
         This is permanent: the key cannot be enabled again. It may still work for up to 5 seconds;
         after that, every request with it is rejected with 401.
       </Text>
     </ConfirmName>
+  );
+}
+
+/** Two keys may have one name: what else is known of this one, and whether something still uses it. */
+function KeyAtStake(props: { readonly shown: Key; readonly isOpen: boolean }): ReactNode {
+  const { key_id, label, created_at, last_used_at } = props.shown;
+  const asked = { params: { key_id } };
+  const detail = useAnswer("GET /api/console/keys/:key_id", asked, { enabled: props.isOpen });
+  const today = detail.data?.days.at(-1)?.requests;
+  return (
+    <Stack gap={0} mb="sm">
+      <FactList
+        facts={[
+          { label: "Begins with", value: `${label}…` },
+          { label: "Created", value: <Time at={created_at} /> },
+          {
+            label: "Last used",
+            value: last_used_at === null ? "Never" : <Time at={last_used_at} />,
+          },
+          { label: "Requests today", value: today === undefined ? "…" : formatCount(today) },
+        ]}
+      />
+    </Stack>
   );
 }

@@ -1,5 +1,5 @@
 import { TextInput } from "@mantine/core";
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 
 import type { Key } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
@@ -9,7 +9,7 @@ import { CapField } from "./cap-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { readKeyChange, type FieldProblems } from "./key-forms.ts";
 import { useLast } from "./use-last.ts";
-import { useSubmission } from "./use-submission.ts";
+import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
 /** Changes a key's own limit and cap; open while there is a key. */
 export function EditKeyDialog(props: {
@@ -44,6 +44,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
   const submission = useSubmission();
   const [typed, setTyped] = useState({ rpm: "", cap: "" });
   const [problems, setProblems] = useState<FieldProblems>({});
+  const sent = useRef<typeof typed.cap | null>(undefined);
 
   const send = (): void => {
     const read = readKeyChange(typed, edited);
@@ -51,7 +52,12 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     if (!read.isReady) return;
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
-      await change.mutateAsync({ params: { key_id: edited.key_id }, body: read.body });
+      // What was asked about was this amount; another one asks again.
+      const { cap_usd: cap } = read.body;
+      const isAnswered = isConfirmNeeded(submission.fault) && cap === sent.current;
+      sent.current = cap;
+      const body = { ...read.body, ...(isAnswered && { confirm: true }) };
+      await change.mutateAsync({ params: { key_id: edited.key_id }, body });
       notifyDone(`“${edited.name}” was updated`);
       onClose();
     });

@@ -2,8 +2,9 @@ import { Button, Group, Modal, Stack } from "@mantine/core";
 import type { ReactNode, SyntheticEvent } from "react";
 
 import type { ApiFault } from "../../api/client.ts";
+import { Banner } from "../../ui/banner.tsx";
 import { Fault } from "../../ui/fault.tsx";
-import type { Submission } from "./use-submission.ts";
+import { isConfirmNeeded, type Submission } from "./use-submission.ts";
 
 /** A dialog; its content begins anew each time that it opens. */
 export function FormDialog(props: {
@@ -32,6 +33,7 @@ export function DialogForm(props: {
   readonly children: ReactNode;
 }): ReactNode {
   const { submission } = props;
+  const isQuestion = isConfirmNeeded(submission.fault);
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     props.onSubmit();
@@ -45,8 +47,12 @@ export function DialogForm(props: {
           <Button variant="default" onClick={props.onCancel}>
             Cancel
           </Button>
-          <Button type="submit" loading={submission.isBusy}>
-            {props.submitLabel}
+          <Button
+            type="submit"
+            loading={submission.isBusy}
+            {...(isQuestion ? { color: "red.9" } : {})}
+          >
+            {isQuestion ? "Set it anyway" : props.submitLabel}
           </Button>
         </Group>
       </Stack>
@@ -61,5 +67,12 @@ export function UnplacedFault(props: {
 }): ReactNode {
   const { fault, fields } = props;
   if (fault === undefined || fields.includes(fault.field ?? "")) return null;
+  if (isConfirmNeeded(fault)) {
+    return (
+      <div role="alert">
+        <Banner tone="warn">{fault.message}</Banner>
+      </div>
+    );
+  }
   return <Fault error={fault} />;
 }

@@ -37,6 +37,11 @@ export function useSubmission(): Submission {
   };
 }
 
+/** The change stops requests at once: the same again, confirmed, makes it. */
+export function isConfirmNeeded(fault: ApiFault | undefined): boolean {
+  return fault?.code === "confirm_needed";
+}
+
 /** Anything else is a fault of this page: its own message would not help a reader. */
 function faultOf(error: unknown): ApiFault {
   return error instanceof ApiFault ? error : new ApiFault(0, undefined);

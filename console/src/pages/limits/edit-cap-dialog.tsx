@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
@@ -8,7 +8,7 @@ import type { Cap } from "../keys/cap-left.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { capInput, readCap } from "../keys/read-cap.ts";
 import { useLast } from "../keys/use-last.ts";
-import { useSubmission } from "../keys/use-submission.ts";
+import { isConfirmNeeded, useSubmission } from "../keys/use-submission.ts";
 
 /** Sets or removes the monthly cap of the organization or of a key; open while there is a cap. */
 export function EditCapDialog(props: {
@@ -35,6 +35,7 @@ function EditCapForm(props: { readonly edited: Cap; readonly onClose: () => void
   const save = useSaveCap(edited);
   const submission = useSubmission();
   const [typed, setTyped] = useState("");
+  const sent = useRef<string>(undefined);
   const [problem, setProblem] = useState<string>();
   const send = (): void => {
     const read = readCap(typed);
@@ -43,7 +44,10 @@ function EditCapForm(props: { readonly edited: Cap; readonly onClose: () => void
     const capUsd = capInput(read);
     if (capUsd === undefined) return onClose();
     submission.run(async () => {
-      await save(capUsd);
+      // What was asked about was this amount; another one asks again.
+      const isAnswered = isConfirmNeeded(submission.fault) && capUsd === sent.current;
+      sent.current = capUsd;
+      await save(capUsd, isAnswered);
       notifyDone(`${titleOf(edited)} was ${read.kind === "removed" ? "removed" : "updated"}`);
       onClose();
     });
@@ -70,11 +74,11 @@ function titleOf(cap: Cap): string {
   return cap.scope === "key" ? `Monthly cap of “${cap.name}”` : "Organization cap";
 }
 
-function useSaveCap({ key_id: keyId }: Cap): (capUsd: string) => Promise<void> {
+function useSaveCap({ key_id: keyId }: Cap): (capUsd: string, confirm: boolean) => Promise<void> {
   const forKey = useChange("PATCH /api/console/keys/:key_id", { refreshes: CAP_READERS });
   const forOrg = useChange("PATCH /api/console/org-cap", { refreshes: CAP_READERS });
-  return async (capUsd) => {
-    const body = { cap_usd: capUsd };
+  return async (capUsd, confirm) => {
+    const body = { cap_usd: capUsd, ...(confirm && { confirm }) };
     if (keyId === null) await forOrg.mutateAsync({ body });
     else await forKey.mutateAsync({ params: { key_id: keyId }, body });
   };

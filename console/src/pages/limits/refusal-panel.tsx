@@ -9,6 +9,7 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import { RefusalReasons } from "../usage/refusal-reasons.tsx";
 
 /**
  * "Why was my request rejected?": the explanation for a request ID; the id is in the address, to be shared.
@@ -63,10 +64,10 @@ function Explanation({ requestId }: { readonly requestId: string }): ReactNode {
 function Refusal(props: {
   readonly refusal: AnswerOf<"GET /api/console/refusals/:request_id">;
 }): ReactNode {
-  const { error_class: errorClass, at, explanation, request_id: requestId } = props.refusal;
+  const { error_class: errorClass, at, request_id: requestId } = props.refusal;
   return (
     <Stack gap={6}>
-      <Text>{explanation}</Text>
+      <RefusalReasons refusal={props.refusal} />
       <Text size="sm" c="dimmed" component="div">
         <Code>{errorClass}</Code> at <Time at={at} precision="second" />.{" "}
         <AppLink to="/requests/$requestId" params={{ requestId }} inherit underline="always">

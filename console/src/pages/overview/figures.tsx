@@ -1,13 +1,15 @@
 import { SimpleGrid } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Overview } from "../../../../src/console-api/contract.ts";
+import type { Overview, RefusalCause } from "../../../../src/console-api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
+import { AppLink } from "../../ui/app-link.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Money } from "../../ui/money.tsx";
-import { showCents, showUsd } from "../../ui/money-math.ts";
+import { shareOf, showCents, showUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
+import { ShareBar } from "../limits/used-bar.tsx";
 
 /** The headline figures: money first, then the last 24 hours. */
 export function Figures({ overview }: { readonly overview: Overview }): ReactElement {
@@ -15,7 +17,7 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
   const { last_24h: day, org_cap_usd, cap_reset_at } = overview;
   const reset = showUtc(cap_reset_at, "day");
   return (
-    <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="md">
+    <SimpleGrid cols={{ base: 2, lg: 5 }} spacing="md">
       {balance === null ? null : (
         <FigureCard
           label="Balance available"
@@ -27,15 +29,25 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
         label="Spent this month"
         value={<Money usd={overview.spent_month_usd} headline />}
         hint={
-          org_cap_usd === null
-            ? `No monthly cap · resets on ${reset}`
-            : `of ${showCents(org_cap_usd)} monthly cap · resets on ${reset}`
+          org_cap_usd === null ? (
+            `No monthly cap · resets on ${reset}`
+          ) : (
+            <>
+              of {showCents(org_cap_usd)} monthly cap · resets on {reset}
+              <ShareBar share={shareOf(overview.spent_month_usd, org_cap_usd)} />
+            </>
+          )
         }
       />
       <FigureCard
         label="Requests, 24 hours"
         value={formatCount(day.requests)}
         hint={day.requests === 0 ? "None yet" : endings(day)}
+      />
+      <FigureCard
+        label="Rejected, 24 hours"
+        value={formatCount(rejectedOf(day))}
+        hint={<Causes overview={overview} />}
       />
       <FigureCard
         label="Time to first token, 24 hours"
@@ -50,9 +62,43 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
   );
 }
 
-/** What did not succeed, each by its own name: a rejected request is none that failed. */
-function endings({ requests, by_status }: Overview["last_24h"]): string {
-  const rejected = by_status.rejected_by_gateway + by_status.rejected_by_provider;
-  const failed = `${formatShare(by_status.failed / requests)} failed (${formatCount(by_status.failed)})`;
-  return rejected === 0 ? failed : `${failed} · ${formatCount(rejected)} rejected`;
+/** Of those that were sent on: a rejected request is not one that failed. */
+function endings(day: Overview["last_24h"]): string {
+  const { failed } = day.by_status;
+  const sent = day.requests - rejectedOf(day);
+  if (sent === 0) return "All rejected";
+  return `${formatShare(failed / sent)} failed (${formatCount(failed)})`;
 }
+
+function rejectedOf({ by_status }: Overview["last_24h"]): number {
+  return by_status.rejected_by_gateway + by_status.rejected_by_provider;
+}
+
+/** The most frequent causes, leading to the requests. */
+function Causes({ overview }: { readonly overview: Overview }): ReactElement {
+  const { last_24h, rejected_for: causes } = overview;
+  if (rejectedOf(last_24h) === 0) return <>None</>;
+  const { rejected_by_provider: byProvider } = last_24h.by_status;
+  const parts = [
+    ...causes.map(({ cause, requests }) => `${formatCount(requests)} ${CAUSES[cause]}`),
+    ...(byProvider === 0 ? [] : [`${formatCount(byProvider)} by providers`]),
+  ];
+  const status = causes.length === 0 ? "rejected_by_provider" : "rejected_by_gateway";
+  return (
+    <AppLink to="/usage" search={{ status }}>
+      {parts.slice(0, CAUSES_SHOWN).join(" · ")}
+    </AppLink>
+  );
+}
+
+const CAUSES_SHOWN = 3;
+const CAUSES: Readonly<Record<RefusalCause, string>> = {
+  balance: "out of credit",
+  held: "for credit held by running requests",
+  org_cap: "over the organization's cap",
+  key_cap: "over a key's cap",
+  limit: "over a rate limit",
+  unusual_use: "for unusual use",
+  provider: "with no provider available",
+  request: "not valid",
+};

@@ -6,8 +6,8 @@ export function OverviewSkeleton(): ReactElement {
   return (
     <div role="status">
       <VisuallyHidden>Loading</VisuallyHidden>
-      <SimpleGrid cols={{ base: 2, lg: 4 }} spacing="md" mb="lg" aria-hidden>
-        {Array.from({ length: 4 }, (_none, card) => (
+      <SimpleGrid cols={{ base: 2, lg: 5 }} spacing="md" mb="lg" aria-hidden>
+        {Array.from({ length: 5 }, (_none, card) => (
           <Skeleton key={card} height={114} />
         ))}
       </SimpleGrid>

@@ -18,6 +18,7 @@ import { SearchedBack } from "../../ui/searched-back.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
 import { PAGE_ROWS, PAGE_SIZES, readSize, writeSize } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
+import { FindRequest } from "./find-request.tsx";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
 import type { Filters, UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -59,6 +60,7 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
         </Button>
       }
     >
+      <FindRequest />
       <Answer of={requests} skeleton={<Loading rows={10} />}>
         {({ data, next_cursor, searched_back_to, as_of }) => (
           <>

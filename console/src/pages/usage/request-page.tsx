@@ -20,6 +20,7 @@ import { FactList } from "../models/fact-list.tsx";
 import { AttemptTimeline } from "./attempt-timeline.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
+import { RefusalReasons } from "./refusal-reasons.tsx";
 import { EndingBadge } from "./request-columns.tsx";
 import { supportText } from "./support-text.ts";
 import styles from "./usage.module.css";
@@ -75,7 +76,11 @@ function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElem
       <Cards detail={detail} />
       <Panel title="Details">
         <RequestFacts request={request} />
-        <Advice request={request} />
+        {detail.refusal === null ? (
+          <Advice request={request} />
+        ) : (
+          <RefusalReasons refusal={detail.refusal} />
+        )}
         <Text size="sm" c="dimmed" mt="md">
           Prompts and answers are not stored.
         </Text>

@@ -43,6 +43,7 @@ test("the text for support names the request and each attempt", () => {
         prices: null,
       },
     ],
+    refusal: null,
   });
   expect(text).toContain("Request 0193-abc\n");
   expect(text).toContain("Source Playground\n");

@@ -1,0 +1,50 @@
+import type { ReactElement } from "react";
+
+import { useSession } from "../api/use-session.ts";
+import { AppLink, LinkButton, type Target } from "../ui/app-link.tsx";
+import { Support } from "./support.tsx";
+
+export interface Repair {
+  readonly action: "add_credit" | "raise_cap" | "raise_limit" | "contact_support" | "view_model";
+  /** The key or model that it is about; null: the organization. */
+  readonly target: string | null;
+}
+
+/** The one link to the page that changes what a notice or a refusal says. */
+export function RepairLink({ action, target }: Repair): ReactElement {
+  const { installation } = useSession();
+  if (action === "contact_support") return <Support support={installation.support} />;
+  return (
+    <AppLink {...placeOf(action, target)} size="sm">
+      {LABELS[action]}
+    </AppLink>
+  );
+}
+
+/** The same as a button. */
+export function RepairButton({ action, target }: Repair): ReactElement {
+  const { installation } = useSession();
+  if (action === "contact_support") return <Support support={installation.support} />;
+  return (
+    <LinkButton {...placeOf(action, target)} size="xs" variant="default">
+      {LABELS[action]}
+    </LinkButton>
+  );
+}
+
+type Place = Exclude<Repair["action"], "contact_support">;
+
+const LABELS: Readonly<Record<Place, string>> = {
+  add_credit: "Add credit",
+  raise_cap: "Raise cap",
+  raise_limit: "Raise limit",
+  view_model: "View model",
+};
+
+function placeOf(action: Place, target: string | null): Target {
+  if (action === "add_credit") return { to: "/billing" };
+  if (target === null) return { to: "/limits" };
+  return action === "view_model"
+    ? { to: "/models/$", params: { _splat: target } }
+    : { to: "/keys/$keyId", params: { keyId: target } };
+}

@@ -1,0 +1,163 @@
+import { describe, expect, test } from "vitest";
+
+import { microUsd, type KeyId } from "../core/index.ts";
+import { noticesOf, type NoticeGround } from "./notices.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 24, 12);
+const NOTHING: NoticeGround["facts"] = {
+  refused: {},
+  neededMicroUsd: null,
+  neededUnderCapMicroUsd: null,
+  refusedSinceMs: null,
+  cappedKeys: [],
+  models: [],
+};
+const WELL: NoticeGround = {
+  nowMs: NOW_MS,
+  isFunded: true,
+  unfundedRequestsPerMinute: 20,
+  balance: { settledMicroUsd: microUsd(50_000_000n), heldMicroUsd: microUsd(0n) },
+  month: {
+    spentMicroUsd: microUsd(24_000_000n),
+    inFlightMicroUsd: microUsd(0n),
+    capMicroUsd: null,
+    resetAtMs: Date.UTC(2026, 11, 1),
+  },
+  holds: [],
+  facts: NOTHING,
+  unservedModels: [],
+};
+
+type Change = Partial<Omit<NoticeGround, "balance" | "month" | "facts">> & {
+  readonly balance?: Partial<NoticeGround["balance"]>;
+  readonly month?: Partial<NoticeGround["month"]>;
+  readonly facts?: Partial<NoticeGround["facts"]>;
+};
+
+function shown({ balance, month, facts, ...more }: Change): readonly string[] {
+  const ground = {
+    ...WELL,
+    ...more,
+    balance: { ...WELL.balance, ...balance },
+    month: { ...WELL.month, ...month },
+    facts: { ...NOTHING, ...facts },
+  };
+  return noticesOf(ground).map((each) => `${each.severity} ${each.kind} ${each.action}`);
+}
+
+const dollars = (amount: number): ReturnType<typeof microUsd> =>
+  microUsd(BigInt(amount) * 1_000_000n);
+
+describe("an organization is told", () => {
+  const cases: readonly (readonly [string, Change, readonly string[]])[] = [
+    ["nothing while all is well", {}, []],
+    [
+      "that its credit is used up",
+      { balance: { settledMicroUsd: dollars(0) } },
+      ["bad out_of_credit add_credit"],
+    ],
+    [
+      "that its credit is used up while a refund left it below zero",
+      { balance: { settledMicroUsd: dollars(-3) } },
+      ["bad out_of_credit add_credit"],
+    ],
+    [
+      "that what is left is not enough for what it asks",
+      { facts: { neededMicroUsd: dollars(51), refused: { balance: 4 } } },
+      ["bad credit_short add_credit"],
+    ],
+    [
+      "nothing more once there is enough credit for what was refused",
+      { facts: { neededMicroUsd: dollars(50), refused: { balance: 4 } } },
+      [],
+    ],
+    [
+      "that the balance lasts less than a day at this month's pace",
+      { balance: { settledMicroUsd: microUsd(999_999n) } },
+      ["warn low_balance add_credit"],
+    ],
+    [
+      "that its cap is used up, to the micro-dollar",
+      { month: { capMicroUsd: dollars(24) } },
+      ["bad org_cap_reached raise_cap"],
+    ],
+    [
+      "that its cap refuses what is larger than the rest",
+      {
+        month: { capMicroUsd: dollars(25) },
+        facts: { neededUnderCapMicroUsd: dollars(2), refused: { org_cap: 1 } },
+      },
+      ["bad org_cap_reached raise_cap"],
+    ],
+    [
+      "that its cap is near",
+      { month: { capMicroUsd: dollars(30) } },
+      ["warn org_cap_near raise_cap"],
+    ],
+    ["nothing of a cap that is far", { month: { capMicroUsd: microUsd(30_000_001n) } }, []],
+    [
+      "what is limited by unusual use",
+      { holds: [{ family: "chat", state: "restricted", createdAtMs: NOW_MS }] },
+      ["bad unusual_use contact_support"],
+    ],
+    [
+      "which of its models nobody serves",
+      { unservedModels: [{ id: "a/b", name: "B" }] },
+      ["warn provider_trouble view_model"],
+    ],
+    [
+      "that it never had credit",
+      { isFunded: false, balance: { settledMicroUsd: dollars(0) } },
+      ["info never_funded add_credit"],
+    ],
+    [
+      "that it never had credit and is being refused for it, first",
+      {
+        isFunded: false,
+        balance: { settledMicroUsd: dollars(0) },
+        facts: { refused: { balance: 2 } },
+      },
+      ["bad out_of_credit add_credit", "info never_funded add_credit"],
+    ],
+  ];
+  test.each(cases)("%s", (_, change, expected) => {
+    expect(shown(change)).toEqual(expected);
+  });
+});
+
+test("the worst comes first, and each says what happens, how often and until when", () => {
+  const key = { keyId: "k1" as KeyId, name: "ci", capMicroUsd: dollars(2) };
+  const notices = noticesOf({
+    ...WELL,
+    balance: { settledMicroUsd: dollars(0), heldMicroUsd: dollars(0) },
+    month: { ...WELL.month, capMicroUsd: dollars(25) },
+    facts: {
+      ...NOTHING,
+      refused: { balance: 1_204 },
+      refusedSinceMs: NOW_MS - 60_000,
+      cappedKeys: [{ ...key, spentMicroUsd: dollars(2) }],
+    },
+  });
+  expect(
+    notices.map(({ text, refused, since, target }) => ({ text, refused, since, target })),
+  ).toEqual([
+    {
+      text: "Out of credit: requests are being refused.",
+      refused: 1_204,
+      since: "2026-11-24T11:59:00.000Z",
+      target: null,
+    },
+    {
+      text: "96% of the organization's monthly cap of $25.00 is used. At the cap, all requests are refused until it resets on 1 December (UTC).",
+      refused: 0,
+      since: null,
+      target: null,
+    },
+    {
+      text: "Key “ci” has used up its monthly cap of $2.00: its requests are refused until it resets on 1 December (UTC).",
+      refused: 0,
+      since: null,
+      target: "k1",
+    },
+  ]);
+});

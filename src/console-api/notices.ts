@@ -1,0 +1,178 @@
+import type { AbuseRestrictionRecord } from "../abuse/index.ts";
+import { formatUsd, microUsd, type MicroUsd } from "../core/index.ts";
+import type { Balance, MonthSpend } from "../ledger/index.ts";
+import type { NoticeFacts } from "../records/index.ts";
+import type { Notice } from "./contract.ts";
+import { instant, instantOrNull } from "./read-values.ts";
+import { day, usd } from "./show-refusal.ts";
+
+/** Everything that the notices of an organization follow from. */
+export interface NoticeGround {
+  readonly nowMs: number;
+  readonly isFunded: boolean;
+  readonly unfundedRequestsPerMinute: number;
+  readonly balance: Balance;
+  readonly month: MonthSpend;
+  readonly holds: readonly Pick<
+    AbuseRestrictionRecord,
+    "family" | "state" | "untilMs" | "createdAtMs"
+  >[];
+  readonly facts: NoticeFacts;
+  /** Of models that were asked for lately: those that no provider serves at the moment. */
+  readonly unservedModels: readonly { readonly id: string; readonly name: string }[];
+}
+
+/** What an organization has to know now, most severe first: what happens, since when, what to do. */
+export function noticesOf(ground: NoticeGround): readonly Notice[] {
+  const notices = [
+    ...creditNotices(ground),
+    ...capNotices(ground),
+    ...holdNotices(ground),
+    ...modelNotices(ground),
+    ...keyCapNotices(ground),
+    ...unfundedNotice(ground),
+  ];
+  return notices.sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
+}
+
+const SEVERITIES: readonly Notice["severity"][] = ["bad", "warn", "info"];
+const NEAR_PERCENT = 80n;
+
+function creditNotices({ isFunded, balance, facts, month, nowMs }: NoticeGround): Notice[] {
+  const { settledMicroUsd, heldMicroUsd } = balance;
+  const available = settledMicroUsd - heldMicroUsd;
+  const since = instantOrNull(facts.refusedSinceMs);
+  const refused = facts.refused.balance ?? 0;
+  const isRefusing = facts.neededMicroUsd !== null && facts.neededMicroUsd > available;
+  if (settledMicroUsd <= 0n) {
+    // An organization that never had credit has a notice for that, until something is refused.
+    if (!isFunded && refused === 0) return [];
+    const text =
+      refused === 0
+        ? "Out of credit: the next request will be refused."
+        : "Out of credit: requests are being refused.";
+    return [{ ...BAD, kind: "out_of_credit", text, since, refused, action: "add_credit" }];
+  }
+  if (isRefusing) {
+    const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being refused.`;
+    return [{ ...BAD, kind: "credit_short", text, since, refused, action: "add_credit" }];
+  }
+  const perDay = dailySpend(month, nowMs);
+  if (perDay === 0n || available >= perDay) return [];
+  const text = `Low balance: ${money(available)} is less than one day at this month's pace of ${money(perDay)} a day.`;
+  return [{ ...WARN, kind: "low_balance", text, action: "add_credit" }];
+}
+
+/** By the days of this month so far, and at least one. */
+function dailySpend({ spentMicroUsd }: MonthSpend, nowMs: number): bigint {
+  return spentMicroUsd / BigInt(Math.max(1, new Date(nowMs).getUTCDate()));
+}
+
+function capNotices({ month, facts }: NoticeGround): Notice[] {
+  const { capMicroUsd: cap, spentMicroUsd: spent, inFlightMicroUsd, resetAtMs } = month;
+  if (cap === null) return [];
+  const left = cap - spent - inFlightMicroUsd;
+  const needed = facts.neededUnderCapMicroUsd;
+  const reset = day(instant(resetAtMs));
+  const refused = facts.refused.org_cap ?? 0;
+  if (spent >= cap) {
+    const text = `The organization's monthly cap of ${money(cap)} is used up: all requests are refused until it resets on ${reset}.`;
+    const since = instantOrNull(facts.refusedSinceMs);
+    return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
+  }
+  if (needed !== null && needed > left) {
+    const text = `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than what is left are being refused. It resets on ${reset}.`;
+    const since = instantOrNull(facts.refusedSinceMs);
+    return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
+  }
+  if (spent * 100n < cap * NEAR_PERCENT) return [];
+  const text = `${(spent * 100n) / cap}% of the organization's monthly cap of ${money(cap)} is used. At the cap, all requests are refused until it resets on ${reset}.`;
+  return [{ ...WARN, kind: "org_cap_near", text, action: "raise_cap" }];
+}
+
+function keyCapNotices({ facts, month }: NoticeGround): Notice[] {
+  const reset = day(instant(month.resetAtMs));
+  const full = facts.cappedKeys.filter((key) => key.spentMicroUsd >= key.capMicroUsd);
+  const near = facts.cappedKeys.filter((key) => key.spentMicroUsd < key.capMicroUsd);
+  const notices: Notice[] = [];
+  const [firstFull] = full;
+  if (firstFull !== undefined) {
+    const text =
+      full.length === 1
+        ? `Key “${firstFull.name}” has used up its monthly cap of ${money(firstFull.capMicroUsd)}: its requests are refused until it resets on ${reset}.`
+        : `${full.length} keys have used up their monthly caps: their requests are refused until these reset on ${reset}.`;
+    const target = full.length === 1 ? firstFull.keyId : null;
+    notices.push({ ...WARN, kind: "key_cap_reached", text, action: "raise_cap", target });
+  }
+  const [firstNear] = near;
+  if (firstNear !== undefined) {
+    const text =
+      near.length === 1
+        ? `Key “${firstNear.name}” has used ${money(firstNear.spentMicroUsd)} of its monthly cap of ${money(firstNear.capMicroUsd)}.`
+        : `${near.length} keys have used more than ${NEAR_PERCENT}% of their monthly caps.`;
+    const target = near.length === 1 ? firstNear.keyId : null;
+    notices.push({ ...INFO, kind: "key_cap_near", text, action: "raise_cap", target });
+  }
+  return notices;
+}
+
+function holdNotices({ holds }: NoticeGround): Notice[] {
+  return holds.map(({ family, state, untilMs, createdAtMs }) => {
+    const isRestricted = state === "restricted";
+    const end =
+      untilMs === undefined
+        ? "until support has reviewed them"
+        : `until ${CLOCK.format(new Date(untilMs))} (UTC)`;
+    return {
+      ...(isRestricted ? BAD : WARN),
+      kind: "unusual_use",
+      text: `Unusual use detected: ${FAMILY_LABELS[family]} ${isRestricted ? "are refused" : "are limited"} ${end}.`,
+      since: instant(createdAtMs),
+      action: "contact_support",
+    };
+  });
+}
+
+const CLOCK = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "long",
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZone: "UTC",
+});
+const FAMILY_LABELS = {
+  chat: "chat requests",
+  images: "image requests",
+  videos: "video requests",
+  decisions: "decision requests",
+} as const;
+
+function modelNotices({ unservedModels: models }: NoticeGround): Notice[] {
+  const [first] = models;
+  if (first === undefined) return [];
+  const names = models.length === 1 ? first.name : `${first.name} and ${models.length - 1} more`;
+  return [
+    {
+      ...WARN,
+      kind: "provider_trouble",
+      text: `Provider trouble: no provider of ${names} is available right now, so requests get a 503. They are tried again within seconds; another model works meanwhile.`,
+      action: "view_model",
+      target: first.id,
+    },
+  ];
+}
+
+function unfundedNotice({ isFunded, unfundedRequestsPerMinute }: NoticeGround): Notice[] {
+  if (isFunded) return [];
+  const text = `${unfundedRequestsPerMinute} requests per minute until you add credit.`;
+  return [{ ...INFO, kind: "never_funded", text, action: "add_credit" }];
+}
+
+const NOTHING_MORE = { since: null, refused: 0, target: null } as const;
+const BAD = { severity: "bad", ...NOTHING_MORE } as const;
+const WARN = { severity: "warn", ...NOTHING_MORE } as const;
+const INFO = { severity: "info", ...NOTHING_MORE } as const;
+
+function money(amount: MicroUsd | bigint): string {
+  return usd(formatUsd(microUsd(amount)));
+}

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+
+import { microUsd, refusal } from "../core/index.ts";
+import { refusalReason } from "./refusal-reason.ts";
+
+test("a refusal is kept with its limit, its figures and when to come back, and without its sentence", () => {
+  const value = refusal("insufficient_quota", "the cap would be exceeded", {
+    origin: "gateway_admission",
+    limit: { scope: "key", kind: "spend", id: "key:1" },
+    figures: {
+      cap: microUsd(5_000_000n),
+      spent: microUsd(4_999_999n),
+      inFlight: microUsd(0n),
+      needed: microUsd(2n),
+    },
+    capResetAtMs: Date.UTC(2026, 11, 1),
+  });
+  expect(refusalReason(value, ["top_k", "seed", "seed"])).toEqual({
+    status: 429,
+    retryable: false,
+    origin: "gateway_admission",
+    limit_scope: "key",
+    limit_kind: "spend",
+    limit_id: "key:1",
+    retry_after: 60,
+    reset_at: "2026-12-01T00:00:00.000Z",
+    cap_usd: "5.000000",
+    spent_usd: "4.999999",
+    in_flight_usd: "0.000000",
+    needed_usd: "0.000002",
+    dropped_params: ["top_k", "seed"],
+  });
+});
+
+test("whatever names a client chooses, what is kept is small and can be stored", () => {
+  const names = Array.from({ length: 1_000 }, (_, at) => `${at}\0\ud800${"x".repeat(10_000)}`);
+  const value = refusal("rate_limit", "a limit", {
+    limit: { scope: "model", kind: "rpm", id: `model:\0\udfff${"é".repeat(10_000)}` },
+  });
+  const kept = JSON.stringify(refusalReason(value, names));
+  expect(kept.length).toBeLessThan(4_000);
+  expect(kept).toMatch(/^[\x20-\x7e]*$/);
+  expect(kept).not.toContain("\\u");
+});

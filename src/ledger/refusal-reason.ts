@@ -1,0 +1,80 @@
+import { formatUsd, type MicroUsd, type Refusal } from "../core/index.ts";
+
+/**
+ * Why the gateway refused a request, as it is kept and shown: the names are those of the error's
+ * metadata. Dollars are exact, instants ISO 8601. Nothing that was in the body except the names of
+ * its dropped fields.
+ */
+export interface RefusalReason {
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly origin?: string;
+  readonly limit_scope?: string;
+  readonly limit_kind?: string;
+  readonly limit_id?: string;
+  /** Seconds, as in the header. */
+  readonly retry_after?: number;
+  readonly retry_at?: string;
+  /** Of a monthly cap. */
+  readonly reset_at?: string;
+  /** Requests or tokens that the limit allows. */
+  readonly limit?: number;
+  readonly cap_usd?: string;
+  readonly spent_usd?: string;
+  readonly in_flight_usd?: string;
+  readonly available_usd?: string;
+  /** What the request could have cost. */
+  readonly needed_usd?: string;
+  readonly dropped_params?: readonly string[];
+}
+
+const ID_CHARS_MAX = 200;
+const DROPPED_MAX = 32;
+const NAME_CHARS_MAX = 64;
+
+/** What is kept of a refusal: at most about 3 KB, however long the names are that a client chose. */
+export function refusalReason(
+  { status, retryable, origin, limit, figures, ...when }: Refusal,
+  dropped: readonly string[] = [],
+): RefusalReason {
+  const { retryAfterSeconds, retryAtMs, capResetAtMs } = when;
+  const names = [...new Set(dropped)].slice(0, DROPPED_MAX);
+  return {
+    status,
+    retryable,
+    ...(origin !== undefined && { origin }),
+    ...(limit !== undefined && { limit_scope: limit.scope, limit_kind: limit.kind }),
+    ...(limit?.id !== undefined && { limit_id: plain(limit.id, ID_CHARS_MAX) }),
+    ...(retryAfterSeconds !== undefined && { retry_after: retryAfterSeconds }),
+    ...instantOf("retry_at", retryAtMs),
+    ...instantOf("reset_at", capResetAtMs),
+    ...(figures?.limit !== undefined && { limit: figures.limit }),
+    ...usdOf("cap_usd", figures?.cap),
+    ...usdOf("spent_usd", figures?.spent),
+    ...usdOf("in_flight_usd", figures?.inFlight),
+    ...usdOf("available_usd", figures?.available),
+    ...usdOf("needed_usd", figures?.needed),
+    ...(names.length > 0 && { dropped_params: names.map((name) => plain(name, NAME_CHARS_MAX)) }),
+  };
+}
+
+function instantOf<K extends string>(
+  name: K,
+  ms: number | undefined,
+): { readonly [P in K]?: string } {
+  if (ms === undefined) return {};
+  return { [name]: new Date(ms).toISOString() } as { readonly [P in K]?: string };
+}
+
+function usdOf<K extends string>(
+  name: K,
+  amount: MicroUsd | undefined,
+): { readonly [P in K]?: string } {
+  if (amount === undefined) return {};
+  return { [name]: formatUsd(amount) } as { readonly [P in K]?: string };
+}
+
+/** Clients choose these names, and the database takes not every text as JSON. */
+function plain(text: string, charsMax: number): string {
+  return text.replace(/[^\x20-\x7e]/g, "?").slice(0, charsMax);
+}
