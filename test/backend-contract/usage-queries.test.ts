@@ -315,15 +315,18 @@ describe("a request", () => {
   });
 
   test("that was refused is reported without attempts, with the reason", async () => {
-    const { journal, orgId } = await journalOf(spec(2, { attempts: [] }));
-    const first = await backend.usageReports.firstRequest(orgId);
-    const reported = first && (await backend.usageReports.request(orgId, first));
+    const { journal, orgId, range } = await journalOf(spec(2, { attempts: [] }));
+    const [first] = (await backend.usageReports.requests(range, { limit: 1 })).rows;
+    const reported = first && (await backend.usageReports.request(orgId, first.requestId));
     expect(reported).toMatchObject({
       request: { outcome: "refused", errorClass: "rate_limit", attempts: 0, debitMicroUsd: 0n },
       attempts: [],
     });
+    expect(await backend.usageReports.firstSuccess(orgId)).toBeUndefined();
     const theirs = journal.orgs[1]?.orgId as OrgId;
-    expect(await backend.usageReports.firstRequest(theirs)).toBeUndefined();
+    expect(
+      (await backend.usageReports.requests({ ...range, orgId: theirs }, { limit: 1 })).rows,
+    ).toEqual([]);
   });
 });
 
