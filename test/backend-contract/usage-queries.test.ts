@@ -330,6 +330,18 @@ describe("a request", () => {
   });
 });
 
+test("only a request that succeeded is a first success", async () => {
+  const failed = await journalOf(spec(2, { attempts: [{ ...settled, end: "void", cost: 0 }] }));
+  expect(await backend.usageReports.firstSuccess(failed.orgId)).toBeUndefined();
+  const both = await journalOf(
+    spec(2, { attempts: [{ ...settled, end: "void", cost: 0 }] }),
+    spec(2, { attempts: [{ ...settled, cost: 1 }] }),
+  );
+  const found = await backend.usageReports.firstSuccess(both.orgId);
+  const reported = found && (await backend.usageReports.request(both.orgId, found));
+  expect(reported).toMatchObject({ request: { status: "succeeded" } });
+});
+
 test("a client that left before anything was sent cancelled its request", async () => {
   const { range } = await journalOf(spec(2, { attempts: [] }), spec(2, { key: 1, attempts: [] }));
   const byStatus = { rejected_by_gateway: 1, cancelled: 1, failed: 0 };
