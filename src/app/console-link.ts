@@ -10,6 +10,11 @@ import {
 } from "../identity/index.ts";
 import type { Backend } from "./open-backend.ts";
 
+export interface ConsoleLink extends ClaimLink {
+  /** A server runs on these data now, and the link leads to it. */
+  readonly isRunning: boolean;
+}
+
 /**
  * A link that signs its opener in as the owner of this machine, beside a running server or before
  * it starts. Throws an `IdentitySettingFault` where no link can work.
@@ -21,22 +26,25 @@ export async function makeConsoleLink(options: {
   /** Whose link it is; absent: who opens it says so. */
   readonly email?: string;
   readonly by: ChangedBy;
-}): Promise<ClaimLink> {
+}): Promise<ConsoleLink> {
   const { config, backend, clock, email, by } = options;
   if (email !== undefined && !isEmail(email.trim())) {
     throw new IdentitySettingFault(`--email: ${email} is not an e-mail address`);
   }
-  const consoleUrl = consoleUrlOf(config);
-  return await makeClaimLink({
-    store: backend.identityStore.local,
+  assertLocal(config);
+  const store = backend.identityStore.local;
+  const running = await store.findConsole();
+  const link = await makeClaimLink({
+    store,
     clock,
-    consoleUrl,
+    consoleUrl: running ?? consoleUrlOf(config),
     by,
     ...(email === undefined ? {} : { email }),
   });
+  return { ...link, isRunning: running !== undefined };
 }
 
-function consoleUrlOf(config: Config): string {
+function assertLocal(config: Config): void {
   const kind = signInKindOf(config);
   if (kind === "oidc") {
     throw new IdentitySettingFault(
@@ -50,11 +58,15 @@ function consoleUrlOf(config: Config): string {
         "or local_issuer (TM_LOCAL_ISSUER) if only you can reach the console",
     );
   }
+}
+
+/** Where the console will be: no server runs on these data now. */
+function consoleUrlOf(config: Config): string {
   if (config.consoleUrl !== "") return config.consoleUrl.replace(/\/+$/, "");
   if (config.consolePort === 0) {
     throw new IdentitySettingFault(
-      "console_port is 0, so the console's port is not known here; set console_url (TM_CONSOLE_URL) " +
-        "to the address in the ready line of the running server",
+      "no server runs on these data, and console_port is 0, so the console's port is not known; start " +
+        "the server first, or set console_url (TM_CONSOLE_URL)",
     );
   }
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;

@@ -4,7 +4,12 @@ import type { BackupServer } from "../backup/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { isStoreFault } from "../core/index.ts";
-import { checkServer, hasEmbeddedDatabase, startEmbeddedPostgres } from "../storage/index.ts";
+import {
+  checkServer,
+  dataFolderProblem,
+  hasEmbeddedDatabase,
+  startEmbeddedPostgres,
+} from "../storage/index.ts";
 import { databaseAddress, databasePassword } from "./database-password.ts";
 import type { Logging } from "./logging.ts";
 import { openPostgresBackend, type PostgresBackend } from "./open-postgres-backend.ts";
@@ -72,6 +77,8 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
       `${named.variable} is set and DATABASE_URL is not; set both, or none for the embedded PostgreSQL`,
     );
   }
+  const problem = dataFolderProblem(config.dataDir);
+  if (problem !== undefined) throw new NoDatabaseFault(problem);
   if (schema !== "migrate" && !hasEmbeddedDatabase(config.dataDir)) {
     throw new NoDatabaseFault(
       `there is no database in ${config.dataDir}; check --data, or make one with ` +

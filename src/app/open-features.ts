@@ -73,6 +73,8 @@ export interface OpenedFeatures {
   /** Starts background work, once the listeners are open. */
   start(): void;
   makeClaimLink(email?: string): Promise<string | undefined>;
+  /** The name of this instance among those of the ledger. */
+  readonly instanceId: string;
   /** Lets running requests finish within the grace time, settles, closes. */
   close(): Promise<void>;
 }
@@ -96,8 +98,7 @@ async function compose(
   holder: CatalogHolder,
   stack: DisposalStack,
 ): Promise<OpenedFeatures> {
-  const { config, backend } = options;
-  const events = options.events ?? new EventCounts();
+  const { config, backend, events = new EventCounts() } = options;
   const addresses = { gatewayUrl: "", consoleUrl: "" };
   const known = {
     consoleUrl: () => addresses.consoleUrl,
@@ -158,6 +159,7 @@ async function compose(
       console.start();
     },
     makeClaimLink: (email) => console.makeClaimLink(email),
+    instanceId: ledger.instanceId,
     close: () => stack.close(),
   };
 }

@@ -64,6 +64,8 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     addresses.gatewayUrl = await listen(servers.gateway, listeners.gateway);
     const consoleUrl = await listen(servers.console, listeners.console);
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
+    // For the commands beside this server.
+    await backend.identityStore.local.noteConsole(opened.instanceId, addresses.consoleUrl);
     opened.start();
     reloads.watch();
     return {

@@ -51,6 +51,8 @@ export interface Billing {
       readonly orgId: OrgId;
       readonly amountMicroUsd: MicroUsd;
       readonly email: string;
+      /** The console's page that the payment page leads back to. Default: billing. */
+      readonly backTo?: "billing" | "welcome";
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;

@@ -53,6 +53,7 @@ export class StripeBilling implements OpenBilling {
       readonly orgId: OrgId;
       readonly amountMicroUsd: MicroUsd;
       readonly email: string;
+      readonly backTo?: "billing" | "welcome";
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
@@ -60,11 +61,13 @@ export class StripeBilling implements OpenBilling {
     const purchase = await this.#create(wanted, by);
     const { purchaseId } = purchase;
     const consoleUrl = this.#options.consoleUrl().replace(/\/+$/, "");
+    const { backTo = "billing" } = wanted;
+    const next = backTo === "welcome" ? "?next=welcome" : "";
     try {
       const { sessionId, url } = await this.#payments.openCheckout(purchase, {
         email: wanted.email,
-        successUrl: `${consoleUrl}/billing/return/${purchaseId}`,
-        cancelUrl: `${consoleUrl}/billing`,
+        successUrl: `${consoleUrl}/billing/return/${purchaseId}${next}`,
+        cancelUrl: `${consoleUrl}/${backTo}`,
       });
       await this.#options.store.attachSession(purchaseId, sessionId);
       return { purchase, checkoutUrl: url };

@@ -29,8 +29,11 @@ export function addConsoleLinkCommand(program: Command, context: CommandContext)
           });
           const expiresAt = new Date(link.expiresAtMs).toISOString();
           return {
-            json: { url: link.url, expires_at: expiresAt },
-            text: `Open this once to sign in (until ${expiresAt}):\n${link.url}`,
+            json: { url: link.url, expires_at: expiresAt, running: link.isRunning },
+            text: link.isRunning
+              ? `Open this once to sign in (until ${expiresAt}):\n${link.url}`
+              : "No server runs on these data now. Start it, then open this once to sign in " +
+                `(until ${expiresAt}):\n${link.url}`,
           };
         }),
       ),

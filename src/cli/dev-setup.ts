@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { newVirtualKey } from "../accounts/index.ts";
 import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
@@ -23,6 +23,8 @@ const SIMULATOR_PORT = 9100;
 const SIMULATOR_ADDRESS = `http://127.0.0.1:${SIMULATOR_PORT}/`;
 const TEST_CREDIT = microUsd(25_000_000n);
 const TEST_CREDIT_REF = "dev-test-credit";
+/** Who opens the link owns the organization that the key belongs to. */
+const OWNER_EMAIL = "dev@localhost";
 const KEY_FILE = "dev-key";
 const DEVELOPMENT = byGateway("dev");
 
@@ -45,11 +47,12 @@ export async function prepareDevelopment(config: Config, backend: Backend): Prom
       testCheckout: checkout,
       welcome: async (gateway) => {
         consoleUrl = gateway.consoleUrl;
-        const link = await gateway.makeClaimLink();
+        // The link and the key belong to one organization.
+        const link = await gateway.makeClaimLink(OWNER_EMAIL);
         return welcomeText(gateway, {
           simulator,
           key,
-          data: backend.dataDir ?? "DATABASE_URL",
+          data: backend.dataDir === undefined ? "DATABASE_URL" : resolve(config.dataDir),
           link,
         });
       },
@@ -78,7 +81,7 @@ async function devKey(config: Config, backend: Backend): Promise<string> {
   const org =
     known ??
     (await backend.accountStore.createOrg(
-      { name: "Development", email: "dev@localhost" },
+      { name: "Development", email: OWNER_EMAIL },
       DEVELOPMENT,
     ));
   const credit = { orgId: org.orgId, amountMicroUsd: TEST_CREDIT, ref: TEST_CREDIT_REF };
@@ -102,7 +105,7 @@ async function devKey(config: Config, backend: Backend): Promise<string> {
 interface Welcome {
   readonly simulator: Simulator;
   readonly key: string;
-  /** Where the database keeps its files. */
+  /** The folder that `--data` takes. */
   readonly data: string;
   /** One-time sign-in link; undefined: another identity provider is configured. */
   readonly link: string | undefined;
@@ -118,12 +121,12 @@ Token Market is up.
   console    ${gateway.consoleUrl}
   metrics    ${gateway.internalUrl}/metrics
   simulator  ${simulator.url}
-  data       ${data}
+  data       ${data}   (what --data takes)
   models     ${models.map((each) => each.id).join(", ") || "none: add a manifest"}
   key        ${key}
-             an organization "Development" with $${formatUsd(TEST_CREDIT)} of test credit
+             of the organization "Development", with $${formatUsd(TEST_CREDIT)} of test credit
 
-Open this once to sign in as owner (15 minutes; \`console-link\` prints another):
+Open this once to sign in to the same organization (15 minutes; \`console-link\` prints another):
 
   ${link ?? `${gateway.consoleUrl}/sign-in`}
 

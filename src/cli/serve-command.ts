@@ -45,7 +45,7 @@ export function addServeCommands(program: Command, context: CommandContext): voi
 
 function developmentSettings(flags: Flags): ServerSettings {
   const forced = { allowPrivateUpstreams: true };
-  const settings = serverSettings(flags, { change: withShippedManifests, forced });
+  const settings = serverSettings(flags, { change: developmentConfig, forced });
   return {
     ...settings,
     readAtStart: (secrets) => {
@@ -53,6 +53,14 @@ function developmentSettings(flags: Flags): ServerSettings {
       return settings.readAtStart(secrets);
     },
   };
+}
+
+/** Where credit is test money, a newcomer begins with some. */
+const DEVELOPMENT_WELCOME_USD = "1.00";
+
+function developmentConfig(config: Config): Config {
+  const welcomeUsd = config.welcomeUsd || DEVELOPMENT_WELCOME_USD;
+  return { ...withShippedManifests(config), welcomeUsd };
 }
 
 /** `dev` needs no folder: without one it routes to the simulated provider of the package. */

@@ -16,6 +16,7 @@ export interface ConsoleConfig {
   readonly stripeApiUrl: string;
   readonly purchaseMinUsd: string;
   readonly purchaseMaxUsd: string;
+  readonly welcomeUsd: string;
   readonly reportTimeoutMs: number;
   readonly support: string;
   readonly privacyUrl: string;
@@ -106,6 +107,16 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
     purchaseMaxUsd: live(
       text("billing.purchase_max_usd", "5000.00", "Maximum amount of one purchase, in dollars."),
     ),
+    welcomeUsd: {
+      ...text(
+        "billing.welcome_usd",
+        "",
+        "Free starting credit in dollars, granted at the first verified sign-in, once for an e-mail " +
+          "address. Empty: 0, and 1.00 in `dev`. It lifts the limit of organizations without credit; " +
+          "unusual use is still detected.",
+      ),
+      problem: welcomeProblem,
+    },
     reportTimeoutMs: integer(
       "reports.timeout_ms",
       10_000,
@@ -120,3 +131,10 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
     privacyUrl: text("privacy_url", "", "Your privacy policy, linked from the sign-in page."),
     termsUrl: text("terms_url", "", "Your terms, linked from the sign-in page."),
   };
+
+const WELCOME_USD = /^\d{1,3}(\.\d{1,6})?$/;
+
+function welcomeProblem(value: string): string | undefined {
+  if (value === "" || WELCOME_USD.test(value)) return undefined;
+  return "must be an amount in dollars below 1000, such as 1.00";
+}

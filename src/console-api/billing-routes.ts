@@ -1,5 +1,5 @@
 import { PurchaseFault, type PurchaseRecord } from "../billing/index.ts";
-import { csvLine, formatUsd, type OrgId, plainCell } from "../core/index.ts";
+import { csvLine, formatUsd, type OrgId, plainCell, WELCOME_REF_PREFIX } from "../core/index.ts";
 import type { WalletLine } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
@@ -25,7 +25,9 @@ export function billingHandlers(
         const amountMicroUsd = readAmount(body.amount_usd);
         try {
           const { orgId, email } = session;
-          const started = await billing.startPurchase({ orgId, amountMicroUsd, email }, by);
+          const backTo = body.back_to ?? "billing";
+          const wanted = { orgId, amountMicroUsd, email, backTo };
+          const started = await billing.startPurchase(wanted, by);
           return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
         } catch (fault) {
           if (fault instanceof PurchaseFault) return refusedPurchase(deps, fault);
@@ -110,7 +112,9 @@ function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRef
 }
 
 function shownLine({ atMs, kind, ref, amountMicroUsd }: WalletLine): CreditEntry {
-  return { at: instant(atMs), kind, ref, amount_usd: formatUsd(amountMicroUsd) };
+  const isWelcome = kind === "grant" && ref.startsWith(WELCOME_REF_PREFIX);
+  const shown = isWelcome ? "welcome" : kind;
+  return { at: instant(atMs), kind: shown, ref, amount_usd: formatUsd(amountMicroUsd) };
 }
 
 /** Every line of the wallet, newest first, a page in memory at a time. */

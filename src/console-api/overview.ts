@@ -33,11 +33,11 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   const today = await reports.report(last24h, "status");
   const month = await reports.report(days, "model");
   const errors = await reports.requests({ ...days, statuses: TROUBLE }, { limit: LATEST_ERRORS });
-  const [org, spend, keys, firstRequest, rejectedFor] = await Promise.all([
+  const [org, spend, keys, firstSuccess, rejectedFor] = await Promise.all([
     knownOrg(deps, session),
     records.monthSpend(orgId),
     customers.listKeys(orgId),
-    reports.firstRequest(orgId),
+    reports.firstSuccess(orgId),
     records.refusedFor(orgId, last24h.fromMs),
   ]);
   return {
@@ -58,7 +58,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     done: {
       has_key: keys.some(({ disabledAtMs }) => disabledAtMs === null),
       has_credit: org.isFunded,
-      has_request: firstRequest !== undefined,
+      has_request: firstSuccess !== undefined,
     },
   };
 }

@@ -1,7 +1,9 @@
+import type { OrgId, RequestStatus } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
+import type { UsageReports } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import type { Session, Settings } from "./contract.ts";
+import type { FirstRequest, Session, Settings } from "./contract.ts";
 import type { sessionRoutes } from "./contract/session.ts";
 import { exportPieces } from "./export-organization.ts";
 import { openFile } from "./file-answer.ts";
@@ -24,10 +26,13 @@ export function sessionHandlers(
     "POST /api/console/reveal": async ({ cookieHeader, by }) =>
       (await identity.reveal(cookieHeader, by)) ?? NOTHING_TO_REVEAL,
 
+    "POST /api/console/reveal/saved": async ({ cookieHeader, by }) => {
+      await identity.endReveal(cookieHeader, by);
+      return { has_reveal: false };
+    },
+
     "GET /api/console/first-request": ({ session }) =>
-      gates.reads.run(session.orgId, async () => ({
-        request_id: (await reports.firstRequest(session.orgId)) ?? null,
-      })),
+      gates.reads.run(session.orgId, () => readFirstRequest(reports, session.orgId, clock.nowMs())),
 
     "GET /api/console/settings": ({ session }) => readSettings(deps, session),
 
@@ -52,6 +57,37 @@ export function sessionHandlers(
       ),
   };
 }
+
+/** A request that did not succeed is shown for so long to a user who tries the first one. */
+const TRYING_MS = 3_600_000;
+/** What arrives while this is read counts too. */
+const SOON_MS = 60_000;
+
+async function readFirstRequest(
+  reports: UsageReports,
+  orgId: OrgId,
+  nowMs: number,
+): Promise<FirstRequest> {
+  const succeeded = await reports.firstSuccess(orgId);
+  if (succeeded !== undefined) return { request_id: succeeded, refused: null };
+  const range = { orgId, fromMs: nowMs - TRYING_MS, toMs: nowMs + SOON_MS };
+  const { rows } = await reports.requests({ ...range, statuses: WITHOUT_ANSWER }, { limit: 1 });
+  const [row] = rows;
+  if (row === undefined) return { request_id: null, refused: null };
+  const { requestId, status, errorClass, createdAtMs } = row;
+  const at = instant(createdAtMs);
+  return {
+    request_id: null,
+    refused: { request_id: requestId, status, error_class: errorClass, at },
+  };
+}
+
+const WITHOUT_ANSWER = [
+  "rejected_by_gateway",
+  "rejected_by_provider",
+  "failed",
+  "cancelled",
+] as const satisfies readonly RequestStatus[];
 
 const NOTHING_TO_REVEAL = new ConsoleRefusal({
   status: 410,

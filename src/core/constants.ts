@@ -213,3 +213,6 @@ assert(SMALL_BODY_BYTES_MAX <= BODY_BYTES_MAX, "no route takes more than the gen
 assert(POOLED_BYTES_MAX <= POOL_BYTES_MAX, "each length that is lent fits into the pool");
 assert(UNFUNDED_REQUESTS_PER_MINUTE <= ORG_REQUESTS_PER_MINUTE, "unfunded organizations get less");
 assert(LEASE_RENEW_MS * 3 < LEASE_MS, "a lease survives two lost renewals");
+
+/** Begins the reference of every grant of starting credit. */
+export const WELCOME_REF_PREFIX = "welcome-credit-";

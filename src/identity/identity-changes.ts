@@ -1,5 +1,5 @@
 import { byGateway, type Change, type ChangedBy, maskedEmail } from "../changes/index.ts";
-import type { OrgId } from "../core/index.ts";
+import { formatUsd, type MicroUsd, type OrgId } from "../core/index.ts";
 import { columns, type Row, text } from "../storage/index.ts";
 import type { AskedFrom, SignInClaim } from "./identity-store.ts";
 
@@ -42,6 +42,17 @@ export function startedSession({ account_id, org_id }: OwnerRow, issuer: string)
 export function revealedKey({ account_id, org_id }: OwnerRow): Change {
   const [before, after] = [{ shown: false }, { shown: true }];
   return { action: "key.reveal", orgId: org_id, target: account_id, before, after };
+}
+
+export function savedKey({ account_id, org_id }: OwnerRow): Change {
+  const [before, after] = [{ saved: false }, { saved: true }];
+  return { action: "key.saved", orgId: org_id, target: account_id, before, after };
+}
+
+/** Starting credit, granted by the gateway itself at the first verified sign-in. */
+export function welcomeCredit(orgId: OrgId, amountMicroUsd: MicroUsd, ref: string): Change {
+  const after = { amount_usd: formatUsd(amountMicroUsd), ref, is_trial: true };
+  return { action: "credit.grant", orgId, target: orgId, before: null, after };
 }
 
 export function createdAccount(

@@ -1,5 +1,5 @@
 import type { ChangedBy } from "../changes/index.ts";
-import type { OrgId } from "../core/index.ts";
+import type { MicroUsd, OrgId } from "../core/index.ts";
 
 /** The new session of a browser; its cookie's token is known to that browser only. */
 export interface NewSession {
@@ -45,6 +45,8 @@ export interface SignInToResolve {
    */
   readonly previous?: { readonly sessionId: Buffer; readonly reveal: SealedReveal | undefined };
   readonly from?: AskedFrom;
+  /** Starting credit of an account that gets a trial key; absent: none. */
+  readonly welcomeMicroUsd?: MicroUsd;
 }
 
 export interface ResolvedSignIn {
@@ -141,8 +143,10 @@ export interface IdentityStore {
    */
   endByLogoutToken(logout: LogoutOrder): Promise<boolean>;
   findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined>;
-  /** The reveal of a session, and it is gone: of any number of callers one gets it. */
-  takeReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<SealedReveal | undefined>;
+  /** The reveal of a session; the first time is noted as the one it was shown. */
+  showReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<SealedReveal | undefined>;
+  /** Its owner has the key: it is gone. False: there was none. */
+  endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean>;
   listIdentities(
     accountId: string,
   ): Promise<readonly { readonly issuer: string; readonly linkedAtMs: number }[]>;
@@ -189,6 +193,10 @@ export interface LocalIssuerStore {
     },
   ): Promise<boolean>;
   findBrowser(tokenHash: Buffer, nowMs: number): Promise<string | undefined>;
+  /** Where this instance has its console, as long as it runs. */
+  noteConsole(instanceId: string, url: string): Promise<void>;
+  /** Where a running instance has its console; undefined: none runs. */
+  findConsole(): Promise<string | undefined>;
   upsertRecord(record: LocalRecord): Promise<void>;
   findRecord(kind: string, idHash: Buffer): Promise<LocalRecord | undefined>;
   findRecordByUid(kind: string, uid: string): Promise<LocalRecord | undefined>;

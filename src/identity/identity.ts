@@ -27,7 +27,7 @@ export interface Redirect {
   readonly cookies: readonly string[];
 }
 
-/** The trial key, read once. */
+/** The trial key, as long as its owner has not said that it is saved. */
 export interface RevealedKey {
   readonly key: string;
   readonly label: string;
@@ -82,8 +82,10 @@ export interface Identity {
   backChannelLogout(logoutToken: string): Promise<boolean>;
   /** Is there a key to be shown once to this browser? */
   hasReveal(cookieHeader: string | undefined): Promise<boolean>;
-  /** The key, and it is gone; undefined: there is none any more. */
+  /** The key; undefined: there is none any more. */
   reveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<RevealedKey | undefined>;
+  /** Its owner has saved the key: it is not shown again. */
+  endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean>;
   profile(session: SignedIn): Promise<AccountProfile>;
   /** The bundled issuer's own pages, under `/local-idp`; absent where a real one is configured. */
   readonly localIssuer?: (request: IncomingMessage, response: ServerResponse) => void;

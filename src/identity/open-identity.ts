@@ -1,5 +1,5 @@
 import type { Config } from "../config/index.ts";
-import type { Clock, Logger } from "../core/index.ts";
+import { type Clock, type Logger, parseUsd, ZERO_MICRO_USD } from "../core/index.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import {
   assertSafeConsole,
@@ -33,6 +33,7 @@ export type IdentityConfig = Pick<
   | "localIssuer"
   | "allowInsecureConsole"
   | "encryptionKey"
+  | "welcomeUsd"
 >;
 
 export interface OpenIdentityOptions {
@@ -105,6 +106,7 @@ class OpenedIdentity implements Identity {
           verifiedAsText: config.oidcVerifiedAsText,
         },
         parameters: parametersOf(isLocal, config.oidcRefresh),
+        welcomeMicroUsd: parseUsd(config.welcomeUsd) ?? ZERO_MICRO_USD,
         onSignIn: options.onSignIn,
       });
     }
@@ -159,6 +161,10 @@ class OpenedIdentity implements Identity {
 
   reveal(cookieHeader: string | undefined, from?: AskedFrom): ReturnType<Identity["reveal"]> {
     return this.#sessions.reveal(cookieHeader, from);
+  }
+
+  endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean> {
+    return this.#sessions.endReveal(cookieHeader, from);
   }
 
   async profile({ accountId, sessionId }: SignedIn): Promise<AccountProfile> {

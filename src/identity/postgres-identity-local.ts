@@ -70,6 +70,15 @@ export class PostgresLocalIssuerStore implements LocalIssuerStore {
     return rows[0]?.email;
   }
 
+  async noteConsole(instanceId: string, url: string): Promise<void> {
+    await this.#run(NOTE_CONSOLE_SQL, [instanceId, url]);
+  }
+
+  async findConsole(): Promise<string | undefined> {
+    const { rows } = await this.#run<{ url: string }>(FIND_CONSOLE_SQL, []);
+    return rows[0]?.url;
+  }
+
   async upsertRecord(record: LocalRecord): Promise<void> {
     await this.#run(UPSERT_RECORD_SQL, [
       record.kind,
@@ -119,6 +128,20 @@ export class PostgresLocalIssuerStore implements LocalIssuerStore {
     return await queryInTime<R>(this.#pool, { text, values });
   }
 }
+
+// Instances come and go: what is left of those that are gone goes with the next start.
+const NOTE_CONSOLE_SQL = `
+  with gone as (
+    delete from console_address a where a.instance_id <> $1
+      and not exists (select from instance i where i.instance_id = a.instance_id)
+  )
+  insert into console_address (instance_id, url) values ($1, $2)
+  on conflict (instance_id) do update set url = excluded.url`;
+
+// The one that renewed its lease last: after an outage the leases of the living differ by little.
+const FIND_CONSOLE_SQL = `
+  select a.url from console_address a join instance_lease l using (instance_id)
+  where l.lease_until > now() order by l.lease_until desc limit 1`;
 
 const ADD_CLAIM_SQL = "insert into local_claim (token_hash, email, expires_at) values ($1, $2, $3)";
 

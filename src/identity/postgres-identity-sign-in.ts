@@ -1,13 +1,13 @@
 import { DatabaseError, type Pool, type PoolClient, type QueryResultRow } from "pg";
 
-import { CREATE_ORG_SQL, createdKey, createdOrg } from "../accounts/index.ts";
+import { CREATE_ORG_SQL, createdOrg } from "../accounts/index.ts";
 import {
   type Change,
   type ChangeLog,
   recordChanges,
   type RecordedChange,
 } from "../changes/index.ts";
-import { assert, newKeyId, newOrgId, newRecordId, type OrgId } from "../core/index.ts";
+import { newOrgId, newRecordId, type OrgId } from "../core/index.ts";
 import {
   accountBy,
   changedEmail,
@@ -21,6 +21,7 @@ import {
 import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { END_SESSION_SQL } from "./session-end.ts";
 import { orgNameOf } from "./normalise-email.ts";
+import { grantWelcome, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
 const TRIES_MAX = 6;
 /** Of one statement, the wait for other sign-ins with the address too. */
@@ -88,8 +89,6 @@ async function recordEnd(
   return await recordChanges(client, accountBy(ended, from), [endedSession(ended)]);
 }
 
-type Run = <R extends QueryResultRow>(text: string, values?: unknown[]) => Promise<readonly R[]>;
-
 function runnerOf(client: PoolClient): Run {
   return async <R extends QueryResultRow>(text: string, values: unknown[] = []) => {
     const query: { text: string; values: unknown[]; query_timeout: number } = {
@@ -114,8 +113,9 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   await startSession(run, accountId, signIn);
   const { ended, hasMoved } = await endPrevious(run, accountId, signIn);
   const minted = isTrialDue ? [await mintTrialKey(run, orgId, signIn)] : [];
+  const welcomed = isTrialDue ? await grantWelcome(run, orgId, signIn) : [];
   return {
-    changes: [...found.changes, startedSession(owner, signIn.claim.issuer), ...minted],
+    changes: [...found.changes, startedSession(owner, signIn.claim.issuer), ...minted, ...welcomed],
     ended,
     accountId,
     orgId,
@@ -371,25 +371,6 @@ async function endPrevious(
     [sessionId, session.sessionId, reveal.sealedKey, accountId],
   );
   return { ended, hasMoved: moved.length > 0 };
-}
-
-async function mintTrialKey(run: Run, orgId: OrgId, signIn: SignInToResolve): Promise<Change> {
-  const { trialKey, session } = signIn;
-  const { digest, label, name, ceiling } = trialKey;
-  const keyId = newKeyId();
-  const made = await run(
-    `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
-    values ($1, $2, $3, $4, $5, 'trial', $6) returning key_id`,
-    [keyId, orgId, digest, label, name, ceiling],
-  );
-  assert(made.length === 1, "a trial key that is due is made");
-  await run(
-    `insert into console_reveal (session_id, sealed_key, label, name, expires_at)
-    values ($1, $2, $3, $4, $5)`,
-    [session.sessionId, trialKey.sealedKey, label, name, new Date(trialKey.expiresAtMs)],
-  );
-  const key = { keyId, orgId, name, origin: "trial", capMicroUsd: null };
-  return createdKey({ ...key, requestsPerMinuteCeiling: ceiling });
 }
 
 const SELECT_ACCOUNT_SQL = `

@@ -9,6 +9,7 @@ import {
   ownerOf,
   type OwnerRow,
   revealedKey,
+  savedKey,
   SIGN_IN_CHECKS,
 } from "./identity-changes.ts";
 import {
@@ -176,22 +177,33 @@ export class PostgresIdentityStore implements IdentityStore {
     return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
   }
 
-  async takeReveal(
+  async showReveal(
     sessionId: Buffer,
     nowMs: number,
     from?: AskedFrom,
   ): Promise<SealedReveal | undefined> {
     return await this.#changes.writeBy(async (client) => {
       const values = [sessionId, new Date(nowMs)];
-      const { rows } = await queryInTime<Row>(client, { text: TAKE_REVEAL_SQL, values });
+      const { rows } = await queryInTime<Row>(client, { text: SHOW_REVEAL_SQL, values });
       const [row] = rows;
       if (row === undefined) return { outcome: undefined, by: SIGN_IN_CHECKS, changes: [] };
       const owner = ownerOf(row);
       return {
         outcome: revealColumns.read(row),
         by: accountBy(owner, from),
-        changes: [revealedKey(owner)],
+        changes: row["is_first"] === true ? [revealedKey(owner)] : [],
       };
+    }, STORE_ANSWER_TIMEOUT_MS);
+  }
+
+  async endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean> {
+    return await this.#changes.writeBy(async (client) => {
+      const values = [sessionId, new Date(nowMs)];
+      const { rows } = await queryInTime<Row>(client, { text: END_REVEAL_SQL, values });
+      const [row] = rows;
+      if (row === undefined) return { outcome: false, by: SIGN_IN_CHECKS, changes: [] };
+      const owner = ownerOf(row);
+      return { outcome: true, by: accountBy(owner, from), changes: [savedKey(owner)] };
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
@@ -276,7 +288,17 @@ interface LogoutRow extends OwnerRow {
   readonly is_new: boolean;
 }
 
-const TAKE_REVEAL_SQL = `
+const SHOW_REVEAL_SQL = `
+  with shown as (
+    select session_id, shown_at is null as is_first from console_reveal
+    where session_id = $1 and expires_at > $2 for update
+  )
+  update console_reveal r set shown_at = coalesce(r.shown_at, $2)
+  from shown, console_session s join console_account a using (account_id)
+  where r.session_id = shown.session_id and s.session_id = r.session_id
+  returning ${revealColumns.sqlOf("r")}, a.account_id, a.org_id, shown.is_first`;
+
+const END_REVEAL_SQL = `
   delete from console_reveal r using console_session s join console_account a using (account_id)
   where r.session_id = $1 and r.expires_at > $2 and s.session_id = r.session_id
-  returning ${revealColumns.sqlOf("r")}, a.account_id, a.org_id`;
+  returning a.account_id, a.org_id`;

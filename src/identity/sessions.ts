@@ -107,10 +107,16 @@ export class Sessions {
     const { store, clock } = this.#options;
     const token = await this.#liveToken(cookieHeader);
     if (token === undefined) return undefined;
-    const sealed = await store.takeReveal(token.hash, clock.nowMs(), from);
+    const sealed = await store.showReveal(token.hash, clock.nowMs(), from);
     const key = sealed === undefined ? undefined : openReveal(sealed, token);
     if (sealed === undefined || key === undefined) return undefined;
     return { key, label: sealed.label, name: sealed.name };
+  }
+
+  async endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean> {
+    const { store, clock } = this.#options;
+    const token = await this.#liveToken(cookieHeader);
+    return token !== undefined && (await store.endReveal(token.hash, clock.nowMs(), from));
   }
 
   async #liveToken(cookieHeader: string | undefined): Promise<BrowserToken | undefined> {

@@ -1,6 +1,6 @@
 import { AuthorizationResponseError } from "openid-client";
 
-import type { Clock, Logger } from "../core/index.ts";
+import type { Clock, Logger, MicroUsd } from "../core/index.ts";
 import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
 import { cookieJar, isToken, type CookieJar } from "./cookies.ts";
 import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
@@ -38,6 +38,8 @@ export interface SignInsOptions {
   readonly emailRules: EmailRules;
   /** Parameters of every sign-in, besides those of the protocol. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** Starting credit of a new account; zero: none. */
+  readonly welcomeMicroUsd: MicroUsd;
   /** For metrics: how each sign-in that came back ended. */
   readonly onSignIn?: ((result: SignInResult) => void) | undefined;
 }
@@ -211,6 +213,7 @@ export class SignIns {
         userAgent: plainText(userAgent, TEXT_CHARS_MAX),
       },
       trialKey: newTrialKey(token, nowMs),
+      welcomeMicroUsd: this.#options.welcomeMicroUsd,
       ...(previous === undefined ? {} : { previous }),
       from: { requestId, clientNetwork },
     });

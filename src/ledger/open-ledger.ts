@@ -35,6 +35,8 @@ export interface OpenLedgerOptions {
 
 /** A ledger of which this process is an instance. */
 export interface OpenedLedger extends Ledger {
+  /** The name that this instance has among the others. */
+  readonly instanceId: string;
   /** Committed work is gone from the books, and they were not reopened since. */
   readonly hasGoneBack: boolean;
 }
@@ -104,6 +106,10 @@ class BatchedLedger implements OpenedLedger {
 
   get healthy(): boolean {
     return !this.#isShutDown && this.#lease.isHeld;
+  }
+
+  get instanceId(): string {
+    return this.#lease.member.instanceId;
   }
 
   get hasGoneBack(): boolean {

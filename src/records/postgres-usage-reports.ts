@@ -144,8 +144,8 @@ export class PostgresUsageReports implements UsageReports {
     });
   }
 
-  async firstRequest(orgId: OrgId): Promise<RequestId | undefined> {
-    const sql = activity.FIRST_REQUEST_SQL;
+  async firstSuccess(orgId: OrgId): Promise<RequestId | undefined> {
+    const sql = activity.FIRST_SUCCESS_SQL;
     const { rows } = await this.#sources.runNow((client) =>
       client.query<{ request_id: RequestId }>(sql, [orgId]),
     );

@@ -52,15 +52,18 @@ export function keyActivity(row: KeyActivityRow): KeyActivity {
   };
 }
 
-/** $1 organization: the oldest id, of an attempt or of a refusal. */
-export const FIRST_REQUEST_SQL = `
+/** How many attempts from either end are read, however many have failed between them. */
+const CHECKED_MAX = 1_000;
+
+/** $1 organization: one that succeeded, of its oldest attempts and its newest. */
+export const FIRST_SUCCESS_SQL = `
   select request_id from (
-    (select request_id from attempt where org_id = $1 order by request_id limit 1)
+    (select request_id, outcome from attempt where org_id = $1
+      order by request_id limit ${CHECKED_MAX})
     union all
-    (select request_id from hold where org_id = $1 and not annulled order by request_id limit 1)
-    union all
-    (select request_id from refused_request where org_id = $1 order by request_id limit 1)
-  ) r order by request_id limit 1`;
+    (select request_id, outcome from attempt where org_id = $1
+      order by request_id desc limit ${CHECKED_MAX})
+  ) r where outcome = 'completed' order by request_id limit 1`;
 
 export interface ProviderActivityRow {
   readonly provider_id: string;

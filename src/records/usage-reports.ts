@@ -219,8 +219,8 @@ export interface UsageReports {
   ): Promise<
     readonly { readonly day: string; readonly requests: number; readonly debitMicroUsd: MicroUsd }[]
   >;
-  /** The oldest request of the organization. */
-  firstRequest(orgId: OrgId): Promise<RequestId | undefined>;
+  /** A request of the organization that succeeded, the first where it has few; undefined: none did. */
+  firstSuccess(orgId: OrgId): Promise<RequestId | undefined>;
   /** Of all customers together, in the last 24 hours, the newest 200,000 at most. */
   providerActivity(): Promise<readonly ProviderActivity[]>;
   /** Of the same attempts; a listing that substituted nothing has no row. */

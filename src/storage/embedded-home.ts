@@ -10,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { ServerAddress } from "./embedded-database.ts";
 import { canEnter, chooseSystemUser, type SystemUser } from "./embedded-user.ts";
 import { isAlive, ownIdentity } from "./process-identity.ts";
@@ -96,6 +96,33 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
   if (!existsSync(dataDir)) return false;
   const requested = join(realpathSync(resolve(dataDir)), "postgres");
   return hasCluster(requested) || hasCluster(join(SYSTEM_ROOT, hashOf(requested)));
+}
+
+/**
+ * A database in a database's own folder would damage or shadow it. Says what is wrong with a data
+ * folder that is PostgreSQL's, or inside it; undefined: nothing.
+ */
+export function dataFolderProblem(dataDir: string): string | undefined {
+  const asked = resolve(dataDir);
+  for (let folder = realOf(asked); ; folder = dirname(folder)) {
+    const isHome = hasCluster(folder) && existsSync(join(folder, "users"));
+    if (isHome || existsSync(join(folder, "PG_VERSION"))) {
+      const home = isHome ? folder : dirname(folder);
+      const hint =
+        hasCluster(home) && basename(home) === "postgres"
+          ? `; the folder that --data takes is ${dirname(home)}`
+          : "; give --data the folder that the server was started with";
+      const where = folder === realOf(asked) ? "is" : "is inside";
+      return `${asked} ${where} the own folder of a PostgreSQL${hint}`;
+    }
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** Without links, also for a folder that is not there yet. */
+function realOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  return path === dirname(path) ? path : join(realOf(dirname(path)), basename(path));
 }
 
 export function hasCluster(folder: string): boolean {

@@ -35,7 +35,7 @@ export {
   roleLimitMs,
 } from "./connection.ts";
 export { type DatabaseAddress, openClient } from "./database-address.ts";
-export { hasEmbeddedDatabase } from "./embedded-home.ts";
+export { dataFolderProblem, hasEmbeddedDatabase } from "./embedded-home.ts";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
 export {
   checkSchema,

@@ -288,8 +288,18 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       backend.identityStore.resolveSignIn(signIn({ subject: "reveal" }, session.sessionId)),
     run: async () => {
       const { accountId } = await ownerOfSession();
-      await backend.identityStore.takeReveal(session.sessionId, session.nowMs, from);
+      // Shown again, it adds nothing.
+      await backend.identityStore.showReveal(session.sessionId, session.nowMs, from);
+      await backend.identityStore.showReveal(session.sessionId, session.nowMs, from);
       const [before, after] = [{ shown: false }, { shown: true }];
+      return { by: byAccount(accountId), target: accountId, before, after };
+    },
+  },
+  "key.saved": {
+    run: async () => {
+      const { accountId } = await ownerOfSession();
+      await backend.identityStore.endReveal(session.sessionId, session.nowMs, from);
+      const [before, after] = [{ saved: false }, { saved: true }];
       return { by: byAccount(accountId), target: accountId, before, after };
     },
   },

@@ -146,7 +146,10 @@ describe("a link made beside the server", () => {
     if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
     return outcome.config;
   }
-  const make = (env: Readonly<Record<string, string>>, email?: string): Promise<{ url: string }> =>
+  const make = (
+    env: Readonly<Record<string, string>>,
+    email?: string,
+  ): ReturnType<typeof makeConsoleLink> =>
     makeConsoleLink({
       config: configOf(env),
       backend,
@@ -161,6 +164,19 @@ describe("a link made beside the server", () => {
     expect((await claim(browser, url)).path).toBe("/welcome");
     expect(await read(browser)).toMatchObject({ email: "shell@home.example" });
     expect((await make({ TM_CONSOLE_PORT: "9" })).url).toMatch(/^http:\/\/127\.0\.0\.1:9\/local/);
+  });
+
+  test("leads to the console that runs, wherever that is, and says when none does", async () => {
+    const idle = await make({ TM_CONSOLE_PORT: "9" });
+    expect(idle).toMatchObject({ isRunning: false });
+    const running = await backend.ledgerBatchStore.join("console", 60_000);
+    const { local } = backend.identityStore;
+    await local.noteConsole(running.instanceId, "http://127.0.0.1:4711");
+    const link = await make({ TM_CONSOLE_PORT: "0" });
+    expect(link.url).toMatch(/^http:\/\/127\.0\.0\.1:4711\/local/);
+    expect(link).toMatchObject({ isRunning: true });
+    await backend.ledgerBatchStore.leave(running);
+    expect(await make({ TM_CONSOLE_PORT: "9" })).toMatchObject({ isRunning: false });
   });
 
   test("is refused where it could not work, and says why", async () => {

@@ -117,6 +117,9 @@ describe("signing in", () => {
     expect(await console_.identity.hasReveal(header)).toBe(true);
     const revealed = await console_.identity.reveal(header);
     expect(revealed).toMatchObject({ key: expect.stringMatching(/^tm_vk_[0-9a-f]{48}$/) });
+    // Until it is saved, the same browser can read it again.
+    expect(await console_.identity.reveal(header)).toEqual(revealed);
+    expect(await console_.identity.endReveal(header)).toBe(true);
     expect(await console_.identity.reveal(header)).toBeUndefined();
     expect(await console_.identity.hasReveal(header)).toBe(false);
   });

@@ -344,6 +344,56 @@ describe("at the same time", () => {
   });
 });
 
+describe("starting credit", () => {
+  const welcomeMicroUsd = microUsd(1_000_000n);
+  const balanceOf = async (orgId: OrgId): Promise<unknown> =>
+    (await backend.accountStore.findOrg(orgId))?.balanceMicroUsd;
+
+  test("is granted with the first verified sign-in, lifts the limit, and is credit on trial", async () => {
+    const signIn = signInOf(claimOf(), { welcomeMicroUsd });
+    const { orgId } = await store.resolveSignIn(signIn);
+    expect(await balanceOf(orgId)).toBe(1_000_000n);
+    const record = await findKey(backend.keyStore, signIn.trialKey.digest);
+    expect(record).toMatchObject({ orgId, funded: true });
+    const [org] = await backend.query("select bought_at from org where org_id = $1", [orgId]);
+    expect(org).toEqual({ bought_at: null });
+    const [line] = await backend.creditStore.ledgerEntries(orgId);
+    expect(line).toMatchObject({ kind: "grant", amountMicroUsd: 1_000_000n });
+    expect(line?.ref).toMatch(/^welcome-credit-[0-9a-f]{32}$/);
+  });
+
+  test("comes once, however often and by whatever way one address signs in", async () => {
+    const ada = claimOf();
+    const again = claimOf({ email: ada.email, issuer: "https://other.example" });
+    const all = await Promise.all(
+      [ada, ada, again, again].map((claim) =>
+        store.resolveSignIn(signInOf(claim, { welcomeMicroUsd })),
+      ),
+    );
+    expect(new Set(all.map(({ orgId }) => orgId)).size).toBe(1);
+    expect(await balanceOf(all[0]?.orgId as OrgId)).toBe(1_000_000n);
+  });
+
+  test("comes no second time to an address whose account has moved to another one", async () => {
+    const ada = claimOf();
+    const moved = claimOf();
+    await store.resolveSignIn(signInOf(ada, { welcomeMicroUsd }));
+    const { email, emailNorm } = moved;
+    await store.resolveSignIn(signInOf({ ...ada, email, emailNorm }, { welcomeMicroUsd }));
+    const second = claimOf({ email: ada.email });
+    const { orgId } = await store.resolveSignIn(signInOf(second, { welcomeMicroUsd }));
+    expect(await balanceOf(orgId)).toBe(0n);
+  });
+
+  test("waits for the verified address", async () => {
+    const eve = claimOf({ isVerified: false });
+    const { orgId } = await store.resolveSignIn(signInOf(eve, { welcomeMicroUsd }));
+    expect(await balanceOf(orgId)).toBe(0n);
+    await store.resolveSignIn(signInOf({ ...eve, isVerified: true }, { welcomeMicroUsd }));
+    expect(await balanceOf(orgId)).toBe(1_000_000n);
+  });
+});
+
 describe("a key to be shown once", () => {
   async function withReveal(): Promise<SignInToResolve> {
     const signIn = signInOf(claimOf());
@@ -351,24 +401,26 @@ describe("a key to be shown once", () => {
     return signIn;
   }
 
-  test("is taken by one of many who ask at once", async () => {
+  test("can be shown again until its owner says that it is saved", async () => {
     const { session, trialKey } = await withReveal();
     const { sessionId } = session;
     expect(await store.findReveal(sessionId, NOW_MS)).toMatchObject({ name: "Trial key" });
     const all = await Promise.all(
-      Array.from({ length: 8 }, () => store.takeReveal(sessionId, NOW_MS)),
+      Array.from({ length: 4 }, () => store.showReveal(sessionId, NOW_MS)),
     );
-    const taken = all.filter((each) => each !== undefined);
-    expect(taken).toHaveLength(1);
-    expect(taken[0]?.sealedKey.equals(trialKey.sealedKey)).toBe(true);
+    for (const each of all) expect(each?.sealedKey.equals(trialKey.sealedKey)).toBe(true);
+    const ends = Array.from({ length: 4 }, () => store.endReveal(sessionId, NOW_MS));
+    expect((await Promise.all(ends)).filter(Boolean)).toHaveLength(1);
+    expect(await store.showReveal(sessionId, NOW_MS)).toBeUndefined();
     expect(await store.findReveal(sessionId, NOW_MS)).toBeUndefined();
   });
 
   test("is gone after 15 minutes, and for another session it never was", async () => {
     const { session } = await withReveal();
     expect(await store.findReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
-    expect(await store.takeReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
-    expect(await store.takeReveal(randomBytes(32), NOW_MS)).toBeUndefined();
+    expect(await store.showReveal(session.sessionId, NOW_MS + 900_000)).toBeUndefined();
+    expect(await store.endReveal(session.sessionId, NOW_MS + 900_000)).toBe(false);
+    expect(await store.showReveal(randomBytes(32), NOW_MS)).toBeUndefined();
   });
 
   test("moves on with its browser, but not into another account", async () => {

@@ -315,16 +315,31 @@ describe("a request", () => {
   });
 
   test("that was refused is reported without attempts, with the reason", async () => {
-    const { journal, orgId } = await journalOf(spec(2, { attempts: [] }));
-    const first = await backend.usageReports.firstRequest(orgId);
-    const reported = first && (await backend.usageReports.request(orgId, first));
+    const { journal, orgId, range } = await journalOf(spec(2, { attempts: [] }));
+    const [first] = (await backend.usageReports.requests(range, { limit: 1 })).rows;
+    const reported = first && (await backend.usageReports.request(orgId, first.requestId));
     expect(reported).toMatchObject({
       request: { outcome: "refused", errorClass: "rate_limit", attempts: 0, debitMicroUsd: 0n },
       attempts: [],
     });
+    expect(await backend.usageReports.firstSuccess(orgId)).toBeUndefined();
     const theirs = journal.orgs[1]?.orgId as OrgId;
-    expect(await backend.usageReports.firstRequest(theirs)).toBeUndefined();
+    expect(
+      (await backend.usageReports.requests({ ...range, orgId: theirs }, { limit: 1 })).rows,
+    ).toEqual([]);
   });
+});
+
+test("only a request that succeeded is a first success", async () => {
+  const failed = await journalOf(spec(2, { attempts: [{ ...settled, end: "void", cost: 0 }] }));
+  expect(await backend.usageReports.firstSuccess(failed.orgId)).toBeUndefined();
+  const both = await journalOf(
+    spec(2, { attempts: [{ ...settled, end: "void", cost: 0 }] }),
+    spec(2, { attempts: [{ ...settled, cost: 1 }] }),
+  );
+  const found = await backend.usageReports.firstSuccess(both.orgId);
+  const reported = found && (await backend.usageReports.request(both.orgId, found));
+  expect(reported).toMatchObject({ request: { status: "succeeded" } });
 });
 
 test("a client that left before anything was sent cancelled its request", async () => {

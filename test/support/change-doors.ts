@@ -101,6 +101,7 @@ export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 /** The same of the console: rows of its contract, and what it answers beside them. */
 export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
   "POST /api/console/reveal": ["key.reveal"],
+  "POST /api/console/reveal/saved": ["key.saved"],
   "PATCH /api/console/settings": ["org.rename", "org.keys-may-set-limits"],
   "POST /api/console/keys": ["key.create", "limit.change", "key.disable"],
   "POST /api/identity/keys": ["key.create", "limit.change", "key.disable"],

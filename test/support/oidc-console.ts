@@ -46,6 +46,7 @@ const PLAIN: IdentityConfig = {
   localIssuer: false,
   allowInsecureConsole: false,
   encryptionKey: "",
+  welcomeUsd: "",
 };
 
 /** A console with nothing but signing in, on a port of its own. */

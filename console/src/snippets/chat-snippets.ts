@@ -16,7 +16,7 @@ export interface SnippetOf {
 }
 
 export interface Snippet {
-  readonly label: "curl" | "Python" | "TypeScript";
+  readonly label: "curl" | "Python" | "TypeScript" | "Claude Code" | "opencode";
   readonly code: string;
 }
 

@@ -49,6 +49,7 @@ export const CreditEntry = Type.Object({
   kind: oneOf(
     "purchase",
     "grant",
+    "welcome",
     "refund",
     "refund_reversal",
     "dispute",
@@ -84,7 +85,14 @@ export const billingRoutes = {
   "POST /api/console/purchases": {
     summary: "Starts a purchase; the browser then opens checkout_url",
     access: "session",
-    body: Type.Object({ amount_usd: UsdInput }, { additionalProperties: false }),
+    body: Type.Object(
+      {
+        amount_usd: UsdInput,
+        /** The page that a paid purchase leads back to. Default: billing. */
+        back_to: Type.Optional(oneOf("billing", "welcome")),
+      },
+      { additionalProperties: false },
+    ),
     answer: Type.Object({ purchase: Purchase, checkout_url: Type.String() }),
   },
   "GET /api/console/purchases/:purchase_id": {

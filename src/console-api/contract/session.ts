@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 
 import { Balance, CallFamily, Count, Id, Instant, Name, nullable, oneOf } from "./shared.ts";
+import { RequestStatus } from "./usage.ts";
 
 export const Hold = Type.Object({
   family: CallFamily,
@@ -82,8 +83,21 @@ export const Reveal = Type.Object({
 });
 export type Reveal = Static<typeof Reveal>;
 
-/** Has the trial key been used? The welcome page waits for its first request. */
-export const FirstRequest = Type.Object({ request_id: nullable(Id) });
+/** The welcome page waits for the first request that succeeds. */
+export const FirstRequest = Type.Object({
+  /** It succeeded; null: none has yet. */
+  request_id: nullable(Id),
+  /** The newest of the last hour that did not, while none has succeeded. */
+  refused: nullable(
+    Type.Object({
+      request_id: Id,
+      status: RequestStatus,
+      error_class: nullable(Type.String()),
+      at: Instant,
+    }),
+  ),
+});
+export type FirstRequest = Static<typeof FirstRequest>;
 
 export const Settings = Type.Object({
   user: Type.Object({
@@ -120,12 +134,17 @@ export const sessionRoutes = {
     answer: Session,
   },
   "POST /api/console/reveal": {
-    summary: "The trial key, once; a second read is 410 gone",
+    summary: "The trial key, to the session that made it, until it is saved; then 410 gone",
     access: "session",
     answer: Reveal,
   },
+  "POST /api/console/reveal/saved": {
+    summary: "The trial key is saved: it is not shown again",
+    access: "session",
+    answer: Type.Object({ has_reveal: Type.Boolean() }),
+  },
   "GET /api/console/first-request": {
-    summary: "The first request of any key of the organization",
+    summary: "The first request of the organization that succeeded, or why the newest did not",
     access: "session",
     answer: FirstRequest,
   },

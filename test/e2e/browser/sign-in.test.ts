@@ -20,8 +20,12 @@ import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { newcomer, withProviderConsole } from "../console/provider-fixture.ts";
 
-const fixture = withProviderConsole({ settings: { support: "help@example.com" } });
+const fixture = withProviderConsole({
+  hasCheckout: true,
+  settings: { support: "help@example.com" },
+});
 const browser = withBrowser();
+const TABS = ["curl", "Python", "TypeScript", "Claude Code", "opencode"];
 
 describe.skipIf(!hasChromium)("signing in", () => {
   async function visit(): Promise<Visitor> {
@@ -36,7 +40,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await pageShown(page);
   }
 
-  test("for the first time shows the trial key once: not again by reload, back, or another tab", async () => {
+  test("for the first time shows the trial key until it is saved, and asks before it is left", async () => {
     const { page, context, complaints } = await visit();
     fixture.provider.signInAs(newcomer("ann"));
     await press(page, "/sign-in?return=%2Fusage");
@@ -45,18 +49,31 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const key = await secret.innerText();
     expect(key).toMatch(/^tm_vk_[0-9a-f]{48}$/);
     await expectAccessible(page, "welcome");
+    const tabs = page.getByRole("tab");
+    expect(await tabs.allInnerTexts()).toEqual(TABS);
+    await page.getByRole("tab", { name: "Claude Code" }).click();
+    await page.getByText(`ANTHROPIC_AUTH_TOKEN=${key}`).waitFor();
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(key);
-    const tab = await context.newPage();
-    await tab.goto(`${fixture.url}/welcome`);
-    await expectNoKey(tab, key);
     await page.getByRole("link", { name: "Go to overview" }).click();
+    const question = page.getByRole("dialog", { name: "Have you saved your key?" });
+    await question.getByText("Your trial key is readable on this page").waitFor();
+    await expectAccessible(page, "leaving");
+    await question.getByRole("button", { name: "Stay and save it" }).click();
+    expect(new URL(page.url()).pathname).toBe("/welcome");
+    await page.getByRole("link", { name: "Go to overview" }).click();
+    await question.getByRole("button", { name: "Leave" }).click();
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     await page.goBack();
     await page.waitForURL(`${fixture.url}/welcome`);
-    await expectNoKey(page, key);
+    expect(await secret.innerText()).toBe(key);
+    await page.getByRole("button", { name: "I saved it" }).click();
+    await page.getByText("This key is not shown again.").waitFor();
     await page.reload();
     await expectNoKey(page, key);
+    const tab = await context.newPage();
+    await tab.goto(`${fixture.url}/welcome`);
+    await expectNoKey(tab, key);
     const kept = await page.evaluate("JSON.stringify([localStorage, sessionStorage])");
     expect(kept).not.toContain(key.slice(0, 13));
     expect(complaints).toEqual([]);
@@ -67,28 +84,49 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
-  test("gives a trial key that works, 20 requests a minute, and the page notices the first", async () => {
+  test("leads from credit over the key to a call: a refused one is explained, and 2xx only is green", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(newcomer("tom"));
     await press(page);
     const key = await page.locator("[data-secret]").innerText();
     await page.getByText("Waiting for your first request…").waitFor();
-    await giveCredit(page);
     const call = (path: string, body: object): ReturnType<typeof httpCall> =>
       httpCall(fixture.gateway.url + path, { headers: bearer(key), body });
+    expect((await call("/v1/chat/completions", chatBody("test/a"))).status).toBe(429);
+    await page.getByText("It arrived and was refused: there is no credit yet.").waitFor();
+    expect(await page.getByText("Your first request succeeded.").count()).toBe(0);
+    await expectAccessible(page, "refused");
+    await page.getByRole("alert").getByRole("button", { name: "Add credit" }).click();
+    await page.getByRole("button", { name: "Pay $25.00" }).click();
+    await page.getByRole("button", { name: "Pay with test money" }).click();
+    // Back without a step between, and the key is still there.
+    await page.waitForURL(`${fixture.url}/welcome`);
+    expect(await page.locator("[data-secret]").innerText()).toBe(key);
+    await page.getByText("Your balance is $25.00").waitFor();
     const first = await call("/v1/chat/completions", chatBody("test/a"));
     expect(first.status, first.text).toBe(200);
-    await page.getByText("Your first request arrived.").waitFor();
+    await page.getByText("Your first request succeeded.").waitFor();
     await expectAccessible(page, "first request");
-    // One is used; 19 more are free, and the next is one too many.
-    const statuses: number[] = [];
-    for (let n = 0; n < 20; n += 1) {
-      statuses.push((await call("/v1/messages/count_tokens", chatBody("test/a"))).status);
-    }
-    expect(statuses).toEqual([...Array.from({ length: 19 }, () => 200), 429]);
+    await page.getByRole("button", { name: "I saved it" }).click();
+    await page.getByText("This key is not shown again.").waitFor();
     await page.getByRole("link", { name: "View request" }).click();
     await page.waitForURL(`${fixture.url}/requests/${String(first.headers["x-request-id"])}`);
     expect(complaints).toEqual([]);
+  });
+
+  test("gives a trial key that works, 20 requests a minute", async () => {
+    const { page } = await visit();
+    fixture.provider.signInAs(newcomer("tim"));
+    await press(page);
+    const key = await page.locator("[data-secret]").innerText();
+    await giveCredit(page);
+    const statuses: number[] = [];
+    for (let n = 0; n < 21; n += 1) {
+      const url = `${fixture.gateway.url}/v1/messages/count_tokens`;
+      const { status } = await httpCall(url, { headers: bearer(key), body: chatBody("test/a") });
+      statuses.push(status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 200), 429]);
   });
 
   test("again, under another subject of the same e-mail, keeps the organization and gives no key", async () => {
@@ -211,7 +249,8 @@ describe.skipIf(!hasChromium)("signing in", () => {
       await page.goto(`${fixture.url}/sign-in?${query}`);
       await page.getByRole("link", { name: "Continue with Scripted" }).click();
       await page.waitForURL(`${fixture.url}/welcome`);
-      await page.locator("[data-secret]").waitFor();
+      await page.getByRole("button", { name: "I saved it" }).click();
+      await page.getByText("This key is not shown again.").waitFor();
       // A second time there is no key to show, so the way back is taken; then with a session there.
       for (const path of ["/auth/start", "/sign-in", "/auth/recheck"]) {
         await page.goto(`${fixture.url}${path}?${query}`);

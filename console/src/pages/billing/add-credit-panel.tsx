@@ -20,9 +20,22 @@ type Payments = Billing["payments"];
 export function AddCreditPanel({ payments }: { readonly payments: Payments }): ReactNode {
   return (
     <Panel title="Add credit">
-      {payments.mode === "none" ? <OperatorCredit /> : <BuyForm payments={payments} />}
+      <AddCredit payments={payments} />
     </Panel>
   );
+}
+
+export interface AddCreditProps {
+  readonly payments: Payments;
+  /** The page that a paid purchase leads back to. Default: billing. */
+  readonly backTo?: "billing" | "welcome";
+  /** The browser goes to the payment page now. */
+  readonly onLeave?: () => void;
+}
+
+/** The same without its panel. */
+export function AddCredit(props: AddCreditProps): ReactNode {
+  return props.payments.mode === "none" ? <OperatorCredit /> : <BuyForm {...props} />;
 }
 
 function OperatorCredit(): ReactNode {
@@ -45,7 +58,7 @@ function OperatorCredit(): ReactNode {
 
 const OTHER = "other";
 
-function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
+function BuyForm({ payments, backTo = "billing", onLeave }: AddCreditProps): ReactNode {
   const bounds = { minUsd: payments.min_usd, maxUsd: payments.max_usd };
   const usual = usualAmounts(bounds);
   const [chosen, setChosen] = useState(usual[1] ?? usual[0] ?? OTHER);
@@ -60,8 +73,9 @@ function BuyForm({ payments }: { readonly payments: Payments }): ReactNode {
     if (read.kind !== "amount") return;
     submission.run(async () => {
       const { checkout_url: url } = await call("POST /api/console/purchases", {
-        body: { amount_usd: read.amountUsd },
+        body: { amount_usd: read.amountUsd, back_to: backTo },
       });
+      onLeave?.();
       leaveFor(url);
       // The browser is on its way: the button stays busy until the user returns to this page.
       await new Promise((resolve) => {

@@ -126,6 +126,7 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
 const KIND_LABELS: Readonly<Record<CreditEntry["kind"], string>> = {
   purchase: "Purchase",
   grant: "Credit grant",
+  welcome: "Welcome credit",
   refund: "Refund",
   refund_reversal: "Refund reversed",
   dispute: "Dispute",

@@ -1,10 +1,11 @@
 import { Button, Group, List, Stack, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useState, type ReactNode } from "react";
 
 import type { Purchase } from "../../../../src/console-api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
+import { Redirect } from "../../app/redirect.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
 import { Answer } from "../../ui/answer.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
@@ -45,6 +46,8 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }): Reac
     setIsDecided(data !== undefined && purchaseMessage(data.status).isDecided);
   }, [data]);
   useRefreshWhenGranted(data);
+  const isToWelcome = useNextIsWelcome();
+  if (isToWelcome && data?.status === "paid") return <Redirect to="/welcome" />;
   return (
     <Panel>
       <Answer of={answer}>
@@ -61,6 +64,12 @@ function ReturnedPurchase({ purchaseId }: { readonly purchaseId: string }): Reac
       </Answer>
     </Panel>
   );
+}
+
+/** The purchase was begun on the welcome page, which continues when it is paid. */
+function useNextIsWelcome(): boolean {
+  const { next } = useSearch({ strict: false }) as { readonly next?: string };
+  return next === "welcome";
 }
 
 /** The header's balance and the limit of unfunded organizations change with the credit. */

@@ -6,13 +6,15 @@ import kit from "../../ui/kit.module.css";
 
 /** One step of the welcome page, with a mark when it is done. */
 export function Step(props: {
+  /** Where the page can lead to. */
+  readonly id?: string;
   readonly number: number;
   readonly title: string;
   readonly isDone: boolean;
   readonly children: ReactNode;
 }): ReactElement {
   return (
-    <Paper component="section" withBorder className={kit.panel}>
+    <Paper component="section" id={props.id} tabIndex={-1} withBorder className={kit.panel}>
       <Group gap="sm" mb="sm" wrap="nowrap">
         {props.isDone ? (
           <CircleCheck size={26} color="var(--tm-ok)" aria-hidden />

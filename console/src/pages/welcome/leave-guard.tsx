@@ -1,0 +1,40 @@
+import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { useBlocker } from "@tanstack/react-router";
+import type { ReactElement, RefObject } from "react";
+
+/** Asks before a key that is not saved goes out of sight; the way to the checkout leads back to it. */
+export function LeaveGuard(props: {
+  readonly isUnsaved: boolean;
+  readonly isAtCheckout: RefObject<boolean>;
+}): ReactElement {
+  const { isUnsaved, isAtCheckout } = props;
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: ({ next }) => isUnsaved && next.pathname !== "/welcome",
+    enableBeforeUnload: () => isUnsaved && !isAtCheckout.current,
+    withResolver: true,
+  });
+  const isBlocked = status === "blocked";
+  return (
+    <Modal
+      opened={isBlocked}
+      onClose={() => reset?.()}
+      title="Have you saved your key?"
+      closeButtonProps={{ "aria-label": "Close dialog" }}
+    >
+      <Stack gap="md">
+        <Text size="sm">
+          Your trial key is readable on this page for 15 minutes after sign-in. After that it cannot
+          be shown again.
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => proceed?.()}>
+            Leave
+          </Button>
+          <Button data-autofocus onClick={() => reset?.()}>
+            Stay and save it
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

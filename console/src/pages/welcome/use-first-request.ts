@@ -1,0 +1,26 @@
+import { useState } from "react";
+
+import type { FirstRequest } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+
+/** How often the page polls for the first request. */
+const LISTEN_MS = 2_000;
+
+export interface First {
+  /** The id of one that succeeded; undefined: none has yet. */
+  readonly succeeded: string | undefined;
+  /** The newest that did not. */
+  readonly refused: FirstRequest["refused"];
+}
+
+/** Waits for the first request that succeeds. */
+export function useFirstRequest(): First {
+  const [succeeded, setSucceeded] = useState<string>();
+  const { data } = useAnswer("GET /api/console/first-request", undefined, {
+    enabled: succeeded === undefined,
+    refetchMs: LISTEN_MS,
+  });
+  const found = data?.request_id ?? undefined;
+  if (found !== undefined && succeeded === undefined) setSucceeded(found);
+  return { succeeded, refused: data?.refused ?? null };
+}

@@ -1,0 +1,39 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, expect, test } from "vitest";
+
+import { dataFolderProblem } from "./embedded-home.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "tokenmarket-home-")));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const data = join(root, "data");
+const home = join(data, "postgres");
+mkdirSync(join(home, "users"), { recursive: true });
+mkdirSync(join(home, "cluster", "base"), { recursive: true });
+writeFileSync(join(home, "cluster", "PG_VERSION"), "18\n");
+
+test("the folder that a server was started with is a data folder, and so is a new one", () => {
+  expect(dataFolderProblem(data)).toBeUndefined();
+  expect(dataFolderProblem(join(root, "not", "there"))).toBeUndefined();
+});
+
+test.each([
+  ["the folder of the database", "", "is"],
+  ["its cluster", "cluster", "is"],
+  ["a folder in the cluster", "cluster/base", "is inside"],
+  ["a folder beside the cluster that is not there yet", "new/data", "is inside"],
+])("%s is refused, and the right one is named", (_, path, where) => {
+  const asked = join(home, path);
+  expect(dataFolderProblem(asked)).toBe(
+    `${asked} ${where} the own folder of a PostgreSQL; the folder that --data takes is ${data}`,
+  );
+});
+
+test("a link into a cluster is no way around", () => {
+  const link = join(root, "link");
+  symlinkSync(home, link);
+  expect(dataFolderProblem(join(link, "x"))).toContain("is inside the own folder of a PostgreSQL");
+});
