@@ -82,7 +82,10 @@ export default function ImagesTab(props: {
   return (
     <div className={classes.split}>
       <section className={classes.main} aria-label="Images">
-        <form className={classes.composer} onSubmit={(event) => void make(event)}>
+        <form
+          className={`${classes.composer} ${classes.pinned}`}
+          onSubmit={(event) => void make(event)}
+        >
           <Textarea
             label="Prompt"
             placeholder="Describe the image"

@@ -55,7 +55,10 @@ export default function VideosTab(props: {
   return (
     <div className={classes.split}>
       <section className={classes.main} aria-label="Videos">
-        <form className={classes.composer} onSubmit={(event) => void send(event)}>
+        <form
+          className={`${classes.composer} ${classes.pinned}`}
+          onSubmit={(event) => void send(event)}
+        >
           <Textarea
             label="Prompt"
             placeholder="Describe the video"
