@@ -4,7 +4,6 @@ import type { ChatSettings, ParameterValues, Routing } from "./chat-types.ts";
 /** The name of a preset in the part of an address that browsers never send. */
 const NAME = "preset";
 const LINK_CHARS_MAX = 16_000;
-const TEXT_CHARS_MAX = 20_000;
 const NAMES_MAX = 64;
 const MODELS_MAX = 4;
 /** Keys of this gateway and of the usual providers: none belongs into a link. */
@@ -61,11 +60,11 @@ export function readPreset(
   return {
     settings: {
       modelIds: [...new Set(modelIds)].slice(0, MODELS_MAX),
-      system: boundedText(member(sent, "system")),
+      system: text(member(sent, "system")) ?? "",
       parameters: valuesOf(member(sent, "parameters")),
       own: Object.fromEntries(own) as Readonly<Record<string, ParameterValues>>,
-      tools: boundedText(member(sent, "tools")),
-      schema: boundedText(member(sent, "schema")),
+      tools: text(member(sent, "tools")) ?? "",
+      schema: text(member(sent, "schema")) ?? "",
       isReasoningOff: member(sent, "isReasoningOff") === true,
       routing: routingOf(member(sent, "routing")),
     },
@@ -97,7 +96,7 @@ function valuesOf(sent: unknown): ParameterValues {
     (entry): entry is [string, string | number | boolean] =>
       typeof entry[1] === "boolean" ||
       (typeof entry[1] === "number" && Number.isFinite(entry[1])) ||
-      (typeof entry[1] === "string" && entry[1].length <= TEXT_CHARS_MAX),
+      typeof entry[1] === "string",
   );
   return Object.fromEntries(known.slice(0, NAMES_MAX));
 }
@@ -113,9 +112,4 @@ function textsOf(sent: unknown): readonly string[] {
   return sent
     .filter((each): each is string => typeof each === "string" && each.length <= 200)
     .slice(0, NAMES_MAX);
-}
-
-function boundedText(sent: unknown): string {
-  const said = text(sent) ?? "";
-  return said.length > TEXT_CHARS_MAX ? "" : said;
 }

@@ -145,7 +145,7 @@ function RoutingFields(props: {
           data={data}
           value={[...(routing[name] ?? [])]}
           onChange={(chosen) => onChange({ ...routing, [name]: chosen })}
-          hidePickedOptions
+          searchable
           nothingFoundMessage="No match"
           comboboxProps={{ withinPortal: false }}
         />

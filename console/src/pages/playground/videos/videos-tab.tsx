@@ -12,6 +12,7 @@ import { Time } from "../../../ui/time.tsx";
 import { CallPanel, declaredValues, type FieldValues } from "../call-panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { contentAddress } from "../gateway.ts";
+import { MediaCode } from "../media-code.tsx";
 import { pickModel } from "../pick-model.ts";
 import classes from "../playground.module.css";
 import { useVideos } from "./use-videos.ts";
@@ -70,7 +71,15 @@ export default function VideosTab(props: {
             required
             withAsterisk={false}
           />
-          <Group justify="flex-end">
+          <Group justify="flex-end" gap="xs">
+            <MediaCode
+              modality="video"
+              bodyOf={() => ({
+                model: model.id,
+                prompt: prompt.trim() === "" ? "Waves at a beach, seen from above" : prompt,
+                ...declaredValues(model, values),
+              })}
+            />
             <Button
               type="submit"
               loading={isBusy}
