@@ -335,7 +335,13 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await expectAccessible(page, "a call of a tool");
     await answer.getByLabel("Result of get_weather").fill("12 degrees");
     await answer.getByRole("button", { name: "Send results" }).click();
-    await page.getByText("The tool answered: 12 degrees").waitFor();
+    // The answer to the results follows the schema.
+    await page.getByText("Tool result: 12 degrees").waitFor();
+    await page.getByText('"summary":"sample summary"').waitFor();
+    const told = fixture.gateway.simulator.calls().at(-1)?.body;
+    expect(told).toMatchObject({
+      messages: [{}, { tool_calls: [{}] }, { role: "tool", content: "12 degrees" }],
+    });
     const bodies = fixture.gateway.simulator.calls().map(({ body }) => body);
     const asked = bodies.find((body) => JSON.stringify(body).includes("Please get_weather"));
     expect(asked).toMatchObject({
@@ -351,7 +357,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await last.getByText("edited by you").waitFor();
     await page.getByRole("button", { name: "Fork from here" }).last().click();
     await last.getByRole("button", { name: "Regenerate" }).click();
-    await last.getByText("The tool answered: 12 degrees").waitFor();
+    await last.getByText('"summary":"sample summary"').waitFor();
 
     await page.getByRole("button", { name: "Presets" }).click();
     const dialog = page.getByRole("dialog", { name: "Presets" });

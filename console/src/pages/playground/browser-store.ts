@@ -1,7 +1,7 @@
 const NAME = "tm-playground";
-/** 2: with the shelves of presets, images and searches. */
+/** 2: with the shelf of presets. */
 const VERSION = 2;
-const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
+const SHELVES = ["conversations", "videos", "presets"] as const;
 type Shelf = (typeof SHELVES)[number];
 
 /** Everything that is kept, by organization: one browser may serve several. */
