@@ -299,7 +299,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
         return end;
       });
       expect(bottom, `the composer ends within ${width} by ${height}`).toBeLessThanOrEqual(height);
-      const high = await page.evaluate(() => document.documentElement.scrollHeight);
+      const high = await page.evaluate<number>("document.documentElement.scrollHeight");
       expect(high, `the page is no higher than ${height}`).toBeLessThanOrEqual(height);
     }
     await expectFits(page);

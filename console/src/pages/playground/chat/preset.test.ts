@@ -65,6 +65,8 @@ test("a damaged link says so, and an address without a preset is none", () => {
   for (const damaged of ["#preset=%%%", "#preset=AAAA", `#preset=${"A".repeat(16_001)}`]) {
     expect(readPreset(damaged, listed)?.problem).toMatch(/damaged or too long/);
   }
+  const long = linkTo({ modelIds: ["a"], system: "x".repeat(13_000) });
+  expect(readPreset(long, listed)?.problem).toMatch(/damaged or too long/);
   expect(readPreset(linkTo({ modelIds: ["gone"] }), listed)?.problem).toMatch(/None of the models/);
   expect(readPreset("", listed)).toBeUndefined();
   expect(readPreset("#elsewhere", listed)).toBeUndefined();
