@@ -93,3 +93,50 @@ test("a key is in a snippet only while the page shows it", () => {
     }
   }
 });
+
+test("tools, a schema and routing are in every language, each in the format of its wire", () => {
+  const called: SnippetOf = {
+    gatewayUrl: "https://gateway.example",
+    modelId: "m",
+    messages: [
+      { role: "user", content: "look" },
+      {
+        role: "assistant",
+        content: "",
+        tool_calls: [{ id: "c1", type: "function", function: { name: "see", arguments: "{}" } }],
+      },
+      { role: "tool", content: "seen", tool_call_id: "c1" },
+    ],
+    parameters: {
+      tools: [{ type: "function", function: { name: "see", parameters: { type: "object" } } }],
+      response_format: { type: "json_schema", json_schema: { schema: { type: "object" } } },
+      provider: { only: ["p"] },
+      reasoning_effort: "none",
+    },
+  };
+  const bodies = (["chat", "messages"] as const).map((wire) => {
+    const code = chatSnippets(wire, called)[0]?.code ?? "";
+    return JSON.parse(/-d '(.*)'$/s.exec(code)?.[1] ?? "") as unknown;
+  });
+  expect(bodies[0]).toMatchObject({ ...called.parameters, messages: called.messages });
+  expect(bodies[1]).toEqual({
+    model: "m",
+    max_tokens: 4096,
+    messages: [
+      { role: "user", content: "look" },
+      { role: "assistant", content: [{ type: "tool_use", id: "c1", name: "see", input: {} }] },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "c1", content: "seen" }],
+      },
+    ],
+    tools: [{ name: "see", input_schema: { type: "object" } }],
+    output_config: { format: { type: "json_schema", schema: { type: "object" } } },
+    provider: { only: ["p"] },
+  });
+  // The libraries refuse fields that they do not know anywhere else.
+  for (const wire of ["chat", "messages"] as const) {
+    expect(chatSnippets(wire, called)[1]?.code).toMatch(/extra_body=\{\n {8}"provider"/);
+    expect(chatSnippets(wire, called)[2]?.code).toMatch(/\} as (?:OpenAI|Anthropic)\.\w+\)/);
+  }
+});

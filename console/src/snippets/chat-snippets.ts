@@ -1,5 +1,6 @@
 import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
 import { member } from "../pages/playground/gateway.ts";
+import { messagesBody } from "./messages-body.ts";
 
 export type SnippetWire = "chat" | "messages";
 
@@ -62,14 +63,14 @@ client = OpenAI(
     api_key=${pythonKey(secret)},
 )
 ${isStream ? "stream" : "answer"} = client.chat.completions.create(
-${pythonArguments(sent)}
+${pythonArguments(sent, OPENAI_EXTRAS)}
 )
 ${isStream ? PYTHON_CHUNKS : "print(answer.choices[0].message.content)"}`,
     },
     {
       label: "TypeScript",
       code: `${openAiClient(root, secret)}
-const ${isStream ? "stream" : "answer"} = await client.chat.completions.create(${json(sent)});
+const ${isStream ? "stream" : "answer"} = await client.chat.completions.create(${typed(sent, OPENAI_EXTRAS, `OpenAI.ChatCompletionCreateParams${isStream ? "Streaming" : "NonStreaming"}`)});
 ${isStream ? SCRIPT_CHUNKS : "console.log(answer.choices[0].message.content);"}`,
     },
   ];
@@ -84,7 +85,7 @@ const SCRIPT_CHUNKS = `for await (const chunk of stream) {
 
 function onMessages(of: SnippetOf, root: string): readonly Snippet[] {
   const { isStream = false, secret } = of;
-  const body = messagesBody(of);
+  const body = messagesBody({ ...of, messages: withoutFiles(of.messages) });
   return [
     {
       label: "curl",
@@ -97,12 +98,12 @@ client = Anthropic(base_url=${JSON.stringify(root)}, api_key=${pythonKey(secret)
 ${
   isStream
     ? `with client.messages.stream(
-${pythonArguments(body)}
+${pythonArguments(body, MESSAGES_EXTRAS)}
 ) as stream:
     for text in stream.text_stream:
         print(text, end="")`
     : `message = client.messages.create(
-${pythonArguments(body)}
+${pythonArguments(body, MESSAGES_EXTRAS)}
 )
 print(message.content[0].text)`
 }`,
@@ -117,10 +118,10 @@ const client = new Anthropic({
 });
 ${
   isStream
-    ? `const stream = client.messages.stream(${json(body)});
+    ? `const stream = client.messages.stream(${typed(body, MESSAGES_EXTRAS, "Anthropic.MessageStreamParams")});
 stream.on("text", (text) => process.stdout.write(text));
 await stream.finalMessage();`
-    : `const message = await client.messages.create(${json(body)});
+    : `const message = await client.messages.create(${typed(body, MESSAGES_EXTRAS, "Anthropic.MessageCreateParamsNonStreaming")});
 console.log(message.content[0].text);`
 }`,
     },
@@ -155,43 +156,11 @@ function exported(secret: string | undefined): string {
   return secret === undefined ? "" : `export ${KEY_VARIABLE}=${secret}\n\n`;
 }
 
-/** The same request in the format of the messages route, which wants an output bound. */
-function messagesBody({ modelId, messages, parameters }: SnippetOf): Record<string, unknown> {
-  const system = messages.find(({ role }) => role === "system")?.content;
-  const { stop, temperature, top_p, top_k } = parameters;
-  return {
-    model: modelId,
-    max_tokens: parameters["max_tokens"] ?? parameters["max_completion_tokens"] ?? 4096,
-    ...(system === undefined ? {} : { system }),
-    messages: withoutFiles(messages.filter(({ role }) => role !== "system")).map(
-      ({ role, content }) => ({ role, content: blocks(content) }),
-    ),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(top_p === undefined ? {} : { top_p }),
-    ...(top_k === undefined ? {} : { top_k }),
-    ...(stop === undefined ? {} : { stop_sequences: stop }),
-  };
-}
-
-function blocks(content: RequestMessage["content"]): RequestMessage["content"] {
-  if (typeof content === "string") return content;
-  return content.map((part) => {
-    if (member(part, "type") === "image_url") {
-      const source = { type: "base64", media_type: "image/png", data: "BASE64_OF_YOUR_IMAGE" };
-      return { type: "image", source };
-    }
-    if (member(part, "type") === "file") {
-      const source = { type: "base64", media_type: "application/pdf", data: "BASE64_OF_YOUR_FILE" };
-      return { type: "document", source };
-    }
-    return part;
-  });
-}
-
 function withoutFiles(messages: readonly RequestMessage[]): readonly RequestMessage[] {
-  return messages.map(({ role, content }) => ({
-    role,
-    content: typeof content === "string" ? content : content.map(withoutData),
+  return messages.map((message) => ({
+    ...message,
+    content:
+      typeof message.content === "string" ? message.content : message.content.map(withoutData),
   }));
 }
 
@@ -231,10 +200,32 @@ export function json(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-export function pythonArguments(body: Readonly<Record<string, unknown>>): string {
-  return Object.entries(body)
+/** Fields of the gateway, or of some providers, that the client libraries do not know. */
+const OPENAI_EXTRAS = ["provider", "thinking", "top_k", "min_p", "repetition_penalty"];
+const MESSAGES_EXTRAS = ["provider"];
+
+/** Named arguments; what the library does not know goes into its `extra_body`. */
+export function pythonArguments(
+  body: Readonly<Record<string, unknown>>,
+  extras: readonly string[] = [],
+): string {
+  const entries = Object.entries(body);
+  const known = entries.filter(([name]) => !extras.includes(name));
+  const others = Object.fromEntries(entries.filter(([name]) => extras.includes(name)));
+  return [...known, ...(Object.keys(others).length === 0 ? [] : [["extra_body", others] as const])]
     .map(([name, value]) => `    ${name}=${python(value, "    ")},`)
     .join("\n");
+}
+
+/** A request that has fields which the library's types do not know is cast to its type. */
+function typed(
+  body: Readonly<Record<string, unknown>>,
+  extras: readonly string[],
+  type: string,
+): string {
+  return Object.keys(body).some((name) => extras.includes(name))
+    ? `${json(body)} as ${type}`
+    : json(body);
 }
 
 /** A JSON value as a Python literal. */

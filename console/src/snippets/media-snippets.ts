@@ -20,20 +20,43 @@ export function modelSnippets(
   gatewayUrl: string,
   wire: SnippetWire = "chat",
 ): readonly Snippet[] {
-  const root = gatewayUrl.replace(/\/+$/, "");
-  if (model.modality === "image") return imageCalls(model, root);
-  if (model.modality === "video") return videoCalls(model, root);
-  if (model.modality === "decisions") return decisionCalls(model, root);
-  return helloSnippets(wire, { gatewayUrl, modelId: model.id });
+  if (model.modality === "text") return helloSnippets(wire, { gatewayUrl, modelId: model.id });
+  return bodySnippets(model.modality, gatewayUrl, sampleBody(model));
 }
 
-function imageCalls(model: Model, root: string): readonly Snippet[] {
-  const body = {
+/** The same for a body that is there already, as a form has it. */
+export function bodySnippets(
+  modality: Exclude<Model["modality"], "text">,
+  gatewayUrl: string,
+  body: Body,
+): readonly Snippet[] {
+  const root = gatewayUrl.replace(/\/+$/, "");
+  if (modality === "image") return imageCalls(body, root);
+  return modality === "video" ? videoCalls(body, root) : decisionCalls(body, root);
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+function sampleBody(model: Model): Body {
+  if (model.modality === "decisions") return decisionSample(model);
+  if (model.modality === "image") {
+    return {
+      model: model.id,
+      prompt: "A red bicycle on a white wall",
+      n: 1,
+      ...firstValues(model, ["size", "aspect_ratio", "resolution", "quality"]),
+    };
+  }
+  const seconds = model.parameters["seconds"]?.default;
+  return {
     model: model.id,
-    prompt: "A red bicycle on a white wall",
-    n: 1,
-    ...firstValues(model, ["size", "aspect_ratio", "resolution", "quality"]),
+    prompt: "Waves at a beach, seen from above",
+    ...(typeof seconds === "number" ? { seconds } : {}),
+    ...firstValues(model, ["size", "aspect_ratio", "resolution"]),
   };
+}
+
+function imageCalls(body: Body, root: string): readonly Snippet[] {
   return [
     { label: "curl", code: curl(`${root}/v1/images/generations`, BEARER, body) },
     {
@@ -60,14 +83,7 @@ await writeFile("image.png", Buffer.from(answer.data[0].b64_json, "base64"));`,
   ];
 }
 
-function videoCalls(model: Model, root: string): readonly Snippet[] {
-  const seconds = model.parameters["seconds"]?.default;
-  const body = {
-    model: model.id,
-    prompt: "Waves at a beach, seen from above",
-    ...(typeof seconds === "number" ? { seconds } : {}),
-    ...firstValues(model, ["size", "aspect_ratio", "resolution"]),
-  };
+function videoCalls(body: Body, root: string): readonly Snippet[] {
   const videos = `${root}/v1/videos`;
   const key = `  -H "authorization: Bearer $${KEY_VARIABLE}"`;
   return [
@@ -136,28 +152,30 @@ const SCRIPT_HEADERS = `const headers = {
   "content-type": "application/json",
 };`;
 
-function decisionCalls(model: Model, root: string): readonly Snippet[] {
-  const body =
-    model.decisions_wire === "gliner"
-      ? {
-          model: model.id,
-          state: "Ada Lovelace wrote to Charles Babbage from London.",
-          questions: {
-            people: { type: "entities", labels: ["person"] },
-            tone: { type: "classification", labels: ["formal", "friendly"] },
+function decisionSample(model: Model): Body {
+  return model.decisions_wire === "gliner"
+    ? {
+        model: model.id,
+        state: "Ada Lovelace wrote to Charles Babbage from London.",
+        questions: {
+          people: { type: "entities", labels: ["person"] },
+          tone: { type: "classification", labels: ["formal", "friendly"] },
+        },
+      }
+    : {
+        model: model.id,
+        state: { subject: "Checkout is down", plan: "enterprise" },
+        questions: {
+          urgent: { schema: { type: "boolean" }, instructions: "Is this urgent?" },
+          team: {
+            schema: { type: "enum", values: ["billing", "shop"] },
+            instructions: "Which team?",
           },
-        }
-      : {
-          model: model.id,
-          state: { subject: "Checkout is down", plan: "enterprise" },
-          questions: {
-            urgent: { schema: { type: "boolean" }, instructions: "Is this urgent?" },
-            team: {
-              schema: { type: "enum", values: ["billing", "shop"] },
-              instructions: "Which team?",
-            },
-          },
-        };
+        },
+      };
+}
+
+function decisionCalls(body: Body, root: string): readonly Snippet[] {
   const address = `${root}/v1/decisions`;
   return [
     { label: "curl", code: curl(address, BEARER, body) },

@@ -64,7 +64,9 @@ const manifests = (): readonly object[] => [
         input_modalities: ["text", "image"],
         supported_parameters: {
           temperature: { type: "range", min: 0, max: 2 },
-          reasoning_effort: { type: "enum", values: ["low", "high"] },
+          reasoning_effort: { type: "enum", values: ["none", "low", "high"] },
+          tools: { type: "boolean" },
+          response_format: { type: "boolean" },
         },
       }),
       textModel("test/free", { ...FREE, display_name: "Free", released: "2026-01-01" }),
@@ -169,6 +171,11 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
         .getByText(/^cost \$/)
         .waitFor();
     }
+    for (const name of ["Plain", "Rich"]) {
+      const totals = page.getByRole("group", { name: `Totals of ${name}` });
+      expect(await totals.innerText()).toMatch(/total\s*\$0\.\d+.*first token \d+.*tokens\/s/s);
+    }
+    await page.getByText(/^conversation total/).waitFor();
     await expectAccessible(page, "two answers side by side");
     await expectFits(page);
     const sent = sentBodies(prompt);
@@ -229,6 +236,10 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       .waitFor();
     await until("the browser has kept the answer", () => isKept(page, `You said: Remember`));
     await page.reload();
+    // The thread is there again by itself.
+    await answerOf(page, "Plain").getByText(`You said: Remember ${secret}`).waitFor();
+    await page.getByRole("button", { name: "New conversation" }).click();
+    await answerOf(page, "Plain").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "History" }).click();
     const drawer = page.getByRole("dialog", { name: "Conversations in this browser" });
     await drawer.getByRole("button", { name: new RegExp(`^Remember ${secret}`) }).waitFor();
@@ -253,6 +264,111 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await page.getByRole("button", { name: "Send again" }).click();
     await answerOf(page, "Plain").getByText("You said: Other words").waitFor();
     expect(await page.getByRole("log").innerText()).not.toContain("First words");
+    expect(complaints).toEqual([]);
+  });
+
+  test("the composer is in view at every size, and an answer is shown as Markdown", async () => {
+    const { page, complaints } = await chatter("markdown");
+    const outside: string[] = [];
+    page.on("request", (request) => outside.push(new URL(request.url()).origin));
+    const said = "- **bold** [away](https://example.com/)\n- ![cat](https://example.com/cat.png)";
+    await say(page, `# Title\n\n${said}\n\n<img src=x onerror=alert(1)>`);
+    const answer = answerOf(page, "Plain");
+    await answer.locator("li strong", { hasText: "bold" }).waitFor();
+    await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
+    expect(await answer.locator("img").count()).toBe(0);
+    const link = answer.getByRole("link", { name: "away" });
+    expect(await link.getAttribute("rel")).toContain("noopener");
+    await answer.getByRole("link", { name: "Image: cat" }).waitFor();
+    await answer.getByText(/^cost \$/).waitFor();
+    await expectAccessible(page, "an answer in Markdown");
+    await page.getByRole("button", { name: "Raw text" }).click();
+    await answer.getByText("**bold** [away](https://example.com/)").waitFor();
+    expect(new Set(outside)).toEqual(new Set([new URL(fixture.consoleUrl).origin]));
+
+    await say(page, "A long answer [words:900]");
+    await page.getByText(/^word1\b/).waitFor();
+    for (const [width, height] of [
+      [1280, 720],
+      [1280, 900],
+      [390, 844],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      const bottom = await page.getByRole("textbox", { name: "Message" }).evaluate((box) => {
+        const { bottom: end } = box.closest("form")?.getBoundingClientRect() ?? { bottom: 1e9 };
+        return end;
+      });
+      expect(bottom, `the composer ends within ${width} by ${height}`).toBeLessThanOrEqual(height);
+      const high = await page.evaluate<number>("document.documentElement.scrollHeight");
+      expect(high, `the page is no higher than ${height}`).toBeLessThanOrEqual(height);
+    }
+    await expectFits(page);
+    expect(complaints).toEqual([]);
+  });
+
+  test("tools, a schema and routing are sent; a preset opens from its link", async () => {
+    const { page, complaints } = await chatter("structures");
+    await chooseModel(page, "Rich");
+    await page.getByLabel("No reasoning").check();
+    for (const [section, button] of [
+      ["Tools", "Insert an example"],
+      ["Response schema", "Insert an example"],
+    ] as const) {
+      const opened = page.locator("details", { hasText: section });
+      await opened.locator("summary").click();
+      await opened.getByRole("button", { name: button }).click();
+    }
+    const routing = page.locator("details", { hasText: "Routing" });
+    await routing.locator("summary").click();
+    await routing.getByLabel("No fallbacks").check();
+    await routing.getByRole("combobox", { name: "Only these providers" }).click();
+    await page.getByRole("option", { name: "prov-a" }).click();
+    await expectAccessible(page, "settings of every kind");
+
+    const posted = page.waitForRequest((request) => request.method() === "POST");
+    await say(page, "Please get_weather");
+    expect((await posted).postDataJSON()).toMatchObject({
+      provider: { only: ["prov-a"], allow_fallbacks: false },
+    });
+    const answer = answerOf(page, "Rich");
+    await answer.getByText("Calls get_weather").waitFor();
+    await expectAccessible(page, "a call of a tool");
+    await answer.getByLabel("Result of get_weather").fill("12 degrees");
+    await answer.getByRole("button", { name: "Send results" }).click();
+    // The answer to the results follows the schema.
+    await page.getByText("Tool result: 12 degrees").waitFor();
+    await page.getByText('"summary":"sample summary"').waitFor();
+    const told = fixture.gateway.simulator.calls().at(-1)?.body;
+    expect(told).toMatchObject({
+      messages: [{}, { tool_calls: [{}] }, { role: "tool", content: "12 degrees" }],
+    });
+    const bodies = fixture.gateway.simulator.calls().map(({ body }) => body);
+    const asked = bodies.find((body) => JSON.stringify(body).includes("Please get_weather"));
+    expect(asked).toMatchObject({
+      reasoning_effort: "none",
+      tools: [{ function: { name: "get_weather" } }],
+      response_format: { type: "json_schema" },
+    });
+
+    const last = page.getByRole("group", { name: "Answer of Rich" }).last();
+    await last.getByRole("button", { name: "Edit answer" }).click();
+    await page.getByRole("textbox", { name: "Edited answer" }).fill("It is warm");
+    await page.getByRole("button", { name: "Save answer" }).click();
+    await last.getByText("edited by you").waitFor();
+    await page.getByRole("button", { name: "Fork from here" }).last().click();
+    await last.getByRole("button", { name: "Regenerate" }).click();
+    await last.getByText('"summary":"sample summary"').waitFor();
+
+    await page.getByRole("button", { name: "Presets" }).click();
+    const dialog = page.getByRole("dialog", { name: "Presets" });
+    const link = await dialog.locator("code[title]").getAttribute("title");
+    await expectAccessible(page, "presets");
+    const other = await page.context().newPage();
+    await other.goto(link ?? "");
+    await other.getByText("Tools (set)").waitFor();
+    await other.getByText("Routing (set)").waitFor();
+    expect(await other.getByRole("combobox", { name: "Model" }).inputValue()).toBe("Rich");
+    expect(other.url()).not.toContain("preset");
     expect(complaints).toEqual([]);
   });
 

@@ -1,5 +1,8 @@
 const NAME = "tm-playground";
-const VERSION = 1;
+/** 2: with the shelf of presets. */
+const VERSION = 2;
+const SHELVES = ["conversations", "videos", "presets"] as const;
+type Shelf = (typeof SHELVES)[number];
 
 /** Everything that is kept, by organization: one browser may serve several. */
 interface Kept {
@@ -13,10 +16,10 @@ interface Kept {
  * such database, as in some private windows, keeps nothing.
  */
 export class BrowserShelf<T extends Kept> {
-  readonly #shelf: "conversations" | "videos";
+  readonly #shelf: Shelf;
   readonly #keptMax: number;
 
-  constructor(shelf: "conversations" | "videos", keptMax: number) {
+  constructor(shelf: Shelf, keptMax: number) {
     this.#shelf = shelf;
     this.#keptMax = keptMax;
   }
@@ -66,12 +69,17 @@ function opened(): Promise<IDBDatabase | undefined> {
     try {
       const request = indexedDB.open(NAME, VERSION);
       request.addEventListener("upgradeneeded", () => {
-        for (const shelf of ["conversations", "videos"]) {
+        for (const shelf of SHELVES) {
+          if (request.result.objectStoreNames.contains(shelf)) continue;
           const store = request.result.createObjectStore(shelf, { keyPath: "id" });
           store.createIndex("org", "orgId");
         }
       });
-      request.addEventListener("success", () => resolve(request.result));
+      request.addEventListener("success", () => {
+        // A page of a newer program that opens the database is not kept waiting by this one.
+        request.result.addEventListener("versionchange", () => request.result.close());
+        resolve(request.result);
+      });
       request.addEventListener("error", () => resolve(undefined));
       request.addEventListener("blocked", () => resolve(undefined));
     } catch {

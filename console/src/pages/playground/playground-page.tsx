@@ -1,7 +1,8 @@
-import { Tabs } from "@mantine/core";
+import { Tabs, Text, Title } from "@mantine/core";
 import {
   lazy,
   Suspense,
+  useEffect,
   useState,
   type ComponentType,
   type LazyExoticComponent,
@@ -15,11 +16,13 @@ import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
-import { Page } from "../../ui/page.tsx";
+import classes from "./playground.module.css";
 
 interface TabProps {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];
+  /** The address names these models: what was open before gives way to them. */
+  readonly isNamed: boolean;
   readonly onModels: (modelIds: readonly string[]) => void;
 }
 
@@ -63,12 +66,34 @@ const TABS: readonly TabOf[] = [
 /** Tries models: the same calls as with a key, with the browser's session in place of it. */
 export function PlaygroundPage(): ReactElement {
   const catalog = useAnswer("GET /api/catalog.json");
+  useEffect(() => {
+    document.title = "Playground · Token Market";
+  }, []);
   return (
-    <Page title="Playground" lead="Requests are billed to your organization, up to 60 per minute.">
-      <Answer of={catalog} skeleton={<Loading rows={10} />}>
+    <div className={classes.fill}>
+      <Answer of={catalog} skeleton={<Waiting />}>
         {({ models }) => <PlaygroundTabs models={models} />}
       </Answer>
-    </Page>
+    </div>
+  );
+}
+
+function Waiting(): ReactElement {
+  return (
+    <>
+      <div className={classes.head}>
+        <PageTitle />
+      </div>
+      <Loading rows={10} />
+    </>
+  );
+}
+
+function PageTitle(): ReactElement {
+  return (
+    <Title order={1} size="h3">
+      Playground
+    </Title>
   );
 }
 
@@ -84,18 +109,25 @@ function PlaygroundTabs({ models }: { readonly models: readonly Model[] }): Reac
   if (!seen.has(active.id)) setSeen(new Set([...seen, active.id]));
   return (
     <Tabs
+      className={classes.tabs}
       value={active.id}
       onChange={(tab) => setFilters({ tab: tab ?? undefined, model: undefined })}
     >
-      <Tabs.List aria-label="Model types">
-        {TABS.map(({ id, label }) => (
-          <Tabs.Tab key={id} value={id}>
-            {label}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
+      <div className={classes.head}>
+        <PageTitle />
+        <Tabs.List aria-label="Model types" className={classes.tabList}>
+          {TABS.map(({ id, label }) => (
+            <Tabs.Tab key={id} value={id} className={classes.tab}>
+              {label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Text size="xs" c="dimmed" className={classes.lead}>
+          Requests are billed to your organization, up to 60 per minute.
+        </Text>
+      </div>
       {TABS.map((tab) => (
-        <Tabs.Panel key={tab.id} value={tab.id} pt="md">
+        <Tabs.Panel key={tab.id} value={tab.id} className={classes.panel}>
           {seen.has(tab.id) ? (
             <TabContent
               tab={tab}
@@ -132,6 +164,7 @@ function TabContent(props: {
       <tab.Tab
         models={models}
         modelIds={known.length === 0 ? [newest.id] : known.slice(0, MODELS_MAX)}
+        isNamed={known.length > 0}
         onModels={onModels}
       />
     </Suspense>

@@ -1,44 +1,173 @@
-import { Group, Loader, Text } from "@mantine/core";
-import { memo, type ReactElement } from "react";
+import { ActionIcon, Button, Group, Loader, Text, Textarea } from "@mantine/core";
+import { GitFork, Pencil, RefreshCw, type LucideIcon } from "lucide-react";
+import { memo, useState, type ReactElement } from "react";
 
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable, CopyIcon } from "../../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../../ui/count.tsx";
 import { Money } from "../../../ui/money.tsx";
+import { Tip } from "../../../ui/tip.tsx";
 import { GatewayTrouble } from "../gateway-trouble.tsx";
 import { ModelText } from "../model-text.tsx";
-import classes from "../playground.module.css";
-import type { ChatAnswer } from "./chat-types.ts";
+import shared from "../playground.module.css";
+import { tokensPerSecond } from "./answer-speed.ts";
+import classes from "./chat.module.css";
+import type { ChatAnswer, ToolResult } from "./chat-types.ts";
+import { ToolCalls } from "./tool-calls.tsx";
+
+/** What can be done with an answer while nothing is running. */
+export interface AnswerActions {
+  readonly onRegenerate: (modelId: string) => void;
+  readonly onEdit: (modelId: string, text: string) => void;
+  readonly onFork: () => void;
+  /** Undefined: its calls have results already, or none are due. */
+  readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
+}
 
 /** One model's answer, and what it took: who served, tokens, time and cost. */
 export const AnswerCard = memo(function AnswerCard(props: {
   readonly answer: ChatAnswer;
   readonly name: string;
+  readonly isRaw: boolean;
+  readonly isBusy: boolean;
+  readonly actions: AnswerActions;
 }): ReactElement {
-  const { answer, name } = props;
+  const { answer, name, isRaw, isBusy, actions } = props;
+  const { modelId, toolCalls = [] } = answer;
+  const { onResults } = actions;
+  const [edited, setEdited] = useState<string>();
   return (
-    <div className={classes.answer} role="group" aria-label={`Answer of ${name}`}>
+    <div className={shared.answer} role="group" aria-label={`Answer of ${name}`}>
       <Group gap="xs" justify="space-between" wrap="nowrap">
         <Text size="sm" fw={600} truncate>
           {name}
         </Text>
-        {answer.text === "" ? null : <CopyIcon value={answer.text} label="answer" />}
+        <Actions
+          answer={answer}
+          isBusy={isBusy}
+          actions={actions}
+          onEdit={() => setEdited(answer.text)}
+        />
       </Group>
       {answer.reasoning === "" ? null : (
         <details className={classes.reasoning}>
           <summary>Reasoning</summary>
-          <p className={classes.prose}>{answer.reasoning}</p>
+          <p className={shared.prose}>{answer.reasoning}</p>
         </details>
       )}
       {answer.state === "waiting" || (answer.state === "streaming" && answer.text === "") ? (
         <Loader type="dots" size="sm" aria-label="Waiting for the answer" />
       ) : null}
-      <ModelText text={answer.text} />
+      {edited === undefined ? (
+        <ModelText text={answer.text} isRaw={isRaw} />
+      ) : (
+        <EditedAnswer
+          text={edited}
+          onText={setEdited}
+          onClose={() => setEdited(undefined)}
+          onSave={() => {
+            actions.onEdit(modelId, edited);
+            setEdited(undefined);
+          }}
+        />
+      )}
+      {toolCalls.length === 0 ? null : (
+        <ToolCalls
+          calls={toolCalls}
+          onResults={
+            onResults === undefined || isBusy || answer.state !== "done"
+              ? undefined
+              : (results) => onResults(modelId, results)
+          }
+        />
+      )}
       <EndOfAnswer answer={answer} />
       <Figures answer={answer} />
     </div>
   );
 });
+
+function Actions(props: {
+  readonly answer: ChatAnswer;
+  readonly isBusy: boolean;
+  readonly actions: AnswerActions;
+  readonly onEdit: () => void;
+}): ReactElement {
+  const { answer, isBusy, actions } = props;
+  return (
+    <div className={classes.actions}>
+      {answer.text === "" ? null : <CopyIcon value={answer.text} label="answer" />}
+      {isBusy ? null : (
+        <>
+          {answer.text === "" ? null : (
+            <Action label="Edit answer" icon={Pencil} onClick={props.onEdit} />
+          )}
+          <Action
+            label="Regenerate"
+            icon={RefreshCw}
+            onClick={() => actions.onRegenerate(answer.modelId)}
+          />
+          <Action label="Fork from here" icon={GitFork} onClick={actions.onFork} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Action(props: {
+  readonly label: string;
+  readonly icon: LucideIcon;
+  readonly onClick: () => void;
+}): ReactElement {
+  const { label, icon: Icon } = props;
+  return (
+    <Tip label={label}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="sm"
+        aria-label={label}
+        onClick={props.onClick}
+      >
+        <Icon size={14} aria-hidden />
+      </ActionIcon>
+    </Tip>
+  );
+}
+
+function EditedAnswer(props: {
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly onClose: () => void;
+  readonly onSave: () => void;
+}): ReactElement {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        props.onSave();
+      }}
+    >
+      <Textarea
+        aria-label="Edited answer"
+        value={props.text}
+        onChange={(event) => props.onText(event.currentTarget.value)}
+        autosize
+        minRows={3}
+        maxRows={16}
+        autoFocus
+      />
+      <Group gap="xs" mt="xs" justify="flex-end">
+        <Button size="xs" variant="default" onClick={props.onClose}>
+          Cancel
+        </Button>
+        <Button size="xs" type="submit" disabled={props.text.trim() === ""}>
+          Save answer
+        </Button>
+      </Group>
+    </form>
+  );
+}
 
 function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement | null {
   const { state, errorType, message, requestId } = answer;
@@ -79,8 +208,9 @@ function StateLine(props: { readonly tone: Tone; readonly children: string }): R
 
 function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
   const { promptTokens, completionTokens, costUsd, provider, firstByteMs, durationMs } = answer;
+  const speed = tokensPerSecond(answer);
   return (
-    <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
+    <Text size="xs" c="dimmed" component="div" className={shared.answerFigures}>
       {provider === undefined ? null : <span>served by {provider}</span>}
       {promptTokens === undefined || completionTokens === undefined ? null : (
         <span>
@@ -88,7 +218,9 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
         </span>
       )}
       {firstByteMs === undefined ? null : <span>first word {formatMs(firstByteMs)}</span>}
+      {speed === undefined ? null : <span>{formatCount(speed)} tokens/s</span>}
       {durationMs === undefined ? null : <span>{formatMs(durationMs)} in all</span>}
+      {answer.isEdited === true ? <span>edited by you</span> : null}
       {costUsd === undefined ? (
         isUnsettled(answer) && <span>its cost appears in Usage when the provider has finished</span>
       ) : (

@@ -1,10 +1,19 @@
 import type { Descriptor, Model } from "../../../../../src/console-api/contract.ts";
 import type { Attachment, ChatAnswer, ChatSettings, ParameterValues, Turn } from "./chat-types.ts";
+import { structuresOf } from "./request-structures.ts";
 
 /** One message of a request, in the format of the chat-completions route. */
 export interface RequestMessage {
-  readonly role: "system" | "user" | "assistant";
+  readonly role: "system" | "user" | "assistant" | "tool";
   readonly content: string | readonly object[];
+  readonly tool_calls?: readonly RequestToolCall[];
+  readonly tool_call_id?: string;
+}
+
+export interface RequestToolCall {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: { readonly name: string; readonly arguments: string };
 }
 
 /** A parameter that a person may set, and how. */
@@ -57,8 +66,14 @@ export function chatBody(model: Model, settings: ChatSettings, turns: readonly T
     model: model.id,
     messages: chatMessages(model.id, settings.system, turns),
     stream: true,
-    ...sentParameters(model, settings.parameters),
+    ...requestParameters(model, settings),
   };
+}
+
+/** Everything but the messages: what is set for all models, changed by what is set for this one. */
+export function requestParameters(model: Model, settings: ChatSettings): Record<string, unknown> {
+  const values = { ...settings.parameters, ...settings.own?.[model.id] };
+  return { ...sentParameters(model, values), ...structuresOf(model, settings) };
 }
 
 /** The conversation as this model saw it; another's answer is used where it was not asked. */
@@ -70,19 +85,50 @@ export function chatMessages(
   const messages: RequestMessage[] = [];
   if (system.trim() !== "") messages.push({ role: "system", content: system });
   for (const [at, turn] of turns.entries()) {
+    const said = saidTo(modelId, turn);
+    // Results of another model's calls do not belong to this one's conversation.
+    if (said === undefined) continue;
     const isLast = at === turns.length - 1;
-    const answer = isLast ? undefined : answerFor(modelId, turn);
+    const answer = isLast ? undefined : answerMessage(modelId, turn, turns[at + 1]);
     // A message without an answer would put two of one speaker in a row.
-    if (!isLast && answer === undefined) continue;
-    messages.push({ role: "user", content: userContent(turn) });
-    if (answer !== undefined) messages.push({ role: "assistant", content: answer.text });
+    if (isLast || answer !== undefined) messages.push(...said);
+    if (answer !== undefined) messages.push(answer);
   }
   return messages;
 }
 
-function answerFor(modelId: string, { answers }: Turn): ChatAnswer | undefined {
+function saidTo(modelId: string, turn: Turn): readonly RequestMessage[] | undefined {
+  if (turn.toolResults === undefined) return [{ role: "user", content: userContent(turn) }];
+  return turn.toolResults[modelId]?.map(({ callId, content }) => ({
+    role: "tool",
+    content,
+    tool_call_id: callId,
+  }));
+}
+
+/** An answer with its calls where their results follow: a call without one is refused. */
+function answerMessage(
+  modelId: string,
+  { answers }: Turn,
+  next: Turn | undefined,
+): RequestMessage | undefined {
+  const own = answers.find((each) => each.modelId === modelId);
+  const calls = next?.toolResults?.[modelId] === undefined ? [] : (own?.toolCalls ?? []);
+  if (own !== undefined && calls.length > 0) {
+    return { role: "assistant", content: own.text, tool_calls: calls.map(toolCallPart) };
+  }
   const given = answers.filter(({ text }) => text !== "");
-  return given.find((each) => each.modelId === modelId) ?? given[0];
+  const answer: ChatAnswer | undefined = given.find((each) => each === own) ?? given[0];
+  return answer === undefined ? undefined : { role: "assistant", content: answer.text };
+}
+
+function toolCallPart(call: {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}): RequestToolCall {
+  const { id, name } = call;
+  return { id, type: "function", function: { name, arguments: call.arguments } };
 }
 
 function userContent({ text, attachments }: Turn): RequestMessage["content"] {

@@ -1,13 +1,15 @@
 import { ActionIcon, Button, Group, Stack, Text, Textarea, Title } from "@mantine/core";
 import { Plus, X } from "lucide-react";
-import type { ReactElement } from "react";
+import { useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/console-api/contract.ts";
+import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { ModelBadges, ModelPicker } from "../model-picker.tsx";
 import { ParameterField } from "../parameter-field.tsx";
 import classes from "../playground.module.css";
 import { shownParameters } from "./chat-request.ts";
 import type { ChatSettings } from "./chat-types.ts";
+import { StructureFields } from "./structure-fields.tsx";
 
 const MODELS_MAX = 4;
 
@@ -18,10 +20,9 @@ export function ChatSettingsPanel(props: {
   readonly onChange: (change: Partial<ChatSettings>) => void;
 }): ReactElement {
   const { models, settings, onChange } = props;
-  const { modelIds, parameters } = settings;
+  const { modelIds } = settings;
   const chosen = modelIds.flatMap((id) => models.filter((each) => each.id === id));
   const next = models.find(({ id }) => !modelIds.includes(id));
-  const shown = shownParameters(chosen);
   return (
     <Stack gap="md">
       {modelIds.map((id, at) => (
@@ -54,27 +55,64 @@ export function ChatSettingsPanel(props: {
         minRows={2}
         maxRows={8}
       />
-      {shown.length === 0 ? null : (
-        <Stack gap="sm" component="section" aria-label="Parameters">
-          <Title order={2} size="h5">
-            Parameters
-          </Title>
-          {shown.map(({ name, descriptor }) => (
-            <ParameterField
-              key={name}
-              name={name}
-              descriptor={descriptor}
-              value={parameters[name]}
-              onChange={(value) => onChange({ parameters: withValue(parameters, name, value) })}
-            />
-          ))}
-          {chosen.length > 1 ? (
-            <Text size="xs" c="dimmed">
-              Each model receives only the parameters it supports.
-            </Text>
-          ) : null}
-        </Stack>
-      )}
+      <Parameters chosen={chosen} settings={settings} onChange={onChange} />
+      <StructureFields models={chosen} settings={settings} onChange={onChange} />
+    </Stack>
+  );
+}
+
+const ALL = "";
+
+/** Parameters of all chosen models, or what differs for one of them. */
+function Parameters(props: {
+  readonly chosen: readonly Model[];
+  readonly settings: ChatSettings;
+  readonly onChange: (change: Partial<ChatSettings>) => void;
+}): ReactElement | null {
+  const { chosen, settings, onChange } = props;
+  const { parameters, own = {} } = settings;
+  const [picked, setPicked] = useState(ALL);
+  // A model that is chosen no more has no parameters to show.
+  const one = chosen.length > 1 ? chosen.find(({ id }) => id === picked) : undefined;
+  const shown = shownParameters(one === undefined ? chosen : [one]);
+  if (shown.length === 0) return null;
+  const values = one === undefined ? parameters : { ...parameters, ...own[one.id] };
+  function set(name: string, value: string | number | boolean | undefined): void {
+    if (one === undefined) return onChange({ parameters: withValue(parameters, name, value) });
+    onChange({ own: { ...own, [one.id]: withValue(own[one.id] ?? {}, name, value) } });
+  }
+  return (
+    <Stack gap="sm" component="section" aria-label="Parameters">
+      <Title order={2} size="h5">
+        Parameters
+      </Title>
+      {chosen.length > 1 ? (
+        <FilterChips
+          label="Parameters of"
+          options={[
+            { value: ALL, label: "All models" },
+            ...chosen.map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+          value={one?.id ?? ALL}
+          onChange={setPicked}
+        />
+      ) : null}
+      {shown.map(({ name, descriptor }) => (
+        <ParameterField
+          key={`${one?.id ?? ALL} ${name}`}
+          name={name}
+          descriptor={descriptor}
+          value={values[name]}
+          onChange={(value) => set(name, value)}
+        />
+      ))}
+      {chosen.length > 1 ? (
+        <Text size="xs" c="dimmed">
+          {one === undefined
+            ? "Each model receives only the parameters it supports."
+            : "What is set here is for this model alone. An empty field means the value of all models."}
+        </Text>
+      ) : null}
     </Stack>
   );
 }

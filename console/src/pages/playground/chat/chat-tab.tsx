@@ -1,125 +1,121 @@
-import { Button, Group, Text } from "@mantine/core";
-import { Code, History, MessageSquarePlus, SlidersHorizontal } from "lucide-react";
-import { lazy, Suspense, useMemo, useState, type ReactElement } from "react";
+import { Alert, Text } from "@mantine/core";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/console-api/contract.ts";
 import { useSession } from "../../../api/use-session.ts";
-import classes from "../playground.module.css";
-import { chatMessages, sentParameters, takenKinds } from "./chat-request.ts";
+import shared from "../playground.module.css";
+import type { CodeCall } from "./code-dialog.tsx";
+import { chatMessages, requestParameters, takenKinds } from "./chat-request.ts";
 import { ChatSettingsPanel } from "./chat-settings-panel.tsx";
-import type { SnippetOf } from "../../../snippets/chat-snippets.ts";
+import { ChatTools, type ChatDialog } from "./chat-tools.tsx";
+import type { ChatSettings, Turn } from "./chat-types.ts";
+import classes from "./chat.module.css";
 import { Composer } from "./composer.tsx";
+import { readPreset } from "./preset.ts";
+import { settingsProblem } from "./request-structures.ts";
 import { Thread } from "./thread.tsx";
+import { ConversationTotals } from "./totals-line.tsx";
 import { useChat, type Chat } from "./use-chat.ts";
 
 const CodeDialog = lazy(() => import("./code-dialog.tsx"));
 const HistoryDrawer = lazy(() => import("./history-drawer.tsx"));
+const PresetDialog = lazy(() => import("./preset-dialog.tsx"));
 
 export interface ChatTabProps {
   readonly models: readonly Model[];
   readonly modelIds: readonly string[];
+  readonly isNamed: boolean;
   readonly onModels: (modelIds: readonly string[]) => void;
 }
 
 /** Conversations with one model, or the same prompt to several side by side. */
-export default function ChatTab({ models, modelIds, onModels }: ChatTabProps): ReactElement {
+export default function ChatTab(props: ChatTabProps): ReactElement {
+  const { models, onModels } = props;
   const { org } = useSession();
-  const chat = useChat({ orgId: org?.org_id ?? "", models, modelIds });
-  const [dialog, setDialog] = useState<"code" | "history">();
-  const [areSettingsOpen, setSettingsOpen] = useState(false);
-  const { settings } = chat.conversation;
+  const orgId = org?.org_id ?? "";
+  const { chat, presetProblem } = useChatOfAddress(orgId, props);
+  const [dialog, setDialog] = useState<ChatDialog>();
+  const [isRaw, setRaw] = useState(false);
+  const [areSettingsOpen, setSettingsOpen] = useState(() => matchMedia(WIDE).matches);
+  const { settings, turns } = chat.conversation;
   const chosen = useMemo(
     () => settings.modelIds.flatMap((id) => models.filter((each) => each.id === id)),
     [models, settings.modelIds],
   );
+  function change(changed: Partial<ChatSettings>): void {
+    chat.change(changed);
+    if (changed.modelIds !== undefined) onModels(changed.modelIds);
+  }
+  const close = (): void => setDialog(undefined);
   return (
-    <div className={classes.split}>
-      <section className={classes.main} aria-label="Conversation">
-        <Group gap="xs" justify="space-between">
-          <Group gap="xs">
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<MessageSquarePlus size={14} aria-hidden />}
-              onClick={chat.startNew}
-              disabled={chat.conversation.turns.length === 0}
-            >
-              New conversation
-            </Button>
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<History size={14} aria-hidden />}
-              onClick={() => setDialog("history")}
-            >
-              History
-            </Button>
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<Code size={14} aria-hidden />}
-              onClick={() => setDialog("code")}
-              disabled={chosen.length === 0}
-            >
-              Get code
-            </Button>
-          </Group>
-          <Button
-            variant="default"
-            size="xs"
-            className={classes.settingsToggle}
-            leftSection={<SlidersHorizontal size={14} aria-hidden />}
-            aria-expanded={areSettingsOpen}
-            onClick={() => setSettingsOpen(!areSettingsOpen)}
-          >
-            Models and parameters
-          </Button>
-        </Group>
-        <Thread chat={chat} models={models} />
+    <div className={classes.room} data-open={areSettingsOpen}>
+      <section className={classes.stage} aria-label="Conversation">
+        <ChatTools
+          isEmpty={turns.length === 0}
+          hasModel={chosen.length > 0}
+          isRaw={isRaw}
+          onRaw={setRaw}
+          areSettingsOpen={areSettingsOpen}
+          onSettings={setSettingsOpen}
+          onNew={chat.startNew}
+          onDialog={setDialog}
+        />
+        {presetProblem === undefined ? null : (
+          <Alert color="yellow" variant="light" py={6}>
+            {presetProblem}
+          </Alert>
+        )}
+        <Thread chat={chat} models={models} isRaw={isRaw} />
+        {turns.length === 0 ? null : <ConversationTotals turns={turns} />}
         <Composer
           isBusy={chat.isBusy}
           canSend={chosen.length > 0}
+          settingsProblem={settingsProblem(settings)}
           kinds={takenKinds(chosen)}
           onSend={chat.say}
           onStop={chat.stop}
         />
-        <Text size="xs" c="dimmed">
+        <Text size="xs" c="dimmed" className={classes.kept}>
           {chat.isKept
             ? "Conversations are kept in this browser only. Prompts and answers are never stored on the server."
             : "This browser does not store conversations. They are lost when you leave the page."}
         </Text>
       </section>
       <aside
-        className={classes.aside}
+        className={`${shared.aside} ${classes.aside}`}
         data-open={areSettingsOpen}
         aria-label="Models and parameters"
       >
-        <ChatSettingsPanel
-          models={models}
-          settings={settings}
-          onChange={(change) => {
-            chat.change(change);
-            if (change.modelIds !== undefined) onModels(change.modelIds);
-          }}
-        />
+        <ChatSettingsPanel models={models} settings={settings} onChange={change} />
       </aside>
       <Suspense fallback={null}>
         {dialog === "code" ? (
-          <CodeDialog of={codeOf(chat, chosen)} onClose={() => setDialog(undefined)} />
+          <CodeDialog calls={chosen.map((model) => codeOf(chat, model))} onClose={close} />
+        ) : null}
+        {dialog === "presets" ? (
+          <PresetDialog
+            orgId={orgId}
+            settings={settings}
+            onOpen={(preset) => {
+              change({ ...NOTHING_SET, ...preset });
+              close();
+            }}
+            onClose={close}
+          />
         ) : null}
         {dialog === "history" ? (
           <HistoryDrawer
-            orgId={org?.org_id ?? ""}
+            orgId={orgId}
             openId={chat.conversation.id}
             onOpen={(kept) => {
               chat.open(kept);
               onModels(kept.settings.modelIds);
-              setDialog(undefined);
+              close();
             }}
             onForgotten={(id) => {
               if (id === chat.conversation.id) chat.startNew();
             }}
-            onClose={() => setDialog(undefined)}
+            onClose={close}
           />
         ) : null}
       </Suspense>
@@ -127,16 +123,48 @@ export default function ChatTab({ models, modelIds, onModels }: ChatTabProps): R
   );
 }
 
-/** The call that was made last, or would be made first; of the first chosen model. */
-function codeOf(chat: Chat, chosen: readonly Model[]): Omit<SnippetOf, "gatewayUrl"> {
+/** A preset replaces what was set before, also where it sets nothing. */
+const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, routing: {} };
+
+/** Below it the settings lie over the conversation, and are closed at first. */
+const WIDE = "(min-width: 62.01em)";
+
+/** The conversation that the address asks for: of a preset, of its models, or as it was left. */
+function useChatOfAddress(
+  orgId: string,
+  props: ChatTabProps,
+): { readonly chat: Chat; readonly presetProblem: string | undefined } {
+  const { models, modelIds, isNamed, onModels } = props;
+  const [preset] = useState(() => readPreset(location.hash, models));
+  const chat = useChat({
+    orgId,
+    models,
+    settings: preset?.settings ?? { modelIds, system: "", parameters: {} },
+    mayReopen: ({ settings }) =>
+      preset?.settings === undefined && (!isNamed || settings.modelIds.join() === modelIds.join()),
+  });
+  const taken = useRef(false);
+  useEffect(() => {
+    // Once: the address then shows the models in place of the preset, and a reload the conversation.
+    if (taken.current || preset?.settings === undefined) return;
+    taken.current = true;
+    onModels(preset.settings.modelIds);
+  }, [preset, onModels]);
+  return { chat, presetProblem: preset?.problem };
+}
+
+/** The call that was made last, or would be made first. */
+function codeOf(chat: Chat, model: Model): CodeCall {
   const { settings, turns } = chat.conversation;
-  const model = chosen[0];
   const spoken = turns.length > 0 ? turns : [HELLO];
   return {
-    modelId: model?.id ?? "",
-    messages: chatMessages(model?.id ?? "", settings.system, spoken),
-    parameters: model === undefined ? {} : sentParameters(model, settings.parameters),
+    name: model.name,
+    of: {
+      modelId: model.id,
+      messages: chatMessages(model.id, settings.system, spoken),
+      parameters: requestParameters(model, settings),
+    },
   };
 }
 
-const HELLO = { id: "hello", text: "Hello", attachments: [], answers: [] };
+const HELLO: Turn = { id: "hello", text: "Hello", attachments: [], answers: [] };

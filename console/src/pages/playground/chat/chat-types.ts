@@ -5,8 +5,24 @@ export interface Attachment {
   readonly dataUrl: string;
 }
 
+/** A call of a tool that a model asks for. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON, as the model wrote it. */
+  readonly arguments: string;
+}
+
+/** What a person says that a tool gave. */
+export interface ToolResult {
+  readonly callId: string;
+  readonly content: string;
+}
+
 export interface ChatAnswer {
   readonly modelId: string;
+  /** Of this attempt: what comes late from an earlier one is not for this answer. */
+  readonly attemptId?: string;
   readonly text: string;
   readonly reasoning: string;
   readonly state: "waiting" | "streaming" | "done" | "stopped" | "ended_early" | "refused";
@@ -22,23 +38,48 @@ export interface ChatAnswer {
   readonly durationMs?: number;
   /** It was cut off by its token bound. */
   readonly isCutOff?: boolean;
+  readonly toolCalls?: readonly ToolCall[];
+  /** A person has changed its text. */
+  readonly isEdited?: boolean;
 }
 
-/** One message of the person and what every model said to it. */
+/** One message of the person, or results of tools, and what every model said to it. */
 export interface Turn {
   readonly id: string;
   readonly text: string;
   readonly attachments: readonly Attachment[];
   readonly answers: readonly ChatAnswer[];
+  /** In place of a message: by model, the results of the calls in its answer before. */
+  readonly toolResults?: Readonly<Record<string, readonly ToolResult[]>>;
 }
 
 /** What a parameter was set to; absent: the provider's own default. */
 export type ParameterValues = Readonly<Record<string, string | number | boolean>>;
 
+/** Which providers serve a request: the `provider` object of its body. */
+export interface Routing {
+  readonly order?: readonly string[];
+  readonly only?: readonly string[];
+  readonly ignore?: readonly string[];
+  /** True: the first provider that serves, or none. */
+  readonly isFirstOnly?: boolean;
+  /** True: only providers that take every parameter of the request. */
+  readonly isStrict?: boolean;
+}
+
+/** What is asked for besides the messages; absent: nothing. */
 export interface ChatSettings {
   readonly modelIds: readonly string[];
   readonly system: string;
   readonly parameters: ParameterValues;
+  /** By model: what differs from `parameters` for it. */
+  readonly own?: Readonly<Record<string, ParameterValues>>;
+  /** A JSON list of tools, as it was typed. */
+  readonly tools?: string;
+  /** A JSON schema that answers follow, as it was typed. */
+  readonly schema?: string;
+  readonly isReasoningOff?: boolean;
+  readonly routing?: Routing;
 }
 
 export interface Conversation {

@@ -1,17 +1,27 @@
-import { Modal } from "@mantine/core";
-import type { ReactElement } from "react";
+import { Modal, Stack } from "@mantine/core";
+import { useState, type ReactElement } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
 import { CallSnippets } from "../../../snippets/call-snippets.tsx";
 import { chatSnippets, KEY_HINT, type SnippetOf } from "../../../snippets/chat-snippets.ts";
 import { AppLink } from "../../../ui/app-link.tsx";
+import { FilterChips } from "../../../ui/filter-chips.tsx";
 
-/** This conversation as a program would send it. */
-export default function CodeDialog(props: {
+export interface CodeCall {
+  /** Of the model. */
+  readonly name: string;
   readonly of: Omit<SnippetOf, "gatewayUrl">;
+}
+
+/** This conversation as a program would send it, to each of the models. */
+export default function CodeDialog(props: {
+  readonly calls: readonly CodeCall[];
   readonly onClose: () => void;
 }): ReactElement {
+  const { calls } = props;
   const { gateway_url: gatewayUrl } = useSession().installation;
+  const [modelId, setModelId] = useState(calls[0]?.of.modelId ?? "");
+  const call = calls.find(({ of }) => of.modelId === modelId) ?? calls[0];
   return (
     <Modal
       opened
@@ -20,14 +30,26 @@ export default function CodeDialog(props: {
       size="xl"
       closeButtonProps={{ "aria-label": "Close dialog" }}
     >
-      <CallSnippets
-        of={(wire) => chatSnippets(wire, { ...props.of, gatewayUrl, isStream: true })}
-        note={
-          <>
-            {KEY_HINT} <AppLink to="/keys">Create a key</AppLink>
-          </>
-        }
-      />
+      <Stack gap="sm">
+        {calls.length > 1 ? (
+          <FilterChips
+            label="Model"
+            options={calls.map(({ name, of }) => ({ value: of.modelId, label: name }))}
+            value={call?.of.modelId ?? ""}
+            onChange={setModelId}
+          />
+        ) : null}
+        {call === undefined ? null : (
+          <CallSnippets
+            of={(wire) => chatSnippets(wire, { ...call.of, gatewayUrl, isStream: true })}
+            note={
+              <>
+                {KEY_HINT} <AppLink to="/keys">Create a key</AppLink>
+              </>
+            }
+          />
+        )}
+      </Stack>
     </Modal>
   );
 }

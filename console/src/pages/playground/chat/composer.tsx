@@ -2,13 +2,16 @@ import { ActionIcon, Button, FileButton, Group, Text, Textarea } from "@mantine/
 import { Paperclip, Send, Square, X } from "lucide-react";
 import { useRef, useState, type FormEvent, type KeyboardEvent, type ReactElement } from "react";
 
-import classes from "../playground.module.css";
+import shared from "../playground.module.css";
+import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
 import { acceptedTypes, readAttachment, attachmentProblem } from "./read-attachment.ts";
 
 export interface ComposerProps {
   readonly isBusy: boolean;
   readonly canSend: boolean;
+  /** What has to be mended in the settings before a message can be sent. */
+  readonly settingsProblem?: string | undefined;
   /** Kinds of files that the chosen models take. */
   readonly kinds: readonly Attachment["kind"][];
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void;
@@ -17,14 +20,18 @@ export interface ComposerProps {
 
 /** Where a message is written. */
 export function Composer(props: ComposerProps): ReactElement {
-  const { isBusy, canSend, kinds } = props;
+  const { isBusy, canSend, kinds, settingsProblem } = props;
   const [text, setText] = useState("");
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
   const [problem, setProblem] = useState<string>();
   const resetFiles = useRef<() => void>(null);
   const untaken = attached.find(({ kind }) => !kinds.includes(kind));
   const isSendable =
-    canSend && !isBusy && untaken === undefined && (text.trim() !== "" || attached.length > 0);
+    canSend &&
+    !isBusy &&
+    settingsProblem === undefined &&
+    untaken === undefined &&
+    (text.trim() !== "" || attached.length > 0);
 
   async function attach(files: readonly File[]): Promise<void> {
     const reason = attachmentProblem(files, attached, kinds);
@@ -53,7 +60,7 @@ export function Composer(props: ComposerProps): ReactElement {
 
   return (
     <form
-      className={classes.composer}
+      className={shared.composer}
       onSubmit={(event: FormEvent) => {
         event.preventDefault();
         send();
@@ -65,18 +72,18 @@ export function Composer(props: ComposerProps): ReactElement {
       />
       <Textarea
         aria-label="Message"
-        className={classes.message}
+        className={shared.message}
         placeholder="Write a message"
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
         autosize
         minRows={2}
-        maxRows={12}
+        maxRows={8}
         variant="unstyled"
         error={
           untaken === undefined
-            ? problem
+            ? (problem ?? settingsProblem)
             : `The selected models do not accept ${untaken.name}. Remove it.`
         }
       />

@@ -3,7 +3,8 @@ import { Trash2 } from "lucide-react";
 import { useEffect, useState, type ReactElement } from "react";
 
 import { Time } from "../../../ui/time.tsx";
-import classes from "../playground.module.css";
+import shared from "../playground.module.css";
+import classes from "./chat.module.css";
 import type { Conversation } from "./chat-types.ts";
 import { conversations } from "./use-chat.ts";
 
@@ -40,7 +41,7 @@ export default function HistoryDrawer(props: {
           No conversations yet. The last 50 are kept in this browser only.
         </Text>
       ) : null}
-      <Stack gap={4} component="ul" className={classes.plainList}>
+      <Stack gap={4} component="ul" className={shared.plainList}>
         {kept?.map((each) => (
           <li key={each.id}>
             <Group gap="xs" wrap="nowrap" justify="space-between">

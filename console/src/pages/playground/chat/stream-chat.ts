@@ -1,7 +1,7 @@
 import { exactCost } from "../exact-cost.ts";
 import { GatewayFault, member, send, settledCost, text } from "../gateway.ts";
 import { SseParser } from "../sse-parser.ts";
-import type { ChatAnswer } from "./chat-types.ts";
+import type { ChatAnswer, ToolCall } from "./chat-types.ts";
 
 export type AnswerChange = Partial<ChatAnswer>;
 
@@ -57,6 +57,7 @@ export class AnswerAssembler {
   costUsd: string | undefined;
   #text = "";
   #reasoning = "";
+  readonly #calls = new Map<number, ToolCall>();
   #isDone = false;
   #finish: string | undefined;
   #error: AnswerChange | undefined;
@@ -80,7 +81,10 @@ export class AnswerAssembler {
     this.#text += text(member(delta, "content")) ?? text(member(delta, "refusal")) ?? "";
     this.#reasoning +=
       text(member(delta, "reasoning_content")) ?? text(member(delta, "reasoning")) ?? "";
-    if (this.#text !== "" || this.#reasoning !== "") this.#firstByteMs ??= sinceMs(this.#startedMs);
+    this.#readCalls(member(delta, "tool_calls"));
+    if (this.#text !== "" || this.#reasoning !== "" || this.#calls.size > 0) {
+      this.#firstByteMs ??= sinceMs(this.#startedMs);
+    }
     this.#finish = text(member(choice, "finish_reason")) ?? this.#finish;
     this.#readUsage(member(chunk, "usage"), data);
     this.#readError(member(chunk, "error"));
@@ -94,12 +98,29 @@ export class AnswerAssembler {
       ...this.#error,
       ...known({ costUsd: this.costUsd, firstByteMs: this.#firstByteMs }),
       ...(this.#finish === "length" ? { isCutOff: true } : {}),
+      ...(this.#calls.size > 0 ? { toolCalls: [...this.#calls.values()] } : {}),
     };
   }
 
   /** A stream that ended without its last word ended early, whether it said why or not. */
   endState(): ChatAnswer["state"] {
     return this.#isDone && this.#error === undefined ? "done" : "ended_early";
+  }
+
+  /** The parts of a call come one by one, under the number of the call. */
+  #readCalls(parts: unknown): void {
+    if (!Array.isArray(parts)) return;
+    for (const part of parts as readonly unknown[]) {
+      const index = member(part, "index");
+      const at = typeof index === "number" ? index : this.#calls.size;
+      const before = this.#calls.get(at);
+      const called = member(part, "function");
+      this.#calls.set(at, {
+        id: text(member(part, "id")) ?? before?.id ?? `call_${at}`,
+        name: text(member(called, "name")) ?? before?.name ?? "",
+        arguments: (before?.arguments ?? "") + (text(member(called, "arguments")) ?? ""),
+      });
+    }
   }
 
   #readUsage(usage: unknown, data: string): void {

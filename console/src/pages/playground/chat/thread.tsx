@@ -1,38 +1,82 @@
-import { ActionIcon, Button, Group, Text, Textarea, Tooltip } from "@mantine/core";
-import { Pencil } from "lucide-react";
-import { memo, useEffect, useRef, useState, type ReactElement } from "react";
+import { Text } from "@mantine/core";
+import { useEffect, useMemo, useRef, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/console-api/contract.ts";
-import classes from "../playground.module.css";
-import { AnswerCard } from "./answer-card.tsx";
+import shared from "../playground.module.css";
+import classes from "./chat.module.css";
 import type { ChatAnswer, Turn } from "./chat-types.ts";
-import { FilePreview } from "./composer.tsx";
+import { keepLevel } from "./keep-level.ts";
+import { ColumnTotals } from "./totals-line.tsx";
+import { TurnView } from "./turn-view.tsx";
 import type { Chat } from "./use-chat.ts";
 
 /** How near to the end a reader counts as following it. */
 const NEAR_PX = 80;
 
-/** What was said, oldest first; it scrolls with the newest text while the reader is at the end. */
-export function Thread(props: {
+export interface ThreadProps {
   readonly chat: Chat;
   readonly models: readonly Model[];
-}): ReactElement {
+  readonly isRaw: boolean;
+}
+
+/** What was said, oldest first: in one column, or in one for each of several models. */
+export function Thread(props: ThreadProps): ReactElement {
+  const { conversation, isBusy } = props.chat;
+  const { turns, settings } = conversation;
+  return (
+    <>
+      {settings.modelIds.length > 1 ? <Columns {...props} /> : <Messages {...props} />}
+      <span role="status" className={shared.hidden}>
+        {isBusy ? "" : endsOf(turns)}
+      </span>
+    </>
+  );
+}
+
+/** Beside each other: scrolling one column brings the others to the same message. */
+function Columns(props: ThreadProps): ReactElement {
   const { chat, models } = props;
+  const { turns, settings } = chat.conversation;
+  const box = useRef<HTMLDivElement>(null);
+  const names = useNames(models);
+  useEffect(() => (box.current === null ? undefined : keepLevel(box.current)), []);
+  return (
+    <div ref={box} className={classes.columns}>
+      {settings.modelIds.map((modelId) => {
+        const name = names.get(modelId) ?? modelId;
+        return (
+          <section key={modelId} className={classes.column} aria-label={name}>
+            <Text size="sm" fw={600} truncate className={classes.columnHead}>
+              {name}
+            </Text>
+            <Messages {...props} modelId={modelId} />
+            <ColumnTotals turns={turns} modelId={modelId} name={name} />
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+/** Scrolls with the newest text while the reader is at the end. */
+function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElement {
+  const { chat, models, isRaw, modelId } = props;
   const { turns } = chat.conversation;
   const scroll = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
+  const names = useNames(models);
+  const actions = useActions(chat);
   useEffect(() => {
     const box = scroll.current;
     if (box !== null && isFollowing.current) box.scrollTop = box.scrollHeight;
   }, [turns]);
-  const names = new Map(models.map(({ id, name }) => [id, name]));
   return (
     <div
       ref={scroll}
       className={classes.thread}
       tabIndex={0}
       role="log"
-      aria-label="Messages"
+      aria-label={modelId === undefined ? "Messages" : `Messages, ${names.get(modelId) ?? modelId}`}
       aria-live="off"
       onScroll={({ currentTarget: box }) => {
         isFollowing.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
@@ -43,100 +87,55 @@ export function Thread(props: {
           Send a message to start. Add models to compare their answers to one prompt.
         </Text>
       ) : null}
-      {turns.map((turn) => (
+      {turns.map((turn, at) => (
         <TurnView
           key={turn.id}
           turn={turn}
+          next={turns[at + 1]}
+          modelId={modelId}
           names={names}
+          isRaw={isRaw}
           isBusy={chat.isBusy}
-          onSayAgain={chat.sayAgain}
+          chat={actions}
         />
       ))}
-      <span role="status" className={classes.hidden}>
-        {chat.isBusy
-          ? ""
-          : turns
-              .at(-1)
-              ?.answers.map(({ state }) => ENDS[state] ?? "")
-              .join(" ")}
-      </span>
     </div>
   );
 }
 
-const TurnView = memo(function TurnView(props: {
-  readonly turn: Turn;
-  readonly names: ReadonlyMap<string, string>;
-  readonly isBusy: boolean;
-  readonly onSayAgain: (turnId: string, text: string) => void;
-}): ReactElement {
-  const { turn, names, isBusy } = props;
-  const [edited, setEdited] = useState<string>();
-  return (
-    <article className={classes.turn} aria-label="A message and its answers">
-      <div className={classes.said}>
-        {edited === undefined ? (
-          <>
-            {turn.attachments.map((each, at) => (
-              <FilePreview key={at} attachment={each} />
-            ))}
-            <p className={classes.prose}>{turn.text}</p>
-            <Tooltip label="Edit and send again">
-              <ActionIcon
-                variant="subtle"
-                color="gray"
-                size="sm"
-                aria-label="Edit and send again"
-                disabled={isBusy}
-                onClick={() => setEdited(turn.text)}
-              >
-                <Pencil size={14} aria-hidden />
-              </ActionIcon>
-            </Tooltip>
-          </>
-        ) : (
-          <form
-            className={classes.grow}
-            onSubmit={(event) => {
-              event.preventDefault();
-              setEdited(undefined);
-              props.onSayAgain(turn.id, edited);
-            }}
-          >
-            <Textarea
-              aria-label="Edited message"
-              value={edited}
-              onChange={(event) => setEdited(event.currentTarget.value)}
-              autosize
-              minRows={2}
-              maxRows={12}
-              autoFocus
-            />
-            <Group gap="xs" mt="xs" justify="flex-end">
-              <Button size="xs" variant="default" onClick={() => setEdited(undefined)}>
-                Cancel
-              </Button>
-              <Button size="xs" type="submit" disabled={edited.trim() === "" || isBusy}>
-                Send again
-              </Button>
-            </Group>
-          </form>
-        )}
-      </div>
-      <div className={classes.answers}>
-        {turn.answers.map((answer) => (
-          <AnswerCard
-            key={answer.modelId}
-            answer={answer}
-            name={names.get(answer.modelId) ?? answer.modelId}
-          />
-        ))}
-      </div>
-    </article>
+function useNames(models: readonly Model[]): ReadonlyMap<string, string> {
+  return useMemo(() => new Map(models.map(({ id, name }) => [id, name])), [models]);
+}
+
+type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "fork" | "giveResults">;
+
+/** The same functions while an answer comes in, so that only what has changed is drawn again. */
+function useActions(chat: Chat): Actions {
+  const now = useRef(chat);
+  now.current = chat;
+  return useMemo(
+    () => ({
+      sayAgain: (...of) => now.current.sayAgain(...of),
+      regenerate: (...of) => now.current.regenerate(...of),
+      editAnswer: (...of) => now.current.editAnswer(...of),
+      fork: (...of) => now.current.fork(...of),
+      giveResults: (...of) => now.current.giveResults(...of),
+    }),
+    [],
   );
-});
+}
 
 /** What a screen reader announces of each answer once all of them have ended. */
+function endsOf(turns: readonly Turn[]): string {
+  const answers = turns.at(-1)?.answers ?? [];
+  return answers.map(endOf).join(" ");
+}
+
+function endOf({ state, toolCalls = [] }: ChatAnswer): string {
+  if (state === "done" && toolCalls.length > 0) return "The model waits for results of tools.";
+  return ENDS[state] ?? "";
+}
+
 const ENDS: Readonly<Partial<Record<ChatAnswer["state"], string>>> = {
   done: "The answer is complete.",
   stopped: "You stopped the answer.",

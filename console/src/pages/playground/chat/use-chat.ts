@@ -4,11 +4,22 @@ import type { Model } from "../../../../../src/console-api/contract.ts";
 import { BrowserShelf } from "../browser-store.ts";
 import { useFreshBalance } from "../use-fresh-balance.ts";
 import { chatBody } from "./chat-request.ts";
-import type { Attachment, ChatAnswer, ChatSettings, Conversation, Turn } from "./chat-types.ts";
+import type { Attachment, ChatSettings, Conversation, ToolResult, Turn } from "./chat-types.ts";
+import {
+  answeredTools,
+  asked,
+  emptyConversation,
+  forked,
+  isEnd,
+  newTurn,
+  titleOf,
+  withAnswer,
+  withEnds,
+} from "./conversation.ts";
+import { OpenThread } from "./open-thread.ts";
 import { streamChat } from "./stream-chat.ts";
 
 const KEPT_MAX = 50;
-const TITLE_CHARS = 60;
 
 export const conversations = new BrowserShelf<Conversation>("conversations", KEPT_MAX);
 
@@ -21,6 +32,13 @@ export interface Chat {
   readonly say: (text: string, attachments: readonly Attachment[]) => void;
   /** Says something else in place of a message; what came after it is dropped. */
   readonly sayAgain: (turnId: string, text: string) => void;
+  /** Asks one model once more; what came after it is dropped. */
+  readonly regenerate: (turnId: string, modelId: string) => void;
+  /** Changes what a model has said, for what it is asked next. */
+  readonly editAnswer: (turnId: string, modelId: string, text: string) => void;
+  readonly giveResults: (turnId: string, modelId: string, results: readonly ToolResult[]) => void;
+  /** Continues from here in a conversation of its own; this one stays in the history. */
+  readonly fork: (turnId: string) => void;
   readonly stop: () => void;
   readonly open: (conversation: Conversation) => void;
   readonly startNew: () => void;
@@ -30,23 +48,92 @@ export interface Chat {
 export function useChat(options: {
   readonly orgId: string;
   readonly models: readonly Model[];
-  readonly modelIds: readonly string[];
+  /** What a new conversation begins with. */
+  readonly settings: ChatSettings;
+  /** Whether the conversation that this tab of the browser had open may be shown. */
+  readonly mayReopen: (kept: Conversation) => boolean;
 }): Chat {
-  const { orgId, models, modelIds } = options;
-  const [conversation, setConversation] = useState(() => emptyConversation(orgId, modelIds));
-  const [running, setRunning] = useState(0);
+  const { orgId, models, settings, mayReopen } = options;
+  const [conversation, setConversation] = useState(() => emptyConversation(orgId, settings));
   const [isKept, setKept] = useState(true);
-  const freshBalance = useFreshBalance();
-  const abort = useRef<AbortController>(undefined);
-  // Leaving the page ends what is running: no one would see it, and it costs.
-  useEffect(() => () => abort.current?.abort(), []);
+  const { ask, isBusy, stop } = useAnswers(models, setConversation);
+  useReopened(orgId, mayReopen, setConversation);
 
-  const isBusy = running > 0;
   useEffect(() => {
     if (isBusy || conversation.turns.length === 0) return;
     void conversations.keep(conversation).then(setKept);
   }, [conversation, isBusy]);
 
+  return useMemo(() => {
+    const go = (turns: readonly Turn[]): void => {
+      const next = { ...conversation, title: titleOf(turns), updatedAtMs: Date.now(), turns };
+      setConversation(next);
+      OpenThread.remember(orgId, next.id);
+      // What was said is kept at once: a page that is left before the answer loses the answer only.
+      void conversations.keep(next).then(setKept);
+      ask(turns, conversation.settings);
+    };
+    const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void =>
+      go([...before, newTurn(said, files, conversation.settings.modelIds)]);
+    /** What is still coming in ends here; what has come is kept. */
+    const leave = (): void => {
+      stop();
+      if (isBusy) void conversations.keep(conversation);
+    };
+    const show = (next: Conversation): void => {
+      leave();
+      OpenThread.remember(orgId, next.turns.length === 0 ? undefined : next.id);
+      setConversation(next);
+    };
+    return {
+      conversation,
+      isBusy,
+      isKept,
+      change: (changed) =>
+        setConversation((before) => ({ ...before, settings: { ...before.settings, ...changed } })),
+      say: (said, files) => say(conversation.turns, said, files),
+      sayAgain: (turnId, said) => {
+        const at = conversation.turns.findIndex(({ id }) => id === turnId);
+        const files = conversation.turns[at]?.attachments ?? [];
+        if (at >= 0) say(conversation.turns.slice(0, at), said, files);
+      },
+      regenerate: (turnId, modelId) => {
+        const turns = asked(conversation.turns, turnId, modelId);
+        if (turns !== undefined) go(turns);
+      },
+      editAnswer: (turnId, modelId, text) => {
+        const change = { text, isEdited: true };
+        setConversation((before) => withAnswer(before, { turnId, modelId }, change));
+      },
+      giveResults: (turnId, modelId, results) => {
+        const turns = answeredTools(conversation.turns, { turnId, modelId, results });
+        if (turns !== undefined) go(turns);
+      },
+      fork: (turnId) => show(forked(conversation, turnId)),
+      stop,
+      open: (kept) => show(withEnds(kept)),
+      startNew: () => show(emptyConversation(orgId, conversation.settings)),
+    };
+  }, [ask, stop, conversation, isBusy, isKept, orgId]);
+}
+
+type SetConversation = (change: (before: Conversation) => Conversation) => void;
+
+/** Asks the models that the last turn waits for, each in a stream of its own. */
+function useAnswers(
+  models: readonly Model[],
+  setConversation: SetConversation,
+): {
+  readonly ask: (turns: readonly Turn[], settings: ChatSettings) => void;
+  readonly isBusy: boolean;
+  readonly stop: () => void;
+} {
+  const [running, setRunning] = useState(0);
+  const freshBalance = useFreshBalance();
+  const abort = useRef<AbortController>(undefined);
+  const stop = useCallback(() => abort.current?.abort(), []);
+  // Leaving the page ends what is running: no one would see it, and it costs.
+  useEffect(() => stop, [stop]);
   const ask = useCallback(
     (turns: readonly Turn[], settings: ChatSettings) => {
       const turn = turns.at(-1);
@@ -54,140 +141,40 @@ export function useChat(options: {
       abort.current?.abort();
       const controller = new AbortController();
       abort.current = controller;
-      for (const { modelId } of turn.answers) {
+      for (const { modelId, attemptId, state } of turn.answers) {
         const model = models.find(({ id }) => id === modelId);
-        if (model === undefined) continue;
+        if (model === undefined || state !== "waiting") continue;
         setRunning((count) => count + 1);
         let isRunning = true;
         void streamChat(chatBody(model, settings, turns), controller.signal, (change) => {
-          setConversation((before) => withAnswer(before, turn.id, modelId, change));
+          const of = { turnId: turn.id, modelId, attemptId };
+          setConversation((before) => withAnswer(before, of, change));
           if (!isRunning || !isEnd(change.state)) return;
           isRunning = false;
           setRunning((count) => count - 1);
         }).then(freshBalance);
       }
     },
-    [models, freshBalance],
+    [models, freshBalance, setConversation],
   );
-
-  return useMemo(() => {
-    const say = (before: readonly Turn[], said: string, files: readonly Attachment[]): void => {
-      const turn = newTurn(said, files, conversation.settings.modelIds);
-      const turns = [...before, turn];
-      const next = { ...conversation, title: titleOf(turns), updatedAtMs: Date.now(), turns };
-      setConversation(next);
-      // What was said is kept at once: a page that is left before the answer loses the answer only.
-      void conversations.keep(next).then(setKept);
-      ask(turns, conversation.settings);
-    };
-    /** What is still coming in ends here; what has come is kept. */
-    const leave = (): void => {
-      abort.current?.abort();
-      if (isBusy) void conversations.keep(conversation);
-    };
-    return {
-      conversation,
-      isBusy,
-      isKept,
-      change: (settings) =>
-        setConversation((before) => ({
-          ...before,
-          settings: { ...before.settings, ...settings },
-        })),
-      say: (said, files) => say(conversation.turns, said, files),
-      sayAgain: (turnId, said) => {
-        const at = conversation.turns.findIndex(({ id }) => id === turnId);
-        const files = conversation.turns[at]?.attachments ?? [];
-        if (at >= 0) say(conversation.turns.slice(0, at), said, files);
-      },
-      stop: () => abort.current?.abort(),
-      open: (kept) => {
-        leave();
-        setConversation(withEnds(kept));
-      },
-      startNew: () => {
-        leave();
-        setConversation({
-          ...emptyConversation(orgId, []),
-          settings: conversation.settings,
-        });
-      },
-    };
-  }, [ask, conversation, isBusy, isKept, orgId]);
+  return { ask, isBusy: running > 0, stop };
 }
 
-function emptyConversation(orgId: string, modelIds: readonly string[]): Conversation {
-  return {
-    id: crypto.randomUUID(),
-    orgId,
-    title: "New conversation",
-    updatedAtMs: Date.now(),
-    settings: { modelIds, system: "", parameters: {} },
-    turns: [],
-  };
-}
-
-function newTurn(
-  text: string,
-  attachments: readonly Attachment[],
-  modelIds: readonly string[],
-): Turn {
-  const answers = modelIds.map((modelId): ChatAnswer => ({
-    modelId,
-    text: "",
-    reasoning: "",
-    state: "waiting",
-  }));
-  return { id: crypto.randomUUID(), text, attachments, answers };
-}
-
-function titleOf(turns: readonly Turn[]): string {
-  const first = turns[0];
-  const said = first?.text.trim().split("\n")[0] ?? "";
-  return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
-}
-
-/** Its text is complete; its cost may come later. */
-function isEnd(state: ChatAnswer["state"] | undefined): boolean {
-  return state !== undefined && state !== "waiting" && state !== "streaming";
-}
-
-/** An answer that was still coming when its page was left comes no more. */
-function withEnds(kept: Conversation): Conversation {
-  return {
-    ...kept,
-    turns: kept.turns.map((turn) => ({
-      ...turn,
-      answers: turn.answers.map((answer) =>
-        answer.state === "waiting" || answer.state === "streaming"
-          ? {
-              ...answer,
-              state: "ended_early",
-              message: "You left the page before the answer was complete.",
-            }
-          : answer,
-      ),
-    })),
-  };
-}
-
-function withAnswer(
-  conversation: Conversation,
-  turnId: string,
-  modelId: string,
-  change: Partial<ChatAnswer>,
-): Conversation {
-  return {
-    ...conversation,
-    turns: conversation.turns.map((turn) =>
-      turn.id !== turnId
-        ? turn
-        : {
-            ...turn,
-            answers: turn.answers.map((answer) =>
-              answer.modelId === modelId ? { ...answer, ...change } : answer,
-            ),
-          },
-    ),
-  };
+/** After a reload the conversation that was open is open again. */
+function useReopened(
+  orgId: string,
+  mayReopen: (kept: Conversation) => boolean,
+  setConversation: SetConversation,
+): void {
+  const atFirst = useRef(mayReopen);
+  useEffect(() => {
+    const openId = OpenThread.recall(orgId);
+    if (openId === undefined) return;
+    void conversations.list(orgId).then((kept) => {
+      const found = kept.find(({ id }) => id === openId);
+      if (found === undefined || !atFirst.current(found)) return;
+      // A message that was sent before it was read is kept.
+      setConversation((before) => (before.turns.length === 0 ? withEnds(found) : before));
+    });
+  }, [orgId, setConversation]);
 }

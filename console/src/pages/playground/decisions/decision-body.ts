@@ -60,7 +60,7 @@ export function decisionBody(
   modelId: string,
   wire: DecisionWire,
   draft: DecisionDraft,
-): { readonly body: object } | DraftProblem {
+): { readonly body: Readonly<Record<string, unknown>> } | DraftProblem {
   const state = stateOf(draft);
   if ("message" in state) return state;
   if (draft.questions.length === 0) {

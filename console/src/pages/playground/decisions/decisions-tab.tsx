@@ -3,13 +3,11 @@ import { Play, Plus } from "lucide-react";
 import { useState, type FormEvent, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/console-api/contract.ts";
-import { useSession } from "../../../api/use-session.ts";
-import { CodeBlock } from "../../../ui/code-block.tsx";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";
-import { curl } from "../../../snippets/chat-snippets.ts";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
+import { MediaCode } from "../media-code.tsx";
 import { ModelBadges, ModelPicker } from "../model-picker.tsx";
 import { pickModel } from "../pick-model.ts";
 import classes from "../playground.module.css";
@@ -32,7 +30,6 @@ export default function DecisionsTab(props: {
   readonly onModels: (modelIds: readonly string[]) => void;
 }): ReactElement {
   const { models } = props;
-  const { gateway_url: gatewayUrl } = useSession().installation;
   const [modelIds, setModelIds] = useState(props.modelIds);
   const model = pickModel(models, modelIds);
   function choose(id: string): void {
@@ -46,7 +43,6 @@ export default function DecisionsTab(props: {
   const [answer, setAnswer] = useState<JsonAnswer>();
   const [fault, setFault] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
-  const [code, setCode] = useState<string>();
   const freshBalance = useFreshBalance();
 
   function change(changed: Partial<DecisionDraft>): void {
@@ -58,7 +54,7 @@ export default function DecisionsTab(props: {
       questions: draft.questions.map((each) => (each.id === id ? { ...each, ...changed } : each)),
     });
   }
-  function checkedBody(): object | undefined {
+  function checkedBody(): Readonly<Record<string, unknown>> | undefined {
     const made = decisionBody(model.id, wire, draft);
     if ("message" in made) {
       setProblem(made);
@@ -139,15 +135,7 @@ export default function DecisionsTab(props: {
                 Add a question
               </Button>
               <Group gap="xs">
-                <Button
-                  variant="default"
-                  onClick={() => {
-                    const body = checkedBody();
-                    if (body !== undefined) setCode(codeOf(gatewayUrl, body));
-                  }}
-                >
-                  Get code
-                </Button>
+                <MediaCode modality="decisions" bodyOf={checkedBody} />
                 <Button type="submit" loading={isBusy} leftSection={<Play size={14} aria-hidden />}>
                   Ask
                 </Button>
@@ -156,26 +144,10 @@ export default function DecisionsTab(props: {
           </Stack>
         </Panel>
       </div>
-      {code === undefined ? null : (
-        <Panel
-          title="Code"
-          actions={
-            <Button size="xs" variant="default" onClick={() => setCode(undefined)}>
-              Close
-            </Button>
-          }
-        >
-          <CodeBlock code={code} label="curl example" />
-        </Panel>
-      )}
       {fault === undefined ? null : <FaultTrouble fault={fault} />}
       {answer === undefined || fault !== undefined ? null : <DecisionAnswers answer={answer} />}
     </form>
   );
-}
-
-function codeOf(gatewayUrl: string, body: object): string {
-  return curl(`${gatewayUrl}/v1/decisions`, "authorization: Bearer", body);
 }
 
 function newQuestion(wire: DecisionWire): QuestionDraft {

@@ -9,6 +9,7 @@ import { Money } from "../../../ui/money.tsx";
 import { CallPanel, declaredValues, type FieldValues } from "../call-panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson } from "../gateway.ts";
+import { MediaCode } from "../media-code.tsx";
 import { pickModel } from "../pick-model.ts";
 import classes from "../playground.module.css";
 import { useFreshBalance } from "../use-fresh-balance.ts";
@@ -82,7 +83,10 @@ export default function ImagesTab(props: {
   return (
     <div className={classes.split}>
       <section className={classes.main} aria-label="Images">
-        <form className={classes.composer} onSubmit={(event) => void make(event)}>
+        <form
+          className={`${classes.composer} ${classes.pinned}`}
+          onSubmit={(event) => void make(event)}
+        >
           <Textarea
             label="Prompt"
             placeholder="Describe the image"
@@ -94,7 +98,15 @@ export default function ImagesTab(props: {
             required
             withAsterisk={false}
           />
-          <Group justify="flex-end">
+          <Group justify="flex-end" gap="xs">
+            <MediaCode
+              modality="image"
+              bodyOf={() => ({
+                model: model.id,
+                prompt: prompt.trim() === "" ? "A red bicycle on a white wall" : prompt,
+                ...declaredValues(model, values),
+              })}
+            />
             {running === undefined ? (
               <Button
                 type="submit"

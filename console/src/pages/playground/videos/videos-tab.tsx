@@ -12,6 +12,7 @@ import { Time } from "../../../ui/time.tsx";
 import { CallPanel, declaredValues, type FieldValues } from "../call-panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { contentAddress } from "../gateway.ts";
+import { MediaCode } from "../media-code.tsx";
 import { pickModel } from "../pick-model.ts";
 import classes from "../playground.module.css";
 import { useVideos } from "./use-videos.ts";
@@ -55,7 +56,10 @@ export default function VideosTab(props: {
   return (
     <div className={classes.split}>
       <section className={classes.main} aria-label="Videos">
-        <form className={classes.composer} onSubmit={(event) => void send(event)}>
+        <form
+          className={`${classes.composer} ${classes.pinned}`}
+          onSubmit={(event) => void send(event)}
+        >
           <Textarea
             label="Prompt"
             placeholder="Describe the video"
@@ -67,7 +71,15 @@ export default function VideosTab(props: {
             required
             withAsterisk={false}
           />
-          <Group justify="flex-end">
+          <Group justify="flex-end" gap="xs">
+            <MediaCode
+              modality="video"
+              bodyOf={() => ({
+                model: model.id,
+                prompt: prompt.trim() === "" ? "Waves at a beach, seen from above" : prompt,
+                ...declaredValues(model, values),
+              })}
+            />
             <Button
               type="submit"
               loading={isBusy}

@@ -1,0 +1,97 @@
+import { Button, Group } from "@mantine/core";
+import {
+  Bookmark,
+  Code,
+  History,
+  MessageSquarePlus,
+  SlidersHorizontal,
+  Text as TextIcon,
+} from "lucide-react";
+import type { ReactElement, ReactNode } from "react";
+
+import classes from "./chat.module.css";
+
+export type ChatDialog = "code" | "history" | "presets";
+
+/** What can be done with the conversation as a whole. */
+export function ChatTools(props: {
+  readonly isEmpty: boolean;
+  readonly hasModel: boolean;
+  readonly isRaw: boolean;
+  readonly onRaw: (isRaw: boolean) => void;
+  readonly areSettingsOpen: boolean;
+  readonly onSettings: (areOpen: boolean) => void;
+  readonly onNew: () => void;
+  readonly onDialog: (dialog: ChatDialog) => void;
+}): ReactElement {
+  const { isRaw, areSettingsOpen, onDialog } = props;
+  return (
+    <div className={classes.tools}>
+      <Group gap={6}>
+        <Tool
+          icon={<MessageSquarePlus size={14} aria-hidden />}
+          label="New conversation"
+          onClick={props.onNew}
+          disabled={props.isEmpty}
+        />
+        <Tool
+          icon={<History size={14} aria-hidden />}
+          label="History"
+          onClick={() => onDialog("history")}
+        />
+        <Tool
+          icon={<Bookmark size={14} aria-hidden />}
+          label="Presets"
+          onClick={() => onDialog("presets")}
+        />
+        <Tool
+          icon={<Code size={14} aria-hidden />}
+          label="Get code"
+          onClick={() => onDialog("code")}
+          disabled={!props.hasModel}
+        />
+      </Group>
+      <Group gap={6}>
+        <Button
+          variant={isRaw ? "light" : "default"}
+          size="xs"
+          leftSection={<TextIcon size={14} aria-hidden />}
+          aria-pressed={isRaw}
+          onClick={() => props.onRaw(!isRaw)}
+        >
+          Raw text
+        </Button>
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<SlidersHorizontal size={14} aria-hidden />}
+          aria-expanded={areSettingsOpen}
+          onClick={() => props.onSettings(!areSettingsOpen)}
+        >
+          Models and parameters
+        </Button>
+      </Group>
+    </div>
+  );
+}
+
+/** On a phone the icon alone; its label stays its accessible name. */
+function Tool(props: {
+  readonly icon: ReactNode;
+  readonly label: string;
+  readonly onClick: () => void;
+  readonly disabled?: boolean;
+}): ReactElement {
+  return (
+    <Button
+      variant="default"
+      size="xs"
+      aria-label={props.label}
+      onClick={props.onClick}
+      disabled={props.disabled ?? false}
+    >
+      {props.icon}
+      <span className={classes.toolName}>{props.label}</span>
+    </Button>
+  );
+}

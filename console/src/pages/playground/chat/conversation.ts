@@ -1,0 +1,146 @@
+import type {
+  Attachment,
+  ChatAnswer,
+  ChatSettings,
+  Conversation,
+  ToolResult,
+  Turn,
+} from "./chat-types.ts";
+
+const TITLE_CHARS = 60;
+
+export function emptyConversation(orgId: string, settings: ChatSettings): Conversation {
+  return {
+    id: crypto.randomUUID(),
+    orgId,
+    title: "New conversation",
+    updatedAtMs: Date.now(),
+    settings,
+    turns: [],
+  };
+}
+
+export function newTurn(
+  text: string,
+  attachments: readonly Attachment[],
+  modelIds: readonly string[],
+): Turn {
+  return { id: crypto.randomUUID(), text, attachments, answers: modelIds.map(waitingAnswer) };
+}
+
+function waitingAnswer(modelId: string): ChatAnswer {
+  return { modelId, attemptId: crypto.randomUUID(), text: "", reasoning: "", state: "waiting" };
+}
+
+/**
+ * The turns up to this one, whose answers are asked for once more: of one model, or of all of them.
+ * What was said after it is dropped: it followed from another answer.
+ */
+export function asked(
+  turns: readonly Turn[],
+  turnId: string,
+  modelId?: string,
+): readonly Turn[] | undefined {
+  const at = turns.findIndex(({ id }) => id === turnId);
+  const turn = turns[at];
+  if (turn === undefined) return undefined;
+  const answers = turn.answers.map((each) =>
+    modelId === undefined || each.modelId === modelId ? waitingAnswer(each.modelId) : each,
+  );
+  return [...turns.slice(0, at), { ...turn, answers }];
+}
+
+/**
+ * The turns with the results of one model's calls, which it is asked to go on with. Results for
+ * several models that were asked at once stand in one turn.
+ */
+export function answeredTools(
+  turns: readonly Turn[],
+  of: {
+    readonly turnId: string;
+    readonly modelId: string;
+    readonly results: readonly ToolResult[];
+  },
+): readonly Turn[] | undefined {
+  const { turnId, modelId, results } = of;
+  const at = turns.findIndex(({ id }) => id === turnId);
+  if (at < 0) return undefined;
+  const next = turns[at + 1];
+  if (next?.toolResults !== undefined && next.toolResults[modelId] === undefined) {
+    const joined = {
+      ...next,
+      toolResults: { ...next.toolResults, [modelId]: results },
+      answers: [...next.answers, waitingAnswer(modelId)],
+    };
+    return [...turns.slice(0, at + 1), joined];
+  }
+  const turn = { ...newTurn("", [], [modelId]), toolResults: { [modelId]: results } };
+  return [...turns.slice(0, at + 1), turn];
+}
+
+/** A conversation of its own that begins as this one did, up to this message. */
+export function forked(conversation: Conversation, turnId: string): Conversation {
+  const at = conversation.turns.findIndex(({ id }) => id === turnId);
+  return {
+    ...conversation,
+    id: crypto.randomUUID(),
+    updatedAtMs: Date.now(),
+    turns: conversation.turns.slice(0, at + 1),
+  };
+}
+
+export function titleOf(turns: readonly Turn[]): string {
+  const first = turns[0];
+  const said = first?.text.trim().split("\n")[0] ?? "";
+  return said.slice(0, TITLE_CHARS) || first?.attachments[0]?.name || "New conversation";
+}
+
+/** Its text is complete; its cost may come later. */
+export function isEnd(state: ChatAnswer["state"] | undefined): boolean {
+  return state !== undefined && state !== "waiting" && state !== "streaming";
+}
+
+/** An answer that was still coming when its page was left comes no more. */
+export function withEnds(kept: Conversation): Conversation {
+  return {
+    ...kept,
+    turns: kept.turns.map((turn) => ({
+      ...turn,
+      answers: turn.answers.map((answer) =>
+        isEnd(answer.state)
+          ? answer
+          : {
+              ...answer,
+              state: "ended_early",
+              message: "You left the page before the answer was complete.",
+            },
+      ),
+    })),
+  };
+}
+
+/** Undefined as the attempt: whichever it is. */
+export function withAnswer(
+  conversation: Conversation,
+  of: {
+    readonly turnId: string;
+    readonly modelId: string;
+    readonly attemptId?: string | undefined;
+  },
+  change: Partial<ChatAnswer>,
+): Conversation {
+  const { turnId, modelId, attemptId } = of;
+  const isIt = (answer: ChatAnswer): boolean =>
+    answer.modelId === modelId && (attemptId === undefined || answer.attemptId === attemptId);
+  return {
+    ...conversation,
+    turns: conversation.turns.map((turn) =>
+      turn.id === turnId
+        ? {
+            ...turn,
+            answers: turn.answers.map((each) => (isIt(each) ? { ...each, ...change } : each)),
+          }
+        : turn,
+    ),
+  };
+}

@@ -1,0 +1,198 @@
+import { Button, MultiSelect, Stack, Switch, Text, Textarea } from "@mantine/core";
+import type { ReactElement, ReactNode } from "react";
+
+import type { Model } from "../../../../../src/console-api/contract.ts";
+import shared from "../playground.module.css";
+import classes from "./chat.module.css";
+import type { ChatSettings, Routing } from "./chat-types.ts";
+import { canReasonOff, readSchema, readTools, routingBody, takes } from "./request-structures.ts";
+
+export interface StructureFieldsProps {
+  /** Those that are asked. */
+  readonly models: readonly Model[];
+  readonly settings: ChatSettings;
+  readonly onChange: (change: Partial<ChatSettings>) => void;
+}
+
+/** Tools, the schema of answers, reasoning, and the providers that may serve. */
+export function StructureFields(props: StructureFieldsProps): ReactElement {
+  const { models, settings, onChange } = props;
+  return (
+    <Stack gap="sm">
+      {models.some(canReasonOff) ? (
+        <Switch
+          label="No reasoning"
+          description={notTaken(models.filter((model) => !canReasonOff(model)))}
+          checked={settings.isReasoningOff === true}
+          onChange={(event) => onChange({ isReasoningOff: event.currentTarget.checked })}
+        />
+      ) : null}
+      <Section title="Tools" isSet={(settings.tools ?? "") !== ""}>
+        <JsonField
+          label="Tools, as a JSON list"
+          models={models}
+          parameter="tools"
+          value={settings.tools ?? ""}
+          example={TOOLS_EXAMPLE}
+          problem={readTools(settings.tools ?? "").problem}
+          onChange={(tools) => onChange({ tools })}
+        />
+      </Section>
+      <Section title="Response schema" isSet={(settings.schema ?? "") !== ""}>
+        <JsonField
+          label="JSON schema of the answer"
+          models={models}
+          parameter="response_format"
+          value={settings.schema ?? ""}
+          example={SCHEMA_EXAMPLE}
+          problem={readSchema(settings.schema ?? "").problem}
+          onChange={(schema) => onChange({ schema })}
+        />
+      </Section>
+      <Section title="Routing" isSet={routingBody(settings.routing) !== undefined}>
+        <RoutingFields
+          models={models}
+          routing={settings.routing ?? {}}
+          onChange={(routing) => onChange({ routing })}
+        />
+      </Section>
+    </Stack>
+  );
+}
+
+function Section(props: {
+  readonly title: string;
+  readonly isSet: boolean;
+  readonly children: ReactNode;
+}): ReactElement {
+  return (
+    <details className={classes.section}>
+      <summary>
+        {props.title}
+        {props.isSet ? " (set)" : ""}
+      </summary>
+      <div>{props.children}</div>
+    </details>
+  );
+}
+
+function JsonField(props: {
+  readonly label: string;
+  readonly models: readonly Model[];
+  readonly parameter: string;
+  readonly value: string;
+  readonly example: string;
+  readonly problem: string | undefined;
+  readonly onChange: (value: string) => void;
+}): ReactElement {
+  const { models, parameter, value, problem } = props;
+  const others = models.filter((model) => !takes(model, parameter));
+  if (others.length === models.length) {
+    return (
+      <Text size="xs" c="dimmed">
+        {models.length === 1 ? "This model does not" : "These models do not"} support{" "}
+        <code>{parameter}</code>.
+      </Text>
+    );
+  }
+  return (
+    <Stack gap={6} align="stretch">
+      <Textarea
+        label={props.label}
+        description={notTaken(others)}
+        className={shared.mono}
+        spellCheck={false}
+        value={value}
+        onChange={(event) => props.onChange(event.currentTarget.value)}
+        error={problem}
+        autosize
+        minRows={3}
+        maxRows={14}
+      />
+      {value === "" ? (
+        <Button size="xs" variant="default" onClick={() => props.onChange(props.example)}>
+          Insert an example
+        </Button>
+      ) : null}
+    </Stack>
+  );
+}
+
+function notTaken(models: readonly Model[]): string | undefined {
+  if (models.length === 0) return undefined;
+  return `Not sent to ${models.map(({ name }) => name).join(", ")}`;
+}
+
+function RoutingFields(props: {
+  readonly models: readonly Model[];
+  readonly routing: Routing;
+  readonly onChange: (routing: Routing) => void;
+}): ReactElement {
+  const { models, routing, onChange } = props;
+  const ids = new Set(models.flatMap(({ providers }) => providers.map((each) => each.provider)));
+  // What a link brought stays visible, also where no chosen model has it.
+  for (const id of [routing.order, routing.only, routing.ignore].flat()) {
+    if (id !== undefined) ids.add(id);
+  }
+  const data = [...ids].toSorted();
+  return (
+    <Stack gap="sm">
+      {LISTS.map(({ name, label, help }) => (
+        <MultiSelect
+          key={name}
+          label={label}
+          description={help}
+          data={data}
+          value={[...(routing[name] ?? [])]}
+          onChange={(chosen) => onChange({ ...routing, [name]: chosen })}
+          searchable
+          nothingFoundMessage="No match"
+          comboboxProps={{ withinPortal: false }}
+        />
+      ))}
+      <Switch
+        label="No fallbacks"
+        description="The first provider answers, or none"
+        checked={routing.isFirstOnly === true}
+        onChange={(event) => onChange({ ...routing, isFirstOnly: event.currentTarget.checked })}
+      />
+      <Switch
+        label="Require parameters"
+        description="Only providers that take every parameter sent"
+        checked={routing.isStrict === true}
+        onChange={(event) => onChange({ ...routing, isStrict: event.currentTarget.checked })}
+      />
+    </Stack>
+  );
+}
+
+const LISTS = [
+  { name: "order", label: "Try first", help: "In this order" },
+  { name: "only", label: "Only these providers", help: "All others are left out" },
+  { name: "ignore", label: "Never these providers", help: "Left out" },
+] as const;
+
+const TOOLS_EXAMPLE = `[
+  {
+    "type": "function",
+    "function": {
+      "name": "get_weather",
+      "description": "The weather in a city now",
+      "parameters": {
+        "type": "object",
+        "properties": { "city": { "type": "string" } },
+        "required": ["city"]
+      }
+    }
+  }
+]`;
+
+const SCHEMA_EXAMPLE = `{
+  "type": "object",
+  "properties": {
+    "summary": { "type": "string" },
+    "score": { "type": "integer" }
+  },
+  "required": ["summary", "score"],
+  "additionalProperties": false
+}`;

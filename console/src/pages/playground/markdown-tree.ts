@@ -1,0 +1,123 @@
+import MarkdownIt, { type Token } from "markdown-it";
+
+/** What an answer is made of: texts and elements of a closed list, and never markup of its own. */
+export type MarkdownNode = string | MarkdownElement;
+
+export interface MarkdownElement {
+  readonly tag: MarkdownTag;
+  readonly children: readonly MarkdownNode[];
+  /** Of a link: absolute, and for the web or for mail. */
+  readonly href?: string;
+  /** Of a heading: 1 to 6. */
+  readonly level?: number;
+  /** Of an ordered list. */
+  readonly start?: number;
+  /** Of a block of code: what its fence says. */
+  readonly language?: string;
+}
+
+const TAGS = [
+  "p",
+  "strong",
+  "em",
+  "s",
+  "code",
+  "ul",
+  "ol",
+  "li",
+  "blockquote",
+  "table",
+  "thead",
+  "tbody",
+  "tr",
+  "th",
+  "td",
+  "a",
+] as const;
+const KNOWN: ReadonlySet<string> = new Set(TAGS);
+export type MarkdownTag = (typeof TAGS)[number] | "heading" | "hr" | "br" | "block";
+
+/** Beyond it an answer is shown as it was written: a page stays quick whatever a model sends. */
+export const MARKDOWN_CHARS_MAX = 200_000;
+
+const LINK = /^(?:https?:\/\/|mailto:)/i;
+const reader = new MarkdownIt({ html: false, linkify: true, breaks: true });
+// A link without a scheme in the text is as often a file name as an address.
+reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+
+/** Reads an answer as Markdown. Markup in it is text, and pictures are links to them. */
+export function markdownTree(answer: string): readonly MarkdownNode[] {
+  return grown(reader.parse(answer, {}));
+}
+
+interface Open {
+  readonly element: Omit<MarkdownElement, "children"> | undefined;
+  readonly children: MarkdownNode[];
+}
+
+function grown(tokens: readonly Token[]): readonly MarkdownNode[] {
+  const root: Open = { element: undefined, children: [] };
+  const stack = [root];
+  for (const token of tokens) {
+    const top = stack.at(-1) ?? root;
+    // Paragraphs of a tight list are marked as hidden: what is in them belongs to the item.
+    if (token.hidden) continue;
+    if (token.nesting === 1) {
+      stack.push({ element: opened(token), children: [] });
+    } else if (token.nesting === -1) {
+      if (stack.length > 1) stack.pop();
+      (stack.at(-1) ?? root).children.push(...closed(top));
+    } else {
+      top.children.push(...leaf(token));
+    }
+  }
+  return root.children;
+}
+
+/** Undefined: not a known element, so that only what is in it is shown. */
+function opened(token: Token): Open["element"] {
+  if (token.type === "heading_open") {
+    return { tag: "heading", level: Number(token.tag.slice(1)) };
+  }
+  if (token.tag === "a") {
+    const href = String(token.attrGet("href") ?? "");
+    return LINK.test(href) ? { tag: "a", href } : undefined;
+  }
+  if (!KNOWN.has(token.tag)) return undefined;
+  const start = token.tag === "ol" ? Number(token.attrGet("start") ?? 1) : 1;
+  return { tag: token.tag as MarkdownTag, ...(start === 1 ? {} : { start }) };
+}
+
+function closed({ element, children }: Open): readonly MarkdownNode[] {
+  return element === undefined ? children : [{ ...element, children }];
+}
+
+function leaf(token: Token): readonly MarkdownNode[] {
+  switch (token.type) {
+    case "inline":
+      return grown(token.children ?? []);
+    case "fence":
+    case "code_block": {
+      const language = token.info.trim().split(/\s/)[0] ?? "";
+      return [{ tag: "block", language, children: [token.content.replace(/\n$/, "")] }];
+    }
+    case "code_inline":
+      return [{ tag: "code", children: [token.content] }];
+    case "hr":
+      return [{ tag: "hr", children: [] }];
+    case "hardbreak":
+    case "softbreak":
+      return [{ tag: "br", children: [] }];
+    case "image":
+      return picture(token);
+    default:
+      return token.content === "" ? [] : [token.content];
+  }
+}
+
+/** Loading a picture would show its host who reads the answer: it is named, not loaded. */
+function picture(token: Token): readonly MarkdownNode[] {
+  const src = String(token.attrGet("src") ?? "");
+  const name = `Image: ${token.content === "" ? src : token.content}`;
+  return LINK.test(src) ? [{ tag: "a", href: src, children: [name] }] : [name];
+}

@@ -1,0 +1,52 @@
+import { Button, Modal } from "@mantine/core";
+import { Code } from "lucide-react";
+import { useState, type ReactElement } from "react";
+
+import type { Model } from "../../../../src/console-api/contract.ts";
+import { useSession } from "../../api/use-session.ts";
+import { CallSnippets } from "../../snippets/call-snippets.tsx";
+import { KEY_HINT } from "../../snippets/chat-snippets.ts";
+import { bodySnippets } from "../../snippets/media-snippets.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** The request of a form as a program would send it. */
+export function MediaCode(props: {
+  readonly modality: Exclude<Model["modality"], "text">;
+  /** Undefined: the form says what is wrong with it. */
+  readonly bodyOf: () => Body | undefined;
+}): ReactElement {
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const [body, setBody] = useState<Body>();
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<Code size={14} aria-hidden />}
+        onClick={() => setBody(props.bodyOf())}
+      >
+        Get code
+      </Button>
+      {body === undefined ? null : (
+        <Modal
+          opened
+          onClose={() => setBody(undefined)}
+          title="Code for this request"
+          size="xl"
+          closeButtonProps={{ "aria-label": "Close dialog" }}
+        >
+          <CallSnippets
+            hasOneRoute
+            of={() => bodySnippets(props.modality, gatewayUrl, body)}
+            note={
+              <>
+                {KEY_HINT} <AppLink to="/keys">Create a key</AppLink>
+              </>
+            }
+          />
+        </Modal>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import type { RequestMessage } from "../pages/playground/chat/chat-request.ts";
+import { member, text } from "../pages/playground/gateway.ts";
+
+/** The same request in the format of the messages route, which wants an output bound. */
+export function messagesBody(of: {
+  readonly modelId: string;
+  readonly messages: readonly RequestMessage[];
+  readonly parameters: Readonly<Record<string, unknown>>;
+}): Record<string, unknown> {
+  const { modelId, messages, parameters } = of;
+  const system = messages.find(({ role }) => role === "system")?.content;
+  const { stop, tools, provider, thinking } = parameters;
+  const output = outputConfig(parameters);
+  const kept = Object.fromEntries(
+    ["temperature", "top_p", "top_k"].flatMap((name) =>
+      parameters[name] === undefined ? [] : [[name, parameters[name]]],
+    ),
+  );
+  return {
+    model: modelId,
+    max_tokens: parameters["max_tokens"] ?? parameters["max_completion_tokens"] ?? 4096,
+    ...(system === undefined ? {} : { system }),
+    messages: messages.filter(({ role }) => role !== "system").map(asMessage),
+    ...kept,
+    ...(stop === undefined ? {} : { stop_sequences: stop }),
+    ...(Array.isArray(tools) ? { tools: tools.map(asTool) } : {}),
+    ...(output === undefined ? {} : { output_config: output }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(provider === undefined ? {} : { provider }),
+  };
+}
+
+/** This route has no effort "none": reasoning is off unless it is asked for. */
+function outputConfig(parameters: Readonly<Record<string, unknown>>): object | undefined {
+  const schema = member(member(parameters["response_format"], "json_schema"), "schema");
+  const effort = parameters["reasoning_effort"];
+  const config = {
+    ...(typeof effort === "string" && effort !== "none" ? { effort } : {}),
+    ...(schema === undefined ? {} : { format: { type: "json_schema", schema } }),
+  };
+  return Object.keys(config).length === 0 ? undefined : config;
+}
+
+function asTool(tool: unknown): object {
+  const bare = member(tool, "function");
+  const description = text(member(bare, "description"));
+  return {
+    name: member(bare, "name"),
+    ...(description === undefined ? {} : { description }),
+    input_schema: member(bare, "parameters"),
+  };
+}
+
+function asMessage(message: RequestMessage): object {
+  const { role, content, tool_calls: calls, tool_call_id: callId } = message;
+  if (role === "tool") {
+    return { role: "user", content: [{ type: "tool_result", tool_use_id: callId, content }] };
+  }
+  if (calls === undefined) return { role, content: blocks(content) };
+  const said = content === "" ? [] : [{ type: "text", text: content }];
+  return {
+    role,
+    content: [
+      ...said,
+      ...calls.map(({ id, function: { name, arguments: sent } }) => {
+        return { type: "tool_use", id, name, input: parsed(sent) };
+      }),
+    ],
+  };
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return {};
+  }
+}
+
+function blocks(content: RequestMessage["content"]): RequestMessage["content"] {
+  if (typeof content === "string") return content;
+  return content.map((part) => {
+    if (member(part, "type") === "image_url") {
+      const source = { type: "base64", media_type: "image/png", data: "BASE64_OF_YOUR_IMAGE" };
+      return { type: "image", source };
+    }
+    if (member(part, "type") === "file") {
+      const source = { type: "base64", media_type: "application/pdf", data: "BASE64_OF_YOUR_FILE" };
+      return { type: "document", source };
+    }
+    return part;
+  });
+}
