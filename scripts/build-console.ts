@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 import { build } from "vite";
 
@@ -11,6 +12,8 @@ import { build } from "vite";
 const ROOT = resolve(import.meta.dirname, "..");
 const PAGES = join(ROOT, "dist/console");
 const STAMP_NAME = ".built-from";
+/** Less fits into one packet as it is. */
+const COMPRESSED_BYTES_MIN = 1024;
 
 const sources = sourcesDigest();
 const stamp = join(PAGES, STAMP_NAME);
@@ -19,6 +22,7 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   // Beside the old ones, which may be being read, and in their place when they are whole.
   const fresh = `${PAGES}.${process.pid}`;
   await buildForProduction(fresh);
+  compressAssets(join(fresh, "assets"));
   writeFileSync(join(fresh, STAMP_NAME), sources);
   rmSync(PAGES, { recursive: true, force: true });
   renameSync(fresh, PAGES);
@@ -36,6 +40,18 @@ async function buildForProduction(outDir: string): Promise<void> {
   } finally {
     if (before === undefined) delete process.env["NODE_ENV"];
     else process.env["NODE_ENV"] = before;
+  }
+}
+
+/** Beside each file of a useful size its compressed twins: nothing is compressed for a request. */
+function compressAssets(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    const content = readFileSync(file);
+    if (!/\.(js|css|svg|json|md)$/.test(name) || content.length < COMPRESSED_BYTES_MIN) continue;
+    // Brotli's best quality is its default.
+    writeFileSync(`${file}.br`, brotliCompressSync(content));
+    writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
   }
 }
 

@@ -19,6 +19,7 @@ import { silentLog } from "../../support/silent-log.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const HTML = `<!doctype html><html><head><meta name="csp-nonce" content="__CSP_NONCE__" /></head></html>`;
+const BIG = "export const big = 1;\n".repeat(100);
 
 let backend: FreshBackend;
 let built: Served;
@@ -37,6 +38,9 @@ beforeAll(async () => {
   mkdirSync(join(folder, "assets"));
   writeFileSync(join(folder, "index.html"), HTML);
   writeFileSync(join(folder, "assets", "app-1a2b3c.js"), "export {};\n");
+  writeFileSync(join(folder, "assets", "big-4d5e6f.js"), BIG);
+  writeFileSync(join(folder, "assets", "big-4d5e6f.js.br"), "br of it");
+  writeFileSync(join(folder, "assets", "big-4d5e6f.js.gz"), "gzip of it");
   writeFileSync(join(folder, "favicon.svg"), "<svg xmlns='http://www.w3.org/2000/svg'/>");
   writeFileSync(join(folder, ".built-from"), "a digest");
   built = await serve(folder, "https://console.example", () => rmSync(folder, { recursive: true }));
@@ -141,6 +145,35 @@ describe("a file of the pages", () => {
     expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
     expect(headers["content-type"]).toContain("javascript");
     expect(text).toBe("export {};\n");
+  });
+
+  test.each([
+    ["br, gzip", "br"],
+    ["gzip", "gzip"],
+    ["br;q=0, gzip", "gzip"],
+    ["identity", undefined],
+  ])("goes to a browser that takes %s as the build compressed it: %s", async (takes, sent) => {
+    const accept = { accept: "*/*", "accept-encoding": takes };
+    const answer = await get("/assets/big-4d5e6f.js", accept);
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-encoding"]).toBe(sent);
+    expect(answer.headers["content-type"]).toContain("javascript");
+    expect(answer.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect(answer.headers["vary"]).toBe("accept-encoding");
+    expect(answer.text).toBe(sent === undefined ? BIG : `${sent} of it`);
+    const etag = String(answer.headers["etag"]);
+    const again = { ...accept, "if-none-match": etag };
+    expect((await get("/assets/big-4d5e6f.js", again)).status).toBe(304);
+    const other = { accept: "*/*", "if-none-match": etag, "accept-encoding": "identity" };
+    const isSame = (await get("/assets/big-4d5e6f.js", other)).status === 304;
+    expect(isSame).toBe(sent === undefined);
+  });
+
+  test("never hides a secret in its length: what is not a file of the pages is not compressed", async () => {
+    const takes = { ...BROWSER, "accept-encoding": "br, gzip" };
+    for (const path of ["/keys", "/api/openapi.json", "/api/console/session"]) {
+      expect((await get(path, takes)).headers["content-encoding"]).toBeUndefined();
+    }
   });
 
   test("without one is asked for again after a while", async () => {
