@@ -13,6 +13,7 @@ import { headersPage } from "./reference/headers-page.ts";
 import { manifestPage } from "./reference/manifest-page.ts";
 import { metricsPage } from "./reference/metrics-page.ts";
 import { movingInPage } from "./reference/moving-in-page.ts";
+import { gatewayDocument } from "./reference/openapi/document.ts";
 
 /** One generated file: where it lies below the project folder, and what makes its text. */
 interface ReferencePage {
@@ -23,6 +24,7 @@ interface ReferencePage {
 /** Every generated file of the project: a new page is one line here and one file in reference/. */
 const PAGES: readonly ReferencePage[] = [
   { path: "schema/provider-manifest.schema.json", text: () => jsonText(publishedSchema()) },
+  { path: "schema/openapi-v1.json", text: () => jsonText(gatewayDocument()) },
   { path: "deploy/helm/tokenmarket/values.schema.json", text: () => jsonText(chartSchema()) },
   { path: "docs/reference/errors.md", text: errorsPage },
   { path: "docs/reference/headers.md", text: headersPage },
