@@ -8,6 +8,7 @@ import { DASHBOARDS } from "./monitoring/dashboards.ts";
 import { dashboardText } from "./monitoring/panel.ts";
 import { RULE_FILES } from "./monitoring/rule-files.ts";
 import { configPage } from "./reference/config-page.ts";
+import { errorsGuide } from "./reference/errors-guide.ts";
 import { errorsPage } from "./reference/errors-page.ts";
 import { headersPage } from "./reference/headers-page.ts";
 import { manifestPage } from "./reference/manifest-page.ts";
@@ -27,6 +28,7 @@ const PAGES: readonly ReferencePage[] = [
   { path: "schema/openapi-v1.json", text: () => jsonText(gatewayDocument()) },
   { path: "deploy/helm/tokenmarket/values.schema.json", text: () => jsonText(chartSchema()) },
   { path: "docs/reference/errors.md", text: errorsPage },
+  { path: "docs/guides/errors.md", text: errorsGuide },
   { path: "docs/reference/headers.md", text: headersPage },
   { path: "docs/reference/config.md", text: configPage },
   { path: "docs/reference/manifest.md", text: manifestPage },

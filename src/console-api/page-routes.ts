@@ -35,7 +35,7 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
       // The build lays `.br` and `.gz` beside each file; its tag names the size, so each has its own.
       // Answers of the API are never compressed: their length would tell of the secrets in them.
       preCompressed: true,
-      setHeaders: (raw) => raw.setHeader("vary", "accept-encoding"),
+      setHeaders: (raw) => void raw.setHeader("vary", "accept-encoding"),
     });
   }
   void app.register(fastifyStatic, { root: staticDir, serve: false, maxAge: "1h" });

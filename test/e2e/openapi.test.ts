@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { assert, asyncProperty, constantFrom, jsonValue, nat } from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { ended } from "../support/books.ts";
@@ -98,9 +98,9 @@ describe("every answer of the gateway is one that its OpenAPI document allows", 
   });
 
   test("of whatever is sent instead of a field's value", async () => {
-    const names = fc.constantFrom(...Object.keys(BODIES));
-    await fc.assert(
-      fc.asyncProperty(names, fc.nat(), fc.jsonValue({ maxDepth: 2 }), async (name, at, value) => {
+    const names = constantFrom(...Object.keys(BODIES));
+    await assert(
+      asyncProperty(names, nat(), jsonValue({ maxDepth: 2 }), async (name, at, value) => {
         const body = BODIES[name] ?? {};
         const fields = [...Object.keys(body), "provider", "stream", "temperature", "tools", "n"];
         const field = fields[at % fields.length] ?? "model";

@@ -43,7 +43,7 @@ export class PublishedApi {
     const headers = secret.map((each) => `${answer.status}: header ${each.name}`);
     if (type !== "application/json") return headers;
     const check = this.#checkOf(known[1].schema);
-    if (check(answer.json) === true) return headers;
+    if (check(answer.json)) return headers;
     return [...headers, this.#ajv.errorsText(check.errors)];
   }
 
