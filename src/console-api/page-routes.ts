@@ -33,7 +33,7 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
       index: false,
       dotfiles: "ignore",
       // The build lays `.br` and `.gz` beside each file; its tag names the size, so each has its own.
-      // Answers of the API are never compressed: their length would tell of the secrets in them.
+      // Answers of the API are never compressed: their length would give away the secrets in them.
       preCompressed: true,
       setHeaders: (raw) => void raw.setHeader("vary", "accept-encoding"),
     });

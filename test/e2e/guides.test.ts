@@ -13,7 +13,7 @@ import { at, firstScreen, guideSnippets, ROOT, type GuideSnippet } from "../supp
 const run = promisify(execFile);
 const gateway = withGateway({
   manifests: DEV_MANIFESTS,
-  settings: { orgRequestsPerMinute: 10_000, orgConcurrency: 100 },
+  settings: { orgRequestsPerMinute: 10_000, concurrentRequests: 100 },
 });
 const account = withAccount(gateway, "25.00");
 const all = guideSnippets();
