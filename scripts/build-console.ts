@@ -1,5 +1,13 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
@@ -11,6 +19,7 @@ import { build } from "vite";
  */
 const ROOT = resolve(import.meta.dirname, "..");
 const PAGES = join(ROOT, "dist/console");
+const GUIDES = join(ROOT, "docs/guides");
 const STAMP_NAME = ".built-from";
 /** Less fits into one packet as it is. */
 const COMPRESSED_BYTES_MIN = 1024;
@@ -23,6 +32,7 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   const fresh = `${PAGES}.${process.pid}`;
   await buildForProduction(fresh);
   compressAssets(join(fresh, "assets"));
+  cpSync(GUIDES, join(fresh, "guides"), { recursive: true });
   writeFileSync(join(fresh, STAMP_NAME), sources);
   rmSync(PAGES, { recursive: true, force: true });
   renameSync(fresh, PAGES);
@@ -57,7 +67,8 @@ function compressAssets(folder: string): void {
 
 function sourcesDigest(): string {
   const hash = createHash("sha256").update(readFileSync(join(ROOT, "package-lock.json")));
-  const files = readdirSync(join(ROOT, "console"), { recursive: true, withFileTypes: true })
+  const files = [join(ROOT, "console"), GUIDES]
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { DEV_MANIFESTS } from "../support/dev-models.ts";
 import { withAccount, withGateway } from "../support/gateway.ts";
-import { at, firstScreen, guideSnippets, ROOT, type GuideSnippet } from "../support/guides.ts";
+import { codeFor, firstScreen, guideSnippets, ROOT, type GuideSnippet } from "../support/guides.ts";
 
 const run = promisify(execFile);
 const gateway = withGateway({
@@ -31,10 +31,11 @@ describe("the code of the guides and of the README's first screen", () => {
     for (const [index, snippet] of shells.entries()) {
       const output = outputs[index] ?? "";
       const isError = /"error":\s*\{/.test(output);
-      expect({ name: snippet.name, isError, output }).toMatchObject({
+      const isAnswer = /^(\{|data: |HTTP)/.test(output);
+      expect({ name: snippet.name, isError, isAnswer, output }).toMatchObject({
         isError: snippet.code.includes("no/such-model"),
+        isAnswer: snippet.code.includes("curl"),
       });
-      if (snippet.code.includes("curl")) expect(output).toMatch(/^(\{|data: |HTTP)/);
     }
   });
 
@@ -45,7 +46,7 @@ describe("the code of the guides and of the README's first screen", () => {
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
     const scripts = all.filter(({ language }) => language === "ts");
     for (const [index, snippet] of scripts.entries()) {
-      writeFileSync(join(folder, `${index}.ts`), at(snippet, gateway.url));
+      writeFileSync(join(folder, `${index}.ts`), codeFor(snippet, gateway.url));
     }
     writeFileSync(join(folder, "all.ts"), ALL);
     const count = String(scripts.length);
@@ -77,7 +78,7 @@ console.log(JSON.stringify(failed));
 `;
 
 async function inShell(snippet: GuideSnippet): Promise<string> {
-  const { stdout } = await run("bash", ["-euc", at(snippet, gateway.url)], {
+  const { stdout } = await run("bash", ["-euc", codeFor(snippet, gateway.url)], {
     env: { ...process.env, TOKEN_MARKET_KEY: account.key },
     maxBuffer: 64 * 1024 * 1024,
   });

@@ -36,6 +36,6 @@ function fences(name: string, text: string): readonly GuideSnippet[] {
 }
 
 /** The same at another address than that of `npm start`. */
-export function at(snippet: GuideSnippet, gatewayUrl: string): string {
+export function codeFor(snippet: GuideSnippet, gatewayUrl: string): string {
   return snippet.code.replaceAll("http://127.0.0.1:8080", gatewayUrl);
 }

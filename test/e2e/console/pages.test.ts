@@ -41,6 +41,9 @@ beforeAll(async () => {
   writeFileSync(join(folder, "assets", "big-4d5e6f.js"), BIG);
   writeFileSync(join(folder, "assets", "big-4d5e6f.js.br"), "br of it");
   writeFileSync(join(folder, "assets", "big-4d5e6f.js.gz"), "gzip of it");
+  mkdirSync(join(folder, "guides"));
+  const guide = "# Quick start\n\ncurl http://127.0.0.1:8080/v1/models\n";
+  writeFileSync(join(folder, "guides", "quick-start.md"), guide);
   writeFileSync(join(folder, "favicon.svg"), "<svg xmlns='http://www.w3.org/2000/svg'/>");
   writeFileSync(join(folder, ".built-from"), "a digest");
   built = await serve(folder, "https://console.example", () => rmSync(folder, { recursive: true }));
@@ -64,7 +67,7 @@ async function serve(staticDir: string, address: string, after: () => void): Pro
     error: (line: unknown) => void faults.push(line),
   };
   const identity = await openIdentity({ ...common, log, store: backend.identityStore });
-  const deps = { ...common, log, identity, staticDir, gatewayUrl: () => "http://127.0.0.1:8080" };
+  const deps = { ...common, log, identity, staticDir, gatewayUrl: () => "https://gateway.example" };
   const console: ConsoleServer = await createConsoleServer(deps as unknown as ConsoleDeps);
   const url = await listen(console.server);
   return {
@@ -207,6 +210,32 @@ describe("a file of the pages", () => {
       expect(faults).toEqual([]);
     },
   );
+});
+
+describe("a guide", () => {
+  test("is text at its own address, with this gateway's address in it", async () => {
+    const { status, headers, text } = await get("/docs/quick-start.md", { accept: "*/*" });
+    expect(status).toBe(200);
+    expect(headers["content-type"]).toBe("text/markdown; charset=utf-8");
+    expect(text).toBe("# Quick start\n\ncurl https://gateway.example/v1/models\n");
+    const list = await get("/llms.txt", { accept: "*/*" });
+    expect(list.headers["content-type"]).toBe("text/plain; charset=utf-8");
+    expect(list.text).toContain("- [Quick start](https://console.example/docs/quick-start.md)");
+    expect(list.text).toContain("https://gateway.example");
+  });
+
+  test.each(["/docs/none.md", "/docs/..%2findex.md", "/docs/%2e%2e%2f.built-from.md"])(
+    "%s is none",
+    async (path) => {
+      const { status, text } = await get(path, { accept: "application/json" });
+      expect(status).toBe(404);
+      expect(text).not.toContain("a digest");
+    },
+  );
+
+  test("has a page for people", async () => {
+    expect((await get("/docs/quick-start")).headers["content-type"]).toContain("text/html");
+  });
 });
 
 describe("where the pages are not built", () => {
