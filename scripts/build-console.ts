@@ -1,6 +1,15 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 
 import { build } from "vite";
 
@@ -10,7 +19,10 @@ import { build } from "vite";
  */
 const ROOT = resolve(import.meta.dirname, "..");
 const PAGES = join(ROOT, "dist/console");
+const GUIDES = join(ROOT, "docs/guides");
 const STAMP_NAME = ".built-from";
+/** Less fits into one packet as it is. */
+const COMPRESSED_BYTES_MIN = 1024;
 
 const sources = sourcesDigest();
 const stamp = join(PAGES, STAMP_NAME);
@@ -19,6 +31,8 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== sources) {
   // Beside the old ones, which may be being read, and in their place when they are whole.
   const fresh = `${PAGES}.${process.pid}`;
   await buildForProduction(fresh);
+  compressAssets(join(fresh, "assets"));
+  cpSync(GUIDES, join(fresh, "guides"), { recursive: true });
   writeFileSync(join(fresh, STAMP_NAME), sources);
   rmSync(PAGES, { recursive: true, force: true });
   renameSync(fresh, PAGES);
@@ -39,9 +53,22 @@ async function buildForProduction(outDir: string): Promise<void> {
   }
 }
 
+/** Beside each file of a useful size its compressed twins: nothing is compressed for a request. */
+function compressAssets(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name);
+    const content = readFileSync(file);
+    if (!/\.(js|css|svg|json|md)$/.test(name) || content.length < COMPRESSED_BYTES_MIN) continue;
+    // Brotli's best quality is its default.
+    writeFileSync(`${file}.br`, brotliCompressSync(content));
+    writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+  }
+}
+
 function sourcesDigest(): string {
   const hash = createHash("sha256").update(readFileSync(join(ROOT, "package-lock.json")));
-  const files = readdirSync(join(ROOT, "console"), { recursive: true, withFileTypes: true })
+  const files = [join(ROOT, "console"), GUIDES]
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();

@@ -8,11 +8,13 @@ import { DASHBOARDS } from "./monitoring/dashboards.ts";
 import { dashboardText } from "./monitoring/panel.ts";
 import { RULE_FILES } from "./monitoring/rule-files.ts";
 import { configPage } from "./reference/config-page.ts";
+import { errorsGuide } from "./reference/errors-guide.ts";
 import { errorsPage } from "./reference/errors-page.ts";
 import { headersPage } from "./reference/headers-page.ts";
 import { manifestPage } from "./reference/manifest-page.ts";
 import { metricsPage } from "./reference/metrics-page.ts";
 import { movingInPage } from "./reference/moving-in-page.ts";
+import { gatewayDocument } from "./reference/openapi/document.ts";
 
 /** One generated file: where it lies below the project folder, and what makes its text. */
 interface ReferencePage {
@@ -23,8 +25,10 @@ interface ReferencePage {
 /** Every generated file of the project: a new page is one line here and one file in reference/. */
 const PAGES: readonly ReferencePage[] = [
   { path: "schema/provider-manifest.schema.json", text: () => jsonText(publishedSchema()) },
+  { path: "schema/openapi-v1.json", text: () => jsonText(gatewayDocument()) },
   { path: "deploy/helm/tokenmarket/values.schema.json", text: () => jsonText(chartSchema()) },
   { path: "docs/reference/errors.md", text: errorsPage },
+  { path: "docs/guides/errors.md", text: errorsGuide },
   { path: "docs/reference/headers.md", text: headersPage },
   { path: "docs/reference/config.md", text: configPage },
   { path: "docs/reference/manifest.md", text: manifestPage },

@@ -30,7 +30,7 @@ import { checkConnection } from "./check-connection.ts";
 import { EventCounts } from "./event-counts.ts";
 import type { Backend } from "./open-backend.ts";
 import type { LiveVault } from "./open-key-vault.ts";
-import { CONSOLE_PAGES } from "./shipped-files.ts";
+import { CONSOLE_PAGES, GATEWAY_OPENAPI } from "./shipped-files.ts";
 
 export interface ConsoleOptions {
   readonly live: LiveConfig;
@@ -150,6 +150,7 @@ export async function openConsole(
     clock,
     log,
     staticDir: CONSOLE_PAGES,
+    openApiFile: GATEWAY_OPENAPI,
     consoleUrl,
     gatewayUrl,
   });

@@ -10,6 +10,9 @@ export const SHIPPED_MANIFESTS: string = join(PACKAGE_FOLDER, "manifests");
 /** The console's built pages. */
 export const CONSOLE_PAGES: string = join(PACKAGE_FOLDER, "dist", "console");
 
+/** The OpenAPI document of the gateway. */
+export const GATEWAY_OPENAPI: string = join(PACKAGE_FOLDER, "schema", "openapi-v1.json");
+
 /** The version of this program. */
 export function programVersion(): string {
   const text = readFileSync(join(PACKAGE_FOLDER, "package.json"), "utf8");

@@ -69,6 +69,8 @@ export interface ConsoleDeps {
   readonly log: ConsoleLog;
   /** Folder of the built pages; they answer 503 where it does not exist. */
   readonly staticDir: string;
+  /** The published OpenAPI document of the gateway. */
+  readonly openApiFile: string;
   /** Base addresses without a trailing slash; known once the listeners are open. */
   readonly consoleUrl: () => string;
   readonly gatewayUrl: () => string;

@@ -13,6 +13,7 @@ import { refuseFault } from "./answer-request.ts";
 import { apiRoutes } from "./api-routes.ts";
 import { authRoutes } from "./auth-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
+import { docsRoutes } from "./docs-routes.ts";
 import { pageRoutes, refuseUnknownPath } from "./page-routes.ts";
 import { playgroundRoutes } from "./playground-routes.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -81,6 +82,7 @@ function register(app: FastifyInstance, deps: ConsoleDeps): void {
   void app.register(async (scope) => authRoutes(scope, deps));
   void app.register(async (scope) => webhookRoutes(scope, deps));
   void app.register(async (scope) => playgroundRoutes(scope, deps));
+  void app.register(async (scope) => docsRoutes(scope, deps));
   void app.register(async (scope) => pageRoutes(scope, deps));
 }
 

@@ -1,7 +1,8 @@
 /** Addresses of the pages, as the browser's router has them. */
 const PAGES: readonly RegExp[] = [
   /^\/$/,
-  /^\/(sign-in|verify|welcome|docs|usage|limits|connections|playground)$/,
+  /^\/(sign-in|verify|welcome|usage|limits|connections|playground)$/,
+  /^\/docs(\/[a-z-]+)?$/,
   /^\/settings(\/changes)?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/return\/[^/]+)?$/,

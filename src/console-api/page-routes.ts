@@ -32,6 +32,10 @@ export function pageRoutes(app: FastifyInstance, { staticDir }: ConsoleDeps): vo
       maxAge: "1y",
       index: false,
       dotfiles: "ignore",
+      // The build lays `.br` and `.gz` beside each file; its tag names the size, so each has its own.
+      // Answers of the API are never compressed: their length would give away the secrets in them.
+      preCompressed: true,
+      setHeaders: (raw) => void raw.setHeader("vary", "accept-encoding"),
     });
   }
   void app.register(fastifyStatic, { root: staticDir, serve: false, maxAge: "1h" });

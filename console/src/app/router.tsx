@@ -27,6 +27,8 @@ const closed = createRoute({ getParentRoute: () => shell, id: "closed", componen
 const signIn: Load = () => import("../pages/sign-in-page.tsx");
 const verify: Load = () => import("../pages/verify-page.tsx");
 const docs: Load = () => import("../pages/docs-page.tsx");
+const guide: Load = () => import("../pages/docs/guide-page.tsx");
+const reference: Load = () => import("../pages/docs/reference-page.tsx");
 const models: Load = () => import("../pages/models/models-page.tsx");
 const model: Load = () => import("../pages/models/model-page.tsx");
 const compare: Load = () => import("../pages/models/compare-page.tsx");
@@ -59,6 +61,8 @@ const routes = root.addChildren([
   shell.addChildren([
     open.addChildren([
       page(open, "/docs", docs, "DocsPage"),
+      page(open, "/docs/reference", reference, "ReferencePage"),
+      page(open, "/docs/$page", guide, "GuidePage"),
       // The ids of models hold slashes, so the remainder of the address is one: it is below its
       // list, or it would be taken for the list itself.
       modelPages.addChildren([

@@ -9,6 +9,7 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Page } from "../ui/page.tsx";
 import { Panel } from "../ui/panel.tsx";
 import { ERROR_ROWS, type ErrorRow } from "./docs/error-rows.ts";
+import { GUIDES } from "./docs/guide-list.ts";
 import { ROUTE_ROWS } from "./docs/route-rows.ts";
 import { Facts } from "./settings/facts.tsx";
 
@@ -22,6 +23,7 @@ export function DocsPage(): ReactElement {
       lead="One key and one balance for every model. Set your client's base URL to the address below."
     >
       <Addresses root={root} />
+      <Guides />
       <Panel title="Routes">
         <DataTable
           caption="Routes of the gateway"
@@ -29,6 +31,14 @@ export function DocsPage(): ReactElement {
           rows={ROUTE_ROWS}
           rowKey={({ route }) => route}
         />
+        <Text size="sm" mt="md">
+          Every field, header and error is in the{" "}
+          <AppLink to="/docs/reference">API reference</AppLink>, made from the{" "}
+          <Anchor inherit href="/api/openapi-v1.json">
+            OpenAPI document
+          </Anchor>{" "}
+          of the gateway.
+        </Text>
       </Panel>
       <Errors />
       <Limits unfundedRpm={unfunded_rpm} />
@@ -36,6 +46,29 @@ export function DocsPage(): ReactElement {
       <ConsoleApi />
       {installation.is_local_sign_in ? <LocalSignIn /> : null}
     </Page>
+  );
+}
+
+function Guides(): ReactElement {
+  return (
+    <Panel title="Guides">
+      <List size="sm" spacing={4}>
+        {GUIDES.map(([name, title]) => (
+          <List.Item key={name}>
+            <AppLink to="/docs/$page" params={{ page: name }}>
+              {title}
+            </AppLink>
+          </List.Item>
+        ))}
+      </List>
+      <Text size="sm" c="dimmed" mt="sm">
+        For tools that read text:{" "}
+        <Anchor inherit href="/llms.txt">
+          llms.txt
+        </Anchor>
+        ; each guide is also at its address with <Code>.md</Code>.
+      </Text>
+    </Panel>
   );
 }
 

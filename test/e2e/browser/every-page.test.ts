@@ -47,6 +47,8 @@ const TOUR_TIMEOUT_MS = 600_000;
 /** Every page of the router, with what it is called; ids come from the account. */
 const PAGES: Readonly<Record<string, string>> = {
   "/docs": "Docs",
+  "/docs/reference": "API reference",
+  "/docs/$page": "Quick start",
   "/models": "Models",
   "/models/$": "test/a",
   "/models/compare": "Compare models",
@@ -92,13 +94,14 @@ interface Tour {
 
 const UNKNOWN_IDS: Ids = {
   $: "nothing",
+  $page: "nothing",
   $providerId: "nothing",
   $keyId: "nothing",
   $purchaseId: "nothing",
   $requestId: "01900000-0000-7000-8000-000000000000",
   $searchId: "nothing",
 };
-const CATALOG_IDS: Ids = { $: "test/a", $providerId: "prov-a" };
+const CATALOG_IDS: Ids = { $: "test/a", $page: "quick-start", $providerId: "prov-a" };
 
 const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 const fixture = withConsole({ settings: { encryptionKey } });
@@ -150,6 +153,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
       const paths = [
         "/sign-in",
         "/docs",
+        "/docs/$page",
         "/models",
         "/models/$",
         "/models/compare",

@@ -216,5 +216,9 @@ describe("what is for sale", () => {
     const answer = await call("/api/openapi.json");
     expect(at(answer.json, "openapi")).toBe("3.1.0");
     expect(at(answer.json, "servers.0.url")).toBe(fixture.url);
+    const gateway = await call("/api/openapi-v1.json");
+    expect(at(gateway.json, "openapi")).toBe("3.1.0");
+    expect(at(gateway.json, "servers.0.url")).toMatch(/^http/);
+    expect(at(gateway.json, "servers.0.url")).not.toBe(fixture.url);
   });
 });

@@ -19,6 +19,7 @@ import { silentLog } from "../../support/silent-log.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const HTML = `<!doctype html><html><head><meta name="csp-nonce" content="__CSP_NONCE__" /></head></html>`;
+const BIG = "export const big = 1;\n".repeat(100);
 
 let backend: FreshBackend;
 let built: Served;
@@ -37,6 +38,12 @@ beforeAll(async () => {
   mkdirSync(join(folder, "assets"));
   writeFileSync(join(folder, "index.html"), HTML);
   writeFileSync(join(folder, "assets", "app-1a2b3c.js"), "export {};\n");
+  writeFileSync(join(folder, "assets", "big-4d5e6f.js"), BIG);
+  writeFileSync(join(folder, "assets", "big-4d5e6f.js.br"), "br of it");
+  writeFileSync(join(folder, "assets", "big-4d5e6f.js.gz"), "gzip of it");
+  mkdirSync(join(folder, "guides"));
+  const guide = "# Quick start\n\ncurl http://127.0.0.1:8080/v1/models\n";
+  writeFileSync(join(folder, "guides", "quick-start.md"), guide);
   writeFileSync(join(folder, "favicon.svg"), "<svg xmlns='http://www.w3.org/2000/svg'/>");
   writeFileSync(join(folder, ".built-from"), "a digest");
   built = await serve(folder, "https://console.example", () => rmSync(folder, { recursive: true }));
@@ -60,7 +67,7 @@ async function serve(staticDir: string, address: string, after: () => void): Pro
     error: (line: unknown) => void faults.push(line),
   };
   const identity = await openIdentity({ ...common, log, store: backend.identityStore });
-  const deps = { ...common, log, identity, staticDir, gatewayUrl: () => "http://127.0.0.1:8080" };
+  const deps = { ...common, log, identity, staticDir, gatewayUrl: () => "https://gateway.example" };
   const console: ConsoleServer = await createConsoleServer(deps as unknown as ConsoleDeps);
   const url = await listen(console.server);
   return {
@@ -143,6 +150,35 @@ describe("a file of the pages", () => {
     expect(text).toBe("export {};\n");
   });
 
+  test.each([
+    ["br, gzip", "br"],
+    ["gzip", "gzip"],
+    ["br;q=0, gzip", "gzip"],
+    ["identity", undefined],
+  ])("goes to a browser that takes %s as the build compressed it: %s", async (takes, sent) => {
+    const accept = { accept: "*/*", "accept-encoding": takes };
+    const answer = await get("/assets/big-4d5e6f.js", accept);
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-encoding"]).toBe(sent);
+    expect(answer.headers["content-type"]).toContain("javascript");
+    expect(answer.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect(answer.headers["vary"]).toBe("accept-encoding");
+    expect(answer.text).toBe(sent === undefined ? BIG : `${sent} of it`);
+    const etag = String(answer.headers["etag"]);
+    const again = { ...accept, "if-none-match": etag };
+    expect((await get("/assets/big-4d5e6f.js", again)).status).toBe(304);
+    const other = { accept: "*/*", "if-none-match": etag, "accept-encoding": "identity" };
+    const isSame = (await get("/assets/big-4d5e6f.js", other)).status === 304;
+    expect(isSame).toBe(sent === undefined);
+  });
+
+  test("never hides a secret in its length: what is not a file of the pages is not compressed", async () => {
+    const takes = { ...BROWSER, "accept-encoding": "br, gzip" };
+    for (const path of ["/keys", "/api/openapi.json", "/api/console/session"]) {
+      expect((await get(path, takes)).headers["content-encoding"]).toBeUndefined();
+    }
+  });
+
   test("without one is asked for again after a while", async () => {
     const { status, headers } = await get("/favicon.svg", { accept: "image/*" });
     expect(status).toBe(200);
@@ -174,6 +210,32 @@ describe("a file of the pages", () => {
       expect(faults).toEqual([]);
     },
   );
+});
+
+describe("a guide", () => {
+  test("is text at its own address, with this gateway's address in it", async () => {
+    const { status, headers, text } = await get("/docs/quick-start.md", { accept: "*/*" });
+    expect(status).toBe(200);
+    expect(headers["content-type"]).toBe("text/markdown; charset=utf-8");
+    expect(text).toBe("# Quick start\n\ncurl https://gateway.example/v1/models\n");
+    const list = await get("/llms.txt", { accept: "*/*" });
+    expect(list.headers["content-type"]).toBe("text/plain; charset=utf-8");
+    expect(list.text).toContain("- [Quick start](https://console.example/docs/quick-start.md)");
+    expect(list.text).toContain("https://gateway.example");
+  });
+
+  test.each(["/docs/none.md", "/docs/..%2findex.md", "/docs/%2e%2e%2f.built-from.md"])(
+    "%s is none",
+    async (path) => {
+      const { status, text } = await get(path, { accept: "application/json" });
+      expect(status).toBe(404);
+      expect(text).not.toContain("a digest");
+    },
+  );
+
+  test("has a page for people", async () => {
+    expect((await get("/docs/quick-start")).headers["content-type"]).toContain("text/html");
+  });
 });
 
 describe("where the pages are not built", () => {

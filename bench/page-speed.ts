@@ -1,0 +1,198 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import { format } from "prettier";
+
+import { modelOf } from "../console/src/pages/models/sample-models.test-data.ts";
+import { systemClock } from "../src/core/time.ts";
+import { markdownTableOf } from "./markdown-table.ts";
+
+/**
+ * What the console's pages weigh, and how fast a page with 1,000 rows answers a person. Run:
+ * `npm run bench:pages -- [--save]`, with Chromium in CHROME_PATH or as chromium-headless-shell on
+ * PATH. `--save` writes docs/page-speed.md.
+ */
+const { values: flags } = parseArgs({ options: { save: { type: "boolean", default: false } } });
+const ROOT = resolve(import.meta.dirname, "..");
+const PAGE = join(ROOT, "docs/page-speed.md");
+const ROWS = 1_000;
+const START_MS = 120_000;
+const BYTES_GOAL = 160 * 1024;
+const ANSWERS_GOAL = 15;
+const INTERACTION_GOAL_MS = 100;
+
+interface Weight {
+  readonly page: string;
+  readonly bytes: number;
+  readonly answers: number;
+}
+interface Interaction {
+  readonly what: string;
+  readonly medianMs: number;
+  readonly longestMs: number;
+}
+
+/** From a key or click to the frame that shows what it did, as the browser itself measures it. */
+const NOTE_EVENTS = `globalThis.noted = [];
+new PerformanceObserver((list) => {
+  for (const each of list.getEntries()) if (each.interactionId) globalThis.noted.push(each);
+}).observe({ type: "event", durationThreshold: 16, buffered: true });`;
+
+const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pages-"));
+const program = await startDev();
+const browser = await chromium.launch({
+  executablePath: process.env["CHROME_PATH"] ?? "/usr/bin/chromium-headless-shell",
+  args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+});
+try {
+  const signedIn = await browser.newContext();
+  const first = await signedIn.newPage();
+  await first.goto(program.link);
+  await first.getByRole("button", { name: "Sign in" }).click();
+  await first.waitForURL((url) => !/^\/(auth|local-idp)\//.test(url.pathname));
+  const origin = new URL(first.url()).origin;
+  const cookies = await signedIn.storageState();
+  const weights = [await weigh(browser, `${origin}/sign-in`)];
+  for (const path of ["/", "/models", "/usage", "/keys", "/playground", "/docs"]) {
+    weights.push(await weigh(browser, origin + path, cookies));
+  }
+  const interactions = await useLongTable(signedIn, origin);
+  const text = await format(pageText(weights, interactions), { parser: "markdown" });
+  process.stdout.write(text);
+  if (flags.save) writeFileSync(PAGE, text);
+} finally {
+  await browser.close();
+  program.child.kill("SIGTERM");
+  await new Promise((done) => program.child.once("exit", done));
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function startDev(): Promise<{ readonly child: ChildProcess; readonly link: string }> {
+  const child = spawn(
+    process.execPath,
+    ["--import", "tsx", "src/cli/main.ts", "dev", "--data", join(folder, "data")],
+    {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, PORT: "0", CONSOLE_PORT: "0", INTERNAL_PORT: "0" },
+    },
+  );
+  let said = "";
+  const link = await new Promise<string>((found, failed) => {
+    const timer = setTimeout(() => failed(new Error(`no link was printed:\n${said}`)), START_MS);
+    const read = (chunk: Buffer): void => {
+      said += chunk.toString();
+      const [address] = /http:\S+\/local-idp\/claim\?\S+/.exec(said) ?? [];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      found(address);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.once("exit", () => failed(new Error(`the program ended:\n${said}`)));
+  });
+  return { child, link };
+}
+
+/** All answers of a page, as they came over the wire, in a browser that keeps nothing yet. */
+async function weigh(
+  own: Browser,
+  address: string,
+  storageState?: Awaited<ReturnType<BrowserContext["storageState"]>>,
+): Promise<Weight> {
+  const context = await own.newContext(storageState === undefined ? {} : { storageState });
+  const page = await context.newPage();
+  const sizes: Promise<number>[] = [];
+  page.on("requestfinished", (request) => {
+    sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+  });
+  await page.goto(address, { waitUntil: "networkidle" });
+  const bytes = (await Promise.all(sizes)).reduce((sum, each) => sum + each, 0);
+  await context.close();
+  return { page: new URL(address).pathname, bytes, answers: sizes.length };
+}
+
+/** The models page as a table of 1,000 rows: typing into its search, and opening and closing. */
+async function useLongTable(context: BrowserContext, origin: string): Promise<Interaction[]> {
+  const page = await context.newPage();
+  const models = Array.from({ length: ROWS }, (_, at) =>
+    modelOf({ id: `lab-${at % 20}/model-${at}`, name: `Model ${at}` }),
+  );
+  await page.route("**/api/catalog.json", (route) => route.fulfill({ json: { models } }));
+  await page.addInitScript(NOTE_EVENTS);
+  await page.goto(`${origin}/models`, { waitUntil: "networkidle" });
+  const typing = await noted(page, async () => {
+    await page.getByRole("searchbox").first().click();
+    await page.keyboard.type("model-99", { delay: 120 });
+    for (let times = 0; times < 8; times += 1) {
+      await page.keyboard.press("Backspace", { delay: 60 });
+      await page.waitForTimeout(100);
+    }
+  });
+  const moving = await noted(page, async () => {
+    for (let times = 0; times < 12; times += 1) {
+      await page.keyboard.press("Tab", { delay: 60 });
+      await page.waitForTimeout(60);
+    }
+  });
+  await page.close();
+  return [
+    { what: "typing into the search of models, a key", ...typing },
+    { what: "moving on by Tab", ...moving },
+  ];
+}
+
+async function noted(
+  page: Page,
+  act: () => Promise<void>,
+): Promise<{ readonly medianMs: number; readonly longestMs: number }> {
+  await page.evaluate("globalThis.noted.length = 0");
+  await act();
+  await page.waitForTimeout(300);
+  const all = await page.evaluate<number[]>("globalThis.noted.map(({ duration }) => duration)");
+  const sorted = all.toSorted((a, b) => a - b);
+  // What took less than a frame is not reported at all.
+  return { medianMs: sorted[sorted.length >> 1] ?? 16, longestMs: sorted.at(-1) ?? 16 };
+}
+
+function pageText(weights: readonly Weight[], interactions: readonly Interaction[]): string {
+  const firsts = weights.slice(0, 2);
+  const isLight = firsts.every(
+    ({ bytes, answers }) => bytes <= BYTES_GOAL && answers < ANSWERS_GOAL,
+  );
+  const isFast = interactions.every(({ longestMs }) => longestMs < INTERACTION_GOAL_MS);
+  const kib = (bytes: number): string => (bytes / 1024).toFixed(0);
+  return `# Speed of the console's pages
+
+Written by \`npm run bench:pages -- --save\` from what it measured; change it in \`bench/page-speed.ts\`.
+
+Measured on ${new Date(systemClock.nowMs()).toISOString().slice(0, 10)} with Node ${process.versions.node} and Chromium ${browser.version()}
+on ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), load average ${(loadavg()[0] ?? 0).toFixed(1)}: a \`dev\` of its own on
+loopback, a browser without a cache for each page.
+
+## First load
+
+All answers of a page, data too, as sent (brotli where the browser takes it). Goal for the first two, which
+people see first: at most 160 KB in fewer than ${ANSWERS_GOAL} answers: **${isLight ? "reached" : "missed"}**. A later page asks
+only for what the ones before it did not bring.
+
+${markdownTableOf(
+  ["Page", "KB", "Answers"],
+  weights.map(({ page, bytes, answers }) => [`\`${page}\``, kib(bytes), `${answers}`]),
+)}
+
+## Interaction with ${ROWS.toLocaleString("en")} rows
+
+From a key to the frame that shows what it did, by the browser's own Event Timing (rounded to 8 ms by it;
+less than 16 ms is not reported). Goal: under ${INTERACTION_GOAL_MS} ms: **${isFast ? "reached" : "missed"}**.
+
+${markdownTableOf(
+  ["What", "Median, ms", "Longest, ms"],
+  interactions.map(({ what, medianMs, longestMs }) => [what, `${medianMs}`, `${longestMs}`]),
+)}
+`;
+}

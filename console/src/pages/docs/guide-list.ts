@@ -1,0 +1,16 @@
+/** The guides, in the order in which a newcomer needs them: name of the file, and title. */
+export const GUIDES: readonly (readonly [name: string, title: string])[] = [
+  ["quick-start", "Quick start"],
+  ["streaming", "Streaming"],
+  ["tools", "Tools"],
+  ["images", "Images"],
+  ["videos", "Videos"],
+  ["decisions", "Decisions"],
+  ["caching", "Prompt caching"],
+  ["routing", "Routing"],
+  ["limits", "Limits"],
+  ["errors", "Errors"],
+  ["retries", "Retries"],
+  ["coding-agents", "Coding agents"],
+  ["migrating", "Migrating"],
+];

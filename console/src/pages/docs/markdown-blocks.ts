@@ -1,0 +1,67 @@
+interface CodeTab {
+  readonly label: string;
+  readonly code: string;
+}
+
+/** A part of a guide. The guides are our own files: what they do not use is not read here. */
+export type Block =
+  | { readonly kind: "heading"; readonly level: number; readonly text: string }
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "list"; readonly items: readonly string[] }
+  | {
+      readonly kind: "table";
+      readonly head: readonly string[];
+      readonly rows: readonly (readonly string[])[];
+    }
+  | { readonly kind: "code"; readonly tabs: readonly CodeTab[] };
+
+const LABELS: Readonly<Record<string, string>> = { python: "Python", ts: "TypeScript" };
+
+/** Reads the Markdown of a guide into blocks; neighbouring code in other languages is one block. */
+export function readBlocks(markdown: string): readonly Block[] {
+  const blocks: Block[] = [];
+  // A fence may hold empty lines, everything else ends at one.
+  for (const part of markdown.split(/^(```\w*\n[\s\S]*?^```)$/m)) {
+    const fence = /^```(\w*)\n([\s\S]*)```$/.exec(part);
+    if (fence === null) blocks.push(...part.split(/\n{2,}/).flatMap(readBlock));
+    else addCode(blocks, tabOf(fence[1] ?? "", (fence[2] ?? "").trimEnd()));
+  }
+  return blocks;
+}
+
+function tabOf(language: string, code: string): CodeTab {
+  const shell = code.includes("curl") ? "curl" : "Shell";
+  return { label: LABELS[language] ?? shell, code };
+}
+
+function addCode(blocks: Block[], tab: CodeTab): void {
+  const last = blocks.at(-1);
+  const goesOn = last?.kind === "code" && last.tabs.every(({ label }) => label !== tab.label);
+  if (goesOn) blocks[blocks.length - 1] = { kind: "code", tabs: [...last.tabs, tab] };
+  else blocks.push({ kind: "code", tabs: [tab] });
+}
+
+function readBlock(part: string): readonly Block[] {
+  const text = part.trim();
+  if (text === "") return [];
+  const heading = /^(#+) (.*)$/.exec(text);
+  if (heading !== null) {
+    return [{ kind: "heading", level: heading[1]?.length ?? 1, text: heading[2] ?? "" }];
+  }
+  if (text.startsWith("- ")) {
+    const items = text.slice(2).split(/\n- /);
+    return [{ kind: "list", items: items.map((item) => item.replaceAll(/\s*\n\s*/g, " ")) }];
+  }
+  if (text.startsWith("|")) {
+    const [head = [], , ...rows] = text.split("\n").map(cellsOf);
+    return [{ kind: "table", head, rows }];
+  }
+  return [{ kind: "text", text: text.replaceAll("\n", " ") }];
+}
+
+function cellsOf(line: string): readonly string[] {
+  return line
+    .split("|")
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}

@@ -1,0 +1,89 @@
+import { Anchor, Code, List, Text, Title } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { AppLink } from "../../ui/app-link.tsx";
+import { CodeTabs } from "../../ui/code-tabs.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import type { Block } from "./markdown-blocks.ts";
+
+/** The blocks of a guide; its first heading is the page's own. */
+export function MarkdownView({ blocks }: { readonly blocks: readonly Block[] }): ReactElement {
+  const shown = blocks.filter((block) => block.kind !== "heading" || block.level > 1);
+  return (
+    <>
+      {shown.map((block, at) => (
+        <BlockView key={at} block={block} />
+      ))}
+    </>
+  );
+}
+
+function BlockView({ block }: { readonly block: Block }): ReactElement {
+  switch (block.kind) {
+    case "heading":
+      return (
+        <Title order={2} size="h4">
+          {block.text}
+        </Title>
+      );
+    case "text":
+      return (
+        <Text maw="75ch">
+          <Inline text={block.text} />
+        </Text>
+      );
+    case "list":
+      return (
+        <List spacing="xs" maw="75ch">
+          {block.items.map((item) => (
+            <List.Item key={item}>
+              <Inline text={item} />
+            </List.Item>
+          ))}
+        </List>
+      );
+    case "table":
+      return (
+        <DataTable
+          caption={block.head.join(", ")}
+          columns={block.head.map((label, at) => ({
+            id: `${at}`,
+            label,
+            render: (row: readonly string[]) => <Inline text={row[at] ?? ""} />,
+          }))}
+          rows={block.rows}
+          rowKey={([first = ""]) => first}
+        />
+      );
+    case "code":
+    default:
+      return <CodeTabs tabs={block.tabs} />;
+  }
+}
+
+/** Code, links and bold of a line; everything else is text as it is. */
+function Inline({ text }: { readonly text: string }): ReactElement {
+  const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\))/);
+  return (
+    <>
+      {parts.map((part, at) => (
+        <InlinePart key={at} part={part} />
+      ))}
+    </>
+  );
+}
+
+function InlinePart({ part }: { readonly part: string }): ReactElement {
+  if (part.startsWith("`")) return <Code>{part.slice(1, -1)}</Code>;
+  if (part.startsWith("**")) return <b>{part.slice(2, -2)}</b>;
+  const [, label = "", target = ""] = /^\[([^\]]+)\]\(([^)]+)\)$/.exec(part) ?? [];
+  const [, guide] = /^([a-z-]+)\.md$/.exec(target) ?? [];
+  if (guide !== undefined) {
+    return (
+      <AppLink to="/docs/$page" params={{ page: guide }}>
+        {label}
+      </AppLink>
+    );
+  }
+  return target === "" ? <>{part}</> : <Anchor href={target}>{label}</Anchor>;
+}

@@ -1,0 +1,120 @@
+type Json = Readonly<Record<string, unknown>>;
+
+/** One field of a body, a parameter or a header. */
+export interface FieldRow {
+  readonly name: string;
+  readonly type: string;
+  readonly isRequired: boolean;
+  readonly about: string;
+}
+
+export interface OperationView {
+  /** `POST /v1/chat/completions` */
+  readonly name: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly about: string;
+  readonly parameters: readonly FieldRow[];
+  readonly body: readonly FieldRow[];
+  readonly answer: readonly FieldRow[];
+  readonly headers: readonly FieldRow[];
+  readonly refusals: readonly { readonly status: string; readonly classes: string }[];
+}
+
+/** Fields below the third level are in the document itself. */
+const DEPTH_MAX = 3;
+
+/** The operations of an OpenAPI document as a page shows them. */
+export function readOperations(document: unknown): readonly OperationView[] {
+  return Object.entries(child(document, "paths")).flatMap(([path, methods]) =>
+    Object.entries(methods as Json).map(([method, operation]) =>
+      viewOf(document, `${method.toUpperCase()} ${path}`, operation as Json),
+    ),
+  );
+}
+
+function viewOf(document: unknown, name: string, operation: Json): OperationView {
+  const responses = Object.entries(child(operation, "responses"));
+  const served = child(operation, "responses", "200");
+  const fields = (schema: Json): readonly FieldRow[] => fieldsOf(document, schema, "", 1);
+  return {
+    name,
+    tag: textOf((operation["tags"] as readonly unknown[] | undefined)?.[0]),
+    summary: textOf(operation["summary"]),
+    about: textOf(operation["description"]),
+    parameters: ((operation["parameters"] ?? []) as readonly Json[]).map((each) => ({
+      name: `${textOf(each["name"])} (${textOf(each["in"])})`,
+      type: typeOf(document, child(each, "schema")),
+      isRequired: each["required"] === true,
+      about: textOf(each["description"]),
+    })),
+    body: fields(child(operation, "requestBody", "content", "application/json", "schema")),
+    answer: fields(child(served, "content", "application/json", "schema")),
+    headers: Object.entries(child(served, "headers")).map(([header, each]) => {
+      const found = resolve(document, each as Json);
+      const type = textOf(child(found, "schema")["type"]);
+      return { name: header, type, isRequired: false, about: textOf(found["description"]) };
+    }),
+    refusals: responses
+      .filter(([status]) => status !== "200")
+      .map(([status, each]) => {
+        const about = textOf(resolve(document, each as Json)["description"]);
+        const classes = [...about.matchAll(/^- `(\w+)`/gm)].map(([, one = ""]) => one);
+        return { status, classes: classes.length === 0 ? about : classes.join(", ") };
+      }),
+  };
+}
+
+function fieldsOf(
+  document: unknown,
+  schema: Json,
+  before: string,
+  depth: number,
+): readonly FieldRow[] {
+  const found = resolve(document, schema);
+  const required = (found["required"] ?? []) as readonly string[];
+  return Object.entries(child(found, "properties")).flatMap(([name, each]) => {
+    const field = resolve(document, each as Json);
+    const inner = field["type"] === "array" ? child(field, "items") : field;
+    const row = {
+      name: before + name,
+      type: typeOf(document, each as Json),
+      isRequired: required.includes(name),
+      about: textOf((each as Json)["description"] ?? field["description"]),
+    };
+    const more = depth < DEPTH_MAX ? fieldsOf(document, inner, `${before}${name}.`, depth + 1) : [];
+    return [row, ...more];
+  });
+}
+
+function typeOf(document: unknown, schema: Json): string {
+  const found = resolve(document, schema);
+  const { enum: values, const: value, type, anyOf, minimum, maximum } = found;
+  if (Array.isArray(values)) return values.map((each) => JSON.stringify(each)).join(" or ");
+  if (value !== undefined) return JSON.stringify(value);
+  if (Array.isArray(anyOf)) {
+    return [...new Set(anyOf.map((each) => typeOf(document, each as Json)))].join(" or ");
+  }
+  const names = Array.isArray(type) ? type.join(" or ") : textOf(type ?? "any");
+  const isBounded = typeof minimum === "number" && typeof maximum === "number";
+  return isBounded ? `${names}, ${minimum} to ${maximum}` : names;
+}
+
+function resolve(document: unknown, schema: Json): Json {
+  const reference = schema["$ref"];
+  if (typeof reference !== "string") return schema;
+  return child(document, ...reference.split("/").slice(1));
+}
+
+/** The object at a path; an empty one where there is none. */
+function child(value: unknown, ...path: readonly string[]): Json {
+  let found = value;
+  for (const step of path) {
+    found = typeof found === "object" && found !== null ? (found as Json)[step] : undefined;
+  }
+  return typeof found === "object" && found !== null ? (found as Json) : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

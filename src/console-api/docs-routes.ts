@@ -1,0 +1,78 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { FastifyInstance, FastifyReply } from "fastify";
+
+import { sendAnswer } from "./answer-request.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { PublicDocument } from "./public-document.ts";
+
+const KEPT_SECONDS = 60;
+/** The gateway of `npm start`, for which the guides are written. */
+const WRITTEN_FOR = "http://127.0.0.1:8080";
+
+/** What is written for programmers and their tools: the guides as text, and the OpenAPI document. */
+export function docsRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
+  // Made on first use: the address is known once the listener is open.
+  let document: Promise<PublicDocument> | undefined;
+  app.get("/api/openapi-v1.json", async (request, reply) => {
+    document ??= gatewayDocument(deps);
+    return sendAnswer(request, reply, await document);
+  });
+  app.get("/docs/:file", async (request, reply) => {
+    const { file } = request.params as { readonly file: string };
+    const [, name] = /^([a-z-]+)\.md$/.exec(file) ?? [];
+    const text = name === undefined ? undefined : await guideText(deps, name);
+    return text === undefined ? reply.callNotFound() : sendText(reply, "text/markdown", text);
+  });
+  app.get("/llms.txt", async (_request, reply) => {
+    return sendText(reply, "text/plain", await listForModels(deps));
+  });
+}
+
+/** As it is published with the program, at the address of this installation. */
+async function gatewayDocument(deps: ConsoleDeps): Promise<PublicDocument> {
+  const published = JSON.parse(await readFile(deps.openApiFile, "utf8")) as object;
+  const servers = [{ url: deps.gatewayUrl() }];
+  return PublicDocument.of({ ...published, servers }, KEPT_SECONDS);
+}
+
+async function guideText(deps: ConsoleDeps, name: string): Promise<string | undefined> {
+  const file = join(deps.staticDir, "guides", `${name}.md`);
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  return text?.replaceAll(WRITTEN_FOR, deps.gatewayUrl());
+}
+
+/** The guides by title, for models that read about this place (llmstxt.org). */
+async function listForModels(deps: ConsoleDeps): Promise<string> {
+  const files = await readdir(join(deps.staticDir, "guides")).catch(() => []);
+  const names = files.toSorted((a, b) => (a < b ? -1 : 1)).map((file) => file.replace(/\.md$/, ""));
+  const root = deps.consoleUrl();
+  const lines = await Promise.all(
+    names.map(async (name) => {
+      const [, title = name] = /^# (.*)/.exec((await guideText(deps, name)) ?? "") ?? [];
+      return `- [${title}](${root}/docs/${name}.md)`;
+    }),
+  );
+  return `# Token Market
+
+> One virtual key and one prepaid balance for many AI models, at ${deps.gatewayUrl()}.
+> Chat in the formats of chat completions and messages, images, videos and decisions.
+
+## Guides
+
+${lines.join("\n")}
+
+## Reference
+
+- [OpenAPI 3.1 of the gateway](${root}/api/openapi-v1.json)
+- [Models with prices](${root}/api/catalog.json)
+`;
+}
+
+function sendText(reply: FastifyReply, type: string, text: string): FastifyReply {
+  return reply
+    .header("cache-control", `public, max-age=${KEPT_SECONDS}`)
+    .type(`${type}; charset=utf-8`)
+    .send(text);
+}

@@ -1,0 +1,113 @@
+import { assert, asyncProperty, constantFrom, jsonValue, nat } from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { ended } from "../support/books.ts";
+import { runs } from "../support/depth.ts";
+import { DEV_MANIFESTS } from "../support/dev-models.ts";
+import { withAccount, withGateway } from "../support/gateway.ts";
+import { bearer, httpCall, textAt, type HttpAnswer, type HttpCall } from "../support/http-call.ts";
+import { PublishedApi } from "../support/openapi.ts";
+
+const gateway = withGateway({
+  manifests: DEV_MANIFESTS,
+  settings: { orgRequestsPerMinute: 100_000, keyRequestsPerMinute: 100_000 },
+});
+const account = withAccount(gateway, "100.00", { requestsPerMinute: 100_000 });
+const api = new PublishedApi();
+
+/** Calls a route by its name in the document; `path` where that has an id or a query. */
+async function call(name: string, path: string, sent: HttpCall = {}): Promise<HttpAnswer> {
+  const [method = ""] = name.split(" ");
+  const headers = { ...bearer(account.key), ...sent.headers };
+  const answer = await httpCall(gateway.url + path, { ...sent, method, headers });
+  const problems = api.problemsOf(name, answer);
+  expect({ name, sent: sent.body, problems }).toMatchObject({ problems: [] });
+  return answer;
+}
+const say = { messages: [{ role: "user", content: "Say hello" }] };
+const BODIES: Readonly<Record<string, object>> = {
+  "POST /v1/chat/completions": { model: "sim/both", max_tokens: 16, ...say },
+  "POST /v1/messages": { model: "sim/both", max_tokens: 16, ...say },
+  "POST /v1/messages/count_tokens": { model: "sim/both", ...say },
+  "POST /v1/images/generations": { model: "sim/image", prompt: "a red bicycle", quality: "low" },
+  "POST /images/generations": { model: "sim/image", prompt: "a red bicycle", quality: "low" },
+  "POST /v1/videos": { model: "sim/video", prompt: "waves", seconds: 4 },
+  "POST /v1/decisions": {
+    model: "sim/decide",
+    state: "The shop is down.",
+    questions: { urgent: { schema: { type: "boolean" }, instructions: "Is it urgent?" } },
+  },
+  "POST /v1/route": { model: "sim/both", max_tokens: 16, ...say },
+  "POST /api/admission-limits": { scope: "key", rpm: 50_000 },
+};
+
+function pathOf(name: string): string {
+  const [, path = ""] = name.split(" ");
+  return path === "/v1/route" ? "/v1/route?for=chat" : path;
+}
+
+describe("every answer of the gateway is one that its OpenAPI document allows", () => {
+  test("of what is served", async () => {
+    const served = new Map<string, HttpAnswer>();
+    for (const [name, body] of Object.entries(BODIES)) {
+      const answer = await call(name, pathOf(name), { body });
+      expect({ name, status: answer.status, text: answer.text.slice(0, 300) }).toMatchObject({
+        status: 200,
+      });
+      served.set(name, answer);
+    }
+    const requestId = String(served.get("POST /v1/messages")?.headers["x-request-id"]);
+    await ended(gateway, account, requestId);
+    const video = textAt(served.get("POST /v1/videos")?.json, "id");
+    const streamed = { ...BODIES["POST /v1/chat/completions"], stream: true };
+    const reads: readonly (readonly [string, string, HttpCall?])[] = [
+      ["POST /v1/chat/completions", "/v1/chat/completions", { body: streamed }],
+      ["GET /v1/videos/{id}", `/v1/videos/${video}`],
+      ["GET /v1/models", "/v1/models"],
+      ["GET /v1/models", "/v1/models", { headers: { "anthropic-version": "2023-06-01" } }],
+      ["GET /v1/models/{id}", "/v1/models/sim/both"],
+      ["GET /v1/usage", "/v1/usage"],
+      ["GET /v1/usage", "/v1/usage?group_by=model"],
+      ["GET /v1/usage", "/v1/usage?format=csv"],
+      ["GET /v1/limits", "/v1/limits?model=sim/both"],
+      ["GET /v1/generation", `/v1/generation?id=${requestId}`],
+    ];
+    for (const [name, path, sent] of reads) expect((await call(name, path, sent)).status).toBe(200);
+  });
+
+  test("of what is refused: without a key, without a record, with a body that is none", async () => {
+    for (const name of Object.keys(BODIES)) {
+      const bodies = [{ body: "{" }, { body: [] }, { body: {} }, { body: "x".repeat(11_000_000) }];
+      const answers = await Promise.all(bodies.map((sent) => call(name, pathOf(name), sent)));
+      expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 413]);
+      const nobody = { body: {}, headers: { authorization: "Bearer nobody" } };
+      expect((await call(name, pathOf(name), nobody)).status).toBe(401);
+    }
+    for (const [name, path] of [
+      ["GET /v1/videos/{id}", "/v1/videos/video_0"],
+      ["GET /v1/videos/{id}/content", "/v1/videos/video_0/content"],
+      ["GET /v1/models/{id}", "/v1/models/no/such"],
+      ["GET /v1/generation", "/v1/generation?id=none"],
+      ["GET /v1/limits", "/v1/limits?model=none"],
+    ] as const) {
+      expect((await call(name, path)).status).toBe(404);
+    }
+    for (const query of ["limit=0", "group_by=moon", "from=never", "format=xml", "cursor=1"]) {
+      expect((await call("GET /v1/usage", `/v1/usage?${query}`)).status).toBe(400);
+    }
+  });
+
+  test("of whatever is sent instead of a field's value", async () => {
+    const names = constantFrom(...Object.keys(BODIES));
+    await assert(
+      asyncProperty(names, nat(), jsonValue({ maxDepth: 2 }), async (name, at, value) => {
+        const body = BODIES[name] ?? {};
+        const fields = [...Object.keys(body), "provider", "stream", "temperature", "tools", "n"];
+        const field = fields[at % fields.length] ?? "model";
+        const answer = await call(name, pathOf(name), { body: { ...body, [field]: value } });
+        expect(answer.status).not.toBe(500);
+      }),
+      { numRuns: runs(150) },
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect, test } from "vitest";
+
+import { REFUSALS } from "../src/core/refusals.ts";
+import { gatewayRoutes } from "../src/http/gateway-routes.ts";
+import { HEADERS } from "../src/http/header-table.ts";
+import { wires } from "../src/wire/wires.ts";
+
+const text = readFileSync(join(import.meta.dirname, "../schema/openapi-v1.json"), "utf8");
+const document = JSON.parse(text) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly headers: object };
+};
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly schema: object }[];
+  readonly responses: object;
+}
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    operation,
+  })),
+);
+
+test("the OpenAPI document of the gateway is one by the rules of OpenAPI 3.1", async () => {
+  const result = await new Validator().validate(structuredClone(document));
+  expect(result.errors).toBeUndefined();
+  expect(result.valid).toBe(true);
+});
+
+test("it has every route of the gateway, and no other", () => {
+  const current = { clock: undefined };
+  const records = { records: {}, videos: {} };
+  const { routes } = gatewayRoutes({ current } as never, records as never);
+  const names = routes.map(({ method, path }) => `${method} ${path}`);
+  expect(operations.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+});
+
+test("it has every header and every class of refusal that the gateway knows", () => {
+  const headers = Object.values(HEADERS).map(({ name }) => name);
+  expect(Object.keys(document.components.headers)).toEqual(headers);
+  for (const name of Object.keys(REFUSALS)) expect(text).toContain(`\\n- \`${name}\`:`.slice(2));
+});
+
+test("each refusal's usual status is documented where a call may meet it", () => {
+  for (const { name, operation } of operations) {
+    const statuses = Object.keys(operation.responses);
+    expect(statuses, name).toContain("200");
+    for (const status of ["400", "401", "403", "404", "413", "429", "500", "503"]) {
+      expect(statuses, name).toContain(status);
+    }
+  }
+});
+
+test("a dry run is documented for every chat interface", () => {
+  const route = document.paths["/v1/route"]?.["post"];
+  const named = route?.parameters?.find(({ name }) => name === "for")?.schema;
+  const names = wires.all.map(({ dryRunName }) => dryRunName);
+  expect(named).toMatchObject({ enum: [...names, "images", "videos", "decisions"] });
+});

@@ -1,0 +1,21 @@
+import { execFileSync } from "node:child_process";
+
+/** The Python that has the libraries of the guides. */
+export const GUIDE_PYTHON: string = process.env["GUIDES_PYTHON"] ?? "python3";
+
+/** The guides' Python is run where its libraries are; elsewhere the run says that it was not. */
+export const hasGuidePython: boolean = importsLibraries();
+if (!hasGuidePython) {
+  process.stderr.write(
+    "SKIPPED: the guides' Python needs openai, anthropic and requests (pip install, or GUIDES_PYTHON)\n",
+  );
+}
+
+function importsLibraries(): boolean {
+  try {
+    execFileSync(GUIDE_PYTHON, ["-c", "import openai, anthropic, requests"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+
+import { HEADERS } from "../../src/http/header-table.ts";
+import type { HttpAnswer } from "./http-call.ts";
+
+const FILE = join(import.meta.dirname, "../../schema/openapi-v1.json");
+
+interface Response {
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+/** The published document of the gateway, as a judge of answers. */
+export class PublishedApi {
+  readonly document = JSON.parse(readFileSync(FILE, "utf8")) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+    readonly components: { readonly responses: Readonly<Record<string, Response>> };
+  };
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: false });
+  readonly #checks = new Map<object, ValidateFunction>();
+
+  constructor() {
+    this.#ajv.addSchema(this.document, "openapi");
+  }
+
+  /** What of an answer the document does not allow; an empty list: it conforms. */
+  problemsOf(name: string, answer: HttpAnswer): readonly string[] {
+    const [method = "", path = ""] = name.split(" ");
+    const responses = this.document.paths[path]?.[method.toLowerCase()]?.responses ?? {};
+    const found = responses[answer.status] ?? responses[`${String(answer.status)[0]}XX`];
+    if (found === undefined) return [`${answer.status} is not documented`];
+    const response = this.#resolved(found);
+    const type = String(answer.headers["content-type"]).split(";")[0] ?? "";
+    const known = Object.entries(response.content ?? {}).find(([pattern]) =>
+      new RegExp(`^${pattern.replace("*", ".*")}$`).test(type),
+    );
+    if (known === undefined) return [`${answer.status} as ${type} is not documented`];
+    const ours = Object.values(HEADERS).filter((each) => answer.headers[each.name] !== undefined);
+    const secret = ours.filter((each) => response.headers?.[each.name] === undefined);
+    const headers = secret.map((each) => `${answer.status}: header ${each.name}`);
+    if (type !== "application/json") return headers;
+    const check = this.#checkOf(known[1].schema);
+    if (check(answer.json)) return headers;
+    return [...headers, this.#ajv.errorsText(check.errors)];
+  }
+
+  #resolved(found: Response | { readonly $ref: string }): Response {
+    const { $ref: reference } = found as { readonly $ref?: string };
+    if (reference === undefined) return found as Response;
+    return this.document.components.responses[reference.split("/").at(-1) ?? ""] ?? {};
+  }
+
+  #checkOf(schema: object): ValidateFunction {
+    const known = this.#checks.get(schema);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(schema).replaceAll('"#/', '"openapi#/');
+    const check = this.#ajv.compile(JSON.parse(text) as object);
+    this.#checks.set(schema, check);
+    return check;
+  }
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
+}
