@@ -109,7 +109,7 @@ function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRef
   });
 }
 
-function shownLine({ atMs, kind, ref, amountMicroUsd }: WalletLine): CreditEntry {
+export function shownLine({ atMs, kind, ref, amountMicroUsd }: WalletLine): CreditEntry {
   return { at: instant(atMs), kind, ref, amount_usd: formatUsd(amountMicroUsd) };
 }
 
