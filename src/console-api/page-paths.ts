@@ -6,7 +6,7 @@ const PAGES: readonly RegExp[] = [
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/return\/[^/]+)?$/,
   /^\/requests\/[^/]+$/,
-  /^\/operator(\/(organizations(\/[^/]+)?|restrictions|purchases|listings|settlement(\/[^/]+\/[^/]+)?))?$/,
+  /^\/operator(\/(organizations(\/[^/]+)?|review|listings|settlement))?$/,
   // Ids of models have slashes.
   /^\/models(\/.+)?$/,
 ];

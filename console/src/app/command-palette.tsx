@@ -123,7 +123,7 @@ function Found(props: {
 }
 
 function useCommands(): readonly RunnableCommand[] {
-  const { state } = useSession();
+  const { state, is_operator: isOperator } = useSession();
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
   const isSignedIn = state === "signed_in";
@@ -132,7 +132,7 @@ function useCommands(): readonly RunnableCommand[] {
   return useMemo(() => {
     const go = (to: string, params?: Record<string, string>) => () => void navigate({ to, params });
     return [
-      ...placesFor(state).map(({ to, label, letter, keywords = [] }) => {
+      ...placesFor(state, isOperator).map(({ to, label, letter, keywords = [] }) => {
         return {
           id: to,
           group: "Pages",
