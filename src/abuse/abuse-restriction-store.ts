@@ -42,11 +42,13 @@ export interface AbuseRestrictionStore {
   }): Promise<readonly AbuseRestrictionRecord[]>;
   /**
    * Ends the holds of one kind of request, or of all, for good: those that have ended by themselves
-   * do not count as a first time any more. Answers with what it lifted, newest first.
+   * do not count as a first time any more. Answers with what it lifted, newest first. `why` is for
+   * the change log, and only operators see it there.
    */
   lift(
     orgId: OrgId,
     family: CallFamily | undefined,
     by: ChangedBy,
+    why?: string,
   ): Promise<readonly AbuseRestrictionRecord[]>;
 }

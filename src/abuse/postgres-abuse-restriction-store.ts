@@ -74,13 +74,15 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
     orgId: OrgId,
     family: CallFamily | undefined,
     by: ChangedBy,
+    why?: string,
   ): Promise<readonly AbuseRestrictionRecord[]> {
     return await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<Row>(LIFT_SQL, [orgId, family ?? null]);
       const lifted = rows.map(shownColumns.read);
       for (const hold of lifted) {
         const before = { ...holdFacts(hold), reason: hold.reason };
-        note({ action: "hold.lift", orgId, target: orgId, before, after: null });
+        const after = why === undefined ? null : { lifted_because: why };
+        note({ action: "hold.lift", orgId, target: orgId, before, after });
       }
       return lifted;
     });

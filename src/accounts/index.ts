@@ -26,6 +26,8 @@ export {
 export { countSealedBy, resealConnections } from "./reseal-connections.ts";
 export { createdKey } from "./key-changes.ts";
 export { CREATE_ORG_SQL, createdOrg } from "./org-rows.ts";
+export type { ListedOrg, OrgDirectory } from "./org-directory.ts";
+export { PostgresOrgDirectory } from "./postgres-org-directory.ts";
 export { PostgresAccountStore } from "./postgres-account-store.ts";
 export { PostgresConnectionStore } from "./postgres-connection-store.ts";
 export { PostgresCustomerStore } from "./postgres-customer-store.ts";

@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import type { Logger } from "pino";
 
 import type { KeyVault, StoredConnection } from "../accounts/index.ts";
+import type { BackupFigures } from "../backup/index.ts";
 import {
   type Billing,
   type BillingOptions,
@@ -28,6 +29,7 @@ import { startUsageRollup } from "../records/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import { EventCounts } from "./event-counts.ts";
+import { openOperator } from "./open-operator.ts";
 import type { Backend } from "./open-backend.ts";
 import type { LiveVault } from "./open-key-vault.ts";
 import { CONSOLE_PAGES, GATEWAY_OPENAPI } from "./shipped-files.ts";
@@ -111,6 +113,9 @@ interface GatewayParts {
   readonly chat: Parameters<typeof openModelCaller>[0];
   readonly playground: ConsoleDeps["playground"];
   readonly serverResponse: ConsoleDeps["serverResponse"];
+  /** For the operator pages. */
+  readonly backups: { readonly figures: BackupFigures };
+  readonly ledger: { readonly hasGoneBack: boolean };
 }
 
 /** Puts the console together; it is not listening yet. */
@@ -125,6 +130,7 @@ export async function openConsole(
     identity,
     billing,
     optimize,
+    operator: openOperator(options, parts),
     reports: backend.usageReports,
     customers: backend.customerStore,
     rules: backend.rulesStore,

@@ -134,12 +134,12 @@ async function compose(
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });
   internal.maxConnections = INTERNAL_CONNECTIONS_MAX;
   const console = await openConsole(options, {
+    ...serving,
+    ...watched,
     ...preparedConsole,
     ...known,
     catalog: holder,
-    serve,
     verification,
-    ports,
     vault: prepared.vault,
     chat: (request) => callInProcess({ ...walk, ports: ports.current }, chat, request),
     serverResponse: drainingResponse(() => readiness.isDraining),

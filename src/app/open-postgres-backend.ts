@@ -8,9 +8,11 @@ import {
   type CustomerStore,
   type KeyStore,
   noticed,
+  type OrgDirectory,
   PostgresAccountStore,
   PostgresConnectionStore,
   PostgresCustomerStore,
+  PostgresOrgDirectory,
   PostgresRulesStore,
   type RulesStore,
 } from "../accounts/index.ts";
@@ -41,12 +43,14 @@ import {
   feedStatus,
   type FeedStatus,
   type FlaggedListing,
+  type KnownInstance,
   type LedgerBatchStore,
   PostgresCreditStore,
   PostgresLedgerBatchStore,
   PostgresRetentionStore,
   PostgresSettlementStore,
   readBooksFigures,
+  readInstances,
   recordAudit,
   type ReopenedBooks,
   reopenBooks,
@@ -96,6 +100,8 @@ export interface PostgresBackend {
   readonly connectionStore: ConnectionStore;
   readonly identityStore: IdentityStore;
   readonly customerStore: CustomerStore;
+  /** For operators. */
+  readonly orgDirectory: OrgDirectory;
   readonly recordStore: RecordStore;
   /** On connections of its own. */
   readonly usageReports: UsageReports;
@@ -160,6 +166,9 @@ export interface PostgresBackend {
   }): Promise<readonly ListingTraffic[]>;
   /** What the books say of themselves, by one statement of a second at most. */
   readBooksFigures(): Promise<BooksFigures>;
+  readInstances(): Promise<readonly KnownInstance[]>;
+  /** How old reports of the replica are, in milliseconds; undefined: it serves none now. */
+  replicaLagMs(): Promise<number | undefined>;
   /** Changes how many connections of `main` there may be. */
   limitConnections(max: number): void;
   /** Connections by pool; `lanes` are those of the ledger. */
@@ -218,6 +227,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
       await pool.query("select 1");
     },
     ...auditsOf(books, options.log),
+    ...forOperators(pools),
     walUnarchivedS: () => readUnarchivedS(pool),
     reopenBooks: (request, by) => reopenBooks(books, request, by),
     flaggedListings: (days) => flaggedListings(pool, days),
@@ -234,6 +244,17 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
       await ledgerBatchStore.close();
       await pools.close();
     },
+  };
+}
+
+function forOperators({
+  main,
+  reports,
+}: Pools): Pick<PostgresBackend, "orgDirectory" | "readInstances" | "replicaLagMs"> {
+  return {
+    orgDirectory: new PostgresOrgDirectory(main),
+    readInstances: () => readInstances(main),
+    replicaLagMs: () => reports.replicaLagMs(),
   };
 }
 

@@ -5,4 +5,4 @@ export { followBilling } from "./follow-billing.ts";
 export { openBilling } from "./open-billing.ts";
 export { PostgresPurchaseStore } from "./postgres-purchase-store.ts";
 export type { RecoveredPayments } from "./recover-payments.ts";
-export type { PurchaseStore } from "./purchase-store.ts";
+export type { PurchaseStore, WaitingPurchase } from "./purchase-store.ts";

@@ -13,6 +13,7 @@ import type {
   PurchaseStore,
   RecoveredPurchase,
   UngrantedState,
+  WaitingPurchase,
 } from "./purchase-store.ts";
 
 const LISTED_MAX = 1_000;
@@ -85,6 +86,15 @@ export class PostgresPurchaseStore implements PurchaseStore {
       "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
       [orgId, LISTED_MAX],
     );
+  }
+
+  async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
+    const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
+    return rows.map((row) => {
+      const purchase = knownPurchase(row);
+      const state = purchase.state === "parked" ? "parked" : "pending";
+      return { ...purchase, state, isGrantedByHand: row["is_granted"] === true };
+    });
   }
 
   async findOwn(orgId: OrgId, purchaseId: string): Promise<KnownPurchase | undefined> {
@@ -240,6 +250,15 @@ export class PostgresPurchaseStore implements PurchaseStore {
 
 /** Whatever came of an order was said by the payment provider, when we asked or by itself. */
 const PAYMENT_NEWS = byProviderNews("stripe");
+
+// Claims are not read: nothing was granted that could be taken back.
+const WAITING_SQL = `
+  select p.*, 0::bigint as refunded, 0::bigint as disputed, (
+    exists (select from transfer_ref t where t.ref = p.purchase_id)
+    or exists (select from transfer_first t where t.ref = p.purchase_id)
+  ) as is_granted
+  from purchase p where p.state in ('parked', 'pending')
+  order by p.state = 'parked' desc, is_granted, p.created_at desc, p.purchase_id limit $1`;
 
 const GRANT_SQL = `
   select grant_purchase($1, $2, $3) as answer,

@@ -33,6 +33,13 @@ export interface KnownPurchase extends PurchaseRecord {
   readonly expiresAtMs: number;
 }
 
+/** A purchase that waits for a person or for a bank. */
+export interface WaitingPurchase extends Omit<PurchaseRecord, "state"> {
+  readonly state: "parked" | "pending";
+  /** Credit was granted by hand, with the id of the purchase as the reference. */
+  readonly isGrantedByHand: boolean;
+}
+
 /** What became of a purchase without money. */
 export type UngrantedState = "pending" | "failed" | "expired" | "parked";
 
@@ -73,6 +80,8 @@ export interface PurchaseStore {
   ): Promise<"recovered" | "known" | "unknown_org">;
   /** Newest first, a thousand at most. */
   list(orgId: OrgId): Promise<readonly PurchaseRecord[]>;
+  /** Of all organizations, for operators: parked ones without a grant first, then the newest. */
+  listWaiting(limit: number): Promise<readonly WaitingPurchase[]>;
   /** Undefined: the organization has no such purchase. */
   findOwn(orgId: OrgId, purchaseId: string): Promise<KnownPurchase | undefined>;
   /** For events of the payment provider, which name no organization. */

@@ -34,7 +34,7 @@ export const ACTIONS = {
   "purchase.claim": seen("reported a refund or a dispute"),
   "purchase.recover": seen("took a purchase over from the payment provider again"),
   "hold.place": seen("limited requests after unusual use", ["reason"]),
-  "hold.lift": seen("lifted a restriction after unusual use", ["reason"]),
+  "hold.lift": seen("lifted a restriction after unusual use", ["reason", "lifted_because"]),
   "optimize.start": seen("started an Optimize search"),
   "optimize.end": seen("ended an Optimize search"),
   "connection.reseal": internal("sealed stored provider keys with the first encryption key"),

@@ -7,7 +7,7 @@ export type ActorKind = "operator" | "account" | "key" | "provider_news" | "gate
 /** Who changes something, handed down as a value from where it is known. */
 export interface ChangedBy {
   readonly kind: ActorKind;
-  /** The operator's user on the machine, the account's id, the key's id, the provider's name, … */
+  /** The operator's user on the machine or account in the console, the account's id, the key's id, the provider's name, … */
   readonly id: string;
   /** Null where there is no request: a command, or this program by itself. */
   readonly requestId: string | null;

@@ -19,9 +19,12 @@ export function byProviderNews(provider: string): ChangedBy {
   return { kind: "provider_news", id: provider, requestId: null, clientNetwork: null };
 }
 
-/** A person with a console session, or a program with a virtual key. */
+/**
+ * A person with a console session, or a program with a virtual key. `operator`: the id is the
+ * account of an operator at the console's operator pages.
+ */
 export function byCaller(caller: {
-  readonly kind: "account" | "key";
+  readonly kind: "account" | "key" | "operator";
   readonly id: string;
   readonly requestId: string;
   readonly clientAddress: string | undefined;

@@ -102,7 +102,9 @@ function asSeenByOrganization(change: RecordedChange): RecordedChange {
 
 function without(facts: Facts | null, hides: readonly string[]): Facts | null {
   if (facts === null) return null;
-  return Object.fromEntries(Object.entries(facts).filter(([name]) => !hides.includes(name)));
+  const shown = Object.entries(facts).filter(([name]) => !hides.includes(name));
+  // Of a thing that is gone only the hidden part may have been left.
+  return shown.length === 0 ? null : Object.fromEntries(shown);
 }
 
 interface ChangeRow extends Omit<RecordedChange, "by" | "position"> {

@@ -39,12 +39,15 @@ export function addUnusualUseCommand(program: Command, context: CommandContext):
   onStoredData(unusualUse.command("lift <org_id>"))
     .description("lift an organization's restrictions, within five seconds")
     .option("--kind <kind>", `only one kind of request: ${KINDS.join(", ")}`)
+    .option("--reason <text>", "why, for the change log; the customer does not see it")
     .action(
       answering(context, (org: string, flags: Flags) => {
         const kind = readKind(flags["kind"]);
+        const { reason } = flags;
+        const why = typeof reason === "string" ? reason : undefined;
         return withBackend(context, flags, async (backend, by) => {
           const orgId = await findOrg(backend, org);
-          const lifted = await backend.usageHoldStore.lift(orgId, kind, by);
+          const lifted = await backend.usageHoldStore.lift(orgId, kind, by, why);
           return {
             json: { org_id: orgId, lifted: lifted.map(shown) },
             text:

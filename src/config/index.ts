@@ -11,6 +11,7 @@ export {
 } from "./own-variables.ts";
 export { type Config, environmentName, type SettingName, SETTINGS } from "./settings.ts";
 export { namesOf } from "./setting.ts";
+export { addressesOf } from "./operator-settings.ts";
 export { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
 export { TIMEOUT_SETTINGS, type TimeoutConfig } from "./timeout-settings.ts";
 export { UNUSUAL_USE_SETTINGS, type UnusualUseConfig } from "./unusual-use-settings.ts";

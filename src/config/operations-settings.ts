@@ -3,6 +3,7 @@ import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts"
 import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
+import { OPERATOR_SETTINGS, type OperatorConfig } from "./operator-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
 import { STORE_SETTINGS, type StoreConfig } from "./store-settings.ts";
@@ -17,7 +18,8 @@ export interface OperationsConfig
     ChangeLogConfig,
     StoreConfig,
     TelemetryConfig,
-    BooksConfig {
+    BooksConfig,
+    OperatorConfig {
   readonly autoMigrate: boolean;
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
@@ -61,6 +63,7 @@ export const OPERATIONS_SETTINGS: {
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
   ...METRICS_SETTINGS,
+  ...OPERATOR_SETTINGS,
   ...STORE_SETTINGS,
   ...TELEMETRY_SETTINGS,
 };

@@ -13,6 +13,7 @@ import { consoleHandlers } from "./console-handlers.ts";
 import { ConsoleRefusal, ofGateway, rateLimited } from "./console-refusal.ts";
 import { ROUTES, type RouteName } from "./contract.ts";
 import type { RouteContract } from "./contract/shared.ts";
+import { readOperatorSession, staleSignInProblem } from "./guard-operator.ts";
 import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
 import type { Call } from "./handler.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -70,7 +71,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
         ...parts,
         cookieHeader: request.headers.cookie,
         session: sessions.get(request),
-        by: changedBy(deps, request, sessions.get(request)),
+        by: changedBy(deps, request, { contract, session: sessions.get(request) }),
       };
       const run = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
       const { session } = call;
@@ -84,11 +85,12 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
 function changedBy(
   { clientAddresses }: ConsoleDeps,
   { id: requestId, ip, headers }: FastifyRequest,
-  session: SignedIn | undefined,
+  of: { readonly contract: RouteContract; readonly session: SignedIn | undefined },
 ): ChangedBy | undefined {
-  if (session === undefined) return undefined;
+  if (of.session === undefined) return undefined;
   const clientAddress = clientAddressOf(clientAddresses, { ip, headers });
-  return byCaller({ kind: "account", id: session.accountId, requestId, clientAddress });
+  const kind = of.contract.access === "operator" ? "operator" : "account";
+  return byCaller({ kind, id: of.session.accountId, requestId, clientAddress });
 }
 
 /** Runs a change within the organization's changes of a minute; a refused one is not counted. */
@@ -128,6 +130,12 @@ async function openedBy(
   { method, headers }: FastifyRequest,
 ): Promise<SignedIn | ConsoleRefusal | undefined> {
   const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
+  if (access === "operator") {
+    const { identity, operator, clock } = deps;
+    const session = await readOperatorSession(identity, headers.cookie, operator.emails());
+    if (session instanceof ConsoleRefusal || method === "GET" || method === "HEAD") return session;
+    return foreign ?? staleSignInProblem(session, clock.nowMs()) ?? session;
+  }
   if (foreign !== undefined) return foreign;
   if (access === "public") return undefined;
   return await readOpenSession(deps.identity, headers.cookie, access);

@@ -111,7 +111,7 @@ function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRef
   });
 }
 
-function shownLine({ atMs, kind, ref, amountMicroUsd }: WalletLine): CreditEntry {
+export function shownLine({ atMs, kind, ref, amountMicroUsd }: WalletLine): CreditEntry {
   const isWelcome = kind === "grant" && ref.startsWith(WELCOME_REF_PREFIX);
   const shown = isWelcome ? "welcome" : kind;
   return { at: instant(atMs), kind: shown, ref, amount_usd: formatUsd(amountMicroUsd) };

@@ -16,6 +16,7 @@ import type { Config } from "../config/index.ts";
 import type { ClientAddresses, Clock } from "../core/index.ts";
 import type { Identity } from "../identity/index.ts";
 import type { OptimizeSearches } from "../optimize/index.ts";
+import type { OperatorDeps } from "./operator-deps.ts";
 import type { LimitUseDeps, RecordStore, UsageReports } from "../records/index.ts";
 import type { DeploymentHealth } from "../routing/index.ts";
 import type { VerdictStore, Verification } from "../verification/index.ts";
@@ -64,6 +65,7 @@ export interface ConsoleDeps {
   /** What answers are written with: connections end with them while the instance drains. */
   readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
+  readonly operator: OperatorDeps;
   readonly config: Pick<Config, "support" | "privacyUrl" | "termsUrl">;
   readonly clock: Clock;
   readonly log: ConsoleLog;

@@ -7,6 +7,7 @@ import type { Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys-routes.ts";
 import { limitHandlers } from "./limits-routes.ts";
 import { modelCostHandlers } from "./model-costs-routes.ts";
+import { operatorHandlers } from "./operator-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
 import { priceChangeHandlers } from "./price-changes-routes.ts";
 import { openReportGates } from "./report-gates.ts";
@@ -30,5 +31,6 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...changeHandlers(deps, gates),
     ...optimizeHandlers(deps),
     ...verificationHandlers(deps, gates),
+    ...operatorHandlers(deps, gates),
   };
 }

@@ -18,6 +18,7 @@ import { connectionRoutes } from "./contract/connections.ts";
 import { keyRoutes } from "./contract/keys.ts";
 import { limitRoutes } from "./contract/limits.ts";
 import { modelCostRoutes } from "./contract/model-costs.ts";
+import { operatorRoutes } from "./contract/operator.ts";
 import { optimizeRoutes } from "./contract/optimize.ts";
 import { priceChangeRoutes } from "./contract/price-changes.ts";
 import { sessionRoutes } from "./contract/session.ts";
@@ -32,6 +33,7 @@ export type * from "./contract/connections.ts";
 export type * from "./contract/keys.ts";
 export type * from "./contract/limits.ts";
 export type * from "./contract/model-costs.ts";
+export type * from "./contract/operator.ts";
 export type * from "./contract/optimize.ts";
 export type * from "./contract/price-changes.ts";
 export type * from "./contract/session.ts";
@@ -52,6 +54,7 @@ export const ROUTES = {
   ...changeRoutes,
   ...optimizeRoutes,
   ...verificationRoutes,
+  ...operatorRoutes,
 } as const satisfies Readonly<Record<string, RouteContract>>;
 
 export type Routes = typeof ROUTES;

@@ -1,2 +1,3 @@
 export type { ConsoleDeps } from "./console-deps.ts";
+export type { OperatorDeps } from "./operator-deps.ts";
 export { createConsoleServer } from "./console-server.ts";

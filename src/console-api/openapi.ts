@@ -7,6 +7,8 @@ import { ConsoleError, type RouteContract } from "./contract/shared.ts";
 export function openApiDocument(consoleUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const [name, contract] of Object.entries(ROUTES) as [string, RouteContract][]) {
+    // Anybody may read the document, and for all but operators there are no such routes.
+    if (contract.access === "operator") continue;
     const [method = "", path = ""] = name.split(" ");
     const shown = path.replaceAll(/:(\w+)/g, "{$1}");
     paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation(name, contract) };

@@ -12,6 +12,9 @@ test.each([
   "/models/acme/rich-1",
   "/requests/0199-a",
   "/playground",
+  "/operator",
+  "/operator/organizations/org_1",
+  "/operator/review",
 ])("%s is a page", (path) => {
   expect(isPagePath(path)).toBe(true);
   expect(isReservedPath(path)).toBe(false);

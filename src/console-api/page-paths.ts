@@ -7,6 +7,7 @@ const PAGES: readonly RegExp[] = [
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/return\/[^/]+)?$/,
   /^\/requests\/[^/]+$/,
+  /^\/operator(\/(organizations(\/[^/]+)?|review|listings|settlement))?$/,
   // Ids of models have slashes.
   /^\/models(\/.+)?$/,
 ];
@@ -18,11 +19,16 @@ export function isPagePath(path: string): boolean {
 
 /* Catalog and documentation are public; the others include the user's session. */
 const PRIVATE =
-  /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests)(\/|$)/;
+  /^\/(|welcome|usage|limits|connections|playground)$|^\/(settings|keys|optimize|billing|requests|operator)(\/|$)/;
 
 /** Is it the address of a page that shows nothing without a session? */
 export function isPrivatePage(path: string): boolean {
   return isPagePath(path) && PRIVATE.test(path);
+}
+
+/** Is it the address of a page for operators? */
+export function isOperatorPage(path: string): boolean {
+  return /^\/operator(\/|$)/.test(path);
 }
 
 /** Paths of the API, the gateway and the identity provider: never a page, whatever is asked for. */

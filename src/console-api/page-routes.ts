@@ -10,7 +10,8 @@ import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { otherName } from "./other-name.ts";
-import { isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
+import { NO_SUCH_PATH, readOperatorSession } from "./guard-operator.ts";
+import { isOperatorPage, isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
 import { pagePolicy } from "./security-headers.ts";
 
 const NONCE_BYTES = 16;
@@ -58,7 +59,7 @@ export async function refuseUnknownPath(
   const [path = "/"] = request.url.split("?", 1);
   const isRead = request.method === "GET" || request.method === "HEAD";
   const accepts = request.headers.accept ?? "*/*";
-  const isPage = isPagePath(path);
+  const isPage = isPagePath(path) && (await mayOpen(deps, request, path));
   const isWanted = accepts.includes("text/html") || (isPage && accepts.includes("*/*"));
   if (!isRead || isReservedPath(path) || !isWanted) return sendRefusal(reply, NO_SUCH_PATH);
   const { url, headers } = request;
@@ -68,11 +69,21 @@ export async function refuseUnknownPath(
   return await sendPage(deps, reply, isPage ? 200 : 404);
 }
 
-const NO_SUCH_PATH = new ConsoleRefusal({
-  status: 404,
-  code: "not_found",
-  message: "there is no route at this path; GET /api/openapi.json lists the console's routes",
-});
+/** The operator pages are pages for operators only. */
+async function mayOpen(
+  { identity, operator, log }: ConsoleDeps,
+  { headers: { cookie }, id }: FastifyRequest,
+  path: string,
+): Promise<boolean> {
+  if (!isOperatorPage(path)) return true;
+  try {
+    const session = await readOperatorSession(identity, cookie, operator.emails());
+    return !(session instanceof ConsoleRefusal);
+  } catch (fault) {
+    log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
+    return false;
+  }
+}
 
 const NOT_BUILT = new ConsoleRefusal({
   status: 503,

@@ -8,6 +8,7 @@ import type { sessionRoutes } from "./contract/session.ts";
 import { exportPieces } from "./export-organization.ts";
 import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
+import { isOperator } from "./guard-operator.ts";
 import { knownOrg } from "./known-org.ts";
 import { instant, instantOrNull, readName } from "./read-values.ts";
 import { readNotices } from "./read-notices.ts";
@@ -118,6 +119,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     user,
     org: { org_id: org.orgId, name: org.name },
     balance: shownBalance(balance),
+    is_operator: isOperator(session, deps.operator.emails()),
     is_funded: org.isFunded,
     holds: holds.map(({ family, state, untilMs }) => ({
       family,
@@ -136,6 +138,7 @@ const ANONYMOUS = {
   user: null,
   org: null,
   balance: null,
+  is_operator: false,
   is_funded: false,
   holds: [],
   notices: [],

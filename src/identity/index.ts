@@ -2,7 +2,7 @@ export { IdentitySettingFault, isLoopback, signInKindOf } from "./console-addres
 export type { IdentityStore } from "./identity-store.ts";
 export type { Identity, Redirect, SignedIn } from "./identity.ts";
 export { type ClaimLink, makeClaimLink } from "./local-issuer/claim-link.ts";
-export { isEmail } from "./normalise-email.ts";
+export { isEmail, normaliseEmail } from "./normalise-email.ts";
 export { openIdentity } from "./open-identity.ts";
 export { openRefreshTokens } from "./refresh-tokens.ts";
 export { PostgresIdentityStore } from "./postgres-identity-store.ts";

@@ -15,7 +15,8 @@ export {
 } from "./audit/audit.ts";
 export { type BooksFigures, readBooksFigures, recordAudit } from "./books-figures.ts";
 export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-audit.ts";
-export type { CreditStore } from "./credit-store.ts";
+export { type KnownInstance, readInstances } from "./known-instances.ts";
+export { CreditFault, type CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";
 export { dayFacts } from "./feed/day-facts.ts";
 export { disableFeed, enableFeed, feedStatus, type FeedStatus } from "./feed/facts-publication.ts";
@@ -50,6 +51,7 @@ export {
   reconcile,
   type Reconciliation,
 } from "./provider-settlement/settlement-reconcile.ts";
+export { SettlementFault } from "./provider-settlement/settlement-store.ts";
 export type {
   ClaimComparison,
   ClosingOutcome,

@@ -35,6 +35,14 @@ export class ReportSources {
     this.#statementTimeoutMs = of.statementTimeoutMs;
   }
 
+  /** How old the replica is now, in milliseconds; undefined: it is not used. */
+  async replicaLagMs(): Promise<number | undefined> {
+    let asOfMs: number | undefined;
+    const isThere = async (): Promise<void> => undefined;
+    await this.run(isThere, (at) => (asOfMs = at));
+    return asOfMs === undefined ? undefined : Math.max(0, Math.round(this.#clock.nowMs() - asOfMs));
+  }
+
   /** What may be as old as the replica is. */
   async run<T>(query: (client: PoolClient) => Promise<T>, onServed?: AsOfListener): Promise<T> {
     const replica = this.#replica;

@@ -116,6 +116,10 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/connections/:connection_id/disable": ["connection.disable"],
   "POST /api/console/optimize": ["optimize.start", "optimize.end"],
   "POST /api/console/optimize/:search_id/stop": ["optimize.end"],
+  "POST /api/operator/organizations/:org_id/grants": ["credit.grant"],
+  "POST /api/operator/organizations/:org_id/contract": ["limit.change"],
+  "POST /api/operator/organizations/:org_id/lift": ["hold.lift"],
+  "POST /api/operator/settlement/:provider_id/:period_start/payment": ["settlement.pay"],
 };
 
 /** It sends one request to the provider and stores nothing. */

@@ -142,7 +142,7 @@ function useIdCommand(query: string): readonly RunnableCommand[] | undefined {
 }
 
 function useCommands(): readonly RunnableCommand[] {
-  const { state } = useSession();
+  const { state, is_operator: isOperator } = useSession();
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
   const isSignedIn = state === "signed_in";
@@ -151,7 +151,7 @@ function useCommands(): readonly RunnableCommand[] {
   return useMemo(() => {
     const go = (to: string, params?: Record<string, string>) => () => void navigate({ to, params });
     return [
-      ...placesFor(state).map(({ to, label, letter, keywords = [] }) => {
+      ...placesFor(state, isOperator).map(({ to, label, letter, keywords = [] }) => {
         return {
           id: to,
           group: "Pages",

@@ -10,7 +10,7 @@ import { areSingleKeysOn, setSingleKeys } from "./single-keys.ts";
 
 /** The keys that the console listens to, and the switch for the single ones. */
 export default function HelpDialog({ onClose }: { readonly onClose: () => void }): ReactElement {
-  const { state } = useSession();
+  const { state, is_operator: isOperator } = useSession();
   const [areOn, setOn] = useState(areSingleKeysOn);
   return (
     <Modal opened onClose={onClose} title="Keyboard shortcuts">
@@ -33,7 +33,7 @@ export default function HelpDialog({ onClose }: { readonly onClose: () => void }
           Go to
         </Title>
         <dl className={shell.keys}>
-          {placesFor(state).map(({ to, label, letter }) => (
+          {placesFor(state, isOperator).map(({ to, label, letter }) => (
             <Line key={to} label={label}>
               <Kbd>g</Kbd> <Kbd>{letter}</Kbd>
             </Line>

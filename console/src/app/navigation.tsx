@@ -13,6 +13,7 @@ import {
   Scale,
   Server,
   Settings,
+  Wrench,
   type LucideIcon,
 } from "lucide-react";
 import type { ReactElement } from "react";
@@ -23,9 +24,9 @@ import shell from "./shell.module.css";
 
 /** The pages, in groups. Without a session only the public ones. */
 export function Navigation({ onHelp }: { readonly onHelp: () => void }): ReactElement {
-  const { state, installation } = useSession();
-  const places = placesFor(state);
-  const groups = (["use", "account", "market"] as const).filter((group) =>
+  const { state, is_operator: isOperator, installation } = useSession();
+  const places = placesFor(state, isOperator);
+  const groups = (["use", "account", "market", "operate"] as const).filter((group) =>
     places.some((place) => place.group === group),
   );
   return (
@@ -100,4 +101,5 @@ const ICONS: Readonly<Record<string, LucideIcon>> = {
   "/models": Boxes,
   "/providers": Server,
   "/docs": BookOpen,
+  "/operator": Wrench,
 };

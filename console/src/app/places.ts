@@ -4,9 +4,11 @@ export interface Place {
   readonly label: string;
   /** `g` and then this letter goes there. */
   readonly letter: string;
-  readonly group: "account" | "use" | "market";
+  readonly group: "account" | "use" | "market" | "operate";
   /** Open to every visitor, also without a session. */
   readonly isPublic?: boolean;
+  /** For operators of the installation only. */
+  readonly isForOperators?: boolean;
   /** What people may call it, for the palette. */
   readonly keywords?: readonly string[];
 }
@@ -48,15 +50,30 @@ export const PLACES: readonly Place[] = [
   { to: "/models", label: "Models", letter: "m", group: "market", isPublic: true },
   { to: "/providers", label: "Providers", letter: "r", group: "market", isPublic: true },
   { to: "/docs", label: "Docs", letter: "d", group: "market", isPublic: true, keywords: ["api"] },
+  {
+    to: "/operator",
+    label: "Operator",
+    letter: "a",
+    group: "operate",
+    isForOperators: true,
+    keywords: ["admin", "organizations", "health", "settlement"],
+  },
 ];
 
 export const GROUP_LABELS: Readonly<Record<Place["group"], string>> = {
   use: "Use",
   account: "Account",
   market: "Market",
+  operate: "Operate",
 };
 
 /** The pages that are open in this state of the session. */
-export function placesFor(state: "signed_in" | "signed_out" | "unverified"): readonly Place[] {
-  return state === "signed_in" ? PLACES : PLACES.filter(({ isPublic }) => isPublic === true);
+export function placesFor(
+  state: "signed_in" | "signed_out" | "unverified",
+  isOperator: boolean,
+): readonly Place[] {
+  return PLACES.filter(({ isPublic, isForOperators }) => {
+    if (state !== "signed_in") return isPublic === true;
+    return isOperator || isForOperators !== true;
+  });
 }

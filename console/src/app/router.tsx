@@ -10,6 +10,7 @@ import type { ComponentType } from "react";
 import { Loading } from "../ui/loading.tsx";
 import { OfflineFault, PageFailed } from "./error-boundary.tsx";
 import { NotFound } from "./not-found.tsx";
+import { OperatorGate } from "./operator-gate.tsx";
 import { readSearch, writeSearch } from "./search-text.ts";
 import { PrivateGate, SessionGate } from "./session-gate.tsx";
 import { Shell } from "./shell.tsx";
@@ -23,6 +24,11 @@ const bare = createRoute({ getParentRoute: () => root, id: "bare", component: Ou
 const shell = createRoute({ getParentRoute: () => root, id: "shell", component: Shell });
 const open = createRoute({ getParentRoute: () => shell, id: "open", component: Outlet });
 const closed = createRoute({ getParentRoute: () => shell, id: "closed", component: PrivateGate });
+const operator = createRoute({
+  getParentRoute: () => closed,
+  id: "operator",
+  component: OperatorGate,
+});
 
 const signIn: Load = () => import("../pages/sign-in-page.tsx");
 const verify: Load = () => import("../pages/verify-page.tsx");
@@ -47,6 +53,12 @@ const connections: Load = () => import("../pages/connections/connections-page.ts
 const usage: Load = () => import("../pages/usage/usage-page.tsx");
 const request: Load = () => import("../pages/usage/request-page.tsx");
 const playground: Load = () => import("../pages/playground/playground-page.tsx");
+const health: Load = () => import("../pages/operator/health-page.tsx");
+const organizations: Load = () => import("../pages/operator/organizations-page.tsx");
+const organization: Load = () => import("../pages/operator/organization-page.tsx");
+const review: Load = () => import("../pages/operator/review-page.tsx");
+const listings: Load = () => import("../pages/operator/listings-page.tsx");
+const settlement: Load = () => import("../pages/operator/settlement-page.tsx");
 const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
 const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
 
@@ -89,6 +101,14 @@ const routes = root.addChildren([
       page(closed, "/playground", playground, "PlaygroundPage"),
       page(closed, "/optimize", optimize, "OptimizePage"),
       page(closed, "/optimize/$searchId", search, "OptimizeSearchPage"),
+      operator.addChildren([
+        page(operator, "/operator", health, "OperatorHealthPage"),
+        page(operator, "/operator/organizations", organizations, "OperatorOrganizationsPage"),
+        page(operator, "/operator/organizations/$orgId", organization, "OperatorOrganizationPage"),
+        page(operator, "/operator/review", review, "OperatorReviewPage"),
+        page(operator, "/operator/listings", listings, "OperatorListingsPage"),
+        page(operator, "/operator/settlement", settlement, "OperatorSettlementPage"),
+      ]),
     ]),
   ]),
 ]);

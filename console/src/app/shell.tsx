@@ -37,6 +37,7 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactEle
     onPalette: () => setOverlay((now) => (now === "palette" ? undefined : "palette")),
     onHelp: () => setOverlay("help"),
     isSignedIn: session.state === "signed_in",
+    isOperator: session.is_operator,
   });
   return (
     <>

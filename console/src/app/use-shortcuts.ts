@@ -12,6 +12,7 @@ export interface ShortcutOptions {
   readonly onPalette: () => void;
   readonly onHelp: () => void;
   readonly isSignedIn: boolean;
+  readonly isOperator: boolean;
 }
 
 /** Listens for the keys of the whole console: palette, help, search, jumps. */
@@ -26,8 +27,8 @@ export function useShortcuts(options: ShortcutOptions): void {
     function onKeyDown(event: KeyboardEvent): void {
       const isPrefixed = event.timeStamp - prefixedAt < PREFIX_MS;
       prefixedAt = Number.NEGATIVE_INFINITY;
-      const { onPalette, onHelp, isSignedIn } = latest.current;
-      const places = placesFor(isSignedIn ? "signed_in" : "signed_out");
+      const { onPalette, onHelp, isSignedIn, isOperator } = latest.current;
+      const places = placesFor(isSignedIn ? "signed_in" : "signed_out", isOperator);
       const jump = readJump(
         {
           key: event.key,

@@ -45,6 +45,8 @@ export const Session = Type.Object({
   user: nullable(Type.Object({ email: Type.String(), name: nullable(Type.String()) })),
   org: nullable(Type.Object({ org_id: Id, name: Type.String() })),
   balance: nullable(Balance),
+  /** May open the operator pages. */
+  is_operator: Type.Boolean(),
   /** Has the organization ever held credit? Until then it runs at 20 requests a minute. */
   is_funded: Type.Boolean(),
   unfunded_rpm: Count,

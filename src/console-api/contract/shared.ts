@@ -3,8 +3,11 @@ import { Type, type Static, type TSchema } from "typebox";
 /** One route of the console's API: what it takes and what it answers. */
 export interface RouteContract {
   readonly summary: string;
-  /** `public`: no session is needed; `session`: signed in with a verified e-mail. */
-  readonly access: "public" | "session" | "unverified";
+  /**
+   * `public`: no session is needed; `session`: signed in with a verified e-mail; `operator`: one that
+   * the setting `operators` names, and for all others the path does not exist.
+   */
+  readonly access: "public" | "session" | "unverified" | "operator";
   /** It changes a setting: an organization may change so many a minute. */
   readonly isSetting?: true;
   readonly params?: TSchema;

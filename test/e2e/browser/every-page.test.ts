@@ -69,7 +69,15 @@ const PAGES: Readonly<Record<string, string>> = {
   "/playground": "Playground",
   "/optimize": "Optimize",
   "/optimize/$searchId": "which",
+  "/operator": "Operator",
+  "/operator/organizations": "Organizations",
+  "/operator/organizations/$orgId": "ann",
+  "/operator/review": "Needs review",
+  "/operator/listings": "Listings",
+  "/operator/settlement": "Settlement",
 };
+/** Those of customers; for all who are not operators there are no others. */
+const CUSTOMER_PAGES = Object.keys(PAGES).filter((path) => !path.startsWith("/operator"));
 /** Shown to people who are not, or not yet, signed in. */
 const BARE = ["/sign-in", "/verify"];
 
@@ -104,7 +112,7 @@ const UNKNOWN_IDS: Ids = {
 const CATALOG_IDS: Ids = { $: "test/a", $page: "quick-start", $providerId: "prov-a" };
 
 const encryptionKey = Buffer.alloc(32, 7).toString("base64");
-const fixture = withConsole({ settings: { encryptionKey } });
+const fixture = withConsole({ settings: { encryptionKey, operators: "ann@example.com" } });
 const browser = withBrowser();
 
 test("every page of the router is checked", () => {
@@ -139,7 +147,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     "of an account that has nothing yet",
     async () => {
       const bob = await newcomer(fixture, browser, { name: "bob" });
-      const paths = Object.keys(PAGES).filter((path) => !/\$[a-z]/.test(path));
+      const paths = CUSTOMER_PAGES.filter((path) => !/\$[a-z]/.test(path));
       const tour = { name: "empty", ids: CATALOG_IDS, paths, views: EXTREMES };
       expect(await faultsOn(bob, tour)).toEqual([]);
     },
@@ -170,7 +178,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     "of an id that nothing has",
     async () => {
       const cat = await newcomer(fixture, browser, { name: "cat" });
-      const paths = Object.keys(PAGES).filter((path) => path.includes("$"));
+      const paths = CUSTOMER_PAGES.filter((path) => path.includes("$"));
       const tour = { name: "unknown", ids: UNKNOWN_IDS, paths, views: EXTREMES };
       expect(await faultsOn(cat, tour)).toEqual([]);
     },
@@ -249,6 +257,7 @@ async function useEverything(ann: Visitor): Promise<Ids> {
     const { json } = await ask(fixture, ann.page, `GET /api/console/optimize/${searchId}`);
     return textAt(json, "state") !== "running";
   });
+  const { json: session } = await ask(fixture, ann.page, "GET /api/console/session");
   const failed = await callGateway(
     fixture,
     key,
@@ -259,6 +268,7 @@ async function useEverything(ann: Visitor): Promise<Ids> {
     $purchaseId: purchaseId,
     $requestId: String(failed.headers["x-request-id"]),
     $searchId: searchId,
+    $orgId: textAt(session, "org.org_id"),
   };
 }
 

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+
+import { readContractForm, type ContractForm } from "./contract-form.ts";
+
+const BLANK: ContractForm = { scope: "org", target: "", rpm: "", tpm: "", concurrency: "" };
+
+test("a blank limit is kept, “default” gives it back, and a number replaces it", () => {
+  const typed = { ...BLANK, rpm: " 900 ", tpm: "Default" };
+  expect(readContractForm(typed)).toEqual({
+    isReady: true,
+    body: { scope: "org", rpm: 900, tpm: null },
+  });
+});
+
+test("one key or one model is named, and a key left from another scope is not sent", () => {
+  const key = readContractForm({ ...BLANK, scope: "key", target: "key_1", rpm: "5" });
+  expect(key).toMatchObject({ body: { scope: "key", key_id: "key_1", rpm: 5 } });
+  const each = readContractForm({ ...BLANK, scope: "key", rpm: "5" });
+  expect(each).toEqual({ isReady: true, body: { scope: "key", rpm: 5 } });
+  const org = readContractForm({ ...BLANK, target: "key_1", rpm: "5" });
+  expect(org).toEqual({ isReady: true, body: { scope: "org", rpm: 5 } });
+  const model = readContractForm({ ...BLANK, scope: "model", target: "acme/a", tpm: "7" });
+  expect(model).toMatchObject({ body: { scope: "model", model: "acme/a", tpm: 7 } });
+});
+
+test.each([
+  [{ ...BLANK }, "rpm"],
+  [{ ...BLANK, rpm: "0" }, "rpm"],
+  [{ ...BLANK, tpm: "1.5" }, "tpm"],
+  [{ ...BLANK, concurrency: "1e3" }, "concurrency"],
+  [{ ...BLANK, rpm: "2000000000" }, "rpm"],
+  [{ ...BLANK, scope: "model" as const, rpm: "5" }, "target"],
+])("%o is refused at its field", (typed, field) => {
+  const read = readContractForm(typed);
+  expect(read.isReady ? [] : Object.keys(read.problems)).toEqual([field]);
+});

@@ -1,0 +1,45 @@
+import type { OperatorContract } from "../../../../src/console-api/contract.ts";
+
+/** What is typed into the form of contract limits. */
+export interface ContractForm {
+  readonly scope: OperatorContract["scope"];
+  /** The key or the model, as the scope says. */
+  readonly target: string;
+  readonly rpm: string;
+  readonly tpm: string;
+  readonly concurrency: string;
+}
+
+type Problems = Readonly<Partial<Record<keyof ContractForm, string>>>;
+
+const LIMIT_MAX = 1_000_000_000;
+const NAMES = ["rpm", "tpm", "concurrency"] as const;
+
+/** The change that the form asks for: a blank field keeps its limit, `default` removes it. */
+export function readContractForm(
+  typed: ContractForm,
+):
+  | { readonly isReady: true; readonly body: OperatorContract }
+  | { readonly isReady: false; readonly problems: Problems } {
+  const problems: Partial<Record<keyof ContractForm, string>> = {};
+  const values: Partial<Record<(typeof NAMES)[number], number | null>> = {};
+  const target = typed.target.trim();
+  if (typed.scope === "model" && target === "") problems.target = "Write the ID of a model.";
+  for (const name of NAMES) {
+    const text = typed[name].trim().toLowerCase();
+    if (text === "") continue;
+    const value = text === "default" ? null : Number(text);
+    if (value === null || isLimit(text, value)) values[name] = value;
+    else problems[name] = "Write a whole number above 0, or “default”.";
+  }
+  const isEmpty = NAMES.every((name) => typed[name].trim() === "");
+  if (isEmpty) problems.rpm = "Set at least one of the three limits.";
+  if (Object.keys(problems).length > 0) return { isReady: false, problems };
+  const of = typed.scope === "model" ? { model: target } : { key_id: target };
+  const isNamed = typed.scope !== "org" && target !== "";
+  return { isReady: true, body: { scope: typed.scope, ...(isNamed ? of : {}), ...values } };
+}
+
+function isLimit(text: string, value: number): boolean {
+  return /^[0-9]+$/.test(text) && value >= 1 && value <= LIMIT_MAX;
+}

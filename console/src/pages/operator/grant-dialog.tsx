@@ -1,0 +1,84 @@
+import { Checkbox, TextInput } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+
+import { useChange } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
+import { ORG_READERS } from "./org-readers.ts";
+
+interface GrantProps {
+  readonly orgId: string;
+  /** What is filled in already, for a purchase that is granted by hand. */
+  readonly amountUsd?: string;
+  readonly reference?: string;
+  readonly onClose: () => void;
+}
+
+/** Puts credit into a wallet, once per reference. */
+export function GrantDialog({
+  opened,
+  ...props
+}: GrantProps & { readonly opened: boolean }): ReactNode {
+  return (
+    <FormDialog opened={opened} title="Grant credit" onClose={props.onClose}>
+      <GrantForm {...props} />
+    </FormDialog>
+  );
+}
+
+function GrantForm({ orgId, amountUsd = "", reference = "", onClose }: GrantProps): ReactNode {
+  const grant = useChange("POST /api/operator/organizations/:org_id/grants", {
+    refreshes: ORG_READERS,
+  });
+  const submission = useSubmission();
+  const [typed, setTyped] = useState({ amount: amountUsd, ref: reference, isTrial: false });
+  const send = (): void =>
+    submission.run(async () => {
+      const { is_new: isNew } = await grant.mutateAsync({
+        params: { org_id: orgId },
+        body: { amount_usd: typed.amount.trim(), ref: typed.ref.trim(), is_trial: typed.isTrial },
+      });
+      notifyDone(
+        isNew ? `$${typed.amount.trim()} was granted` : "This reference was granted before",
+      );
+      onClose();
+    });
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["amount_usd", "ref"]}
+      submitLabel="Grant credit"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <TextInput
+        label="Dollars"
+        description="Above 0, at most six decimals, such as 25.00."
+        data-autofocus
+        inputMode="decimal"
+        autoComplete="off"
+        maxLength={16}
+        value={typed.amount}
+        onChange={(event) => setTyped({ ...typed, amount: event.currentTarget.value })}
+        error={fieldError(submission.fault, "amount_usd")}
+      />
+      <TextInput
+        label="Reference"
+        description="Identifies this grant permanently: granting it again changes nothing."
+        autoComplete="off"
+        maxLength={200}
+        value={typed.ref}
+        onChange={(event) => setTyped({ ...typed, ref: event.currentTarget.value })}
+        error={fieldError(submission.fault, "ref")}
+      />
+      <Checkbox
+        label="Trial credit"
+        description="Unusual use stays monitored until the organization buys credit."
+        checked={typed.isTrial}
+        onChange={(event) => setTyped({ ...typed, isTrial: event.currentTarget.checked })}
+      />
+    </DialogForm>
+  );
+}

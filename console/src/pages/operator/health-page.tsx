@@ -1,0 +1,176 @@
+import { Text } from "@mantine/core";
+import type { ReactElement, ReactNode } from "react";
+
+import type { OperatorHealth } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { Facts } from "../settings/facts.tsx";
+import { OperatorPage } from "./operator-frame.tsx";
+
+const REFRESH_MS = 30_000;
+
+/** Is the installation well? */
+export function OperatorHealthPage(): ReactElement {
+  const health = useAnswer("GET /api/operator/health", undefined, { refetchMs: REFRESH_MS });
+  return (
+    <OperatorPage
+      title="Operator"
+      lead="The whole installation, for its operators. Customers never see these pages."
+    >
+      <Answer of={health} skeleton={<Loading rows={12} />}>
+        {(found) => (
+          <>
+            <Panel title="Instances">
+              <DataTable
+                caption="Instances"
+                columns={INSTANCES}
+                rows={found.instances}
+                rowKey={({ number }) => String(number)}
+              />
+            </Panel>
+            <Panel title="Books">
+              <Books books={found.books} />
+            </Panel>
+            <Panel title="Backups and replica">
+              <Facts facts={backupFacts(found)} />
+            </Panel>
+            <Panel title="Program">
+              <Facts facts={programFacts(found)} />
+            </Panel>
+          </>
+        )}
+      </Answer>
+    </OperatorPage>
+  );
+}
+
+type Instance = OperatorHealth["instances"][number];
+
+const INSTANCES: readonly Column<Instance>[] = [
+  {
+    id: "number",
+    label: "Number",
+    render: ({ number }) => number,
+    sortValue: ({ number }) => number,
+  },
+  { id: "host", label: "Host", render: ({ host }) => host, sortValue: ({ host }) => host },
+  {
+    id: "state",
+    label: "State",
+    render: ({ is_alive: isAlive }) =>
+      isAlive ? (
+        <StatusBadge tone="ok">Alive</StatusBadge>
+      ) : (
+        <StatusBadge tone="quiet">Gone</StatusBadge>
+      ),
+  },
+  {
+    id: "lease",
+    label: "Lease until",
+    render: ({ lease_until: at }) => <Time at={at} precision="second" />,
+  },
+  {
+    id: "open",
+    label: "Open attempts",
+    align: "right",
+    render: ({ open_attempts: open }) => formatCount(open),
+    sortValue: ({ open_attempts: open }) => open,
+  },
+];
+
+function Books({ books }: { readonly books: OperatorHealth["books"] }): ReactElement {
+  if (books === null) {
+    return <StatusBadge tone="bad">The books did not answer within a second</StatusBadge>;
+  }
+  const { last_audit: audit } = books;
+  return (
+    <Facts
+      facts={[
+        ["Committed work", mark(!books.has_gone_back, "Complete", "Lost: run ledger reopen")],
+        ["Last audit", audit === null ? "Never" : <Audit audit={audit} />],
+        [
+          "Open attempts",
+          `${formatCount(books.open_attempts)}, the oldest for ${formatCount(books.oldest_open_seconds)} s`,
+        ],
+        ["Days prepared ahead", mark(books.partitions_ahead > 0, count(books.partitions_ahead))],
+        ["Days without sums", count(books.partitions_unsummed)],
+        ["Overdue periods", mark(books.unclosed_periods === 0, count(books.unclosed_periods))],
+        ["Owed by customers", <Money key="owed" usd={books.owed_usd} />],
+      ]}
+    />
+  );
+}
+
+function Audit(props: {
+  readonly audit: { readonly ended_at: string; readonly violations: number };
+}): ReactElement {
+  const { ended_at: at, violations } = props.audit;
+  return (
+    <>
+      <Time at={at} /> {mark(violations === 0, "No violations", `${count(violations)} violations`)}
+    </>
+  );
+}
+
+function count(value: number): string {
+  return formatCount(value);
+}
+
+function mark(isWell: boolean, well: string, otherwise: string = well): ReactElement {
+  return <StatusBadge tone={isWell ? "ok" : "bad"}>{isWell ? well : otherwise}</StatusBadge>;
+}
+
+const BACKUP_KINDS = {
+  embedded: "Embedded database",
+  own_database: "A database of yours, which has its own backups",
+  off: "Off: set backup.folder",
+} as const;
+
+function backupFacts({ backups, replica }: OperatorHealth): Shown {
+  const { last_copy_at: copy, last_verified_at: verified, unarchived_seconds: seconds } = backups;
+  const never = backups.kind === "embedded" ? "Never" : "Not known";
+  return [
+    ["Backups of", BACKUP_KINDS[backups.kind]],
+    ["Last backup", copy === null ? never : <Time key="copy" at={copy} />],
+    ["Last verified", verified === null ? never : <Time key="verified" at={verified} />],
+    [
+      "Commits not archived",
+      seconds === null ? "Nothing is archived" : `The last ${count(seconds)} s`,
+    ],
+    ["Replica for reports", replicaText(replica)],
+  ];
+}
+
+function replicaText(replica: OperatorHealth["replica"]): ReactNode {
+  if (replica === null) return "None";
+  const { lag_ms: lagMs } = replica;
+  return lagMs === null ? mark(false, "Not used at the moment") : `${count(lagMs)} ms behind`;
+}
+
+type Shown = readonly (readonly [label: string, value: ReactNode])[];
+
+function programFacts({ version, commit, node, schema, ...rest }: OperatorHealth): Shown {
+  const { catalog, waiting_for_restart: waiting } = rest;
+  const isSame = schema.database === null || schema.database === schema.program;
+  const level = schema.database === null ? "not known" : String(schema.database);
+  return [
+    ["Version", commit === null ? version : `${version} (${commit})`],
+    ["Node.js", node],
+    ["Schema", isSame ? level : `${level}; this program has ${schema.program}`],
+    ["Catalog", `${count(catalog.models)} models, ${count(catalog.listings)} listings`],
+    [
+      "Catalog build",
+      <Text key="build" size="sm" ff="monospace" style={{ wordBreak: "break-all" }}>
+        {catalog.build_id}
+      </Text>,
+    ],
+    ["Waiting for a restart", waiting.length === 0 ? "Nothing" : waiting.join(", ")],
+  ];
+}

@@ -1,0 +1,65 @@
+import { Text, TextInput } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+
+import { useChange } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
+import { ORG_READERS } from "./org-readers.ts";
+
+interface LiftProps {
+  readonly orgId: string;
+  readonly onClose: () => void;
+}
+
+/** Lifts what unusual use has led to, with the reason for the change log. */
+export function LiftDialog({
+  opened,
+  ...props
+}: LiftProps & { readonly opened: boolean }): ReactNode {
+  return (
+    <FormDialog opened={opened} title="Lift restrictions" onClose={props.onClose}>
+      <LiftForm {...props} />
+    </FormDialog>
+  );
+}
+
+function LiftForm({ orgId, onClose }: LiftProps): ReactNode {
+  const lift = useChange("POST /api/operator/organizations/:org_id/lift", {
+    refreshes: ORG_READERS,
+  });
+  const submission = useSubmission();
+  const [reason, setReason] = useState("");
+  const send = (): void =>
+    submission.run(async () => {
+      const params = { org_id: orgId };
+      const { lifted } = await lift.mutateAsync({ params, body: { reason: reason.trim() } });
+      notifyDone(lifted.length === 0 ? "Nothing was restricted" : "The restrictions are lifted");
+      onClose();
+    });
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["reason"]}
+      submitLabel="Lift restrictions"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <Text size="sm">
+        Requests of every kind are allowed again within five seconds. What led to the restrictions
+        does not count as a first time anymore.
+      </Text>
+      <TextInput
+        label="Reason"
+        description="For the change log. The customer does not see it."
+        data-autofocus
+        autoComplete="off"
+        maxLength={200}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+        error={fieldError(submission.fault, "reason")}
+      />
+    </DialogForm>
+  );
+}

@@ -1,0 +1,150 @@
+import { Checkbox, Group, Stack } from "@mantine/core";
+import { useMemo, type ReactElement } from "react";
+
+import type { OperatorListing } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { StatusBadge, type Tone } from "../../ui/badge.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { Time } from "../../ui/time.tsx";
+import { OperatorPage } from "./operator-frame.tsx";
+
+const REFRESH_MS = 10_000;
+
+/** Providers' listings as they stand: circuits, pools and verdicts. */
+export function OperatorListingsPage(): ReactElement {
+  const found = useAnswer("GET /api/operator/listings", undefined, { refetchMs: REFRESH_MS });
+  return (
+    <OperatorPage
+      title="Listings"
+      crumbs={[{ label: "Operator", to: "/operator" }]}
+      lead="Circuits and pools as the instance that answers sees them; others may differ for a few seconds."
+    >
+      <Panel>
+        <Answer of={found} skeleton={<Loading rows={12} />}>
+          {({ data }) => <Listings listings={data} />}
+        </Answer>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+function Listings({ listings }: { readonly listings: readonly OperatorListing[] }): ReactElement {
+  const [search, change] = useFilters<{ q?: string; trouble?: string }>();
+  const q = (search.q ?? "").toLowerCase();
+  const isTroubleOnly = search.trouble === "yes";
+  const shown = useMemo(
+    () =>
+      listings.filter(
+        (each) =>
+          `${each.listing_id} ${each.provider_name} ${each.pool}`.toLowerCase().includes(q) &&
+          (!isTroubleOnly || hasTrouble(each)),
+      ),
+    [listings, q, isTroubleOnly],
+  );
+  return (
+    <Stack gap="md">
+      <Group gap="md">
+        <SearchField
+          label="Search listings"
+          value={search.q ?? ""}
+          onChange={(text) => change({ q: text }, { history: "typed" })}
+        />
+        <Checkbox
+          label="Only with trouble"
+          checked={isTroubleOnly}
+          onChange={(event) =>
+            change({ trouble: event.currentTarget.checked ? "yes" : "" }, { history: "step" })
+          }
+        />
+      </Group>
+      <DataTable
+        caption="Listings"
+        columns={COLUMNS}
+        rows={shown}
+        rowKey={({ listing_id: id }) => id}
+        empty={<Empty title="No listings match these filters." />}
+      />
+    </Stack>
+  );
+}
+
+function hasTrouble(listing: OperatorListing): boolean {
+  return (
+    listing.circuit !== "closed" ||
+    listing.pool_cooldown_seconds > 0 ||
+    listing.pool_usable_percent < 100 ||
+    listing.verdict === "failed" ||
+    listing.suspect_since !== null
+  );
+}
+
+const CIRCUITS: Readonly<Record<OperatorListing["circuit"], readonly [Tone, string]>> = {
+  closed: ["ok", "Closed"],
+  probing: ["warn", "Half-open"],
+  open: ["bad", "Open"],
+};
+
+const VERDICTS: Readonly<Record<OperatorListing["verdict"], readonly [Tone, string]>> = {
+  verified: ["ok", "Verified"],
+  failed: ["bad", "Failed"],
+  changed: ["warn", "Changed since"],
+  expired: ["warn", "Expired"],
+  unchecked: ["quiet", "Unchecked"],
+};
+
+const COLUMNS: readonly Column<OperatorListing>[] = [
+  {
+    id: "listing",
+    label: "Provider and model",
+    render: ({ provider_name: name, model }) => `${name}: ${model}`,
+    sortValue: ({ listing_id: id }) => id,
+  },
+  {
+    id: "routed",
+    label: "Routed",
+    render: ({ not_routed: why }) => (why === null ? "Yes" : `No: ${why.replaceAll("_", " ")}`),
+    sortValue: ({ not_routed: why }) => why ?? "",
+  },
+  {
+    id: "circuit",
+    label: "Circuit",
+    render: ({ circuit }) => <Mark of={CIRCUITS[circuit]} />,
+    sortValue: ({ circuit }) => circuit,
+  },
+  {
+    id: "pool",
+    label: "Pool",
+    render: (listing) => poolText(listing),
+    sortValue: ({ pool_usable_percent: percent }) => percent,
+  },
+  {
+    id: "verdict",
+    label: "Verdict",
+    render: ({ verdict, suspect_since: suspect }) => (
+      <Mark of={suspect === null ? VERDICTS[verdict] : ["bad", "Suspect"]} />
+    ),
+    sortValue: ({ verdict }) => verdict,
+  },
+  {
+    id: "checked",
+    label: "Checked",
+    render: ({ checked_at: at }) => (at === null ? "Never" : <Time at={at} precision="day" />),
+    sortValue: ({ checked_at: at }) => at ?? "",
+  },
+];
+
+function Mark({ of: [tone, label] }: { readonly of: readonly [Tone, string] }): ReactElement {
+  return <StatusBadge tone={tone}>{label}</StatusBadge>;
+}
+
+function poolText(listing: OperatorListing): string {
+  const { pool_cooldown_seconds: seconds, pool_usable_percent: percent } = listing;
+  if (seconds > 0) return `Cools down for ${seconds} s`;
+  return `${percent}% usable`;
+}

@@ -1,0 +1,146 @@
+import { Button, Group } from "@mantine/core";
+import { useParams } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+
+import type { OperatorOrgPage } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { Facts } from "../settings/facts.tsx";
+import { ContractDialog } from "./contract-dialog.tsx";
+import { GrantDialog } from "./grant-dialog.tsx";
+import { LiftDialog } from "./lift-dialog.tsx";
+import { OperatorPage } from "./operator-frame.tsx";
+import { CHANGES, LIMITS, PURCHASES, RESTRICTIONS, WALLET } from "./organization-tables.tsx";
+import { CREDIT_LABELS } from "./organizations-page.tsx";
+
+/** One organization, and what an operator may do for it. */
+export function OperatorOrganizationPage(): ReactElement {
+  const { orgId = "" } = useParams({ strict: false });
+  const found = useAnswer("GET /api/operator/organizations/:org_id", {
+    params: { org_id: orgId },
+  });
+  return (
+    <OperatorPage
+      title={found.data?.org.name ?? "Organization"}
+      crumbs={[
+        { label: "Operator", to: "/operator" },
+        { label: "Organizations", to: "/operator/organizations" },
+      ]}
+      lead="Changes need a sign-in within the last 12 hours and are in the change log under your account."
+    >
+      <Answer of={found} skeleton={<Loading rows={12} />}>
+        {(page) => <Organization page={page} />}
+      </Answer>
+    </OperatorPage>
+  );
+}
+
+type Dialog = "grant" | "contract" | "lift";
+
+function Organization({ page }: { readonly page: OperatorOrgPage }): ReactElement {
+  const [opened, setOpened] = useState<Dialog>();
+  const { org, restrictions } = page;
+  const close = (): void => setOpened(undefined);
+  const canLift = restrictions.some(({ lifted_at: at }) => at === null);
+  return (
+    <>
+      <Panel title="Organization" actions={<Actions canLift={canLift} onOpen={setOpened} />}>
+        <Facts
+          facts={[
+            ["ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
+            ["Email", org.email],
+            ["Balance", <Money key="balance" usd={org.balance_usd} />],
+            ["Held for requests in flight", <Money key="held" usd={org.held_usd} />],
+            ["Monthly cap", org.cap_usd === null ? "None" : <Money key="cap" usd={org.cap_usd} />],
+            ["Credit", CREDIT_LABELS[org.credit]],
+            ["Created", <Time key="created" at={org.created_at} />],
+          ]}
+        />
+      </Panel>
+      <Tables page={page} />
+      <GrantDialog opened={opened === "grant"} orgId={org.org_id} onClose={close} />
+      <ContractDialog opened={opened === "contract"} orgId={org.org_id} onClose={close} />
+      <LiftDialog opened={opened === "lift"} orgId={org.org_id} onClose={close} />
+    </>
+  );
+}
+
+function Actions(props: {
+  readonly canLift: boolean;
+  readonly onOpen: (dialog: Dialog) => void;
+}): ReactElement {
+  return (
+    <Group gap="xs">
+      <Button size="xs" variant="default" onClick={() => props.onOpen("grant")}>
+        Grant credit
+      </Button>
+      <Button size="xs" variant="default" onClick={() => props.onOpen("contract")}>
+        Set contract limits
+      </Button>
+      {props.canLift ? (
+        <Button size="xs" variant="default" onClick={() => props.onOpen("lift")}>
+          Lift restrictions
+        </Button>
+      ) : null}
+    </Group>
+  );
+}
+
+function Tables({ page }: { readonly page: OperatorOrgPage }): ReactElement {
+  return (
+    <>
+      <Panel title="Restrictions for unusual use">
+        <DataTable
+          caption="Restrictions"
+          columns={RESTRICTIONS}
+          rows={page.restrictions}
+          rowKey={({ family, since }) => `${family} ${since}`}
+          empty={<Empty title="No restrictions." />}
+        />
+      </Panel>
+      <Panel title="Limits">
+        <DataTable
+          caption="Limits"
+          columns={LIMITS}
+          rows={page.limits}
+          rowKey={(limit) => JSON.stringify([limit.source, limit.scope, limit.key_id, limit.model])}
+          empty={<Empty title="The default limits apply." />}
+        />
+      </Panel>
+      <Panel title="Wallet">
+        <DataTable
+          caption="Newest entries of the wallet"
+          columns={WALLET}
+          rows={page.wallet}
+          rowKey={({ kind, ref, at }) => `${kind} ${ref} ${at}`}
+          empty={<Empty title="No credit yet." />}
+        />
+      </Panel>
+      <Panel title="Purchases">
+        <DataTable
+          caption="Newest purchases"
+          columns={PURCHASES}
+          rows={page.purchases}
+          rowKey={({ purchase_id: id }) => id}
+          empty={<Empty title="No purchases yet." />}
+        />
+      </Panel>
+      <Panel title="Changes">
+        <DataTable
+          caption="Newest changes"
+          columns={CHANGES}
+          rows={page.changes}
+          rowKey={({ position }) => String(position)}
+          empty={<Empty title="No changes." />}
+        />
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+import type {
+  CreditEntry,
+  OperatorChange,
+  OperatorLimit,
+  OperatorRestriction,
+  Purchase,
+} from "../../../../src/console-api/contract.ts";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { formatCount } from "../../ui/count.tsx";
+import type { Column } from "../../ui/data-table.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Time } from "../../ui/time.tsx";
+
+export const RESTRICTIONS: readonly Column<OperatorRestriction>[] = [
+  {
+    id: "state",
+    label: "State",
+    render: (restriction) => stateBadge(restriction),
+  },
+  { id: "family", label: "Requests", render: ({ family }) => family },
+  { id: "reason", label: "Reason", render: ({ reason }) => reason },
+  { id: "since", label: "Since", render: ({ since }) => <Time at={since} /> },
+  {
+    id: "until",
+    label: "Until",
+    render: ({ until }) => (until === null ? "It is lifted" : <Time at={until} />),
+  },
+];
+
+function stateBadge(restriction: OperatorRestriction) {
+  const { in_effect: isInEffect, lifted_at: lifted, state } = restriction;
+  if (isInEffect) {
+    const isHard = state === "restricted";
+    return (
+      <StatusBadge tone={isHard ? "bad" : "warn"}>{isHard ? "Restricted" : "Limited"}</StatusBadge>
+    );
+  }
+  return <StatusBadge tone="quiet">{lifted === null ? "Ended" : "Lifted"}</StatusBadge>;
+}
+
+export const LIMITS: readonly Column<OperatorLimit>[] = [
+  {
+    id: "source",
+    label: "Set by",
+    render: ({ source }) => (source === "contract" ? "Contract" : "Customer"),
+  },
+  { id: "for", label: "For", render: limitedThing },
+  { id: "rpm", label: "Requests/min", align: "right", render: ({ rpm }) => countOrDefault(rpm) },
+  { id: "tpm", label: "Tokens/min", align: "right", render: ({ tpm }) => countOrDefault(tpm) },
+  {
+    id: "concurrency",
+    label: "Concurrent",
+    align: "right",
+    render: ({ concurrency }) => countOrDefault(concurrency),
+  },
+];
+
+function limitedThing({ scope, key_id: keyId, model }: OperatorLimit): string {
+  if (model !== null) return keyId === null ? model : `${model}, key ${keyId}`;
+  if (scope === "org") return "All keys combined";
+  return keyId === null ? "Each key" : `Key ${keyId}`;
+}
+
+function countOrDefault(value: number | null): string {
+  return value === null ? "Default" : formatCount(value);
+}
+
+export const WALLET: readonly Column<CreditEntry>[] = [
+  { id: "at", label: "Date", render: ({ at }) => <Time at={at} /> },
+  { id: "kind", label: "Type", render: ({ kind }) => kind.replaceAll("_", " ") },
+  { id: "ref", label: "Reference", render: ({ ref }) => ref },
+  {
+    id: "amount",
+    label: "Amount",
+    align: "right",
+    render: ({ amount_usd: usd }) => <Money usd={usd} signed />,
+  },
+];
+
+export const PURCHASES: readonly Column<Purchase>[] = [
+  { id: "at", label: "Date", render: ({ created_at: at }) => <Time at={at} /> },
+  {
+    id: "id",
+    label: "Purchase",
+    render: ({ purchase_id: id }) => <Copyable value={id} label="purchase ID" short />,
+  },
+  { id: "status", label: "Status", render: ({ status }) => status.replaceAll("_", " ") },
+  {
+    id: "amount",
+    label: "Amount",
+    align: "right",
+    render: ({ amount_usd: usd }) => <Money usd={usd} />,
+  },
+];
+
+export const CHANGES: readonly Column<OperatorChange>[] = [
+  { id: "at", label: "Date", render: ({ at }) => <Time at={at} /> },
+  {
+    id: "who",
+    label: "By",
+    render: ({ actor_kind: kind, actor_id: id }) => `${kind.replaceAll("_", " ")} ${id}`,
+  },
+  { id: "says", label: "Action", render: ({ says }) => says },
+  {
+    id: "target",
+    label: "Object",
+    render: ({ target }) => <Copyable value={target} label="id" short />,
+  },
+];

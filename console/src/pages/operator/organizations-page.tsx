@@ -1,0 +1,112 @@
+import { Group, Stack, Text } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import type { ReactElement } from "react";
+
+import type { OperatorOrg } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink, LinkButton } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { Time } from "../../ui/time.tsx";
+import { useSearchText } from "../keys/use-search-text.ts";
+import { OperatorPage } from "./operator-frame.tsx";
+
+/** A question for every letter would be more than the reader can read. */
+const TYPING_MS = 250;
+
+/** Every organization of the installation, newest first. */
+export function OperatorOrganizationsPage(): ReactElement {
+  const [search, change] = useFilters<{ q?: string; cursor?: string }>();
+  const askSoon = useDebouncedCallback(
+    (text: string) => change({ q: text, cursor: "" }, { history: "typed" }),
+    TYPING_MS,
+  );
+  const [typed, ask] = useSearchText(search.q, askSoon);
+  const { q = "", cursor = "" } = search;
+  const query = { ...(q === "" ? {} : { q }), ...(cursor === "" ? {} : { cursor }) };
+  const found = useAnswer("GET /api/operator/organizations", { query });
+  return (
+    <OperatorPage title="Organizations" crumbs={[{ label: "Operator", to: "/operator" }]}>
+      <Panel>
+        <Stack gap="md">
+          <SearchField label="Search by name, email or ID" value={typed} onChange={ask} />
+          <Answer of={found} skeleton={<Loading rows={12} />}>
+            {({ data, next_cursor: next }) => (
+              <>
+                <DataTable
+                  caption="Organizations"
+                  columns={COLUMNS}
+                  rows={data}
+                  rowKey={({ org_id: id }) => id}
+                  empty={<Empty title="No organizations match this search." />}
+                />
+                {next === null ? null : (
+                  <Group justify="center">
+                    <LinkButton
+                      to="/operator/organizations"
+                      search={{ ...(q === "" ? {} : { q }), cursor: next }}
+                      variant="default"
+                    >
+                      Older
+                    </LinkButton>
+                  </Group>
+                )}
+              </>
+            )}
+          </Answer>
+        </Stack>
+      </Panel>
+    </OperatorPage>
+  );
+}
+
+export const CREDIT_LABELS = { none: "None yet", trial: "Trial credit", bought: "Bought" } as const;
+
+const COLUMNS: readonly Column<OperatorOrg>[] = [
+  {
+    id: "name",
+    label: "Organization",
+    sortValue: ({ name }) => name,
+    render: ({ org_id: orgId, name, email }) => (
+      <>
+        <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm" fw={500}>
+          {name}
+        </AppLink>
+        <Text size="xs" c="dimmed">
+          {email}
+        </Text>
+      </>
+    ),
+  },
+  {
+    id: "balance",
+    label: "Balance",
+    align: "right",
+    render: ({ balance_usd: usd }) => <Money usd={usd} />,
+  },
+  {
+    id: "held",
+    label: "Held",
+    align: "right",
+    render: ({ held_usd: usd }) => <Money usd={usd} />,
+  },
+  { id: "credit", label: "Credit", render: ({ credit }) => CREDIT_LABELS[credit] },
+  {
+    id: "restrictions",
+    label: "Restrictions",
+    render: ({ restrictions }) =>
+      restrictions === 0 ? "None" : <StatusBadge tone="warn">{restrictions}</StatusBadge>,
+  },
+  {
+    id: "created",
+    label: "Created",
+    render: ({ created_at: at }) => <Time at={at} precision="day" />,
+  },
+];

@@ -1,0 +1,188 @@
+import { Button, Group, Stack, Text } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+
+import type { OperatorRestriction, WaitingPurchase } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink } from "../../ui/app-link.tsx";
+import { StatusBadge } from "../../ui/badge.tsx";
+import { Copyable } from "../../ui/copyable.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { GrantDialog } from "./grant-dialog.tsx";
+import { LiftDialog } from "./lift-dialog.tsx";
+import { OperatorPage } from "./operator-frame.tsx";
+import { RESTRICTIONS } from "./organization-tables.tsx";
+
+/** What waits for a person: restrictions for unusual use, and purchases that were not credited. */
+export function OperatorReviewPage(): ReactElement {
+  return (
+    <OperatorPage
+      title="Needs review"
+      crumbs={[{ label: "Operator", to: "/operator" }]}
+      lead="Changes need a sign-in within the last 12 hours and are in the change log under your account."
+    >
+      <Purchases />
+      <Restrictions />
+    </OperatorPage>
+  );
+}
+
+function Purchases(): ReactElement {
+  const found = useAnswer("GET /api/operator/purchases");
+  const [granted, setGranted] = useState<WaitingPurchase>();
+  return (
+    <Panel title="Purchases">
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">
+          Parked: paid, but not as ordered, so nothing was credited. Refund it at the payment
+          provider, or grant the credit with the purchase as the reference, which counts once.
+        </Text>
+        <Answer of={found} skeleton={<Loading rows={4} />}>
+          {({ data }) => (
+            <DataTable
+              caption="Purchases that are not credited"
+              columns={purchaseColumns(setGranted)}
+              rows={data}
+              rowKey={({ purchase_id: id }) => id}
+              empty={<Empty title="No purchase is parked or pending." />}
+            />
+          )}
+        </Answer>
+      </Stack>
+      {granted === undefined ? null : (
+        <GrantDialog
+          key={granted.purchase_id}
+          opened
+          orgId={granted.org_id}
+          amountUsd={granted.amount_usd}
+          reference={granted.purchase_id}
+          onClose={() => setGranted(undefined)}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function purchaseColumns(
+  onGrant: (purchase: WaitingPurchase) => void,
+): readonly Column<WaitingPurchase>[] {
+  return [
+    {
+      id: "id",
+      label: "Purchase",
+      render: ({ purchase_id: id }) => <Copyable value={id} label="purchase ID" short />,
+    },
+    { id: "org", label: "Organization", render: ({ org_id: orgId }) => <OrgLink orgId={orgId} /> },
+    { id: "status", label: "Status", render: purchaseState },
+    {
+      id: "amount",
+      label: "Amount",
+      align: "right",
+      render: ({ amount_usd: usd }) => <Money usd={usd} />,
+    },
+    { id: "at", label: "Date", render: ({ created_at: at }) => <Time at={at} /> },
+    {
+      id: "actions",
+      label: "Actions",
+      align: "right",
+      render: (purchase) =>
+        purchase.status !== "parked" || purchase.is_granted ? null : (
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label={`Grant credit for ${purchase.purchase_id}`}
+            onClick={() => onGrant(purchase)}
+          >
+            Grant credit
+          </Button>
+        ),
+    },
+  ];
+}
+
+function purchaseState({ status, is_granted: isGranted }: WaitingPurchase): ReactElement {
+  if (isGranted) return <StatusBadge tone="quiet">Granted by hand</StatusBadge>;
+  return status === "parked" ? (
+    <StatusBadge tone="bad">Parked</StatusBadge>
+  ) : (
+    <StatusBadge tone="quiet">Payment pending</StatusBadge>
+  );
+}
+
+function OrgLink({ orgId }: { readonly orgId: string }): ReactElement {
+  return (
+    <AppLink to="/operator/organizations/$orgId" params={{ orgId }} size="sm">
+      {orgId}
+    </AppLink>
+  );
+}
+
+function Restrictions(): ReactElement {
+  const [search, change] = useFilters<{ past?: string }>();
+  const past = search.past === "yes" ? "yes" : "no";
+  const found = useAnswer("GET /api/operator/restrictions", { query: { past } });
+  const [lifted, setLifted] = useState<string>();
+  const other = past === "yes" ? "" : "yes";
+  return (
+    <Panel
+      title="Restrictions for unusual use"
+      actions={
+        <Group gap="xs">
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => change({ past: other }, { history: "step" })}
+          >
+            {past === "yes" ? "Only those in effect" : "Show past ones"}
+          </Button>
+        </Group>
+      }
+    >
+      <Answer of={found} skeleton={<Loading rows={4} />}>
+        {({ data }) => (
+          <DataTable
+            caption="Restrictions for unusual use"
+            columns={restrictionColumns(setLifted)}
+            rows={data}
+            rowKey={({ org_id: orgId, family, since }) => `${orgId} ${family} ${since}`}
+            empty={<Empty title="No organization is limited or restricted." />}
+          />
+        )}
+      </Answer>
+      {lifted === undefined ? null : (
+        <LiftDialog key={lifted} opened orgId={lifted} onClose={() => setLifted(undefined)} />
+      )}
+    </Panel>
+  );
+}
+
+function restrictionColumns(
+  onLift: (orgId: string) => void,
+): readonly Column<OperatorRestriction>[] {
+  return [
+    { id: "org", label: "Organization", render: ({ org_id: orgId }) => <OrgLink orgId={orgId} /> },
+    ...RESTRICTIONS,
+    {
+      id: "actions",
+      label: "Actions",
+      align: "right",
+      render: ({ org_id: orgId, in_effect: isInEffect }) =>
+        isInEffect ? (
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label={`Lift the restrictions of ${orgId}`}
+            onClick={() => onLift(orgId)}
+          >
+            Lift
+          </Button>
+        ) : null,
+    },
+  ];
+}

@@ -1,0 +1,199 @@
+import { Button, Group, Text, TextInput } from "@mantine/core";
+import { useState, type ReactElement, type ReactNode } from "react";
+
+import type { OperatorPeriod, OperatorSettlement } from "../../../../src/console-api/contract.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { useFilters } from "../../app/use-filters.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { LinkButton } from "../../ui/app-link.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { fieldError } from "../../ui/field-errors.ts";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { notifyDone } from "../../ui/notice.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
+import { OperatorPage } from "./operator-frame.tsx";
+import { StatementPanel } from "./statement-panel.tsx";
+
+/** What is owed to providers: balances, closed periods, and one period's statement. */
+export function OperatorSettlementPage(): ReactElement {
+  const found = useAnswer("GET /api/operator/settlement");
+  const [{ provider, period }] = useFilters<{ provider?: string; period?: string }>();
+  return (
+    <OperatorPage
+      title="Settlement"
+      crumbs={[{ label: "Operator", to: "/operator" }]}
+      lead="Periods are closed and statements compared by the commands settlement close and settlement reconcile."
+    >
+      {provider === undefined || period === undefined ? null : (
+        <StatementPanel provider={provider} period={period} />
+      )}
+      <Answer of={found} skeleton={<Loading rows={12} />}>
+        {(settlement) => <Settlement {...settlement} />}
+      </Answer>
+    </OperatorPage>
+  );
+}
+
+function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
+  const [paid, setPaid] = useState<OperatorPeriod>();
+  return (
+    <>
+      <Panel title="Balances with providers">
+        <DataTable
+          caption="Balances with providers"
+          columns={BALANCES}
+          rows={balances}
+          rowKey={({ provider }) => provider}
+          empty={<Empty title="No provider has served a request yet." />}
+        />
+      </Panel>
+      <Panel title="Closed periods">
+        <DataTable
+          caption="Closed periods"
+          columns={periodColumns(setPaid)}
+          rows={periods}
+          rowKey={({ provider, start }) => `${provider} ${start}`}
+          empty={<Empty title="No period is closed yet." />}
+        />
+      </Panel>
+      <FormDialog
+        opened={paid !== undefined}
+        title="Record payment"
+        onClose={() => setPaid(undefined)}
+      >
+        {paid === undefined ? null : (
+          <PaymentForm period={paid} onClose={() => setPaid(undefined)} />
+        )}
+      </FormDialog>
+    </>
+  );
+}
+
+type Balance = OperatorSettlement["balances"][number];
+
+const BALANCES: readonly Column<Balance>[] = [
+  {
+    id: "provider",
+    label: "Provider",
+    render: ({ provider }) => provider,
+    sortValue: ({ provider }) => provider,
+  },
+  money("accrued", "Accrued", ({ accrued_usd: usd }) => usd),
+  money("payable", "Payable", ({ payable_usd: usd }) => usd),
+  money("deposit", "Deposit left", ({ deposit_usd: usd }) => usd),
+  money("unknown", "Unknown after crashes", ({ unknown_usd: usd }) => usd),
+  money("margin", "Margin", ({ margin_usd: usd }) => usd),
+];
+
+function money<T>(id: string, label: string, usdOf: (row: T) => string): Column<T> {
+  return { id, label, align: "right", render: (row) => <Money usd={usdOf(row)} /> };
+}
+
+function periodColumns(onPay: (period: OperatorPeriod) => void): readonly Column<OperatorPeriod>[] {
+  return [
+    {
+      id: "provider",
+      label: "Provider",
+      render: ({ provider }) => provider,
+      sortValue: ({ provider }) => provider,
+    },
+    {
+      id: "start",
+      label: "Period from",
+      render: ({ start }) => <Time at={start} />,
+      sortValue: ({ start }) => start,
+    },
+    { id: "end", label: "To", render: ({ end }) => <Time at={end} /> },
+    money("payable", "Payable", ({ payable_usd: usd }) => usd),
+    { id: "paid", label: "Paid", render: paidText },
+    {
+      id: "actions",
+      label: "Actions",
+      align: "right",
+      render: (period) => <PeriodActions period={period} onPay={onPay} />,
+    },
+  ];
+}
+
+function paidText({ payment, mode }: OperatorPeriod): ReactNode {
+  if (payment !== null) return <Time at={payment.paid_at} precision="day" />;
+  return mode === "prepaid" ? "From the deposit" : "Not yet";
+}
+
+function PeriodActions(props: {
+  readonly period: OperatorPeriod;
+  readonly onPay: (period: OperatorPeriod) => void;
+}): ReactElement {
+  const { period } = props;
+  const { provider, start, mode, payment } = period;
+  return (
+    <Group gap="xs" justify="flex-end" wrap="nowrap">
+      <LinkButton
+        to="/operator/settlement"
+        search={{ provider, period: start }}
+        size="compact-xs"
+        variant="default"
+      >
+        Statement
+      </LinkButton>
+      {mode === "prepaid" || payment !== null ? null : (
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`Record the payment of ${provider} from ${start}`}
+          onClick={() => props.onPay(period)}
+        >
+          Record payment
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+function PaymentForm(props: {
+  readonly period: OperatorPeriod;
+  readonly onClose: () => void;
+}): ReactElement {
+  const { period, onClose } = props;
+  const pay = useChange("POST /api/operator/settlement/:provider_id/:period_start/payment", {
+    refreshes: ["GET /api/operator/settlement"],
+  });
+  const submission = useSubmission();
+  const [ref, setRef] = useState("");
+  const send = (): void =>
+    submission.run(async () => {
+      const params = { provider_id: period.provider, period_start: period.start };
+      const { is_new: isNew } = await pay.mutateAsync({ params, body: { ref: ref.trim() } });
+      notifyDone(isNew ? "The payment is recorded" : "This payment was recorded before");
+      onClose();
+    });
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["ref"]}
+      submitLabel="Record payment"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <Text size="sm">
+        <Money usd={period.payable_usd} /> to {period.provider}, paid in full. This cannot be
+        undone. It needs a sign-in within the last 12 hours.
+      </Text>
+      <TextInput
+        label="Reference"
+        description="Identifies this payment permanently: recording it again changes nothing."
+        data-autofocus
+        autoComplete="off"
+        maxLength={200}
+        value={ref}
+        onChange={(event) => setRef(event.currentTarget.value)}
+        error={fieldError(submission.fault, "ref")}
+      />
+    </DialogForm>
+  );
+}

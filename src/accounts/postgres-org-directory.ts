@@ -1,0 +1,76 @@
+import type { Pool } from "pg";
+
+import {
+  bool,
+  columns,
+  type Columns,
+  computed,
+  count,
+  instantMs,
+  micro,
+  orNull,
+  queryInTime,
+  type Row,
+  text,
+} from "../storage/index.ts";
+import type { ListedOrg, OrgDirectory } from "./org-directory.ts";
+
+/** Organizations for operators, in PostgreSQL. */
+export class PostgresOrgDirectory implements OrgDirectory {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async page(asked: {
+    readonly search: string;
+    readonly after?: string;
+    readonly limit: number;
+  }): Promise<readonly ListedOrg[]> {
+    const { search, after = null, limit } = asked;
+    const query = { text: PAGE_SQL, values: [search.trim(), after, limit] };
+    return (await queryInTime<Row>(this.#pool, query)).rows.map(orgColumns.read);
+  }
+
+  async find(orgId: string): Promise<ListedOrg | undefined> {
+    const query = { text: FIND_SQL, values: [orgId] };
+    const [row] = (await queryInTime<Row>(this.#pool, query)).rows;
+    return row === undefined ? undefined : orgColumns.read(row);
+  }
+}
+
+/** Of an organization `o` and its wallet `w`. */
+const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
+  orgId: text("org_id"),
+  name: text("name"),
+  email: text("email"),
+  balanceMicroUsd: computed("w.credits - w.debits - w.owed", micro("balance")),
+  heldMicroUsd: computed("w.reserved", micro("held")),
+  createdAtMs: instantMs("created_at"),
+  capMicroUsd: orNull(micro("cap_micro_usd")),
+  isFunded: computed("o.funded_at is not null", bool("is_funded")),
+  hasBought: computed("o.bought_at is not null", bool("has_bought")),
+  restrictions: computed(
+    `(select count(*) from usage_hold h where h.org_id = o.org_id and h.lifted_at is null
+      and (h.until_at is null or h.until_at > now()) and o.bought_at is null)`,
+    count("restrictions"),
+  ),
+});
+
+// The page is cut before anything is counted.
+const PAGE_SQL = `
+  with o as (
+    select * from org
+    where ($1 = '' or position(lower($1) in lower(name || ' ' || email || ' ' || org_id)) > 0)
+      and ($2::text is null
+        or (created_at, org_id) < (select l.created_at, l.org_id from org l where l.org_id = $2))
+    order by created_at desc, org_id desc limit $3
+  )
+  select ${orgColumns.sqlOf("o")}
+  from o join account w on w.account_id = 'wallet:' || o.org_id
+  order by o.created_at desc, o.org_id desc`;
+
+const FIND_SQL = `
+  select ${orgColumns.sqlOf("o")}
+  from org o join account w on w.account_id = 'wallet:' || o.org_id where o.org_id = $1`;

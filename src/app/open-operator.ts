@@ -1,0 +1,65 @@
+import type { BackupFigures } from "../backup/index.ts";
+import type { CallParts } from "../call/index.ts";
+import { addressesOf, type LiveConfig, pathsOf } from "../config/index.ts";
+import type { OperatorDeps } from "../console-api/index.ts";
+import { normaliseEmail } from "../identity/index.ts";
+import { programSchemaLevel } from "../storage/index.ts";
+import type { Backend } from "./open-backend.ts";
+import { programVersion } from "./shipped-files.ts";
+
+/** What the operator pages of the console work with. */
+export function openOperator(
+  { live, backend }: { readonly live: LiveConfig; readonly backend: Backend },
+  parts: {
+    readonly serve: Pick<CallParts, "pools">;
+    readonly backups: { readonly figures: BackupFigures };
+    readonly ledger: { readonly hasGoneBack: boolean };
+  },
+): OperatorDeps {
+  const { serve, backups, ledger } = parts;
+  const config = live.current;
+  return {
+    emails: followEmails(live),
+    orgs: backend.orgDirectory,
+    credit: backend.creditStore,
+    purchases: backend.purchaseStore,
+    settlement: backend.settlementStore,
+    changes: backend.changeStore,
+    pools: serve.pools,
+    installation: {
+      version: programVersion(),
+      commit: config.buildCommit,
+      node: process.version,
+      programSchemaLevel: programSchemaLevel(),
+      backupKind: backupKindOf(backend),
+      hasReplica: config.databaseReportsUrl !== "",
+      waitingSettings: () => pathsOf(live.waiting),
+      hasGoneBack: () => ledger.hasGoneBack,
+      backups: () => backups.figures,
+      readInstances: () => backend.readInstances(),
+      readBooks: () => backend.readBooksFigures(),
+      readReplicaLagMs: () => backend.replicaLagMs(),
+    },
+  };
+}
+
+/** An address that leaves the setting opens nothing from the next request on. */
+function followEmails(live: LiveConfig): () => ReadonlySet<string> {
+  let current = emailsOf(live.current.operators);
+  live.follow(["operators"], ({ operators }) => {
+    const next = emailsOf(operators);
+    return () => {
+      current = next;
+    };
+  });
+  return () => current;
+}
+
+function emailsOf(list: string): ReadonlySet<string> {
+  return new Set(addressesOf(list).map(normaliseEmail));
+}
+
+function backupKindOf({ embedded }: Backend): OperatorDeps["installation"]["backupKind"] {
+  if (embedded === undefined) return "own_database";
+  return embedded.archive === undefined ? "off" : "embedded";
+}

@@ -1,0 +1,41 @@
+import type { OrgDirectory } from "../accounts/index.ts";
+import type { PurchaseStore } from "../billing/index.ts";
+import type { ChangeStore } from "../changes/index.ts";
+import type { BooksFigures, CreditStore, KnownInstance, SettlementStore } from "../ledger/index.ts";
+import type { PoolBoard } from "../limits/index.ts";
+
+/** What operators may read and do; every change is the function that the command calls. */
+export interface OperatorDeps {
+  /** Their verified e-mails, normalised, as the settings of the moment have them. */
+  readonly emails: () => ReadonlySet<string>;
+  readonly orgs: OrgDirectory;
+  readonly credit: Pick<CreditStore, "grant">;
+  readonly purchases: Pick<PurchaseStore, "listWaiting">;
+  readonly settlement: Pick<SettlementStore, "periods" | "balances" | "statement" | "pay">;
+  readonly changes: Pick<ChangeStore, "list">;
+  readonly pools: Pick<PoolBoard, "cooldownMs" | "usablePercent">;
+  readonly installation: Installation;
+}
+
+/** How the installation is, as far as this instance knows. */
+export interface Installation {
+  readonly version: string;
+  /** Empty: not known. */
+  readonly commit: string;
+  readonly node: string;
+  readonly programSchemaLevel: number;
+  readonly backupKind: "embedded" | "own_database" | "off";
+  readonly hasReplica: boolean;
+  readonly waitingSettings: () => readonly string[];
+  readonly hasGoneBack: () => boolean;
+  /** Seconds since 1970, and seconds; undefined: not known, or there is none. */
+  readonly backups: () => {
+    readonly lastBaseS: number | undefined;
+    readonly lastVerifyS: number | undefined;
+    readonly walUnarchivedS: number | undefined;
+  };
+  readonly readInstances: () => Promise<readonly KnownInstance[]>;
+  readonly readBooks: () => Promise<BooksFigures>;
+  /** How old reports are; undefined: the replica does not serve them now. */
+  readonly readReplicaLagMs: () => Promise<number | undefined>;
+}

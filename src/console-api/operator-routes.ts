@@ -1,0 +1,239 @@
+import { CreditFault, SettlementFault } from "../ledger/index.ts";
+import { formatUsd, parseKeyId, parseUsd } from "../core/index.ts";
+import type { ListedOrg } from "../accounts/index.ts";
+import { shownLine, shownPurchase } from "./billing-routes.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import type { OperatorContract, OperatorOrgPage } from "./contract.ts";
+import type { operatorRoutes } from "./contract/operator.ts";
+import type { Handlers } from "./handler.ts";
+import { readOperatorHealth } from "./operator-health.ts";
+import {
+  shownListing,
+  shownOperatorChange,
+  shownOperatorLimit,
+  shownOrg,
+  shownPeriod,
+  shownRestriction,
+  shownSettlement,
+  shownStatement,
+  shownWaiting,
+} from "./show-operator.ts";
+import type { ReportGates } from "./report-gates.ts";
+
+type Part<P extends string> = Handlers<Extract<keyof typeof operatorRoutes, `${string}${P}`>>;
+
+const PAGE_ORGS = 50;
+const PAGE_LINES = 20;
+const WAITING_MAX = 200;
+
+/** What operators see of all organizations, and what they may do: what commands do. */
+export function operatorHandlers(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+): Handlers<keyof typeof operatorRoutes> {
+  return {
+    "GET /api/operator/health": ({ session }) =>
+      gates.reads.run(session.orgId, () => readOperatorHealth(deps)),
+    ...organizationReads(deps, gates),
+    ...organizationChanges(deps),
+    ...marketReads(deps, gates),
+    ...settlementHandlers(deps, gates),
+  };
+}
+
+function organizationReads(
+  deps: ConsoleDeps,
+  gates: ReportGates,
+): Part<"organizations"> & Part<"/:org_id"> & Part<"restrictions"> {
+  const { operator } = deps;
+  return {
+    "GET /api/operator/organizations": ({ session, query }) =>
+      gates.reads.run(session.orgId, async () => {
+        const { q = "", cursor } = query;
+        const after = cursor === undefined ? {} : { after: cursor };
+        const found = await operator.orgs.page({ search: q, ...after, limit: PAGE_ORGS + 1 });
+        const data = found.slice(0, PAGE_ORGS).map(shownOrg);
+        const last = found.length > PAGE_ORGS ? data.at(-1) : undefined;
+        return { data, next_cursor: last?.org_id ?? null };
+      }),
+
+    "GET /api/operator/organizations/:org_id": ({ session, params }) =>
+      gates.reads.run(session.orgId, async () => {
+        const org = await operator.orgs.find(params.org_id);
+        return org === undefined ? noSuch("organization") : await orgPage(deps, org);
+      }),
+
+    "GET /api/operator/restrictions": ({ session, query }) =>
+      gates.reads.run(session.orgId, async () => {
+        const found = await deps.abuseRestrictions.list({ isWithPast: query.past === "yes" });
+        return { data: found.map(shownRestriction) };
+      }),
+  };
+}
+
+async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPage> {
+  const { reports, billing, rules, abuseRestrictions, operator } = deps;
+  const { orgId } = org;
+  const [wallet, purchases, limits, restrictions, changes] = await Promise.all([
+    reports.walletLines(orgId, { limit: PAGE_LINES }),
+    billing.listPurchases(orgId),
+    rules.listLimits(orgId),
+    abuseRestrictions.list({ orgId, isWithPast: true }),
+    operator.changes.list({ orgId, limit: PAGE_LINES }),
+  ]);
+  return {
+    org: shownOrg(org),
+    wallet: wallet.lines.map(shownLine),
+    purchases: purchases.slice(0, PAGE_LINES).map(shownPurchase),
+    limits: limits.map(shownOperatorLimit),
+    restrictions: restrictions.slice(0, PAGE_LINES).map(shownRestriction),
+    changes: changes.map(shownOperatorChange),
+  };
+}
+
+function organizationChanges(
+  deps: ConsoleDeps,
+): Part<"/grants"> & Part<"/contract"> & Part<"/lift"> {
+  const { operator, rules, abuseRestrictions } = deps;
+  return {
+    "POST /api/operator/organizations/:org_id/grants": async ({ params, body, by }) => {
+      const amountMicroUsd = parseUsd(body.amount_usd);
+      if (amountMicroUsd === undefined || amountMicroUsd <= 0n) {
+        return invalidField("amount_usd", "amount_usd must be dollars above 0 such as 25.00");
+      }
+      const org = await operator.orgs.find(params.org_id);
+      if (org === undefined) return noSuch("organization");
+      const { ref, is_trial: isTrial = false } = body;
+      try {
+        const grant = { orgId: org.orgId, amountMicroUsd, ref: ref.trim(), isTrial };
+        if (grant.ref === "") return invalidField("ref", "ref must not be blank");
+        const { created, balanceMicroUsd } = await operator.credit.grant(grant, by);
+        return { is_new: created, balance_usd: formatUsd(balanceMicroUsd) };
+      } catch (fault) {
+        if (fault instanceof CreditFault && fault.kind === "ref_taken") return refTaken(fault);
+        throw fault;
+      }
+    },
+
+    "POST /api/operator/organizations/:org_id/contract": async ({ params, body, by }) => {
+      const asked = readContract(body);
+      if (asked instanceof ConsoleRefusal) return asked;
+      const org = await operator.orgs.find(params.org_id);
+      if (org === undefined) return noSuch("organization");
+      const stored = await rules.changeLimit(org.orgId, asked.target, asked.change, by);
+      return stored === undefined ? noSuch("key") : shownOperatorLimit(stored);
+    },
+
+    "POST /api/operator/organizations/:org_id/lift": async ({ params, body, by }) => {
+      const org = await operator.orgs.find(params.org_id);
+      if (org === undefined) return noSuch("organization");
+      const why = body.reason.trim();
+      if (why === "") return invalidField("reason", "reason must not be blank");
+      const lifted = await abuseRestrictions.lift(org.orgId, body.family, by, why);
+      return { lifted: lifted.map(shownRestriction) };
+    },
+  };
+}
+
+interface AskedContract {
+  readonly target: Parameters<ConsoleDeps["rules"]["changeLimit"]>[1];
+  readonly change: Parameters<ConsoleDeps["rules"]["changeLimit"]>[2];
+}
+
+function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
+  const { scope, key_id: key, model, rpm, tpm, concurrency } = body;
+  const keyId = key === undefined ? undefined : parseKeyId(key);
+  if (key !== undefined && keyId === undefined) return noSuch("key");
+  if ((scope === "model") !== (model !== undefined)) {
+    return invalidField("model", "name a model for scope model, and for no other scope");
+  }
+  if (scope === "org" && keyId !== undefined) {
+    return invalidField("key_id", "a contract of the whole organization names no key");
+  }
+  const change = {
+    ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
+    ...(tpm === undefined ? {} : { tokensPerMinute: tpm }),
+    ...(concurrency === undefined ? {} : { concurrent: concurrency }),
+  };
+  if (Object.keys(change).length === 0) {
+    return invalidField("rpm", "set at least one of rpm, tpm and concurrency");
+  }
+  const of = {
+    ...(keyId === undefined ? {} : { keyId }),
+    ...(model === undefined ? {} : { modelId: model }),
+  };
+  return { target: { source: "contract", scope, ...of }, change };
+}
+
+function marketReads(deps: ConsoleDeps, gates: ReportGates): Part<"purchases"> & Part<"listings"> {
+  const { operator, catalog, clock } = deps;
+  return {
+    "GET /api/operator/purchases": ({ session }) =>
+      gates.reads.run(session.orgId, async () => {
+        const found = await operator.purchases.listWaiting(WAITING_MAX);
+        return { data: found.map(shownWaiting) };
+      }),
+
+    "GET /api/operator/listings": async () => {
+      const nowMs = clock.monotonicMs();
+      return { data: catalog.current.deployments.map((each) => shownListing(deps, each, nowMs)) };
+    },
+  };
+}
+
+const PERIODS_SHOWN = 200;
+
+function settlementHandlers(
+  { operator }: ConsoleDeps,
+  gates: ReportGates,
+): Part<"settlement"> & Part<":period_start"> & Part<"payment"> {
+  const nameOf = (params: { readonly provider_id: string; readonly period_start: string }) => ({
+    providerId: params.provider_id,
+    startMs: Date.parse(params.period_start),
+  });
+  return {
+    "GET /api/operator/settlement": ({ session }) =>
+      gates.reads.run(session.orgId, async () => {
+        const [balances, periods] = await Promise.all([
+          operator.settlement.balances(),
+          operator.settlement.periods(),
+        ]);
+        return shownSettlement(balances, periods.slice(0, PERIODS_SHOWN));
+      }),
+
+    "GET /api/operator/settlement/:provider_id/:period_start": ({ session, params }) =>
+      gates.reads.run(session.orgId, async () => {
+        const statement = await operator.settlement.statement(nameOf(params));
+        return statement === undefined ? noSuch("closed period") : shownStatement(statement);
+      }),
+
+    "POST /api/operator/settlement/:provider_id/:period_start/payment": async (call) => {
+      const { params, body, by } = call;
+      const ref = body.ref.trim();
+      if (ref === "") return invalidField("ref", "ref must not be blank");
+      try {
+        const { created, period } = await operator.settlement.pay({ ...nameOf(params), ref }, by);
+        return { is_new: created, period: shownPeriod(period) };
+      } catch (fault) {
+        if (!(fault instanceof SettlementFault)) throw fault;
+        if (fault.kind === "no_such_period") return noSuch("closed period");
+        return fault.kind === "ref_taken" ? refTaken(fault) : conflict(fault.message);
+      }
+    },
+  };
+}
+
+function refTaken(fault: Error): ConsoleRefusal {
+  return new ConsoleRefusal({
+    status: 409,
+    code: "conflict",
+    message: fault.message,
+    field: "ref",
+  });
+}
+
+function noSuch(what: string): ConsoleRefusal {
+  const message = `there is no such ${what}; check the id`;
+  return new ConsoleRefusal({ status: 404, code: "not_found", message });
+}

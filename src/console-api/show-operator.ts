@@ -1,0 +1,181 @@
+import type { AbuseRestrictionRecord } from "../abuse/index.ts";
+import type { ListedOrg, RulesStore } from "../accounts/index.ts";
+import type { WaitingPurchase as StoredPurchase } from "../billing/index.ts";
+import type { Deployment } from "../catalog/index.ts";
+import { findAction, type RecordedChange } from "../changes/index.ts";
+import { formatExactUsd, formatUsd } from "../core/index.ts";
+import {
+  addSettlementSums,
+  type ProviderBalance,
+  type ProviderPeriod,
+  type SettlementLine,
+  type SettlementStatement,
+} from "../ledger/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import type {
+  OperatorChange,
+  OperatorLimit,
+  OperatorListing,
+  OperatorOrg,
+  OperatorPeriod,
+  OperatorRestriction,
+  OperatorSettlement,
+  OperatorStatement,
+  WaitingPurchase,
+} from "./contract.ts";
+import { instant, instantOrNull } from "./read-values.ts";
+
+export function shownOrg(org: ListedOrg): OperatorOrg {
+  return {
+    org_id: org.orgId,
+    name: org.name,
+    email: org.email,
+    created_at: instant(org.createdAtMs),
+    balance_usd: formatUsd(org.balanceMicroUsd),
+    held_usd: formatUsd(org.heldMicroUsd),
+    cap_usd: org.capMicroUsd === null ? null : formatUsd(org.capMicroUsd),
+    credit: org.hasBought ? "bought" : org.isFunded ? "trial" : "none",
+    restrictions: org.restrictions,
+  };
+}
+
+export function shownRestriction(hold: AbuseRestrictionRecord): OperatorRestriction {
+  return {
+    org_id: hold.orgId,
+    family: hold.family,
+    state: hold.state,
+    reason: hold.reason,
+    since: instant(hold.createdAtMs),
+    until: instantOrNull(hold.untilMs ?? null),
+    lifted_at: instantOrNull(hold.liftedAtMs),
+    in_effect: hold.isInEffect,
+  };
+}
+
+type StoredLimit = Awaited<ReturnType<RulesStore["listLimits"]>>[number];
+
+export function shownOperatorLimit(limit: StoredLimit): OperatorLimit {
+  return {
+    source: limit.source,
+    scope: limit.scope,
+    key_id: limit.keyId ?? null,
+    model: limit.modelId ?? null,
+    rpm: limit.requestsPerMinute ?? null,
+    tpm: limit.tokensPerMinute ?? null,
+    concurrency: limit.concurrent ?? null,
+  };
+}
+
+export function shownOperatorChange(change: RecordedChange): OperatorChange {
+  const { position, atMs, by, action, target } = change;
+  return {
+    position,
+    at: instant(atMs),
+    actor_kind: by.kind,
+    actor_id: by.id,
+    says: findAction(action)?.says ?? action,
+    target,
+  };
+}
+
+export function shownWaiting(purchase: StoredPurchase): WaitingPurchase {
+  return {
+    purchase_id: purchase.purchaseId,
+    org_id: purchase.orgId,
+    amount_usd: formatUsd(purchase.amountMicroUsd),
+    status: purchase.state,
+    created_at: instant(purchase.createdAtMs),
+    is_test_money: purchase.isTestMoney,
+    is_granted: purchase.isGrantedByHand,
+  };
+}
+
+const CIRCUITS = { yes: "closed", probe: "probing", no: "open" } as const;
+
+export function shownListing(
+  { health, verification, operator }: ConsoleDeps,
+  deployment: Deployment,
+  nowMs: number,
+): OperatorListing {
+  const { pools } = operator;
+  const { id, pool } = deployment;
+  const { state, verdict, suspect } = verification.of(deployment);
+  return {
+    listing_id: id,
+    provider: deployment.providerId,
+    provider_name: deployment.providerName,
+    model: deployment.modelId,
+    not_routed: deployment.notReady ?? null,
+    circuit: CIRCUITS[health.mayTry(id, nowMs)],
+    pool: pool.id,
+    pool_cooldown_seconds: Math.ceil(pools.cooldownMs(pool.id, nowMs) / 1000),
+    pool_usable_percent: pools.usablePercent(pool.id, nowMs),
+    verdict: state,
+    checked_at: instantOrNull(verdict?.checkedAtMs ?? null),
+    suspect_since: instantOrNull(suspect?.sinceMs ?? null),
+  };
+}
+
+export function shownPeriod(period: ProviderPeriod): OperatorPeriod {
+  const { payment, sums } = period;
+  return {
+    provider: period.providerId,
+    start: instant(period.startMs),
+    end: instant(period.endMs),
+    mode: period.mode,
+    attempts: Number(sums.attempts),
+    cost_usd: formatExactUsd(sums.costPicoUsd),
+    payable_usd: formatUsd(period.payableMicroUsd),
+    margin_usd: formatUsd(sums.marginMicroUsd),
+    payment: payment && { ref: payment.ref, paid_at: instant(payment.paidAtMs) },
+  };
+}
+
+export function shownSettlement(
+  balances: readonly ProviderBalance[],
+  periods: readonly ProviderPeriod[],
+): OperatorSettlement {
+  return {
+    balances: balances.map((balance) => ({
+      provider: balance.providerId,
+      accrued_usd: formatUsd(balance.accruedMicroUsd),
+      payable_usd: formatUsd(balance.payableMicroUsd),
+      deposit_usd: formatUsd(balance.depositMicroUsd),
+      unknown_usd: formatUsd(balance.unknownMicroUsd),
+      margin_usd: formatUsd(balance.marginMicroUsd),
+    })),
+    periods: periods.map(shownPeriod),
+  };
+}
+
+export function shownStatement({ period, lines, claims }: SettlementStatement): OperatorStatement {
+  return {
+    period: shownPeriod(period),
+    models: byModel(lines).map(({ modelId, upstreamModelId, sums }) => ({
+      model: modelId,
+      upstream_model: upstreamModelId,
+      attempts: Number(sums.attempts),
+      cost_usd: formatExactUsd(sums.costPicoUsd),
+      debit_usd: formatUsd(sums.debitMicroUsd),
+    })),
+    reconciliations: claims.map((claim) => ({
+      recorded_at: instant(claim.recordedAtMs),
+      their_usd: formatExactUsd(claim.theirPicoUsd),
+      our_usd: formatExactUsd(claim.ourPicoUsd),
+      differing_lines:
+        claim.lines && claim.lines.differing + claim.lines.onlyTheirs + claim.lines.onlyOurs,
+    })),
+  };
+}
+
+/** A line of the books is of one day; a reader wants one line a model. */
+function byModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
+  const models = new Map<string, SettlementLine>();
+  for (const line of lines) {
+    const key = JSON.stringify([line.modelId, line.upstreamModelId]);
+    const known = models.get(key);
+    const sums = known === undefined ? line.sums : addSettlementSums(known.sums, line.sums);
+    models.set(key, { ...line, sums });
+  }
+  return [...models.values()];
+}

@@ -1,0 +1,223 @@
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { ROUTES } from "../../../src/console-api/contract.ts";
+import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
+import { listAt, textAt, at, type HttpAnswer } from "../../support/http-call.ts";
+import { runSql } from "../../support/sql.ts";
+import { testOperator } from "../../support/test-operator.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+
+const fixture = withProviderConsole({
+  settings: { operators: "boss@example.com, Other@Example.com" },
+});
+
+/** Callers who are not operators, of every kind. */
+const people: Record<string, Person> = {};
+let boss: Person;
+let customer: Person;
+
+beforeAll(async () => {
+  boss = await fixture.signIn(newcomer("boss"));
+  customer = await fixture.signIn(newcomer("customer"));
+  people["a customer"] = customer;
+  people["a stranger"] = fixture.stranger();
+  people["somebody with an operator's e-mail that nobody verified"] = await fixture.signIn({
+    ...newcomer("other"),
+    emailVerified: false,
+  });
+});
+
+const operatorRoutes = Object.entries(ROUTES as Readonly<Record<string, RouteContract>>)
+  .filter(([, { access }]) => access === "operator")
+  .map(([name]) => name);
+
+const BODIES: Readonly<Record<string, object>> = {
+  "POST /api/operator/organizations/:org_id/grants": { amount_usd: "5.00", ref: "matrix" },
+  "POST /api/operator/organizations/:org_id/contract": { scope: "org", rpm: 999 },
+  "POST /api/operator/organizations/:org_id/lift": { reason: "looked at it" },
+  "POST /api/operator/settlement/:provider_id/:period_start/payment": { ref: "wire-1" },
+};
+
+function filled(route: string): string {
+  const ids: Readonly<Record<string, string>> = {
+    org_id: customer.orgId,
+    provider_id: "prov-a",
+    period_start: "2026-09-01T00:00:00.000Z",
+  };
+  return route.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? `no ${name}`);
+}
+
+function ask(person: Person, route: string): Promise<HttpAnswer> {
+  return person.ask(filled(route), { body: BODIES[route] ?? {} });
+}
+
+/** An answer but for what has to differ: its request's id. */
+function withoutRequestId({ status, text, headers }: HttpAnswer): object {
+  const { date: _date, "x-request-id": id = "", ...rest } = headers;
+  return { status, text: text.replaceAll(String(id), "ID"), headers: rest };
+}
+
+describe("the operator routes", () => {
+  test("are these, each with a body where it takes one", () => {
+    const writing = operatorRoutes.filter((name) => !name.startsWith("GET "));
+    expect(operatorRoutes.length).toBeGreaterThan(10);
+    expect(writing.sort()).toEqual(Object.keys(BODIES).sort());
+    const elsewhere = Object.keys(ROUTES).filter((name) => name.includes("/api/operator/"));
+    expect(elsewhere.sort()).toEqual([...operatorRoutes].sort());
+  });
+
+  test.each(operatorRoutes)(
+    "%s is a path that does not exist, for everybody else",
+    async (route) => {
+      for (const [who, person] of Object.entries(people)) {
+        const [method] = route.split(" ");
+        const refused = await ask(person, route);
+        const unknown = await person.ask(`${method} /api/operator-no-such/x`);
+        expect({ who, ...withoutRequestId(refused) }).toEqual({
+          who,
+          ...withoutRequestId(unknown),
+        });
+        expect(refused.status).toBe(404);
+      }
+    },
+  );
+
+  test("have changed nothing for those who were refused", async () => {
+    const { accountStore, rulesStore } = fixture.gateway.backend;
+    expect((await accountStore.findOrg(customer.orgId))?.balanceMicroUsd).toBe(0n);
+    expect(await rulesStore.listLimits(customer.orgId)).toEqual([]);
+  });
+
+  test.each(operatorRoutes.filter((name) => name.startsWith("GET ")))(
+    "%s answers an operator as its contract says",
+    async (route) => {
+      const { status } = await ask(boss, route);
+      // No period was closed here.
+      expect(status).toBe(route.includes(":period_start") ? 404 : 200);
+    },
+  );
+
+  test("are in no public document, and the pages are none for everybody else", async () => {
+    const document = await customer.ask("GET /api/openapi.json");
+    expect(document.text).not.toContain("/api/operator");
+    const html = { headers: { accept: "text/html" } };
+    for (const person of Object.values(people)) {
+      expect((await person.ask("GET /operator", html)).status).toBe(404);
+    }
+    expect((await boss.ask("GET /operator", html)).status).not.toBe(404);
+    const session = (await boss.ask("GET /api/console/session")).json;
+    expect(at(session, "is_operator")).toBe(true);
+    const other = (await customer.ask("GET /api/console/session")).json;
+    expect(at(other, "is_operator")).toBe(false);
+  });
+});
+
+describe("what an operator does is what the command does", () => {
+  test("a grant counts once, and the change log names the operator's account", async () => {
+    const route = "POST /api/operator/organizations/:org_id/grants";
+    const first = await ask(boss, route);
+    expect(first.json).toEqual({ is_new: true, balance_usd: "5.000000" });
+    expect((await ask(boss, route)).json).toEqual({ is_new: false, balance_usd: "5.000000" });
+    const other = `POST /api/operator/organizations/${boss.orgId}/grants`;
+    const taken = await boss.ask(other, { body: { amount_usd: "5.00", ref: "matrix" } });
+    expect([taken.status, textAt(taken.json, "error.field")]).toEqual([409, "ref"]);
+    const [change] = await fixture.gateway.backend.changeStore.list({
+      orgId: customer.orgId,
+      actionPrefix: "credit.grant",
+      limit: 5,
+    });
+    const { id, kind, requestId, clientNetwork } = change?.by ?? {};
+    expect({ kind, requestId, clientNetwork }).toEqual({
+      kind: "operator",
+      requestId: first.headers["x-request-id"],
+      clientNetwork: "127.0.0.0/24",
+    });
+    const own = await fixture.gateway.backend.changeStore.list({
+      orgId: boss.orgId,
+      actionPrefix: "account.create",
+      limit: 1,
+    });
+    expect(id).toBe(own[0]?.target);
+  });
+
+  test("the customer's own change log says the operator did it, and no more of who", async () => {
+    const log = await customer.do("GET /api/console/changes?kind=credit");
+    expect(listAt(log.json, "data")[0]).toMatchObject({
+      actor: "Token Market operator",
+      actor_id: null,
+      request_id: null,
+      client_network: null,
+    });
+  });
+
+  test("a contract replaces the defaults, and null gives them back", async () => {
+    const route = `POST /api/operator/organizations/${customer.orgId}/contract`;
+    await boss.do(route, { body: { scope: "org", rpm: 900 } });
+    const page = await boss.do(`GET /api/operator/organizations/${customer.orgId}`);
+    expect(listAt(page.json, "limits")).toEqual([
+      expect.objectContaining({ source: "contract", scope: "org", rpm: 900, tpm: null }),
+    ]);
+    await boss.do(route, { body: { scope: "org", rpm: null } });
+    const { rulesStore } = fixture.gateway.backend;
+    expect(await rulesStore.listLimits(customer.orgId)).toEqual([]);
+    const wrong = await boss.ask(route, { body: { scope: "org", model: "test/a", rpm: 1 } });
+    expect([wrong.status, textAt(wrong.json, "error.field")]).toEqual([400, "model"]);
+    const key = await boss.ask(route, { body: { scope: "key", key_id: "key_other", rpm: 1 } });
+    expect(key.status).toBe(404);
+  });
+
+  test("a restriction is lifted with a reason that the customer never sees", async () => {
+    const trial = await fixture.signIn(newcomer("trial"));
+    const { usageHoldStore, creditStore } = fixture.gateway.backend;
+    const { orgId } = trial;
+    const grant = {
+      orgId,
+      amountMicroUsd: 1_000_000n as never,
+      ref: `try-${orgId}`,
+      isTrial: true,
+    };
+    await creditStore.grant(grant, testOperator);
+    const span = { ageMs: 1_000, limitedMs: 600_000, repeatMs: 600_000 };
+    await usageHoldStore.record({ orgId, family: "chat", reason: "900 of 900 refused", ...span });
+    const found = await boss.do("GET /api/operator/restrictions");
+    expect(listAt(found.json, "data")).toEqual([
+      expect.objectContaining({ org_id: orgId, reason: "900 of 900 refused", in_effect: true }),
+    ]);
+    const lift = `POST /api/operator/organizations/${orgId}/lift`;
+    const done = await boss.do(lift, {
+      body: { family: "chat", reason: "a load test they announced" },
+    });
+    expect(listAt(done.json, "lifted")).toHaveLength(1);
+    expect(listAt((await boss.do("GET /api/operator/restrictions")).json, "data")).toEqual([]);
+    const filter = { orgId, actionPrefix: "hold.lift", limit: 1 };
+    const [change] = await fixture.gateway.backend.changeStore.list(filter);
+    expect(change?.after).toEqual({ lifted_because: "a load test they announced" });
+    const own = await trial.do("GET /api/console/changes?kind=hold");
+    expect(own.text).toContain("lifted a restriction");
+    for (const hidden of ["900 of 900", "load test"]) expect(own.text).not.toContain(hidden);
+  });
+
+  test("organizations are found by a part of their name, e-mail or id", async () => {
+    for (const q of ["CUSTOMER@example", customer.orgId.slice(4, 14)]) {
+      const found = await boss.do(`GET /api/operator/organizations?q=${encodeURIComponent(q)}`);
+      expect(listAt(found.json, "data").map((each) => textAt(each, "org_id"))).toEqual([
+        customer.orgId,
+      ]);
+    }
+    const none = await boss.do("GET /api/operator/organizations?q=%25");
+    expect(listAt(none.json, "data")).toEqual([]);
+  });
+});
+
+test("an old sign-in still reads, and changes nothing until the operator signs in again", async () => {
+  const old = "update console_session set started_at = started_at - interval '13 hours'";
+  await runSql(fixture.gateway, old, []);
+  for (const route of operatorRoutes) {
+    const { status } = await ask(boss, route);
+    const expected = route.includes(":period_start") && route.startsWith("GET ") ? 404 : 200;
+    expect({ route, status }).toEqual({ route, status: route.startsWith("GET ") ? expected : 403 });
+  }
+  const again = await fixture.signIn(newcomer("boss"));
+  const lift = "POST /api/operator/organizations/:org_id/lift";
+  expect((await ask(again, lift)).status).toBe(200);
+});
