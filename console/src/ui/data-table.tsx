@@ -38,7 +38,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const head = <TableHead columns={shown} sort={sort} onSort={onSort} />;
   const body = { ...props, columns: shown, rows: onPage, head };
   return (
-    <div ref={table}>
+    <div ref={table} className={styles.whole}>
       {kept === undefined ? null : (
         <div className={styles.tools}>
           <Suspense>

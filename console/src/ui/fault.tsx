@@ -4,7 +4,7 @@ import { useContext, type ReactElement } from "react";
 
 import { ApiFault } from "../api/client.ts";
 import { signInAddress } from "../app/sign-in-address.ts";
-import { AppLink } from "./app-link.tsx";
+import { LinkButton } from "./app-link.tsx";
 import { Copyable } from "./copyable.tsx";
 import { PageAbove } from "./page-above.ts";
 
@@ -53,7 +53,11 @@ function NextStep(props: {
     );
   }
   if (fault?.status === 404 && above !== undefined) {
-    return <AppLink to={above.to}>Back to {above.label}</AppLink>;
+    return (
+      <LinkButton to={above.to} size="xs" variant="default">
+        Back to {above.label}
+      </LinkButton>
+    );
   }
   if (retry === undefined) return null;
   return (

@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByRole("button", { name: "Close without paying" }).click();
     await page.waitForURL(`${fixture.consoleUrl}/billing*`);
     await pageShown(page);
-    const left = page.getByRole("row", { name: "$10.000000" });
+    const left = page.getByRole("row", { name: "$10.00" });
     await left.getByText("Not paid").waitFor();
     // The address that a payer comes back to, without a payment.
     await left.getByRole("link", { name: "Check again" }).click();
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
     const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
     await row.getByText("Partially refunded").waitFor();
-    await row.getByText("refunded $10.000000").waitFor();
+    await row.getByText("refunded $10.00").waitFor();
     await page.getByRole("row", { name: "Refund" }).getByText("−$10.000000").waitFor();
     await expectAccessible(page, "a refunded purchase");
 
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
     await row.getByText("disputed", { exact: true }).waitFor();
-    await row.getByText("disputed $15.000000").waitFor();
+    await row.getByText("disputed $15.00").waitFor();
     await page.getByRole("row", { name: "Dispute" }).getByText("−$15.000000").waitFor();
     await expectAccessible(page, "a disputed purchase");
 

@@ -90,7 +90,7 @@ function BuyForm({ payments, backTo = "billing", onLeave }: AddCreditProps): Rea
         <FilterChips
           label="Amount"
           options={[
-            ...usual.map((usd) => ({ value: usd, label: showCents(usd) })),
+            ...usual.map((usd) => ({ value: usd, label: `$${usd}` })),
             { value: OTHER, label: "Other" },
           ]}
           value={chosen}
