@@ -29,7 +29,7 @@ const WORDS: Readonly<Record<RefusalClass, string>> = {
   email_not_verified:
     "The account's e-mail is not verified. Open the link in the verification e-mail and sign in again.",
   insufficient_quota:
-    "The highest possible cost of the request is above what is available: the balance minus what running requests hold, or what is left of a monthly cap. Buy credit, raise or remove the cap, or ask for fewer output tokens.",
+    "The highest possible cost of the request is above what is available: the balance minus what running requests hold, or what is left of a monthly cap. Add credit, raise or remove the cap, or ask for fewer output tokens.",
   usage_limited:
     "Unusual use was detected for an organization that never bought credit, so requests of this kind are limited for some minutes. Wait as long as retry-after says; contact support if it continues.",
   usage_restricted:

@@ -77,9 +77,11 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
 
   test("is on the provider's page, by listing and check, and opens by the keyboard", async () => {
     const { page, complaints } = await newcomer(fixture, browser, { name: "reader" });
+    await page.setViewportSize({ width: 1920, height: 1080 });
     await open(page, "/providers");
     const providers = await readTable(page, "Providers");
     expect(providers.column("Verified listings")[0]).toMatch(/^2 of 4\s*1 failed\s*1 suspect$/);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole("link", { name: "lab-a", exact: true }).click();
     await pageShown(page);
     await page.getByRole("table", { name: "Checks of each listing" }).waitFor();

@@ -53,7 +53,10 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await expectAccessible(page, "a failed request");
     await open(page, `/requests/${traffic.refusedId}`);
     await page.getByText("No provider was asked, so this request cost nothing.").waitFor();
-    await page.getByText("Add credit, or raise the cap.", { exact: false }).waitFor();
+    await page
+      .getByText("Raise the cap, or wait until it resets", { exact: false })
+      .first()
+      .waitFor();
     await expectAccessible(page, "a refused request");
   });
 

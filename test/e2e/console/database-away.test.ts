@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { ROUTES } from "../../../src/console-api/contract.ts";
+import { type RouteContract, ROUTES } from "../../../src/console-api/contract.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, type HttpAnswer } from "../../support/http-call.ts";
 import { withDatabase } from "../../support/postgres.ts";
@@ -24,7 +24,10 @@ afterAll(() => proxy.set("up"));
 const FREE = new Set(["GET /api/models.json", "GET /api/catalog.json", "GET /api/providers.json"]);
 
 const ALL = [
-  ...Object.keys(ROUTES).map((name) => [name, {}] as const),
+  ...Object.entries<RouteContract>(ROUTES)
+    // Where nobody is an operator these do not exist, whatever the database says.
+    .filter(([, { access }]) => access !== "operator")
+    .map(([name]) => [name, {}] as const),
   ["POST /auth/sign-out", {}] as const,
   ["GET /playground/v1/limits", {}] as const,
   ["POST /playground/v1/chat/completions", chatBody("test/a")] as const,
