@@ -82,6 +82,20 @@ describe("the operator routes", () => {
     },
   );
 
+  test("change nothing that another site asks for with the operator's cookie", async () => {
+    const foreign: readonly (readonly [Readonly<Record<string, string>>, number])[] = [
+      [{ origin: "https://evil.example" }, 403],
+      [{ "sec-fetch-site": "cross-site" }, 403],
+      [{ "content-type": "text/plain" }, 415],
+    ];
+    for (const route of Object.keys(BODIES)) {
+      for (const [headers, status] of foreign) {
+        const answer = await boss.ask(filled(route), { headers, body: BODIES[route] ?? {} });
+        expect({ route, headers, status: answer.status }).toEqual({ route, headers, status });
+      }
+    }
+  });
+
   test("have changed nothing for those who were refused", async () => {
     const { accountStore, rulesStore } = fixture.gateway.backend;
     expect((await accountStore.findOrg(customer.orgId))?.balanceMicroUsd).toBe(0n);
