@@ -25,7 +25,7 @@ const FREE = new Set(["GET /api/models.json", "GET /api/catalog.json", "GET /api
 
 const ALL = [
   ...Object.entries<RouteContract>(ROUTES)
-    // Where nobody is an operator these do not exist, whatever the database says.
+    // Without any operator these do not exist, whatever the state of the database.
     .filter(([, { access }]) => access !== "operator")
     .map(([name]) => [name, {}] as const),
   ["POST /auth/sign-out", {}] as const,
