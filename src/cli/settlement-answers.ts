@@ -7,13 +7,12 @@ import {
   plainCell,
 } from "../core/index.ts";
 import {
-  addSettlementSums,
+  linesByModel,
   type ClaimComparison,
   type DifferingLine,
   type ProviderBalance,
   type ProviderPeriod,
   type Reconciliation,
-  type SettlementLine,
   type SettlementStatement,
   type SettlementSums,
 } from "../ledger/index.ts";
@@ -23,7 +22,7 @@ type Json = Readonly<Record<string, unknown>>;
 export function statementJson({ period, lines, claims }: SettlementStatement): Json {
   return {
     ...periodJson(period),
-    lines: byModel(lines).map((line) => ({
+    lines: linesByModel(lines).map((line) => ({
       model_id: line.modelId,
       upstream_model_id: line.upstreamModelId,
       ...sumsJson(line.sums),
@@ -85,18 +84,6 @@ function sumsJson(sums: SettlementSums): Json {
     },
     lost: { attempts: Number(sums.lostClaims), cost_usd: formatExactUsd(sums.lostPicoUsd) },
   };
-}
-
-/** The lines of a statement as a reader wants them: the days of admission together. */
-function byModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
-  const models = new Map<string, SettlementLine>();
-  for (const line of lines) {
-    const key = JSON.stringify([line.modelId, line.upstreamModelId]);
-    const known = models.get(key);
-    const sums = known === undefined ? line.sums : addSettlementSums(known.sums, line.sums);
-    models.set(key, { ...line, sums });
-  }
-  return [...models.values()];
 }
 
 export function balanceJson(balance: ProviderBalance): Json {
@@ -193,7 +180,7 @@ export function statementText({ period, lines, claims }: SettlementStatement): s
   return [
     periodText(period),
     ...rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`),
-    ...byModel(lines).map(
+    ...linesByModel(lines).map(
       (line) =>
         `  ${line.modelId} (${line.upstreamModelId}): ${line.sums.attempts} attempts, $${formatExactUsd(line.sums.costPicoUsd)}`,
     ),

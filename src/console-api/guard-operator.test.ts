@@ -17,7 +17,7 @@ describe("an operator", () => {
     expect(isOperator(session, OPERATORS)).toBe(expected);
   });
 
-  test("is nobody while the setting is empty", () => {
+  test("is no one while the setting is empty", () => {
     expect(isOperator({ email: "", isVerified: true }, new Set())).toBe(false);
   });
 });

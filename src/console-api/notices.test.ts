@@ -48,7 +48,7 @@ function shown({ balance, month, facts, ...more }: Change): readonly string[] {
 const dollars = (amount: number): ReturnType<typeof microUsd> =>
   microUsd(BigInt(amount) * 1_000_000n);
 
-describe("an organization is told", () => {
+describe("an organization is shown", () => {
   const cases: readonly (readonly [string, Change, readonly string[]])[] = [
     ["nothing while all is well", {}, []],
     [
@@ -101,7 +101,7 @@ describe("an organization is told", () => {
       ["bad unusual_use contact_support"],
     ],
     [
-      "which of its models nobody serves",
+      "which of its models no provider serves",
       { unservedModels: [{ id: "a/b", name: "B" }] },
       ["warn provider_trouble view_model"],
     ],

@@ -5,11 +5,10 @@ import type { Deployment } from "../catalog/index.ts";
 import { findAction, type RecordedChange } from "../changes/index.ts";
 import { formatExactUsd, formatUsd } from "../core/index.ts";
 import {
-  addSettlementSums,
   type ProviderBalance,
   type ProviderPeriod,
-  type SettlementLine,
   type SettlementStatement,
+  linesByModel,
 } from "../ledger/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type {
@@ -151,7 +150,7 @@ export function shownSettlement(
 export function shownStatement({ period, lines, claims }: SettlementStatement): OperatorStatement {
   return {
     period: shownPeriod(period),
-    models: byModel(lines).map(({ modelId, upstreamModelId, sums }) => ({
+    models: linesByModel(lines).map(({ modelId, upstreamModelId, sums }) => ({
       model: modelId,
       upstream_model: upstreamModelId,
       attempts: Number(sums.attempts),
@@ -166,16 +165,4 @@ export function shownStatement({ period, lines, claims }: SettlementStatement): 
         claim.lines && claim.lines.differing + claim.lines.onlyTheirs + claim.lines.onlyOurs,
     })),
   };
-}
-
-/** A line of the books is of one day; a reader wants one line a model. */
-function byModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
-  const models = new Map<string, SettlementLine>();
-  for (const line of lines) {
-    const key = JSON.stringify([line.modelId, line.upstreamModelId]);
-    const known = models.get(key);
-    const sums = known === undefined ? line.sums : addSettlementSums(known.sums, line.sums);
-    models.set(key, { ...line, sums });
-  }
-  return [...models.values()];
 }

@@ -45,7 +45,7 @@ export { periodFileName, readPeriodFile, signPeriod } from "./provider-settlemen
 export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";
 export { ENTRY_COLUMNS, entryLine, wholePeriod } from "./provider-settlement/settlement-entries.ts";
 export { type ProviderClaim, readProviderClaim } from "./provider-settlement/settlement-file.ts";
-export type { SettlementLine, SettlementTerms } from "./provider-settlement/settlement-plan.ts";
+export { linesByModel, type SettlementTerms } from "./provider-settlement/settlement-plan.ts";
 export {
   type DifferingLine,
   reconcile,
@@ -61,7 +61,7 @@ export type {
   SettlementStatement,
   SettlementStore,
 } from "./provider-settlement/settlement-store.ts";
-export { addSettlementSums, type SettlementSums } from "./provider-settlement/settlement-sums.ts";
+export type { SettlementSums } from "./provider-settlement/settlement-sums.ts";
 export { type ReopenedBooks, reopenBooks, type ReopenRequest } from "./reopen-books.ts";
 export { createdAtOf, requestIdFrom } from "./request-ids.ts";
 export { parsePart } from "./retention/fold.ts";

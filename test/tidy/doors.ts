@@ -8,6 +8,7 @@ const README_LINES_MAX = 30;
 /** Inner files that other folders import, each with the reason. */
 export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/app/open-gateway.ts": "loaded when it is needed: a short command must not read the console",
+  "src/core/request-status.ts": "its words are those of the contract, which the pages share",
   "src/console-api/contract.ts": "shared with the pages, which must not load the server",
 };
 

@@ -1,30 +1,17 @@
 import { Type, type Static } from "typebox";
 
+import {
+  ATTEMPT_OUTCOMES,
+  REQUEST_STATUSES,
+  type RequestStatus as Status,
+} from "../../core/request-status.ts";
 import { AsOf, Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
 
-export const RequestOutcome = oneOf(
-  "completed",
-  "refused",
-  "failed",
-  "timeout",
-  "reset",
-  "stream_died",
-  "client_disconnected",
-  "in_flight",
-  "unknown_after_crash",
-  "lost_in_restore",
-);
+export const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
 export type RequestOutcome = Static<typeof RequestOutcome>;
 
 /** Every request is in exactly one of these: filters, badges, charts and files all use them. */
-export const RequestStatus = oneOf(
-  "succeeded",
-  "rejected_by_gateway",
-  "rejected_by_provider",
-  "failed",
-  "cancelled",
-  "in_flight",
-);
+export const RequestStatus = oneOf(...(Object.keys(REQUEST_STATUSES) as Status[]));
 export type RequestStatus = Static<typeof RequestStatus>;
 
 /** How many requests ended in each status: together, all of them. */

@@ -52,6 +52,18 @@ export interface SettlementLine {
   readonly sums: SettlementSums;
 }
 
+/** The lines of a statement as a reader wants them: the days of admission together. */
+export function linesByModel(lines: readonly SettlementLine[]): readonly SettlementLine[] {
+  const models = new Map<string, SettlementLine>();
+  for (const line of lines) {
+    const key = JSON.stringify([line.modelId, line.upstreamModelId]);
+    const known = models.get(key);
+    const sums = known === undefined ? line.sums : addSettlementSums(known.sums, line.sums);
+    models.set(key, { ...line, sums });
+  }
+  return [...models.values()];
+}
+
 /** A period as it will be frozen. */
 export interface PlannedPeriod extends SettlementSpan, SettlementTerms {
   /** End of the provider's period before; undefined for its first. */

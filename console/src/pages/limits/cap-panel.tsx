@@ -22,9 +22,8 @@ export function CapPanel(props: {
     <Panel title="Monthly caps">
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          Caps are hard and count the UTC calendar month; they begin anew on{" "}
-          <Time at={props.resetAt} />. The possible cost of requests in flight is included, and the
-          strictest cap applies.
+          Caps are hard and count the UTC calendar month; they reset on <Time at={props.resetAt} />.
+          The possible cost of requests in flight is included, and the strictest cap applies.
         </Text>
         <DataTable
           caption="Monthly caps of the organization and its keys"

@@ -16,7 +16,7 @@ test("a first request without credit says so, and leads to the credit", () => {
   });
 });
 
-test("with credit meanwhile, nobody is asked for more", () => {
+test("with credit by then, the page asks for no more", () => {
   expect(refusalText(refused, true)).toMatchObject({ repair: "view" });
 });
 
