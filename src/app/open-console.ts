@@ -126,6 +126,7 @@ export async function openConsole(
     billing,
     optimize,
     reports: backend.usageReports,
+    listingFigures: backend.listingFigures,
     customers: backend.customerStore,
     rules: backend.rulesStore,
     connections: backend.connectionStore,

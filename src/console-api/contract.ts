@@ -17,6 +17,7 @@ import { changeRoutes } from "./contract/changes.ts";
 import { connectionRoutes } from "./contract/connections.ts";
 import { keyRoutes } from "./contract/keys.ts";
 import { limitRoutes } from "./contract/limits.ts";
+import { listingFigureRoutes } from "./contract/listing-figures.ts";
 import { modelCostRoutes } from "./contract/model-costs.ts";
 import { optimizeRoutes } from "./contract/optimize.ts";
 import { priceChangeRoutes } from "./contract/price-changes.ts";
@@ -31,6 +32,7 @@ export type * from "./contract/changes.ts";
 export type * from "./contract/connections.ts";
 export type * from "./contract/keys.ts";
 export type * from "./contract/limits.ts";
+export type * from "./contract/listing-figures.ts";
 export type * from "./contract/model-costs.ts";
 export type * from "./contract/optimize.ts";
 export type * from "./contract/price-changes.ts";
@@ -46,6 +48,7 @@ export const ROUTES = {
   ...usageRoutes,
   ...limitRoutes,
   ...catalogRoutes,
+  ...listingFigureRoutes,
   ...modelCostRoutes,
   ...priceChangeRoutes,
   ...connectionRoutes,

@@ -1,5 +1,10 @@
 export { makeLimitChange, planLimitChange, type PlannedChange } from "./change-limit.ts";
 export { flaggedListings } from "./flagged-listings.ts";
+export {
+  figuresOf,
+  type ListingFiguresStore,
+  type ListingSums,
+} from "./listing-figures.ts";
 export { type ListingTraffic, listingTraffic } from "./listing-traffic.ts";
 export { LIMIT_NAMES, type LimitRequest, readLimitRequest } from "./limit-request.ts";
 export {
@@ -9,6 +14,7 @@ export {
   readOrgScopes,
   type UsedScope,
 } from "./limit-use.ts";
+export { PostgresListingFigures } from "./postgres-listing-figures.ts";
 export { PostgresRecordStore } from "./postgres-record-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
