@@ -1,10 +1,6 @@
 export { makeLimitChange, planLimitChange, type PlannedChange } from "./change-limit.ts";
 export { flaggedListings } from "./flagged-listings.ts";
-export {
-  figuresOf,
-  type ListingFiguresStore,
-  type ListingSums,
-} from "./listing-figures.ts";
+export { figuresOf, type ListingFiguresStore, type ListingSums } from "./listing-figures.ts";
 export { type ListingTraffic, listingTraffic } from "./listing-traffic.ts";
 export { LIMIT_NAMES, type LimitRequest, readLimitRequest } from "./limit-request.ts";
 export {
