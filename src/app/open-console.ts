@@ -132,6 +132,7 @@ export async function openConsole(
     optimize,
     operator: openOperator(options, parts),
     reports: backend.usageReports,
+    listingFigures: backend.listingFigures,
     customers: backend.customerStore,
     rules: backend.rulesStore,
     connections: backend.connectionStore,

@@ -64,7 +64,9 @@ import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts"
 import {
   flaggedListings,
   type ListingTraffic,
+  type ListingFiguresStore,
   listingTraffic,
+  PostgresListingFigures,
   PostgresRecordStore,
   PostgresUsageReports,
   PostgresUsageRollup,
@@ -105,6 +107,7 @@ export interface PostgresBackend {
   readonly recordStore: RecordStore;
   /** On connections of its own. */
   readonly usageReports: UsageReports;
+  readonly listingFigures: ListingFiguresStore;
   readonly usageRollup: UsageRollup;
   readonly creditStore: CreditStore;
   readonly purchaseStore: PurchaseStore;
@@ -211,6 +214,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     customerStore: noticed(new PostgresCustomerStore(pool, changeLog), accountNotices, KEY_CHANGES),
     recordStore: new PostgresRecordStore(pool),
     usageReports,
+    listingFigures: new PostgresListingFigures(reports),
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),

@@ -2,6 +2,7 @@ import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
 import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts";
 import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
+import { LISTING_SETTINGS, type ListingConfig } from "./listing-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { OPERATOR_SETTINGS, type OperatorConfig } from "./operator-settings.ts";
 import { networksProblem } from "../core/index.ts";
@@ -18,6 +19,7 @@ export interface OperationsConfig
     ChangeLogConfig,
     StoreConfig,
     TelemetryConfig,
+    ListingConfig,
     BooksConfig,
     OperatorConfig {
   readonly autoMigrate: boolean;
@@ -62,6 +64,7 @@ export const OPERATIONS_SETTINGS: {
   ...CHANGE_LOG_SETTINGS,
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
+  ...LISTING_SETTINGS,
   ...METRICS_SETTINGS,
   ...OPERATOR_SETTINGS,
   ...STORE_SETTINGS,

@@ -17,7 +17,12 @@ import type { ClientAddresses, Clock } from "../core/index.ts";
 import type { Identity } from "../identity/index.ts";
 import type { OptimizeSearches } from "../optimize/index.ts";
 import type { OperatorDeps } from "./operator-deps.ts";
-import type { LimitUseDeps, RecordStore, UsageReports } from "../records/index.ts";
+import type {
+  LimitUseDeps,
+  ListingFiguresStore,
+  RecordStore,
+  UsageReports,
+} from "../records/index.ts";
 import type { DeploymentHealth } from "../routing/index.ts";
 import type { VerdictStore, Verification } from "../verification/index.ts";
 
@@ -40,6 +45,7 @@ export interface ConsoleDeps {
   readonly identity: Identity;
   readonly billing: Billing;
   readonly reports: UsageReports;
+  readonly listingFigures: ListingFiguresStore;
   readonly customers: CustomerStore;
   readonly rules: RulesStore;
   readonly connections: ConnectionStore;
@@ -66,7 +72,7 @@ export interface ConsoleDeps {
   readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
   readonly operator: OperatorDeps;
-  readonly config: Pick<Config, "support" | "privacyUrl" | "termsUrl">;
+  readonly config: Pick<Config, "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures">;
   readonly clock: Clock;
   readonly log: ConsoleLog;
   /** Folder of the built pages; they answer 503 where it does not exist. */

@@ -6,6 +6,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import type { Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys-routes.ts";
 import { limitHandlers } from "./limits-routes.ts";
+import { listingFigureHandlers } from "./listing-figures-routes.ts";
 import { modelCostHandlers } from "./model-costs-routes.ts";
 import { operatorHandlers } from "./operator-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
@@ -25,6 +26,7 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...usageHandlers(deps, gates),
     ...limitHandlers(deps, gates),
     ...catalogHandlers(deps),
+    ...listingFigureHandlers(deps, gates),
     ...modelCostHandlers(deps, gates),
     ...priceChangeHandlers(deps, gates),
     ...connectionHandlers(deps, gates),

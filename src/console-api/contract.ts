@@ -17,6 +17,7 @@ import { changeRoutes } from "./contract/changes.ts";
 import { connectionRoutes } from "./contract/connections.ts";
 import { keyRoutes } from "./contract/keys.ts";
 import { limitRoutes } from "./contract/limits.ts";
+import { listingFigureRoutes } from "./contract/listing-figures.ts";
 import { modelCostRoutes } from "./contract/model-costs.ts";
 import { operatorRoutes } from "./contract/operator.ts";
 import { optimizeRoutes } from "./contract/optimize.ts";
@@ -32,6 +33,7 @@ export type * from "./contract/changes.ts";
 export type * from "./contract/connections.ts";
 export type * from "./contract/keys.ts";
 export type * from "./contract/limits.ts";
+export type * from "./contract/listing-figures.ts";
 export type * from "./contract/model-costs.ts";
 export type * from "./contract/operator.ts";
 export type * from "./contract/optimize.ts";
@@ -48,6 +50,7 @@ export const ROUTES = {
   ...usageRoutes,
   ...limitRoutes,
   ...catalogRoutes,
+  ...listingFigureRoutes,
   ...modelCostRoutes,
   ...priceChangeRoutes,
   ...connectionRoutes,

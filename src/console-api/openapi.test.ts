@@ -66,6 +66,7 @@ test("public routes say that they need no session, the others which cookie they 
   expect(open.map(({ path }) => path).sort()).toEqual([
     "/api/catalog.json",
     "/api/console/session",
+    "/api/listing-figures.json",
     "/api/models.json",
     "/api/providers.json",
   ]);

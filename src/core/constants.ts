@@ -152,6 +152,21 @@ export const USAGE_ROLLUP_EVERY_MS: number = 60_000;
 
 export const USAGE_ROLLUP_PAUSE_MS: number = 1_000;
 
+/** Sums of listings: how long they are kept, which is more than is shown. */
+export const LISTING_DAYS_KEPT: number = 35;
+
+export const LISTING_HOURS_KEPT: number = 72;
+
+/** An hour is summed up so long after its end, and once more when late attempts have ended. */
+export const LISTING_HOUR_DELAY_MINUTES: number = 5;
+
+export const LISTING_HOUR_AGAIN_HOURS: number = 3;
+
+/** Across organizations a day is shown only with as many organizations and calls. */
+export const PUBLIC_FIGURES_ORGS_MIN: number = 3;
+
+export const PUBLIC_FIGURES_CALLS_MIN: number = 200;
+
 // Refused requests
 /** Rows of refused requests of one key in one minute; what is beyond them is counted. */
 export const REFUSED_ROWS_PER_MINUTE: number = 60;

@@ -1,5 +1,6 @@
 export { makeLimitChange, planLimitChange, type PlannedChange } from "./change-limit.ts";
 export { flaggedListings } from "./flagged-listings.ts";
+export { figuresOf, type ListingFiguresStore, type ListingSums } from "./listing-figures.ts";
 export { type ListingTraffic, listingTraffic } from "./listing-traffic.ts";
 export { LIMIT_NAMES, type LimitRequest, readLimitRequest } from "./limit-request.ts";
 export {
@@ -10,6 +11,7 @@ export {
   type UsedScope,
 } from "./limit-use.ts";
 export type { NoticeFacts } from "./notice-facts.ts";
+export { PostgresListingFigures } from "./postgres-listing-figures.ts";
 export { PostgresRecordStore } from "./postgres-record-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";

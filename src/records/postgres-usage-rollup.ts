@@ -6,6 +6,7 @@ import {
   USAGE_ROLLUP_ORGS_MAX,
 } from "../core/index.ts";
 import { idsOfDay } from "./report-parts.ts";
+import { rollListings } from "./roll-listings.ts";
 import * as sql from "./usage-rollup-sql.ts";
 import type { UsageRollup } from "./usage-rollup.ts";
 
@@ -29,7 +30,8 @@ export class PostgresUsageRollup implements UsageRollup {
     try {
       const lock = "select pg_try_advisory_lock(hashtext('tokenmarket usage sums')) as ours";
       const { rows } = await client.query<{ ours: boolean }>(lock);
-      const hasMore = rows[0]?.ours === true && (await this.#rollSome(client));
+      const isOurs = rows[0]?.ours === true;
+      const hasMore = isOurs && ((await this.#rollSome(client)) || (await rollListings(client)));
       await client.query("select pg_advisory_unlock_all()");
       isWell = true;
       return hasMore;

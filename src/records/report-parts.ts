@@ -13,6 +13,13 @@ export function idsOfDay(day: string): { readonly first: bigint; readonly end: b
   return { first: firstIdAt(startMs), end: firstIdAt(startMs + DAY_MS) };
 }
 
+const HOUR_MS = 3_600_000;
+
+/** The same of the hour that begins at an instant. */
+export function idsOfHour(startMs: number): { readonly first: bigint; readonly end: bigint } {
+  return { first: firstIdAt(startMs), end: firstIdAt(startMs + HOUR_MS) };
+}
+
 function firstIdAt(ms: number): bigint {
   return BigInt(ms - ATTEMPT_EPOCH_MS) << ID_BITS_BELOW_MS;
 }

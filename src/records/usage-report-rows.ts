@@ -1,3 +1,4 @@
+import { middleOf } from "./first-byte-spans.ts";
 import {
   microUsd,
   outputTokensTotal,
@@ -67,17 +68,6 @@ function statusCounts(row: ReportRow): StatusCounts {
     cancelled: Number(row.cancelled),
     in_flight: Number(row.in_flight),
   };
-}
-
-const EXACT_BELOW_MS = 32;
-const SPANS_PER_DOUBLING = 16;
-
-/** The middle of a span, in whole milliseconds. */
-function middleOf(span: number | null): number | null {
-  if (span === null || span < EXACT_BELOW_MS) return span;
-  const doublings = Math.floor(span / SPANS_PER_DOUBLING) - 1;
-  const first = (span - doublings * SPANS_PER_DOUBLING) << doublings;
-  return first + ((1 << doublings) >> 1);
 }
 
 /** Oldest first; empty ones are reported too, since gaps matter. */

@@ -1,0 +1,53 @@
+import { Type, type Static } from "typebox";
+
+import { Count, Id, Instant, nullable } from "./shared.ts";
+
+const Share = nullable(Type.Number({ minimum: 0, maximum: 1 }));
+
+/** Null: nothing was measured. */
+const FIGURES = {
+  /** Of calls: those that succeeded, or failed by the provider's fault. */
+  success: Share,
+  /** Of hours with calls: those in which a call succeeded. */
+  uptime: Share,
+  /** Of streamed answers. */
+  ttft_p50_ms: nullable(Count),
+  ttft_p95_ms: nullable(Count),
+  tokens_per_second: nullable(Type.Number({ minimum: 0 })),
+} as const;
+
+/** A UTC day or an hour with calls; others are not there. */
+export const FiguresAt = Type.Object({ at: Instant, ...FIGURES });
+export type FiguresAt = Static<typeof FiguresAt>;
+
+/** How a provider's listing of a model served in the last 30 days. */
+export const ListingFigures = Type.Object({
+  provider: Type.String(),
+  model: Type.String(),
+  /** Null across organizations. */
+  calls: nullable(Count),
+  ...FIGURES,
+  /** Oldest first. */
+  days: Type.Array(FiguresAt),
+  /** Of the last 48 hours; across organizations there are none. */
+  hours: Type.Array(FiguresAt),
+});
+export type ListingFigures = Static<typeof ListingFigures>;
+
+export const listingFigureRoutes = {
+  "GET /api/console/listing-figures": {
+    summary:
+      "How listings served the organization's own calls, with history for one model or provider",
+    access: "session",
+    query: Type.Object(
+      { model: Type.Optional(Id), provider: Type.Optional(Id) },
+      { additionalProperties: false },
+    ),
+    answer: Type.Object({ from: Instant, listings: Type.Array(ListingFigures) }),
+  },
+  "GET /api/listing-figures.json": {
+    summary: "How listings served all organizations together, where the operator shows it",
+    access: "public",
+    answer: Type.Object({ is_shown: Type.Boolean(), listings: Type.Array(ListingFigures) }),
+  },
+} as const;

@@ -1,0 +1,188 @@
+import * as fc from "fast-check";
+import { beforeAll, expect, test } from "vitest";
+
+import type { OrgId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import { figuresOf } from "../../src/records/listing-figures.ts";
+import { quickOrDeep } from "../support/depth.ts";
+import { withPricedBackend } from "../support/postgres.ts";
+import {
+  DAY_MS,
+  DAYS,
+  type RequestSpec,
+  requestSpec,
+  rollAll,
+  UsageJournal,
+} from "../support/usage-journal.ts";
+
+let member: Membership;
+
+const backend = withPricedBackend();
+
+beforeAll(async () => {
+  member = await backend.ledgerBatchStore.join("figures", 3_600_000);
+});
+
+/** One attempt ends before the first sums are made, the other after them. */
+const ENDED = { late: false, provider: 0, cost: 5, firstByteMs: 9, nextDay: false } as const;
+const LATE: RequestSpec = {
+  ...{ org: 0, key: 0, model: 0, day: 1, atMs: 1, refused: false },
+  attempts: [
+    { ...ENDED, end: "void" },
+    { ...ENDED, end: "settled", late: true },
+  ],
+};
+const RUNS = quickOrDeep(2, 40);
+
+/** As the plainest reading of the rows has it, beside the sums of days: rows that differ. */
+const DIFFERING_DAYS_SQL = `
+  with plain as (
+    select org_id, attempt_day(attempt_id) as day, provider_id, model_id, count(*) as attempts,
+      count(*) filter (where outcome = 'completed') as succeeded,
+      count(*) filter (where outcome in ('failed', 'timeout', 'reset', 'stream_died')) as failed,
+      count(distinct case when outcome = 'completed'
+        then date_trunc('hour', to_timestamp((attempt_id >> 22) / 1000)) end) as up_hours
+    from attempt where state <> 'open' and attempt_day(attempt_id) <= $1::date
+    group by 1, 2, 3, 4
+  ), summed as (
+    select org_id, day, provider_id, model_id, attempts, succeeded, failed,
+      bit_count(up_hours::bit(24))::bigint as up_hours
+    from listing_day_sum
+  )
+  (select 'plain' as from, * from plain except all select 'plain', * from summed)
+  union all
+  (select 'summed', * from summed except all select 'summed', * from plain)`;
+
+test("sums of days are each closed attempt once, whenever it ends, and one is not lost by a restart", async () => {
+  const journal = await UsageJournal.make(backend, member);
+  await fc.assert(
+    fc.asyncProperty(fc.array(requestSpec, { minLength: 1, maxLength: 12 }), async (specs) => {
+      await journal.write(specs);
+      await rollAll(backend);
+      await journal.endLate();
+      // Ended in the middle, it is simply done again.
+      await backend.usageRollup.rollSome();
+      await rollAll(backend);
+      const last = journal.dayOf(DAYS - 3);
+      expect(await backend.query(DIFFERING_DAYS_SQL, [last])).toEqual([]);
+    }),
+    { numRuns: RUNS, endOnFailure: true, examples: [[[LATE]]] },
+  );
+});
+
+/** Closed streams of an organization with a listing, `count` of them, in one hour of a day. */
+async function seed(of: {
+  readonly org: string;
+  readonly day: string;
+  readonly model: string;
+  readonly count: number;
+  readonly failed?: number;
+  readonly hour?: number;
+  readonly stream?: boolean;
+}): Promise<void> {
+  const { org, day, model, count, failed = 0, hour = 7, stream = true } = of;
+  await backend.query("select ensure_attempt_partition($1)", [day]);
+  seeded += 1;
+  await backend.query(
+    `insert into attempt (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
+      upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve,
+      month, state, outcome, prompt, cached_prompt, cache_write, completion, internal_reasoning,
+      cost_pico, final, started_at, first_byte_ms, duration_ms, opened_position, closed_position,
+      created_at, closed_at)
+    select attempt_id_at($2::date::timestamp at time zone 'utc' + make_interval(hours => $5, secs => $8))
+        + n, gen_random_uuid(), 1, $1, 'key', $3, 'seeded-ai', 'm', 'pin', '/v1', $7, 'i', 1, 1, 1,
+      date_trunc('month', $2::date), 'settled', case when n <= $6 then 'failed' else 'completed' end,
+      1, 0, 0, 50, 0, 0, true, now(), case when n % 2 = 0 then 20 else 30 end,
+      case when n % 2 = 0 then 520 else 530 end, 1, 2, now(), now()
+    from generate_series(1, $4::integer) n`,
+    [org, day, model, count, hour, failed, stream, seeded],
+  );
+}
+
+let seeded = 0;
+
+/** Midnight of so many days ago. */
+function dayMs(ago: number): number {
+  return (Math.floor(systemClock.nowMs() / DAY_MS) - ago) * DAY_MS;
+}
+
+function isoDay(ago: number): string {
+  return new Date(dayMs(ago)).toISOString().slice(0, 10);
+}
+
+test("an organization reads its own figures alone, of days from sums and of today from hours", async () => {
+  const day = isoDay(3);
+  await seed({ org: "own", day, model: "own/m", count: 10, failed: 2 });
+  await seed({ org: "own", day, model: "own/m", count: 2, failed: 2, hour: 9 });
+  await seed({ org: "own", day, model: "own/m", count: 8, hour: 10, stream: false });
+  await seed({ org: "other", day, model: "own/m", count: 50 });
+  await rollAll(backend);
+  // An hour that the folding of hours made, of a day that is not summed up.
+  await backend.query(
+    `insert into listing_hour_sum values ('own', date_trunc('day', now() at time zone 'utc')
+      at time zone 'utc', 'seeded-ai', 'own/m', 4, 4, 0, 4, 400, 1000, '{20}', '{4}')
+    on conflict do nothing`,
+  );
+  const filter = { orgId: "own" as OrgId, modelId: "own/m" };
+  const from = { dayMs: dayMs(29), hourMs: dayMs(1) };
+  const { days, hours } = await backend.listingFigures.own(filter, from);
+  expect(days.map(({ fromMs }) => fromMs)).toEqual([dayMs(3), dayMs(0)]);
+  expect(hours.map(({ fromMs }) => fromMs)).toEqual([dayMs(0)]);
+  expect(figuresOf(days.slice(0, 1))).toEqual({
+    calls: 20,
+    success: 0.8,
+    uptime: 2 / 3,
+    firstTokenP50Ms: 20,
+    firstTokenP95Ms: 30,
+    tokensPerSecond: 100,
+  });
+  expect(figuresOf(days).calls).toBe(24);
+});
+
+test("a day is shown across organizations only when it says nothing of one of them, and never changes", async () => {
+  const day = isoDay(12);
+  const each = async (model: string, counts: readonly number[], stream = true): Promise<void> => {
+    for (const [at, count] of counts.entries()) {
+      await seed({ org: `org-${at}`, day, model, count, stream });
+    }
+  };
+  await each("p/shown", [100, 60, 40]);
+  await each("p/two", [100, 100]);
+  await each("p/few", [80, 60, 59]);
+  await each("p/one-has-most", [201, 100, 100]);
+  await each("p/streams-of-one", [10, 0, 0]);
+  await each("p/streams-of-one", [90, 100, 100], false);
+  await rollAll(backend);
+  const shown = async (): Promise<Record<string, readonly number[]>> =>
+    Object.fromEntries(
+      (await backend.listingFigures.published(dayMs(29)))
+        .filter(({ modelId }) => modelId.startsWith("p/"))
+        .map((sums) => [sums.modelId, [sums.succeeded, sums.streamed, sums.firstBytes.size]]),
+    );
+  const first = { "p/shown": [200, 200, 2], "p/streams-of-one": [300, 0, 0] };
+  expect(await shown()).toEqual(first);
+  // What ends later is in the sums of its organization, and not in what was published.
+  await seed({ org: "org-0", day, model: "p/shown", count: 7 });
+  await rollAll(backend);
+  const own = { orgId: "org-0" as OrgId, modelId: "p/shown" };
+  const { days } = await backend.listingFigures.own(own, { dayMs: dayMs(29), hourMs: dayMs(1) });
+  expect(figuresOf(days).calls).toBe(107);
+  expect(await shown()).toEqual(first);
+});
+
+test("days that were summed up before listings were are made up for, and old ones are deleted", async () => {
+  const day = isoDay(13);
+  await seed({ org: "late", day, model: "late/m", count: 3 });
+  await rollAll(backend);
+  await backend.query("delete from listing_day_sum where org_id = 'late'");
+  await backend.query("update usage_rolled set has_listings = false where org_id = 'late'");
+  await backend.query(
+    "insert into listing_day_sum select 'late', current_date - 40, 'p', 'm', 1, 1, 0, 1, 1, 0, 0, 0, '{}', '{}'",
+  );
+  await rollAll(backend);
+  const rows = await backend.query(
+    "select to_char(day, 'YYYY-MM-DD') as day, attempts::integer as attempts from listing_day_sum where org_id = 'late'",
+  );
+  expect(rows).toEqual([{ day, attempts: 3 }]);
+});
