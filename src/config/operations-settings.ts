@@ -2,6 +2,7 @@ import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
 import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts";
 import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
+import { MAIL_SETTINGS, type MailConfig } from "./mail-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { networksProblem } from "../core/index.ts";
 import { flag, integer, type Setting } from "./setting.ts";
@@ -12,6 +13,7 @@ import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.t
 export interface OperationsConfig
   extends
     ConformanceConfig,
+    MailConfig,
     MetricsConfig,
     BackupConfig,
     ChangeLogConfig,
@@ -60,6 +62,7 @@ export const OPERATIONS_SETTINGS: {
   ...CHANGE_LOG_SETTINGS,
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
+  ...MAIL_SETTINGS,
   ...METRICS_SETTINGS,
   ...STORE_SETTINGS,
   ...TELEMETRY_SETTINGS,

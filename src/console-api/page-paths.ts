@@ -2,7 +2,7 @@
 const PAGES: readonly RegExp[] = [
   /^\/$/,
   /^\/(sign-in|verify|welcome|docs|usage|limits|connections|playground)$/,
-  /^\/settings(\/changes)?$/,
+  /^\/settings(\/(changes|alerts))?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/return\/[^/]+)?$/,
   /^\/requests\/[^/]+$/,

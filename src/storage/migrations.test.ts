@@ -24,6 +24,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0015-transfers-by-month": "b2edf7c928b86a52e21b1cfc3e792f854fa1703005011d807d2e055840264731",
   "0016-audit-result": "1482ce7a54e1a21a91bfac7d71c056ae9d2fb6273d446cf86b50a91e8a3b84e8",
   "0018-failed-attempts": "61b50dcf8f4cbabba3250e8fd93834ad97cc2b1b4577ad47c000cea7760cd10a",
+  "0024-alerts": "ba9d9f0c6b21b0575f44941aecc279828b22801f1cdb324298f86438865e1540",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {
