@@ -122,7 +122,8 @@ const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts'
 
 /*
  * A passed threshold is over once its value is a tenth of the threshold (of a cap: a
- * twentieth of it) on the other side, its rule is gone, or its month is over. Percent are compared as products: exact.
+ * twentieth of it) on the other side, its rule is gone, or its month is over. Percent are compared
+ * as products: exact.
  */
 const CROSSED_SQL = `
   with spent as (
