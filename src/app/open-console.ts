@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 
 import type { KeyVault, StoredConnection } from "../accounts/index.ts";
 import type { BackupFigures } from "../backup/index.ts";
+import { AlertWorker } from "../alerts/index.ts";
 import {
   type Billing,
   type BillingOptions,
@@ -24,6 +25,7 @@ import {
   openRefreshTokens,
   signInKindOf,
 } from "../identity/index.ts";
+import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startUsageRollup } from "../records/index.ts";
 import type { Verification } from "../verification/index.ts";
@@ -126,11 +128,14 @@ export async function openConsole(
   const { live, clock, log, backend } = options;
   const { catalog, serve, ports, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
   const optimize = openSearches(options, parts);
+  const mailer = openMailer(live.current);
+  const worker = new AlertWorker({ queue: backend.alertQueue, mailer, consoleUrl, clock, log });
   const console = await createConsoleServer({
     identity,
     billing,
     optimize,
     operator: openOperator(options, parts),
+    alerts: { store: backend.alertStore, canMail: mailer !== undefined },
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
     customers: backend.customerStore,
@@ -166,6 +171,7 @@ export async function openConsole(
     server: console.server,
     start: () => {
       billing.start();
+      worker.start();
       rollup = startUsageRollup({ rollup: backend.usageRollup, log });
     },
     endSearches: () => optimize.close(),
@@ -178,6 +184,7 @@ export async function openConsole(
     },
     close: async () => {
       await console.close();
+      await worker.close();
       await rollup?.close();
     },
   };

@@ -16,6 +16,12 @@ import {
   PostgresRulesStore,
   type RulesStore,
 } from "../accounts/index.ts";
+import {
+  type AlertQueue,
+  type AlertStore,
+  PostgresAlertQueue,
+  PostgresAlertStore,
+} from "../alerts/index.ts";
 import { readUnarchivedS } from "../backup/index.ts";
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
 import {
@@ -111,6 +117,8 @@ export interface PostgresBackend {
   readonly usageRollup: UsageRollup;
   readonly creditStore: CreditStore;
   readonly purchaseStore: PurchaseStore;
+  readonly alertStore: AlertStore;
+  readonly alertQueue: AlertQueue;
   readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
   readonly jobStore: JobStore;
@@ -218,6 +226,8 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
+    alertStore: new PostgresAlertStore(pool, changeLog),
+    alertQueue: new PostgresAlertQueue(pool, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),

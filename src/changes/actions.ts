@@ -35,6 +35,8 @@ export const ACTIONS = {
   "purchase.recover": seen("took a purchase over from the payment provider again"),
   "hold.place": seen("limited requests after unusual use", ["reason"]),
   "hold.lift": seen("lifted a restriction after unusual use", ["reason", "lifted_because"]),
+  "alert.rules": seen("changed what the organization is alerted of"),
+  "alert.destination": seen("changed a destination of alerts"),
   "optimize.start": seen("started an Optimize search"),
   "optimize.end": seen("ended an Optimize search"),
   "connection.reseal": internal("sealed stored provider keys with the first encryption key"),

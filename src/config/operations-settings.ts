@@ -3,6 +3,7 @@ import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts"
 import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { LISTING_SETTINGS, type ListingConfig } from "./listing-settings.ts";
+import { MAIL_SETTINGS, type MailConfig } from "./mail-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { OPERATOR_SETTINGS, type OperatorConfig } from "./operator-settings.ts";
 import { networksProblem } from "../core/index.ts";
@@ -14,6 +15,7 @@ import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.t
 export interface OperationsConfig
   extends
     ConformanceConfig,
+    MailConfig,
     MetricsConfig,
     BackupConfig,
     ChangeLogConfig,
@@ -65,6 +67,7 @@ export const OPERATIONS_SETTINGS: {
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
   ...LISTING_SETTINGS,
+  ...MAIL_SETTINGS,
   ...METRICS_SETTINGS,
   ...OPERATOR_SETTINGS,
   ...STORE_SETTINGS,

@@ -9,6 +9,7 @@ import type {
   RulesStore,
   StoredConnection,
 } from "../accounts/index.ts";
+import type { AlertStore } from "../alerts/index.ts";
 import type { Billing } from "../billing/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { ChangeStore } from "../changes/index.ts";
@@ -44,6 +45,11 @@ export interface ConsoleLog {
 export interface ConsoleDeps {
   readonly identity: Identity;
   readonly billing: Billing;
+  readonly alerts: {
+    readonly store: AlertStore;
+    /** False: no mail server is configured. */
+    readonly canMail: boolean;
+  };
   readonly reports: UsageReports;
   readonly listingFigures: ListingFiguresStore;
   readonly customers: CustomerStore;

@@ -1,3 +1,4 @@
+import { alertHandlers } from "./alerts-routes.ts";
 import { billingHandlers } from "./billing-routes.ts";
 import { catalogHandlers } from "./catalog-routes.ts";
 import { changeHandlers } from "./changes-routes.ts";
@@ -23,6 +24,7 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...sessionHandlers(deps, gates),
     ...keyHandlers(deps, gates),
     ...billingHandlers(deps, gates),
+    ...alertHandlers(deps, gates),
     ...usageHandlers(deps, gates),
     ...limitHandlers(deps, gates),
     ...catalogHandlers(deps),

@@ -11,6 +11,7 @@
  */
 import type { Static, TSchema } from "typebox";
 
+import { alertRoutes } from "./contract/alerts.ts";
 import { billingRoutes } from "./contract/billing.ts";
 import { catalogRoutes } from "./contract/catalog.ts";
 import { changeRoutes } from "./contract/changes.ts";
@@ -27,6 +28,7 @@ import type { RouteContract } from "./contract/shared.ts";
 import { usageRoutes } from "./contract/usage.ts";
 import { verificationRoutes } from "./contract/verification.ts";
 
+export type * from "./contract/alerts.ts";
 export type * from "./contract/billing.ts";
 export type * from "./contract/catalog.ts";
 export type * from "./contract/changes.ts";
@@ -47,6 +49,7 @@ export const ROUTES = {
   ...sessionRoutes,
   ...keyRoutes,
   ...billingRoutes,
+  ...alertRoutes,
   ...usageRoutes,
   ...limitRoutes,
   ...catalogRoutes,

@@ -3,7 +3,7 @@ const PAGES: readonly RegExp[] = [
   /^\/$/,
   /^\/(sign-in|verify|welcome|usage|limits|connections|playground)$/,
   /^\/docs(\/[a-z-]+)?$/,
-  /^\/settings(\/changes)?$/,
+  /^\/settings(\/(changes|alerts))?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/return\/[^/]+)?$/,
   /^\/requests\/[^/]+$/,

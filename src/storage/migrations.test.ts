@@ -27,6 +27,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0021-first-minute": "80220d79944e3c30e49a00c8e2e4d7ac22a463f3f544f5b356068a0714341a11",
   "0022-refusal-reasons": "030a87965923eecac85b5c808746bbbf02e4754192d00308feff3948dca52956",
   "0023-listing-figures": "859b312ba059f8b064d32c585e54f43723c810ca8af7befad1c70f314d9f437f",
+  "0024-alerts": "ba9d9f0c6b21b0575f44941aecc279828b22801f1cdb324298f86438865e1540",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

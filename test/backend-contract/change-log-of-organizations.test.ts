@@ -109,6 +109,26 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: account, target: orgId, before, after };
     },
   },
+  "alert.rules": {
+    run: async () => {
+      const balanceBelowMicroUsd = microUsd(5_000_000n);
+      const rules = { balanceBelowMicroUsd, hasPurchases: true, hasRestrictions: false };
+      await backend.alertStore.setRules(orgId, { ...rules, capPercents: [80] }, account);
+      const none = { balance_below_usd: null, cap_percents: [], purchases: false };
+      const before = { ...none, restrictions: false };
+      const said = { balance_below_usd: "5.000000", cap_percents: ["80"], purchases: true };
+      return { by: account, target: orgId, before, after: { ...said, restrictions: false } };
+    },
+  },
+  "alert.destination": {
+    run: async () => {
+      const [destinationId, address] = [newRecordId("dst"), "someone@example.com"];
+      const wanted = { destinationId, channel: "email", address, sealedSecret: null } as const;
+      await backend.alertStore.addDestination(orgId, wanted, account);
+      const after = { channel: "email", address };
+      return { by: account, target: destinationId, before: null, after };
+    },
+  },
   "org.policy": {
     run: async () => {
       await backend.rulesStore.setPolicy(orgId, { only: ["acme-ai"], timeoutMs: 900 }, operator);

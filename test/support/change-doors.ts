@@ -9,6 +9,7 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
     "hold.place",
     "listing.suspect",
     "purchase.grant",
+    "alert.destination",
     "settings.reload",
   ],
   dev: [
@@ -110,6 +111,9 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
   // Who returns from the checkout has the payment provider asked what became of it.
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
+  "PATCH /api/console/alerts": ["alert.rules"],
+  "POST /api/console/alerts/destinations": ["alert.destination"],
+  "POST /api/console/alerts/destinations/:destination_id/remove": ["alert.destination"],
   "POST /api/admission-limits": ["limit.change"],
   "PATCH /api/console/org-cap": ["org.cap"],
   "POST /api/console/connections": ["connection.add"],
@@ -122,9 +126,10 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/operator/settlement/:provider_id/:period_start/payment": ["settlement.pay"],
 };
 
-/** It sends one request to the provider and stores nothing. */
+/** They send one request or message and change no setting. */
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/connections/:connection_id/test",
+  "POST /api/console/alerts/destinations/:destination_id/test",
 ];
 
 /** Ways in beside the rows of the contract. */

@@ -44,6 +44,7 @@ const overview: Load = () => import("../pages/overview-page.tsx");
 const welcome: Load = () => import("../pages/welcome-page.tsx");
 const settings: Load = () => import("../pages/settings-page.tsx");
 const changes: Load = () => import("../pages/settings/changes-page.tsx");
+const alerts: Load = () => import("../pages/settings/alerts-page.tsx");
 const keys: Load = () => import("../pages/keys/keys-page.tsx");
 const key: Load = () => import("../pages/keys/key-page.tsx");
 const billing: Load = () => import("../pages/billing/billing-page.tsx");
@@ -90,6 +91,7 @@ const routes = root.addChildren([
       page(closed, "/welcome", welcome, "WelcomePage"),
       page(closed, "/settings", settings, "SettingsPage"),
       page(closed, "/settings/changes", changes, "ChangesPage"),
+      page(closed, "/settings/alerts", alerts, "AlertsPage"),
       page(closed, "/keys", keys, "KeysPage"),
       page(closed, "/keys/$keyId", key, "KeyPage"),
       page(closed, "/billing", billing, "BillingPage"),

@@ -58,6 +58,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/welcome": "Welcome",
   "/settings": "Settings",
   "/settings/changes": "Changes",
+  "/settings/alerts": "Alerts",
   "/keys": "Keys",
   "/keys/$keyId": "ci",
   "/billing": "Billing",

@@ -22,6 +22,12 @@ export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): R
         <Facts
           facts={[
             ["Organization ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
+            [
+              "Alerts",
+              <AppLink key="alerts" to="/settings/alerts">
+                Low balance, caps, purchases
+              </AppLink>,
+            ],
             ["Created", <Time key="made" at={org.created_at} />],
             [
               "Changes",

@@ -1,0 +1,84 @@
+import { Button, Checkbox, Group, Stack, Switch, TextInput } from "@mantine/core";
+import { useState, type FormEvent, type ReactNode } from "react";
+
+import type { Alerts } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { Fault } from "../../ui/fault.tsx";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { Panel } from "../../ui/panel.tsx";
+
+const PERCENTS = [50, 80, 90, 100];
+
+/** Which alerts there are. */
+export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }): ReactNode {
+  const [below, setBelow] = useState(plainUsd(rules.balance_below_usd));
+  const [percents, setPercents] = useState(rules.cap_percents.map(String));
+  const [purchases, setPurchases] = useState(rules.purchases);
+  const [restrictions, setRestrictions] = useState(rules.restrictions);
+  const change = useChange("PATCH /api/console/alerts", { refreshes: ["GET /api/console/alerts"] });
+
+  function save(event: FormEvent): void {
+    event.preventDefault();
+    const typed = below.trim().replace(/^\$/, "");
+    const body = {
+      balance_below_usd: typed === "" ? null : typed,
+      cap_percents: percents.map(Number),
+      purchases,
+      restrictions,
+    };
+    change.mutate({ body }, { onSuccess: () => notifyDone("Alerts were saved") });
+  }
+
+  const wrongAmount = fieldError(change.error, "balance_below_usd");
+  return (
+    <Panel title="What to report">
+      <form onSubmit={save}>
+        <Stack gap="lg" maw={480} align="flex-start">
+          <TextInput
+            label="Balance below, in dollars"
+            description="Leave empty for no alert."
+            inputMode="decimal"
+            autoComplete="off"
+            maxLength={16}
+            value={below}
+            onChange={(event) => setBelow(event.currentTarget.value)}
+            error={wrongAmount}
+            w="100%"
+          />
+          <Checkbox.Group
+            label="Share of a monthly cap used"
+            description="Of the organization's cap and of each key's cap."
+            value={percents}
+            onChange={setPercents}
+          >
+            <Group gap="lg" mt="xs">
+              {[...new Set([...PERCENTS, ...rules.cap_percents])].map((percent) => (
+                <Checkbox key={percent} value={String(percent)} label={`${percent}%`} />
+              ))}
+            </Group>
+          </Checkbox.Group>
+          <Switch
+            label="Credit from a purchase was added"
+            checked={purchases}
+            onChange={(event) => setPurchases(event.currentTarget.checked)}
+          />
+          <Switch
+            label="Requests are restricted after unusual use"
+            checked={restrictions}
+            onChange={(event) => setRestrictions(event.currentTarget.checked)}
+          />
+          {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
+          <Button type="submit" loading={change.isPending}>
+            Save alerts
+          </Button>
+        </Stack>
+      </form>
+    </Panel>
+  );
+}
+
+/** `5.000000` as a person types it. */
+function plainUsd(usd: string | null): string {
+  return usd === null ? "" : usd.replace(/(\.\d\d)(\d*?)0+$/, "$1$2");
+}

@@ -1,0 +1,40 @@
+import { SimpleGrid, Skeleton } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { Page } from "../../ui/page.tsx";
+import { AlertLogPanel } from "./alert-log-panel.tsx";
+import { AlertRulesPanel } from "./alert-rules-panel.tsx";
+import { DestinationPanel } from "./destination-panel.tsx";
+
+const LEAD =
+  "Alerts report a low balance, caps that are nearly used and other events. Figures are checked every 15 " +
+  "seconds, and each threshold is reported once until the figure has recovered.";
+
+/** `/settings/alerts`: which alerts there are, where they go, and how delivery went. */
+export function AlertsPage(): ReactNode {
+  const answer = useAnswer("GET /api/console/alerts");
+  return (
+    <Page title="Alerts" lead={LEAD}>
+      <Answer of={answer} skeleton={<AlertsSkeleton />}>
+        {(alerts) => (
+          <>
+            <AlertRulesPanel rules={alerts.rules} />
+            <DestinationPanel alerts={alerts} />
+          </>
+        )}
+      </Answer>
+      <AlertLogPanel />
+    </Page>
+  );
+}
+
+function AlertsSkeleton(): ReactNode {
+  return (
+    <SimpleGrid cols={1}>
+      <Skeleton height={360} radius="md" />
+      <Skeleton height={160} radius="md" />
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,101 @@
+import type { AlertEvent, AlertKind } from "./alert-event.ts";
+
+/** An alert as a person reads it. */
+export interface AlertText {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** The text of an e-mail; `consoleUrl` has no slash at its end. */
+export function alertText(event: AlertEvent, consoleUrl: string): AlertText {
+  const fact: Fact = (name) => String(event.facts[name] ?? "");
+  const { subject, sentence, path, action } = WORDS[event.kind](fact);
+  const link = `${consoleUrl}${path}`;
+  const settings = `${consoleUrl}/settings/alerts`;
+  const about = `Organization: ${event.orgName}. Event: ${event.eventId}.`;
+  const foot = `Change which alerts you get: ${settings}`;
+  const paragraphs = [
+    `<p>${escaped(sentence)}</p>`,
+    `<p><a href="${escaped(link)}">${escaped(action)}</a></p>`,
+    `<p><small>${escaped(about)}<br><a href="${escaped(settings)}">Alert settings</a></small></p>`,
+  ];
+  return {
+    subject: `${subject} – ${event.orgName}`,
+    text: `${sentence}\n\n${action}: ${link}\n\n${about}\n${foot}\n`,
+    html: `<!doctype html><html lang="en"><body>${paragraphs.join("")}</body></html>`,
+  };
+}
+
+interface Words {
+  readonly subject: string;
+  readonly sentence: string;
+  readonly path: string;
+  readonly action: string;
+}
+
+const BILLING = { path: "/billing", action: "Add credit" };
+const LIMITS = { path: "/limits", action: "Open limits" };
+const SETTINGS = { path: "/settings/alerts", action: "Open alert settings" };
+
+type Fact = (name: string) => string;
+
+function capSubject(fact: Fact): string {
+  return `${fact("percent")}% of a monthly cap used`;
+}
+
+function capSentence(whose: string, fact: Fact): string {
+  return (
+    `$${fact("spent_usd")} of the $${fact("cap_usd")} monthly cap of ${whose} are used ` +
+    `(${fact("percent")}%). At 100% its requests are refused until the next month.`
+  );
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
+}
+
+/** The text of each kind; `fact` reads a fact as text. */
+const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
+  "balance.low": (fact) => ({
+    subject: "Low balance",
+    sentence:
+      `The balance is $${fact("balance_usd")}, below your threshold of ` +
+      `$${fact("threshold_usd")}. Requests are refused once it cannot cover them.`,
+    ...BILLING,
+  }),
+  "org_cap.reached": (fact) => ({
+    subject: capSubject(fact),
+    sentence: capSentence("the organization", fact),
+    ...LIMITS,
+  }),
+  "key_cap.reached": (fact) => ({
+    subject: capSubject(fact),
+    sentence: capSentence(`the key “${fact("key_name")}”`, fact),
+    ...LIMITS,
+  }),
+  "purchase.granted": (fact) => ({
+    subject: "Credit added",
+    sentence: `A purchase of $${fact("amount_usd")} was credited to your balance.`,
+    path: "/billing",
+    action: "Open billing",
+  }),
+  "requests.restricted": (fact) => ({
+    subject: "Requests restricted",
+    sentence:
+      fact("until") === ""
+        ? `Requests of the kind “${fact("calls")}” are refused until support has reviewed them.`
+        : `Requests of the kind “${fact("calls")}” are limited until ${fact("until")}.`,
+    ...LIMITS,
+  }),
+  "destination.disabled": (fact) => ({
+    subject: "Alerts to a destination were disabled",
+    sentence: `Every delivery to ${fact("address")} has failed for days. It is disabled.`,
+    ...SETTINGS,
+  }),
+  "alerts.test": () => ({
+    subject: "Test alert",
+    sentence: "This is a test. Alerts reach this destination.",
+    ...SETTINGS,
+  }),
+};

@@ -1,0 +1,2 @@
+export type { Mailer } from "./mailer.ts";
+export { openMailer } from "./smtp-mailer.ts";

@@ -1,0 +1,21 @@
+/** One message to one address. */
+export interface MailMessage {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** The same for every try, so that a mailbox can recognize a repetition. */
+  readonly messageId: string;
+}
+
+/** `refused`: the server will not take it, however often it is asked. */
+export type MailAnswer =
+  | { readonly kind: "sent"; readonly answer: string }
+  | { readonly kind: "refused"; readonly answer: string }
+  | { readonly kind: "unavailable"; readonly answer: string };
+
+/** Sends e-mail. Never rejects. */
+export interface Mailer {
+  send(message: MailMessage): Promise<MailAnswer>;
+  close(): void;
+}

@@ -1,0 +1,285 @@
+import { beforeEach, describe, expect, test } from "vitest";
+
+import type { AlertRules } from "../../src/alerts/alert-store.ts";
+import { AlertWorker } from "../../src/alerts/alert-worker.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { newRecordId, type OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { openMailer } from "../../src/mail/index.ts";
+import { startMailServer } from "../support/mail-server.ts";
+import { withBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
+import { withResource } from "../support/with-resource.ts";
+
+const PASSWORD = "smtp-password-0123";
+const ADDRESS = "ada@example.com";
+
+const backend = withBackend();
+/** The same database, as another process has it open. */
+const other = withResource(
+  () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
+  (opened) => opened.close(),
+);
+const mail = withResource(
+  () => startMailServer(PASSWORD),
+  (server) => server.close(),
+);
+
+let orgId: OrgId;
+
+beforeEach(async () => {
+  await backend.query("truncate alert_rules, alert_crossing, alert_event, alert_delivery");
+  const org = { name: "Ada & Co", email: ADDRESS };
+  ({ orgId } = await backend.accountStore.createOrg(org, testOperator));
+});
+
+const NO_RULES: AlertRules = {
+  balanceBelowMicroUsd: null,
+  capPercents: [],
+  hasPurchases: false,
+  hasRestrictions: false,
+};
+
+async function setRules(rules: Partial<AlertRules>): Promise<void> {
+  await backend.alertStore.setRules(orgId, { ...NO_RULES, ...rules }, testOperator);
+}
+
+async function setBalance(micro: bigint): Promise<void> {
+  await backend.query(
+    `insert into account (account_id, org_id, credits) values ('wallet:' || $1, $1, $2)
+    on conflict (account_id) do update set credits = excluded.credits`,
+    [orgId, micro],
+  );
+}
+
+async function setSpend(micro: bigint): Promise<void> {
+  await backend.query(
+    `insert into spend (scope, id, month, settled)
+    values ('org', $1, date_trunc('month', now() at time zone 'utc')::date, $2)
+    on conflict (scope, id, month) do update set settled = excluded.settled`,
+    [orgId, micro],
+  );
+}
+
+async function addAddress(): Promise<string> {
+  const destinationId = newRecordId("dst");
+  const wanted = { destinationId, channel: "email", address: ADDRESS, sealedSecret: null } as const;
+  expect(await backend.alertStore.addDestination(orgId, wanted, testOperator)).toMatchObject({
+    destinationId,
+  });
+  return destinationId;
+}
+
+function worker(password = PASSWORD): AlertWorker {
+  const mailer = openMailer({
+    smtpHost: "127.0.0.1",
+    smtpPort: mail.port,
+    smtpSecurity: "none",
+    smtpUser: "alerts",
+    smtpPassword: password,
+    smtpFrom: "Token Market <alerts@example.com>",
+  });
+  const consoleUrl = (): string => "https://console.example";
+  const queue = backend.alertQueue;
+  return new AlertWorker({ queue, mailer, consoleUrl, clock: systemClock, log: silentLog });
+}
+
+async function told(): Promise<readonly Record<string, unknown>[]> {
+  return await backend.query("select kind, facts from alert_event where org_id = $1 order by at", [
+    orgId,
+  ]);
+}
+
+describe("a crossing is one event", () => {
+  test("a balance below its threshold, however often and by how many processes it is looked at", async () => {
+    await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
+    await setBalance(6_000_000n);
+    expect(await backend.alertQueue.notice()).toBe(0);
+    await setBalance(4_999_999n);
+    const both = [backend, other, backend, other].map(({ alertQueue }) => alertQueue.notice());
+    await Promise.all(both);
+    await backend.alertQueue.notice();
+    const facts = { balance_usd: "4.999999", threshold_usd: "5.000000" };
+    expect(await told()).toEqual([{ kind: "balance.low", facts }]);
+  });
+
+  test("a balance that hovers around the threshold is told once, and again after it has risen well above", async () => {
+    await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
+    for (const balance of [4_900_000n, 5_100_000n, 4_800_000n, 5_499_999n, 4_700_000n]) {
+      await setBalance(balance);
+      await backend.alertQueue.notice();
+    }
+    expect(await told()).toHaveLength(1);
+    await setBalance(5_500_000n);
+    await backend.alertQueue.notice();
+    await setBalance(1_000_000n);
+    await backend.alertQueue.notice();
+    expect(await told()).toHaveLength(2);
+  });
+
+  test("a balance is what was settled less what is owed, not what requests hold at the moment", async () => {
+    await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
+    await setBalance(6_000_000n);
+    await backend.query("update account set reserved = 5000000 where org_id = $1", [orgId]);
+    expect(await backend.alertQueue.notice()).toBe(0);
+  });
+
+  test("each percentage of a cap; of two that are passed at once the higher one is told", async () => {
+    await setRules({ capPercents: [50, 80, 100] });
+    await backend.customerStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
+    for (const spend of [4_999_999n, 8_500_000n, 8_600_000n, 10_000_000n]) {
+      await setSpend(spend);
+      await backend.alertQueue.notice();
+    }
+    const facts = { cap_usd: "10.000000" };
+    expect(await told()).toEqual([
+      { kind: "org_cap.reached", facts: { ...facts, percent: 80, spent_usd: "8.500000" } },
+      { kind: "org_cap.reached", facts: { ...facts, percent: 100, spent_usd: "10.000000" } },
+    ]);
+  });
+
+  test("a cap that was raised is told again, and so is that of another month", async () => {
+    await setRules({ capPercents: [80] });
+    await backend.customerStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
+    await setSpend(9_000_000n);
+    await backend.alertQueue.notice();
+    await backend.customerStore.setOrgCap(orgId, microUsd(20_000_000n), testOperator);
+    await backend.alertQueue.notice();
+    await setSpend(16_000_000n);
+    await backend.alertQueue.notice();
+    expect(await told()).toHaveLength(2);
+    await backend.query("update alert_crossing set period = period - interval '1 month'");
+    await backend.alertQueue.notice();
+    expect(await told()).toHaveLength(3);
+  });
+
+  test("a purchase that is granted after the rule, once", async () => {
+    const insert = `insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money,
+      state, created_at, expires_at, granted_at)
+      values ($1, $2, 5000000, 500, false, 'granted', now(), now(), now())`;
+    await backend.query(insert, [newRecordId("pur"), orgId]);
+    await setRules({ hasPurchases: true });
+    const purchaseId = newRecordId("pur");
+    await backend.query(insert, [purchaseId, orgId]);
+    await Promise.all([backend.alertQueue.notice(), other.alertQueue.notice()]);
+    await backend.alertQueue.notice();
+    const facts = { purchase_id: purchaseId, amount_usd: "5.000000" };
+    expect(await told()).toEqual([{ kind: "purchase.granted", facts }]);
+  });
+
+  test("a restriction, without a word on what was unusual", async () => {
+    await setRules({ hasRestrictions: true });
+    await backend.query(
+      `insert into usage_hold (org_id, family, state, reason)
+      values ($1, 'chat', 'restricted', 'secret threshold')`,
+      [orgId],
+    );
+    await backend.alertQueue.notice();
+    await backend.alertQueue.notice();
+    const facts = { calls: "chat", until: null };
+    expect(await told()).toEqual([{ kind: "requests.restricted", facts }]);
+  });
+});
+
+describe("delivery by e-mail", () => {
+  test("arrives at the address in plain text and as HTML, and is not sent again", async () => {
+    await addAddress();
+    await setRules({ balanceBelowMicroUsd: microUsd(5_000_000n) });
+    await setBalance(1n);
+    await backend.alertQueue.notice();
+    const before = mail.received.length;
+    const [one, two] = [worker(), worker()];
+    await Promise.all([one.deliverDue(), two.deliverDue()]);
+    await one.deliverDue();
+    await Promise.all([one.close(), two.close()]);
+    expect(mail.received.length - before).toBe(1);
+    const { to, source } = mail.received.at(-1) ?? { to: [], source: "" };
+    expect(to).toEqual([ADDRESS]);
+    expect(source).toContain("text/plain");
+    expect(source).toContain("Ada &#38; Co");
+    expect(source).toContain("https://console.example/billing");
+    const [line] = await backend.alertStore.log(orgId);
+    expect(line).toMatchObject({ kind: "balance.low", state: "delivered", tries: 1 });
+    expect(line?.lastAnswer).toMatch(/^250/);
+  });
+
+  test("a server that is away is asked again; every try carries the same message id", async () => {
+    const destinationId = await addAddress();
+    await backend.alertStore.sendTest(orgId, destinationId);
+    const sender = worker();
+    mail.refuseWith = 451;
+    await sender.deliverDue();
+    mail.refuseWith = undefined;
+    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "waiting", tries: 1 }]);
+    expect(await backend.alertStore.destinations(orgId)).toMatchObject([
+      { failingSinceMs: expect.any(Number) },
+    ]);
+    expect(await sender.deliverDue()).toBe(0);
+    await backend.query("update alert_delivery set next_at = now()");
+    await sender.deliverDue();
+    await sender.close();
+    const [line] = await backend.alertStore.log(orgId);
+    expect(line).toMatchObject({ kind: "alerts.test", state: "delivered", tries: 2 });
+    expect(mail.received.at(-1)?.source).toContain(`<${line?.eventId}.${destinationId}@`);
+    expect(await backend.alertStore.destinations(orgId)).toMatchObject([{ failingSinceMs: null }]);
+  });
+
+  test("a mailbox that does not exist is not tried again; a wrong password is", async () => {
+    const destinationId = await addAddress();
+    await backend.alertStore.sendTest(orgId, destinationId);
+    const stranger = worker("wrong");
+    await stranger.deliverDue();
+    await stranger.close();
+    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "waiting" }]);
+    await backend.query("update alert_delivery set next_at = now()");
+    mail.refuseWith = 550;
+    const sender = worker();
+    await sender.deliverDue();
+    await sender.close();
+    mail.refuseWith = undefined;
+    expect(await backend.alertStore.log(orgId)).toMatchObject([{ state: "failed", tries: 2 }]);
+  });
+
+  test("a destination that has failed for days is disabled with an event of its own", async () => {
+    const destinationId = await addAddress();
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await backend.query(
+      "update alert_destination set failing_since = now() - interval '3 days' where org_id = $1",
+      [orgId],
+    );
+    await backend.query("update alert_delivery set tries = 9");
+    mail.refuseWith = 451;
+    const sender = worker();
+    await sender.deliverDue();
+    await sender.close();
+    mail.refuseWith = undefined;
+    expect((await told()).at(-1)).toMatchObject({ kind: "destination.disabled" });
+    expect(await backend.alertStore.destinations(orgId)).toMatchObject([
+      { disabledAtMs: expect.any(Number) },
+    ]);
+    expect(await backend.alertStore.sendTest(orgId, destinationId)).toBeUndefined();
+  });
+
+  test("what waits for a destination that is removed is not delivered", async () => {
+    const destinationId = await addAddress();
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await backend.alertStore.removeDestination(orgId, destinationId, testOperator);
+    const sender = worker();
+    expect(await sender.deliverDue()).toBe(0);
+    await sender.close();
+    expect(await backend.alertStore.destinations(orgId)).toEqual([]);
+  });
+
+  test("nobody else's destination can be tested, removed or seen", async () => {
+    const destinationId = await addAddress();
+    const org = { name: "Other", email: "o@example.com" };
+    const { orgId: stranger } = await backend.accountStore.createOrg(org, testOperator);
+    expect(await backend.alertStore.sendTest(stranger, destinationId)).toBeUndefined();
+    const removed = backend.alertStore.removeDestination(stranger, destinationId, testOperator);
+    expect(await removed).toBe(false);
+    expect(await backend.alertStore.destinations(stranger)).toEqual([]);
+    expect(await backend.alertStore.log(stranger)).toEqual([]);
+  });
+});

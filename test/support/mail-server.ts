@@ -1,0 +1,56 @@
+import type { AddressInfo } from "node:net";
+
+import { SMTPServer } from "smtp-server";
+
+/** A message as the server got it. */
+export interface ReceivedMail {
+  readonly to: readonly string[];
+  readonly source: string;
+}
+
+export interface TestMailServer {
+  readonly port: number;
+  readonly received: readonly ReceivedMail[];
+  /** What the next recipients are answered; undefined: they are taken. */
+  refuseWith: number | undefined;
+  close(): Promise<void>;
+}
+
+/** A real SMTP server on loopback that asks for a password. */
+export async function startMailServer(password: string): Promise<TestMailServer> {
+  const received: ReceivedMail[] = [];
+  const server = new SMTPServer({
+    authOptional: false,
+    allowInsecureAuth: true,
+    disabledCommands: ["STARTTLS"],
+    onAuth: (auth, _session, done) => {
+      if (auth.password === password) done(null, { user: auth.username });
+      else done(new Error("wrong password"));
+    },
+    onRcptTo: (_address, _session, done) => {
+      const { refuseWith } = opened;
+      if (refuseWith === undefined) return done();
+      done(Object.assign(new Error("not now"), { responseCode: refuseWith }));
+    },
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = [];
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("end", () => {
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        received.push({ to, source: Buffer.concat(chunks).toString() });
+        done();
+      });
+    },
+  });
+  server.on("error", () => undefined);
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const opened: TestMailServer = {
+    port: (server.server.address() as AddressInfo).port,
+    received,
+    refuseWith: undefined,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+  return opened;
+}
