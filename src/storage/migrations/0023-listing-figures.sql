@@ -4,7 +4,6 @@
 -- by the mark that it does not set.
 
 alter table usage_rolled add column has_listings boolean not null default false;
-create index usage_rolled_without_listings on usage_rolled (day) where not has_listings;
 alter table usage_day add column is_published boolean not null default false;
 
 -- By the time of admission, which the id of an attempt carries. Attempts that neither succeeded nor

@@ -26,6 +26,7 @@ import { ask, callGateway, newcomer, pageShown, signIn } from "../../support/con
 import { withConsole } from "../../support/console-fixture.ts";
 import { quickOrDeep } from "../../support/depth.ts";
 import { textAt } from "../../support/http-call.ts";
+import { runSql } from "../../support/sql.ts";
 
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
 const THEMES: readonly Theme[] = ["light", "dark"];
@@ -113,7 +114,9 @@ const UNKNOWN_IDS: Ids = {
 const CATALOG_IDS: Ids = { $: "test/a", $page: "quick-start", $providerId: "prov-a" };
 
 const encryptionKey = Buffer.alloc(32, 7).toString("base64");
-const fixture = withConsole({ settings: { encryptionKey, operators: "ann@example.com" } });
+const fixture = withConsole({
+  settings: { encryptionKey, operators: "ann@example.com", listingsPublicFigures: true },
+});
 const browser = withBrowser();
 
 test("every page of the router is checked", () => {
@@ -220,6 +223,26 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
 });
 
 /** Everything that a person of the console can have; the ids of it by their names in the router. */
+/** Days of calls, one of them with hours in which none succeeded. */
+async function sumUpDays(orgId: string): Promise<void> {
+  const figures =
+    "10, 9, 1, 255, case when day = 3 then 15 else 255 end, 9, 900, 9000, '{3}', '{9}'";
+  const days = "generate_series(1, 20) as day";
+  const date = "(now() at time zone 'utc')::date - day";
+  await runSql(
+    fixture.gateway,
+    `insert into listing_day_sum
+      select $1, ${date}, 'prov-a', 'test/a', ${figures} from ${days}`,
+    [orgId],
+  );
+  await runSql(
+    fixture.gateway,
+    `insert into listing_public_day
+      select 'prov-a', 'test/a', ${date}, 299, 1, 255, 255, 0, 0, 0, '{}', '{}' from ${days}`,
+    [],
+  );
+}
+
 async function useEverything(ann: Visitor): Promise<Ids> {
   const post = async (route: string, body: object = {}): Promise<unknown> => {
     const { status, json } = await ask(fixture, ann.page, `POST ${route}`, body);
@@ -259,6 +282,7 @@ async function useEverything(ann: Visitor): Promise<Ids> {
     return textAt(json, "state") !== "running";
   });
   const { json: session } = await ask(fixture, ann.page, "GET /api/console/session");
+  await sumUpDays(textAt(session, "org.org_id"));
   const failed = await callGateway(
     fixture,
     key,

@@ -7,7 +7,12 @@ import { newcomer, withProviderConsole, type Person } from "./provider-fixture.t
 
 const fixture = withProviderConsole({
   hasCheckout: true,
-  settings: { encryptionKey: Buffer.alloc(32, 7).toString("base64") },
+  settings: {
+    encryptionKey: Buffer.alloc(32, 7).toString("base64"),
+    // Alerts may be set up; none is sent here.
+    smtpHost: "127.0.0.1",
+    smtpFrom: "alerts@example.com",
+  },
 });
 let ann: Person;
 let bob: Person;
@@ -21,6 +26,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   purchase_id: "pur_000000000000000000000000",
   connection_id: "conn_000000000000000000000000",
   search_id: "search_000000000000000000000000",
+  destination_id: "dst_000000000000000000000000",
   request_id: "01900000-0000-7000-8000-000000000000",
 };
 
@@ -68,6 +74,10 @@ async function fillBobsOrganization(): Promise<void> {
     },
   });
   bobs["search_id"] = textAt(search.json, "search_id");
+  const destination = await bob.do("POST /api/console/alerts/destinations", {
+    body: { channel: "email" },
+  });
+  bobs["destination_id"] = textAt(destination.json, "destination_id");
   await bob.do("POST /playground/v1/chat/completions", {
     body: chatBody("test/a"),
   });
@@ -109,7 +119,7 @@ test("the change log has an organization's own changes, whichever way it is read
       ann.ask(`GET /api/console/${name}`),
     ]);
     expect([own.status, other.status]).toEqual([200, 200]);
-    for (const id of ["key_id", "connection_id", "purchase_id", "search_id"]) {
+    for (const id of ["key_id", "connection_id", "purchase_id", "search_id", "destination_id"]) {
       expect(own.text).toContain(bobs[id]);
       expect(other.text).not.toContain(bobs[id]);
     }

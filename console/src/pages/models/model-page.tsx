@@ -1,6 +1,6 @@
 import { Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { useCallback, useMemo, type ReactElement } from "react";
 
 import type { Model } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -23,6 +23,7 @@ import { ParameterChips } from "./parameter-chips.tsx";
 import { PriceCard } from "./price-card.tsx";
 import { PriceSheetPanel } from "./price-sheet-panel.tsx";
 import { priceLine } from "./price-labels.ts";
+import { ServedPanel } from "./served-panel.tsx";
 
 const CRUMBS = [{ label: "Models", to: "/models" }];
 
@@ -99,6 +100,7 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
         </Text>
         <ListingTable model={model.id} listings={model.providers} />
       </Panel>
+      <ServedByProviders model={model} />
       <PriceSheetPanel listings={model.providers} />
       <PriceCard listings={model.providers} />
       <Panel title="Supported parameters">
@@ -113,6 +115,17 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
       </Panel>
     </>
   );
+}
+
+/** How each provider served this model. */
+function ServedByProviders({ model: { id, providers } }: { readonly model: Model }): ReactElement {
+  const of = useMemo(() => ({ model: id }), [id]);
+  const nameOf = useCallback(
+    ({ provider }: { readonly provider: string }) =>
+      providers.find((each) => each.provider === provider)?.name ?? provider,
+    [providers],
+  );
+  return <ServedPanel of={of} nameOf={nameOf} label="Provider" />;
 }
 
 function ModelFacts({ model }: { readonly model: Model }): ReactElement {

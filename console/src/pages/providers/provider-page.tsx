@@ -22,6 +22,7 @@ import { capacityLabel, countryNames, dayLabel, loggingLabel } from "../models/m
 import { priceLine } from "../models/price-labels.ts";
 import { changeLabel, nextChange } from "../models/price-rows.ts";
 import styles from "../models/models.module.css";
+import { ServedPanel } from "../models/served-panel.tsx";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
@@ -103,8 +104,23 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
       <Panel title="Models">
         <ServedModels providerId={provider.id} />
       </Panel>
+      <ServedModelsPanel providerId={provider.id} />
       <ConformancePanel provider={provider.id} />
     </>
+  );
+}
+
+/** How this provider served each of its models. */
+function ServedModelsPanel({ providerId }: { readonly providerId: string }): ReactElement {
+  const of = useMemo(() => ({ provider: providerId }), [providerId]);
+  return <ServedPanel of={of} nameOf={modelLink} label="Model" />;
+}
+
+function modelLink({ model }: { readonly model: string }): ReactElement {
+  return (
+    <AppLink to="/models/$" params={{ _splat: model }} size="sm">
+      {model}
+    </AppLink>
   );
 }
 

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+
+import { daysOf, spokenDays, upLabel } from "./served-days.ts";
+
+const NOW_MS = Date.parse("2026-11-24T13:00:00Z");
+
+function day(at: string, uptime: number | null): Parameters<typeof daysOf>[0][number] {
+  return {
+    at,
+    uptime,
+    success: uptime,
+    ttft_p50_ms: null,
+    ttft_p95_ms: null,
+    tokens_per_second: null,
+  };
+}
+
+test("thirty days end today; those without calls are neither good nor bad", () => {
+  const days = daysOf([day("2026-11-24T00:00:00.000Z", 0.25)], NOW_MS);
+  expect(days).toHaveLength(30);
+  expect(days.at(-1)).toEqual({ day: "24 Nov 2026", uptime: 0.25 });
+  expect(days[0]).toEqual({ day: "26 Oct 2026", uptime: null });
+  expect(days.map(({ uptime }) => upLabel(uptime)).filter((each) => each !== "none")).toEqual([
+    "down",
+  ]);
+});
+
+test("a day is whole only when every hour with calls had one that succeeded", () => {
+  expect([1, 0.99, 0.5, 0.49, 0, null].map(upLabel)).toEqual([
+    "up",
+    "partly",
+    "partly",
+    "down",
+    "down",
+    "none",
+  ]);
+});
+
+test("people who cannot see the bars are told which days were not whole", () => {
+  const days = daysOf(
+    [day("2026-11-23T00:00:00.000Z", 0.5), day("2026-11-24T00:00:00.000Z", 1)],
+    NOW_MS,
+  );
+  expect(spokenDays(days)).toBe("Uptime of 2 days with calls: below 100% on 23 Nov 2026 50%");
+  expect(spokenDays(days.slice(-1))).toBe("Uptime of 1 day with calls: all of them 100%");
+  expect(spokenDays([])).toBe("No calls in 30 days");
+});

@@ -1,0 +1,45 @@
+import type { FiguresAt } from "../../../../src/console-api/contract.ts";
+import { formatShare } from "../../ui/count.tsx";
+import { showUtc } from "../../ui/time.tsx";
+
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+
+/** What is said of a day that nothing is known of: it is neither good nor bad. */
+export const NO_CALLS = "no calls";
+
+/** One of the last 30 days in UTC. */
+export interface ServedDay {
+  readonly day: string;
+  /** Null: there were no calls. */
+  readonly uptime: number | null;
+}
+
+/** The last 30 days, today the last one, with those that have no figures. */
+export function daysOf(days: readonly FiguresAt[], nowMs: number): readonly ServedDay[] {
+  const known = new Map(days.map(({ at, uptime }) => [Date.parse(at), uptime]));
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  return Array.from({ length: DAYS }, (_, at) => {
+    const ms = today - (DAYS - 1 - at) * DAY_MS;
+    return { day: showUtc(new Date(ms).toISOString(), "day"), uptime: known.get(ms) ?? null };
+  });
+}
+
+/** How a day is coloured. */
+export function upLabel(uptime: number | null): "up" | "partly" | "down" | "none" {
+  if (uptime === null) return "none";
+  if (uptime === 1) return "up";
+  return uptime >= 0.5 ? "partly" : "down";
+}
+
+/** The same as a sentence: how many days had calls, and which of them were not whole. */
+export function spokenDays(days: readonly ServedDay[]): string {
+  const used = days.filter(({ uptime }) => uptime !== null);
+  if (used.length === 0) return "No calls in 30 days";
+  const bad = used.flatMap(({ day, uptime }) =>
+    uptime === null || uptime === 1 ? [] : [`${day} ${formatShare(uptime)}`],
+  );
+  const count = used.length === 1 ? "1 day" : `${used.length} days`;
+  const found = bad.length === 0 ? "all of them 100%" : `below 100% on ${bad.join(", ")}`;
+  return `Uptime of ${count} with calls: ${found}`;
+}

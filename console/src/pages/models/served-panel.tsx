@@ -1,0 +1,158 @@
+import { Stack, Text } from "@mantine/core";
+import { useMemo, useState, type ReactElement, type ReactNode } from "react";
+
+import type { ListingFigures } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
+import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import kit from "../../ui/kit.module.css";
+import { Panel } from "../../ui/panel.tsx";
+import { daysOf, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
+import styles from "./models.module.css";
+
+export interface ServedPanelProps {
+  /** The listings of one model, or of one provider. */
+  readonly of: { readonly model: string } | { readonly provider: string };
+  /** What a row is called, and what its column is. */
+  readonly nameOf: (listing: ListingFigures) => ReactNode;
+  readonly label: "Provider" | "Model";
+}
+
+/**
+ * How listings served in the last 30 days: the organization's own calls, and all customers' together
+ * where the operator shows them. Absent for visitors where the operator shows nothing.
+ */
+export function ServedPanel(props: ServedPanelProps): ReactElement | null {
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const own = useAnswer(
+    "GET /api/console/listing-figures",
+    { query: props.of },
+    { enabled: isSignedIn },
+  ).data?.listings;
+  const shared = useAnswer("GET /api/listing-figures.json").data;
+  const everybody = useMemo(
+    () => shared?.listings.filter((each) => isOf(props.of, each)),
+    [shared, props.of],
+  );
+  const isShared = shared?.is_shown === true && everybody !== undefined;
+  if (!isSignedIn && !isShared) return null;
+  return (
+    <Panel title="Reliability and speed, 30 days">
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">
+          Uptime is the share of hours with calls in which at least one succeeded. Time to first
+          token and speed are those of streamed answers.
+        </Text>
+        {isSignedIn ? (
+          <FiguresTable {...props} caption="Your own calls" listings={own} empty={OWN_EMPTY} />
+        ) : null}
+        {isShared ? (
+          <FiguresTable
+            {...props}
+            caption="All customers together"
+            listings={everybody}
+            empty={SHARED_EMPTY}
+          />
+        ) : null}
+      </Stack>
+    </Panel>
+  );
+}
+
+const OWN_EMPTY =
+  "No calls in the last 30 days. Figures appear a few minutes after the end of each hour with calls.";
+const SHARED_EMPTY =
+  "Not enough calls yet. A day is shown once 3 organizations have made 200 calls together.";
+
+function isOf(of: ServedPanelProps["of"], listing: ListingFigures): boolean {
+  const { model, provider } = of as { readonly model?: string; readonly provider?: string };
+  return (
+    (model === undefined || listing.model === model) &&
+    (provider === undefined || listing.provider === provider)
+  );
+}
+
+function FiguresTable(
+  props: ServedPanelProps & {
+    readonly caption: string;
+    /** Undefined: still being read. */
+    readonly listings: readonly ListingFigures[] | undefined;
+    readonly empty: string;
+  },
+): ReactElement {
+  const { label, nameOf, caption, listings = [], empty } = props;
+  const [nowMs] = useState(() => Date.now());
+  const columns = useMemo(() => columnsOf(label, nameOf, nowMs), [label, nameOf, nowMs]);
+  return (
+    <div className={styles.served}>
+      <Text size="sm" fw={600} mb={4}>
+        {caption}
+      </Text>
+      <DataTable
+        caption={`Reliability and speed: ${caption.toLowerCase()}`}
+        columns={columns}
+        rows={listings}
+        rowKey={({ provider, model }) => `${provider} ${model}`}
+        empty={<Empty title={props.listings === undefined ? "Loading…" : empty} />}
+      />
+    </div>
+  );
+}
+
+function columnsOf(
+  label: string,
+  nameOf: ServedPanelProps["nameOf"],
+  nowMs: number,
+): readonly Column<ListingFigures>[] {
+  return [
+    { id: "name", label, render: nameOf },
+    {
+      id: "days",
+      label: "By day",
+      render: ({ days }) => <UptimeDays days={daysOf(days, nowMs)} />,
+    },
+    figure("uptime", "Uptime", ({ uptime }) => share(uptime)),
+    figure("success", "Succeeded", ({ success }) => share(success)),
+    figure("p50", "First token, p50", ({ ttft_p50_ms: ms }) => formatMs(ms)),
+    figure("p95", "First token, p95", ({ ttft_p95_ms: ms }) => formatMs(ms)),
+    figure("speed", "Tokens per second", ({ tokens_per_second: speed }) =>
+      speed === null ? "–" : formatCount(Math.round(speed)),
+    ),
+    figure("calls", "Calls", ({ calls }) => (calls === null ? "–" : formatCount(calls))),
+  ];
+}
+
+function figure(
+  id: string,
+  label: string,
+  show: (listing: ListingFigures) => string,
+): Column<ListingFigures> {
+  return {
+    id,
+    label,
+    align: "right",
+    render: (listing) => <span className={kit.figures}>{show(listing)}</span>,
+  };
+}
+
+function share(of: number | null): string {
+  return of === null ? "–" : formatShare(of);
+}
+
+/** One bar a day, the newest last; a day without calls is a short grey one. */
+function UptimeDays({ days }: { readonly days: readonly ServedDay[] }): ReactElement {
+  return (
+    <span className={styles.days} role="img" aria-label={spokenDays(days)}>
+      {days.map(({ day, uptime }) => (
+        <span
+          key={day}
+          className={styles.day}
+          data-state={upLabel(uptime)}
+          title={`${day}: ${uptime === null ? NO_CALLS : formatShare(uptime)}`}
+        />
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,87 @@
+import { beforeAll, describe, expect, test } from "vitest";
+
+import type { OrgId } from "../../../src/core/ids.ts";
+import { at, listAt } from "../../support/http-call.ts";
+import { runSql } from "../../support/sql.ts";
+import { newcomer, type Person, withProviderConsole } from "./provider-fixture.ts";
+
+const shown = withProviderConsole({ settings: { listingsPublicFigures: true } });
+const OWN = "GET /api/console/listing-figures";
+const SHARED = "GET /api/listing-figures.json";
+let ann: Person;
+let bob: Person;
+
+/** What was summed up of yesterday: 24 hours with calls, of which a share succeeded. */
+async function sumUp(orgId: OrgId, succeeded: number, failed: number): Promise<void> {
+  await runSql(
+    shown.gateway,
+    `insert into listing_day_sum values ($1, (now() at time zone 'utc')::date - 1, 'prov-a', 'test/a',
+      $2::int + $3::int, $2, $3, (1 << 24) - 1, (1 << 12) - 1, $2, 500, 10000, '{3}', array[$2::int])`,
+    [orgId, succeeded, failed],
+  );
+}
+
+beforeAll(async () => {
+  ann = await shown.signIn(newcomer("ann"));
+  bob = await shown.signIn(newcomer("bob"));
+  await sumUp(ann.orgId, 3, 1);
+  await sumUp(bob.orgId, 50, 0);
+  await runSql(
+    shown.gateway,
+    `insert into listing_public_day values ('prov-a', 'test/a', (now() at time zone 'utc')::date - 1,
+      299, 1, (1 << 24) - 1, (1 << 23) - 1, 0, 0, 0, '{}', '{}'),
+      ('prov-a', 'gone/model', (now() at time zone 'utc')::date - 1,
+      300, 0, (1 << 24) - 1, (1 << 24) - 1, 0, 0, 0, '{}', '{}')`,
+    [],
+  );
+});
+
+describe("how a listing served an organization", () => {
+  test("is said of its own calls alone, with days where a model is asked for", async () => {
+    const { json } = await ann.do(`${OWN}?model=test/a`);
+    const listings = listAt(json, "listings");
+    expect(listings).toHaveLength(1);
+    expect(listings[0]).toMatchObject({
+      provider: "prov-a",
+      calls: 4,
+      success: 0.75,
+      uptime: 0.5,
+      tokens_per_second: 50,
+    });
+    expect(listAt(listings[0], "days")).toHaveLength(1);
+    const all = await ann.do(OWN);
+    expect(listAt(listAt(all.json, "listings")[0], "days")).toEqual([]);
+  });
+
+  test("is not said to anyone without a session", async () => {
+    expect((await shown.stranger().ask(OWN)).status).toBe(401);
+  });
+});
+
+describe("how a listing served all customers", () => {
+  test("has no counts, is rounded down, and leaves out what is no longer listed", async () => {
+    const { json, headers } = await shown.stranger().ask(SHARED);
+    expect(at(json, "is_shown")).toBe(true);
+    expect(listAt(json, "listings")).toEqual([
+      expect.objectContaining({
+        provider: "prov-a",
+        model: "test/a",
+        calls: null,
+        success: 0.99,
+        uptime: 0.95,
+        hours: [],
+        ttft_p50_ms: null,
+      }),
+    ]);
+    expect(headers["cache-control"]).toMatch(/public, max-age=\d+/);
+  });
+
+  test("is not shown unless the operator turns it on", async () => {
+    const { listingsPublicFigures } = hidden.gateway.config;
+    expect(listingsPublicFigures).toBe(false);
+    const { json } = await hidden.stranger().ask(SHARED);
+    expect(json).toEqual({ is_shown: false, listings: [] });
+  });
+});
+
+const hidden = withProviderConsole();
