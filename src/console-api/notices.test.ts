@@ -23,6 +23,7 @@ const WELL: NoticeGround = {
     capMicroUsd: null,
     resetAtMs: Date.UTC(2026, 11, 1),
   },
+  lowBelowMicroUsd: null,
   holds: [],
   facts: NOTHING,
   unservedModels: [],
@@ -76,6 +77,12 @@ describe("an organization is shown", () => {
       { balance: { settledMicroUsd: microUsd(999_999n) } },
       ["warn low_balance add_credit"],
     ],
+    [
+      "that the balance is below the threshold of its own alert, to the micro-dollar",
+      { lowBelowMicroUsd: microUsd(50_000_001n) },
+      ["warn low_balance add_credit"],
+    ],
+    ["nothing while the balance is its threshold", { lowBelowMicroUsd: microUsd(50_000_000n) }, []],
     [
       "that its cap is used up, to the micro-dollar",
       { month: { capMicroUsd: dollars(24) } },

@@ -12,6 +12,8 @@ export interface NoticeGround {
   readonly isFunded: boolean;
   readonly unfundedRequestsPerMinute: number;
   readonly balance: Balance;
+  /** Below it the customer wants to know, as the alert rules have it; null: no threshold is set. */
+  readonly lowBelowMicroUsd: MicroUsd | null;
   readonly month: MonthSpend;
   readonly holds: readonly Pick<
     AbuseRestrictionRecord,
@@ -38,7 +40,8 @@ export function noticesOf(ground: NoticeGround): readonly Notice[] {
 const SEVERITIES: readonly Notice["severity"][] = ["bad", "warn", "info"];
 const NEAR_PERCENT = 80n;
 
-function creditNotices({ isFunded, balance, facts, month, nowMs }: NoticeGround): Notice[] {
+function creditNotices(ground: NoticeGround): Notice[] {
+  const { isFunded, balance, facts } = ground;
   const { settledMicroUsd, heldMicroUsd } = balance;
   const available = settledMicroUsd - heldMicroUsd;
   const since = instantOrNull(facts.refusedSinceMs);
@@ -57,10 +60,21 @@ function creditNotices({ isFunded, balance, facts, month, nowMs }: NoticeGround)
     const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being refused.`;
     return [{ ...BAD, kind: "credit_short", text, since, refused, action: "add_credit" }];
   }
+  const text = lowBalanceText(ground);
+  return text === undefined ? [] : [{ ...WARN, kind: "low_balance", text, action: "add_credit" }];
+}
+
+/** The customer's own threshold is of the balance that alerts compare: holds come and go. */
+function lowBalanceText(ground: NoticeGround): string | undefined {
+  const { balance, lowBelowMicroUsd: below, month, nowMs } = ground;
+  const { settledMicroUsd, heldMicroUsd } = balance;
+  if (below !== null && settledMicroUsd < below) {
+    return `Low balance: ${money(settledMicroUsd)} is below your threshold of ${money(below)}.`;
+  }
+  const available = settledMicroUsd - heldMicroUsd;
   const perDay = dailySpend(month, nowMs);
-  if (perDay === 0n || available >= perDay) return [];
-  const text = `Low balance: ${money(available)} is less than one day at this month's pace of ${money(perDay)} a day.`;
-  return [{ ...WARN, kind: "low_balance", text, action: "add_credit" }];
+  if (perDay === 0n || available >= perDay) return undefined;
+  return `Low balance: ${money(available)} is less than one day at this month's pace of ${money(perDay)} a day.`;
 }
 
 /** By the days of this month so far, and at least one. */

@@ -19,12 +19,13 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
   const { records, limitUse, clock } = deps;
   const { orgId } = session;
   const nowMs = clock.nowMs();
-  const [org, balance, month, holds, facts] = await Promise.all([
+  const [org, balance, month, holds, facts, rules] = await Promise.all([
     knownOrg(deps, session),
     records.balance(orgId),
     records.monthSpend(orgId),
     deps.abuseRestrictions.list({ orgId, isWithPast: false }),
     records.noticeFacts(orgId, nowMs),
+    deps.alerts.store.rules(orgId),
   ]);
   const notices = noticesOf({
     nowMs,
@@ -32,6 +33,7 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
     unfundedRequestsPerMinute: limitUse.limitDefaults.unfundedRequestsPerMinute,
     balance,
     month,
+    lowBelowMicroUsd: rules.balanceBelowMicroUsd,
     holds,
     facts,
     unservedModels: unservedModels(deps, facts.models),

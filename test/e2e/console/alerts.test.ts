@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 describe("the rules of alerts", () => {
-  test("change field by field; what is left out stays", async () => {
+  test("change field by field, what is left out stays, and the console warns by them", async () => {
     const first = { balance_below_usd: "5", cap_percents: [80, 50] };
     await ann.do(`PATCH ${ALERTS}`, { body: first });
     await ann.do(`PATCH ${ALERTS}`, { body: { purchases: true } });
@@ -42,6 +42,14 @@ describe("the rules of alerts", () => {
       purchases: true,
       restrictions: false,
     });
+    await fixture.grant(ann, "4.50");
+    const seen = await ann.do("GET /api/console/session");
+    expect(listAt(seen.json, "notices")).toContainEqual(
+      expect.objectContaining({
+        kind: "low_balance",
+        text: "Low balance: $4.50 is below your threshold of $5.00.",
+      }),
+    );
     await ann.do(`PATCH ${ALERTS}`, { body: { balance_below_usd: null } });
     const after = await ann.do(`GET ${ALERTS}`);
     expect(at(after.json, "rules.balance_below_usd")).toBeNull();
