@@ -33,7 +33,7 @@ export function CopyIcon(props: { readonly value: string; readonly label: string
       {({ copied, copy }) => (
         <Tip label={copied ? "Copied" : `Copy ${props.label}`}>
           <ActionIcon
-            size="sm"
+            size={24}
             variant="subtle"
             color="gray"
             aria-label={copied ? `Copied ${props.label}` : `Copy ${props.label}`}
