@@ -1,4 +1,4 @@
-import { type Clock, type Logger, unreachable } from "../core/index.ts";
+import { type Clock, type Logger, Repeated } from "../core/index.ts";
 import type { Mailer } from "../mail/index.ts";
 import type { AlertQueue, DeliveryEnd, DueDelivery } from "./alert-store.ts";
 import { alertText } from "./alert-text.ts";
@@ -11,7 +11,7 @@ const DELIVERIES_AT_ONCE = 8;
 const ROUNDS_PER_TICK = 20;
 
 /** How a try went. `isFinal`: another one would end the same. */
-export interface TryAnswer {
+interface TryAnswer {
   readonly isDelivered: boolean;
   readonly isFinal: boolean;
   readonly answer: string;
@@ -29,27 +29,19 @@ export interface AlertWorkerDeps {
 /** Notices and delivers, on every instance; the store decides who does which. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> = Promise.resolve();
+  readonly #rounds = new Repeated(() => this.#tick(), TICK_MS);
   #noticedAtMs = Number.NEGATIVE_INFINITY;
-  #isClosed = false;
 
   constructor(deps: AlertWorkerDeps) {
     this.#deps = deps;
   }
 
   start(): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#tick().finally(() => this.start());
-    }, TICK_MS);
-    this.#timer.unref();
+    this.#rounds.start();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#running;
+    await this.#rounds.close();
     this.#deps.mailer?.close();
   }
 
@@ -70,7 +62,7 @@ export class AlertWorker {
   /** Delivers until nothing is due; answers how many tries it made. */
   async deliverDue(): Promise<number> {
     let tried = 0;
-    for (let round = 0; round < ROUNDS_PER_TICK && !this.#isClosed; round += 1) {
+    for (let round = 0; round < ROUNDS_PER_TICK && !this.#rounds.isClosed; round += 1) {
       const due = await this.#deps.queue.takeDue(DELIVERIES_AT_ONCE);
       await Promise.all(due.map((delivery) => this.#deliver(delivery)));
       tried += due.length;
@@ -80,20 +72,8 @@ export class AlertWorker {
   }
 
   async #deliver(delivery: DueDelivery): Promise<void> {
-    const answer = await this.#try(delivery);
+    const answer = await this.#mail(delivery);
     await this.#deps.queue.end(delivery, endOf(delivery, answer));
-  }
-
-  async #try(delivery: DueDelivery): Promise<TryAnswer> {
-    const { channel } = delivery;
-    switch (channel) {
-      case "email":
-        return await this.#mail(delivery);
-      case "webhook":
-        return { isDelivered: false, isFinal: true, answer: "webhooks are not available here" };
-      default:
-        return unreachable(channel);
-    }
   }
 
   async #mail({ event, address, destinationId }: DueDelivery): Promise<TryAnswer> {

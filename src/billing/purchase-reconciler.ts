@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../core/index.ts";
+import { type Clock, type Logger, Repeated } from "../core/index.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
@@ -37,28 +37,18 @@ export interface ReconcilerDeps {
  */
 export class PurchaseReconciler {
   readonly #deps: ReconcilerDeps;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #isClosed = false;
+  readonly #rounds = new Repeated(() => this.#tick(), TICK_MS);
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
   }
 
   start(): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#tick().finally(() => this.start());
-    }, TICK_MS);
-    this.#timer.unref();
+    this.#rounds.start();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-    // A round that ended meanwhile has wound the clock again.
-    clearTimeout(this.#timer);
+    await this.#rounds.close();
   }
 
   /** Everything that is due, without asking for the lease. */
@@ -91,7 +81,7 @@ export class PurchaseReconciler {
       const range = { beforeMs, sinceMs, nowMs, limit: PURCHASES_PER_QUERY };
       const due = await store.takeUnfinished(range);
       for (const purchase of due) {
-        if (this.#isClosed || trial.isOver) return;
+        if (this.#rounds.isClosed || trial.isOver) return;
         await trial.run({ purchaseId: purchase.purchaseId }, () => this.check(purchase));
       }
       if (due.length < PURCHASES_PER_QUERY) return;
@@ -116,13 +106,13 @@ export class PurchaseReconciler {
     const trial = new Failures(this.#deps.log);
     let seen = 0;
     for await (const claim of payments.claimsSince(nowMs - CLAIMS_SINCE_MS)) {
-      if (this.#isClosed || trial.isOver || ++seen > CLAIMS_PER_ROUND) break;
+      if (this.#rounds.isClosed || trial.isOver || ++seen > CLAIMS_PER_ROUND) break;
       await trial.run({ claimId: claim.claimId }, () => service.takeClaim(claim));
     }
     const sinceMs = nowMs - OPEN_CLAIM_AGE_MAX_MS;
     const open = await store.takeOpenClaims({ sinceMs, nowMs, limit: OPEN_CLAIMS_PER_ROUND });
     for (const claim of open) {
-      if (this.#isClosed || trial.isOver) return;
+      if (this.#rounds.isClosed || trial.isOver) return;
       await trial.run({ claimId: claim.claimId }, async () => {
         const update = await payments.claim(claim);
         if (update !== undefined) await service.takeClaim(update);
