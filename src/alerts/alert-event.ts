@@ -1,6 +1,6 @@
 import type { OrgId } from "../core/index.ts";
 
-/** What can be reported; the `type` of a webhook. */
+/** What can be reported. */
 export const ALERT_KINDS = [
   "balance.low",
   "org_cap.reached",

@@ -12,7 +12,8 @@ export interface AlertRules {
   readonly hasRestrictions: boolean;
 }
 
-export type AlertChannel = "email" | "webhook";
+/** How alerts are delivered. */
+export type AlertChannel = "email";
 
 /** Where alerts go. */
 export interface AlertDestination {
@@ -42,7 +43,8 @@ export interface DeliveryRecord {
 /** What customers set and see; every verb is of one organization. */
 export interface AlertStore {
   rules(orgId: OrgId): Promise<AlertRules>;
-  setRules(orgId: OrgId, rules: AlertRules, by: ChangedBy): Promise<void>;
+  /** Changes the rules that are given; the others stay. */
+  changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void>;
   destinations(orgId: OrgId): Promise<readonly AlertDestination[]>;
   /** `taken`: it is there already; `full`: there are as many as there may be. */
   addDestination(
@@ -51,7 +53,6 @@ export interface AlertStore {
       readonly destinationId: string;
       readonly channel: AlertChannel;
       readonly address: string;
-      readonly sealedSecret: Buffer | null;
     },
     by: ChangedBy,
   ): Promise<AlertDestination | "taken" | "full">;
@@ -71,9 +72,6 @@ export interface DueDelivery {
   readonly destinationId: string;
   readonly channel: AlertChannel;
   readonly address: string;
-  readonly sealedSecret: Buffer | null;
-  /** The one before it, while it is still valid. */
-  readonly sealedOldSecret: Buffer | null;
 }
 
 /** How a try ended. `retryMs` undefined: it was the last one. */

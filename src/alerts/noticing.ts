@@ -30,7 +30,7 @@ export async function noticeAlerts(pool: Pool): Promise<number> {
       ...purchases.rows.map(purchaseEvent),
       ...restrictions.rows.map(restrictionEvent),
     ];
-    await client.query(FORGET_SQL);
+    for (const forget of FORGET_SQL) await client.query(forget);
     for (const event of events) await insertEvent(client, event);
     return events.length;
   });
@@ -190,7 +190,12 @@ const RESTRICTIONS_SQL = `
     and not exists (select from alert_event e where e.once = 'restriction ' || h.hold_id)`;
 
 /* Longer than a delivery is tried, and than anything is read again. */
-const FORGET_SQL = "delete from alert_event where at < now() - interval '90 days'";
+const FORGET_SQL: readonly string[] = [
+  "delete from alert_event where at < now() - interval '90 days'",
+  `delete from alert_destination t
+  where disabled_reason = 'removed' and disabled_at < now() - interval '90 days'
+    and not exists (select from alert_delivery d where d.destination_id = t.destination_id)`,
+];
 
 const INSERT_EVENT_SQL = `
   insert into alert_event (event_id, org_id, kind, facts, once) values ($1, $2, $3, $4, $5)`;

@@ -65,8 +65,6 @@ interface DueRow {
   readonly destination_id: string;
   readonly channel: AlertChannel;
   readonly address: string;
-  readonly sealed_secret: Buffer | null;
-  readonly sealed_old_secret: Buffer | null;
 }
 
 function dueDelivery(row: DueRow): DueDelivery {
@@ -84,8 +82,6 @@ function dueDelivery(row: DueRow): DueDelivery {
     destinationId: row.destination_id,
     channel: row.channel,
     address: row.address,
-    sealedSecret: row.sealed_secret,
-    sealedOldSecret: row.sealed_old_secret,
   };
 }
 
@@ -102,8 +98,7 @@ const TAKE_SQL = `
     returning d.delivery_id, d.tries, d.event_id, d.destination_id
   )
   select d.delivery_id, d.tries, e.event_id, e.org_id, o.name as org_name, e.kind, e.facts, e.at,
-    t.destination_id, t.channel, t.address, t.sealed_secret,
-    case when t.old_secret_until > now() then t.sealed_old_secret end as sealed_old_secret
+    t.destination_id, t.channel, t.address
   from taken d
   join alert_event e using (event_id)
   join alert_destination t using (destination_id)

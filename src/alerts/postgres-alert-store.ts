@@ -43,11 +43,12 @@ export class PostgresAlertStore implements AlertStore {
     return rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
   }
 
-  async setRules(orgId: OrgId, rules: AlertRules, by: ChangedBy): Promise<void> {
+  async changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rows } = await client.query<Row>(RULES_SQL, [orgId]);
       const known = rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
+      const rules = { ...known, ...change };
       await client.query(SET_RULES_SQL, [
         orgId,
         rules.balanceBelowMicroUsd,
@@ -70,12 +71,12 @@ export class PostgresAlertStore implements AlertStore {
     wanted: Parameters<AlertStore["addDestination"]>[1],
     by: ChangedBy,
   ): Promise<AlertDestination | "taken" | "full"> {
-    const { destinationId, channel, address, sealedSecret } = wanted;
+    const { destinationId, channel, address } = wanted;
     return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
       const { rows: counted } = await client.query<{ count: bigint }>(COUNT_SQL, [orgId]);
       if (Number(counted[0]?.count ?? 0) >= DESTINATIONS_MAX) return "full";
-      const added = [destinationId, orgId, channel, address, sealedSecret];
+      const added = [destinationId, orgId, channel, address];
       const { rows } = await client.query<Row>(ADD_SQL, added);
       if (rows[0] === undefined) return "taken";
       const after = { channel, address };
@@ -176,16 +177,15 @@ const COUNT_SQL = `
   select count(*) from alert_destination where org_id = $1 and disabled_at is null`;
 
 const ADD_SQL = `
-  insert into alert_destination (destination_id, org_id, channel, address, sealed_secret)
-  values ($1, $2, $3, $4, $5)
+  insert into alert_destination (destination_id, org_id, channel, address)
+  values ($1, $2, $3, $4)
   on conflict do nothing
   returning ${destinationColumns.sql}`;
 
-/* One that failed too long is taken off the list as well. Its secret goes with it. */
+/* One that failed too long is taken off the list as well. */
 const REMOVE_SQL = `
   update alert_destination
-  set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed',
-    sealed_secret = null, sealed_old_secret = null, old_secret_until = null
+  set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed'
   where org_id = $1 and destination_id = $2 and disabled_reason is distinct from 'removed'
   returning channel, address`;
 

@@ -18,16 +18,14 @@ export function alertHandlers(
     "GET /api/console/alerts": ({ session }) => readAlerts(deps, session.orgId),
 
     "PATCH /api/console/alerts": async ({ session, body, by }) => {
-      const known = await alerts.store.rules(session.orgId);
-      const { balance_below_usd: below, cap_percents: percents } = body;
-      const rules = {
-        balanceBelowMicroUsd:
-          below === undefined ? known.balanceBelowMicroUsd : (readCap(below) ?? null),
-        capPercents: percents?.toSorted((one, other) => one - other) ?? known.capPercents,
-        hasPurchases: body.purchases ?? known.hasPurchases,
-        hasRestrictions: body.restrictions ?? known.hasRestrictions,
+      const { balance_below_usd: below, cap_percents: percents, purchases, restrictions } = body;
+      const change = {
+        ...(below === undefined ? {} : { balanceBelowMicroUsd: readCap(below) ?? null }),
+        ...(percents === undefined ? {} : { capPercents: percents.toSorted((a, b) => a - b) }),
+        ...(purchases === undefined ? {} : { hasPurchases: purchases }),
+        ...(restrictions === undefined ? {} : { hasRestrictions: restrictions }),
       };
-      await alerts.store.setRules(session.orgId, rules, by);
+      await alerts.store.changeRules(session.orgId, change, by);
       return await readAlerts(deps, session.orgId);
     },
 
@@ -36,7 +34,7 @@ export function alertHandlers(
       const { orgId, email } = session;
       // The session's address was verified: no other mailbox can be filled.
       const wanted = { destinationId: newRecordId("dst"), ...body, address: email };
-      const added = await alerts.store.addDestination(orgId, { ...wanted, sealedSecret: null }, by);
+      const added = await alerts.store.addDestination(orgId, wanted, by);
       if (added === "taken") return TAKEN;
       return added === "full" ? FULL : shownDestination(added);
     },

@@ -43,7 +43,7 @@ const NO_RULES: AlertRules = {
 };
 
 async function setRules(rules: Partial<AlertRules>): Promise<void> {
-  await backend.alertStore.setRules(orgId, { ...NO_RULES, ...rules }, testOperator);
+  await backend.alertStore.changeRules(orgId, { ...NO_RULES, ...rules }, testOperator);
 }
 
 async function setBalance(micro: bigint): Promise<void> {
@@ -63,9 +63,9 @@ async function setSpend(micro: bigint): Promise<void> {
   );
 }
 
-async function addAddress(): Promise<string> {
+async function addAddress(address = ADDRESS): Promise<string> {
   const destinationId = newRecordId("dst");
-  const wanted = { destinationId, channel: "email", address: ADDRESS, sealedSecret: null } as const;
+  const wanted = { destinationId, channel: "email", address } as const;
   expect(await backend.alertStore.addDestination(orgId, wanted, testOperator)).toMatchObject({
     destinationId,
   });
@@ -270,6 +270,27 @@ describe("delivery by e-mail", () => {
     expect(await sender.deliverDue()).toBe(0);
     await sender.close();
     expect(await backend.alertStore.destinations(orgId)).toEqual([]);
+  });
+
+  test("a destination that was removed is forgotten 90 days later, with the last of its deliveries", async () => {
+    const destinationId = await addAddress();
+    const kept = await addAddress("kept@example.com");
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await backend.alertStore.removeDestination(orgId, destinationId, testOperator);
+    const left = async (): Promise<unknown[]> => {
+      const read =
+        "select destination_id as id from alert_destination where org_id = $1 order by 1";
+      return (await backend.query(read, [orgId])).map(({ id }) => id);
+    };
+    const longAgo = "now() - interval '91 days'";
+    await backend.query(`update alert_destination set created_at = ${longAgo}`);
+    await backend.query(`update alert_destination set disabled_at = ${longAgo}
+      where disabled_at is not null`);
+    await backend.alertQueue.notice();
+    expect(await left()).toHaveLength(2);
+    await backend.query(`update alert_event set at = ${longAgo}`);
+    await backend.alertQueue.notice();
+    expect(await left()).toEqual([kept]);
   });
 
   test("nobody else's destination can be tested, removed or seen", async () => {

@@ -113,7 +113,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     run: async () => {
       const balanceBelowMicroUsd = microUsd(5_000_000n);
       const rules = { balanceBelowMicroUsd, hasPurchases: true, hasRestrictions: false };
-      await backend.alertStore.setRules(orgId, { ...rules, capPercents: [80] }, account);
+      await backend.alertStore.changeRules(orgId, { ...rules, capPercents: [80] }, account);
       const none = { balance_below_usd: null, cap_percents: [], purchases: false };
       const before = { ...none, restrictions: false };
       const said = { balance_below_usd: "5.000000", cap_percents: ["80"], purchases: true };
@@ -123,7 +123,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "alert.destination": {
     run: async () => {
       const [destinationId, address] = [newRecordId("dst"), "someone@example.com"];
-      const wanted = { destinationId, channel: "email", address, sealedSecret: null } as const;
+      const wanted = { destinationId, channel: "email", address } as const;
       await backend.alertStore.addDestination(orgId, wanted, account);
       const after = { channel: "email", address };
       return { by: account, target: destinationId, before: null, after };

@@ -4,7 +4,7 @@ import { Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts"
 
 export const AlertDestination = Type.Object({
   destination_id: Id,
-  channel: oneOf("email", "webhook"),
+  channel: oneOf("email"),
   address: Type.String(),
   created_at: Instant,
   /** Since when every delivery has failed; null: the last one arrived, or there was none. */
@@ -39,7 +39,7 @@ export const AlertDelivery = Type.Object({
   kind: Type.String(),
   at: Instant,
   /** Null with the fields below: there was no destination. */
-  channel: nullable(oneOf("email", "webhook")),
+  channel: nullable(oneOf("email")),
   address: nullable(Type.String()),
   state: nullable(oneOf("waiting", "delivered", "failed")),
   tries: nullable(Count),

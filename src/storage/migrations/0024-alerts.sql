@@ -1,12 +1,12 @@
 -- program_min: 11
--- Alerts: what an organization wants to be told, what was noticed, and how it was delivered.
+-- Alerts: which alerts an organization has chosen, what was noticed, and how it was delivered.
 
 create table alert_rules (
   org_id text primary key references org,
   balance_below bigint check (balance_below > 0),
   cap_percents smallint[] not null default '{}'
     check (array_length(cap_percents, 1) <= 5 and 1 <= all (cap_percents) and 100 >= all (cap_percents)),
-  -- Since when each of these is told; null: it is not.
+  -- Since when each of these is reported; null: it is not.
   purchases_since timestamptz,
   restrictions_since timestamptz
 );
@@ -29,7 +29,7 @@ create table alert_event (
   org_id text not null references org,
   kind text not null,
   facts jsonb not null,
-  -- What it tells of, where that happens once.
+  -- What it reports, where that happens once.
   once text unique,
   at timestamptz not null default now()
 );
@@ -39,22 +39,19 @@ create index alert_event_by_time on alert_event (at);
 create table alert_destination (
   destination_id text primary key,
   org_id text not null references org,
-  channel text not null check (channel in ('email', 'webhook')),
+  channel text not null check (channel in ('email')),
   address text not null,
-  -- Of a webhook: the secret that signs, and the one before it until it ends.
-  sealed_secret bytea,
-  sealed_old_secret bytea,
-  old_secret_until timestamptz,
   created_at timestamptz not null default now(),
   -- Since when every delivery has failed.
   failing_since timestamptz,
   disabled_at timestamptz,
   disabled_reason text check (disabled_reason in ('removed', 'failing')),
-  check ((disabled_at is null) = (disabled_reason is null)),
-  check (sealed_secret is null or channel = 'webhook')
+  check ((disabled_at is null) = (disabled_reason is null))
 );
 create unique index one_alert_destination on alert_destination (org_id, channel, address)
   where disabled_at is null;
+create index alert_destination_removed on alert_destination (disabled_at)
+  where disabled_reason = 'removed';
 
 create table alert_delivery (
   delivery_id bigint generated always as identity primary key,

@@ -64,11 +64,6 @@ const COLUMNS: readonly Column<AlertDestination>[] = [
     label: "Destination",
     render: ({ address }) => <span style={{ overflowWrap: "anywhere" }}>{address}</span>,
   },
-  {
-    id: "channel",
-    label: "Channel",
-    render: ({ channel }) => (channel === "email" ? "E-mail" : "Webhook"),
-  },
   { id: "status", label: "Status", render: (destination) => <Status destination={destination} /> },
   {
     id: "created",
