@@ -1,7 +1,8 @@
 import { ExpiringCache } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { ListingFigures } from "./contract.ts";
-import type { listingFigureRoutes } from "./contract/listing-figures.ts";
+import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
+import type { ListingSums } from "../records/index.ts";
 import type { Handlers } from "./handler.ts";
 import { PublicDocument } from "./public-document.ts";
 import { instant } from "./read-values.ts";
@@ -40,8 +41,7 @@ export function listingFigureHandlers(
       const known = kept.get(key, clock.monotonicMs());
       if (known !== undefined) return known;
       const nowMs = clock.nowMs();
-      // Whole days in UTC: today is the last one.
-      const dayMs = (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
+      const dayMs = firstDayMs(nowMs);
       const from = { dayMs, hourMs: nowMs - HOURS * HOUR_MS };
       const filter = {
         orgId,
@@ -50,59 +50,77 @@ export function listingFigureHandlers(
       };
       return await gates.reads.run(orgId, async () => {
         const { days, hours } = await listingFigures.own(filter, from);
-        const hasHistory = model !== undefined || provider !== undefined;
-        const listings = shownListings(days, { hours, hasHistory, isRounded: false });
+        const as = { hours, hasHistory: hasHistory(query), isRounded: false };
+        const listings = shownListings(days, as);
         const answer = { from: instant(dayMs), listings };
         kept.set(key, answer, clock.monotonicMs());
         return answer;
       });
     },
 
-    "GET /api/listing-figures.json": () => published.read(),
+    "GET /api/listing-figures.json": ({ query }) => published.read(query),
   };
 }
+
+const NOT_SHOWN = PublicDocument.of({ is_shown: false, listings: [] }, PUBLISHED_KEPT_SECONDS);
 
 /** Read seldom, however many ask; of listings that are for sale now, and for all to see. */
 class PublishedFigures {
   readonly #deps: ConsoleDeps;
-  #read: Promise<readonly ListingFigures[]> | undefined;
+  readonly #documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
+  #days: Promise<readonly ListingSums[]> | undefined;
   #readAtMs = 0;
 
   constructor(deps: ConsoleDeps) {
     this.#deps = deps;
   }
 
-  async read(): Promise<PublicDocument> {
+  async read(query: ListingQuery): Promise<PublicDocument> {
     const { config, catalog, clock } = this.#deps;
-    if (!config.listingsPublicFigures) {
-      return PublicDocument.of({ is_shown: false, listings: [] }, PUBLISHED_KEPT_SECONDS);
-    }
+    if (!config.listingsPublicFigures) return NOT_SHOWN;
+    const { model, provider } = query;
+    const key = JSON.stringify([model, provider]);
     const nowMs = clock.monotonicMs();
-    if (this.#read === undefined || nowMs - this.#readAtMs > PUBLISHED_KEPT_MS) {
-      this.#readAtMs = nowMs;
-      this.#read = this.#load();
-    }
+    const known = this.#documents.get(key, nowMs);
+    if (known !== undefined) return known;
     const listed = new Set(
       catalog.current.models.flatMap(({ deployments }) =>
         deployments.map(({ providerId, modelId }) => `${providerId} ${modelId}`),
       ),
     );
-    const listings = (await this.#read).filter(({ provider, model }) =>
-      listed.has(`${provider} ${model}`),
+    const days = (await this.#daysAt(nowMs)).filter(
+      ({ providerId, modelId }) =>
+        listed.has(`${providerId} ${modelId}`) &&
+        (model === undefined || modelId === model) &&
+        (provider === undefined || providerId === provider),
     );
-    return PublicDocument.of({ is_shown: true, listings }, PUBLISHED_KEPT_SECONDS);
+    const as = { hours: [], hasHistory: hasHistory(query), isRounded: true };
+    const listings = shownListings(days, as);
+    const made = PublicDocument.of({ is_shown: true, listings }, PUBLISHED_KEPT_SECONDS);
+    this.#documents.set(key, made, nowMs);
+    return made;
   }
 
-  async #load(): Promise<readonly ListingFigures[]> {
-    const { listingFigures, clock, log } = this.#deps;
+  async #daysAt(nowMs: number): Promise<readonly ListingSums[]> {
+    if (this.#days === undefined || nowMs - this.#readAtMs > PUBLISHED_KEPT_MS) {
+      const { listingFigures, clock } = this.#deps;
+      this.#readAtMs = nowMs;
+      this.#days = listingFigures.published(firstDayMs(clock.nowMs()));
+    }
     try {
-      const fromMs = (Math.floor(clock.nowMs() / DAY_MS) + 1 - DAYS) * DAY_MS;
-      const days = await listingFigures.published(fromMs);
-      return shownListings(days, { hours: [], hasHistory: true, isRounded: true });
+      return await this.#days;
     } catch (fault) {
-      log.warn({ err: fault }, "figures of listings could not be read");
-      this.#read = undefined;
-      return [];
+      this.#days = undefined;
+      throw fault;
     }
   }
+}
+
+/** Whole days in UTC: today is the last one. */
+function firstDayMs(nowMs: number): number {
+  return (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
+}
+
+function hasHistory({ model, provider }: ListingQuery): boolean {
+  return model !== undefined || provider !== undefined;
 }

@@ -65,12 +65,7 @@ export function figuresOf(sums: readonly ListingSums[]): ListingFigures {
   const calls = succeeded + total((each) => each.failed);
   const usedHours = total((each) => each.usedHours);
   const streamedMs = total((each) => each.streamedMs);
-  const firstBytes = new Map<number, number>();
-  for (const each of sums) {
-    for (const [span, count] of each.firstBytes) {
-      firstBytes.set(span, (firstBytes.get(span) ?? 0) + count);
-    }
-  }
+  const firstBytes = countsTogether(sums.map((each) => each.firstBytes));
   return {
     calls,
     success: shareOf(succeeded, calls),
@@ -83,6 +78,17 @@ export function figuresOf(sums: readonly ListingSums[]): ListingFigures {
     tokensPerSecond:
       streamedMs === 0 ? null : (total((each) => each.streamedTokens) * 1_000) / streamedMs,
   };
+}
+
+/** Counts by span, added up. */
+export function countsTogether(
+  all: readonly ReadonlyMap<number, number>[],
+): ReadonlyMap<number, number> {
+  const together = new Map<number, number>();
+  for (const counts of all) {
+    for (const [span, count] of counts) together.set(span, (together.get(span) ?? 0) + count);
+  }
+  return together;
 }
 
 function shareOf(part: number, whole: number): number | null {

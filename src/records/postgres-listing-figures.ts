@@ -1,9 +1,10 @@
 import { assert } from "../core/index.ts";
-import type {
-  ListingFiguresStore,
-  ListingFilter,
-  ListingHistory,
-  ListingSums,
+import {
+  countsTogether,
+  type ListingFiguresStore,
+  type ListingFilter,
+  type ListingHistory,
+  type ListingSums,
 } from "./listing-figures.ts";
 import type { ReportSources } from "./report-sources.ts";
 
@@ -128,10 +129,6 @@ function daysOfHours(
 }
 
 function added(a: ListingSums, b: ListingSums): ListingSums {
-  const firstBytes = new Map(a.firstBytes);
-  for (const [span, count] of b.firstBytes) {
-    firstBytes.set(span, (firstBytes.get(span) ?? 0) + count);
-  }
   return {
     ...a,
     succeeded: a.succeeded + b.succeeded,
@@ -141,6 +138,6 @@ function added(a: ListingSums, b: ListingSums): ListingSums {
     streamed: a.streamed + b.streamed,
     streamedTokens: a.streamedTokens + b.streamedTokens,
     streamedMs: a.streamedMs + b.streamedMs,
-    firstBytes,
+    firstBytes: countsTogether([a.firstBytes, b.firstBytes]),
   };
 }

@@ -9,8 +9,10 @@ import { idsOfDay, idsOfHour } from "./report-parts.ts";
  * whose every later change leaves a note are summed up for good; of the others, hours are.
  */
 export async function rollListings(client: PoolClient): Promise<boolean> {
+  if ((await rollHour(client)) || (await rollDay(client)) || (await publishDay(client)))
+    return true;
   for (const prune of sql.PRUNE_SQL) await client.query(prune);
-  return (await rollHour(client)) || (await rollDay(client)) || (await publishDay(client));
+  return false;
 }
 
 async function rollHour(client: PoolClient): Promise<boolean> {

@@ -34,20 +34,25 @@ export const ListingFigures = Type.Object({
 });
 export type ListingFigures = Static<typeof ListingFigures>;
 
+/** Of one model or provider there is history as well. */
+const query = Type.Object(
+  { model: Type.Optional(Id), provider: Type.Optional(Id) },
+  { additionalProperties: false },
+);
+export type ListingQuery = Static<typeof query>;
+
 export const listingFigureRoutes = {
   "GET /api/console/listing-figures": {
     summary:
       "How listings served the organization's own calls, with history for one model or provider",
     access: "session",
-    query: Type.Object(
-      { model: Type.Optional(Id), provider: Type.Optional(Id) },
-      { additionalProperties: false },
-    ),
+    query,
     answer: Type.Object({ from: Instant, listings: Type.Array(ListingFigures) }),
   },
   "GET /api/listing-figures.json": {
     summary: "How listings served all organizations together, where the operator shows it",
     access: "public",
+    query,
     answer: Type.Object({ is_shown: Type.Boolean(), listings: Type.Array(ListingFigures) }),
   },
 } as const;

@@ -69,10 +69,15 @@ describe("how a listing served all customers", () => {
         calls: null,
         success: 0.99,
         uptime: 0.95,
+        days: [],
         hours: [],
         ttft_p50_ms: null,
       }),
     ]);
+    const ofModel = await shown.stranger().ask(`${SHARED}?model=test/a`);
+    expect(listAt(listAt(ofModel.json, "listings")[0], "days")).toHaveLength(1);
+    const ofOther = await shown.stranger().ask(`${SHARED}?model=test/b`);
+    expect(listAt(ofOther.json, "listings")).toEqual([]);
     expect(headers["cache-control"]).toMatch(/public, max-age=\d+/);
   });
 

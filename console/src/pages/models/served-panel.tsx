@@ -4,10 +4,12 @@ import { useMemo, useState, type ReactElement, type ReactNode } from "react";
 import type { ListingFigures } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
+import { Answer } from "../../ui/answer.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
+import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { daysOf, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
 import styles from "./models.module.css";
@@ -26,17 +28,10 @@ export interface ServedPanelProps {
  */
 export function ServedPanel(props: ServedPanelProps): ReactElement | null {
   const isSignedIn = useMaybeSession()?.state === "signed_in";
-  const own = useAnswer(
-    "GET /api/console/listing-figures",
-    { query: props.of },
-    { enabled: isSignedIn },
-  ).data?.listings;
-  const shared = useAnswer("GET /api/listing-figures.json").data;
-  const everybody = useMemo(
-    () => shared?.listings.filter((each) => isOf(props.of, each)),
-    [shared, props.of],
-  );
-  const isShared = shared?.is_shown === true && everybody !== undefined;
+  const asked = { query: props.of };
+  const own = useAnswer("GET /api/console/listing-figures", asked, { enabled: isSignedIn });
+  const shared = useAnswer("GET /api/listing-figures.json", asked).data;
+  const isShared = shared?.is_shown === true;
   if (!isSignedIn && !isShared) return null;
   return (
     <Panel title="Reliability and speed, 30 days">
@@ -46,13 +41,22 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
           token and speed are those of streamed answers.
         </Text>
         {isSignedIn ? (
-          <FiguresTable {...props} caption="Your own calls" listings={own} empty={OWN_EMPTY} />
+          <Answer of={own} skeleton={<Loading rows={2} />}>
+            {({ listings }) => (
+              <FiguresTable
+                {...props}
+                caption="Your own calls"
+                listings={listings}
+                empty={OWN_EMPTY}
+              />
+            )}
+          </Answer>
         ) : null}
         {isShared ? (
           <FiguresTable
             {...props}
             caption="All customers together"
-            listings={everybody}
+            listings={shared.listings}
             empty={SHARED_EMPTY}
           />
         ) : null}
@@ -66,23 +70,14 @@ const OWN_EMPTY =
 const SHARED_EMPTY =
   "Not enough calls yet. A day is shown once 3 organizations have made 200 calls together.";
 
-function isOf(of: ServedPanelProps["of"], listing: ListingFigures): boolean {
-  const { model, provider } = of as { readonly model?: string; readonly provider?: string };
-  return (
-    (model === undefined || listing.model === model) &&
-    (provider === undefined || listing.provider === provider)
-  );
-}
-
 function FiguresTable(
   props: ServedPanelProps & {
     readonly caption: string;
-    /** Undefined: still being read. */
-    readonly listings: readonly ListingFigures[] | undefined;
+    readonly listings: readonly ListingFigures[];
     readonly empty: string;
   },
 ): ReactElement {
-  const { label, nameOf, caption, listings = [], empty } = props;
+  const { label, nameOf, caption, listings, empty } = props;
   const [nowMs] = useState(() => Date.now());
   const columns = useMemo(() => columnsOf(label, nameOf, nowMs), [label, nameOf, nowMs]);
   return (
@@ -95,7 +90,7 @@ function FiguresTable(
         columns={columns}
         rows={listings}
         rowKey={({ provider, model }) => `${provider} ${model}`}
-        empty={<Empty title={props.listings === undefined ? "Loading…" : empty} />}
+        empty={<Empty title={empty} />}
       />
     </div>
   );
