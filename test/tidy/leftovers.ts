@@ -27,6 +27,7 @@ const SKIP_CONDITIONS: Readonly<Record<string, string>> = {
   "!hasPrometheus": "no Prometheus on PATH: said by test/support/prometheus.ts",
   "!hasPrometheus || redisProgram === undefined": "said by test/support/prometheus.ts and redis.ts",
   "!hasPrometheus || !hasOwnPostgres": "said by test/support/prometheus.ts and own-postgres.ts",
+  "!hasSchemathesis": "no schemathesis: said by test/support/schemathesis.ts",
   "!hasGuidePython": "no Python with the guides' libraries: said by test/support/guide-python.ts",
   "!hasNginx": "no nginx on PATH: said by test/support/nginx.ts",
   "!hasDebianPostgres": "no PostgreSQL 15: said by test/e2e/operator/own-postgres.deep.test.ts",
