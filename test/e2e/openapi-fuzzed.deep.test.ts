@@ -54,11 +54,17 @@ interface Ran {
 function fuzz(url: string, key: string, selected: readonly string[]): Promise<Ran> {
   const cwd = mkdtempSync(join(tmpdir(), "tokenmarket-fuzzed-"));
   onTestFinished(() => rmSync(cwd, { recursive: true }));
-  const args = [
-    ...["run", SCHEMA, "--url", url, "--header", `Authorization: Bearer ${key}`, ...selected],
-    ...["--checks", CHECKS, "--seed", "1", "--max-examples", "50", "--workers", "1"],
-    ...["--phases", "examples,coverage,fuzzing", "--continue-on-failure"],
-  ];
+  const options = {
+    url,
+    header: `Authorization: Bearer ${key}`,
+    checks: CHECKS,
+    phases: "examples,coverage,fuzzing",
+    "max-examples": "50",
+    seed: "1",
+    workers: "1",
+  };
+  const named = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  const args = ["run", SCHEMA, ...named, "--continue-on-failure", ...selected];
   return new Promise((resolve) => {
     execFile(SCHEMATHESIS, args, { cwd, maxBuffer: 64_000_000 }, (error, output) =>
       resolve({ code: error === null ? 0 : error.code, output }),
