@@ -111,6 +111,19 @@ describe("refusals", () => {
     expect(answers[0]).toMatchObject(UNAUTHENTICATED);
   });
 
+  test("a key is refused from its expiry on, also while it is remembered, with the same answer", async () => {
+    const records = new Map([[good.digest.toString("hex"), { ...record, expiresAtMs: 1_000 }]]);
+    const { authenticate, pass, asked } = open({ records });
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+    pass(999);
+    expect(await authenticate(undefined, good.raw)).toMatchObject({ ok: true });
+    pass(1);
+    expect(await authenticate(undefined, good.raw)).toEqual(await authenticate());
+    expect(asked).toHaveLength(1);
+    pass(60_000);
+    expect(await authenticate(undefined, good.raw)).toEqual(await authenticate());
+  });
+
   test("a text that cannot be a key never reaches the key store", async () => {
     const { authenticate, asked } = open();
     await authenticate("Bearer " + "x".repeat(10_000));

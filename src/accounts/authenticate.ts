@@ -91,11 +91,11 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
     const changesBefore = changes;
     try {
       const record = await withinTime(lookups.find(digest), timeoutMs);
-      const outcome = judge(record);
+      const outcome = judge(record, clock);
       // What was read before a change answers the one who asked then, and no later request.
       if (changes !== changesBefore) return outcome;
       if (record === undefined) unknown.set(digest, true, askedAtMs);
-      else keys.set(digest, { outcome, orgId: record.orgId }, askedAtMs);
+      else keys.set(digest, { outcome, orgId: record.orgId, ...expiryOf(record) }, askedAtMs);
       return outcome;
     } catch (fault) {
       onStoreFault?.(fault);
@@ -110,7 +110,7 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
       const digest = digestHex(raw);
       const nowMs = clock.monotonicMs();
       const known = keys.get(digest, nowMs);
-      if (known !== undefined) return known.outcome;
+      if (known !== undefined) return isExpired(known, clock) ? NOT_AUTHENTICATED : known.outcome;
       if (unknown.get(digest, nowMs) !== undefined) return NOT_AUTHENTICATED;
       const shared = lookingUp.get(digest);
       if (shared !== undefined) return shared;
@@ -136,6 +136,16 @@ export function openAuthenticator(options: AuthenticatorOptions): Authenticator 
 interface KnownKey {
   readonly outcome: AuthOutcome;
   readonly orgId: OrgId;
+  readonly expiresAtMs?: number;
+}
+
+function expiryOf({ expiresAtMs }: KeyRecord): Pick<KnownKey, "expiresAtMs"> {
+  return expiresAtMs === undefined ? {} : { expiresAtMs };
+}
+
+/* Checked at every use: a key may expire while it is remembered. */
+function isExpired({ expiresAtMs }: Pick<KnownKey, "expiresAtMs">, clock: Clock): boolean {
+  return expiresAtMs !== undefined && clock.nowMs() >= expiresAtMs;
 }
 
 function bearerToken(authorization: string | undefined): string | undefined {
@@ -144,8 +154,8 @@ function bearerToken(authorization: string | undefined): string | undefined {
   return match?.[1]?.trimEnd();
 }
 
-function judge(record: KeyRecord | undefined): AuthOutcome {
-  if (record === undefined || record.disabled) return NOT_AUTHENTICATED;
+function judge(record: KeyRecord | undefined, clock: Clock): AuthOutcome {
+  if (record === undefined || record.disabled || isExpired(record, clock)) return NOT_AUTHENTICATED;
   return record.emailVerified ? { ok: true, principal: principalOf(record) } : EMAIL_NOT_VERIFIED;
 }
 

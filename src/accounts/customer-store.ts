@@ -37,6 +37,13 @@ export interface CustomerStore {
     capMicroUsd: MicroUsd | null,
     by: ChangedBy,
   ): Promise<KeySummary | undefined>;
+  /** Null: never. An expired key works again when its expiry is moved. */
+  setKeyExpiry(
+    orgId: OrgId,
+    keyId: string,
+    expiresAtMs: number | null,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined>;
   setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean>;
   /** Permanent; a second call keeps the first instant. */
   disableKey(orgId: OrgId, keyId: string, by: ChangedBy): Promise<KeySummary | undefined>;

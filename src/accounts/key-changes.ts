@@ -13,13 +13,14 @@ import { columns, instantMs, micro, orNull, type Row, text } from "../storage/in
 import type { KeySummary, NewKey } from "./key-store.ts";
 import { insertKey, keyColumns } from "./key-summary-rows.ts";
 
-type KeyAction = "key.rename" | "key.cap" | "key.disable";
+export type KeyAction = "key.rename" | "key.cap" | "key.expiry" | "key.disable";
 
 /** What of a key its owners and operators change, before a change of it. */
 interface KeyBefore {
   readonly name: string;
   readonly capMicroUsd: MicroUsd | null;
   readonly disabledAtMs: number | null;
+  readonly expiresAtMs: number | null;
 }
 
 /** Makes a key and notes it. */
@@ -41,10 +42,17 @@ export function createdKey(key: {
   readonly origin: string;
   readonly requestsPerMinuteCeiling: number;
   readonly capMicroUsd: MicroUsd | null;
+  readonly expiresAtMs?: number | null;
 }): Change {
-  const { name, origin, keyId, orgId } = key;
+  const { name, origin, keyId, orgId, expiresAtMs = null } = key;
   const target = shownKeyId({ keyOrigin: origin, keyId });
-  const after = { name, origin, rpm: key.requestsPerMinuteCeiling, ...capFact(key.capMicroUsd) };
+  const after = {
+    name,
+    origin,
+    rpm: key.requestsPerMinuteCeiling,
+    ...capFact(key.capMicroUsd),
+    ...(expiresAtMs === null ? {} : expiryFact(expiresAtMs)),
+  };
   return { action: "key.create", orgId, target, before: null, after };
 }
 
@@ -72,10 +80,17 @@ export async function changeKey(
 const FACTS: Readonly<Record<KeyAction, (key: KeyBefore) => Facts>> = {
   "key.rename": ({ name }) => ({ name }),
   "key.cap": ({ capMicroUsd }) => capFact(capMicroUsd),
-  "key.disable": ({ disabledAtMs }) => ({
-    disabled_at: disabledAtMs === null ? null : new Date(disabledAtMs).toISOString(),
-  }),
+  "key.expiry": ({ expiresAtMs }) => expiryFact(expiresAtMs),
+  "key.disable": ({ disabledAtMs }) => ({ disabled_at: instantOrNull(disabledAtMs) }),
 };
+
+function expiryFact(expiresAtMs: number | null): { readonly expires_at: string | null } {
+  return { expires_at: instantOrNull(expiresAtMs) };
+}
+
+function instantOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
 
 /** A cap as the log says it. */
 export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: string | null } {
@@ -86,6 +101,7 @@ const beforeColumns = columns<KeyBefore>({
   name: text("was_name"),
   capMicroUsd: orNull(micro("was_cap")),
   disabledAtMs: orNull(instantMs("was_disabled_at")),
+  expiresAtMs: orNull(instantMs("was_expires_at")),
 });
 
 function changeKeySql({ set, where }: { readonly set: string; readonly where: string }): string {
@@ -93,11 +109,11 @@ function changeKeySql({ set, where }: { readonly set: string; readonly where: st
     update api_key k set ${set}
     from (
       select key_id as was_id, name as was_name, cap_micro_usd as was_cap,
-        disabled_at as was_disabled_at
+        disabled_at as was_disabled_at, expires_at as was_expires_at
       from api_key where ${where} for no key update
     ) was
     where k.key_id = was.was_id
-    returning ${keyColumns.sqlOf("k")}, was_name, was_cap, was_disabled_at`;
+    returning ${keyColumns.sqlOf("k")}, was_name, was_cap, was_disabled_at, was_expires_at`;
 }
 
 /** The cap of an organization, and what it was. False: there is no such organization. */

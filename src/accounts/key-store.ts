@@ -15,6 +15,8 @@ export interface KeyRecord {
   /** Set by the customer, lower than the ceiling; undefined = the ceiling. */
   readonly requestsPerMinute?: number;
   readonly disabled: boolean;
+  /** From this instant on the key is refused like one that does not exist; undefined: never. */
+  readonly expiresAtMs?: number;
   readonly emailVerified: boolean;
   /** Has the organization ever held bought or granted credit? */
   readonly funded: boolean;
@@ -50,6 +52,8 @@ export interface KeySummary {
   readonly capMicroUsd: MicroUsd | null;
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
+  /** Null: never. An expired key works again when its expiry is moved; a disabled one never does. */
+  readonly expiresAtMs: number | null;
 }
 
 export interface NewKey {
@@ -60,6 +64,8 @@ export interface NewKey {
   readonly label: string;
   readonly requestsPerMinuteCeiling: number;
   readonly capMicroUsd: MicroUsd | null;
+  /** Absent or null: never. */
+  readonly expiresAtMs?: number | null;
 }
 
 /** What operators and the console do with organizations and keys. */

@@ -25,6 +25,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   capMicroUsd: orNull(micro("cap_micro_usd")),
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
+  expiresAtMs: orNull(instantMs("expires_at")),
 });
 
 /** Makes a key; what an organization may have is checked by the caller. */
@@ -38,6 +39,7 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
     key.origin,
     key.requestsPerMinuteCeiling,
     key.capMicroUsd,
+    key.expiresAtMs === undefined || key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
   ]);
   assert(rows[0] !== undefined, "a created key is returned");
   return keyColumns.read(rows[0]);
@@ -45,8 +47,9 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
 
 /* Notified like a change: a process may remember that there was no such key. */
 const INSERT_KEY_SQL = `
-  insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  insert into api_key
+    (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
 /** Is this row one of a key that the marketplace keeps for itself? */

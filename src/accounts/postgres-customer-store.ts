@@ -25,7 +25,13 @@ import {
 } from "../storage/index.ts";
 import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
-import { changeKey, changeOrgCap, createdKey, createNotedKey } from "./key-changes.ts";
+import {
+  changeKey,
+  changeOrgCap,
+  createdKey,
+  createNotedKey,
+  type KeyAction,
+} from "./key-changes.ts";
 import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;
@@ -94,6 +100,16 @@ export class PostgresCustomerStore implements CustomerStore {
     return await this.#change(by, "key.cap", "cap_micro_usd = $3", [orgId, keyId, capMicroUsd]);
   }
 
+  async setKeyExpiry(
+    orgId: OrgId,
+    keyId: string,
+    expiresAtMs: number | null,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined> {
+    const at = expiresAtMs === null ? null : new Date(expiresAtMs);
+    return await this.#change(by, "key.expiry", "expires_at = $3", [orgId, keyId, at]);
+  }
+
   async setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) =>
       changeOrgCap(client, note, { orgId, capMicroUsd }),
@@ -131,7 +147,7 @@ export class PostgresCustomerStore implements CustomerStore {
 
   #change(
     by: ChangedBy,
-    action: "key.rename" | "key.cap" | "key.disable",
+    action: KeyAction,
     set: string,
     values: unknown[],
   ): Promise<KeySummary | undefined> {

@@ -155,6 +155,7 @@ const CROSSED_SQL = `
       select 'key_cap.reached', k.key_id, k.name, k.cap_micro_usd, s.month, s.settled
       from api_key k join spent s on s.scope = 'key' and s.id = k.key_id
       where k.org_id = r.org_id and k.cap_micro_usd is not null and k.disabled_at is null
+        and (k.expires_at is null or k.expires_at > now())
         and k.origin not in ('playground', 'optimize')
     ) c
   ), ended as (

@@ -21,6 +21,7 @@ export const ACTIONS = {
   "key.saved": seen("confirmed having saved the first key, which is not shown again"),
   "key.rename": seen("renamed a key"),
   "key.cap": seen("changed the monthly spend cap of a key"),
+  "key.expiry": seen("changed when a key expires"),
   "key.disable": seen("disabled a key permanently"),
   "limit.change": seen("changed a limit"),
   "endpoint.add": seen("assigned a dedicated endpoint"),

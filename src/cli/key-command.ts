@@ -3,8 +3,16 @@ import type { Command } from "commander";
 import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
 import { CONSOLE_KEY_REQUESTS_PER_MINUTE, formatUsd, type OrgId } from "../core/index.ts";
 import { capAnswer, onStoredCap, parseCap, readCap } from "./cap-flags.ts";
-import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import {
+  answering,
+  clock,
+  onStoredData,
+  UsageFault,
+  withBackend,
+  type Flags,
+} from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
+import { readInstant } from "./read-instant.ts";
 
 /** `key create`, `key disable`, `key cap`, `key list` */
 export function addKeyCommand(program: Command, context: CommandContext): void {
@@ -68,6 +76,7 @@ function addCreate(key: Command, context: CommandContext): void {
     .requiredOption("--name <name>", "name of the key")
     .option("--rpm <n>", "most requests per minute of the key")
     .option("--cap-usd <usd>", "monthly spend cap in dollars")
+    .option("--expires-at <instant>", "refuse it from then on, such as 2027-01-31T00:00:00Z")
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async ({ accountStore }, by) => {
@@ -83,6 +92,7 @@ function addCreate(key: Command, context: CommandContext): void {
             label: fresh.label,
             requestsPerMinuteCeiling: readRpm(flags["rpm"]),
             capMicroUsd: capUsd === undefined ? null : parseCap("--cap-usd", String(capUsd)),
+            expiresAtMs: readExpiresAt(flags["expiresAt"]),
           } as const;
           const made = await accountStore.createKey(newKey, by);
           return {
@@ -113,11 +123,19 @@ function shown(key: KeySummary): object {
     cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
     created_at: new Date(key.createdAtMs).toISOString(),
     disabled_at: instantOrNull(key.disabledAtMs),
+    expires_at: instantOrNull(key.expiresAtMs),
   };
 }
 
 function instantOrNull(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
+}
+
+function readExpiresAt(flag: string | boolean | undefined): number | null {
+  if (flag === undefined) return null;
+  const atMs = readInstant(String(flag), "--expires-at");
+  if (atMs > clock.nowMs()) return atMs;
+  throw new UsageFault(`--expires-at ${String(flag)} has already passed; name a later instant`);
 }
 
 function readRpm(flag: string | boolean | undefined): number {

@@ -17,6 +17,7 @@ import type { keyRoutes } from "./contract/keys.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { nextMonthStart } from "./month.ts";
+import { readExpiry } from "./read-expiry.ts";
 import { readCap, readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownKey, type LimitGround, type ShownActivity } from "./show-key.ts";
@@ -37,7 +38,10 @@ export function keyHandlers(
         ]);
         const byKey = new Map(activity.map((each) => [each.keyId, each]));
         return {
-          data: keys.map((key) => shownKey(key, ground, byKey.get(key.keyId) ?? UNUSED)),
+          data: keys.map((key) => {
+            const used = byKey.get(key.keyId) ?? UNUSED;
+            return shownKey(key, ground, { ...used, nowMs: clock.nowMs() });
+          }),
           cap_reset_at: nextMonthStart(clock.nowMs()),
           rpm_max: ceilingOfNew(requestsPerMinuteCeilingOf("console"), ground),
         };
@@ -111,6 +115,8 @@ async function createKey(
   const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await readGround(deps, session));
   const { rpm = ceiling } = wanted;
   if (rpm > ceiling) return aboveCeiling(rpm, ceiling);
+  const expiresAtMs = readExpiry(wanted.expires_at, deps.clock.nowMs());
+  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
   const fresh = newVirtualKey();
   const newKey = {
     orgId: session.orgId,
@@ -120,6 +126,7 @@ async function createKey(
     label: fresh.label,
     requestsPerMinuteCeiling,
     capMicroUsd: readCap(wanted.cap_usd) ?? null,
+    expiresAtMs: expiresAtMs ?? null,
   };
   const key = await customers.createKey(newKey, by);
   if (key === "too_many") return TOO_MANY_KEYS;
@@ -159,6 +166,8 @@ async function changeKey(
   if (key.disabledAtMs !== null) return DISABLED;
   const name = body.name === undefined ? undefined : readName(body.name);
   if (name instanceof ConsoleRefusal) return name;
+  const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
+  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
   const cap = readCap(body.cap_usd);
   const asked = { cap, confirm: body.confirm, keyId: key.keyId };
   const question = await askAboutCap(deps, session, asked);
@@ -173,6 +182,7 @@ async function changeKey(
   }
   if (name !== undefined) await customers.renameKey(orgId, keyId, name, by);
   if (cap !== undefined) await customers.setKeyCap(orgId, keyId, cap, by);
+  if (expiresAtMs !== undefined) await customers.setKeyExpiry(orgId, keyId, expiresAtMs, by);
   const changed = await customers.findKey(orgId, keyId);
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
 }
@@ -209,7 +219,8 @@ async function show(deps: ConsoleDeps, session: SignedIn, key: KeySummary): Prom
     deps.records.monthSpend(orgId, keyId),
     readLastUse(deps, key),
   ]);
-  return shownKey(key, ground, { lastUsedAtMs, spentMonthMicroUsd: month.spentMicroUsd });
+  const used = { lastUsedAtMs, spentMonthMicroUsd: month.spentMicroUsd };
+  return shownKey(key, ground, { ...used, nowMs: deps.clock.nowMs() });
 }
 
 /** What was changed is changed: a journal that is slow to answer leaves the instant out. */

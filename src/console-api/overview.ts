@@ -12,6 +12,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";
 import { instant } from "./read-values.ts";
+import { isActive } from "./show-key.ts";
 import { shownRequest } from "./show-request.ts";
 import { shownFigures } from "./show-usage.ts";
 
@@ -56,7 +57,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     latest_errors: errors.rows.map(shownRequest),
     ...(errors.searchedToMs !== undefined && { errors_back_to: instant(errors.searchedToMs) }),
     done: {
-      has_key: keys.some(({ disabledAtMs }) => disabledAtMs === null),
+      has_key: keys.some((key) => isActive(key, nowMs)),
       has_credit: org.isFunded,
       has_request: firstSuccess !== undefined,
     },

@@ -7,6 +7,7 @@ import type { Limits } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";
 import { rowsOfOrganization, type NamedRow } from "./limit-rows.ts";
 import { instant } from "./read-values.ts";
+import { isActive } from "./show-key.ts";
 import { shownEndpointRow, shownLimitRow } from "./show-limit-row.ts";
 
 /** Every limit and cap of the organization with what is used of it now. */
@@ -21,7 +22,7 @@ export async function readLimits(deps: ConsoleDeps, session: SignedIn): Promise<
     records.monthSpend(orgId),
     reports.keyActivity(orgId),
   ]);
-  const active = keys.filter(({ disabledAtMs }) => disabledAtMs === null);
+  const active = keys.filter((key) => isActive(key, deps.clock.nowMs()));
   const ground = { limits, isFunded: org.isFunded, limitDefaults: limitUse.limitDefaults };
   const rows = rowsOfOrganization(org, active, ground);
   const usages = await peekRows(deps, orgId, rows);

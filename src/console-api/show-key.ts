@@ -22,7 +22,11 @@ export interface ShownActivity {
 }
 
 /** A customer's key as pages show it: never more of its secret than the label. */
-export function shownKey(key: KeySummary, ground: LimitGround, activity: ShownActivity): Key {
+export function shownKey(
+  key: KeySummary,
+  ground: LimitGround,
+  { lastUsedAtMs, spentMonthMicroUsd, nowMs }: ShownActivity & { readonly nowMs: number },
+): Key {
   const [row] = limitRows(limitedKey(key, ground), undefined, ground.limitDefaults);
   const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;
   const own = row?.self.requestsPerMinute ?? null;
@@ -34,13 +38,27 @@ export function shownKey(key: KeySummary, ground: LimitGround, activity: ShownAc
     origin: shownOrigin(key.origin),
     created_at: instant(key.createdAtMs),
     disabled_at: instantOrNull(key.disabledAtMs),
-    last_used_at: instantOrNull(activity.lastUsedAtMs),
+    expires_at: instantOrNull(key.expiresAtMs),
+    is_expired: isExpired(key, nowMs),
+    last_used_at: instantOrNull(lastUsedAtMs),
     rpm_ceiling: ceiling,
     rpm: own,
     rpm_effective: Math.min(held, row?.unfundedRequestsPerMinute ?? held),
     cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
-    spent_month_usd: formatUsd(activity.spentMonthMicroUsd),
+    spent_month_usd: formatUsd(spentMonthMicroUsd),
   };
+}
+
+function isExpired({ expiresAtMs }: Pick<KeySummary, "expiresAtMs">, nowMs: number): boolean {
+  return expiresAtMs !== null && nowMs >= expiresAtMs;
+}
+
+/** Can the key call now: neither disabled nor expired? */
+export function isActive(
+  key: Pick<KeySummary, "disabledAtMs" | "expiresAtMs">,
+  nowMs: number,
+): boolean {
+  return key.disabledAtMs === null && !isExpired(key, nowMs);
 }
 
 /** The key as the limits see it. */

@@ -75,7 +75,8 @@ export const NOTICE_FACTS_SQL = `
         where month = date_trunc('month', now() at time zone 'utc')), 0) as spent
       from spend where scope = 'key' and id = k.key_id
     ) s
-    where k.org_id = $1 and k.disabled_at is null and not ${MANAGED_SQL}
+    where k.org_id = $1 and k.disabled_at is null
+      and (k.expires_at is null or k.expires_at > now()) and not ${MANAGED_SQL}
       and s.spent >= k.cap_micro_usd * 0.8
     order by s.spent / k.cap_micro_usd desc, k.key_id limit ${KEYS_MAX}
   )

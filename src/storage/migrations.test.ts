@@ -29,6 +29,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0023-listing-figures": "367722148f0c1b194b140befd0e75450d02860d667d95b5f167230271dcadf4c",
   "0024-alerts": "04672ac3ee008ec4e490513e9673f3325e59c0e00f638b784014a164a9b76a18",
   "0025-listing-index": "40599b747c19a69783fcab515431f28b985fd93ab51258c5013268af1cc27045",
+  "0026-key-expiry": "17a546997e96d852c43b1b9cb43589226b20638ff4d71df6f419f2ebe8f1c4ee",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

@@ -169,6 +169,14 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: operator, target: keyId, before, after };
     },
   },
+  "key.expiry": {
+    run: async () => {
+      const atMs = Date.parse("2099-01-31T00:00:00Z");
+      await backend.customerStore.setKeyExpiry(orgId, keyId, atMs, account);
+      const [before, after] = [{ expires_at: null }, { expires_at: "2099-01-31T00:00:00.000Z" }];
+      return { by: account, target: keyId, before, after };
+    },
+  },
   "limit.change": {
     prepare: () =>
       backend.rulesStore.changeLimit(orgId, selfLimit(), { requestsPerMinute: 9 }, virtualKey),

@@ -59,7 +59,7 @@ describe("an organization", () => {
 });
 
 describe("a key", () => {
-  test("is made, renamed, capped and permanently disabled", async () => {
+  test("is made, renamed, capped, given an expiry and permanently disabled", async () => {
     const { orgId, keyId: older } = await orgWithKey(backend, { creditMicroUsd: 0n });
     const made = await backend.customerStore.createKey(newKey(orgId), testOperator);
     if (made === "too_many") throw new Error("another one was possible");
@@ -76,6 +76,13 @@ describe("a key", () => {
     });
     expect(await customerStore.setKeyCap(orgId, keyId, null, testOperator)).toMatchObject({
       capMicroUsd: null,
+    });
+    const atMs = Date.parse("2099-01-31T00:00:00Z");
+    expect(await customerStore.setKeyExpiry(orgId, keyId, atMs, testOperator)).toMatchObject({
+      expiresAtMs: atMs,
+    });
+    expect(await customerStore.setKeyExpiry(orgId, keyId, null, testOperator)).toMatchObject({
+      expiresAtMs: null,
     });
     const disabled = await customerStore.disableKey(orgId, keyId, testOperator);
     expect(disabled?.disabledAtMs).not.toBeNull();
@@ -97,6 +104,7 @@ describe("a key", () => {
       expect(
         await customerStore.setKeyCap(mine.orgId, keyId, microUsd(1n), testOperator),
       ).toBeUndefined();
+      expect(await customerStore.setKeyExpiry(mine.orgId, keyId, 9, testOperator)).toBeUndefined();
       expect(await customerStore.disableKey(mine.orgId, keyId, testOperator)).toBeUndefined();
     }
     expect(await backend.query("select * from api_key order by key_id")).toEqual(before);

@@ -11,6 +11,10 @@ export const Key = Type.Object({
   origin: oneOf("trial", "console", "identity"),
   created_at: Instant,
   disabled_at: nullable(Instant),
+  /** Null: never. */
+  expires_at: nullable(Instant),
+  /** Refused since `expires_at`, until that is moved. */
+  is_expired: Type.Boolean(),
   /** Of its newest request, to the minute. */
   last_used_at: nullable(Instant),
   rpm_ceiling: Count,
@@ -39,6 +43,11 @@ export const KeyDetail = Type.Object({
 });
 export type KeyDetail = Static<typeof KeyDetail>;
 
+const Expiry = Type.String({
+  maxLength: 30,
+  description: "an instant in UTC such as 2027-01-31T00:00:00Z, or `never`",
+});
+
 export const NewKey = Type.Object(
   {
     name: Name,
@@ -46,6 +55,8 @@ export const NewKey = Type.Object(
     rpm: Type.Optional(Type.Integer({ minimum: 1 })),
     /** Absent, empty or 0: no cap. */
     cap_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
+    /** Absent or `never`: it does not expire. */
+    expires_at: Type.Optional(Expiry),
   },
   { additionalProperties: false },
 );
@@ -62,13 +73,14 @@ const WholeNumber = Type.Integer({ minimum: 0, description: "a whole number of a
 
 /**
  * Absent, null and `""` change nothing. `cap_usd` of `"0"` removes the cap; `rpm` of 0 removes the
- * key's own limit, so that its ceiling holds again.
+ * key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the expiry.
  */
 export const KeyChange = Type.Object(
   {
     name: Type.Optional(Name),
     rpm: Type.Optional(nullable(Type.Union([WholeNumber, Type.Literal("")]))),
     cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
+    expires_at: Type.Optional(nullable(Expiry)),
     confirm: Confirm,
   },
   { additionalProperties: false },

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { until } from "../../support/books.ts";
 import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 import { everyStoredText } from "./every-stored-text.ts";
@@ -87,6 +88,41 @@ describe("a key made in the console", () => {
     const { id: plain } = await newKey({ rpm: 300 });
     expect(await readKey(plain)).toMatchObject({ rpm: null, rpm_ceiling: 300 });
   });
+});
+
+describe("the expiry of a key", () => {
+  test("is a time from which on it is refused, and it works again when that is moved", async () => {
+    const inSeconds = (seconds: number): string =>
+      new Date(Date.now() + seconds * 1_000).toISOString();
+    const { id, secret } = await newKey({ expires_at: inSeconds(3_600) });
+    const models = `${fixture.gateway.url}/v1/models`;
+    const status = async (): Promise<number> =>
+      (await httpCall(models, { headers: bearer(secret) })).status;
+    const move = async (expiresAt: string): Promise<unknown> =>
+      (await ann.do(`PATCH /api/console/keys/${id}`, { body: { expires_at: expiresAt } })).json;
+    expect(await status()).toBe(200);
+    const soon = inSeconds(1);
+    expect(await move(soon)).toMatchObject({ expires_at: soon, is_expired: false });
+    await until("the key has expired", async () => (await status()) === 401);
+    expect(await readKey(id)).toMatchObject({ is_expired: true, disabled_at: null });
+    expect(await move("never")).toMatchObject({ expires_at: null, is_expired: false });
+    await until("the key works again", async () => (await status()) === 200);
+    expect(await move("")).toMatchObject({ expires_at: null });
+  });
+
+  test.each(["tomorrow", "2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"])(
+    "of %j is refused and changes nothing",
+    async (expiresAt) => {
+      const { id } = await newKey();
+      const body = { expires_at: expiresAt, name: "not this" };
+      const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body });
+      expect(refused.status).toBe(400);
+      expect(at(refused.json, "error.field")).toBe("expires_at");
+      expect(await readKey(id)).toMatchObject({ expires_at: null, name: "a key" });
+      const made = await ann.ask("POST /api/console/keys", { body });
+      expect(at(made.json, "error.field")).toBe("expires_at");
+    },
+  );
 });
 
 describe("the cap of a key", () => {

@@ -120,6 +120,16 @@ describe("beside a running server", () => {
     expect(answer.headers["x-tm-remaining-rpm"]).toBe("6");
   });
 
+  test("a key that the operator makes may expire, at an instant that has not passed", async () => {
+    const named = ["key", "create", "--org", orgId, "--name", "until", ...place];
+    const made = await jsonCommand([...named, "--expires-at", "2099-01-31T00:00Z"]);
+    rawKeys.push(String(made.json["key"]));
+    expect(made.json).toMatchObject({ expires_at: "2099-01-31T00:00:00.000Z" });
+    const passed = await runCommand([...named, "--expires-at", "2020-01-31"], OPERATOR_ENV);
+    expect(passed.code).toBe(2);
+    expect(passed.stderr).toContain("has already passed");
+  });
+
   test("credit ledger shows the grant and the settled request", async () => {
     const { json, code } = await jsonCommand(["credit", "ledger", "--org", orgId, ...place]);
     expect(code).toBe(0);

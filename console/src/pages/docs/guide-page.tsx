@@ -63,7 +63,7 @@ function KeyChoice(): ReactElement {
   const isSignedIn = useSession().state === "signed_in";
   const keys = useAnswer("GET /api/console/keys", undefined, { enabled: isSignedIn });
   const [chosen, choose] = useState("");
-  const active = keys.data?.data.filter(({ disabled_at }) => disabled_at === null) ?? [];
+  const active = keys.data?.data.filter((key) => key.disabled_at === null && !key.is_expired) ?? [];
   const key = active.find(({ key_id }) => key_id === chosen) ?? active[0];
   return (
     <>

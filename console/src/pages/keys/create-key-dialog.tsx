@@ -5,6 +5,8 @@ import { useState, type ReactNode } from "react";
 import type { CreatedKey } from "../../../../src/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { fieldError } from "../../ui/field-errors.ts";
+import { NO_EXPIRY } from "./expiry-choice.ts";
+import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { NAME_CHARS_MAX, readNewKey, type FieldProblems } from "./key-forms.ts";
 import { useSubmission } from "./use-submission.ts";
@@ -30,13 +32,13 @@ export function CreateKeyDialog({
 function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   const client = useQueryClient();
   const submission = useSubmission();
-  const [typed, setTyped] = useState({ name: "", rpm: "", cap: "" });
+  const [typed, setTyped] = useState({ name: "", rpm: "", cap: "", expiry: NO_EXPIRY });
   const [problems, setProblems] = useState<FieldProblems>({});
   const errorOf = (field: keyof FieldProblems): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
 
   const send = (): void => {
-    const read = readNewKey(typed, rpmMax);
+    const read = readNewKey(typed, { rpmMax, nowMs: Date.now() });
     setProblems(read.isReady ? {} : read.problems);
     if (!read.isReady) return;
     submission.run(async () => {
@@ -49,7 +51,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   return (
     <DialogForm
       submission={submission}
-      fields={["name", "rpm", "cap_usd"]}
+      fields={["name", "rpm", "cap_usd", "expires_at"]}
       submitLabel="Create key"
       onSubmit={send}
       onCancel={onClose}
@@ -87,6 +89,12 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         value={typed.cap}
         onChange={(event) => setTyped({ ...typed, cap: event.currentTarget.value })}
         error={errorOf("cap_usd")}
+      />
+      <ExpiryField
+        current={undefined}
+        value={typed.expiry}
+        onChange={(expiry) => setTyped({ ...typed, expiry })}
+        error={errorOf("expires_at")}
       />
     </DialogForm>
   );

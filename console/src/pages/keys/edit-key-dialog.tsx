@@ -6,12 +6,14 @@ import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { CapField } from "./cap-field.tsx";
+import { NO_EXPIRY } from "./expiry-choice.ts";
+import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { readKeyChange, type FieldProblems } from "./key-forms.ts";
 import { useLast } from "./use-last.ts";
 import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
-/** Changes a key's own limit and cap; open while there is a key. */
+/** Changes a key's own limit, cap and expiry; open while there is a key. */
 export function EditKeyDialog(props: {
   readonly edited: Key | undefined;
   readonly onClose: () => void;
@@ -42,12 +44,12 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     ],
   });
   const submission = useSubmission();
-  const [typed, setTyped] = useState({ rpm: "", cap: "" });
+  const [typed, setTyped] = useState({ rpm: "", cap: "", expiry: NO_EXPIRY });
   const [problems, setProblems] = useState<FieldProblems>({});
   const sent = useRef<typeof typed.cap | null>(undefined);
 
   const send = (): void => {
-    const read = readKeyChange(typed, edited);
+    const read = readKeyChange(typed, { key: edited, nowMs: Date.now() });
     setProblems(read.isReady ? {} : read.problems);
     if (!read.isReady) return;
     if (Object.keys(read.body).length === 0) return onClose();
@@ -66,7 +68,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
   return (
     <DialogForm
       submission={submission}
-      fields={["rpm", "cap_usd"]}
+      fields={["rpm", "cap_usd", "expires_at"]}
       submitLabel="Save"
       onSubmit={send}
       onCancel={onClose}
@@ -88,6 +90,12 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
         value={typed.cap}
         onChange={(cap) => setTyped({ ...typed, cap })}
         error={problems.cap_usd ?? fieldError(submission.fault, "cap_usd")}
+      />
+      <ExpiryField
+        current={edited.expires_at}
+        value={typed.expiry}
+        onChange={(expiry) => setTyped({ ...typed, expiry })}
+        error={problems.expires_at ?? fieldError(submission.fault, "expires_at")}
       />
     </DialogForm>
   );

@@ -25,6 +25,9 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
         <Fact term="Created">
           <Time at={shown.created_at} /> {ORIGIN_LABELS[shown.origin]}
         </Fact>
+        <Fact term={shown.is_expired ? "Expired" : "Expires"}>
+          {shown.expires_at === null ? "Never" : <Time at={shown.expires_at} />}
+        </Fact>
         {shown.disabled_at === null ? null : (
           <Fact term="Disabled">
             <Time at={shown.disabled_at} />, permanently

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Key } from "../../../../src/console-api/contract.ts";
+import { NO_EXPIRY } from "./expiry-choice.ts";
 import { readKeyChange, readNewKey } from "./key-forms.ts";
 
 const KEY: Key = {
@@ -10,6 +11,8 @@ const KEY: Key = {
   origin: "trial",
   created_at: "2026-10-01T00:00:00.000Z",
   disabled_at: null,
+  expires_at: null,
+  is_expired: false,
   last_used_at: null,
   rpm_ceiling: 20,
   rpm: 10,
@@ -18,46 +21,72 @@ const KEY: Key = {
   spent_month_usd: "0.000000",
 };
 
+const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
+const NEW = { rpmMax: 300, nowMs: NOW_MS };
+const CHANGED = { key: KEY, nowMs: NOW_MS };
+
 describe("a new key", () => {
   test("needs nothing but a name: blank limits are left to the ceiling", () => {
-    expect(readNewKey({ name: "  Nightly ", rpm: "", cap: "" }, 300)).toEqual({
+    expect(readNewKey({ name: "  Nightly ", rpm: "", cap: "", expiry: NO_EXPIRY }, NEW)).toEqual({
       isReady: true,
       body: { name: "Nightly" },
     });
   });
 
   test("takes a limit and a cap", () => {
-    expect(readNewKey({ name: "n", rpm: "60", cap: "12.5" }, 300)).toEqual({
+    expect(readNewKey({ name: "n", rpm: "60", cap: "12.5", expiry: NO_EXPIRY }, NEW)).toEqual({
       isReady: true,
       body: { name: "n", rpm: 60, cap_usd: "12.5" },
     });
   });
 
+  test("takes an expiry", () => {
+    const expiry = { choice: "30", date: "" } as const;
+    expect(readNewKey({ name: "n", rpm: "", cap: "", expiry }, NEW)).toEqual({
+      isReady: true,
+      body: { name: "n", expires_at: "2026-12-24T12:00:00.000Z" },
+    });
+  });
+
   test("every field that is wrong is reported at once, each at its place", () => {
-    const read = readNewKey({ name: " ", rpm: "301", cap: "-1" }, 300);
+    const read = readNewKey({ name: " ", rpm: "301", cap: "-1", expiry: NO_EXPIRY }, NEW);
     expect(read.isReady).toBe(false);
     expect(Object.keys(read.isReady ? {} : read.problems)).toEqual(["name", "rpm", "cap_usd"]);
   });
 
   test.each(["0", "-5", "1.5", "1e2", "many"])("a limit of %s is refused", (rpm) => {
-    expect(readNewKey({ name: "n", rpm, cap: "" }, 300).isReady).toBe(false);
+    expect(readNewKey({ name: "n", rpm, cap: "", expiry: NO_EXPIRY }, NEW).isReady).toBe(false);
   });
 });
 
 describe("changing a key", () => {
   test("blank fields send nothing at all", () => {
-    expect(readKeyChange({ rpm: "", cap: " " }, KEY)).toEqual({ isReady: true, body: {} });
+    expect(readKeyChange({ rpm: "", cap: " ", expiry: NO_EXPIRY }, CHANGED)).toEqual({
+      isReady: true,
+      body: {},
+    });
+  });
+
+  test("an expiry can be moved and removed, and a date that has passed is refused", () => {
+    const typed = { rpm: "", cap: "" };
+    const never = { ...typed, expiry: { choice: "never", date: "" } } as const;
+    expect(readKeyChange(never, CHANGED)).toMatchObject({ body: { expires_at: "never" } });
+    const past = { ...typed, expiry: { choice: "date", date: "2020-01-01" } } as const;
+    expect(readKeyChange(past, CHANGED)).toEqual({
+      isReady: false,
+      problems: { expires_at: "Choose today or a later date." },
+    });
   });
 
   test("0 removes the limit and the cap", () => {
-    expect(readKeyChange({ rpm: "0", cap: "0" }, KEY)).toEqual({
+    expect(readKeyChange({ rpm: "0", cap: "0", expiry: NO_EXPIRY }, CHANGED)).toEqual({
       isReady: true,
       body: { rpm: 0, cap_usd: "0" },
     });
   });
 
   test("a limit above the key's ceiling is refused, and the sentence names the ceiling", () => {
-    const read = readKeyChange({ rpm: "21", cap: "" }, KEY);
+    const read = readKeyChange({ rpm: "21", cap: "", expiry: NO_EXPIRY }, CHANGED);
     expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 20");
   });
 });

@@ -1,11 +1,14 @@
 import type { BodyOf, Key } from "../../../../src/console-api/contract.ts";
+import { readExpiryChoice, type TypedExpiry } from "./expiry-choice.ts";
 import { capInput, readCap } from "./read-cap.ts";
 
 type NewKey = BodyOf<"POST /api/console/keys">;
 type KeyChange = BodyOf<"PATCH /api/console/keys/:key_id">;
 
 /** Sentences for the fields that cannot be sent as they are. */
-export type FieldProblems = Readonly<Partial<Record<"name" | "rpm" | "cap_usd", string>>>;
+export type FieldProblems = Readonly<
+  Partial<Record<"name" | "rpm" | "cap_usd" | "expires_at", string>>
+>;
 
 export type ReadForm<T> =
   | { readonly isReady: true; readonly body: T }
@@ -15,17 +18,23 @@ interface TypedKey {
   readonly name: string;
   readonly rpm: string;
   readonly cap: string;
+  readonly expiry: TypedExpiry;
 }
 
 /** The form of a new key: a name; blank limits are the largest that a key may have. */
-export function readNewKey(typed: TypedKey, rpmMax: number): ReadForm<NewKey> {
+export function readNewKey(
+  typed: TypedKey,
+  { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },
+): ReadForm<NewKey> {
   const name = typed.name.trim();
   const cap = readCap(typed.cap);
+  const expiry = readExpiryChoice(typed.expiry, nowMs);
   const rpmProblem = findRpmProblem(typed.rpm, 1, rpmMax);
   const problems = {
     ...nameProblem(name),
     ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
     ...(cap.kind === "problem" ? { cap_usd: cap.problem } : {}),
+    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
   };
   if (Object.keys(problems).length > 0) return { isReady: false, problems };
   const rpm = typed.rpm.trim();
@@ -35,17 +44,23 @@ export function readNewKey(typed: TypedKey, rpmMax: number): ReadForm<NewKey> {
       name,
       ...(rpm === "" ? {} : { rpm: Number(rpm) }),
       ...(cap.kind === "capped" ? { cap_usd: cap.capUsd } : {}),
+      ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
     },
   };
 }
 
-/** The form of a key's own limit and cap: a blank field changes nothing, 0 removes. */
-export function readKeyChange(typed: Omit<TypedKey, "name">, key: Key): ReadForm<KeyChange> {
+/** The form of a key's own limit, cap and expiry: a blank field changes nothing, 0 removes. */
+export function readKeyChange(
+  typed: Omit<TypedKey, "name">,
+  { key, nowMs }: { readonly key: Key; readonly nowMs: number },
+): ReadForm<KeyChange> {
   const cap = readCap(typed.cap);
+  const expiry = readExpiryChoice(typed.expiry, nowMs);
   const rpmProblem = findRpmProblem(typed.rpm, 0, key.rpm_ceiling);
   const problems = {
     ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
     ...(cap.kind === "problem" ? { cap_usd: cap.problem } : {}),
+    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
   };
   if (Object.keys(problems).length > 0) return { isReady: false, problems };
   const rpm = typed.rpm.trim();
@@ -55,6 +70,7 @@ export function readKeyChange(typed: Omit<TypedKey, "name">, key: Key): ReadForm
     body: {
       ...(rpm === "" ? {} : { rpm: Number(rpm) }),
       ...(capUsd === undefined ? {} : { cap_usd: capUsd }),
+      ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
     },
   };
 }

@@ -15,6 +15,7 @@ import type { Kept } from "../../ui/use-table-state.ts";
 import { ShareBar } from "../limits/used-bar.tsx";
 import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
+import { expirySoon } from "./expiry-choice.ts";
 import { KeyName } from "./key-name.tsx";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
@@ -79,6 +80,14 @@ const COLUMNS: readonly Column<Key>[] = [
     sortValue: (key) => key.created_at,
   },
   {
+    id: "expires",
+    label: "Expires",
+    shownFrom: "wide",
+    render: (key) =>
+      key.expires_at === null ? "never" : <Time at={key.expires_at} precision="day" />,
+    sortValue: (key) => key.expires_at ?? "9",
+  },
+  {
     id: "used",
     label: "Last used",
     render: (key) => (key.last_used_at === null ? "never" : <Time at={key.last_used_at} />),
@@ -119,7 +128,11 @@ function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
     <Group gap="sm" wrap="nowrap" miw={190}>
       <KeyName named={shown} isLink />
       <KeyLabel labelled={shown} />
-      {shown.disabled_at === null ? null : <KeyStatusBadge stated={shown} />}
+      {shown.disabled_at === null ? (
+        <ExpiryBadge expires={shown} />
+      ) : (
+        <KeyStatusBadge stated={shown} />
+      )}
     </Group>
   );
 }
@@ -150,10 +163,20 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
   );
 }
 
-/** Active, or disabled and since when. */
+/** Disabled, expired or about to, or active. */
 export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode {
-  if (stated.disabled_at === null) return <StatusBadge tone="ok">Active</StatusBadge>;
-  return <StatusBadge tone="quiet">disabled</StatusBadge>;
+  if (stated.disabled_at !== null) return <StatusBadge tone="quiet">disabled</StatusBadge>;
+  if (expirySoon(stated.expires_at, Date.now()) !== undefined) {
+    return <ExpiryBadge expires={stated} />;
+  }
+  return <StatusBadge tone="ok">Active</StatusBadge>;
+}
+
+/** A key that has expired or soon will; none where there is time. */
+function ExpiryBadge({ expires }: { readonly expires: Key }): ReactNode {
+  const said = expires.is_expired ? "expired" : expirySoon(expires.expires_at, Date.now());
+  if (said === undefined) return null;
+  return <StatusBadge tone={said === "expired" ? "bad" : "warn"}>{said}</StatusBadge>;
 }
 
 /** The own limit; and what holds now, where something else is stricter still. */

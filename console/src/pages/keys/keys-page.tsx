@@ -124,6 +124,7 @@ function KeyListSkeleton(): ReactNode {
 
 const STATUSES: readonly { readonly value: KeyStatus; readonly label: string }[] = [
   { value: "active", label: "Active" },
+  { value: "expired", label: "Expired" },
   { value: "disabled", label: "Disabled" },
   { value: "all", label: "All" },
 ];

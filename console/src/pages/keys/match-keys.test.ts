@@ -59,6 +59,8 @@ function key(some: Partial<Key>): Key {
     origin: "console",
     created_at: "2026-10-01T00:00:00.000Z",
     disabled_at: null,
+    expires_at: null,
+    is_expired: false,
     last_used_at: null,
     rpm_ceiling: 300,
     rpm: null,

@@ -1,6 +1,6 @@
 import type { Key } from "../../../../src/console-api/contract.ts";
 
-export type KeyStatus = "active" | "disabled" | "all";
+export type KeyStatus = "active" | "expired" | "disabled" | "all";
 
 /** Keys of that status whose name has the text in it, or whose first characters are the text. */
 export function matchKeys(
@@ -10,9 +10,14 @@ export function matchKeys(
   const search = searchTermOf(wanted.search).toLowerCase();
   return keys.filter(
     (key) =>
-      (wanted.status === "all" || (key.disabled_at === null) === (wanted.status === "active")) &&
+      (wanted.status === "all" || wanted.status === statusOf(key)) &&
       (key.name.toLowerCase().includes(search) || key.label.startsWith(search)),
   );
+}
+
+function statusOf({ disabled_at: disabledAt, is_expired: isExpired }: Key): KeyStatus {
+  if (disabledAt !== null) return "disabled";
+  return isExpired ? "expired" : "active";
 }
 
 /**

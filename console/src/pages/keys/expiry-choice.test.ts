@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+
+import { expirySoon, readExpiryChoice } from "./expiry-choice.ts";
+
+const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
+
+describe("the expiry of a key as it is chosen", () => {
+  test.each([
+    [{ choice: "", date: "2026-12-01" }, { kind: "unchanged" }],
+    [
+      { choice: "never", date: "" },
+      { kind: "chosen", expiresAt: "never" },
+    ],
+    [
+      { choice: "7", date: "" },
+      { kind: "chosen", expiresAt: "2026-12-01T12:00:00.000Z" },
+    ],
+    [
+      { choice: "date", date: "2026-11-24" },
+      { kind: "chosen", expiresAt: "2026-11-24T23:59:59Z" },
+    ],
+  ] as const)("%j is %j", (typed, expected) => {
+    expect(readExpiryChoice(typed, NOW_MS)).toEqual(expected);
+  });
+
+  test.each([
+    ["", "Choose a date."],
+    ["2026-11-23", "Choose today or a later date."],
+  ])("a date of %j is refused: %s", (date, problem) => {
+    expect(readExpiryChoice({ choice: "date", date }, NOW_MS)).toEqual({
+      kind: "problem",
+      problem,
+    });
+  });
+});
+
+test.each([
+  [null, undefined],
+  ["2026-12-03T12:00:00Z", undefined],
+  ["2026-12-01T12:00:00Z", "expires in 7 days"],
+  ["2026-11-25T12:00:00Z", "expires in 1 day"],
+  ["2026-11-25T11:59:59Z", "expires within a day"],
+  ["2026-11-24T12:00:00Z", "expired"],
+])("a key that expires at %s is said to be %s", (at, expected) => {
+  expect(expirySoon(at, NOW_MS)).toBe(expected);
+});

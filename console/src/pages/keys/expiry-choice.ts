@@ -1,0 +1,45 @@
+/** What a person may choose for the expiry of a key; blank leaves it as it is. */
+export type ExpiryChoice = "" | "never" | "7" | "30" | "90" | "365" | "date";
+
+/** As typed: the choice, and the date where that is the choice. */
+export interface TypedExpiry {
+  readonly choice: ExpiryChoice;
+  /** `2027-01-31`. */
+  readonly date: string;
+}
+
+export const NO_EXPIRY: TypedExpiry = { choice: "", date: "" };
+
+export type ReadExpiry =
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "chosen"; readonly expiresAt: string }
+  | { readonly kind: "problem"; readonly problem: string };
+
+/** The choice as the API takes it. A date counts to its last second, in UTC. */
+export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): ReadExpiry {
+  if (choice === "") return { kind: "unchanged" };
+  if (choice === "never") return { kind: "chosen", expiresAt: "never" };
+  if (choice !== "date") {
+    const atMs = nowMs + Number(choice) * DAY_MS;
+    return { kind: "chosen", expiresAt: new Date(atMs).toISOString() };
+  }
+  const expiresAt = `${date}T23:59:59Z`;
+  const atMs = Date.parse(expiresAt);
+  if (Number.isNaN(atMs)) return { kind: "problem", problem: "Choose a date." };
+  if (atMs > nowMs) return { kind: "chosen", expiresAt };
+  return { kind: "problem", problem: "Choose today or a later date." };
+}
+
+/** `"expired"`, `"expires today"`, `"expires in 3 days"`: only when a week or less is left. */
+export function expirySoon(expiresAt: string | null, nowMs: number): string | undefined {
+  if (expiresAt === null) return undefined;
+  const leftMs = Date.parse(expiresAt) - nowMs;
+  if (leftMs <= 0) return "expired";
+  const days = Math.floor(leftMs / DAY_MS);
+  if (days > WARN_DAYS) return undefined;
+  if (days === 0) return "expires within a day";
+  return `expires in ${days} ${days === 1 ? "day" : "days"}`;
+}
+
+const DAY_MS = 86_400_000;
+const WARN_DAYS = 7;

@@ -1,0 +1,57 @@
+import { NativeSelect, Stack, TextInput } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import { showUtc } from "../../ui/time.tsx";
+import type { ExpiryChoice, TypedExpiry } from "./expiry-choice.ts";
+
+const PERIODS: readonly { readonly value: ExpiryChoice; readonly label: string }[] = [
+  { value: "7", label: "In 7 days" },
+  { value: "30", label: "In 30 days" },
+  { value: "90", label: "In 90 days" },
+  { value: "365", label: "In a year" },
+  { value: "date", label: "On a date" },
+];
+
+/** When a key expires: `current` of undefined is a key that is being made. */
+export function ExpiryField(props: {
+  readonly current: string | null | undefined;
+  readonly value: TypedExpiry;
+  readonly onChange: (value: TypedExpiry) => void;
+  readonly error: string | undefined;
+}): ReactNode {
+  const { current, value, onChange, error } = props;
+  const isDate = value.choice === "date";
+  return (
+    <Stack gap="xs">
+      <NativeSelect
+        label="Expires"
+        description="From then on the key is refused. You can move the date later."
+        data={[...firstChoices(current), ...PERIODS]}
+        value={value.choice}
+        onChange={(event) =>
+          onChange({ ...value, choice: event.currentTarget.value as ExpiryChoice })
+        }
+        error={isDate ? undefined : error}
+      />
+      {isDate ? (
+        <TextInput
+          type="date"
+          label="Last day (UTC)"
+          value={value.date}
+          onChange={(event) => onChange({ ...value, date: event.currentTarget.value })}
+          error={error}
+        />
+      ) : null}
+    </Stack>
+  );
+}
+
+function firstChoices(
+  current: string | null | undefined,
+): readonly { readonly value: ExpiryChoice; readonly label: string }[] {
+  if (current === undefined || current === null) return [{ value: "", label: "Never" }];
+  return [
+    { value: "", label: `Keep ${showUtc(current)}` },
+    { value: "never", label: "Never" },
+  ];
+}
