@@ -44,6 +44,13 @@ export interface CustomerStore {
     expiresAtMs: number | null,
     by: ChangedBy,
   ): Promise<KeySummary | undefined>;
+  /** Null: every model. */
+  setKeyModels(
+    orgId: OrgId,
+    keyId: string,
+    models: readonly string[] | null,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined>;
   setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean>;
   /** Permanent; a second call keeps the first instant. */
   disableKey(orgId: OrgId, keyId: string, by: ChangedBy): Promise<KeySummary | undefined>;

@@ -9,11 +9,11 @@ import {
   type OrgId,
   shownKeyId,
 } from "../core/index.ts";
-import { columns, instantMs, micro, orNull, type Row, text } from "../storage/index.ts";
+import { columns, instantMs, micro, opaque, orNull, type Row, text } from "../storage/index.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 import { insertKey, keyColumns } from "./key-summary-rows.ts";
 
-export type KeyAction = "key.rename" | "key.cap" | "key.expiry" | "key.disable";
+export type KeyAction = "key.rename" | "key.cap" | "key.expiry" | "key.models" | "key.disable";
 
 /** What of a key its owners and operators change, before a change of it. */
 interface KeyBefore {
@@ -21,6 +21,7 @@ interface KeyBefore {
   readonly capMicroUsd: MicroUsd | null;
   readonly disabledAtMs: number | null;
   readonly expiresAtMs: number | null;
+  readonly models: readonly string[] | null;
 }
 
 /** Makes a key and notes it. */
@@ -43,8 +44,9 @@ export function createdKey(key: {
   readonly requestsPerMinuteCeiling: number;
   readonly capMicroUsd: MicroUsd | null;
   readonly expiresAtMs?: number | null;
+  readonly models?: readonly string[] | null;
 }): Change {
-  const { name, origin, keyId, orgId, expiresAtMs = null } = key;
+  const { name, origin, keyId, orgId, expiresAtMs = null, models = null } = key;
   const target = shownKeyId({ keyOrigin: origin, keyId });
   const after = {
     name,
@@ -52,6 +54,7 @@ export function createdKey(key: {
     rpm: key.requestsPerMinuteCeiling,
     ...capFact(key.capMicroUsd),
     ...(expiresAtMs === null ? {} : expiryFact(expiresAtMs)),
+    ...(models === null ? {} : { models }),
   };
   return { action: "key.create", orgId, target, before: null, after };
 }
@@ -81,6 +84,7 @@ const FACTS: Readonly<Record<KeyAction, (key: KeyBefore) => Facts>> = {
   "key.rename": ({ name }) => ({ name }),
   "key.cap": ({ capMicroUsd }) => capFact(capMicroUsd),
   "key.expiry": ({ expiresAtMs }) => expiryFact(expiresAtMs),
+  "key.models": ({ models }) => ({ models }),
   "key.disable": ({ disabledAtMs }) => ({ disabled_at: instantOrNull(disabledAtMs) }),
 };
 
@@ -102,6 +106,7 @@ const beforeColumns = columns<KeyBefore>({
   capMicroUsd: orNull(micro("was_cap")),
   disabledAtMs: orNull(instantMs("was_disabled_at")),
   expiresAtMs: orNull(instantMs("was_expires_at")),
+  models: orNull(opaque("was_models")),
 });
 
 function changeKeySql({ set, where }: { readonly set: string; readonly where: string }): string {
@@ -109,11 +114,12 @@ function changeKeySql({ set, where }: { readonly set: string; readonly where: st
     update api_key k set ${set}
     from (
       select key_id as was_id, name as was_name, cap_micro_usd as was_cap,
-        disabled_at as was_disabled_at, expires_at as was_expires_at
+        disabled_at as was_disabled_at, expires_at as was_expires_at, models as was_models
       from api_key where ${where} for no key update
     ) was
     where k.key_id = was.was_id
-    returning ${keyColumns.sqlOf("k")}, was_name, was_cap, was_disabled_at, was_expires_at`;
+    returning ${keyColumns.sqlOf("k")}, was_name, was_cap, was_disabled_at, was_expires_at,
+      was_models`;
 }
 
 /** The cap of an organization, and what it was. False: there is no such organization. */

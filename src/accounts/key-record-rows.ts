@@ -5,6 +5,7 @@ import {
   computed,
   instantMs,
   integer,
+  opaque,
   orAbsent,
   text,
 } from "../storage/index.ts";
@@ -34,6 +35,7 @@ const recordColumns: Columns<Omit<KeyRecord, "rules">> = columns<Omit<KeyRecord,
   requestsPerMinute: orAbsent(integer("rpm")),
   disabled: computed("k.disabled_at is not null", bool("disabled")),
   expiresAtMs: orAbsent(instantMs("expires_at")),
+  models: orAbsent(opaque("models")),
   emailVerified: computed("o.email_verified", bool("email_verified")),
   funded: computed("o.funded_at is not null", bool("funded")),
 });

@@ -17,6 +17,8 @@ export interface KeyRecord {
   readonly disabled: boolean;
   /** From this instant on the key is refused like one that does not exist; undefined: never. */
   readonly expiresAtMs?: number;
+  /** Ids of the models that it may call; undefined: all. */
+  readonly models?: readonly string[];
   readonly emailVerified: boolean;
   /** Has the organization ever held bought or granted credit? */
   readonly funded: boolean;
@@ -54,6 +56,8 @@ export interface KeySummary {
   readonly disabledAtMs: number | null;
   /** Null: never. An expired key works again when its expiry is moved; a disabled one never does. */
   readonly expiresAtMs: number | null;
+  /** Null: every model. Never empty. */
+  readonly models: readonly string[] | null;
 }
 
 export interface NewKey {
@@ -66,6 +70,8 @@ export interface NewKey {
   readonly capMicroUsd: MicroUsd | null;
   /** Absent or null: never. */
   readonly expiresAtMs?: number | null;
+  /** Absent or null: every model. */
+  readonly models?: readonly string[] | null;
 }
 
 /** What operators and the console do with organizations and keys. */

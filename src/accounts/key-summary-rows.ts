@@ -7,6 +7,7 @@ import {
   instantMs,
   integer,
   micro,
+  opaque,
   orNull,
   type Row,
   text,
@@ -26,6 +27,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
   expiresAtMs: orNull(instantMs("expires_at")),
+  models: orNull(opaque("models")),
 });
 
 /** Makes a key; what an organization may have is checked by the caller. */
@@ -40,6 +42,7 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
     key.requestsPerMinuteCeiling,
     key.capMicroUsd,
     key.expiresAtMs === undefined || key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
+    key.models ?? null,
   ]);
   assert(rows[0] !== undefined, "a created key is returned");
   return keyColumns.read(rows[0]);
@@ -48,8 +51,8 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
 /* Notified like a change: a process may remember that there was no such key. */
 const INSERT_KEY_SQL = `
   insert into api_key
-    (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd, expires_at, models)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
 /** Is this row one of a key that the marketplace keeps for itself? */

@@ -110,6 +110,15 @@ export class PostgresCustomerStore implements CustomerStore {
     return await this.#change(by, "key.expiry", "expires_at = $3", [orgId, keyId, at]);
   }
 
+  async setKeyModels(
+    orgId: OrgId,
+    keyId: string,
+    models: readonly string[] | null,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined> {
+    return await this.#change(by, "key.models", "models = $3", [orgId, keyId, models]);
+  }
+
   async setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) =>
       changeOrgCap(client, note, { orgId, capMicroUsd }),

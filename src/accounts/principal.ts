@@ -15,6 +15,8 @@ export interface Principal {
   readonly funded: boolean;
   /** Made by the marketplace for its own use: never displayed, billed like any key. */
   readonly managed: boolean;
+  /** Ids of the models that the key may call; undefined: all. */
+  readonly models?: ReadonlySet<string>;
   readonly rules: AccountRules;
 }
 
@@ -36,8 +38,8 @@ export function organizationOf(
 }
 
 export function principalOf(record: KeyRecord): Principal {
-  const { orgId, keyId, origin, requestsPerMinuteCeiling, requestsPerMinute, funded, rules } =
-    record;
+  const { orgId, keyId, origin, requestsPerMinuteCeiling, requestsPerMinute } = record;
+  const { funded, models, rules } = record;
   return {
     orgId,
     keyId,
@@ -46,6 +48,7 @@ export function principalOf(record: KeyRecord): Principal {
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     funded,
     managed: isManagedOrigin(origin),
+    ...(models === undefined ? {} : { models: new Set(models) }),
     rules,
   };
 }

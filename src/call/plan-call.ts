@@ -18,12 +18,16 @@ export interface FoundModel {
   readonly endpoint: DedicatedEndpoint | undefined;
 }
 
-/** The model as this caller may use it: of its dedicated endpoint, else of the public catalog. */
+/**
+ * The model as this caller may use it: of its dedicated endpoint, else of the public catalog. One
+ * that its key may not call is one that is not listed for it.
+ */
 export function findModel(
   catalog: Catalog,
-  { rules }: Pick<Organization, "rules">,
+  { rules, models }: Pick<Organization, "rules"> & Pick<Principal, "models">,
   modelId: string,
 ): FoundModel {
+  if (models?.has(modelId) === false) return { model: undefined, endpoint: undefined };
   for (const endpoint of rules.endpoints) {
     const model = catalog.findDedicated(endpoint.providerId, modelId);
     if (model !== undefined) return { model, endpoint };

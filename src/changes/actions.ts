@@ -22,6 +22,7 @@ export const ACTIONS = {
   "key.rename": seen("renamed a key"),
   "key.cap": seen("changed the monthly spend cap of a key"),
   "key.expiry": seen("changed when a key expires"),
+  "key.models": seen("changed which models a key may call"),
   "key.disable": seen("disabled a key permanently"),
   "limit.change": seen("changed a limit"),
   "endpoint.add": seen("assigned a dedicated endpoint"),

@@ -124,6 +124,7 @@ function shown(key: KeySummary): object {
     created_at: new Date(key.createdAtMs).toISOString(),
     disabled_at: instantOrNull(key.disabledAtMs),
     expires_at: instantOrNull(key.expiresAtMs),
+    models: key.models,
   };
 }
 

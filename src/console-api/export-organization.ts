@@ -64,6 +64,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       created_at: instant(key.createdAtMs),
       disabled_at: key.disabledAtMs === null ? null : instant(key.disabledAtMs),
       expires_at: key.expiresAtMs === null ? null : instant(key.expiresAtMs),
+      models: key.models,
       cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
     })),
     // Limits of managed keys would name them.

@@ -17,6 +17,7 @@ import type { keyRoutes } from "./contract/keys.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { nextMonthStart } from "./month.ts";
+import { readAllowedModels } from "./read-allowed-models.ts";
 import { readExpiry } from "./read-expiry.ts";
 import { readCap, readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
@@ -117,6 +118,9 @@ async function createKey(
   if (rpm > ceiling) return aboveCeiling(rpm, ceiling);
   const expiresAtMs = readExpiry(wanted.expires_at, deps.clock.nowMs());
   if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
+  const allowed = { models: wanted.models, kept: null };
+  const models = await readAllowedModels(deps, session.orgId, allowed);
+  if (models instanceof ConsoleRefusal) return models;
   const fresh = newVirtualKey();
   const newKey = {
     orgId: session.orgId,
@@ -127,6 +131,7 @@ async function createKey(
     requestsPerMinuteCeiling,
     capMicroUsd: readCap(wanted.cap_usd) ?? null,
     expiresAtMs: expiresAtMs ?? null,
+    models: models ?? null,
   };
   const key = await customers.createKey(newKey, by);
   if (key === "too_many") return TOO_MANY_KEYS;
@@ -168,6 +173,9 @@ async function changeKey(
   if (name instanceof ConsoleRefusal) return name;
   const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
   if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
+  const kept = { models: body.models, kept: key.models };
+  const models = await readAllowedModels(deps, session.orgId, kept);
+  if (models instanceof ConsoleRefusal) return models;
   const cap = readCap(body.cap_usd);
   const asked = { cap, confirm: body.confirm, keyId: key.keyId };
   const question = await askAboutCap(deps, session, asked);
@@ -183,6 +191,7 @@ async function changeKey(
   if (name !== undefined) await customers.renameKey(orgId, keyId, name, by);
   if (cap !== undefined) await customers.setKeyCap(orgId, keyId, cap, by);
   if (expiresAtMs !== undefined) await customers.setKeyExpiry(orgId, keyId, expiresAtMs, by);
+  if (models !== undefined) await customers.setKeyModels(orgId, keyId, models, by);
   const changed = await customers.findKey(orgId, keyId);
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
 }

@@ -40,6 +40,7 @@ export function shownKey(
     disabled_at: instantOrNull(key.disabledAtMs),
     expires_at: instantOrNull(key.expiresAtMs),
     is_expired: isExpired(key, nowMs),
+    models: key.models === null ? null : [...key.models],
     last_used_at: instantOrNull(lastUsedAtMs),
     rpm_ceiling: ceiling,
     rpm: own,

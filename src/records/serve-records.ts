@@ -19,7 +19,7 @@ export interface RecordDeps {
 const JSON_TYPE = "application/json";
 const USAGE_ROWS_DEFAULT = 50;
 
-/** `GET /v1/models`, filtered by its query: the wire_b shape for a client that sends its version header. */
+/** `GET /v1/models`: what the key may call, filtered by its query; the wire_b shape for a client that sends its version header. */
 export async function serveModels(
   deps: RecordDeps,
   exchange: ClientExchange,
@@ -29,7 +29,9 @@ export async function serveModels(
   if (!read.ok) return exchange.refuse(read.refusal);
   const listed = deps.catalog.current.models;
   if (read.filter.order === "name") await rankNames(listed);
-  const models = filterModels(listed, read.filter, deps.verdicts);
+  const { models: allowed } = exchange.principal;
+  const fitting = filterModels(listed, read.filter, deps.verdicts);
+  const models = allowed === undefined ? fitting : fitting.filter(({ id }) => allowed.has(id));
   if (!speaksWireB(exchange)) {
     return exchange.answer(JSON_TYPE, {}, await modelListA(models, deps.verdicts));
   }
@@ -48,7 +50,8 @@ export async function serveModels(
 /** `GET /v1/models/{id}`: the entry, or the same 404 that a request for it would get. */
 export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
   const model = deps.catalog.current.find(id);
-  if (model === undefined) return exchange.refuse(unknownModel(id));
+  const isAllowed = exchange.principal.models?.has(id) !== false;
+  if (model === undefined || !isAllowed) return exchange.refuse(unknownModel(id));
   const entry = speaksWireB(exchange) ? modelEntryB(model) : modelEntryA(model, deps.verdicts);
   json(exchange, JSON.stringify(entry));
 }

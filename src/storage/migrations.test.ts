@@ -30,6 +30,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0024-alerts": "04672ac3ee008ec4e490513e9673f3325e59c0e00f638b784014a164a9b76a18",
   "0025-listing-index": "40599b747c19a69783fcab515431f28b985fd93ab51258c5013268af1cc27045",
   "0026-key-expiry": "17a546997e96d852c43b1b9cb43589226b20638ff4d71df6f419f2ebe8f1c4ee",
+  "0027-key-models": "cbd3402480095eed11f04d28a7aacebd295925661e53e06164bab02af8110299",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

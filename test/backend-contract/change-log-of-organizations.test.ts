@@ -177,6 +177,13 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: account, target: keyId, before, after };
     },
   },
+  "key.models": {
+    run: async () => {
+      const models = ["acme/nib"];
+      await backend.customerStore.setKeyModels(orgId, keyId, models, account);
+      return { by: account, target: keyId, before: { models: null }, after: { models } };
+    },
+  },
   "limit.change": {
     prepare: () =>
       backend.rulesStore.changeLimit(orgId, selfLimit(), { requestsPerMinute: 9 }, virtualKey),

@@ -84,6 +84,13 @@ describe("a key", () => {
     expect(await customerStore.setKeyExpiry(orgId, keyId, null, testOperator)).toMatchObject({
       expiresAtMs: null,
     });
+    const models = ["acme/b", "acme/a"];
+    expect(await customerStore.setKeyModels(orgId, keyId, models, testOperator)).toMatchObject({
+      models,
+    });
+    expect(await customerStore.setKeyModels(orgId, keyId, null, testOperator)).toMatchObject({
+      models: null,
+    });
     const disabled = await customerStore.disableKey(orgId, keyId, testOperator);
     expect(disabled?.disabledAtMs).not.toBeNull();
     expect(await customerStore.disableKey(orgId, keyId, testOperator)).toEqual(disabled);
@@ -105,6 +112,9 @@ describe("a key", () => {
         await customerStore.setKeyCap(mine.orgId, keyId, microUsd(1n), testOperator),
       ).toBeUndefined();
       expect(await customerStore.setKeyExpiry(mine.orgId, keyId, 9, testOperator)).toBeUndefined();
+      expect(
+        await customerStore.setKeyModels(mine.orgId, keyId, ["acme/a"], testOperator),
+      ).toBeUndefined();
       expect(await customerStore.disableKey(mine.orgId, keyId, testOperator)).toBeUndefined();
     }
     expect(await backend.query("select * from api_key order by key_id")).toEqual(before);

@@ -106,7 +106,13 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "PATCH /api/console/settings": ["org.rename", "org.keys-may-set-limits"],
   "POST /api/console/keys": ["key.create", "limit.change", "key.disable"],
   "POST /api/identity/keys": ["key.create", "limit.change", "key.disable"],
-  "PATCH /api/console/keys/:key_id": ["key.rename", "key.cap", "key.expiry", "limit.change"],
+  "PATCH /api/console/keys/:key_id": [
+    "key.rename",
+    "key.cap",
+    "key.expiry",
+    "key.models",
+    "limit.change",
+  ],
   "POST /api/console/keys/:key_id/disable": ["key.disable"],
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
   // Who returns from the checkout has the payment provider asked what became of it.

@@ -15,6 +15,8 @@ export const Key = Type.Object({
   expires_at: nullable(Instant),
   /** Refused since `expires_at`, until that is moved. */
   is_expired: Type.Boolean(),
+  /** Ids of the models that it may call; null: all. */
+  models: nullable(Type.Array(Type.String())),
   /** Of its newest request, to the minute. */
   last_used_at: nullable(Instant),
   rpm_ceiling: Count,
@@ -43,6 +45,11 @@ export const KeyDetail = Type.Object({
 });
 export type KeyDetail = Static<typeof KeyDetail>;
 
+const ModelIds = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+  maxItems: 100,
+  description: "at most 100 ids of models",
+});
+
 const Expiry = Type.String({
   maxLength: 30,
   description: "an instant in UTC such as 2027-01-31T00:00:00Z, or `never`",
@@ -57,6 +64,8 @@ export const NewKey = Type.Object(
     cap_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
     /** Absent or `never`: it does not expire. */
     expires_at: Type.Optional(Expiry),
+    /** Absent or empty: all models. */
+    models: Type.Optional(ModelIds),
   },
   { additionalProperties: false },
 );
@@ -73,7 +82,8 @@ const WholeNumber = Type.Integer({ minimum: 0, description: "a whole number of a
 
 /**
  * Absent, null and `""` change nothing. `cap_usd` of `"0"` removes the cap; `rpm` of 0 removes the
- * key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the expiry.
+ * key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the expiry;
+ * `models` of `[]` allows all models again.
  */
 export const KeyChange = Type.Object(
   {
@@ -81,6 +91,7 @@ export const KeyChange = Type.Object(
     rpm: Type.Optional(nullable(Type.Union([WholeNumber, Type.Literal("")]))),
     cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
     expires_at: Type.Optional(nullable(Expiry)),
+    models: Type.Optional(nullable(ModelIds)),
     confirm: Confirm,
   },
   { additionalProperties: false },

@@ -138,6 +138,19 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await (await edit()).fill("2.25");
     await save();
     await row.getByText("$2.25").waitFor();
+    await edit();
+    await dialog.getByLabel("Expires").selectOption("7");
+    await dialog.getByPlaceholder("All models").click();
+    const model = page.getByRole("listbox").getByRole("option").first();
+    const modelId = await model.innerText();
+    await model.click();
+    // The list of models closes with the focus.
+    await page.keyboard.press("Tab");
+    await expectAccessible(page, "a key with an expiry and one model");
+    await save();
+    await row.getByText("expires in 7 days").waitFor();
+    await row.getByRole("link", { name: "capped" }).click();
+    await page.getByText(modelId, { exact: true }).first().waitFor();
     expect((await callGateway(fixture, secret)).status).toBe(200);
     expect(ann.complaints).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
-import { at, bearer, httpCall, listAt, textAt } from "../../support/http-call.ts";
+import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 
@@ -123,6 +123,63 @@ describe("the expiry of a key", () => {
       expect(at(made.json, "error.field")).toBe("expires_at");
     },
   );
+});
+
+describe("the models of a key", () => {
+  const call = async (secret: string, path: string, body?: object): Promise<HttpAnswer> =>
+    await httpCall(fixture.gateway.url + path, {
+      headers: bearer(secret),
+      ...(body === undefined ? {} : { method: "POST", body }),
+    });
+  const listed = async (secret: string): Promise<unknown[]> =>
+    listAt((await call(secret, "/v1/models")).json, "data").map((model) => at(model, "id"));
+
+  test("are the only ones that it lists and calls; any other is one that is not listed", async () => {
+    const { id, secret } = await newKey();
+    const all = await listed(secret);
+    const [allowed, other] = all as string[];
+    const change = async (models: unknown): Promise<unknown> =>
+      (await ann.do(`PATCH /api/console/keys/${id}`, { body: { models } })).json;
+    expect(await change([allowed, allowed])).toMatchObject({ models: [allowed] });
+    await until("the key lists one model", async () => (await listed(secret)).length === 1);
+    expect(await listed(secret)).toEqual([allowed]);
+    const said = { messages: [{ role: "user", content: "hi" }], max_tokens: 5 };
+    const refused = await Promise.all([
+      call(secret, `/v1/models/${other}`),
+      call(secret, "/v1/chat/completions", { model: other, ...said }),
+      call(secret, "/v1/messages", { model: other, ...said }),
+      call(secret, "/v1/messages/count_tokens", { model: other, messages: said.messages }),
+      call(secret, "/v1/images/generations", { model: other, prompt: "a dot" }),
+      call(secret, "/v1/videos", { model: other, prompt: "a dot", seconds: 4 }),
+      call(secret, `/v1/limits?model=${other}`),
+    ]);
+    const dryRun = await call(secret, "/v1/route?for=chat", { model: other, ...said });
+    expect(at(dryRun.json, "refusal")).toMatchObject({ code: "model_unavailable", status: 404 });
+    for (const [nth, answer] of refused.entries()) {
+      expect({ nth, text: answer.text, status: answer.status }).toMatchObject({ status: 404 });
+      expect(answer.headers["x-tm-error-code"]).toBe("model_unavailable");
+      expect(answer.text).toContain(`${other}`);
+    }
+    const served = await call(secret, `/v1/models/${allowed}`);
+    expect(served.status).toBe(200);
+    const own = await call(secret, "/v1/chat/completions", { model: allowed, ...said });
+    expect(own.headers["x-tm-error-code"]).not.toBe("model_unavailable");
+    expect(await change(null)).toMatchObject({ models: [allowed] });
+    expect(await change([])).toMatchObject({ models: null });
+    await until("it lists all", async () => (await listed(secret)).length === all.length);
+  });
+
+  test("that are not listed are refused, by name, and nothing changes", async () => {
+    const { id } = await newKey();
+    for (const models of [["acme/none"], ["x".repeat(257)], Array.from({ length: 101 }, String)]) {
+      const refused = await ann.ask(`PATCH /api/console/keys/${id}`, { body: { models } });
+      expect(refused.status).toBe(400);
+      expect(textAt(refused.json, "error.field")).toMatch(/^models/);
+      const made = await ann.ask("POST /api/console/keys", { body: { name: "a", models } });
+      expect(made.status).toBe(400);
+    }
+    expect(await readKey(id)).toMatchObject({ models: null });
+  });
 });
 
 describe("the cap of a key", () => {

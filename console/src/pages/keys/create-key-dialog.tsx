@@ -8,8 +8,11 @@ import { fieldError } from "../../ui/field-errors.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
-import { NAME_CHARS_MAX, readNewKey, type FieldProblems } from "./key-forms.ts";
+import { NAME_CHARS_MAX, readNewKey, type FieldProblems, type TypedKey } from "./key-forms.ts";
+import { ModelsField } from "./models-field.tsx";
 import { useSubmission } from "./use-submission.ts";
+
+const BLANK: TypedKey = { name: "", rpm: "", cap: "", expiry: NO_EXPIRY, models: [] };
 
 interface CreateProps {
   readonly rpmMax: number;
@@ -32,7 +35,7 @@ export function CreateKeyDialog({
 function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   const client = useQueryClient();
   const submission = useSubmission();
-  const [typed, setTyped] = useState({ name: "", rpm: "", cap: "", expiry: NO_EXPIRY });
+  const [typed, setTyped] = useState(BLANK);
   const [problems, setProblems] = useState<FieldProblems>({});
   const errorOf = (field: keyof FieldProblems): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
@@ -51,7 +54,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   return (
     <DialogForm
       submission={submission}
-      fields={["name", "rpm", "cap_usd", "expires_at"]}
+      fields={["name", "rpm", "cap_usd", "expires_at", "models"]}
       submitLabel="Create key"
       onSubmit={send}
       onCancel={onClose}
@@ -95,6 +98,11 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         value={typed.expiry}
         onChange={(expiry) => setTyped({ ...typed, expiry })}
         error={errorOf("expires_at")}
+      />
+      <ModelsField
+        value={typed.models}
+        onChange={(models) => setTyped({ ...typed, models })}
+        error={fieldError(submission.fault, "models")}
       />
     </DialogForm>
   );

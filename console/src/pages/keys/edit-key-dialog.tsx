@@ -9,11 +9,12 @@ import { CapField } from "./cap-field.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
-import { readKeyChange, type FieldProblems } from "./key-forms.ts";
+import { readKeyChange, type FieldProblems, type TypedKey } from "./key-forms.ts";
+import { ModelsField } from "./models-field.tsx";
 import { useLast } from "./use-last.ts";
 import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
-/** Changes a key's own limit, cap and expiry; open while there is a key. */
+/** Changes a key's own limit, cap, expiry and models; open while there is a key. */
 export function EditKeyDialog(props: {
   readonly edited: Key | undefined;
   readonly onClose: () => void;
@@ -44,7 +45,12 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     ],
   });
   const submission = useSubmission();
-  const [typed, setTyped] = useState({ rpm: "", cap: "", expiry: NO_EXPIRY });
+  const [typed, setTyped] = useState<Omit<TypedKey, "name">>({
+    rpm: "",
+    cap: "",
+    expiry: NO_EXPIRY,
+    models: edited.models ?? [],
+  });
   const [problems, setProblems] = useState<FieldProblems>({});
   const sent = useRef<typeof typed.cap | null>(undefined);
 
@@ -68,7 +74,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
   return (
     <DialogForm
       submission={submission}
-      fields={["rpm", "cap_usd", "expires_at"]}
+      fields={["rpm", "cap_usd", "expires_at", "models"]}
       submitLabel="Save"
       onSubmit={send}
       onCancel={onClose}
@@ -96,6 +102,11 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
         value={typed.expiry}
         onChange={(expiry) => setTyped({ ...typed, expiry })}
         error={problems.expires_at ?? fieldError(submission.fault, "expires_at")}
+      />
+      <ModelsField
+        value={typed.models}
+        onChange={(models) => setTyped({ ...typed, models })}
+        error={fieldError(submission.fault, "models")}
       />
     </DialogForm>
   );

@@ -38,7 +38,9 @@ test.each([
   [null, undefined],
   ["2026-12-03T12:00:00Z", undefined],
   ["2026-12-01T12:00:00Z", "expires in 7 days"],
-  ["2026-11-25T12:00:00Z", "expires in 1 day"],
+  ["2026-12-01T11:59:00Z", "expires in 7 days"],
+  ["2026-11-25T12:00:01Z", "expires in 2 days"],
+  ["2026-11-25T12:00:00Z", "expires within a day"],
   ["2026-11-25T11:59:59Z", "expires within a day"],
   ["2026-11-24T12:00:00Z", "expired"],
 ])("a key that expires at %s is said to be %s", (at, expected) => {

@@ -30,15 +30,14 @@ export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): 
   return { kind: "problem", problem: "Choose today or a later date." };
 }
 
-/** `"expired"`, `"expires today"`, `"expires in 3 days"`: only when a week or less is left. */
+/** `"expired"`, `"expires within a day"`, `"expires in 3 days"`: only when a week or less is left. */
 export function expirySoon(expiresAt: string | null, nowMs: number): string | undefined {
   if (expiresAt === null) return undefined;
   const leftMs = Date.parse(expiresAt) - nowMs;
   if (leftMs <= 0) return "expired";
-  const days = Math.floor(leftMs / DAY_MS);
+  const days = Math.ceil(leftMs / DAY_MS);
   if (days > WARN_DAYS) return undefined;
-  if (days === 0) return "expires within a day";
-  return `expires in ${days} ${days === 1 ? "day" : "days"}`;
+  return days === 1 ? "expires within a day" : `expires in ${days} days`;
 }
 
 const DAY_MS = 86_400_000;

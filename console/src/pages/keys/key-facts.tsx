@@ -28,6 +28,7 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
         <Fact term={shown.is_expired ? "Expired" : "Expires"}>
           {shown.expires_at === null ? "Never" : <Time at={shown.expires_at} />}
         </Fact>
+        <Fact term="Models">{shown.models === null ? "All" : shown.models.join(", ")}</Fact>
         {shown.disabled_at === null ? null : (
           <Fact term="Disabled">
             <Time at={shown.disabled_at} />, permanently

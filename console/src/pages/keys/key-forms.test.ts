@@ -13,6 +13,7 @@ const KEY: Key = {
   disabled_at: null,
   expires_at: null,
   is_expired: false,
+  models: null,
   last_used_at: null,
   rpm_ceiling: 20,
   rpm: 10,
@@ -27,14 +28,18 @@ const CHANGED = { key: KEY, nowMs: NOW_MS };
 
 describe("a new key", () => {
   test("needs nothing but a name: blank limits are left to the ceiling", () => {
-    expect(readNewKey({ name: "  Nightly ", rpm: "", cap: "", expiry: NO_EXPIRY }, NEW)).toEqual({
+    expect(
+      readNewKey({ name: "  Nightly ", rpm: "", cap: "", expiry: NO_EXPIRY, models: [] }, NEW),
+    ).toEqual({
       isReady: true,
       body: { name: "Nightly" },
     });
   });
 
   test("takes a limit and a cap", () => {
-    expect(readNewKey({ name: "n", rpm: "60", cap: "12.5", expiry: NO_EXPIRY }, NEW)).toEqual({
+    expect(
+      readNewKey({ name: "n", rpm: "60", cap: "12.5", expiry: NO_EXPIRY, models: [] }, NEW),
+    ).toEqual({
       isReady: true,
       body: { name: "n", rpm: 60, cap_usd: "12.5" },
     });
@@ -42,33 +47,38 @@ describe("a new key", () => {
 
   test("takes an expiry", () => {
     const expiry = { choice: "30", date: "" } as const;
-    expect(readNewKey({ name: "n", rpm: "", cap: "", expiry }, NEW)).toEqual({
+    expect(readNewKey({ name: "n", rpm: "", cap: "", expiry, models: [] }, NEW)).toEqual({
       isReady: true,
       body: { name: "n", expires_at: "2026-12-24T12:00:00.000Z" },
     });
   });
 
   test("every field that is wrong is reported at once, each at its place", () => {
-    const read = readNewKey({ name: " ", rpm: "301", cap: "-1", expiry: NO_EXPIRY }, NEW);
+    const read = readNewKey(
+      { name: " ", rpm: "301", cap: "-1", expiry: NO_EXPIRY, models: [] },
+      NEW,
+    );
     expect(read.isReady).toBe(false);
     expect(Object.keys(read.isReady ? {} : read.problems)).toEqual(["name", "rpm", "cap_usd"]);
   });
 
   test.each(["0", "-5", "1.5", "1e2", "many"])("a limit of %s is refused", (rpm) => {
-    expect(readNewKey({ name: "n", rpm, cap: "", expiry: NO_EXPIRY }, NEW).isReady).toBe(false);
+    expect(
+      readNewKey({ name: "n", rpm, cap: "", expiry: NO_EXPIRY, models: [] }, NEW).isReady,
+    ).toBe(false);
   });
 });
 
 describe("changing a key", () => {
   test("blank fields send nothing at all", () => {
-    expect(readKeyChange({ rpm: "", cap: " ", expiry: NO_EXPIRY }, CHANGED)).toEqual({
+    expect(readKeyChange({ rpm: "", cap: " ", expiry: NO_EXPIRY, models: [] }, CHANGED)).toEqual({
       isReady: true,
       body: {},
     });
   });
 
   test("an expiry can be moved and removed, and a date that has passed is refused", () => {
-    const typed = { rpm: "", cap: "" };
+    const typed = { rpm: "", cap: "", models: [] };
     const never = { ...typed, expiry: { choice: "never", date: "" } } as const;
     expect(readKeyChange(never, CHANGED)).toMatchObject({ body: { expires_at: "never" } });
     const past = { ...typed, expiry: { choice: "date", date: "2020-01-01" } } as const;
@@ -78,15 +88,25 @@ describe("changing a key", () => {
     });
   });
 
+  test("its models are sent when they are others, and none means all again", () => {
+    const capped = { ...CHANGED, key: { ...KEY, models: ["acme/a", "acme/b"] } };
+    const typed = { rpm: "", cap: "", expiry: NO_EXPIRY };
+    const read = (models: readonly string[]): unknown =>
+      readKeyChange({ ...typed, models }, capped);
+    expect(read(["acme/b", "acme/a"])).toEqual({ isReady: true, body: {} });
+    expect(read(["acme/a"])).toEqual({ isReady: true, body: { models: ["acme/a"] } });
+    expect(read([])).toEqual({ isReady: true, body: { models: [] } });
+  });
+
   test("0 removes the limit and the cap", () => {
-    expect(readKeyChange({ rpm: "0", cap: "0", expiry: NO_EXPIRY }, CHANGED)).toEqual({
+    expect(readKeyChange({ rpm: "0", cap: "0", expiry: NO_EXPIRY, models: [] }, CHANGED)).toEqual({
       isReady: true,
       body: { rpm: 0, cap_usd: "0" },
     });
   });
 
   test("a limit above the key's ceiling is refused, and the sentence names the ceiling", () => {
-    const read = readKeyChange({ rpm: "21", cap: "", expiry: NO_EXPIRY }, CHANGED);
+    const read = readKeyChange({ rpm: "21", cap: "", expiry: NO_EXPIRY, models: [] }, CHANGED);
     expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 20");
   });
 });

@@ -14,11 +14,14 @@ export type ReadForm<T> =
   | { readonly isReady: true; readonly body: T }
   | { readonly isReady: false; readonly problems: FieldProblems };
 
-interface TypedKey {
+/** The form of a key as typed. */
+export interface TypedKey {
   readonly name: string;
   readonly rpm: string;
   readonly cap: string;
   readonly expiry: TypedExpiry;
+  /** Ids; none: all models. */
+  readonly models: readonly string[];
 }
 
 /** The form of a new key: a name; blank limits are the largest that a key may have. */
@@ -45,11 +48,12 @@ export function readNewKey(
       ...(rpm === "" ? {} : { rpm: Number(rpm) }),
       ...(cap.kind === "capped" ? { cap_usd: cap.capUsd } : {}),
       ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
+      ...(typed.models.length === 0 ? {} : { models: [...typed.models] }),
     },
   };
 }
 
-/** The form of a key's own limit, cap and expiry: a blank field changes nothing, 0 removes. */
+/** The form of a key's own limit, cap, expiry and models: a blank field changes nothing, 0 removes. */
 export function readKeyChange(
   typed: Omit<TypedKey, "name">,
   { key, nowMs }: { readonly key: Key; readonly nowMs: number },
@@ -71,6 +75,7 @@ export function readKeyChange(
       ...(rpm === "" ? {} : { rpm: Number(rpm) }),
       ...(capUsd === undefined ? {} : { cap_usd: capUsd }),
       ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
+      ...(isSameSet(typed.models, key.models ?? []) ? {} : { models: [...typed.models] }),
     },
   };
 }
@@ -90,4 +95,8 @@ function findRpmProblem(text: string, min: 0 | 1, max: number): string | undefin
   if (rpm >= min && rpm <= max) return undefined;
   const removal = min === 0 ? "; 0 removes the limit" : "";
   return `Enter a whole number from 1 to ${max}, the ceiling of this key${removal}.`;
+}
+
+function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((each) => other.includes(each));
 }

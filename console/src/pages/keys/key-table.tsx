@@ -80,6 +80,13 @@ const COLUMNS: readonly Column<Key>[] = [
     sortValue: (key) => key.created_at,
   },
   {
+    id: "models",
+    label: "Models",
+    shownFrom: "wide",
+    render: ({ models }) => (models === null ? "all" : <KeyModels models={models} />),
+    sortValue: ({ models }) => models?.length ?? Infinity,
+  },
+  {
     id: "expires",
     label: "Expires",
     shownFrom: "wide",
@@ -135,6 +142,13 @@ function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
       )}
     </Group>
   );
+}
+
+/** One by its id, several by their number. */
+function KeyModels({ models }: { readonly models: readonly string[] }): ReactNode {
+  const [first = ""] = models;
+  if (models.length === 1) return first;
+  return <span title={models.join("\n")}>{formatCount(models.length)} models</span>;
 }
 
 /** What was spent, and how much of the cap that is. */

@@ -61,6 +61,7 @@ function key(some: Partial<Key>): Key {
     disabled_at: null,
     expires_at: null,
     is_expired: false,
+    models: null,
     last_used_at: null,
     rpm_ceiling: 300,
     rpm: null,

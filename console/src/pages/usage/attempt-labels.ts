@@ -88,7 +88,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   content_policy:
     "The provider rejected the content under its policy. No other provider was tried and nothing was charged.",
   model_unavailable:
-    "The model is not listed, or no provider could be reached. Try again in a few seconds.",
+    "The model is not listed for this key, or no provider could be reached. Try again in a few seconds.",
   upstream_error:
     "The provider failed or took too long, and no other provider could serve the request. Try again.",
   not_found: "No such route or record.",

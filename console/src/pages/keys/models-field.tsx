@@ -1,0 +1,33 @@
+import { MultiSelect } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import { useAnswer } from "../../api/use-answer.ts";
+
+/** The models that a key may call; none chosen: all. */
+export function ModelsField(props: {
+  readonly value: readonly string[];
+  readonly onChange: (models: readonly string[]) => void;
+  readonly error: string | undefined;
+}): ReactNode {
+  const listed = useAnswer("GET /api/models.json").data?.models ?? [];
+  const { value, onChange, error } = props;
+  return (
+    <MultiSelect
+      label="Models"
+      description="Leave blank for all models. Other models are refused, and not listed for this key."
+      placeholder={value.length === 0 ? "All models" : undefined}
+      // A model that is no longer listed stays chosen until it is taken out.
+      data={[...new Set([...listed, ...value])]}
+      value={[...value]}
+      onChange={onChange}
+      limit={50}
+      maxValues={MODELS_MAX}
+      searchable
+      hidePickedOptions
+      nothingFoundMessage="No match"
+      error={error}
+    />
+  );
+}
+
+const MODELS_MAX = 100;
