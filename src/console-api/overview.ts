@@ -6,11 +6,12 @@ import {
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
-import type { ReportBucket, ReportFilter } from "../records/index.ts";
+import type { ReportBucket, ReportFigures, ReportFilter, UsageReport } from "../records/index.ts";
 import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";
+import { sameSpanOfMonthBefore } from "./month.ts";
 import { instant } from "./read-values.ts";
 import { isActive } from "./show-key.ts";
 import { shownRequest } from "./show-request.ts";
@@ -33,6 +34,11 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   const days: ReportFilter = { orgId, fromMs: tomorrowMs - DAYS * DAY_MS, toMs: tomorrowMs };
   const today = await reports.report(last24h, "status");
   const month = await reports.report(days, "model");
+  const dayBefore = await reports.report(
+    { orgId, fromMs: nowMs - 2 * DAY_MS, toMs: nowMs - DAY_MS },
+    "status",
+  );
+  const monthBefore = await reports.report({ orgId, ...sameSpanOfMonthBefore(nowMs) }, "status");
   const errors = await reports.requests({ ...days, statuses: TROUBLE }, { limit: LATEST_ERRORS });
   const [org, spend, keys, firstSuccess, rejectedFor] = await Promise.all([
     knownOrg(deps, session),
@@ -48,12 +54,16 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     cap_reset_at: instant(spend.resetAtMs),
     last_24h: shownFigures(today.totals),
     rejected_for: [...rejectedFor],
+    before: {
+      last_24h: dayBefore.totals.requests === 0 ? null : shownFigures(dayBefore.totals),
+      spent_month_usd:
+        monthBefore.totals.debitMicroUsd === ZERO_MICRO_USD
+          ? null
+          : formatUsd(monthBefore.totals.debitMicroUsd),
+    },
     days: month.series.map(shownDay),
-    top_models: month.groups.slice(0, TOP_MODELS).map(({ group, figures }) => ({
-      model: group,
-      requests: figures.requests,
-      spent_usd: formatUsd(figures.debitMicroUsd),
-    })),
+    day_models: modelsOf(month, deps),
+    top_models: topModels(month),
     latest_errors: errors.rows.map(shownRequest),
     ...(errors.searchedToMs !== undefined && { errors_back_to: instant(errors.searchedToMs) }),
     done: {
@@ -64,20 +74,53 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   };
 }
 
+/** The models that the days name, most spend first. */
+function modelsOf(
+  { groups, series }: UsageReport,
+  { catalog: { current } }: ConsoleDeps,
+): Overview["day_models"] {
+  const named = new Set(series.flatMap(({ parts }) => [...parts.keys()]));
+  return groups
+    .filter(({ group }) => named.has(group) && !NO_MODELS.has(group))
+    .filter(({ figures }) => figures.debitMicroUsd > ZERO_MICRO_USD)
+    .map(({ group }) => ({ model: group, name: current.find(group)?.displayName ?? group }));
+}
+
+/** What was rejected says nothing of a model: the same request may be rejected a thousand times. */
+function topModels({ groups }: UsageReport): Overview["top_models"] {
+  return groups
+    .map(({ group, figures }) => ({ group, figures, requests: answeredOf(figures) }))
+    .filter(({ group, requests }) => requests > 0 && !NO_MODELS.has(group))
+    .slice(0, TOP_MODELS)
+    .map(({ group, figures, requests }) => ({
+      model: group,
+      requests,
+      spent_usd: formatUsd(figures.debitMicroUsd),
+    }));
+}
+const NO_MODELS: ReadonlySet<string> = new Set(["none", "other"]);
+
+function answeredOf({ requests, byStatus }: ReportFigures): number {
+  return requests - byStatus.rejected_by_gateway - byStatus.rejected_by_provider;
+}
+
 function shownDay({ atMs, parts }: ReportBucket): Overview["days"][number] {
   let requests = 0;
   const byStatus = { ...NO_REQUESTS };
+  const byModel: Record<string, string> = {};
   let spent: bigint = ZERO_MICRO_USD;
-  for (const part of parts.values()) {
+  for (const [model, part] of parts) {
     requests += part.requests;
     for (const status of STATUSES) byStatus[status] += part.byStatus[status];
     spent += part.debitMicroUsd;
+    if (part.debitMicroUsd > ZERO_MICRO_USD) byModel[model] = formatUsd(part.debitMicroUsd);
   }
   return {
     day: instant(atMs).slice(0, DAY_CHARS),
     requests,
     by_status: byStatus,
     spent_usd: formatUsd(microUsd(spent)),
+    spent_by_model: byModel,
   };
 }
 

@@ -46,7 +46,7 @@ function Content({ overview }: { readonly overview: Overview }): ReactElement {
       {isSetUp ? null : <Checklist done={done} />}
       <AsOf at={overview.as_of} />
       <Figures overview={overview} />
-      <DaysPanel days={overview.days} />
+      <DaysPanel days={overview.days} models={overview.day_models} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
         <TopModels models={overview.top_models} />
         <LatestErrors requests={overview.latest_errors} backTo={overview.errors_back_to} />

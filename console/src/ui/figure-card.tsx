@@ -6,11 +6,13 @@ import kit from "./kit.module.css";
 export interface FigureCardProps {
   readonly label: string;
   readonly value: ReactNode;
+  /** Beside the value: how it differs from an earlier one. */
+  readonly change?: ReactNode;
   readonly hint?: ReactNode;
 }
 
 /** One figure with its name, and what it is measured against below it. */
-export function FigureCard({ label, value, hint }: FigureCardProps): ReactElement {
+export function FigureCard({ label, value, change, hint }: FigureCardProps): ReactElement {
   return (
     <Paper withBorder className={kit.figureCard}>
       <Text size="sm" c="dimmed">
@@ -18,6 +20,7 @@ export function FigureCard({ label, value, hint }: FigureCardProps): ReactElemen
       </Text>
       <Text component="div" className={kit.figureValue}>
         {value}
+        {change}
       </Text>
       <Text component="div" size="xs" c="dimmed" className={kit.figureHint}>
         {hint}

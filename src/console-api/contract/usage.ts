@@ -222,6 +222,13 @@ export const Overview = Type.Object({
   org_cap_usd: nullable(Usd),
   cap_reset_at: Instant,
   last_24h: UsageFigures,
+  /** What the figures are compared with; null: nothing happened then. */
+  before: Type.Object({
+    /** The 24 hours before the last 24. */
+    last_24h: nullable(UsageFigures),
+    /** The previous month, as far into it as this one is. */
+    spent_month_usd: nullable(Usd),
+  }),
   /** Why the gateway rejected requests in the last 24 hours, most first; of the newest 10,000. */
   rejected_for: Type.Array(Type.Object({ cause: RefusalCause, requests: Count })),
   days: Type.Array(
@@ -230,8 +237,13 @@ export const Overview = Type.Object({
       requests: Count,
       by_status: StatusCounts,
       spent_usd: Usd,
+      /** Of the models with most spend, and `other`; those that cost nothing are left out. */
+      spent_by_model: Type.Record(Type.String(), Usd),
     }),
   ),
+  /** Those that `days` names, most spend first. */
+  day_models: Type.Array(Type.Object({ model: Type.String(), name: Type.String() })),
+  /** Requests that were rejected are not counted. */
   top_models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
   latest_errors: Type.Array(RequestRow),
   /** Older requests were not searched for errors. */

@@ -1,9 +1,17 @@
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
 import { expectAccessible, hasChromium, newVisitor, withBrowser } from "../../support/browser.ts";
-import { giveCredit, newcomer, pageShown, signIn } from "../../support/console-steps.ts";
-import { readCsv, sumOfMoney } from "../../support/console-tables.ts";
+import {
+  giveCredit,
+  newcomer,
+  pageShown,
+  signIn,
+  type Newcomer,
+} from "../../support/console-steps.ts";
+import { readCsv, readTable, sumOfMoney } from "../../support/console-tables.ts";
 import { withConsole } from "../../support/console-fixture.ts";
+import { runSql } from "../../support/sql.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS } from "../../support/usage-traffic.ts";
 
 describe.skipIf(!hasChromium)("the first page", () => {
@@ -44,7 +52,40 @@ describe.skipIf(!hasChromium)("the first page", () => {
     const month = await backend.recordStore.monthSpend(orgId);
     expect(sumOfMoney([overview.spent_month_usd])).toBe(month.spentMicroUsd);
     expect(month.spentMicroUsd).toBeGreaterThan(0n);
+    const asTable = page.getByRole("switch", { name: "Show as table" });
+    await asTable.check({ force: true });
+    const days = await readTable(page, "Spend by model, per day, as a table");
+    expect(sumOfMoney(days.column("Total"))).toBe(month.spentMicroUsd);
+    expect(sumOfMoney(days.column("test/a"))).toBeGreaterThan(0n);
+    await asTable.uncheck({ force: true });
     await expectAccessible(page, "the first page with traffic");
+    await expectCompared(ann);
+    await expectDayOpens(page);
     expect(ann.complaints).toEqual([]);
   });
+
+  /** Eight requests in the last 24 hours, and four in those before. */
+  async function expectCompared({ page, orgId }: Newcomer): Promise<void> {
+    const said = page.getByText("100% higher than in the 24 hours before");
+    expect(await said.count()).toBe(0);
+    await runSql(
+      fixture.gateway,
+      "insert into refused_minute values ($1, date_trunc('minute', now() - interval '30 hours'), 'k', 0, 4)",
+      [orgId],
+    );
+    await page.reload();
+    await said.waitFor();
+    await page.getByText("75% lower than in the 24 hours before").waitFor();
+    await expectAccessible(page, "the first page with something to compare");
+  }
+
+  async function expectDayOpens(page: Page): Promise<void> {
+    await page.getByRole("slider", { name: "Spend by model, per day, bar by bar" }).press("Enter");
+    await page.waitForURL(({ pathname }) => pathname === "/usage");
+    const search = new URL(page.url()).searchParams;
+    const [from, to] = [search.get("from"), search.get("to")].map((at) => Date.parse(`${at}Z`));
+    expect((to ?? 0) - (from ?? 0)).toBe(86_400_000);
+    await page.goBack();
+    await page.getByRole("heading", { name: "Top models" }).waitFor();
+  }
 });

@@ -5,6 +5,7 @@ import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { runSql } from "../../support/sql.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
@@ -236,9 +237,32 @@ test("the first page tells the month, the day, and what is left to do", async ()
   expect(at(json, "done")).toEqual({ has_key: true, has_credit: true, has_request: true });
   expect(listAt(json, "days")).toHaveLength(30);
   expect(at(json, "last_24h.requests")).toBe(5);
-  expect(at(json, "top_models.0.model")).toBe("test/a");
+  expect(listAt(json, "top_models")).toMatchObject([
+    // The request over the key's cap is none of them.
+    { model: "test/a", requests: 3 },
+    { model: "test/b", requests: 1 },
+  ]);
+  const names = listAt(json, "day_models").map((each) => textAt(each, "model"));
+  expect(names).toEqual(["test/a", "test/b"]);
+  for (const day of listAt(json, "days")) {
+    const parts = Object.values(at(day, "spent_by_model") as Record<string, string>);
+    expect(sumOf(parts)).toBe(at(day, "spent_usd"));
+  }
   const first = await ann.ask("GET /api/console/first-request");
   expect(textAt(first.json, "request_id")).not.toBe("");
+});
+
+test("the last 24 hours are compared with those before, where there was anything", async () => {
+  const first = await ann.do("GET /api/console/overview");
+  expect(at(first.json, "before")).toEqual({ last_24h: null, spent_month_usd: null });
+  await runSql(
+    fixture.gateway,
+    "insert into refused_minute values ($1, date_trunc('minute', now() - interval '30 hours'), $2, 0, 7)",
+    [ann.orgId, key.id],
+  );
+  const { json } = await ann.do("GET /api/console/overview");
+  expect(at(json, "before.last_24h.by_status.rejected_by_gateway")).toBe(7);
+  expect(at(json, "last_24h.requests")).toBe(at(first.json, "last_24h.requests"));
 });
 
 describe("the playground", () => {

@@ -1,60 +1,90 @@
+import { Text } from "@mantine/core";
+import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useState, type ReactElement } from "react";
 
 import type { Overview } from "../../../../src/console-api/contract.ts";
-import type { ChartBucket } from "../../ui/charts/stack-parts.ts";
+import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { showUtc } from "../../ui/time.tsx";
+import { dayRange } from "../usage/usage-search.ts";
 
 type Day = Overview["days"][number];
 type Metric = "spend" | "requests" | "errors";
 
-/** The last 30 days as bars: what was spent, asked, and what failed. */
-export function DaysPanel({ days }: { readonly days: readonly Day[] }): ReactElement {
+export interface DaysPanelProps {
+  readonly days: readonly Day[];
+  readonly models: Overview["day_models"];
+}
+
+/** The last 30 days as bars: what was spent on which model, asked, and what failed. */
+export function DaysPanel({ days, models }: DaysPanelProps): ReactElement {
+  const navigate = useNavigate();
   const [metric, setMetric] = useState<Metric>("spend");
   const buckets = useMemo(() => days.map((day) => bucketOf(day, metric)), [days, metric]);
+  const parts = useMemo(
+    () => (metric === "spend" ? spendParts(days, models) : COUNTED[metric]),
+    [days, models, metric],
+  );
+  const isEmpty = days.every(({ requests }) => requests === 0);
   return (
     <Panel
       title="Last 30 days"
       actions={<FilterChips label="Figure" options={METRICS} value={metric} onChange={setMetric} />}
     >
       <StackedBars
-        label={`${LABELS[metric]} by day`}
+        label={LABELS[metric]}
         unit={metric === "spend" ? "usd" : "count"}
-        parts={PARTS[metric]}
+        parts={parts}
         buckets={buckets}
         bucketLabel="Day (UTC)"
+        onPick={({ id }) => {
+          void navigate({ to: "/usage", search: { ...dayRange(id), metric } });
+        }}
       />
+      <Text size="xs" c="dimmed" mt="xs">
+        {isEmpty ? null : "Choose a bar to see its day in Usage."}
+      </Text>
     </Panel>
   );
 }
 
 function bucketOf(day: Day, metric: Metric): ChartBucket {
   const label = showUtc(`${day.day}T00:00:00.000Z`, "day");
-  const value = { spend: day.spent_usd, requests: day.requests, errors: day.by_status.failed }[
-    metric
-  ];
   return {
     id: day.day,
     label,
     tick: label.split(" ").slice(0, 2).join(" "),
-    values: { [metric]: value },
+    values: {
+      spend: day.spent_by_model,
+      requests: { requests: day.requests },
+      errors: { errors: day.by_status.failed },
+    }[metric],
   };
 }
 
+/** The model with most spend at the bottom, and what the days do not name by a model on top. */
+function spendParts(days: readonly Day[], models: DaysPanelProps["models"]): readonly ChartPart[] {
+  const isRest = days.some(({ spent_by_model }) => Object.hasOwn(spent_by_model, OTHER));
+  return [
+    ...models.map(({ model, name }) => ({ id: model, name })),
+    ...(isRest ? [{ id: OTHER, name: "All others" }] : []),
+  ];
+}
+const OTHER = "other";
+
 const LABELS: Readonly<Record<Metric, string>> = {
-  spend: "Spend",
-  requests: "Requests",
-  errors: "Failed requests",
+  spend: "Spend by model, per day",
+  requests: "Requests by day",
+  errors: "Failed requests by day",
 };
 const METRICS = [
   { value: "spend", label: "Spend" },
   { value: "requests", label: "Requests" },
   { value: "errors", label: "Failed" },
 ] as const;
-const PARTS = {
-  spend: [{ id: "spend", name: "Spent", isWhole: true }],
+const COUNTED = {
   requests: [{ id: "requests", name: "Requests", isWhole: true }],
   errors: [{ id: "errors", name: "Failed", isWhole: true }],
 } as const;

@@ -1,9 +1,11 @@
 import { SimpleGrid } from "@mantine/core";
 import type { ReactElement } from "react";
 
-import type { Overview, RefusalCause } from "../../../../src/console-api/contract.ts";
+import type { Overview, RefusalCause, UsageFigures } from "../../../../src/console-api/contract.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
+import { ChangeMark } from "../../ui/change-mark.tsx";
+import type { Amount, Unit } from "../../ui/charts/measure.ts";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -14,7 +16,7 @@ import { ShareBar } from "../limits/used-bar.tsx";
 /** The headline figures: money first, then the last 24 hours. */
 export function Figures({ overview }: { readonly overview: Overview }): ReactElement {
   const { balance } = useSession();
-  const { last_24h: day, org_cap_usd, cap_reset_at } = overview;
+  const { last_24h: day, before, org_cap_usd, cap_reset_at } = overview;
   const reset = showUtc(cap_reset_at, "day");
   return (
     <SimpleGrid cols={{ base: 2, lg: 5 }} spacing="md">
@@ -28,6 +30,14 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
       <FigureCard
         label="Spent this month"
         value={<Money usd={overview.spent_month_usd} headline />}
+        change={
+          <ChangeMark
+            unit="usd"
+            now={overview.spent_month_usd}
+            before={before.spent_month_usd}
+            than="at this point of last month"
+          />
+        }
         hint={
           org_cap_usd === null ? (
             `No monthly cap · resets on ${reset}`
@@ -42,16 +52,19 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
       <FigureCard
         label="Requests, 24 hours"
         value={formatCount(day.requests)}
+        change={<DayChange unit="count" overview={overview} of={({ requests }) => requests} />}
         hint={day.requests === 0 ? "None yet" : endings(day)}
       />
       <FigureCard
         label="Rejected, 24 hours"
         value={formatCount(rejectedOf(day))}
+        change={<DayChange unit="count" overview={overview} of={rejectedOf} />}
         hint={<Causes overview={overview} />}
       />
       <FigureCard
         label="Time to first token, 24 hours"
         value={formatMs(day.ttft_p50_ms)}
+        change={<DayChange unit="ms" overview={overview} of={({ ttft_p50_ms }) => ttft_p50_ms} />}
         hint={
           day.ttft_p95_ms === null
             ? "p50, once there are answers"
@@ -62,15 +75,27 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
   );
 }
 
+function DayChange(props: {
+  readonly unit: Unit;
+  readonly overview: Overview;
+  readonly of: (day: UsageFigures) => Amount;
+}): ReactElement {
+  const { last_24h: now, before } = props.overview;
+  const was = before.last_24h === null ? undefined : props.of(before.last_24h);
+  return (
+    <ChangeMark unit={props.unit} now={props.of(now)} before={was} than="in the 24 hours before" />
+  );
+}
+
 /** Of those that were sent on: a rejected request is not one that failed. */
-function endings(day: Overview["last_24h"]): string {
+function endings(day: UsageFigures): string {
   const { failed } = day.by_status;
   const sent = day.requests - rejectedOf(day);
   if (sent === 0) return "All rejected";
   return `${formatShare(failed / sent)} failed (${formatCount(failed)})`;
 }
 
-function rejectedOf({ by_status }: Overview["last_24h"]): number {
+function rejectedOf({ by_status }: UsageFigures): number {
   return by_status.rejected_by_gateway + by_status.rejected_by_provider;
 }
 

@@ -12,7 +12,13 @@ import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { groupName, NONE, rejectedOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
-import { STATUSES, type ChangeSearch, type GroupBy, type UsageSearch } from "./usage-search.ts";
+import {
+  dayRange,
+  STATUSES,
+  type ChangeSearch,
+  type GroupBy,
+  type UsageSearch,
+} from "./usage-search.ts";
 import styles from "./usage.module.css";
 
 export interface GroupsTableProps {
@@ -147,8 +153,5 @@ function filterBy(by: GroupBy, group: string): Partial<UsageSearch> | undefined 
   if (by === "provider") return { provider: group };
   if (by === "status")
     return STATUSES.some(({ value }) => value === group) ? { status: group } : undefined;
-  const dayMs = Date.parse(`${group}T00:00:00Z`);
-  if (Number.isNaN(dayMs)) return undefined;
-  const nextDay = new Date(dayMs + 86_400_000).toISOString().slice(0, 10);
-  return { range: "custom", from: `${group}T00:00`, to: `${nextDay}T00:00` };
+  return dayRange(group);
 }

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+
+import { changeOf } from "./change-text.ts";
+
+test.each([
+  ["usd", "1.120000", "1.000000", "12%", "12% higher than"],
+  ["usd", "0.000001", "0.000002", "50%", "50% lower than"],
+  ["count", 1004, 1000, "0.4%", "0.4% higher than"],
+  ["count", 0, 7, "100%", "100% lower than"],
+  ["count", 7, 7, "0%", "the same as"],
+  ["count", 1_000_001, 1_000_000, "0%", "the same as"],
+  ["ms", 299, 100, "199%", "199% higher than"],
+  ["usd", "14.900000", "1.000000", "×14", "14 times as high as"],
+] as const)("%s %s after %s is a change of %s", (unit, now, before, amount, words) => {
+  expect(changeOf(unit, now, before)).toMatchObject({ amount, words });
+});
+
+test("where one of the two is missing, or there was nothing before, nothing is compared", () => {
+  expect(changeOf("ms", null, 5)).toBeUndefined();
+  expect(changeOf("ms", 5, null)).toBeUndefined();
+  expect(changeOf("count", 5, undefined)).toBeUndefined();
+  expect(changeOf("usd", "5.000000", "0.000000")).toBeUndefined();
+});

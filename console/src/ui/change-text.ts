@@ -1,0 +1,37 @@
+import { toWhole, type Amount, type Unit } from "./charts/measure.ts";
+
+export interface Change {
+  readonly direction: "up" | "down" | "same";
+  /** `"12%"`, `"0.4%"`, `"×14"`. */
+  readonly amount: string;
+  /** For readers that see no arrow: `"12% higher than"`, to be followed by the earlier time range. */
+  readonly words: string;
+}
+
+/** From this many times as much on, a percentage says less than a factor. */
+const TIMES_MIN = 10n;
+
+/** What changed since an earlier amount; undefined: one of them is missing, or the earlier is 0. */
+export function changeOf(unit: Unit, now: Amount, before: Amount | undefined): Change | undefined {
+  if (now === null || before === undefined || before === null) return undefined;
+  const [nowWhole, beforeWhole] = [toWhole(unit, now), toWhole(unit, before)];
+  if (beforeWhole <= 0n || nowWhole < 0n) return undefined;
+  if (nowWhole >= TIMES_MIN * beforeWhole) {
+    const times = nowWhole / beforeWhole;
+    return { direction: "up", amount: `×${times}`, words: `${times} times as high as` };
+  }
+  const difference = nowWhole - beforeWhole;
+  const size = difference < 0n ? -difference : difference;
+  // Rounded once, to tenths of a percent.
+  const tenths = (size * 1000n + beforeWhole / 2n) / beforeWhole;
+  if (tenths === 0n) return { direction: "same", amount: "0%", words: "the same as" };
+  const amount = `${tenths < 100n ? tenthsText(tenths) : (tenths + 5n) / 10n}%`;
+  return difference > 0n
+    ? { direction: "up", amount, words: `${amount} higher than` }
+    : { direction: "down", amount, words: `${amount} lower than` };
+}
+
+function tenthsText(tenths: bigint): string {
+  const rest = tenths % 10n;
+  return `${tenths / 10n}${rest === 0n ? "" : `.${rest}`}`;
+}
