@@ -6,11 +6,13 @@ import {
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
+import type { Balance } from "../ledger/index.ts";
 import type { ReportBucket, ReportFigures, ReportFilter, UsageReport } from "../records/index.ts";
 import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Overview } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";
+import { lastsUntil } from "./lasts-until.ts";
 import { sameSpanOfMonthBefore } from "./month.ts";
 import { instant } from "./read-values.ts";
 import { isActive } from "./show-key.ts";
@@ -40,8 +42,9 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
   );
   const monthBefore = await reports.report({ orgId, ...sameSpanOfMonthBefore(nowMs) }, "status");
   const errors = await reports.requests({ ...days, statuses: TROUBLE }, { limit: LATEST_ERRORS });
-  const [org, spend, keys, firstSuccess, rejectedFor] = await Promise.all([
+  const [org, balance, spend, keys, firstSuccess, rejectedFor] = await Promise.all([
     knownOrg(deps, session),
+    records.balance(orgId),
     records.monthSpend(orgId),
     customers.listKeys(orgId),
     reports.firstSuccess(orgId),
@@ -52,6 +55,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     spent_month_usd: formatUsd(spend.spentMicroUsd),
     org_cap_usd: spend.capMicroUsd === null ? null : formatUsd(spend.capMicroUsd),
     cap_reset_at: instant(spend.resetAtMs),
+    lasts: shownLasting(balance, month, nowMs),
     last_24h: shownFigures(today.totals),
     rejected_for: [...rejectedFor],
     before: {
@@ -71,6 +75,24 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
       has_credit: org.isFunded,
       has_request: firstSuccess !== undefined,
     },
+  };
+}
+
+function shownLasting(
+  { settledMicroUsd, heldMicroUsd }: Balance,
+  { series }: UsageReport,
+  nowMs: number,
+): Overview["lasts"] {
+  const days = series.map(({ atMs, parts }) => ({
+    dayMs: atMs,
+    spentMicroUsd: [...parts.values()].reduce((sum, part) => sum + part.debitMicroUsd, 0n),
+  }));
+  const lasting = lastsUntil(microUsd(settledMicroUsd - heldMicroUsd), days, nowMs);
+  if (lasting === undefined) return null;
+  const { perDayMicroUsd, untilMs } = lasting;
+  return {
+    per_day_usd: formatUsd(microUsd(perDayMicroUsd)),
+    until: untilMs === undefined ? null : instant(untilMs),
   };
 }
 

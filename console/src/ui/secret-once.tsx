@@ -8,6 +8,8 @@ export interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
   readonly note?: ReactNode;
+  /** What can be done with the secret while it is here. */
+  readonly children?: ReactNode;
   /** The reader has it: the caller forgets the secret, and says where the focus goes. */
   readonly onSaved: () => void;
 }
@@ -24,7 +26,7 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
       opened={props.opened}
       onClose={close}
       title={props.title}
-      size="lg"
+      size="xl"
       withCloseButton={false}
       closeOnEscape={isCopied}
       closeOnClickOutside={isCopied}
@@ -36,6 +38,7 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
         <Text size="sm" component="div">
           {props.note ?? "This is the only time it is shown. It cannot be recovered."}
         </Text>
+        {props.children}
         <Group justify="flex-end">
           <Button variant={isCopied ? "filled" : "default"} onClick={close}>
             I saved it

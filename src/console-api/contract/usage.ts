@@ -221,6 +221,14 @@ export const Overview = Type.Object({
   spent_month_usd: Usd,
   org_cap_usd: nullable(Usd),
   cap_reset_at: Instant,
+  /** How long the balance lasts at the pace of the last week; null: not known yet. */
+  lasts: nullable(
+    Type.Object({
+      per_day_usd: Usd,
+      /** Null: more than a year. */
+      until: nullable(Instant),
+    }),
+  ),
   last_24h: UsageFigures,
   /** What the figures are compared with; null: nothing happened then. */
   before: Type.Object({

@@ -4,12 +4,14 @@ import { useState, type ReactNode } from "react";
 
 import type { CreatedKey } from "../../../../src/console-api/contract.ts";
 import { call } from "../../api/client.ts";
+import { useAnswer } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { NAME_CHARS_MAX, readNewKey, type FieldProblems, type TypedKey } from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
+import { namesakeOf } from "./match-keys.ts";
 import { useSubmission } from "./use-submission.ts";
 
 const BLANK: TypedKey = { name: "", rpm: "", cap: "", expiry: NO_EXPIRY, models: [] };
@@ -37,6 +39,8 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   const submission = useSubmission();
   const [typed, setTyped] = useState(BLANK);
   const [problems, setProblems] = useState<FieldProblems>({});
+  const keys = useAnswer("GET /api/console/keys").data?.data ?? [];
+  const namesake = namesakeOf(typed.name, keys);
   const errorOf = (field: keyof FieldProblems): string | undefined =>
     problems[field] ?? fieldError(submission.fault, field);
 
@@ -61,7 +65,11 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
     >
       <TextInput
         label="Name"
-        description="What the key is for, such as “production” or “my laptop”."
+        description={
+          namesake === undefined
+            ? "What the key is for, such as “production” or “my laptop”."
+            : `The key ${namesake.label}… has this name already. Another name avoids mistakes.`
+        }
         data-autofocus
         required
         withAsterisk={false}

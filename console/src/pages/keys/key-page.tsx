@@ -1,4 +1,4 @@
-import { Button, Group, SimpleGrid, Skeleton } from "@mantine/core";
+import { Button, Group, SimpleGrid, Skeleton, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
@@ -9,6 +9,7 @@ import { Answer } from "../../ui/answer.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { helloSnippets, KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
+import { LinkButton } from "../../ui/app-link.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Loading } from "../../ui/loading.tsx";
@@ -42,7 +43,7 @@ export function KeyPage(): ReactNode {
             <KeySpendPanel days={shown.days} />
             <CapLeftPanel shown={shown.key} resetAt={shown.cap_reset_at} />
             <KeyRequestsPanel keyId={shown.key.key_id} since={shown.days[0]?.day} />
-            <SamplePanel />
+            {shown.key.disabled_at === null ? <SamplePanel /> : <ReplacementPanel />}
           </>
         )}
       </Answer>
@@ -80,9 +81,13 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
         label="Monthly cap"
         value={key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} headline />}
         hint={
-          <>
-            until <Time at={detail.cap_reset_at} />
-          </>
+          key.cap_usd === null ? (
+            "The organization's cap applies, if there is one"
+          ) : (
+            <>
+              resets on <Time at={detail.cap_reset_at} precision="day" />
+            </>
+          )
         }
       />
       <FigureCard
@@ -106,6 +111,18 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
         }
       />
     </SimpleGrid>
+  );
+}
+
+/** A disabled key never works again. */
+function ReplacementPanel(): ReactNode {
+  return (
+    <Panel title="Create a replacement">
+      <Text size="sm" mb="sm">
+        This key is permanently disabled. A new key shares the same balance.
+      </Text>
+      <LinkButton to="/keys">Go to keys</LinkButton>
+    </Panel>
   );
 }
 

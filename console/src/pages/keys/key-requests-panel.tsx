@@ -2,7 +2,6 @@ import type { ReactNode } from "react";
 
 import type { RequestRow } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
@@ -16,8 +15,6 @@ import { Time } from "../../ui/time.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
 import { EndingBadge } from "../usage/request-columns.tsx";
-import { helloSnippets } from "../../snippets/chat-snippets.ts";
-import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
 const SHOWN_ROWS = 10;
 
@@ -63,15 +60,9 @@ function NoneYet(): ReactNode {
   return <Empty title="There were no recent requests with this key." />;
 }
 
+/** How to make one is the next panel. */
 function NoRequests(): ReactNode {
-  const { gateway_url: gatewayUrl } = useSession().installation;
-  const modelId = useSampleModel();
-  return (
-    <Empty
-      title="No requests with this key in the last 30 days."
-      code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
-    />
-  );
+  return <Empty title="No requests with this key in the last 30 days." />;
 }
 
 const COLUMNS: readonly Column<RequestRow>[] = [

@@ -4,7 +4,11 @@ import { useRef, useState, type ReactNode } from "react";
 
 import type { CreatedKey, KeyList } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
+import { CallSnippets } from "../../snippets/call-snippets.tsx";
+import { helloSnippets } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Loading } from "../../ui/loading.tsx";
@@ -25,6 +29,8 @@ export function KeysPage(): ReactNode {
   // The raw key is in this page's memory alone, and only until it was saved.
   const [created, setCreated] = useState<CreatedKey>();
   const create = (): void => setIsCreating(true);
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const sample = { gatewayUrl, modelId: useSampleModel() };
   const createButton = useRef<HTMLButtonElement>(null);
   const forget = (): void => {
     setCreated(undefined);
@@ -64,7 +70,11 @@ export function KeysPage(): ReactNode {
         secret={created?.secret ?? ""}
         note="Copy it now. It is shown only once and cannot be recovered."
         onSaved={forget}
-      />
+      >
+        {created === undefined ? null : (
+          <CallSnippets of={(wire) => helloSnippets(wire, { ...sample, secret: created.secret })} />
+        )}
+      </SecretOnce>
     </Page>
   );
 }

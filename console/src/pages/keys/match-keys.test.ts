@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Key } from "../../../../src/console-api/contract.ts";
-import { matchKeys, searchTermOf } from "./match-keys.ts";
+import { matchKeys, namesakeOf, searchTermOf } from "./match-keys.ts";
 
 const SECRET = `tm_vk_${"0123456789abcdef".repeat(3)}`;
 const LABEL = "tm_vk_012345";
@@ -71,3 +71,14 @@ function key(some: Partial<Key>): Key {
     ...some,
   };
 }
+
+test("a name that a working key has already is noticed, and that of a disabled one is free", () => {
+  const label = "tm_vk_aaaaaa";
+  const keys = [
+    key({ name: "Production", label }),
+    key({ name: "Old", label, disabled_at: "2026-11-01T00:00:00.000Z" }),
+    key({ name: "Past", label, is_expired: true }),
+  ];
+  expect(namesakeOf(" production ", keys)).toBe(keys[0]);
+  for (const name of ["Old", "Past", "", "prod"]) expect(namesakeOf(name, keys)).toBeUndefined();
+});

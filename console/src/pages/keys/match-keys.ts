@@ -20,6 +20,12 @@ function statusOf({ disabled_at: disabledAt, is_expired: isExpired }: Key): KeyS
   return isExpired ? "expired" : "active";
 }
 
+/** The key that works and has this name already, whatever its capitals are. */
+export function namesakeOf(name: string, keys: readonly Key[]): Key | undefined {
+  const wanted = name.trim().toLowerCase();
+  return keys.find((key) => statusOf(key) === "active" && key.name.toLowerCase() === wanted);
+}
+
 /**
  * What a person typed or pasted, without more of a key than its label. A user who searches for a
  * key pastes the whole of it, often with the line around it: the secret must reach neither the

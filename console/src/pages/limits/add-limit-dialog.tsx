@@ -1,7 +1,7 @@
 import { Autocomplete, NativeSelect } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
-import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import type { Key, LimitRow } from "../../../../src/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
@@ -31,6 +31,7 @@ export function AddLimitDialog({
 
 function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
   const models = useAnswer("GET /api/models.json");
+  const keys = useAnswer("GET /api/console/keys").data?.data;
   const change = useChange("POST /api/admission-limits", { refreshes: LIMIT_READERS });
   const submission = useSubmission();
   const [model, setModel] = useState("");
@@ -81,7 +82,7 @@ function AddLimitForm({ rows, onClose }: AddProps): ReactNode {
       />
       <NativeSelect
         label="Applies to"
-        data={keyOptions(rows)}
+        data={keyOptions(rows, keys)}
         value={keyId}
         onChange={(event) => setKeyId(event.currentTarget.value)}
         error={fieldError(submission.fault, "key_id")}
@@ -101,11 +102,19 @@ type Problems = Readonly<Partial<Record<"model" | "rpm" | "tpm" | "concurrency",
 
 const NO_LIMITS: Ceilings = { rpm: null, tpm: null, concurrency: null };
 
-function keyOptions(rows: readonly LimitRow[]): { value: string; label: string }[] {
+/** Two keys may have one name: their first characters differ. */
+function keyOptions(
+  rows: readonly LimitRow[],
+  known: readonly Key[] = [],
+): { value: string; label: string }[] {
   const keys = rows.filter(({ scope, key_id: id }) => scope === "key" && id !== null);
+  const labels = new Map(known.map(({ key_id: id, label }) => [id, ` (${label}…)`]));
   return [
     { value: "", label: "All keys combined" },
-    ...keys.map((row) => ({ value: row.key_id ?? "", label: `Key: ${row.name}` })),
+    ...keys.map((row) => ({
+      value: row.key_id ?? "",
+      label: `Key: ${row.name}${labels.get(row.key_id ?? "") ?? ""}`,
+    })),
   ];
 }
 

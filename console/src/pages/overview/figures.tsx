@@ -24,7 +24,7 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
         <FigureCard
           label="Balance available"
           value={<Money usd={balance.available_usd} headline />}
-          hint={`${showUsd(balance.held_usd)} held for requests in progress`}
+          hint={<BalanceHint heldUsd={balance.held_usd} lasts={overview.lasts} />}
         />
       )}
       <FigureCard
@@ -72,6 +72,26 @@ export function Figures({ overview }: { readonly overview: Overview }): ReactEle
         }
       />
     </SimpleGrid>
+  );
+}
+
+function BalanceHint(props: {
+  readonly heldUsd: string;
+  readonly lasts: Overview["lasts"];
+}): ReactElement {
+  const { heldUsd, lasts } = props;
+  const pace = lasts === null ? undefined : `at ${showCents(lasts.per_day_usd)} a day`;
+  return (
+    <>
+      {showUsd(heldUsd)} held for requests in progress
+      {lasts === null ? null : (
+        <div title="At the pace of the last seven whole days (UTC).">
+          {lasts.until === null
+            ? `Lasts more than a year ${pace}`
+            : `Lasts until about ${showUtc(lasts.until, "day")} ${pace}`}
+        </div>
+      )}
+    </>
   );
 }
 
