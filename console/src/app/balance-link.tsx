@@ -9,8 +9,11 @@ import { Tip } from "../ui/tip.tsx";
 /** What new requests may use, always in sight; it leads to where more is bought. */
 export function BalanceLink(props: {
   readonly balance: NonNullable<Session["balance"]>;
+  /** Credit that is bought here is not real money. */
+  readonly isTestMoney: boolean;
 }): ReactElement {
   const { available_usd, settled_usd, held_usd } = props.balance;
+  const label = props.isTestMoney ? "Test balance" : "Balance";
   const shown = showCents(available_usd);
   return (
     <Tip
@@ -28,9 +31,9 @@ export function BalanceLink(props: {
       <Link
         to="/billing"
         className={shell.balance}
-        aria-label={`Balance: ${shown} available. Open billing`}
+        aria-label={`${label}: ${shown} available. Open billing`}
       >
-        <span className={shell.balanceLabel}>Balance</span>
+        <span className={shell.balanceLabel}>{label}</span>
         <strong>{shown}</strong>
       </Link>
     </Tip>

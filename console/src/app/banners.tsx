@@ -2,8 +2,7 @@ import { lazy, Suspense, type ReactElement } from "react";
 
 import type { Session } from "../../../src/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
-import { AppLink } from "../ui/app-link.tsx";
-import { Banner } from "../ui/banner.tsx";
+import { DevelopmentLine } from "./development-line.tsx";
 import { NoticeLine } from "./notice-line.tsx";
 
 /** Seldom needed, so it is loaded when it is. */
@@ -18,21 +17,7 @@ export function Banners({ session }: { readonly session: Session }): ReactElemen
   return (
     <section aria-label="Notices">
       <NoticeLine notices={session.notices} />
-      {installation.is_local_sign_in ? (
-        <Banner
-          tone="warn"
-          action={
-            <AppLink to="/docs" size="sm">
-              Set up sign-in
-            </AppLink>
-          }
-        >
-          Local sign-in is for development on one machine only.
-        </Banner>
-      ) : null}
-      {isSignedIn && installation.is_test_money ? (
-        <Banner tone="warn">Test mode: credit bought here is not real money.</Banner>
-      ) : null}
+      <DevelopmentLine installation={installation} isSignedIn={isSignedIn} />
       {isSignedIn && notices.length > 0 ? (
         <Suspense>
           <PriceNotices notices={notices} />

@@ -58,7 +58,12 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactEle
           <Brand />
           <OrgName name={session.org?.name} />
           <PaletteButton onClick={() => setOverlay("palette")} />
-          {session.balance === null ? null : <BalanceLink balance={session.balance} />}
+          {session.balance === null ? null : (
+            <BalanceLink
+              balance={session.balance}
+              isTestMoney={session.installation.is_test_money}
+            />
+          )}
           <SchemeSwitch />
           {session.state === "signed_out" ? (
             <Button component="a" size="xs" href={signInAddress({})}>

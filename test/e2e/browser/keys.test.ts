@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.keyboard.press("Escape");
     await page.mouse.click(5, 5);
     expect(await shown.locator("[data-secret]").innerText()).toBe(secret);
-    // A call that runs as it is copied stands below.
+    // Below it is a call that runs as it is copied.
     expect((await shown.innerText()).split(secret)).toHaveLength(3);
     await shown.getByRole("button", { name: "Copy" }).first().click();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(secret);
