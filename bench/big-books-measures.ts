@@ -213,9 +213,10 @@ export async function measureReports(
     "requests: the newest page": () => usageReports.requests(filter(30), { limit: 50 }),
     "requests: failed ones": () =>
       usageReports.requests({ ...filter(30), statuses: ["failed"] }, { limit: 50 }),
-    "requests: of one key": () => usageReports.requests({ ...filter(30), keyId }, { limit: 50 }),
+    "requests: of one key": () =>
+      usageReports.requests({ ...filter(30), keyIds: [keyId] }, { limit: 50 }),
     "requests: what nothing matches": () =>
-      usageReports.requests({ ...filter(30), providerId: "nobody" }, { limit: 50 }),
+      usageReports.requests({ ...filter(30), providerIds: ["nobody"] }, { limit: 50 }),
     "keys: activity": () => usageReports.keyActivity(orgId),
     "key: its days": () => usageReports.keyDays(orgId, keyId, 30),
     "wallet: a page": () => usageReports.walletLines(orgId, { limit: 50 }),

@@ -88,9 +88,9 @@ async function measureOthers(): Promise<Line[]> {
     "a page of failed requests": () =>
       usageReports.requests({ ...filterNow(DAYS), statuses: ["failed"] }, { limit: 50 }),
     "a page of one key's requests": () =>
-      usageReports.requests({ ...filterNow(DAYS), keyId: KEY_ID }, { limit: 50 }),
+      usageReports.requests({ ...filterNow(DAYS), keyIds: [KEY_ID] }, { limit: 50 }),
     "requests that nothing matches": () =>
-      usageReports.requests({ ...filterNow(DAYS), providerId: "nobody" }, { limit: 50 }),
+      usageReports.requests({ ...filterNow(DAYS), providerIds: ["nobody"] }, { limit: 50 }),
     "activity of the keys": () => usageReports.keyActivity(ORG_ID),
     "activity of the providers": () => usageReports.providerActivity(),
     "a page of the wallet": () => usageReports.walletLines(ORG_ID, { limit: 50 }),

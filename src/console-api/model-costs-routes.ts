@@ -24,13 +24,15 @@ export function modelCostHandlers(
       // Whole days in UTC, so that most of it is read from sums: today is the last one.
       const toMs = (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
       const range = { orgId, fromMs: toMs - DAYS * DAY_MS, toMs };
-      const filter = query.of === undefined ? range : { ...range, modelId: query.of };
+      const { of } = query;
       const models = ids.flatMap((id) => current.find(id) ?? []);
       const compared = { catalog: current, ids, models };
       const bounds = boundsOf(models);
       return await gates.reads.run(orgId, async () => {
+        const filter = of === undefined ? range : { ...range, modelIds: [of] };
         const { groups } = await reports.report(filter, "model");
-        const sized = await reports.tokensBySize(filter, bounds);
+        const sizeFilter = of === undefined ? range : { ...range, modelId: of };
+        const sized = await reports.tokensBySize(sizeFilter, bounds);
         return {
           from: instant(range.fromMs),
           to: instant(range.toMs),

@@ -62,7 +62,7 @@ async function readNotices(
   const notices: PriceNotice[] = [];
   for (const change of used.slice(0, NOTICES_MAX)) {
     const { modelId, providerId } = change.listing;
-    const providers = await reports.report({ ...range, modelId }, "provider");
+    const providers = await reports.report({ ...range, modelIds: [modelId] }, "provider");
     const served = providers.groups.filter(({ group }) => group !== "none");
     const figures = served.find(({ group }) => group === providerId)?.figures;
     if (figures === undefined) continue;

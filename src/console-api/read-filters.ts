@@ -1,4 +1,10 @@
-import { isManagedOrigin, type OrgId } from "../core/index.ts";
+import {
+  isManagedOrigin,
+  type ManagedOrigin,
+  type OrgId,
+  REQUEST_STATUSES,
+  type RequestStatus,
+} from "../core/index.ts";
 import type { ReportFilter } from "../records/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
@@ -18,18 +24,35 @@ export function readFilters(
   if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS) {
     return invalidField("from", `from and to may span ${RANGE_DAYS_MAX} days at most`);
   }
-  const { model, provider, key, status } = filters;
+  const model = valuesOf(filters.model);
+  const provider = valuesOf(filters.provider);
+  const key = valuesOf(filters.key);
+  const status = valuesOf(filters.status);
   return {
     orgId,
     fromMs,
     toMs,
-    ...(model === undefined ? {} : { modelId: model }),
-    ...(provider === undefined ? {} : { providerId: provider }),
+    ...(model === undefined ? {} : { modelIds: model }),
+    ...(provider === undefined ? {} : { providerIds: provider }),
     ...(key === undefined ? {} : keyFilter(key)),
-    ...(status === undefined ? {} : { statuses: [status] }),
+    ...(status === undefined ? {} : { statuses: status.filter(isStatus) }),
   };
 }
 
-function keyFilter(key: string): Pick<ReportFilter, "keyId" | "managed"> {
-  return isManagedOrigin(key) ? { managed: key } : { keyId: key };
+/** Each once; the contract says how many there may be. */
+function valuesOf(text: string | undefined): readonly string[] | undefined {
+  return text === undefined ? undefined : [...new Set(text.split(","))];
+}
+
+function isStatus(value: string): value is RequestStatus {
+  return Object.hasOwn(REQUEST_STATUSES, value);
+}
+
+function keyFilter(keys: readonly string[]): Pick<ReportFilter, "keyIds" | "managed"> {
+  const managed = keys.filter((key): key is ManagedOrigin => isManagedOrigin(key));
+  const keyIds = keys.filter((key) => !isManagedOrigin(key));
+  return {
+    ...(managed.length === 0 ? {} : { managed }),
+    ...(keyIds.length === 0 ? {} : { keyIds }),
+  };
 }

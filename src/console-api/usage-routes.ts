@@ -7,6 +7,7 @@ import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
 import type { RequestList, usageRoutes } from "./contract/usage.ts";
 import { openFile } from "./file-answer.ts";
+import { fileNameOf } from "./file-name.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
 import { readFilters } from "./read-filters.ts";
@@ -67,7 +68,7 @@ export function usageHandlers(
       const { reports, asOf } = datedReports(deps.reports);
       const pieces = requestsCsv(reports, filter);
       const headers = (): Readonly<Record<string, string>> => asOfHeader(asOf().as_of);
-      const wanted = { orgId, contentType, fileName: fileNameOf(filter), pieces, headers };
+      const wanted = { orgId, contentType, fileName: fileNameOf(filter, query), pieces, headers };
       return await openFile({ gates: gates.files, clock }, wanted);
     },
 
@@ -85,12 +86,6 @@ export function usageHandlers(
       });
     },
   };
-}
-
-/** With its days: files of several views do not overwrite each other. */
-function fileNameOf({ fromMs, toMs }: ReportFilter): string {
-  const [from, to] = [fromMs, toMs - 1].map((ms) => instant(ms).slice(0, "2026-01-01".length));
-  return from === to ? `requests-${from}.csv` : `requests-${from}-to-${to}.csv`;
 }
 
 const PAGE_ROWS = 50;

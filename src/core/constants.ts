@@ -125,6 +125,8 @@ export const REPORT_CONNECTIONS_MAX: number = 3;
 export const REPORT_GROUPS_MAX: number = 200;
 
 export const REPORT_SERIES_GROUPS_MAX: number = 7;
+/** Ranges up to this length are reported by five minutes, longer ones by the hour. */
+export const REPORT_FINE_HOURS_MAX: number = 3;
 /** Ranges up to this length are reported by the hour. */
 export const REPORT_HOURS_MAX: number = 48;
 /** Longer ranges begin with their first request and end with their last. */

@@ -6,6 +6,7 @@ import {
   type MicroUsd,
   type OrgId,
   REPORT_FILE_PAGE_ROWS,
+  REPORT_FINE_HOURS_MAX,
   REPORT_GROUPS_MAX,
   REPORT_HOURS_MAX,
   type RequestId,
@@ -20,7 +21,14 @@ import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
 import * as requests from "./usage-report-requests.ts";
 import { usageReport, type ReportRow } from "./usage-report-rows.ts";
 import { sizedTokens, sizesQuery, type SizeRow } from "./usage-report-sizes.ts";
-import { DAY_MS, HOUR_MS, isoDay, reportQuery, type ReportPlan } from "./usage-report-sql.ts";
+import {
+  DAY_MS,
+  FIVE_MINUTES_MS,
+  HOUR_MS,
+  isoDay,
+  reportQuery,
+  type ReportPlan,
+} from "./usage-report-sql.ts";
 import * as wallet from "./usage-report-wallet.ts";
 import type {
   KeyActivity,
@@ -32,6 +40,7 @@ import type {
   ReportGroupBy,
   ReportRank,
   SizeBounds,
+  SizeFilter,
   SizedTokens,
   UsageReport,
   UsageReports,
@@ -74,7 +83,7 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async tokensBySize(
-    filter: Pick<ReportFilter, "orgId" | "fromMs" | "toMs" | "modelId">,
+    filter: SizeFilter,
     bounds: SizeBounds,
   ): Promise<readonly SizedTokens[] | undefined> {
     const { text, values } = sizesQuery(filter, bounds);
@@ -134,7 +143,7 @@ export class PostgresUsageReports implements UsageReports {
     assert(days > 0 && days <= REPORT_GROUPS_MAX, "a key's days are a page of a report");
     const [now] = await this.#rows<{ today: string }>(TODAY_SQL, []);
     const endMs = Date.parse(`${now?.today ?? ""}T00:00:00Z`) + DAY_MS;
-    const filter = { orgId, keyId, fromMs: endMs - days * DAY_MS, toMs: endMs };
+    const filter = { orgId, keyIds: [keyId], fromMs: endMs - days * DAY_MS, toMs: endMs };
     const { groups } = await this.report(filter, "day");
     const known = new Map(groups.map(({ group, figures }) => [group, figures]));
     return Array.from({ length: days }, (_, at) => {
@@ -207,7 +216,9 @@ async function planReport(
   const wholeToMs = Math.floor(toMs / DAY_MS) * DAY_MS;
   const whole = { filter, ...groups, wholeFromMs, wholeToMs };
   if (toMs - fromMs <= REPORT_HOURS_MAX * HOUR_MS) {
-    return { ...whole, bucketMs: HOUR_MS, rolledDays: [], unrolledRequestIds: [] };
+    const isFine = toMs - fromMs <= REPORT_FINE_HOURS_MAX * HOUR_MS;
+    const bucketMs = isFine ? FIVE_MINUTES_MS : HOUR_MS;
+    return { ...whole, bucketMs, rolledDays: [], unrolledRequestIds: [] };
   }
   const rolledDays = await findRolledDays(client, orgId);
   const range = { fromMs: wholeFromMs, toMs: wholeToMs };

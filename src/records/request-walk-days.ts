@@ -51,10 +51,10 @@ async function daysWithMatches(
   const values: unknown[] = [filter.orgId, span.from, span.end];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const own = ownFilterSql(filter, $);
-  const { providerId, statuses } = filter;
+  const { providerIds, statuses } = filter;
   const summed = [
     `org_id = $1 and day = any (${$(rolledDays)}::date[]) and request_day = d.day and ${own}`,
-    ...(providerId === undefined ? [] : [`provider_id = ${$(providerId)}`]),
+    ...(providerIds === undefined ? [] : [`provider_id = any (${$(providerIds)}::text[])`]),
     ...(statuses === undefined
       ? []
       : [`${statusOfEndSql("status")} = any (${$(statuses)}::text[])`]),

@@ -83,8 +83,8 @@ function cannotMatch(filter: ReportFilter): boolean {
 }
 
 /** May it take many attempts to find one request? */
-function isSelective({ modelId, providerId, keyId, managed, statuses }: ReportFilter): boolean {
-  return [modelId, providerId, keyId, managed, statuses].some((each) => each !== undefined);
+function isSelective({ modelIds, providerIds, keyIds, managed, statuses }: ReportFilter): boolean {
+  return [modelIds, providerIds, keyIds, managed, statuses].some((each) => each !== undefined);
 }
 
 function spansOf({ fromMs, toMs }: ReportFilter, cursorText = ""): readonly RequestSpan[] {

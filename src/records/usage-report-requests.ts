@@ -66,7 +66,7 @@ export interface RequestSpan {
 
 /** Whether requests without attempts can match: none of them has a provider. */
 export function hasRefused(filter: ReportFilter): boolean {
-  return filter.providerId === undefined && mayBeRefused(filter);
+  return filter.providerIds === undefined && mayBeRefused(filter);
 }
 
 /** Whether requests with attempts can match. */
@@ -100,24 +100,27 @@ export const FAILED_SQL = "outcome is distinct from 'completed'";
 
 /** What all attempts of a request have in common. */
 export function ownFilterSql(
-  { modelId, keyId, managed }: ReportFilter,
+  { modelIds, keyIds, managed }: ReportFilter,
   $: (value: unknown) => string,
 ): string {
+  const keys = [
+    ...(keyIds === undefined ? [] : [`key_id = any (${$(keyIds)}::text[]) and not ${MANAGED_SQL}`]),
+    ...(managed === undefined ? [] : [`origin = any (${$(managed)}::text[])`]),
+  ];
   const ownKeys = `key_id in (select key_id from api_key where org_id = $1 and`;
   return [
     "true",
-    ...(modelId === undefined ? [] : [`model_id = ${$(modelId)}`]),
-    ...(keyId === undefined ? [] : [`${ownKeys} key_id = ${$(keyId)} and not ${MANAGED_SQL})`]),
-    ...(managed === undefined ? [] : [`${ownKeys} origin = ${$(managed)})`]),
+    ...(modelIds === undefined ? [] : [`model_id = any (${$(modelIds)}::text[])`]),
+    ...(keys.length === 0 ? [] : [`${ownKeys} (${keys.join(" or ")}))`]),
   ].join(" and ");
 }
 
 function attemptedSql(
-  { statuses, providerId }: ReportFilter,
+  { statuses, providerIds }: ReportFilter,
   own: string,
   $: (value: unknown) => string,
 ): string {
-  const provider = providerId === undefined ? undefined : $(providerId);
+  const provider = providerIds === undefined ? undefined : `any (${$(providerIds)}::text[])`;
   const having = [
     "true",
     ...(statuses === undefined

@@ -7,13 +7,13 @@ import {
   type RequestStatus,
 } from "../core/index.ts";
 import { usageColumns } from "../ledger/index.ts";
-import { DAY_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
+import { DAY_MS, FIVE_MINUTES_MS, HOUR_MS, isoDay, type ReportPlan } from "./usage-report-sql.ts";
 import type { ReportBucket, ReportFigures, StatusCounts, UsageReport } from "./usage-reports.ts";
 
 export interface ReportRow extends Readonly<Record<RequestStatus, bigint>> {
   readonly kind: "total" | "group" | "part" | "bucket";
   readonly name: string;
-  /** Hours or days since 1970. */
+  /** Buckets since 1970, of the plan's length. */
   readonly bucket: bigint;
   readonly requests: bigint;
   readonly debit: bigint;
@@ -28,13 +28,18 @@ export function usageReport(plan: ReportPlan, rows: readonly ReportRow[]): Usage
   if (total === undefined) throw new Error("a report answers its totals");
   return {
     totals: figuresOf(total),
-    bucket: plan.bucketMs === HOUR_MS ? "hour" : "day",
+    bucket: bucketOf(plan),
     series: seriesOf(plan, rows),
     groups: rows
       .filter((row) => row.kind === "group")
       .toSorted(bySpend)
       .map((row) => ({ group: groupOf(plan, row), figures: figuresOf(row) })),
   };
+}
+
+function bucketOf({ bucketMs }: ReportPlan): UsageReport["bucket"] {
+  if (bucketMs === FIVE_MINUTES_MS) return "five_minutes";
+  return bucketMs === HOUR_MS ? "hour" : "day";
 }
 
 /** Days come as their numbers since 1970. */

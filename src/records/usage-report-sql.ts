@@ -12,6 +12,8 @@ import { attemptsOutsideSql, lastOf } from "./report-parts.ts";
 import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
 import type { ReportFilter, ReportGroupBy, ReportRank } from "./usage-reports.ts";
 
+export const FIVE_MINUTES_MS = 300_000;
+
 export const HOUR_MS = 3_600_000;
 
 export const DAY_MS = 24 * HOUR_MS;
@@ -152,7 +154,7 @@ function bucketSql({ filter, bucketMs }: ReportPlan, $: Bind): string {
 /* One that has attempts after all (the answer about its hold was lost) is what they make of it. */
 function refusedSql(plan: ReportPlan, org: string, $: Bind): string {
   const { filter, by } = plan;
-  const model = by === "model" || filter.modelId !== undefined ? "model_id" : "null";
+  const model = by === "model" || filter.modelIds !== undefined ? "model_id" : "null";
   return `
     select key_id, ${model}, null, ${REFUSED_STATUS_SQL}, ${bucketSql(plan, $)}, null,
       1, 0, 0, 0, 0, 0, 0
@@ -231,14 +233,19 @@ function groupSql({ by, bucketMs }: ReportPlan): string {
 
 /** Also guards the marketplace's own keys: none of them can be requested by its id. */
 function filterSql(filter: ReportFilter, $: Bind): string {
-  const { modelId, providerId, keyId, managed, statuses } = filter;
+  const { modelIds, providerIds, keyIds, managed, statuses } = filter;
+  const anyOf = (column: string, values: readonly string[] | undefined): readonly string[] =>
+    values === undefined ? [] : [`${column} = any (${$(values)}::text[])`];
+  const keys = [
+    ...anyOf("one.key_id", keyIds).map((each) => `${each} and k.managed is null`),
+    ...anyOf("k.managed", managed),
+  ];
   return [
     "true",
-    ...(modelId === undefined ? [] : [`one.model_id = ${$(modelId)}`]),
-    ...(providerId === undefined ? [] : [`one.provider_id = ${$(providerId)}`]),
-    ...(keyId === undefined ? [] : [`one.key_id = ${$(keyId)} and k.managed is null`]),
-    ...(managed === undefined ? [] : [`k.managed = ${$(managed)}`]),
-    ...(statuses === undefined ? [] : [`one.status = any (${$(statuses)}::text[])`]),
+    ...anyOf("one.model_id", modelIds),
+    ...anyOf("one.provider_id", providerIds),
+    ...(keys.length === 0 ? [] : [`(${keys.join(" or ")})`]),
+    ...anyOf("one.status", statuses),
   ].join(" and ");
 }
 

@@ -17,12 +17,13 @@ export interface ReportFilter {
   /** By the instant in the request's id: inclusive, and exclusive. */
   readonly fromMs: number;
   readonly toMs: number;
-  readonly modelId?: string;
-  /** Of the last attempt, which is the request's provider everywhere in a report. */
-  readonly providerId?: string;
-  /** One key, or all managed keys of an origin. */
-  readonly keyId?: string;
-  readonly managed?: ManagedOrigin;
+  /** Any of these; absent: all. */
+  readonly modelIds?: readonly string[];
+  /** Of the last attempt, which is the request's provider everywhere in a report: any of these. */
+  readonly providerIds?: readonly string[];
+  /** Any of these keys, or any managed key of these origins: one list may make up for the other. */
+  readonly keyIds?: readonly string[];
+  readonly managed?: readonly ManagedOrigin[];
   /** Of the whole request: any of these. */
   readonly statuses?: readonly RequestStatus[];
 }
@@ -63,7 +64,7 @@ export interface ReportBucket {
 
 export interface UsageReport {
   readonly totals: ReportFigures;
-  readonly bucket: "hour" | "day";
+  readonly bucket: "five_minutes" | "hour" | "day";
   /** Oldest first, empty ones too. Groups beyond the largest seven are `other`. */
   readonly series: readonly ReportBucket[];
   /**
@@ -112,6 +113,11 @@ export interface SizeBounds {
   readonly promptTokens: readonly number[];
   /** Of everything that was sent and answered. */
   readonly totalTokens: readonly number[];
+}
+
+/** Whose attempts are sized; of one model, where it is named. */
+export interface SizeFilter extends Pick<ReportFilter, "orgId" | "fromMs" | "toMs"> {
+  readonly modelId?: string;
 }
 
 /** Chat tokens of attempts of one model that are between the same bounds. */
@@ -186,10 +192,7 @@ export interface UsageReports {
    * What attempts at chat used, by model and by the bounds that they are above. Undefined: they are
    * too many to read one by one.
    */
-  tokensBySize(
-    filter: Pick<ReportFilter, "orgId" | "fromMs" | "toMs" | "modelId">,
-    bounds: SizeBounds,
-  ): Promise<readonly SizedTokens[] | undefined>;
+  tokensBySize(filter: SizeFilter, bounds: SizeBounds): Promise<readonly SizedTokens[] | undefined>;
   /** Newest first, refused requests among them. */
   requests(
     filter: ReportFilter,

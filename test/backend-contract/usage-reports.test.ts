@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { newRequestId, type KeyId } from "../../src/core/ids.ts";
+import type { ManagedOrigin } from "../../src/core/managed-keys.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../../src/core/request-status.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
@@ -74,38 +75,43 @@ beforeAll(async () => {
 interface FilterSpec {
   readonly from: number;
   readonly hours: number;
-  readonly model: number;
-  readonly provider: number;
-  readonly key: number;
-  readonly managed: number;
-  readonly status: number;
+  readonly models: readonly string[];
+  readonly providers: readonly string[];
+  /** Places in the organization's keys. */
+  readonly keys: readonly number[];
+  readonly managed: readonly ManagedOrigin[];
+  readonly statuses: readonly RequestStatus[];
 }
 
-/* Past the end of each list: not filtered by it. */
+/** Some of a list; none of it, which is not to filter by it, most often. */
+function someOf<T>(list: readonly T[]): fc.Arbitrary<readonly T[]> {
+  const some = fc.subarray([...list], { minLength: 1, maxLength: Math.min(3, list.length) });
+  return fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 2, arbitrary: some });
+}
+
 const filterSpec: fc.Arbitrary<FilterSpec> = fc.record({
   from: fc.integer({ min: -DAY_MS / 2, max: DAYS * DAY_MS }),
-  hours: fc.constantFrom(1, 30, 48, 49, 72, 100, 24 * DAYS, 24 * (DAYS + 2)),
-  model: fc.nat(5),
-  provider: fc.nat(5),
-  key: fc.nat(KEYS * 2),
-  managed: fc.nat(7),
-  status: fc.nat(12),
+  hours: fc.constantFrom(1, 3, 30, 48, 49, 72, 100, 24 * DAYS, 24 * (DAYS + 2)),
+  models: someOf(MODELS),
+  providers: someOf(PROVIDERS),
+  keys: someOf(Array.from({ length: KEYS }, (_, at) => at)),
+  managed: someOf(["playground", "optimize"] as const),
+  statuses: someOf(STATUSES),
 });
 
 function filterOf(journal: UsageJournal, org: JournalOrg, spec: FilterSpec): ReportFilter {
   const fromMs = journal.startOf(0) + spec.from;
-  const managed = (["playground", "optimize"] as const)[spec.managed];
-  const [modelId, providerId] = [MODELS[spec.model], PROVIDERS[spec.provider]];
-  const [keyId, status] = [org.keys[spec.key], STATUSES[spec.status]];
+  const { models, providers, managed, statuses } = spec;
+  const keyIds = spec.keys.flatMap((place) => org.keys[place] ?? []);
   return {
     orgId: org.orgId,
     fromMs,
     toMs: fromMs + spec.hours * HOUR_MS,
-    ...(modelId === undefined ? {} : { modelId }),
-    ...(providerId === undefined ? {} : { providerId }),
-    ...(keyId === undefined ? {} : { keyId }),
-    ...(managed === undefined ? {} : { managed }),
-    ...(status === undefined ? {} : { statuses: [status] }),
+    ...(models.length === 0 ? {} : { modelIds: models }),
+    ...(providers.length === 0 ? {} : { providerIds: providers }),
+    ...(keyIds.length === 0 ? {} : { keyIds }),
+    ...(managed.length === 0 ? {} : { managed }),
+    ...(statuses.length === 0 ? {} : { statuses }),
   };
 }
 
@@ -140,8 +146,10 @@ function expectSeries(
   requests: readonly ModelRequest[],
   { filter, by }: { readonly filter: ReportFilter; readonly by: ReportGroupBy },
 ): void {
-  const bucketMs = filter.toMs - filter.fromMs <= 48 * HOUR_MS ? HOUR_MS : DAY_MS;
-  expect(report.bucket).toBe(bucketMs === HOUR_MS ? "hour" : "day");
+  const spanMs = filter.toMs - filter.fromMs;
+  const bucket = spanMs <= 3 * HOUR_MS ? "five_minutes" : spanMs <= 48 * HOUR_MS ? "hour" : "day";
+  const bucketMs = { five_minutes: HOUR_MS / 12, hour: HOUR_MS, day: DAY_MS }[bucket];
+  expect(report.bucket).toBe(bucket);
   const first = Math.floor(filter.fromMs / bucketMs) * bucketMs;
   const buckets = Math.ceil((filter.toMs - first) / bucketMs);
   expect(report.series.map(({ atMs }) => atMs)).toEqual(
@@ -318,7 +326,7 @@ test("a search that is cut short misses no request of a day that is not summed u
   const { orgId, keys } = journal.orgs[0] as JournalOrg;
   const range = { orgId, fromMs: journal.startOf(0), toMs: journal.startOf(6) };
   const keyId = keys[0] as KeyId;
-  expect(await walk(hurried.reports, { ...range, keyId })).toHaveLength(4);
+  expect(await walk(hurried.reports, { ...range, keyIds: [keyId] })).toHaveLength(4);
 });
 
 test("a key of the marketplace is never found by its id", async () => {
@@ -339,9 +347,14 @@ test("a key of the marketplace is never found by its id", async () => {
     fromMs: journal.startOf(0),
     toMs: journal.startOf(5),
   };
-  const byId = await backend.usageReports.report({ ...range, keyId }, "key");
+  const byId = await backend.usageReports.report({ ...range, keyIds: [keyId] }, "key");
   expect(byId.totals.requests).toBe(0);
-  expect((await backend.usageReports.requests({ ...range, keyId }, { limit: 5 })).rows).toEqual([]);
+  expect(
+    (await backend.usageReports.requests({ ...range, keyIds: [keyId] }, { limit: 5 })).rows,
+  ).toEqual([]);
+  const either = { ...range, keyIds: [keyId], managed: ["playground"] as const };
+  expect((await backend.usageReports.report(either, "key")).totals.requests).toBe(1);
+  expect((await backend.usageReports.requests(either, { limit: 5 })).rows).toHaveLength(1);
   const all = await backend.usageReports.report(range, "key");
   expect(all.groups.map(({ group }) => group)).toEqual(["playground"]);
   const activity = await backend.usageReports.keyActivity(range.orgId);

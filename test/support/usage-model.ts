@@ -90,15 +90,16 @@ export async function readRequests(backend: FreshBackend, orgId: string): Promis
 const MANAGED = new Set(["playground", "optimize"]);
 
 export function matches(request: ModelRequest, filter: ReportFilter): boolean {
-  const { modelId, providerId, keyId, managed, statuses, fromMs, toMs } = filter;
+  const { modelIds, providerIds, keyIds, managed, statuses, fromMs, toMs } = filter;
   const isManaged = MANAGED.has(request.origin);
   return (
     request.ms >= fromMs &&
     request.ms < toMs &&
-    (modelId === undefined || request.model === modelId) &&
-    (providerId === undefined || request.provider === providerId) &&
-    (keyId === undefined || (request.key === keyId && !isManaged)) &&
-    (managed === undefined || request.origin === managed) &&
+    (modelIds === undefined || modelIds.includes(request.model)) &&
+    (providerIds === undefined || providerIds.includes(request.provider)) &&
+    ((keyIds === undefined && managed === undefined) ||
+      (keyIds?.includes(request.key) === true && !isManaged) ||
+      managed?.some((origin) => origin === request.origin) === true) &&
     (statuses === undefined || statuses.includes(request.status))
   );
 }

@@ -24,16 +24,32 @@ const StatusCounts = Type.Object({
   in_flight: Count,
 });
 
+/** How many values a filter may have. */
+export const FILTER_VALUES_MAX = 20;
+/** Any of several, with commas between them: no id has one. */
+const Values = listOf("[^,]{1,200}", "values");
+const Statuses = listOf(`(${Object.keys(REQUEST_STATUSES).join("|")})`, `of ${statusNames()}`);
+
+function listOf(value: string, name: string) {
+  return Type.String({
+    pattern: `^${value}(,${value}){0,${FILTER_VALUES_MAX - 1}}$`,
+    description: `1 to ${FILTER_VALUES_MAX} ${name} with commas between them`,
+  });
+}
+function statusNames(): string {
+  return Object.keys(REQUEST_STATUSES).join(", ");
+}
+
 /** Filters that the figures, the log and its file have in common. */
 const filters = {
   /** Inclusive, and exclusive. Absent: the last 24 hours. */
   from: Type.Optional(Instant),
   to: Type.Optional(Instant),
-  model: Type.Optional(Id),
-  provider: Type.Optional(Id),
-  /** A key's id, or `playground` or `optimize` for the marketplace's own keys. */
-  key: Type.Optional(Id),
-  status: Type.Optional(RequestStatus),
+  model: Type.Optional(Values),
+  provider: Type.Optional(Values),
+  /** Ids of keys, or `playground` or `optimize` for the marketplace's own keys. */
+  key: Type.Optional(Values),
+  status: Type.Optional(Statuses),
 };
 export const UsageFilters = Type.Object(filters, { additionalProperties: false });
 export type UsageFilters = Static<typeof UsageFilters>;
@@ -58,8 +74,11 @@ export const Usage = Type.Object({
   from: Instant,
   to: Instant,
   totals: UsageFigures,
-  /** Hours for ranges up to two days, else UTC days; ranges without requests too, oldest first. */
-  bucket: oneOf("hour", "day"),
+  /**
+   * Five minutes for ranges up to three hours, hours up to two days, else UTC days; those without
+   * requests too, oldest first.
+   */
+  bucket: oneOf("five_minutes", "hour", "day"),
   series: Type.Array(
     Type.Object({
       at: Instant,

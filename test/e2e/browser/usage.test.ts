@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { formatUsd, microUsd } from "../../../src/core/money.ts";
 import { until } from "../../support/books.ts";
 import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
-import { newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
+import { callGateway, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
 import {
   readCsv,
   readMoney,
@@ -14,7 +14,7 @@ import {
 } from "../../support/console-tables.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { at, bearer, httpCall, listAt } from "../../support/http-call.ts";
-import { readSql } from "../../support/sql.ts";
+import { readSql, runSql } from "../../support/sql.ts";
 import { makeTraffic, TRAFFIC_MANIFESTS, type Traffic } from "../../support/usage-traffic.ts";
 
 const GROUPS = ["Model", "Key", "Provider", "Day", "Status"] as const;
@@ -69,6 +69,21 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     expect(new URL(page.url()).searchParams.get("metric")).toBe("requests");
   });
 
+  test("says by how much its figures differ from those of the time range before", async () => {
+    const { page, orgId } = ann;
+    await open(page, "/usage");
+    const said = page.getByText("100% higher than in the 24 hours before");
+    expect(await said.count()).toBe(0);
+    await runSql(
+      fixture.gateway,
+      "insert into refused_minute values ($1, date_trunc('minute', now() - interval '30 hours'), 'k', 0, $2)",
+      [orgId, traffic.requests / 2],
+    );
+    await page.reload();
+    await said.waitFor();
+    await expectAccessible(page, "usage with something to compare");
+  });
+
   test("lists every request once, and its file has the same rows and the same sum", async () => {
     const { page } = ann;
     await open(page, "/usage");
@@ -86,14 +101,14 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const { page } = ann;
     await open(page, "/usage");
     await check(page, "Time range", "7 days");
-    await check(page, "Status", "Succeeded");
     await check(page, "Group by", "Key");
+    await choose(page, "Status", "Succeeded", "Cancelled");
     await choose(page, "Key", /^alpha /);
     await choose(page, "Model", "test/a");
     await choose(page, "Provider", "prov-a");
     const expected = {
       range: "7d",
-      status: "succeeded",
+      status: "succeeded,cancelled",
       by: "key",
       key: traffic.keys.alpha.keyId,
       model: "test/a",
@@ -106,9 +121,10 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const expectView = async (): Promise<void> => {
       await pageShown(page);
       expect(await isChecked(page, "Time range", "7 days")).toBe(true);
-      expect(await isChecked(page, "Status", "Succeeded")).toBe(true);
       expect(await isChecked(page, "Group by", "Key")).toBe(true);
-      expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("test/a");
+      for (const chip of ["Model: test/a", "Status: Succeeded", "Status: Cancelled"]) {
+        await page.getByRole("button", { name: `Remove the filter ${chip}` }).waitFor();
+      }
       const log = await readTable(page, "Requests, newest first");
       expect(log.column("Model")).toEqual(["test/a"]);
       expect(log.column("Key")).toEqual(["alpha"]);
@@ -123,6 +139,13 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await expectAccessible(page, "filtered usage");
     await page.reload();
     await expectView();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.waitForURL((url) => !url.searchParams.has("status"));
+    // What was ticked in one menu is one step.
+    await page.goBack();
+    await page.waitForURL((url) => url.searchParams.get("status") === "succeeded,cancelled");
+    await page.getByRole("button", { name: "Remove the filter Status: Cancelled" }).click();
+    await page.waitForURL((url) => url.searchParams.get("status") === "succeeded");
   });
 
   test("opens a day by its name in the table, and says so in the address", async () => {
@@ -182,6 +205,21 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.unroute("**/api/console/requests?*");
   });
 
+  test("follows new requests where it is asked to, and sorts only what it shows", async () => {
+    const { page } = ann;
+    await open(page, "/usage?range=1h&sort=cost.desc");
+    const log = await readTable(page, "Requests, newest first");
+    const costs = log.column("Cost").map((text) => readMoney(text));
+    expect(costs).toEqual(costs.toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0)));
+    await page.getByText("Only the requests of this page are sorted").waitFor();
+    await page.getByRole("switch", { name: "Live" }).check({ force: true });
+    await callGateway(fixture, traffic.keys.alpha.secret);
+    await until("the new request is in the log", async () => {
+      const now = await readTable(page, "Requests, newest first");
+      return now.rows.length === log.rows.length + 1;
+    });
+  });
+
   test("none of these pages complained of anything", () => {
     expect(ann.complaints).toEqual([]);
   });
@@ -204,9 +242,17 @@ function radio(page: Page, group: string, option: string): ReturnType<Page["getB
   return page.getByRole("group", { name: group }).getByRole("radio", { name: option, exact: true });
 }
 
-async function choose(page: Page, field: string, option: string | RegExp): Promise<void> {
-  await page.getByRole("combobox", { name: field, exact: true }).click();
-  await page.getByRole("option", { name: option }).first().click();
+async function choose(
+  page: Page,
+  filter: string,
+  ...options: readonly (string | RegExp)[]
+): Promise<void> {
+  const filters = page.getByRole("group", { name: "Filters" });
+  await filters.getByRole("button", { name: filter, exact: true }).click();
+  const menu = page.getByRole("dialog", { name: filter });
+  for (const name of options) await menu.getByRole("checkbox", { name, exact: true }).check();
+  await page.keyboard.press("Escape");
+  await menu.waitFor({ state: "detached" });
 }
 
 function sorted(search: Readonly<Record<string, string>>): readonly unknown[] {
@@ -218,7 +264,7 @@ async function downloadedRows(page: Page): Promise<ReturnType<typeof readCsv>> {
   const address = new URL((await link.getAttribute("href")) ?? "", fixture.consoleUrl);
   const answer = await page.request.get(address.href);
   expect(answer.headers()["content-disposition"]).toMatch(
-    /^attachment; filename="requests-[-\dto]+\.csv"$/,
+    /^attachment; filename="requests-\d{4}-[-\w]+\.csv"$/,
   );
   return readCsv(await answer.text());
 }

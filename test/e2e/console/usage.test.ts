@@ -75,6 +75,28 @@ describe("figures of a range", () => {
     expect(sumOf(rows.map((row) => row.at(-1) ?? ""))).toBe(formatUsd(microUsd(settled)));
   });
 
+  test("of several values are those of each of them together", async () => {
+    const requestsOf = async (filter: string): Promise<number> => {
+      const { json } = await ann.ask(`GET /api/console/usage?${filter}`);
+      const log = await ann.ask(`GET /api/console/requests?limit=200&${filter}`);
+      const file = await ann.ask(`GET /api/console/requests.csv?${filter}`);
+      const requests = Number(at(json, "totals.requests"));
+      expect(listAt(log.json, "data")).toHaveLength(requests);
+      expect(csvRows(file.text)).toHaveLength(requests + 1);
+      return requests;
+    };
+    const together = async (name: string, values: readonly string[]): Promise<void> => {
+      const each = await Promise.all(values.map((value) => requestsOf(`${name}=${value}`)));
+      const sum = each.reduce((total, requests) => total + requests, 0);
+      expect(Math.min(...each)).toBeGreaterThan(0);
+      expect(await requestsOf(`${name}=${values.join()}`)).toBe(sum);
+    };
+    await together("model", ["test/a", "test/b"]);
+    await together("provider", ["prov-a", "prov-b"]);
+    await together("key", [key.id, "playground"]);
+    await together("status", ["succeeded", "rejected_by_gateway"]);
+  });
+
   test("name keys and models as people do", async () => {
     const byKey = await ann.ask("GET /api/console/usage?group_by=key");
     const names = listAt(byKey.json, "groups").map((each) => at(each, "name"));
@@ -88,6 +110,9 @@ describe("figures of a range", () => {
     ["group_by=week", "group_by"],
     ["modle=a", "modle"],
     ["status=failed&status=cancelled", "status"],
+    ["status=failed,broken", "status"],
+    ["model=a,,b", "model"],
+    [`key=${Array.from({ length: 21 }, (_none, n) => `k${n}`).join()}`, "key"],
   ])("with %s are refused by the name of the filter", async (query, field) => {
     const answer = await ann.ask(`GET /api/console/usage?${query}`);
     expect(answer.status).toBe(400);
@@ -107,7 +132,7 @@ describe("the log of requests", () => {
       const list = await ann.ask(`GET /api/console/requests?limit=200&${filter}`);
       const file = await ann.ask(`GET /api/console/requests.csv?${filter}`);
       expect(file.headers["content-disposition"]).toMatch(
-        /^attachment; filename="requests-\d{4}-\d\d-\d\d(-to-\d{4}-\d\d-\d\d)?\.csv"$/,
+        /^attachment; filename="requests-\d{4}-\d\d-\d\dT\d{4}-to-[-\dT]+[-\w]*\.csv"$/,
       );
       const [head, ...rows] = csvRows(file.text);
       expect(file.status).toBe(200);

@@ -128,7 +128,7 @@ function Causes({ overview }: { readonly overview: Overview }): ReactElement {
     ...causes.map(({ cause, requests }) => `${formatCount(requests)} ${CAUSES[cause]}`),
     ...(byProvider === 0 ? [] : [`${formatCount(byProvider)} by providers`]),
   ];
-  const status = causes.length === 0 ? "rejected_by_provider" : "rejected_by_gateway";
+  const status = "rejected_by_gateway,rejected_by_provider";
   return (
     <AppLink to="/usage" search={{ status }}>
       {parts.slice(0, CAUSES_SHOWN).join(" · ")}

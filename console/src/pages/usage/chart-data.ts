@@ -3,7 +3,7 @@ import { toWhole, type Amount, type Unit } from "../../ui/charts/measure.ts";
 import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
 import { addUsd } from "../../ui/money-math.ts";
 import { showUtc } from "../../ui/time.tsx";
-import { DAY_MS, STATUSES, type GroupBy, type Metric } from "./usage-search.ts";
+import { DAY_MS, HOUR_MS, STATUSES, type GroupBy, type Metric } from "./usage-search.ts";
 
 export interface UsageChartData {
   readonly unit: Unit;
@@ -24,7 +24,7 @@ export function chartData(usage: Usage, metric: Metric, by: GroupBy): UsageChart
       : partsOf(usage, by, metric);
   const buckets = usage.series.map((step) => ({
     id: step.at,
-    label: showUtc(step.at, usage.bucket === "hour" ? "minute" : "day"),
+    label: showUtc(step.at, usage.bucket === "day" ? "day" : "minute"),
     tick: tickOf(step.at, usage.bucket),
     values: isTimes
       ? { p50: step.ttft_p50_ms, p95: step.ttft_p95_ms }
@@ -122,7 +122,7 @@ function sumOf(parts: readonly Figures[], metric: Metric): Amount {
 
 /** `"14:00"` or `"22 Nov"`. */
 function tickOf(at: string, bucket: Usage["bucket"]): string {
-  if (bucket === "hour") return at.slice(11, 16);
+  if (bucket !== "day") return at.slice(11, 16);
   return showUtc(at, "day").split(" ").slice(0, 2).join(" ");
 }
 
@@ -132,6 +132,10 @@ export function spanOfBucket(
   bucket: Usage["bucket"],
 ): { fromMs: number; toMs: number } {
   const fromMs = Date.parse(at);
-  return { fromMs, toMs: fromMs + (bucket === "hour" ? HOUR_MS : DAY_MS) };
+  return { fromMs, toMs: fromMs + BUCKET_MS[bucket] };
 }
-const HOUR_MS = 3_600_000;
+const BUCKET_MS: Readonly<Record<Usage["bucket"], number>> = {
+  five_minutes: HOUR_MS / 12,
+  hour: HOUR_MS,
+  day: DAY_MS,
+};

@@ -1,13 +1,15 @@
-import { Select } from "@mantine/core";
+import { Button } from "@mantine/core";
+import { X } from "lucide-react";
 import { useMemo, type ReactElement } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
-import { FilterChips } from "../../ui/filter-chips.tsx";
+import { FilterMenu, type Choice } from "./filter-menu.tsx";
 import {
   STATUSES,
-  statusOf,
+  valuesOf,
+  writeValues,
   type ChangeSearch,
-  type Status,
+  type FilterName,
   type UsageSearch,
 } from "./usage-search.ts";
 import styles from "./usage.module.css";
@@ -17,60 +19,93 @@ export interface FilterFieldsProps {
   readonly change: ChangeSearch;
 }
 
-/** Which requests are shown. */
+/** Which requests are shown: a line of menus, and what is chosen in them. */
 export function FilterFields({ search, change }: FilterFieldsProps): ReactElement {
+  const choices = useChoices();
+  const chosen = FILTERS.map(({ name }) => ({ name, values: valuesOf(search, name) }));
+  const isAny = chosen.some(({ values }) => values.length > 0);
+  return (
+    <div className={styles.scrollLine} data-scrolls role="group" aria-label="Filters">
+      {FILTERS.map(({ name, label }) => (
+        <FilterMenu
+          key={name}
+          label={label}
+          choices={choices[name]}
+          values={valuesOf(search, name)}
+          // What is ticked in one menu, one after the other, is one step of Back.
+          onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
+        />
+      ))}
+      {chosen.flatMap(({ name, values }) =>
+        values.map((value) => (
+          <ChosenValue
+            key={`${name} ${value}`}
+            filter={FILTERS.find((each) => each.name === name)?.label ?? name}
+            value={choices[name].find((each) => each.value === value)?.label ?? value}
+            onRemove={() => {
+              change({ [name]: writeValues(values.filter((other) => other !== value)) });
+            }}
+          />
+        )),
+      )}
+      {isAny ? (
+        <Button size="compact-sm" variant="subtle" onClick={() => change(NO_FILTERS)}>
+          Clear filters
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+const FILTERS: readonly { readonly name: FilterName; readonly label: string }[] = [
+  { name: "model", label: "Model" },
+  { name: "key", label: "Key" },
+  { name: "provider", label: "Provider" },
+  { name: "status", label: "Status" },
+];
+const NO_FILTERS = { model: undefined, key: undefined, provider: undefined, status: undefined };
+
+function ChosenValue(props: {
+  readonly filter: string;
+  readonly value: string;
+  readonly onRemove: () => void;
+}): ReactElement {
+  const { filter, value } = props;
+  return (
+    <button
+      type="button"
+      className={styles.chosen}
+      aria-label={`Remove the filter ${filter}: ${value}`}
+      onClick={props.onRemove}
+    >
+      <span className={styles.chosenText}>
+        {filter}: {value}
+      </span>
+      <X size={14} aria-hidden />
+    </button>
+  );
+}
+
+/** What there is to choose from, by the catalog and the organization's keys. */
+function useChoices(): Readonly<Record<FilterName, readonly Choice[]>> {
   const catalog = useAnswer("GET /api/catalog.json").data?.models;
   const keys = useAnswer("GET /api/console/keys").data?.data;
-  const choices = useMemo(
-    () => ({
-      models: (catalog ?? []).map(({ id }) => ({ value: id, label: id })),
-      providers: [
-        ...new Map(
-          (catalog ?? []).flatMap(({ providers }) =>
-            providers.map(({ provider, name }) => [provider, name] as const),
-          ),
-        ),
-      ].map(([value, label]) => ({ value, label })),
-      keys: [
+  return useMemo(() => {
+    const providers = (catalog ?? []).flatMap((model) => model.providers);
+    const names = new Map(providers.map(({ provider, name }) => [provider, name]));
+    return {
+      model: (catalog ?? []).map(({ id }) => ({ value: id, label: id })),
+      key: [
         ...(keys ?? []).map(({ key_id, name, label }) => ({
           value: key_id,
           label: `${name} (${label}…)`,
         })),
         ...OWN_KEYS,
       ],
-    }),
-    [catalog, keys],
-  );
-  return (
-    <>
-      <div className={styles.fields}>
-        <FilterField
-          label="Model"
-          value={search.model}
-          choices={choices.models}
-          onChange={(model) => change({ model })}
-        />
-        <FilterField
-          label="Key"
-          value={search.key}
-          choices={choices.keys}
-          onChange={(key) => change({ key })}
-        />
-        <FilterField
-          label="Provider"
-          value={search.provider}
-          choices={choices.providers}
-          onChange={(provider) => change({ provider })}
-        />
-      </div>
-      <FilterChips<Status | "">
-        label="Status"
-        options={[{ value: "", label: "Any status" }, ...STATUSES]}
-        value={statusOf(search) ?? ""}
-        onChange={(status) => change({ status: status === "" ? undefined : status })}
-      />
-    </>
-  );
+      provider: [...names].map(([value, label]) => ({ value, label })),
+      status: STATUSES,
+    };
+  }, [catalog, keys]);
 }
 
 /** The marketplace's own keys have no row among the keys, but their spend is the customer's. */
@@ -78,36 +113,3 @@ const OWN_KEYS = [
   { value: "playground", label: "Playground" },
   { value: "optimize", label: "Optimize searches" },
 ] as const;
-
-interface Choice {
-  readonly value: string;
-  readonly label: string;
-}
-
-function FilterField(props: {
-  readonly label: string;
-  readonly value: string | undefined;
-  readonly choices: readonly Choice[];
-  readonly onChange: (value: string | undefined) => void;
-}): ReactElement {
-  return (
-    <Select
-      label={props.label}
-      size="sm"
-      placeholder="Any"
-      searchable
-      clearable
-      clearButtonProps={{ "aria-label": `Any ${props.label.toLowerCase()}` }}
-      nothingFoundMessage="No match"
-      value={props.value ?? null}
-      onChange={(value) => props.onChange(value ?? undefined)}
-      data={[...withChosen(props.choices, props.value)]}
-    />
-  );
-}
-
-/** A model that has left, or a key of a shared address, still shows what is filtered by. */
-function withChosen(choices: readonly Choice[], value: string | undefined): readonly Choice[] {
-  if (value === undefined || choices.some((choice) => choice.value === value)) return choices;
-  return [{ value, label: value }, ...choices];
-}

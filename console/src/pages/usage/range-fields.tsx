@@ -3,9 +3,9 @@ import type { FormEvent, ReactElement } from "react";
 
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import {
-  chosen,
   customFault,
   DAY_MS,
+  rangeOf,
   RANGES,
   writeMinute,
   type ChangeSearch,
@@ -22,7 +22,7 @@ export interface RangeFieldsProps {
 
 /** Which time range is shown. */
 export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactElement {
-  const range = chosen(RANGES, search.range);
+  const range = rangeOf(search);
 
   function onRange(wanted: Range): void {
     if (wanted !== "custom") return change({ range: wanted, from: undefined, to: undefined });
@@ -35,7 +35,9 @@ export function RangeFields({ search, change, nowMs }: RangeFieldsProps): ReactE
   }
   return (
     <div className={styles.rangeLine}>
-      <FilterChips label="Time range" options={RANGES} value={range} onChange={onRange} />
+      <div className={styles.scrollLine} data-scrolls>
+        <FilterChips label="Time range" options={RANGES} value={range} onChange={onRange} />
+      </div>
       {range === "custom" ? (
         <CustomRange key={`${search.from}-${search.to}`} search={search} change={change} />
       ) : null}

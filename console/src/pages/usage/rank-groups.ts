@@ -28,7 +28,8 @@ export function rankGroups(
     .slice(0, most);
 }
 
-function amountOf(figures: Usage["totals"], metric: Metric): Amount {
+/** A metric of the figures of a range or of a group. */
+export function amountOf(figures: Usage["totals"], metric: Metric): Amount {
   const { in: tokensIn, out: tokensOut } = inAndOut(figures.tokens);
   const amounts: Readonly<Record<Metric, Amount>> = {
     spend: figures.spent_usd,

@@ -7,9 +7,11 @@ import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import type { Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
+import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import { showUtc } from "../../ui/time.tsx";
+import { errorAdvice } from "./attempt-labels.ts";
 import { endingOfRequest, inAndOut, type Ending } from "./outcome-labels.ts";
 import styles from "./usage.module.css";
 
@@ -18,6 +20,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
   {
     id: "time",
     label: "Time (UTC)",
+    sortValue: ({ created_at }) => Date.parse(created_at),
     render: ({ request_id, created_at }) => (
       <AppLink to="/requests/$requestId" params={{ requestId: request_id }} size="sm">
         <ShortTime at={created_at} />
@@ -51,16 +54,54 @@ export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
     render: ({ provider }) => <span title={provider ?? undefined}>{provider ?? "–"}</span>,
   },
   {
+    id: "error",
+    label: "Error",
+    sharePercent: 20,
+    shownFrom: "wide",
+    render: (row) => {
+      const advice = errorAdvice(row);
+      return advice === undefined ? "–" : <span title={advice}>{advice}</span>;
+    },
+  },
+  {
     id: "cost",
     label: "Cost",
     align: "right",
+    sortValue: ({ cost_usd }) => parseUsd(cost_usd),
     render: ({ cost_usd }) => <Money usd={cost_usd} />,
   },
-  figures("tokens", "Tokens", ({ tokens }) => tokens && inToOut(tokens)),
-  figures("cached", "Cached", ({ tokens }) => tokens && formatCount(tokens.cached_prompt), "wide"),
-  figures("first", "First token", ({ first_byte_ms }) => formatMs(first_byte_ms), "wide"),
-  figures("duration", "Duration", ({ duration_ms }) => formatMs(duration_ms)),
-  figures("attempts", "Attempts", ({ attempts }) => formatCount(attempts)),
+  figures({
+    id: "tokens",
+    label: "Tokens",
+    show: ({ tokens }) => tokens && inToOut(tokens),
+    valueOf: ({ tokens }) => tokens && inAndOut(tokens).in + inAndOut(tokens).out,
+  }),
+  figures({
+    id: "cached",
+    label: "Cached",
+    shownFrom: "wide",
+    show: ({ tokens }) => tokens && formatCount(tokens.cached_prompt),
+    valueOf: ({ tokens }) => tokens && tokens.cached_prompt,
+  }),
+  figures({
+    id: "first",
+    label: "First token",
+    shownFrom: "wide",
+    show: ({ first_byte_ms }) => formatMs(first_byte_ms),
+    valueOf: ({ first_byte_ms }) => first_byte_ms,
+  }),
+  figures({
+    id: "duration",
+    label: "Duration",
+    show: ({ duration_ms }) => formatMs(duration_ms),
+    valueOf: ({ duration_ms }) => duration_ms,
+  }),
+  figures({
+    id: "attempts",
+    label: "Attempts",
+    show: ({ attempts }) => formatCount(attempts),
+    valueOf: ({ attempts }) => attempts,
+  }),
   {
     id: "route",
     label: "Route",
@@ -83,17 +124,20 @@ function inToOut(tokens: NonNullable<RequestRow["tokens"]>): string {
   return `${formatCount(sums.in)} → ${formatCount(sums.out)}`;
 }
 
-function figures(
-  id: string,
-  label: string,
-  show: (row: RequestRow) => string | null,
-  shownFrom: ShownFrom = "always",
-): Column<RequestRow> {
+function figures(of: {
+  readonly id: string;
+  readonly label: string;
+  readonly show: (row: RequestRow) => string | null;
+  readonly valueOf: (row: RequestRow) => number | null;
+  readonly shownFrom?: ShownFrom;
+}): Column<RequestRow> {
+  const { id, label, show, valueOf, shownFrom = "always" } = of;
   return {
     id,
     label,
     align: "right",
     shownFrom,
+    sortValue: (row) => valueOf(row) ?? -1,
     render: (row) => <span className={kit.figures}>{show(row) ?? "–"}</span>,
   };
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Button, Group, Switch, Text } from "@mantine/core";
 import { Download } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
@@ -17,7 +17,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { SearchedBack } from "../../ui/searched-back.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
 import { PAGE_ROWS, PAGE_SIZES, readSize, writeSize } from "../../ui/table-state.ts";
-import type { Kept } from "../../ui/use-table-state.ts";
+import { useTableSearch, type Kept } from "../../ui/use-table-state.ts";
 import { FindRequest } from "./find-request.tsx";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
 import type { Filters, UsageSearch } from "./usage-search.ts";
@@ -32,6 +32,8 @@ export interface RequestLogProps {
   readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows">) => void;
 }
 
+/** While the page is hidden, nothing is asked. */
+const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
 /** A page is one query of the journal, and never all of it. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
@@ -43,21 +45,36 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
   /** A cursor knows only the way to older ones: those that were passed are kept here, in order. */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const limit = readSize(rows) === 0 ? PAGE_ROWS : readSize(rows);
-  const requests = useAnswer("GET /api/console/requests", { query: { ...filters, cursor, limit } });
+  const [isLive, setLive] = useState(false);
+  const { sort } = useTableSearch("");
+  const requests = useAnswer(
+    "GET /api/console/requests",
+    { query: { ...filters, cursor, limit } },
+    isLive && cursor === undefined ? { refetchMs: LIVE_MS } : {},
+  );
   return (
     <Panel
       title="Requests"
       actions={
-        <Button
-          component="a"
-          href={addressOf("/api/console/requests.csv", {}, filters)}
-          download
-          variant="default"
-          size="xs"
-          leftSection={<Download size={14} aria-hidden />}
-        >
-          Download CSV
-        </Button>
+        <Group gap="md">
+          <Switch
+            size="xs"
+            label="Live"
+            checked={isLive && cursor === undefined}
+            disabled={cursor !== undefined}
+            onChange={(event) => setLive(event.currentTarget.checked)}
+          />
+          <Button
+            component="a"
+            href={addressOf("/api/console/requests.csv", {}, filters)}
+            download
+            variant="default"
+            size="xs"
+            leftSection={<Download size={14} aria-hidden />}
+          >
+            Download CSV
+          </Button>
+        </Group>
       }
     >
       <FindRequest />
@@ -73,6 +90,11 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
               rowKey={({ request_id }) => request_id}
               empty={<NoRequests filters={filters} isSearching={searched_back_to !== undefined} />}
             />
+            {sort === undefined || data.length === 0 ? null : (
+              <Text size="xs" c="dimmed" mt="xs">
+                Only the requests of this page are sorted: pages go from newest to oldest.
+              </Text>
+            )}
             <SearchedBack to={searched_back_to} />
             <Pager
               {...{ cursor, passed, limit }}

@@ -40,8 +40,8 @@ export function UsageChart({ usage, by, search, change }: UsageChartProps): Reac
         />
       </div>
       <StackedBars
-        label={`${name}${isSplit ? ` by ${by}` : ""}, per ${usage.bucket}`}
-        bucketLabel={usage.bucket === "hour" ? "Hour" : "Day (UTC)"}
+        label={`${name}${isSplit ? ` by ${by}` : ""}, per ${BUCKETS[usage.bucket]}`}
+        bucketLabel={usage.bucket === "day" ? "Day (UTC)" : "Time"}
         unit={data.unit}
         parts={data.parts}
         buckets={data.buckets}
@@ -54,8 +54,14 @@ export function UsageChart({ usage, by, search, change }: UsageChartProps): Reac
       <Text size="xs" c="dimmed" mt="xs">
         {usage.totals.requests === 0
           ? null
-          : `${isTimes ? "Of all requests. " : ""}Choose ${isTimes ? "a point" : "a bar"} to see its ${usage.bucket}.`}
+          : `${isTimes ? "Of all requests. " : ""}Choose ${isTimes ? "a point" : "a bar"} to see its ${BUCKETS[usage.bucket]}.`}
       </Text>
     </>
   );
 }
+
+const BUCKETS: Readonly<Record<Usage["bucket"], string>> = {
+  five_minutes: "five minutes",
+  hour: "hour",
+  day: "day",
+};

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
 import { useCallback, useMemo, useState, type ReactElement } from "react";
 
-import type { RouteName, Usage } from "../../../../src/console-api/contract.ts";
+import type { RouteName, Usage, UsageFigures } from "../../../../src/console-api/contract.ts";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AsOf } from "../../ui/as-of.tsx";
@@ -22,7 +22,9 @@ import {
   filtersOf,
   GROUPS,
   METRICS,
+  nameBefore,
   RANKS,
+  spanBefore,
   type ChangeSearch,
   type Filters,
   type UsageSearch,
@@ -37,7 +39,7 @@ export function UsagePage(): ReactElement {
   const filters = useMemo(() => filtersOf(search, nowMs), [search, nowMs]);
   /** Another view of the log begins with its newest request. */
   const change = useCallback<ChangeSearch>(
-    (wanted) => setSearch({ cursor: undefined, ...wanted }, STEP),
+    (wanted, how = STEP) => setSearch({ cursor: undefined, ...wanted }, how),
     [setSearch],
   );
   return (
@@ -47,13 +49,11 @@ export function UsagePage(): ReactElement {
       lead="Days and months are in UTC. Prompts and answers are not stored, only counts, times, and costs."
       actions={<RefreshButton onRefresh={() => setNow(Date.now())} />}
     >
-      <Panel>
-        <Stack gap="md">
-          <RangeFields search={search} change={change} nowMs={nowMs} />
-          <FilterFields search={search} change={change} />
-        </Stack>
-      </Panel>
-      <Figures filters={filters} search={search} change={change} />
+      <Stack gap="xs">
+        <RangeFields search={search} change={change} nowMs={nowMs} />
+        <FilterFields search={search} change={change} />
+      </Stack>
+      <Figures filters={filters} search={search} change={change} nowMs={nowMs} />
       <RequestLog
         filters={filters}
         cursor={search.cursor}
@@ -92,9 +92,10 @@ interface FiguresProps {
   readonly filters: Filters;
   readonly search: UsageSearch;
   readonly change: ChangeSearch;
+  readonly nowMs: number;
 }
 
-function Figures({ filters, search, change }: FiguresProps): ReactElement {
+function Figures({ filters, search, change, nowMs }: FiguresProps): ReactElement {
   const by = chosen(GROUPS, search.by);
   const rank = RANKS[chosen(METRICS, search.metric)];
   const usage = useAnswer(
@@ -102,12 +103,13 @@ function Figures({ filters, search, change }: FiguresProps): ReactElement {
     { query: { ...filters, group_by: by, rank_by: rank } },
     { staysDespite: "rank_by" },
   );
+  const before = useFiguresBefore(filters, search, usage.data, nowMs);
   return (
     <Answer of={usage} skeleton={<FiguresSkeleton />}>
       {(data: Usage) => (
         <>
           <AsOf at={data.as_of} />
-          <UsageTotals usage={data} />
+          <UsageTotals usage={data} before={before} than={nameBefore(search)} />
           <Panel
             title="Over time"
             actions={
@@ -132,6 +134,22 @@ function Figures({ filters, search, change }: FiguresProps): ReactElement {
       )}
     </Answer>
   );
+}
+
+/** Asked for once the figures are there: they never wait for what they are compared with. */
+function useFiguresBefore(
+  { from: _from, to: _to, ...filters }: Filters,
+  search: UsageSearch,
+  shown: Usage | undefined,
+  nowMs: number,
+): UsageFigures | undefined {
+  const span = shown === undefined ? undefined : spanBefore(search, shown, nowMs);
+  const before = useAnswer(
+    "GET /api/console/usage",
+    { query: { ...filters, ...span, group_by: "status" } },
+    { enabled: span !== undefined },
+  ).data?.totals;
+  return before === undefined || before.requests === 0 ? undefined : before;
 }
 
 const TOTALS_PX = 148;

@@ -1,6 +1,19 @@
 import { describe, expect, test } from "vitest";
 
-import { chosen, customFault, filtersOf, RANGES, readMinute, writeMinute } from "./usage-search.ts";
+import { FILTER_VALUES_MAX as SERVER_VALUES_MAX } from "../../../../src/console-api/contract/usage.ts";
+import {
+  chosen,
+  customFault,
+  FILTER_VALUES_MAX,
+  filtersOf,
+  METRICS,
+  rangeOf,
+  readMinute,
+  spanBefore,
+  valuesOf,
+  writeMinute,
+  type UsageSearch,
+} from "./usage-search.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 13, 45);
 
@@ -11,6 +24,11 @@ describe("a range", () => {
       to: "2026-11-23T00:00:00.000Z",
     });
     expect(filtersOf({ range: "30d" }, NOW).from).toBe("2026-10-24T00:00:00.000Z");
+  });
+
+  test("of the last hour ends with the server's clock, and 90 days are whole ones", () => {
+    expect(filtersOf({ range: "1h" }, NOW + 30_000)).toEqual({ from: "2026-11-22T12:45:00.000Z" });
+    expect(filtersOf({ range: "90d" }, NOW).from).toBe("2026-08-25T00:00:00.000Z");
   });
 
   test("this month begins with the first of the UTC month", () => {
@@ -43,8 +61,50 @@ test("figures, log and file are asked with the same filters", () => {
   expect(filtersOf({ ...search, cursor: "c", by: "day", metric: "ttft" }, NOW)).toEqual(search);
 });
 
+test("a filter of several values is asked for with each once, in one text", () => {
+  const search = { model: "lab/one,lab/two,lab/one,", status: "ok,refused,nonsense,failed" };
+  expect(filtersOf(search, NOW)).toEqual({
+    model: "lab/one,lab/two",
+    status: "succeeded,rejected_by_gateway,failed",
+  });
+  const many = Array.from({ length: 30 }, (_none, at) => `m${at}`);
+  expect(valuesOf({ model: many.join() }, "model")).toHaveLength(FILTER_VALUES_MAX);
+  expect(FILTER_VALUES_MAX).toBe(SERVER_VALUES_MAX);
+});
+
+describe("the time range before", () => {
+  const before = (search: UsageSearch, from: string, to: string): readonly string[] => {
+    const span = spanBefore(search, { from: `${from}:00.000Z`, to: `${to}:00.000Z` }, NOW);
+    return span === undefined ? [] : [span.from.slice(0, 16), span.to.slice(0, 16)];
+  };
+
+  test("is as long, and as far gone as the one that is shown", () => {
+    expect(before({}, "2026-11-21T13:45", "2026-11-22T13:45")).toEqual([
+      "2026-11-20T13:45",
+      "2026-11-21T13:45",
+    ]);
+    // Seven days until midnight, of which ten hours and a quarter are still to come.
+    expect(before({ range: "7d" }, "2026-11-16T00:00", "2026-11-23T00:00")).toEqual([
+      "2026-11-09T00:00",
+      "2026-11-15T13:45",
+    ]);
+  });
+
+  test("of a month is the month before up to the same point", () => {
+    expect(before({ range: "month" }, "2026-11-01T00:00", "2026-11-23T00:00")).toEqual([
+      "2026-10-01T00:00",
+      "2026-10-22T13:45",
+    ]);
+  });
+
+  test("is none where the range is still to come", () => {
+    expect(before({ range: "custom" }, "2026-12-01T00:00", "2026-12-02T00:00")).toEqual([]);
+  });
+});
+
 test("an edited address breaks nothing", () => {
-  expect(chosen(RANGES, "a year")).toBe("24h");
+  expect(rangeOf({ range: "a year" })).toBe("24h");
+  expect(chosen(METRICS, "beauty")).toBe("spend");
   expect(filtersOf({ status: "nonsense" }, NOW)).toEqual({});
 });
 

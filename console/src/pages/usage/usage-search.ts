@@ -1,5 +1,6 @@
 import type { QueryOf } from "../../../../src/console-api/contract.ts";
-import { REQUEST_STATUSES } from "../../../../src/core/request-status.ts";
+import { REQUEST_STATUSES, type RequestStatus } from "../../../../src/core/request-status.ts";
+import type { ChangeHow } from "../../app/use-filters.ts";
 
 /** What the usage page keeps in its address. */
 export type UsageSearch = Readonly<
@@ -21,13 +22,13 @@ export type UsageSearch = Readonly<
   >
 >;
 
-/** Changes parts of the address; undefined takes a part out. */
-export type ChangeSearch = (change: Partial<UsageSearch>) => void;
+/** Changes parts of the address; undefined takes a part out. Each change is a step of Back. */
+export type ChangeSearch = (change: Partial<UsageSearch>, how?: ChangeHow) => void;
 
-export type Range = "24h" | "7d" | "30d" | "month" | "custom";
+export type Range = "1h" | "24h" | "7d" | "30d" | "90d" | "month" | "custom";
 export type Metric = "spend" | "requests" | "tokens" | "errors" | "rejected" | "ttft";
 export type GroupBy = NonNullable<QueryOf<"GET /api/console/usage">["group_by"]>;
-export type Status = NonNullable<QueryOf<"GET /api/console/usage">["status"]>;
+export type Status = RequestStatus;
 
 /** What the largest groups have most of; times have no sum, so requests decide. */
 export const RANKS: Readonly<
@@ -44,9 +45,11 @@ export const RANKS: Readonly<
 type Option<V> = readonly { readonly value: V; readonly label: string }[];
 
 export const RANGES: Option<Range> = [
+  { value: "1h", label: "1 hour" },
   { value: "24h", label: "24 hours" },
   { value: "7d", label: "7 days" },
   { value: "30d", label: "30 days" },
+  { value: "90d", label: "90 days" },
   { value: "month", label: "This month" },
   { value: "custom", label: "Custom" },
 ];
@@ -75,11 +78,31 @@ const OLD_STATUSES: Readonly<Record<string, Status>> = {
   refused: "rejected_by_gateway",
 };
 
-/** The status of an address; undefined: it asks for any, or for one that there is not. */
-export function statusOf(search: UsageSearch): Status | undefined {
-  const { status = "" } = search;
-  const wanted = Object.hasOwn(OLD_STATUSES, status) ? OLD_STATUSES[status] : status;
-  return STATUSES.find(({ value }) => value === wanted)?.value;
+/** The time range of an address; the last 24 hours where it names none. */
+export function rangeOf({ range }: UsageSearch): Range {
+  return RANGES.find(({ value }) => value === range)?.value ?? "24h";
+}
+
+/** What a page filters by. */
+export type FilterName = "model" | "key" | "provider" | "status";
+/** As the server has it. */
+export const FILTER_VALUES_MAX = 20;
+
+/** The values of a filter, each once; statuses that there are not are left out. */
+export function valuesOf(search: UsageSearch, name: FilterName): readonly string[] {
+  const values = (search[name] ?? "").split(",").filter((value) => value !== "");
+  const known = name === "status" ? values.flatMap(knownStatus) : values;
+  return [...new Set(known)].slice(0, FILTER_VALUES_MAX);
+}
+
+function knownStatus(value: string): readonly Status[] {
+  const wanted = Object.hasOwn(OLD_STATUSES, value) ? OLD_STATUSES[value] : value;
+  return STATUSES.flatMap((status) => (status.value === wanted ? [status.value] : []));
+}
+
+/** The other way round; undefined: it is not a filter. */
+export function writeValues(values: readonly string[]): string | undefined {
+  return values.length === 0 ? undefined : values.join();
 }
 
 /** A known value of the address, or the first option: an edited address breaks nothing. */
@@ -87,32 +110,31 @@ export function chosen<V extends string>(options: Option<V>, value: string | und
   return (options.find((option) => option.value === value) ?? options[0])?.value as V;
 }
 
-export type Filters = Pick<
-  QueryOf<"GET /api/console/usage">,
-  "from" | "to" | "model" | "provider" | "key" | "status"
+export type Filters = Partial<
+  Record<"from" | "to" | FilterName, NonNullable<QueryOf<"GET /api/console/usage">["model"]>>
 >;
 
 /** What the figures, the log and its file are asked with: the same for all three. */
 export function filtersOf(search: UsageSearch, nowMs: number): Filters {
-  const status = statusOf(search);
-  return {
-    ...spanOf(search, nowMs),
-    ...(search.model === undefined ? {} : { model: search.model }),
-    ...(search.provider === undefined ? {} : { provider: search.provider }),
-    ...(search.key === undefined ? {} : { key: search.key }),
-    ...(status === undefined ? {} : { status }),
-  };
+  const filters = { ...spanOf(search, nowMs) };
+  for (const name of ["model", "provider", "key", "status"] as const) {
+    const values = writeValues(valuesOf(search, name));
+    if (values !== undefined) filters[name] = values;
+  }
+  return filters;
 }
 
 /**
  * Ranges of days are whole UTC days, today included, as caps and months are. The last 24 hours are
- * left to the server, so that they move on with its clock.
+ * left to the server, so that they move on with its clock, and so is the end of the last hour.
  */
-function spanOf(search: UsageSearch, nowMs: number): Pick<Filters, "from" | "to"> {
+function spanOf(search: UsageSearch, nowMs: number): Filters {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
-  const range = chosen(RANGES, search.range);
+  const range = rangeOf(search);
+  if (range === "1h") return { from: new Date(minuteOf(nowMs) - HOUR_MS).toISOString() };
   if (range === "7d") return span(today - 6 * DAY_MS, today + DAY_MS);
   if (range === "30d") return span(today - 29 * DAY_MS, today + DAY_MS);
+  if (range === "90d") return span(today - 89 * DAY_MS, today + DAY_MS);
   if (range === "month") return span(monthStart(nowMs), today + DAY_MS);
   if (range === "custom" && customFault(search) === undefined) {
     return span(readMinute(search.from) ?? 0, readMinute(search.to) ?? 0);
@@ -120,14 +142,46 @@ function spanOf(search: UsageSearch, nowMs: number): Pick<Filters, "from" | "to"
   return {};
 }
 export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+
+/** To the minute, so that what is asked for does not change with every drawing of the page. */
+function minuteOf(ms: number): number {
+  return Math.floor(ms / 60_000) * 60_000;
+}
 
 function span(fromMs: number, toMs: number): Required<Pick<Filters, "from" | "to">> {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
 }
 
-function monthStart(nowMs: number): number {
+function monthStart(nowMs: number, monthsBefore = 0): number {
   const now = new Date(nowMs);
-  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - monthsBefore, 1);
+}
+
+/**
+ * The time range before the one that is shown, as far into it as that one is; undefined: the range
+ * begins in the future.
+ */
+export function spanBefore(
+  search: UsageSearch,
+  shown: { readonly from: string; readonly to: string },
+  nowMs: number,
+): Required<Pick<Filters, "from" | "to">> | undefined {
+  const [fromMs, toMs] = [Date.parse(shown.from), Date.parse(shown.to)];
+  const goneMs = Math.min(toMs, Math.max(nowMs, fromMs)) - fromMs;
+  if (goneMs === 0) return undefined;
+  const isMonth = rangeOf(search) === "month";
+  const beforeMs = isMonth ? monthStart(fromMs, 1) : fromMs - (toMs - fromMs);
+  return span(beforeMs, Math.min(beforeMs + goneMs, fromMs));
+}
+
+/** How that time range is called behind "higher than". */
+export function nameBefore(search: UsageSearch): string {
+  const range = rangeOf(search);
+  if (range === "month") return "at this point of last month";
+  if (range === "custom") return "in the same length of time before";
+  if (range === "1h") return "in the hour before";
+  return `in the ${RANGES.find(({ value }) => value === range)?.label ?? ""} before`;
 }
 
 /** What is wrong with a custom range; undefined where nothing is. */

@@ -1,6 +1,7 @@
 import { useMemo, type ReactElement, type ReactNode } from "react";
 
-import type { Usage } from "../../../../src/console-api/contract.ts";
+import type { Usage, UsageFigures } from "../../../../src/console-api/contract.ts";
+import { ChangeMark } from "../../ui/change-mark.tsx";
 import { Sparkline } from "../../ui/charts/sparkline.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
@@ -9,12 +10,23 @@ import { Money } from "../../ui/money.tsx";
 import { shortTokens } from "../models/model-labels.ts";
 import { chartData, rejectedOf, unitOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
+import { amountOf } from "./rank-groups.ts";
 import { METRICS, type Metric } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
-/** The range in five figures, and how each of them went. */
-export function UsageTotals({ usage }: { readonly usage: Usage }): ReactElement {
+export interface UsageTotalsProps {
+  readonly usage: Usage;
+  /** The same figures of the time range before; undefined: not known, or there were none. */
+  readonly before: UsageFigures | undefined;
+  /** What that time range is called: `"in the 7 days before"`. */
+  readonly than: string;
+}
+
+/** The range in six figures, and how each of them went. */
+export function UsageTotals(props: UsageTotalsProps): ReactElement {
+  const { usage, before, than } = props;
   const { totals } = usage;
+  const shared = { usage, before, than };
   const { requests, by_status, tokens } = totals;
   const rejected = rejectedOf(totals);
   const { in: tokensIn, out: tokensOut } = inAndOut(tokens);
@@ -22,37 +34,37 @@ export function UsageTotals({ usage }: { readonly usage: Usage }): ReactElement 
     <div className={styles.totals}>
       <MetricCard
         metric="spend"
-        usage={usage}
+        {...shared}
         value={<Money usd={totals.spent_usd} headline />}
         hint={`Exactly ${showUsd(totals.spent_usd)}`}
       />
       <MetricCard
         metric="requests"
-        usage={usage}
+        {...shared}
         value={formatCount(requests)}
-        hint={requests === 0 ? "None in this time range" : "Including failed and rejected"}
+        hint={requests === 0 ? "None in this time range" : "Of any status"}
       />
       <MetricCard
         metric="errors"
-        usage={usage}
+        {...shared}
         value={formatCount(by_status.failed)}
         hint={shareOf(by_status.failed, requests)}
       />
       <MetricCard
         metric="rejected"
-        usage={usage}
+        {...shared}
         value={formatCount(rejected)}
         hint={shareOf(rejected, requests)}
       />
       <MetricCard
         metric="tokens"
-        usage={usage}
+        {...shared}
         value={formatCount(tokensIn + tokensOut)}
         hint={`${shortTokens(tokensIn)} in, ${shortTokens(tokensOut)} out`}
       />
       <MetricCard
         metric="ttft"
-        usage={usage}
+        {...shared}
         value={formatMs(totals.ttft_p50_ms)}
         hint={`p50 · p95 ${formatMs(totals.ttft_p95_ms)}`}
       />
@@ -64,13 +76,14 @@ function shareOf(count: number, requests: number): string {
   return requests === 0 ? "Of all requests" : `${formatShare(count / requests)} of all requests`;
 }
 
-function MetricCard(props: {
+interface MetricCardProps extends UsageTotalsProps {
   readonly metric: Metric;
-  readonly usage: Usage;
   readonly value: ReactNode;
   readonly hint: string;
-}): ReactElement {
-  const { metric, usage } = props;
+}
+
+function MetricCard(props: MetricCardProps): ReactElement {
+  const { metric, usage, before } = props;
   const label = METRICS.find(({ value }) => value === metric)?.label ?? "";
   const values = useMemo(
     () =>
@@ -83,6 +96,14 @@ function MetricCard(props: {
     <FigureCard
       label={label}
       value={props.value}
+      change={
+        <ChangeMark
+          unit={unitOf(metric)}
+          now={amountOf(usage.totals, metric)}
+          before={before && amountOf(before, metric)}
+          than={props.than}
+        />
+      }
       hint={
         <>
           {props.hint}

@@ -1,0 +1,104 @@
+import { Button, Popover, Text, TextInput } from "@mantine/core";
+import { ChevronDown } from "lucide-react";
+import { useState, type ReactElement } from "react";
+
+import kit from "../../ui/kit.module.css";
+import { FILTER_VALUES_MAX } from "./usage-search.ts";
+import styles from "./usage.module.css";
+
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+export interface FilterMenuProps {
+  readonly label: string;
+  readonly choices: readonly Choice[];
+  readonly values: readonly string[];
+  readonly onChange: (values: readonly string[]) => void;
+}
+
+/** More than these are found by typing. */
+const SHOWN_MAX = 100;
+const SEARCHED_FROM = 8;
+
+/** A button that opens the values of a filter, to tick several of them. */
+export function FilterMenu(props: FilterMenuProps): ReactElement {
+  const { label, values } = props;
+  const count = values.length === 0 ? "" : ` · ${values.length}`;
+  return (
+    <Popover position="bottom-start" shadow="md" withinPortal trapFocus returnFocus>
+      <Popover.Target>
+        <Button
+          size="compact-sm"
+          variant={values.length === 0 ? "default" : "light"}
+          className={styles.filterButton}
+          rightSection={<ChevronDown size={14} aria-hidden />}
+        >
+          {`${label}${count}`}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={label}>
+        <Choices {...props} />
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function Choices({ label, choices, values, onChange }: FilterMenuProps): ReactElement {
+  const [typed, setTyped] = useState("");
+  const all = withChosen(choices, values);
+  const wanted = typed.trim().toLowerCase();
+  const found = all.filter((each) => each.label.toLowerCase().includes(wanted));
+  const isFull = values.length >= FILTER_VALUES_MAX;
+  return (
+    <div className={styles.menu}>
+      {all.length < SEARCHED_FROM ? null : (
+        <TextInput
+          aria-label={`Find in ${label.toLowerCase()}`}
+          placeholder="Search"
+          size="xs"
+          data-autofocus
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+      )}
+      <fieldset className={styles.choices}>
+        <legend className={kit.hidden}>{label}</legend>
+        {found.slice(0, SHOWN_MAX).map((each) => {
+          const isChosen = values.includes(each.value);
+          return (
+            <label key={each.value}>
+              <input
+                type="checkbox"
+                checked={isChosen}
+                disabled={isFull && !isChosen}
+                onChange={() => {
+                  const others = values.filter((value) => value !== each.value);
+                  onChange(isChosen ? others : [...values, each.value]);
+                }}
+              />
+              <span>{each.label}</span>
+            </label>
+          );
+        })}
+      </fieldset>
+      <Text size="xs" c="dimmed" role="status">
+        {noteOf({ found: found.length, isFull })}
+      </Text>
+    </div>
+  );
+}
+
+function noteOf({ found, isFull }: { readonly found: number; readonly isFull: boolean }): string {
+  if (isFull) return `${FILTER_VALUES_MAX} values at most.`;
+  if (found === 0) return "No match.";
+  return found > SHOWN_MAX ? `${SHOWN_MAX} of ${found} are shown. Type to find the others.` : "";
+}
+
+/** A model that has left, or a key of a shared address, still shows what is filtered by. */
+function withChosen(choices: readonly Choice[], values: readonly string[]): readonly Choice[] {
+  const known = new Set(choices.map(({ value }) => value));
+  const gone = values.filter((value) => !known.has(value));
+  return [...gone.map((value) => ({ value, label: value })), ...choices];
+}
