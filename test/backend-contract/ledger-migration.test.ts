@@ -18,12 +18,12 @@ import { silentLog } from "../support/silent-log.ts";
 const database = withDatabase();
 
 /**
- * The schema as it was before holds had a table of their own, with the change log, in which the
- * stores of this program record.
+ * The schema as it was before holds had a table of their own, with what the stores of this program
+ * write beside the books: the change log, and the columns of a key.
  */
 async function migrateToSix(pool: Pool): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-six-"));
-  const filter = (path: string): boolean => !/^00(0[7-9]|1[013-9]|[2-9])/.test(basename(path));
+  const filter = (path: string): boolean => !/^00(0[7-9]|1[013-9]|2[0-5])/.test(basename(path));
   cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
   await migrateDatabase(pool, { folder });
   rmSync(folder, { recursive: true });

@@ -115,7 +115,7 @@ test("an unknown model or another organization sees none of what is only counted
     ["acme/small", 60],
     ["none", 40],
   ]);
-  const ofModel = { ...range, modelId: "acme/small" };
+  const ofModel = { ...range, modelIds: ["acme/small"] };
   expect((await backend.usageReports.report(ofModel, "status")).totals.requests).toBe(60);
 });
 

@@ -8,7 +8,7 @@ import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { showUtc } from "../../ui/time.tsx";
-import { dayRange } from "../usage/usage-search.ts";
+import { dayRange } from "../usage/day-range.ts";
 
 type Day = Overview["days"][number];
 type Metric = "spend" | "requests" | "errors";

@@ -85,7 +85,7 @@ function BalanceHint(props: {
     <>
       {showUsd(heldUsd)} held for requests in progress
       {lasts === null ? null : (
-        <div title="At the pace of the last seven whole days (UTC).">
+        <div>
           {lasts.until === null
             ? `Lasts more than a year ${pace}`
             : `Lasts until about ${showUtc(lasts.until, "day")} ${pace}`}

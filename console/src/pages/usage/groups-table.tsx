@@ -1,3 +1,4 @@
+import { dayRange } from "./day-range.ts";
 import { Anchor } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
@@ -12,13 +13,7 @@ import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { groupName, NONE, rejectedOf } from "./chart-data.ts";
 import { inAndOut } from "./outcome-labels.ts";
-import {
-  dayRange,
-  STATUSES,
-  type ChangeSearch,
-  type GroupBy,
-  type UsageSearch,
-} from "./usage-search.ts";
+import { STATUSES, type ChangeSearch, type GroupBy, type UsageSearch } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
 export interface GroupsTableProps {

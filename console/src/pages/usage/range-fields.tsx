@@ -2,12 +2,12 @@ import { Button, Text, TextInput } from "@mantine/core";
 import type { FormEvent, ReactElement } from "react";
 
 import { FilterChips } from "../../ui/filter-chips.tsx";
+import { writeMinute } from "./day-range.ts";
 import {
   customFault,
   DAY_MS,
   rangeOf,
   RANGES,
-  writeMinute,
   type ChangeSearch,
   type Range,
   type UsageSearch,

@@ -5,10 +5,10 @@ import type { Usage } from "../../../../src/console-api/contract.ts";
 import { StackedBars } from "../../ui/charts/stacked-bars.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { chartData, spanOfBucket } from "./chart-data.ts";
+import { writeMinute } from "./day-range.ts";
 import {
   chosen,
   METRICS,
-  writeMinute,
   type ChangeSearch,
   type GroupBy,
   type UsageSearch,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { FILTER_VALUES_MAX as SERVER_VALUES_MAX } from "../../../../src/console-api/contract/usage.ts";
+import { writeMinute } from "./day-range.ts";
 import {
   chosen,
   customFault,
@@ -11,7 +12,6 @@ import {
   readMinute,
   spanBefore,
   valuesOf,
-  writeMinute,
   type UsageSearch,
 } from "./usage-search.ts";
 

@@ -201,17 +201,3 @@ export function readMinute(text: string | undefined): number | undefined {
   const ms = Date.parse(`${text}:00Z`);
   return Number.isNaN(ms) ? undefined : ms;
 }
-
-/** The other way round. */
-export function writeMinute(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 16);
-}
-
-/** The range of one UTC day, `"2026-11-22"`; undefined: it is none. */
-export function dayRange(
-  day: string,
-): Required<Pick<UsageSearch, "range" | "from" | "to">> | undefined {
-  const dayMs = Date.parse(`${day}T00:00:00Z`);
-  if (Number.isNaN(dayMs)) return undefined;
-  return { range: "custom", from: writeMinute(dayMs), to: writeMinute(dayMs + DAY_MS) };
-}
