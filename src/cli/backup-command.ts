@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import type { Command } from "commander";
 
+import { isDay } from "../core/index.ts";
 import { backUpNow, readExportKey } from "../app/index.ts";
 import {
   type CopyProgress,
@@ -26,7 +27,6 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readText } from "./number-flags.ts";
-import { isDay } from "./read-instant.ts";
 
 const FROM = "folder of the backups, or of one copy (default backup.folder)";
 const INSTANT = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:Z|[+-]\d{2}:?\d{2})$/;

@@ -59,8 +59,7 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
             json: { keys: keys.map(shown) },
             text: keys
               .map(
-                (each) =>
-                  `${each.keyId}  ${each.label}…  ${each.disabledAtMs === null ? "active  " : "disabled"}  ${each.name}`,
+                (each) => `${each.keyId}  ${each.label}…  ${stateOf(each).padEnd(8)}  ${each.name}`,
               )
               .join("\n"),
           };
@@ -130,6 +129,11 @@ function shown(key: KeySummary): object {
 
 function instantOrNull(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
+}
+
+function stateOf({ disabledAtMs, expiresAtMs }: KeySummary): string {
+  if (disabledAtMs !== null) return "disabled";
+  return expiresAtMs !== null && clock.nowMs() >= expiresAtMs ? "expired" : "active";
 }
 
 function readExpiresAt(flag: string | boolean | undefined): number | null {

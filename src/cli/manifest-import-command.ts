@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
 import type { Command } from "commander";
 
+import { isDay } from "../core/index.ts";
 import { validateManifest } from "../catalog/index.ts";
 import {
   findHead,
@@ -10,7 +11,6 @@ import {
   type ImportResult,
   isImportable,
   isMargin,
-  isSourceDay,
   isListingSource,
   LISTING_SOURCES,
   type ListingSource,
@@ -102,7 +102,7 @@ function checkedFlags(flags: ImportFlags): {
   if (flags.margin !== undefined && !isMargin(flags.margin)) {
     throw new UsageFault(`--margin must be a percentage such as 10 or 7.5, not ${flags.margin}`);
   }
-  if (flags.dated !== undefined && !isSourceDay(flags.dated)) {
+  if (flags.dated !== undefined && !isDay(flags.dated)) {
     throw new UsageFault(`--dated must be a day written YYYY-MM-DD, not ${flags.dated}`);
   }
   if (flags.out !== "-" && existsSync(flags.out) && flags.overwrite !== true) {

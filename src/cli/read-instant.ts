@@ -1,3 +1,4 @@
+import { isDay } from "../core/index.ts";
 import { UsageFault } from "./command-context.ts";
 
 /** A day is its midnight; a time of day needs its zone. */
@@ -12,13 +13,6 @@ export function readInstant(text: string, flag: string): number {
 export function readDay(text: string, flag: string): string {
   if (isDay(text)) return text;
   throw new UsageFault(`${flag} must be a day as YYYY-MM-DD, not ${text}`);
-}
-
-/** A day that the calendar has. */
-export function isDay(text: string): boolean {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
-  // Date.parse takes a 30th of February for the 2nd of March.
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
 const INSTANT = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;

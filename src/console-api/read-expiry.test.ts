@@ -24,6 +24,7 @@ test.each([
   ["2026-12-24", "not an instant"],
   ["2026-12-24T00:00:00+01:00", "not an instant"],
   ["2026-13-45T00:00:00Z", "not an instant"],
+  ["2027-02-30T00:00:00Z", "not an instant"],
   ["tomorrow", "not an instant"],
 ])("an expiry of %j is refused: %s", (text, reason) => {
   const refused = readExpiry(text, nowMs);

@@ -1,8 +1,9 @@
+import { isDay } from "../core/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 
 const YEARS_MAX = 10;
 const YEAR_MS = 366 * 86_400_000;
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
+const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/;
 
 /**
  * When a key is to expire, in milliseconds: undefined changes nothing, null is never. An instant
@@ -14,7 +15,8 @@ export function readExpiry(
 ): number | null | undefined | ConsoleRefusal {
   if (text === undefined || text === null || text === "") return undefined;
   if (text === "never") return null;
-  const atMs = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  const [, day = ""] = INSTANT.exec(text) ?? [];
+  const atMs = isDay(day) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(atMs)) return NOT_AN_INSTANT;
   if (atMs <= nowMs) return PASSED;
   return atMs > nowMs + YEARS_MAX * YEAR_MS ? TOO_FAR : atMs;

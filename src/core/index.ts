@@ -81,7 +81,7 @@ export { refused, type Refused, type Result } from "./result.ts";
 export { type ModelNames, type ServedModel, servedModelOf } from "./served-model.ts";
 export { asStoreFault, isStoreFault } from "./store-fault.ts";
 export { listPieces, mapInTurns } from "./in-turns.ts";
-export { type Clock, systemClock } from "./time.ts";
+export { type Clock, isDay, systemClock } from "./time.ts";
 export {
   outputTokensTotal,
   promptTokensTotal,

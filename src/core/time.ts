@@ -9,6 +9,12 @@ export interface Clock {
   monotonicMs(): number;
 }
 
+/** A day that the calendar has, `2026-02-28`: `Date.parse` takes a 30th of February for 2 March. */
+export function isDay(text: string): boolean {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+}
+
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),

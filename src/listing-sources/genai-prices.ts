@@ -1,3 +1,4 @@
+import { isDay } from "../core/index.ts";
 import type { RawJson, RawObject } from "../json/index.ts";
 import {
   type DraftChange,
@@ -14,7 +15,6 @@ import {
   countAt,
   countOf,
   flagAt,
-  isDay,
   isNothing,
   listAt,
   numberTextAt,

@@ -19,4 +19,3 @@ export {
 } from "./import-listings.ts";
 export { listingHash } from "./listing-hash.ts";
 export { isMargin, withMargin } from "./price-text.ts";
-export { isDay as isSourceDay } from "./raw-fields.ts";

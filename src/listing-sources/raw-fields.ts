@@ -1,4 +1,4 @@
-import { parseDecimal, plainDecimal, decimalSize } from "../core/index.ts";
+import { decimalSize, isDay, parseDecimal, plainDecimal } from "../core/index.ts";
 import { type RawJson, RawNumber, type RawObject } from "../json/index.ts";
 
 /** Readers of fields of a source; what has another type than expected counts as not there. */
@@ -58,12 +58,6 @@ export function dayAt(object: RawObject, key: string): string | undefined {
   const text = textAt(object, key);
   const day = text !== undefined && /^\d{4}-\d{2}$/.test(text) ? `${text}-01` : text;
   return day !== undefined && isDay(day) ? day : undefined;
-}
-
-export function isDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const instant = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(instant.valueOf()) && instant.toISOString().startsWith(text);
 }
 
 /** True for 0 and for a price that is not there. */

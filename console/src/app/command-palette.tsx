@@ -161,8 +161,9 @@ function useCommands(): readonly RunnableCommand[] {
           run: go(to),
         } as const;
       }),
-      ...(keys ?? []).map(({ key_id, name, label, disabled_at }) => {
-        const hint = disabled_at === null ? `${label}…` : "disabled";
+      ...(keys ?? []).map(({ key_id, name, label, disabled_at, is_expired }) => {
+        const unusable = is_expired ? "expired" : undefined;
+        const hint = disabled_at === null ? (unusable ?? `${label}…`) : "disabled";
         const run = go("/keys/$keyId", { keyId: key_id });
         return { id: key_id, group: "Keys", label: name, hint, keywords: [label], run } as const;
       }),

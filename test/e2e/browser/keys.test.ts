@@ -12,6 +12,7 @@ import {
   newcomer,
   pageShown,
 } from "../../support/console-steps.ts";
+import { runSql } from "../../support/sql.ts";
 import { withConsole } from "../../support/console-fixture.ts";
 import { at, textAt } from "../../support/http-call.ts";
 
@@ -104,7 +105,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
   test("leaves a cap as it is when the field is blank, removes it at 0, sets any other", async () => {
     const ann = await newcomer(fixture, browser, { name: "caps", usd: "5" });
     const { page } = ann;
-    const { secret } = await makeKey(fixture, page, { name: "capped", cap_usd: TINY_USD });
+    const { secret, keyId } = await makeKey(fixture, page, { name: "capped", cap_usd: TINY_USD });
     await expectRefusedBy("key", secret);
     await open(page, "/keys");
     const row = page.getByRole("row", { name: "capped" });
@@ -153,6 +154,14 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await row.getByText("expires in 7 days").waitFor();
     await row.getByRole("link", { name: "capped" }).click();
     await page.getByText(modelId, { exact: true }).first().waitFor();
+    await runSql(fixture.gateway, "update api_key set expires_at = now() where key_id = $1", [
+      keyId,
+    ]);
+    await open(page, `/keys/${keyId}`);
+    await page.getByText("It works again when you move its date").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("option", { name: "capped expired" }).waitFor();
+    await page.keyboard.press("Escape");
     expect((await callGateway(fixture, secret)).status).toBe(200);
     expect(ann.complaints).toEqual([]);
   });

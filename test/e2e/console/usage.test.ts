@@ -1,11 +1,14 @@
 import { request } from "node:http";
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { newRequestId, type AttemptId, type KeyId } from "../../../src/core/ids.ts";
 import { formatUsd, microUsd, parseUsd } from "../../../src/core/money.ts";
 import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { at, bearer, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
-import { runSql } from "../../support/sql.ts";
+import { closeRow, pinPrices, reserveRow } from "../../support/ledger-rows.ts";
+import { batchOf } from "../../support/reserve-batch.ts";
+import { readSql, runSql } from "../../support/sql.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
 const fixture = withProviderConsole();
@@ -288,6 +291,37 @@ test("the last 24 hours are compared with those before, where there was anything
   const { json } = await ann.do("GET /api/console/overview");
   expect(at(json, "before.last_24h.by_status.rejected_by_gateway")).toBe(7);
   expect(at(json, "last_24h.requests")).toBe(at(first.json, "last_24h.requests"));
+});
+
+test("until when the balance lasts is said by the whole days before today", async () => {
+  const lea = await fixture.signIn(newcomer("lea"));
+  await fixture.grant(lea, "10");
+  const made = await lea.do("POST /api/console/keys", { body: { name: "history" } });
+  const keyId = textAt(made.json, "key.key_id") as KeyId;
+  expect(at((await lea.do("GET /api/console/overview")).json, "lasts")).toBeNull();
+  const { backend } = fixture.gateway;
+  await pinPrices(backend);
+  const member = await backend.ledgerBatchStore.join("history", 600_000);
+  for (const daysAgo of [2, 1]) {
+    const [admitted] = await readSql(
+      fixture.gateway,
+      `select attempt_id_at(now() - $1 * interval '1 day')::text as id,
+        ensure_attempt_partition((now() - $1 * interval '1 day')::date)`,
+      [daysAgo],
+    );
+    const attemptId = BigInt(String(admitted?.["id"])) as AttemptId;
+    const requestId = newRequestId(Date.now() - daysAgo * 86_400_000);
+    const row = reserveRow({ orgId: lea.orgId, keyId, attemptId }, 1_000_000n, { requestId });
+    const { outcomes } = await backend.ledgerBatchStore.runBatch(
+      batchOf(member, [{ row, close: null }]),
+    );
+    expect(outcomes).toMatchObject([{ kind: "reserved" }]);
+    await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, 1_000_000n)]);
+  }
+  const { json } = await lea.do("GET /api/console/overview");
+  expect(at(json, "lasts.per_day_usd")).toBe("1.000000");
+  const lastsDays = (Date.parse(textAt(json, "lasts.until")) - Date.now()) / 86_400_000;
+  expect(Math.round(lastsDays * 100) / 100).toBe(8);
 });
 
 describe("the playground", () => {

@@ -13,6 +13,7 @@ import { Page } from "../../ui/page.tsx";
 import { GUIDES } from "./guide-list.ts";
 import { readBlocks } from "./markdown-blocks.ts";
 import { MarkdownView } from "./markdown-view.tsx";
+import { statusOf } from "../keys/match-keys.ts";
 
 /** One guide, from the same Markdown as in the repository, at this installation's address. */
 export function GuidePage(): ReactElement {
@@ -63,7 +64,7 @@ function KeyChoice(): ReactElement {
   const isSignedIn = useSession().state === "signed_in";
   const keys = useAnswer("GET /api/console/keys", undefined, { enabled: isSignedIn });
   const [chosen, choose] = useState("");
-  const active = keys.data?.data.filter((key) => key.disabled_at === null && !key.is_expired) ?? [];
+  const active = keys.data?.data.filter((key) => statusOf(key) === "active") ?? [];
   const key = active.find(({ key_id }) => key_id === chosen) ?? active[0];
   return (
     <>

@@ -17,7 +17,7 @@ describe("the expiry of a key as it is chosen", () => {
     ],
     [
       { choice: "date", date: "2026-11-24" },
-      { kind: "chosen", expiresAt: "2026-11-24T23:59:59Z" },
+      { kind: "chosen", expiresAt: "2026-11-25T00:00:00.000Z" },
     ],
   ] as const)("%j is %j", (typed, expected) => {
     expect(readExpiryChoice(typed, NOW_MS)).toEqual(expected);

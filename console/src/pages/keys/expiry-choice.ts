@@ -15,7 +15,7 @@ export type ReadExpiry =
   | { readonly kind: "chosen"; readonly expiresAt: string }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** The choice as the API takes it. A date counts to its last second, in UTC. */
+/** The choice as the API takes it. A date counts to its end, in UTC. */
 export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): ReadExpiry {
   if (choice === "") return { kind: "unchanged" };
   if (choice === "never") return { kind: "chosen", expiresAt: "never" };
@@ -23,10 +23,9 @@ export function readExpiryChoice({ choice, date }: TypedExpiry, nowMs: number): 
     const atMs = nowMs + Number(choice) * DAY_MS;
     return { kind: "chosen", expiresAt: new Date(atMs).toISOString() };
   }
-  const expiresAt = `${date}T23:59:59Z`;
-  const atMs = Date.parse(expiresAt);
+  const atMs = Date.parse(`${date}T00:00:00Z`) + DAY_MS;
   if (Number.isNaN(atMs)) return { kind: "problem", problem: "Choose a date." };
-  if (atMs > nowMs) return { kind: "chosen", expiresAt };
+  if (atMs > nowMs) return { kind: "chosen", expiresAt: new Date(atMs).toISOString() };
   return { kind: "problem", problem: "Choose today or a later date." };
 }
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import type { Key } from "../../../../src/console-api/contract.ts";
+import { NewKey } from "../../../../src/console-api/contract/keys.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
-import { readKeyChange, readNewKey } from "./key-forms.ts";
+import { MODELS_MAX, readKeyChange, readNewKey } from "./key-forms.ts";
 
 const KEY: Key = {
   key_id: "key_1",
@@ -109,4 +110,8 @@ describe("changing a key", () => {
     const read = readKeyChange({ rpm: "21", cap: "", expiry: NO_EXPIRY, models: [] }, CHANGED);
     expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 20");
   });
+});
+
+test("as many models can be chosen as the server takes", () => {
+  expect(NewKey.properties.models).toMatchObject({ maxItems: MODELS_MAX });
 });

@@ -81,6 +81,8 @@ export function readKeyChange(
 }
 
 export const NAME_CHARS_MAX = 64;
+/** As the server has it. */
+export const MODELS_MAX = 100;
 
 /** Why this is not a valid name of a key, as the problem of its field; empty when it is one. */
 export function nameProblem(name: string): FieldProblems {

@@ -20,6 +20,7 @@ import { Time } from "../../ui/time.tsx";
 import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { CapLeftPanel } from "./cap-left-panel.tsx";
+import { statusOf } from "./match-keys.ts";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
 import { KeySpendPanel } from "./key-spend-panel.tsx";
@@ -43,7 +44,11 @@ export function KeyPage(): ReactNode {
             <KeySpendPanel days={shown.days} />
             <CapLeftPanel shown={shown.key} resetAt={shown.cap_reset_at} />
             <KeyRequestsPanel keyId={shown.key.key_id} since={shown.days[0]?.day} />
-            {shown.key.disabled_at === null ? <SamplePanel /> : <ReplacementPanel />}
+            {statusOf(shown.key) === "active" ? (
+              <SamplePanel />
+            ) : (
+              <UnusablePanel isExpired={shown.key.disabled_at === null} />
+            )}
           </>
         )}
       </Answer>
@@ -114,12 +119,14 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
   );
 }
 
-/** A disabled key never works again. */
-function ReplacementPanel(): ReactNode {
+/** A disabled key never works again; an expired one does when its date is moved. */
+function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNode {
   return (
-    <Panel title="Create a replacement">
+    <Panel title={isExpired ? "This key has expired" : "Create a replacement"}>
       <Text size="sm" mb="sm">
-        This key is permanently disabled. A new key shares the same balance.
+        {isExpired
+          ? "It works again when you move its date: choose Edit. A new key shares the same balance."
+          : "This key is permanently disabled. A new key shares the same balance."}
       </Text>
       <LinkButton to="/keys">Go to keys</LinkButton>
     </Panel>

@@ -17,6 +17,7 @@ import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { expirySoon } from "./expiry-choice.ts";
 import { KeyName } from "./key-name.tsx";
+import { statusOf } from "./match-keys.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
@@ -135,11 +136,7 @@ function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
     <Group gap="sm" wrap="nowrap" miw={190}>
       <KeyName named={shown} isLink />
       <KeyLabel labelled={shown} />
-      {shown.disabled_at === null ? (
-        <ExpiryBadge expires={shown} />
-      ) : (
-        <KeyStatusBadge stated={shown} />
-      )}
+      {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
     </Group>
   );
 }
@@ -179,18 +176,17 @@ export function KeyLabel({ labelled }: { readonly labelled: Key }): ReactNode {
 
 /** Disabled, expired or about to, or active. */
 export function KeyStatusBadge({ stated }: { readonly stated: Key }): ReactNode {
-  if (stated.disabled_at !== null) return <StatusBadge tone="quiet">disabled</StatusBadge>;
-  if (expirySoon(stated.expires_at, Date.now()) !== undefined) {
-    return <ExpiryBadge expires={stated} />;
-  }
+  const status = statusOf(stated);
+  if (status === "disabled") return <StatusBadge tone="quiet">disabled</StatusBadge>;
+  if (status === "expired") return <StatusBadge tone="bad">expired</StatusBadge>;
+  const soon = expirySoon(stated.expires_at, Date.now());
+  if (soon !== undefined) return <StatusBadge tone="warn">{soon}</StatusBadge>;
   return <StatusBadge tone="ok">Active</StatusBadge>;
 }
 
-/** A key that has expired or soon will; none where there is time. */
-function ExpiryBadge({ expires }: { readonly expires: Key }): ReactNode {
-  const said = expires.is_expired ? "expired" : expirySoon(expires.expires_at, Date.now());
-  if (said === undefined) return null;
-  return <StatusBadge tone={said === "expired" ? "bad" : "warn"}>{said}</StatusBadge>;
+/** Is it anything but active with time to go? */
+function hasNews(key: Key): boolean {
+  return statusOf(key) !== "active" || expirySoon(key.expires_at, Date.now()) !== undefined;
 }
 
 /** The own limit; and what holds now, where something else is stricter still. */

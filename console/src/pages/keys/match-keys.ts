@@ -2,6 +2,8 @@ import type { Key } from "../../../../src/console-api/contract.ts";
 
 export type KeyStatus = "active" | "expired" | "disabled" | "all";
 
+type StatusFacts = Pick<Key, "disabled_at" | "is_expired">;
+
 /** Keys of that status whose name has the text in it, or whose first characters are the text. */
 export function matchKeys(
   keys: readonly Key[],
@@ -15,7 +17,11 @@ export function matchKeys(
   );
 }
 
-function statusOf({ disabled_at: disabledAt, is_expired: isExpired }: Key): KeyStatus {
+/** Whether a key can call, and why not. */
+export function statusOf({
+  disabled_at: disabledAt,
+  is_expired: isExpired,
+}: StatusFacts): Exclude<KeyStatus, "all"> {
   if (disabledAt !== null) return "disabled";
   return isExpired ? "expired" : "active";
 }

@@ -2,6 +2,7 @@ import { MultiSelect } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
+import { MODELS_MAX } from "./key-forms.ts";
 
 /** The models that a key may call; none chosen: all. */
 export function ModelsField(props: {
@@ -29,5 +30,3 @@ export function ModelsField(props: {
     />
   );
 }
-
-const MODELS_MAX = 100;
