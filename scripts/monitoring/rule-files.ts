@@ -9,11 +9,14 @@ import { SERVICE_ALERTS } from "./service-alerts.ts";
 /** Every alert by its name. */
 export const ALERTS: Readonly<Record<string, Alert>> = { ...SERVICE_ALERTS, ...MONEY_ALERTS };
 
+const RECORDING_GROUP = "tokenmarket-recording";
+const ALERTS_GROUP = "tokenmarket-alerts";
+
 /** Each is one file below deploy/prometheus. */
 export const RULE_FILES: Readonly<Record<string, () => string>> = {
-  "recording.yml": () => rulesText("tokenmarket-recording", RECORDING_RULES),
+  "recording.yml": () => rulesText(RECORDING_GROUP, RECORDING_RULES),
   "genai.yml": () => rulesText("tokenmarket-genai", GENAI_RULES),
-  "alerts.yml": () => rulesText("tokenmarket-alerts", Object.entries(ALERTS).map(alertRule)),
+  "alerts.yml": () => rulesText(ALERTS_GROUP, Object.entries(ALERTS).map(alertRule)),
   "tests/alerts.yml": () => testsText("1m", false),
   "tests/alerts-of-days.yml": () => testsText("10m", true),
   "tests/genai.yml": () => yamlText(genaiTests()),
@@ -26,6 +29,8 @@ function testsText(evaluationInterval: string, isLong: boolean): string {
   return yamlText({
     rule_files: ["../recording.yml", "../alerts.yml"],
     evaluation_interval: evaluationInterval,
+    // Without it the groups are evaluated in an order of chance: alerts read what is recorded.
+    group_eval_order: [RECORDING_GROUP, ALERTS_GROUP],
     tests: sharedBlocks(chosen.flatMap(alertTests)),
   });
 }
