@@ -69,3 +69,16 @@ test("the configuration cannot be changed after it was loaded", () => {
   if (outcome.kind !== "loaded") throw new Error("not loaded");
   expect(Object.isFrozen(outcome.config)).toBe(true);
 });
+
+test("a mail server without a sender is refused: it would send nothing", () => {
+  const problems = [
+    "smtp.host has no sender: set smtp.from, such as `Token Market <alerts@example.com>`",
+  ];
+  const host = { TM_SMTP_HOST: "mail.example.com" };
+  expect(loadConfig({ flags: {}, env: host })).toEqual({ kind: "invalid", problems });
+  const named = { ...host, TM_SMTP_USER: "alerts" };
+  expect(loadConfig({ flags: {}, env: named })).toEqual({ kind: "invalid", problems });
+  for (const sender of [{ TM_SMTP_USER: "alerts@example.com" }, { TM_SMTP_FROM: "a@b.example" }]) {
+    expect(loadConfig({ flags: {}, env: { ...host, ...sender } }).kind).toBe("loaded");
+  }
+});

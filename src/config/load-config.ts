@@ -1,6 +1,7 @@
 import { parse as parseYaml } from "yaml";
 
 import { unreachable } from "../core/index.ts";
+import { mailProblem } from "./mail-settings.ts";
 import {
   environmentName,
   SETTINGS,
@@ -51,6 +52,8 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   for (const path of file.keys()) {
     problems.push(`tokenmarket.yaml: there is no setting ${path}; see docs/reference/config.md`);
   }
+  const unsendable = problems.length === 0 && mailProblem(config as unknown as Config);
+  if (typeof unsendable === "string") problems.push(unsendable);
   if (problems.length > 0) return { kind: "invalid", problems };
   return { kind: "loaded", config: Object.freeze(config) as unknown as Config };
 }

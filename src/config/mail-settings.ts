@@ -32,3 +32,10 @@ export const MAIL_SETTINGS: { readonly [K in keyof MailConfig]: Setting<MailConf
     "Sender of every e-mail: `Token Market <alerts@example.com>`. Empty: `smtp.user`.",
   ),
 };
+
+/** What is missing for e-mail to be sent at all; undefined: nothing. */
+export function mailProblem(mail: MailConfig): string | undefined {
+  const { smtpHost, smtpUser, smtpFrom } = mail;
+  if (smtpHost === "" || smtpFrom !== "" || smtpUser.includes("@")) return undefined;
+  return "smtp.host has no sender: set smtp.from, such as `Token Market <alerts@example.com>`";
+}

@@ -4,6 +4,7 @@ import type { ProviderActivity, Substitution } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { catalogRoutes } from "./contract/catalog.ts";
 import type { Handlers } from "./handler.ts";
+import { KeptRead } from "./kept-read.ts";
 import { PublicDocument } from "./public-document.ts";
 import { shownModel } from "./show-model.ts";
 import { shownProvider } from "./show-provider.ts";
@@ -11,7 +12,7 @@ import { shownProvider } from "./show-provider.ts";
 /** What is for sale, for anybody: public and ready listings only. */
 export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalogRoutes> {
   const { catalog } = deps;
-  const activity = new ActivityCache(deps);
+  const facts = new ProviderFacts(deps);
   const ids = keptDocument(({ id }) => id);
   const listings = keptDocument(shownModel);
   return {
@@ -20,12 +21,15 @@ export function catalogHandlers(deps: ConsoleDeps): Handlers<keyof typeof catalo
     "GET /api/catalog.json": () => listings(catalog.current),
 
     "GET /api/providers.json": async () => {
-      const known = await activity.read();
+      const [activity, substitutions] = await Promise.all([
+        facts.activity(),
+        facts.substitutions(),
+      ]);
       const nowMs = deps.clock.monotonicMs();
       const providers = catalog.current.providers.map((provider) =>
         shownProvider(provider, {
-          activity: known.activity.get(provider.id),
-          substitutions: known.substitutions.filter(({ providerId }) => providerId === provider.id),
+          activity: activity.get(provider.id),
+          substitutions: substitutions.filter(({ providerId }) => providerId === provider.id),
           mayTry: (id) => deps.health.mayTry(id, nowMs),
         }),
       );
@@ -60,45 +64,41 @@ async function documentOf(
   return PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
 }
 
-interface Activity {
-  readonly activity: ReadonlyMap<string, ProviderActivity>;
-  readonly substitutions: readonly Substitution[];
-}
+const SUBSTITUTIONS_KEPT_MS = 60_000;
+/** Seldom, so that the difference of two answers is not a call. */
+const ACTIVITY_KEPT_MS = 3_600_000;
 
-const KEPT_MS = 60_000;
-const NOTHING: Activity = { activity: new Map(), substitutions: [] };
+/** What all customers together saw of providers; without it the page shows the rest. */
+class ProviderFacts {
+  readonly #deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">;
+  readonly #activity: KeptRead<ReadonlyMap<string, ProviderActivity>>;
+  readonly #substitutions: KeptRead<readonly Substitution[]>;
 
-/**
- * What all customers together saw of providers: read once a minute at most, however many ask, and
- * without it the page shows the rest.
- */
-class ActivityCache {
-  readonly #deps: Pick<ConsoleDeps, "reports" | "clock" | "log">;
-  #read: Promise<Activity> | undefined;
-  #readAtMs = 0;
-
-  constructor(deps: Pick<ConsoleDeps, "reports" | "clock" | "log">) {
+  constructor(deps: Pick<ConsoleDeps, "reports" | "clock" | "log" | "config">) {
+    const { reports, clock } = deps;
     this.#deps = deps;
+    const read = async () =>
+      new Map((await reports.providerActivity()).map((each) => [each.providerId, each]));
+    this.#activity = new KeptRead(read, clock, ACTIVITY_KEPT_MS);
+    this.#substitutions = new KeptRead(() => reports.substitutions(), clock, SUBSTITUTIONS_KEPT_MS);
   }
 
-  read(): Promise<Activity> {
-    const nowMs = this.#deps.clock.monotonicMs();
-    if (this.#read === undefined || nowMs - this.#readAtMs > KEPT_MS) {
-      this.#readAtMs = nowMs;
-      this.#read = this.#load();
-    }
-    return this.#read;
+  /** Of providers that many use, where the operator shows how they served all customers. */
+  async activity(): Promise<ReadonlyMap<string, ProviderActivity>> {
+    if (!this.#deps.config.listingsPublicFigures) return new Map();
+    return await this.#orNothing(this.#activity.get(), new Map());
   }
 
-  async #load(): Promise<Activity> {
+  async substitutions(): Promise<readonly Substitution[]> {
+    return await this.#orNothing(this.#substitutions.get(), []);
+  }
+
+  async #orNothing<T>(read: Promise<T>, nothing: T): Promise<T> {
     try {
-      const { reports } = this.#deps;
-      const rows = await reports.providerActivity();
-      const substitutions = await reports.substitutions();
-      return { activity: new Map(rows.map((row) => [row.providerId, row])), substitutions };
+      return await read;
     } catch (fault) {
       this.#deps.log.warn({ err: fault }, "recent provider statistics could not be read");
-      return NOTHING;
+      return nothing;
     }
   }
 }

@@ -4,6 +4,7 @@ import type { ListingFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
 import type { ListingSums } from "../records/index.ts";
 import type { Handlers } from "./handler.ts";
+import { KeptRead } from "./kept-read.ts";
 import { PublicDocument } from "./public-document.ts";
 import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
@@ -68,11 +69,16 @@ const NOT_SHOWN = PublicDocument.of({ is_shown: false, listings: [] }, PUBLISHED
 class PublishedFigures {
   readonly #deps: ConsoleDeps;
   readonly #documents = new ExpiringCache<PublicDocument>(KEPT_MS, KEPT_ANSWERS_MAX);
-  #days: Promise<readonly ListingSums[]> | undefined;
-  #readAtMs = 0;
+  readonly #days: KeptRead<readonly ListingSums[]>;
 
   constructor(deps: ConsoleDeps) {
+    const { listingFigures, clock } = deps;
     this.#deps = deps;
+    this.#days = new KeptRead(
+      () => listingFigures.published(firstDayMs(clock.nowMs())),
+      clock,
+      PUBLISHED_KEPT_MS,
+    );
   }
 
   async read(query: ListingQuery): Promise<PublicDocument> {
@@ -88,7 +94,7 @@ class PublishedFigures {
         deployments.map(({ providerId, modelId }) => `${providerId} ${modelId}`),
       ),
     );
-    const days = (await this.#daysAt(nowMs)).filter(
+    const days = (await this.#days.get()).filter(
       ({ providerId, modelId }) =>
         listed.has(`${providerId} ${modelId}`) &&
         (model === undefined || modelId === model) &&
@@ -99,20 +105,6 @@ class PublishedFigures {
     const made = PublicDocument.of({ is_shown: true, listings }, PUBLISHED_KEPT_SECONDS);
     this.#documents.set(key, made, nowMs);
     return made;
-  }
-
-  async #daysAt(nowMs: number): Promise<readonly ListingSums[]> {
-    if (this.#days === undefined || nowMs - this.#readAtMs > PUBLISHED_KEPT_MS) {
-      const { listingFigures, clock } = this.#deps;
-      this.#readAtMs = nowMs;
-      this.#days = listingFigures.published(firstDayMs(clock.nowMs()));
-    }
-    try {
-      return await this.#days;
-    } catch (fault) {
-      this.#days = undefined;
-      throw fault;
-    }
   }
 }
 

@@ -70,10 +70,10 @@ function rounded(sums: readonly ListingSums[]): Figures {
 }
 
 /** Downwards: 199 of 200 calls are not all of them. */
-function wholePercent(share: number | null): number | null {
+export function wholePercent(share: number | null): number | null {
   return share === null ? null : Math.floor(share * 100) / 100;
 }
 
-function withDigits(figure: number | null, digits: number): number | null {
+export function withDigits(figure: number | null, digits: number): number | null {
   return figure === null ? null : Number(figure.toPrecision(digits));
 }

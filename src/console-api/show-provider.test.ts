@@ -17,9 +17,13 @@ function deployment(modelId: string, datacenters: readonly string[]): Deployment
   return { id: `acme/${modelId}`, modelId, datacenters } as unknown as Deployment;
 }
 
-function shown(one: "yes" | "probe" | "no", two: "yes" | "probe" | "no", attempts = 0) {
+function shown(
+  one: "yes" | "probe" | "no",
+  two: "yes" | "probe" | "no",
+  activity?: { readonly succeeded: number; readonly firstByteP50Ms: number | null },
+) {
   return shownProvider(PROVIDER, {
-    activity: { providerId: "acme", attempts, succeeded: attempts / 2, firstByteP50Ms: 120 },
+    activity: activity && { providerId: "acme", attempts: 200, ...activity },
     substitutions: [
       { providerId: "acme", modelId: "one", servedModel: "one-mini", answers: 3 },
       { providerId: "acme", modelId: "unlisted", servedModel: "secret", answers: 3 },
@@ -39,9 +43,19 @@ describe("a provider", () => {
     expect(shown(one, two).status).toBe(status);
   });
 
-  test("is shown by figures only when there was enough traffic", () => {
-    expect(shown("yes", "yes", 19)).toMatchObject({ success_24h: null, ttft_p50_ms: null });
-    expect(shown("yes", "yes", 20)).toMatchObject({ success_24h: 0.5, ttft_p50_ms: 120 });
+  test("has figures in whole percents, rounded down, and times of two digits", () => {
+    expect(shown("yes", "yes", { succeeded: 199, firstByteP50Ms: 1_234 })).toMatchObject({
+      success_24h: 0.99,
+      ttft_p50_ms: 1_200,
+    });
+    expect(shown("yes", "yes", { succeeded: 20, firstByteP50Ms: null })).toMatchObject({
+      success_24h: 0.1,
+      ttft_p50_ms: null,
+    });
+  });
+
+  test("has no figures where none may be shown", () => {
+    expect(shown("yes", "yes")).toMatchObject({ success_24h: null, ttft_p50_ms: null });
   });
 
   test("names each of its countries once, and null for pages that it does not have", () => {

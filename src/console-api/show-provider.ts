@@ -2,14 +2,13 @@ import type { Deployment, ListedProvider } from "../catalog/index.ts";
 import type { ProviderActivity, Substitution } from "../records/index.ts";
 import type { DeploymentHealth } from "../routing/index.ts";
 import type { Provider } from "./contract.ts";
-
-/** So few attempts say nothing about a provider, and might say something about a customer. */
-const ATTEMPTS_MIN = 20;
+import { wholePercent, withDigits } from "./show-listing-figures.ts";
 
 /** A provider for buyers, with its health as this instance sees it now. */
 export function shownProvider(
   provider: ListedProvider,
   seen: {
+    /** Undefined: not shown, or of too few organizations. */
     readonly activity: ProviderActivity | undefined;
     /** Of this provider. */
     readonly substitutions: readonly Substitution[];
@@ -17,10 +16,7 @@ export function shownProvider(
   },
 ): Provider {
   const { deployments } = provider;
-  const activity =
-    seen.activity !== undefined && seen.activity.attempts >= ATTEMPTS_MIN
-      ? seen.activity
-      : undefined;
+  const { activity } = seen;
   return {
     id: provider.id,
     name: provider.name,
@@ -31,8 +27,9 @@ export function shownProvider(
     datacenters: [...new Set(deployments.flatMap((each) => each.datacenters))].sort(),
     models: deployments.map(({ modelId }) => modelId),
     status: statusOf(deployments.map(({ id }) => seen.mayTry(id))),
-    success_24h: activity === undefined ? null : activity.succeeded / activity.attempts,
-    ttft_p50_ms: activity?.firstByteP50Ms ?? null,
+    success_24h:
+      activity === undefined ? null : wholePercent(activity.succeeded / activity.attempts),
+    ttft_p50_ms: withDigits(activity?.firstByteP50Ms ?? null, 2),
     substitutions: shownSubstitutions(deployments, seen.substitutions),
   };
 }

@@ -18,7 +18,7 @@ const BLAMES = (Object.keys(REFUSALS) as RefusalClass[]).filter(
   (errorClass) =>
     requestStatusOf({ attempts: 1, outcome: "failed", errorClass }) === "rejected_by_provider",
 );
-const FAILED_SQL = `outcome in ('failed', 'timeout', 'reset', 'stream_died')
+export const FAILED_SQL = `outcome in ('failed', 'timeout', 'reset', 'stream_died')
   and coalesce(error_class, '') not in (${BLAMES.map((each) => `'${each}'`).join(", ")})`;
 
 /* An answer in one piece has no first token to wait for. */
@@ -130,7 +130,7 @@ export const UNPUBLISHED_DAY_SQL = `
   order by u.day limit 1`;
 
 /** Enough organizations and calls, and none of them has more than half of it. */
-function isOfManySql(calls: string, weight: string): string {
+export function isOfManySql(calls: string, weight: string): string {
   return `count(*) filter (where ${calls} > 0) >= ${PUBLIC_FIGURES_ORGS_MIN}
     and sum(${calls}) >= ${PUBLIC_FIGURES_CALLS_MIN} and 2 * max(${weight}) <= sum(${weight})`;
 }

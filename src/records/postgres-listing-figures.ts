@@ -8,6 +8,7 @@ import {
 } from "./listing-figures.ts";
 import type { ReportSources } from "./report-sources.ts";
 
+/** Of more than these the oldest are left out. */
 const ROWS_MAX = 50_000;
 
 /** Figures of listings from PostgreSQL. A day that is not summed up is put together from hours. */
@@ -31,8 +32,8 @@ export class PostgresListingFigures implements ListingFiguresStore {
     const ofDays = days.map(sumsOf);
     const ofHours = hours.map(sumsOf);
     return {
-      days: [...ofDays, ...daysOfHours(ofHours, ofDays)].toSorted((a, b) => a.fromMs - b.fromMs),
-      hours: ofHours.filter(({ fromMs }) => fromMs >= from.hourMs),
+      days: oldestFirst([...ofDays, ...daysOfHours(ofHours, ofDays)]),
+      hours: oldestFirst(ofHours).filter(({ fromMs }) => fromMs >= from.hourMs),
     };
   }
 
@@ -41,8 +42,12 @@ export class PostgresListingFigures implements ListingFiguresStore {
     const rows = await this.#sources.run(
       async (client) => (await client.query<SumsRow>(PUBLISHED_SQL, from)).rows,
     );
-    return rows.map(sumsOf);
+    return oldestFirst(rows.map(sumsOf));
   }
+}
+
+function oldestFirst(sums: readonly ListingSums[]): readonly ListingSums[] {
+  return sums.toSorted((a, b) => a.fromMs - b.fromMs);
 }
 
 interface SumsRow {
@@ -81,13 +86,13 @@ const OWN_HOURS_SQL = `
     (succeeded > 0)::integer::bigint as up_hours
   from listing_hour_sum
   where ${OF_FILTER_SQL} and hour >= $4
-  order by hour, provider_id, model_id limit ${ROWS_MAX}`;
+  order by hour desc, provider_id, model_id limit ${ROWS_MAX}`;
 
 /** $1 the first instant. */
 const PUBLISHED_SQL = `
   select ${SUMS}, ${HOURS_OF_DAY_SQL} from listing_public_day
   where day >= ($1::timestamptz at time zone 'utc')::date
-  order by day, provider_id, model_id limit ${ROWS_MAX}`;
+  order by day desc, provider_id, model_id limit ${ROWS_MAX}`;
 
 function sumsOf(row: SumsRow): ListingSums {
   const { first_byte_spans: spans, first_byte_counts: counts } = row;

@@ -1,5 +1,6 @@
 import { MANAGED_SQL } from "../accounts/index.ts";
 import { type KeyId, microUsd, PROVIDER_ACTIVITY_ATTEMPTS_MAX } from "../core/index.ts";
+import { FAILED_SQL, isOfManySql } from "./listing-sums-sql.ts";
 import { unsummedSql } from "./usage-report-days.ts";
 import type { KeyActivity, ProviderActivity, Substitution } from "./usage-reports.ts";
 
@@ -73,21 +74,33 @@ export interface ProviderActivityRow {
 }
 
 /**
- * Of the newest attempts only, however many a day has. What the customer ended, or the provider
- * refused for what it says, is neither success nor failure.
+ * Of the newest attempts only, however many a day has, and only of providers with calls of so many
+ * organizations that none of them shows. What the customer ended, or the provider refused for what
+ * it says, is neither success nor failure.
  */
 export const PROVIDER_ACTIVITY_SQL = `
-  select provider_id, count(*) as attempts,
-    count(*) filter (where outcome = 'completed') as succeeded,
-    percentile_disc(0.5) within group (order by first_byte_ms)
-      filter (where outcome = 'completed') as p50
-  from (
-    select provider_id, outcome, first_byte_ms from attempt
-    where attempt_id >= attempt_id_at(now() - interval '24 hours') and state in ('settled', 'void')
-    order by attempt_id desc limit ${PROVIDER_ACTIVITY_ATTEMPTS_MAX}
-  ) newest
-  where outcome in ('completed', 'failed', 'timeout', 'reset', 'stream_died')
-  group by provider_id order by provider_id`;
+  with newest as materialized (
+    select org_id, provider_id, outcome = 'completed' as is_succeeded, ${FAILED_SQL} as is_failed,
+      first_byte_ms
+    from (
+      select org_id, provider_id, outcome, error_class, first_byte_ms from attempt
+      where attempt_id >= attempt_id_at(now() - interval '24 hours')
+        and state in ('settled', 'void')
+      order by attempt_id desc limit ${PROVIDER_ACTIVITY_ATTEMPTS_MAX}
+    ) closed
+  ), of_org as (
+    select provider_id, count(*) as calls, count(*) filter (where is_succeeded) as succeeded
+    from newest where is_succeeded or is_failed group by provider_id, org_id
+  ), known as (
+    select provider_id, sum(calls)::bigint as attempts, sum(succeeded)::bigint as succeeded,
+      ${isOfManySql("succeeded", "succeeded")} as is_timed
+    from of_org group by provider_id having ${isOfManySql("calls", "calls")}
+  )
+  select provider_id, attempts, succeeded, case when is_timed then (
+    select percentile_disc(0.5) within group (order by first_byte_ms) from newest n
+    where n.provider_id = known.provider_id and n.is_succeeded
+  ) end as p50
+  from known order by provider_id`;
 
 export function providerActivity(row: ProviderActivityRow): ProviderActivity {
   return {

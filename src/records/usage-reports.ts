@@ -142,11 +142,15 @@ export interface KeyActivity {
   readonly inFlightMicroUsd: MicroUsd;
 }
 
-/** What customers ended themselves, and what the provider refused, is not counted. */
+/**
+ * Of a provider that at least 3 organizations made at least 200 calls to, none of them more than
+ * half. What customers ended themselves, and what the provider refused, is not counted.
+ */
 export interface ProviderActivity {
   readonly providerId: string;
   readonly attempts: number;
   readonly succeeded: number;
+  /** Null where the successful calls alone are of too few. */
   readonly firstByteP50Ms: number | null;
 }
 

@@ -417,29 +417,56 @@ test("more groups than a report lists end in one that is called other", async ()
   expect(parts?.get("other")?.requests).toBe(223);
 });
 
-test("a provider's day counts what it ended itself, over all customers", async () => {
-  const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 10_000n });
-  const [now] = await backend.query("select attempt_id_at(now())::text as id");
-  const first = BigInt(String(now?.["id"]));
-  const ids = [0n, 1n, 2n, 3n].map((n) => (first + n) as AttemptId) as [AttemptId, ...AttemptId[]];
-  const providerId = "busy-ai" as never;
-  await backend.ledgerBatchStore.reserveBatch(
-    member,
-    ids.map((attemptId) => ({
-      row: reserveRow({ orgId, keyId, attemptId }, 1_000n, { providerId }),
-      close: null,
-    })),
-  );
-  await backend.ledgerBatchStore.closeBatch([
-    closeRow(ids[0], 1n, { firstByteMs: 40 }),
-    voidRow(ids[1] as AttemptId, { outcome: "timeout" }),
-    closeRow(ids[2] as AttemptId, 1n, { outcome: "client_disconnected" }),
-  ]);
-  const all = await backend.usageReports.providerActivity();
-  expect(all.find((provider) => provider.providerId === "busy-ai")).toEqual({
-    providerId: "busy-ai",
-    attempts: 2,
-    succeeded: 1,
-    firstByteP50Ms: 40,
+describe("a provider's day, over all customers", () => {
+  /** Attempts of new organizations, each with its number of successes and failures. */
+  async function attemptsAt(
+    name: string,
+    orgs: readonly { readonly done: number; readonly failed?: number; readonly blamed?: number }[],
+  ) {
+    const [now] = await backend.query("select attempt_id_at(now())::text as id");
+    let next = BigInt(String(now?.["id"])) + BigInt(name.length) * 10_000n;
+    for (const { done, failed = 0, blamed = 0 } of orgs) {
+      const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
+      const ids = Array.from({ length: done + failed + blamed }, () => next++ as AttemptId);
+      const row = (attemptId: AttemptId) => ({
+        row: reserveRow({ orgId, keyId, attemptId }, 10n, { providerId: name as never }),
+        close: null,
+      });
+      const [first, ...others] = ids.map(row);
+      if (first === undefined) continue;
+      await backend.ledgerBatchStore.reserveBatch(member, [first, ...others]);
+      const close = (attemptId: AttemptId, at: number) => {
+        if (at < done) return closeRow(attemptId, 1n, { firstByteMs: 40 });
+        if (at < done + failed) return voidRow(attemptId, { outcome: "timeout" });
+        return voidRow(attemptId, { outcome: "failed", errorClass: "content_policy" as never });
+      };
+      const [closed, ...more] = ids.map(close);
+      if (closed !== undefined) await backend.ledgerBatchStore.closeBatch([closed, ...more]);
+    }
+    const all = await backend.usageReports.providerActivity();
+    return all.find(({ providerId }) => providerId === name);
+  }
+
+  test("counts what it ended itself, not what it refused for what a request says", async () => {
+    const even = { done: 60, failed: 10, blamed: 5 };
+    expect(await attemptsAt("busy", [even, even, even])).toEqual({
+      providerId: "busy",
+      attempts: 210,
+      succeeded: 180,
+      firstByteP50Ms: null,
+    });
+    const good = { done: 70 };
+    expect(await attemptsAt("busier", [good, good, good])).toMatchObject({
+      succeeded: 210,
+      firstByteP50Ms: 40,
+    });
+  });
+
+  test.each([
+    ["of two organizations", "two-orgs", [{ done: 100 }, { done: 100 }]],
+    ["of fewer than 200 calls", "few-calls", [{ done: 66 }, { done: 66 }, { done: 67 }]],
+    ["of which one made more than half", "one-large", [{ done: 101 }, { done: 50 }, { done: 50 }]],
+  ])("%s is not known", async (_what, name, orgs) => {
+    expect(await attemptsAt(name, orgs)).toBeUndefined();
   });
 });

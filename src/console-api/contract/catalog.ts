@@ -107,7 +107,10 @@ export const Provider = Type.Object({
   models: Type.Array(Type.String()),
   /** As this instance sees it now. */
   status: oneOf("healthy", "cooling", "open"),
-  /** Over all customers in the last 24 hours; null without enough traffic. */
+  /**
+   * Over all customers in the last 24 hours, read once an hour; null unless the operator shows such
+   * figures, and with fewer than 3 organizations or 200 calls, or when one made more than half.
+   */
   success_24h: nullable(Type.Number()),
   ttft_p50_ms: nullable(Count),
   /** Models whose answers of the last 24 hours were reported to come from another one. */

@@ -16,7 +16,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { FactList } from "../models/fact-list.tsx";
+import { FactList, type FactListProps } from "../models/fact-list.tsx";
 import { CheckedNote } from "../models/checked-note.tsx";
 import { capacityLabel, countryNames, dayLabel, loggingLabel } from "../models/model-labels.ts";
 import { priceLine } from "../models/price-labels.ts";
@@ -72,9 +72,22 @@ function substitutionLabel({ substitutions }: Provider): string {
   return substitutions.map((each) => `${each.served_model} for ${each.model}`).join(", ");
 }
 
+/** How it served all customers: nothing is said where that is not shown. */
+function figuresOfAll({
+  success_24h: success,
+  ttft_p50_ms: ttftMs,
+}: Provider): FactListProps["facts"] {
+  return [
+    ...(success === null
+      ? []
+      : [{ label: "Success rate of all customers, 24 hours", value: formatShare(success) }]),
+    ...(ttftMs === null ? [] : [{ label: "Time to first token, p50", value: formatMs(ttftMs) }]),
+  ];
+}
+
 function ProviderParts({ provider }: { readonly provider: Provider }): ReactElement {
   const logging = loggingLabel([provider]);
-  const { datacenters, success_24h, ttft_p50_ms } = provider;
+  const { datacenters } = provider;
   return (
     <>
       <Panel>
@@ -87,11 +100,7 @@ function ProviderParts({ provider }: { readonly provider: Provider }): ReactElem
           <FactList
             facts={[
               { label: "Status now", value: PROVIDER_STATUS[provider.status].meaning },
-              {
-                label: "Success rate, 24 hours",
-                value: success_24h === null ? "Too few requests" : formatShare(success_24h),
-              },
-              { label: "Time to first token, p50", value: formatMs(ttft_p50_ms) },
+              ...figuresOfAll(provider),
               { label: "Substituted models", value: substitutionLabel(provider) },
               {
                 label: "Data centers",

@@ -55,6 +55,7 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
   const [search, change] = useFilters<ProviderSearch>();
   const q = (search.q ?? "").toLowerCase();
   const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const columns = useMemo(() => columnsFor(providers, isSignedIn), [providers, isSignedIn]);
   const asked = { enabled: isSignedIn };
   const trusts = useAnswer("GET /api/console/verification", undefined, asked).data?.listings;
   const found = useMemo(
@@ -87,7 +88,7 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
       <DataTable
         caption="Providers"
         kept={KEPT}
-        columns={isSignedIn ? COLUMNS : PUBLIC_COLUMNS}
+        columns={columns}
         rows={found}
         rowKey={({ id }) => id}
         empty={
@@ -187,4 +188,13 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ];
 
-const PUBLIC_COLUMNS = COLUMNS.filter(({ id }) => id !== VERIFIED);
+/** How providers served all customers: only where the operator shows it. */
+const FIGURES: ReadonlySet<string> = new Set(["success", "ttft"]);
+
+/** The columns that say something to this reader. */
+function columnsFor(providers: readonly Provider[], isSignedIn: boolean): readonly Column<Row>[] {
+  const hasFigures = providers.some(({ success_24h: success }) => success !== null);
+  return COLUMNS.filter(
+    ({ id }) => (isSignedIn || id !== VERIFIED) && (hasFigures || !FIGURES.has(id)),
+  );
+}

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+
+import { KeptRead } from "./kept-read.ts";
+
+/** A clock that the test moves, and reads that the test ends. */
+function reader(keptMs: number) {
+  let nowMs = 0;
+  const ends: { done: (value: number) => void; fail: (fault: Error) => void }[] = [];
+  const clock = { monotonicMs: () => nowMs };
+  const read = () =>
+    new Promise<number>((done, fail) => {
+      ends.push({ done, fail });
+    });
+  const kept = new KeptRead(read, clock, keptMs);
+  return { kept, ends, wait: (ms: number) => (nowMs += ms) };
+}
+
+test("all who ask share one read and what it gave, until its time is over", async () => {
+  const { kept, ends, wait } = reader(60_000);
+  const asked = [kept.get(), kept.get()];
+  ends[0]?.done(1);
+  expect(await Promise.all(asked)).toEqual([1, 1]);
+  wait(59_999);
+  expect(await kept.get()).toBe(1);
+  wait(1);
+  const later = kept.get();
+  ends[1]?.done(2);
+  expect(await later).toBe(2);
+  expect(ends).toHaveLength(2);
+});
+
+test("a read that hangs is shared for ten seconds, and its end does not replace a newer one", async () => {
+  const { kept, ends, wait } = reader(60_000);
+  const hung = kept.get();
+  wait(9_999);
+  expect(kept.get()).toBe(hung);
+  wait(1);
+  const next = kept.get();
+  expect(next).not.toBe(hung);
+  ends[1]?.done(2);
+  expect(await next).toBe(2);
+  ends[0]?.done(1);
+  await hung;
+  expect(await kept.get()).toBe(2);
+});
+
+test("a failure is shared for five seconds, and then read again", async () => {
+  const { kept, ends, wait } = reader(60_000);
+  const failed = kept.get();
+  ends[0]?.fail(new Error("away"));
+  await expect(failed).rejects.toThrow("away");
+  wait(4_999);
+  await expect(kept.get()).rejects.toThrow("away");
+  wait(1);
+  const again = kept.get();
+  ends[1]?.done(2);
+  expect(await again).toBe(2);
+});
