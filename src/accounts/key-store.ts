@@ -94,4 +94,16 @@ export interface AccountStore {
     capMicroUsd: MicroUsd | null,
     by: ChangedBy,
   ): Promise<KeySummary | undefined>;
+  /** When the key expires; `null`: never. Undefined: no such key. */
+  setKeyExpiry(
+    keyId: string,
+    expiresAtMs: number | null,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined>;
+  /** The models that it may call; `null`: all. Undefined: no such key. */
+  setKeyModels(
+    keyId: string,
+    models: readonly string[] | null,
+    by: ChangedBy,
+  ): Promise<KeySummary | undefined>;
 }

@@ -11,7 +11,6 @@ import {
   type Backend,
   checkConnection,
   type ConnectionCheck,
-  loadCatalog,
   openConfiguredVault,
 } from "../app/index.ts";
 import type { Catalog } from "../catalog/index.ts";
@@ -19,7 +18,6 @@ import type { Config } from "../config/index.ts";
 import { type OrgId, parseKeyId, type ProviderId, unreachable } from "../core/index.ts";
 import {
   answering,
-  clock,
   onStoredData,
   readConfig,
   UsageFault,
@@ -29,6 +27,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext, StandardInput } from "./command-io.ts";
 import { addConnectionReseal } from "./connection-reseal-command.ts";
+import { readCatalog } from "./read-catalog.ts";
 import { noSuchOrg } from "./key-command.ts";
 
 /** `connection add`, `list`, `test`, `reseal` and `disable` */
@@ -211,14 +210,6 @@ function openVault(config: Config): KeyVault {
   throw new UsageFault(
     "provider keys are stored encrypted and there is no key for that: set TM_ENCRYPTION_KEY, here and for the server, to what `openssl rand -base64 32` prints, and keep a copy",
   );
-}
-
-/** Private addresses included: whether one may be asked is decided where it is asked. */
-function readCatalog({ env }: CommandContext, { manifestsDir }: Config): Catalog {
-  const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
-  if (loaded.ok) return loaded.catalog;
-  const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
-  throw new UsageFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);
 }
 
 function knownProvider(catalog: Catalog, config: Config, id: string): ProviderId {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
-import { CONSOLE_KEY_REQUESTS_PER_MINUTE, formatUsd, type OrgId } from "../core/index.ts";
+import { CONSOLE_KEY_REQUESTS_PER_MINUTE, type OrgId } from "../core/index.ts";
 import { capAnswer, onStoredCap, parseCap, readCap } from "./cap-flags.ts";
 import {
   answering,
@@ -12,12 +12,15 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { readInstant } from "./read-instant.ts";
+import { instantOrNull, noSuchKey, shownKey } from "./key-answers.ts";
+import { addKeyChangeCommands } from "./key-change-commands.ts";
+import { readLater } from "./read-instant.ts";
 
-/** `key create`, `key disable`, `key cap`, `key list` */
+/** `key create`, `key disable`, `key cap`, `key list`; the rest in `key-change-commands.ts`. */
 export function addKeyCommand(program: Command, context: CommandContext): void {
   const key = program.command("key").description("create and manage virtual keys");
   addCreate(key, context);
+  addKeyChangeCommands(key, context);
   onStoredData(key.command("disable <key_id>"))
     .description("disable a key permanently; it stops working within five seconds")
     .action(
@@ -56,7 +59,7 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
           const org = flags["org"];
           const keys = await accountStore.listKeys(typeof org === "string" ? org : undefined);
           return {
-            json: { keys: keys.map(shown) },
+            json: { keys: keys.map(shownKey) },
             text: keys
               .map(
                 (each) => `${each.keyId}  ${each.label}…  ${stateOf(each).padEnd(8)}  ${each.name}`,
@@ -81,7 +84,7 @@ function addCreate(key: Command, context: CommandContext): void {
         withBackend(context, flags, async ({ accountStore }, by) => {
           const org = await accountStore.findOrg(String(flags["org"]));
           if (org === undefined) throw noSuchOrg(String(flags["org"]));
-          const { capUsd } = flags;
+          const { capUsd, expiresAt } = flags;
           const fresh = newVirtualKey();
           const newKey = {
             orgId: org.orgId,
@@ -91,11 +94,12 @@ function addCreate(key: Command, context: CommandContext): void {
             label: fresh.label,
             requestsPerMinuteCeiling: readRpm(flags["rpm"]),
             capMicroUsd: capUsd === undefined ? null : parseCap("--cap-usd", String(capUsd)),
-            expiresAtMs: readExpiresAt(flags["expiresAt"]),
+            expiresAtMs:
+              expiresAt === undefined ? null : readLater(String(expiresAt), "--expires-at"),
           } as const;
           const made = await accountStore.createKey(newKey, by);
           return {
-            json: { ...shown(made), key: fresh.raw },
+            json: { ...shownKey(made), key: fresh.raw },
             text: `${fresh.raw}\n\nThis is the only time the key is shown (${made.keyId}).`,
           };
         }),
@@ -108,39 +112,9 @@ export function noSuchOrg(orgId: OrgId | string): UsageFault {
   return new UsageFault(`there is no organization ${orgId}; \`tokenmarket org list\` has the ids`);
 }
 
-function noSuchKey(keyId: string): UsageFault {
-  return new UsageFault(`there is no key ${keyId}; \`tokenmarket key list\` has the ids`);
-}
-
-function shown(key: KeySummary): object {
-  return {
-    key_id: key.keyId,
-    label: key.label,
-    org_id: key.orgId,
-    name: key.name,
-    rpm: key.requestsPerMinuteCeiling,
-    cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
-    created_at: new Date(key.createdAtMs).toISOString(),
-    disabled_at: instantOrNull(key.disabledAtMs),
-    expires_at: instantOrNull(key.expiresAtMs),
-    models: key.models,
-  };
-}
-
-function instantOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
 function stateOf({ disabledAtMs, expiresAtMs }: KeySummary): string {
   if (disabledAtMs !== null) return "disabled";
   return expiresAtMs !== null && clock.nowMs() >= expiresAtMs ? "expired" : "active";
-}
-
-function readExpiresAt(flag: string | boolean | undefined): number | null {
-  if (flag === undefined) return null;
-  const atMs = readInstant(String(flag), "--expires-at");
-  if (atMs > clock.nowMs()) return atMs;
-  throw new UsageFault(`--expires-at ${String(flag)} has already passed; name a later instant`);
 }
 
 function readRpm(flag: string | boolean | undefined): number {

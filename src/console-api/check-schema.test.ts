@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 
+import { KEY_MODELS_MAX } from "../core/index.ts";
 import { compileCheck } from "./check-schema.ts";
 import { ROUTES } from "./contract.ts";
 
@@ -12,6 +13,12 @@ describe("a body", () => {
   test("is taken as it is described", () => {
     expect(newKey({ name: "ci", rpm: 20, cap_usd: "12.5" })).toBeUndefined();
     expect(keyChange({ rpm: null, cap_usd: "" })).toBeUndefined();
+  });
+
+  test("of a key names as many models as the command takes", () => {
+    const models = Array.from({ length: KEY_MODELS_MAX }, (_, at) => `acme/${at}`);
+    expect(newKey({ name: "ci", models })).toBeUndefined();
+    expect(newKey({ name: "ci", models: [...models, "acme/more"] })).toBeDefined();
   });
 
   test.each<[string, unknown, string | undefined, string]>([

@@ -120,6 +120,9 @@ export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
 /** Keys that an organization may have, disabled ones too. */
 export const KEYS_PER_ORG_MAX: number = 1_000;
 
+/** Ids of models that a key may be bound to. */
+export const KEY_MODELS_MAX: number = 100;
+
 export const REPORT_CONNECTIONS_MAX: number = 3;
 
 export const REPORT_GROUPS_MAX: number = 200;

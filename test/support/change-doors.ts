@@ -33,6 +33,8 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "key create": ["key.create"],
   "key disable": ["key.disable"],
   "key cap": ["key.cap"],
+  "key expiry": ["key.expiry"],
+  "key models": ["key.models"],
   "limits contract": ["limit.change"],
   "endpoint add": ["endpoint.add"],
   "endpoint remove": ["endpoint.remove"],

@@ -141,6 +141,48 @@ describe("beside a running server", () => {
     ]);
   });
 
+  test("the operator changes when a key expires and which models it may call", async () => {
+    const made = await jsonCommand([
+      "key",
+      "create",
+      "--org",
+      orgId,
+      "--name",
+      "changed",
+      ...place,
+    ]);
+    const [raw, changedId] = [String(made.json["key"]), String(made.json["key_id"])];
+    rawKeys.push(raw);
+    const call = () =>
+      ask(gatewayUrl(), { key: raw, wire: "wire_a", model: "op/model", text: "hi", maxTokens: 1 });
+    const listed = ["--manifests", folder.manifestsDir];
+    const change = (...asked: string[]) => jsonCommand(["key", ...asked, ...place]);
+    const wrong = await runCommand(
+      ["key", "models", changedId, "--only", "op/modle", ...listed, ...place],
+      OPERATOR_ENV,
+    );
+    expect(wrong.stderr).toContain("there is no model op/modle");
+    const expiry = await change("expiry", changedId, "--at", "2099-01-31");
+    expect(expiry.json).toMatchObject({ expires_at: "2099-01-31T00:00:00.000Z", models: null });
+    const only = await change("models", changedId, "--only", "op/model", ...listed);
+    expect(only.json).toMatchObject({ models: ["op/model"] });
+    expect((await call()).status).toBe(200);
+    const lifted = [
+      await change("expiry", changedId, "--never"),
+      await change("models", changedId, "--all"),
+    ];
+    expect(lifted[1]?.json).toMatchObject({ key_id: changedId, expires_at: null, models: null });
+    for (const asked of [
+      ["expiry", changedId],
+      ["models", changedId, "--only", " , "],
+      ["models", "key_none", "--all"],
+    ]) {
+      expect(await runCommand(["key", ...asked, ...place], OPERATOR_ENV)).toMatchObject({
+        code: 2,
+      });
+    }
+  });
+
   test("key disable ends a key within seconds, permanently", async () => {
     const { json, code } = await jsonCommand(["key", "disable", keyId, ...place]);
     expect(code).toBe(0);

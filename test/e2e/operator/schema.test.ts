@@ -18,6 +18,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ["key", "create", "--org", "org_x", "--name", "n"],
   ["key", "list"],
   ["key", "cap", "key_x", "--usd", "1"],
+  ["key", "expiry", "key_x", "--never"],
+  ["key", "models", "key_x", "--all"],
   ["key", "disable", "key_x"],
   ["limits", "show", "--org", "org_x"],
   ["endpoint", "list", "--org", "org_x"],
