@@ -14,6 +14,8 @@ const config: UserConfig = defineConfig({
     // The content security policy allows no inline script and no data address for one.
     assetsInlineLimit: 0,
     sourcemap: false,
+    // Every browser of the target preloads modules by itself.
+    modulePreload: { polyfill: false },
     target: "es2023",
     rolldownOptions: {
       output: {

@@ -8,12 +8,14 @@ import { Fragment, useId, useMemo, useState, type KeyboardEvent, type ReactEleme
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
-import { findCommands, type Command } from "./find-commands.ts";
+import { findCommands, withRecent, type Command } from "./find-commands.ts";
 import { findId } from "./find-id.ts";
 import { placesFor } from "./places.ts";
+import { noteRecent, readRecent } from "./recent-commands.ts";
 import shell from "./shell.module.css";
 import { signInAddress } from "./sign-in-address.ts";
 import { signOut } from "./sign-out.ts";
+import { subPlacesFor } from "./sub-places.ts";
 
 type RunnableCommand = Command & { readonly run: () => void };
 
@@ -25,17 +27,19 @@ export default function CommandPalette({
 }): ReactElement {
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState(0);
+  const [recent] = useState(readRecent);
   const listId = useId();
   const commands = useCommands();
   const idCommand = useIdCommand(query);
   const found = useMemo(
-    () => idCommand ?? findCommands(commands, query),
-    [idCommand, commands, query],
+    () => idCommand ?? findCommands(withRecent(commands, recent, query), query),
+    [idCommand, commands, recent, query],
   );
 
   function run(command: RunnableCommand | undefined): void {
     if (command === undefined) return;
     onClose();
+    noteRecent(command.id.replace(/^recent /, ""));
     command.run();
   }
   function onKeyDown(event: KeyboardEvent): void {
@@ -150,6 +154,12 @@ function useCommands(): readonly RunnableCommand[] {
   const models = useAnswer("GET /api/catalog.json").data?.models;
   return useMemo(() => {
     const go = (to: string, params?: Record<string, string>) => () => void navigate({ to, params });
+    const below = subPlacesFor(isSignedIn, isOperator).map((place) => {
+      const { to, label, group, search, keywords = [] } = place;
+      const run = (): void => void navigate({ to, ...(search === undefined ? {} : { search }) });
+      return { id: `${group} ${label}`, group, label, keywords, run } as const;
+    });
+    const ofGroup = (name: Command["group"]) => below.filter(({ group }) => group === name);
     return [
       ...placesFor(state, isOperator).map(({ to, label, letter, keywords = [] }) => {
         return {
@@ -161,6 +171,8 @@ function useCommands(): readonly RunnableCommand[] {
           run: go(to),
         } as const;
       }),
+      ...ofGroup("Pages"),
+      ...ofGroup("Actions"),
       ...(keys ?? []).map(({ key_id, name, label, disabled_at, is_expired }) => {
         const unusable = is_expired ? "expired" : undefined;
         const hint = disabled_at === null ? (unusable ?? `${label}…`) : "disabled";
@@ -171,6 +183,7 @@ function useCommands(): readonly RunnableCommand[] {
         const run = go("/models/$", { _splat: id });
         return { id: `model ${id}`, group: "Models", label: name, hint: id, run } as const;
       }),
+      ...ofGroup("Docs"),
       ...(["light", "dark", "auto"] as const).map((scheme) => {
         const label = `Appearance: ${scheme === "auto" ? "system" : scheme}`;
         const run = (): void => setColorScheme(scheme);
@@ -180,7 +193,7 @@ function useCommands(): readonly RunnableCommand[] {
         ? action("Sign out", () => void signOut().catch(notifyFault))
         : action("Sign in", () => globalThis.location.assign(signInAddress({}))),
     ];
-  }, [state, isSignedIn, keys, models, navigate, setColorScheme]);
+  }, [state, isSignedIn, isOperator, keys, models, navigate, setColorScheme]);
 }
 
 function action(label: string, run: () => void): RunnableCommand {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { findCommands, type Command } from "./find-commands.ts";
+import { findCommands, withRecent, type Command } from "./find-commands.ts";
 
 const commands: readonly Command[] = [
   { id: "overview", group: "Pages", label: "Overview" },
@@ -38,4 +38,23 @@ test("a thousand models do not push out the pages", () => {
   const found = findCommands([...models, { id: "models", group: "Pages", label: "Models" }], "mod");
   expect(found).toHaveLength(8);
   expect(found.map(({ id }) => id)).toContain("models");
+});
+
+test("all pages are listed, however many", () => {
+  const pages = Array.from({ length: 20 }, (_none, n): Command => {
+    return { id: `p${n}`, group: "Pages", label: `page ${n}` };
+  });
+  expect(findCommands(pages, "")).toHaveLength(20);
+});
+
+test("what was chosen last comes first until something is typed", () => {
+  const shown = withRecent(commands, ["key", "gone"], "");
+  expect(shown.map(({ id, group }) => `${group} ${id}`)).toEqual([
+    "Recent recent key",
+    "Pages overview",
+    "Pages billing",
+    "Keys key",
+    "Models model",
+  ]);
+  expect(withRecent(commands, ["key"], "n")).toBe(commands);
 });

@@ -1,15 +1,17 @@
 /** One thing that the palette leads to. */
 export interface Command {
   readonly id: string;
-  readonly group: "IDs" | "Pages" | "Keys" | "Models" | "Actions";
+  readonly group: "IDs" | "Recent" | "Pages" | "Actions" | "Keys" | "Models" | "Docs";
   readonly label: string;
   readonly hint?: string;
   /** Also found by these. */
   readonly keywords?: readonly string[];
 }
 
-/** At most this many of one group, so that a long list of models does not hide the pages. */
+/** At most this many of one group, so that a long list of models does not hide the others. */
 const GROUP_MAX = 7;
+/** Of groups whose whole list is short. */
+const WHOLE_GROUPS: ReadonlySet<Command["group"]> = new Set(["Pages", "Docs"]);
 
 /**
  * The commands that hold every word of the query; those that begin with it first, then as given.
@@ -31,7 +33,10 @@ export function findCommands<C extends Command>(
     .sort((a, b) => a.rank - b.rank || a.order - b.order)
     .map(({ command }) => command);
   const best = [...new Set(found.map(({ group }) => group))];
-  return best.flatMap((group) => found.filter((c) => c.group === group).slice(0, GROUP_MAX));
+  return best.flatMap((group) => {
+    const ofGroup = found.filter((command) => command.group === group);
+    return WHOLE_GROUPS.has(group) ? ofGroup : ofGroup.slice(0, GROUP_MAX);
+  });
 }
 
 function wordsOf(query: string): readonly string[] {
@@ -49,4 +54,22 @@ function rankOf(command: Command, words: readonly string[]): number {
   const label = command.label.toLowerCase();
   if (label.startsWith(first)) return 0;
   return label.includes(first) ? 1 : 2;
+}
+
+/** What was chosen last comes first, as long as nothing is typed; what is gone since is left out. */
+export function withRecent<C extends Command>(
+  commands: readonly C[],
+  recent: readonly string[],
+  query: string,
+): readonly C[] {
+  if (query.trim() !== "") return commands;
+  const chosen = recent.flatMap((id) =>
+    commands.filter((command) => command.id === id).slice(0, 1),
+  );
+  const first = chosen.map((command) => ({
+    ...command,
+    id: `recent ${command.id}`,
+    group: "Recent" as const,
+  }));
+  return [...first, ...commands];
 }

@@ -136,7 +136,6 @@ function PaletteButton({ onClick }: { readonly onClick: () => void }): ReactElem
         color="gray"
         size="lg"
         hiddenFrom="md"
-        visibleFrom="xs"
         aria-label="Search pages, keys, and models"
         onClick={onClick}
       >

@@ -188,6 +188,29 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("with many keys shows what is special, and every key when it is asked for or searched", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "many", usd: "5" });
+    for (let n = 10; n < 22; n += 1) await makeKey(fixture, page, { name: `worker-${n}` });
+    await makeKey(fixture, page, { name: "narrow", rpm: 5, cap_usd: "2" });
+    await open(page, "/limits");
+    const limits = limitsTable(page);
+    const caps = page.getByRole("table", { name: /^Monthly caps/ });
+    await limits.getByRole("row", { name: "narrow" }).waitFor();
+    await caps.getByRole("row", { name: "narrow" }).waitFor();
+    expect(await page.getByRole("row", { name: "worker-" }).count()).toBe(0);
+    await page.getByText("13 keys have only the default limits").waitFor();
+    await page.getByText("13 keys have no cap of their own").waitFor();
+    await expectAccessible(page, "limits with many keys");
+    await page.getByRole("button", { name: "Show them" }).first().click();
+    await limits.getByRole("row", { name: "worker-15" }).waitFor();
+    await page.getByRole("searchbox", { name: "Key with a cap" }).fill("worker-2");
+    await caps.getByRole("row", { name: "worker-21" }).waitFor();
+    expect(await caps.getByRole("row", { name: "worker-" }).count()).toBe(2);
+    const headings = page.getByRole("heading", { level: 2 });
+    expect((await headings.allInnerTexts())[0]).toBe("Why was my request rejected?");
+    expect(complaints).toEqual([]);
+  });
+
   test("says why a request was refused, and that one it does not know is none", async () => {
     const who = { name: "why", usd: "5", theme: "dark" } as const;
     const { page, complaints } = await newcomer(fixture, browser, who);

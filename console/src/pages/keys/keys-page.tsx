@@ -25,7 +25,10 @@ import { useSearchText } from "./use-search-text.ts";
 /** `/keys`: every key of the organization that a person made. */
 export function KeysPage(): ReactNode {
   const answer = useAnswer("GET /api/console/keys");
-  const [isCreating, setIsCreating] = useState(false);
+  // In the address, so that the palette and a link open it too.
+  const [filters, setFilters] = useFilters<{ create: string | undefined }>();
+  const isCreating = filters.create !== undefined;
+  const setIsCreating = (to: boolean): void => setFilters({ create: to ? "1" : undefined });
   // The raw key is in this page's memory alone, and only until it was saved.
   const [created, setCreated] = useState<CreatedKey>();
   const create = (): void => setIsCreating(true);

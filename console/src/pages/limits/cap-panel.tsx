@@ -1,14 +1,21 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
+import { useFilters } from "../../app/use-filters.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Empty } from "../../ui/empty.tsx";
 import { parseUsd, shareOf, writeUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
+import type { Kept } from "../../ui/use-table-state.ts";
 import { leftOf, type Cap } from "../keys/cap-left.ts";
+import { useSearchText } from "../keys/use-search-text.ts";
 import { EditCapDialog } from "./edit-cap-dialog.tsx";
+import { QuietNote } from "./quiet-note.tsx";
+import { tellingCaps } from "./quiet-rows.ts";
 import { ShareBar } from "./used-bar.tsx";
 
 /** The monthly caps of the organization and of its keys. */
@@ -17,6 +24,18 @@ export function CapPanel(props: {
   readonly resetAt: string;
 }): ReactNode {
   const [edited, setEdited] = useState<Cap>();
+  const [filters, setFilters] = useFilters<{
+    cap: string | undefined;
+    caps: string | undefined;
+  }>();
+  const [search, setSearch] = useSearchText(filters.cap, (text) =>
+    setFilters({ cap: text === "" ? undefined : text }),
+  );
+  const { rows: telling, quiet } = useMemo(() => tellingCaps(props.caps), [props.caps]);
+  const isAll = filters.caps !== undefined;
+  const shown = (isAll || search !== "" ? props.caps : telling).filter(({ name }) =>
+    name.toLowerCase().includes(search.toLowerCase()),
+  );
   const columns = useMemo(() => columnsOf(setEdited), []);
   return (
     <Panel title="Monthly caps">
@@ -25,17 +44,34 @@ export function CapPanel(props: {
           Caps are hard and count the UTC calendar month; they reset on <Time at={props.resetAt} />.
           The possible cost of requests in flight is included, and the strictest cap applies.
         </Text>
+        {props.caps.length > SEARCHED_FROM ? (
+          <SearchField label="Key with a cap" value={search} onChange={setSearch} />
+        ) : null}
         <DataTable
           caption="Monthly caps of the organization and its keys"
           columns={columns}
-          rows={props.caps}
+          rows={shown}
           rowKey={(cap) => cap.key_id ?? "organization"}
+          empty={<Empty title="No keys match this search." />}
+          kept={KEPT}
         />
+        {search === "" ? (
+          <QuietNote
+            {...{ quiet, isAll }}
+            have="no cap of their own"
+            onChange={(to) => setFilters({ caps: to ? "all" : undefined })}
+          />
+        ) : null}
       </Stack>
       <EditCapDialog edited={edited} onClose={() => setEdited(undefined)} />
     </Panel>
   );
 }
+
+/** So few are found at a glance. */
+const SEARCHED_FROM = 10;
+
+const KEPT: Kept = { id: "caps", rows: ["cap", "caps"], prefix: "caps_" };
 
 function columnsOf(onEdit: (cap: Cap) => void): readonly Column<Cap>[] {
   return [

@@ -11,9 +11,12 @@ import { Empty } from "../../ui/empty.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
+import type { Kept } from "../../ui/use-table-state.ts";
 import { useSearchText } from "../keys/use-search-text.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
 import { KIND_LABELS, LIMIT_KINDS, scopeOf, type LimitKind } from "./limit-change.ts";
+import { QuietNote } from "./quiet-note.tsx";
+import { tellingLimits } from "./quiet-rows.ts";
 import { SourceBadge } from "./source-badge.tsx";
 import { UsedBar } from "./used-bar.tsx";
 
@@ -23,6 +26,7 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
     limit: string | undefined;
     q: string | undefined;
     search: string | undefined;
+    all: string | undefined;
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
     // Links of earlier releases say `search`.
@@ -32,7 +36,9 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
   const kind = LIMIT_KINDS.find((each) => each === filters.limit) ?? "rpm";
   const nameOf = useMemo(() => namerOf(rows), [rows]);
   const columns = useMemo(() => columnsOf(kind, nameOf, setEditedId), [kind, nameOf]);
-  const shown = rows.filter((row) =>
+  const { rows: telling, quiet } = useMemo(() => tellingLimits(rows), [rows]);
+  const isAll = filters.all !== undefined;
+  const shown = (isAll || search !== "" ? rows : telling).filter((row) =>
     Object.values(nameOf(row)).some((name) => name.toLowerCase().includes(search.toLowerCase())),
   );
   return (
@@ -53,7 +59,15 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
           rows={shown}
           rowKey={idOf}
           empty={<Empty title="No keys or models match this search." />}
+          kept={KEPT}
         />
+        {search === "" ? (
+          <QuietNote
+            {...{ quiet, isAll }}
+            have="only the default limits, and are not close to them"
+            onChange={(to) => setFilters({ all: to ? "1" : undefined })}
+          />
+        ) : null}
         <Text size="sm" c="dimmed">
           You can lower limits but not raise them. To go above a default or a contract, contact
           support.
@@ -66,6 +80,8 @@ export function LimitPanel({ rows }: { readonly rows: readonly LimitRow[] }): Re
     </Panel>
   );
 }
+
+const KEPT: Kept = { id: "limits", rows: ["limit", "limits"] };
 
 function columnsOf(
   kind: LimitKind,

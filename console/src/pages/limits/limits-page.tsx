@@ -42,6 +42,7 @@ export function LimitsPage(): ReactNode {
         </Button>
       }
     >
+      <RefusalPanel />
       <Answer of={answer} skeleton={<LimitsSkeleton />}>
         {(limits) => (
           <>
@@ -57,7 +58,6 @@ export function LimitsPage(): ReactNode {
           </>
         )}
       </Answer>
-      <RefusalPanel />
     </Page>
   );
 }

@@ -37,6 +37,12 @@ describe("why the gateway moved on, as a sentence", () => {
     );
   });
 
+  test("an answer that broke off says after how long", () => {
+    expect(failoverReason({ ...attempt, outcome: "stream_died", duration_ms: 2 }, next)).toBe(
+      "lab-a stopped after 2 ms, before the answer was complete, so the gateway continued with lab-b.",
+    );
+  });
+
   test("a class that is not known yet is not blank", () => {
     const odd = { ...attempt, error_class: "brand_new", upstream_status: null };
     expect(failoverReason(odd, next)).toContain("could not serve the request,");

@@ -10,11 +10,15 @@ export function failoverReason(attempt: Attempt, next: Attempt | undefined): str
     : `${reason}, so the gateway continued with ${next.provider}.`;
 }
 
-function whatHappened({ outcome, error_class, upstream_status }: Attempt): string {
+function whatHappened(attempt: Attempt): string {
+  const { outcome, error_class, upstream_status, duration_ms } = attempt;
   if (outcome === "lost_in_restore") return "was lost in a database restore and cost nothing";
   if (outcome === "timeout") return "did not answer in time";
   if (outcome === "reset") return "lost the connection";
-  if (outcome === "stream_died") return "stopped before the answer was complete";
+  if (outcome === "stream_died") {
+    const after = duration_ms === null ? "" : ` after ${formatMs(duration_ms)},`;
+    return `stopped${after} before the answer was complete`;
+  }
   const words = error_class === null ? undefined : CLASSES[error_class];
   const status = upstream_status === null ? "" : ` (status ${upstream_status})`;
   return `${words ?? "could not serve the request"}${status}`;

@@ -18,6 +18,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
 import { AttemptTimeline } from "./attempt-timeline.tsx";
+import { AttemptWaterfall } from "./attempt-waterfall.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 import { RefusalReasons } from "./refusal-reasons.tsx";
@@ -89,7 +90,10 @@ function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElem
         {attempts.length === 0 ? (
           <Empty title="No provider was asked, so this request cost nothing." />
         ) : (
-          <AttemptTimeline attempts={attempts} />
+          <>
+            {attempts.length > 1 ? <AttemptWaterfall detail={detail} /> : null}
+            <AttemptTimeline attempts={attempts} />
+          </>
         )}
       </Panel>
     </>

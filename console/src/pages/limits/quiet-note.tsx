@@ -1,0 +1,24 @@
+import { Button, Group, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+/** That keys are left out because nothing is special about them, and the way to see them. */
+export function QuietNote(props: {
+  readonly quiet: number;
+  /** What these keys have: `"only the default limits"`. */
+  readonly have: string;
+  readonly isAll: boolean;
+  readonly onChange: (isAll: boolean) => void;
+}): ReactNode {
+  const { quiet, have, isAll, onChange } = props;
+  if (quiet === 0) return null;
+  return (
+    <Group gap="sm">
+      <Text size="sm">
+        {quiet} keys have {have}.
+      </Text>
+      <Button size="compact-xs" variant="default" onClick={() => onChange(!isAll)}>
+        {isAll ? "Hide them" : "Show them"}
+      </Button>
+    </Group>
+  );
+}
