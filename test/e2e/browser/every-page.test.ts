@@ -34,6 +34,10 @@ const THEMES: readonly Theme[] = ["light", "dark"];
 const ALL_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 1280, theme: "dark" },
+  { width: 1920, theme: "dark" },
+  { width: 1920, theme: "light" },
+  { width: 390, theme: "light" },
+  { width: 390, theme: "dark" },
   { width: 360, theme: "dark" },
   { width: 360, theme: "light" },
 ];
@@ -131,7 +135,7 @@ test("every page of the router is checked", () => {
 
 describe.skipIf(!hasChromium)("readable, in its window, without complaints is every page", () => {
   test(
-    "of an account that has used everything, at both widths and in both themes",
+    "of an account that has used everything, at every width and in both themes",
     async () => {
       const ann = await newVisitor(browser);
       await signIn(fixture, ann, "ann@example.com");
@@ -222,7 +226,6 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
   });
 });
 
-/** Everything that a person of the console can have; the ids of it by their names in the router. */
 /** Days of calls, one of them with hours in which none succeeded. */
 async function sumUpDays(orgId: string): Promise<void> {
   const figures =
@@ -243,6 +246,7 @@ async function sumUpDays(orgId: string): Promise<void> {
   );
 }
 
+/** Everything that a person of the console can have; the ids of it by their names in the router. */
 async function useEverything(ann: Visitor): Promise<Ids> {
   const post = async (route: string, body: object = {}): Promise<unknown> => {
     const { status, json } = await ask(fixture, ann.page, `POST ${route}`, body);
