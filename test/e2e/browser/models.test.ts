@@ -15,6 +15,7 @@ import { withConsole } from "../../support/console-fixture.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { httpCall, listAt, textAt } from "../../support/http-call.ts";
+import { runSql } from "../../support/sql.ts";
 
 /** Newest first, equal dates by name, those without a date last and by name too. */
 const NEWEST_FIRST = ["m/newest", "m/tie-a", "m/tie-b", "m/old", "m/none-a", "m/none-b"];
@@ -86,6 +87,32 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     const ids = table.column("Model").map((cell) => /m\/[a-z-]+$/m.exec(cell)?.[0]);
     expect(ids).toEqual(NEWEST_FIRST);
     await expectAccessible(page, "the models as a table");
+    expect(complaints).toEqual([]);
+  });
+
+  test("as a table say how they served the organization, where the window is wide enough", async () => {
+    const { page, orgId, complaints } = await newcomer(fixture, browser, { name: "served" });
+    await runSql(
+      fixture.gateway,
+      `insert into listing_day_sum
+        select $1, (now() at time zone 'utc')::date - 1, 'open-house', model_id, 10, done,
+          10 - done, (1 << 24) - 1, (1 << 24) - 1, done, 500, ms, '{3}', array[done]
+        from (values ('m/tie-a', 10, 5000), ('m/old', 9, 20000)) as of (model_id, done, ms)`,
+      [orgId],
+    );
+    await page.setViewportSize({ width: 1920, height: 900 });
+    await open(page, "/models?view=table");
+    await page.getByRole("button", { name: "Tokens / s" }).click();
+    await page.waitForURL((url) => url.searchParams.get("sort")?.startsWith("speed") === true);
+    const table = await readTable(page, "Models");
+    const speeds = table.column("Tokens / s");
+    expect(speeds.slice(0, 2).toSorted()).toEqual(["100", "25"]);
+    expect(new Set(speeds.slice(2))).toEqual(new Set(["–"]));
+    expect(new Set(table.column("Succeeded"))).toEqual(new Set(["100%", "90%", "–"]));
+    await expectFits(page);
+    await expectAccessible(page, "the models with figures");
+    await open(page, "/models/compare?models=m/tie-a,m/old,m/newest");
+    await page.getByRole("rowheader", { name: "First token, p50" }).waitFor();
     expect(complaints).toEqual([]);
   });
 

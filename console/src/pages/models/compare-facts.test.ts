@@ -107,3 +107,19 @@ test("prices by size and to come are said in words", () => {
     "Not recorded",
   ]);
 });
+
+test("how models were served is compared where it is known of one of them, the best marked", () => {
+  const served = new Map([
+    ["small", { success: 0.99, ttftMs: 300, tokensPerSecond: null }],
+    ["large", { success: 0.97, ttftMs: 250, tokensPerSecond: 80 }],
+  ]);
+  const line = (label: string) =>
+    compareFacts([small, large, film], [], served)
+      .find((each) => each.label === label)
+      ?.cells.map(({ text, isBest }) => (isBest ? `${text} best` : text));
+  expect(line("First token, p50")).toEqual(["300 ms", "250 ms best", "–"]);
+  expect(line("Tokens per second")).toEqual(["–", "80", "–"]);
+  expect(line("Succeeded, 30 days")).toEqual(["99% best", "97%", "–"]);
+  const labels = compareFacts([small]).map(({ label }) => label);
+  expect(labels).not.toContain("First token, p50");
+});

@@ -3,11 +3,12 @@ import type {
   ModelProvider,
   PricesPerMillion,
 } from "../../../../src/console-api/contract.ts";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { countryNames, dayLabel, loggingLabel, MODALITY_NAMES } from "./model-labels.ts";
 import { checkedLabel, instantLabel } from "./price-rows.ts";
 import { defaultLabel, showPrice, skuName, SKUS, tokenPrice, type Sku } from "./price-labels.ts";
+import type { Served, ServedModels } from "./served.ts";
 
 /** What one model has of a fact. */
 export interface FactCell {
@@ -31,6 +32,7 @@ export interface Fact {
 export function compareFacts(
   models: readonly Model[],
   verdicts: readonly (string | undefined)[] = [],
+  served: ServedModels = new Map(),
 ): readonly Fact[] {
   const firsts = models.map(({ providers }) => providers[0]);
   return [
@@ -63,6 +65,7 @@ export function compareFacts(
       "Does not accept",
       models.map((model) => lacking(model, models)),
     ),
+    ...servedFacts(models.map(({ id }) => served.get(id))),
     plain("Providers", models.map(providerNames)),
     plain(
       "Prompt logging",
@@ -139,6 +142,42 @@ function priceFact(listings: readonly (ModelProvider | undefined)[], sku: Sku): 
     };
   });
   return { label: `${skuName(sku)}, per million`, cells };
+}
+
+/** Of the best provider of each model, in the last 30 days. */
+function servedFacts(served: readonly (Served | undefined)[]): readonly Fact[] {
+  if (served.every((each) => each === undefined)) return [];
+  return [
+    servedFact(
+      "First token, p50",
+      served.map((each) => each?.ttftMs),
+      [Math.min, formatMs],
+    ),
+    servedFact(
+      "Tokens per second",
+      served.map((each) => each?.tokensPerSecond),
+      [Math.max, (speed) => formatCount(Math.round(speed))],
+    ),
+    servedFact(
+      "Succeeded, 30 days",
+      served.map((each) => each?.success),
+      [Math.max, formatShare],
+    ),
+  ];
+}
+
+function servedFact(
+  label: string,
+  figures: readonly (number | null | undefined)[],
+  [best, text]: readonly [(...figures: number[]) => number, (figure: number) => string],
+): Fact {
+  const known = figures.flatMap((figure) => figure ?? []);
+  const isSame = known.every((figure) => figure === known[0]);
+  const cells = figures.map((figure) => ({
+    text: figure === null || figure === undefined ? "–" : text(figure),
+    isBest: !isSame && figure === best(...known),
+  }));
+  return { label, cells };
 }
 
 function sizeFact(label: string, sizes: readonly (number | null)[]): Fact {

@@ -7,6 +7,7 @@ import kit from "../../ui/kit.module.css";
 import { compareFacts, type FactCell } from "./compare-facts.ts";
 import styles from "./models.module.css";
 import { useFirstVerdicts } from "./use-first-verdicts.ts";
+import { useServed } from "./use-served.ts";
 
 /** The models side by side: a column for each, a line for each fact. */
 export function CompareTable(props: {
@@ -15,6 +16,7 @@ export function CompareTable(props: {
 }): ReactElement {
   const { models, onRemove } = props;
   const verdicts = useFirstVerdicts(models);
+  const served = useServed();
   return (
     <div className={kit.tableScroll} tabIndex={0} role="group" aria-label="Models side by side">
       <table className={`${kit.table} ${styles.compareTable}`}>
@@ -40,7 +42,7 @@ export function CompareTable(props: {
           </tr>
         </thead>
         <tbody>
-          {compareFacts(models, verdicts).map(({ label, cells }) => (
+          {compareFacts(models, verdicts, served?.of).map(({ label, cells }) => (
             <tr key={label}>
               <th scope="row">{label}</th>
               {cells.map((cell, at) => (

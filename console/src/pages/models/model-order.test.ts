@@ -63,3 +63,16 @@ describe("the order of models", () => {
     expect(orderChoices({ sort: "name-desc" }).map(({ value }) => value)).toContain("name-desc");
   });
 });
+
+test("models are ordered by how they were served, those without calls last in either direction", () => {
+  const served = new Map([
+    ["both", { success: 0.9, ttftMs: 400, tokensPerSecond: 10 }],
+    ["wide", { success: 0.8, ttftMs: 200, tokensPerSecond: 90 }],
+  ]);
+  const by = (sort: string) => orderModels(models, { sort }, served).map(({ id }) => id);
+  expect(by("ttft")).toEqual(["wide", "both", "video"]);
+  expect(by("speed-asc")).toEqual(["both", "wide", "video"]);
+  expect(by("success")).toEqual(["both", "wide", "video"]);
+  const values = (known?: typeof served) => orderChoices({}, known).map(({ value }) => value);
+  expect(values(served)).toEqual([...values(), "ttft", "speed", "success"]);
+});

@@ -3,6 +3,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import type { Sort } from "../../ui/sort-rows.ts";
 import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { lowestPrice, type Sku } from "./price-labels.ts";
+import type { ServedModels } from "./served.ts";
 
 /** An order of the list, by its name in the address. */
 export interface ModelOrder extends Sort {
@@ -39,7 +40,20 @@ export const ORDERS: readonly ModelOrder[] = [
     id: "providers",
     direction: "ascending",
   },
+  { value: "ttft", label: "Fastest first token first", id: "ttft", direction: "ascending" },
+  { value: "ttft-desc", label: "Slowest first token first", id: "ttft", direction: "descending" },
+  { value: "speed", label: "Most tokens per second first", id: "speed", direction: "descending" },
+  {
+    value: "speed-asc",
+    label: "Fewest tokens per second first",
+    id: "speed",
+    direction: "ascending",
+  },
+  { value: "success", label: "Highest success first", id: "success", direction: "descending" },
+  { value: "success-asc", label: "Lowest success first", id: "success", direction: "ascending" },
 ];
+/** To be chosen where it is known how models were served. */
+const SERVED_ORDERS: ReadonlySet<string> = new Set(["ttft", "speed", "success"]);
 const NEWEST = "newest";
 const COMMON = 5;
 
@@ -50,9 +64,12 @@ export function orderOf(search: ModelSearch): ModelOrder {
 }
 
 /** The orders to choose from: the usual ones, and the one that is shown. */
-export function orderChoices(search: ModelSearch): readonly ModelOrder[] {
+export function orderChoices(search: ModelSearch, served?: ServedModels): readonly ModelOrder[] {
   const shown = orderOf(search);
-  return ORDERS.filter((order, at) => at < COMMON || order === shown);
+  return ORDERS.filter(
+    (order, at) =>
+      at < COMMON || order === shown || (served !== undefined && SERVED_ORDERS.has(order.value)),
+  );
 }
 
 /** What the address says of an order: nothing of the usual one. */
@@ -67,21 +84,36 @@ export function orderBySort({ id, direction }: Sort): string | undefined {
 }
 
 /** A sorted copy. Models without the value that counts come last, in either direction. */
-export function orderModels(models: readonly Model[], search: ModelSearch): readonly Model[] {
+export function orderModels(
+  models: readonly Model[],
+  search: ModelSearch,
+  served?: ServedModels,
+): readonly Model[] {
   const { value, id, direction } = orderOf(search);
   if (value === NEWEST) return models;
-  const keys = new Map(models.map((model) => [model, keyOf(model, id, search)]));
+  const keys = new Map(models.map((model) => [model, keyOf(model, id, { search, served })]));
   const turn = direction === "ascending" ? 1 : -1;
   return models.toSorted((a, b) => compare(keys.get(a), keys.get(b), turn));
 }
 
 type Key = bigint | number | string | undefined;
 
-function keyOf(model: Model, column: string, search: ModelSearch): Key {
+function keyOf(
+  model: Model,
+  column: string,
+  by: { readonly search: ModelSearch; readonly served: ServedModels | undefined },
+): Key {
+  const served = by.served?.get(model.id);
   switch (column) {
     case "prompt":
     case "completion":
-      return priceOf(model, column, search);
+      return priceOf(model, column, by.search);
+    case "ttft":
+      return served?.ttftMs ?? undefined;
+    case "speed":
+      return served?.tokensPerSecond ?? undefined;
+    case "success":
+      return served?.success ?? undefined;
     case "context":
       return model.context_length ?? undefined;
     case "providers":

@@ -4,7 +4,7 @@ import { useMemo, type ReactElement } from "react";
 import type { Model } from "../../../../src/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
-import { formatCount } from "../../ui/count.tsx";
+import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import kit from "../../ui/kit.module.css";
 import { parseUsd } from "../../ui/money-math.ts";
@@ -16,7 +16,9 @@ import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel } from "./model-labels.ts";
 import { orderOf } from "./model-order.ts";
 import styles from "./models.module.css";
-import { lowestPrice, priceLine, showPrice, type Sku } from "./price-labels.ts";
+import { lowestPrice, priceLine, priceRange, type Sku } from "./price-labels.ts";
+import type { Served, ServedModels } from "./served.ts";
+import type { ServedFor } from "./use-served.ts";
 
 export interface ModelTableProps {
   readonly models: readonly Model[];
@@ -24,14 +26,16 @@ export interface ModelTableProps {
   /** In the order of the address. */
   readonly onSort: (sort: Sort) => void;
   readonly picks: Picks;
+  /** Undefined: it is not known how models were served, and no column says it. */
+  readonly served: ServedFor | undefined;
 }
 
 const KEPT: Kept = { id: "models", rows: ["model", "models"] };
 
 /** The same models as a table. */
 export function ModelTable(props: ModelTableProps): ReactElement {
-  const { models, search, onSort, picks } = props;
-  const columns = useMemo(() => columnsFor(search, picks), [search, picks]);
+  const { models, search, onSort, picks, served } = props;
+  const columns = useMemo(() => columnsFor(search, picks, served), [search, picks, served]);
   return (
     <DataTable
       caption="Models"
@@ -45,7 +49,11 @@ export function ModelTable(props: ModelTableProps): ReactElement {
   );
 }
 
-function columnsFor(search: ModelSearch, picks: Picks): readonly Column<Model>[] {
+function columnsFor(
+  search: ModelSearch,
+  picks: Picks,
+  served: ServedFor | undefined,
+): readonly Column<Model>[] {
   return [
     {
       id: "model",
@@ -86,6 +94,7 @@ function columnsFor(search: ModelSearch, picks: Picks): readonly Column<Model>[]
     },
     priceColumn(search, "prompt", "Input / M"),
     priceColumn(search, "completion", "Output / M"),
+    ...(served === undefined ? [] : servedColumns(served.of)),
     {
       id: "providers",
       label: "Providers",
@@ -105,6 +114,39 @@ function columnsFor(search: ModelSearch, picks: Picks): readonly Column<Model>[]
   ];
 }
 
+/** By the best of a model's providers, in the last 30 days. */
+function servedColumns(served: ServedModels): readonly Column<Model>[] {
+  const column = (
+    of: { readonly id: string; readonly label: string },
+    value: (served: Served) => number | null,
+    text: (figure: number) => string,
+  ): Column<Model> => {
+    const figureOf = ({ id }: Model): number | null => {
+      const known = served.get(id);
+      return known === undefined ? null : value(known);
+    };
+    return {
+      ...of,
+      align: "right",
+      shownFrom: "wide",
+      sortValue: (model) => figureOf(model) ?? -1,
+      render: (model) => {
+        const figure = figureOf(model);
+        return <span className={kit.figures}>{figure === null ? "–" : text(figure)}</span>;
+      },
+    };
+  };
+  return [
+    column({ id: "ttft", label: "First token, p50" }, ({ ttftMs }) => ttftMs, formatMs),
+    column(
+      { id: "speed", label: "Tokens / s" },
+      ({ tokensPerSecond }) => tokensPerSecond,
+      (speed) => formatCount(Math.round(speed)),
+    ),
+    column({ id: "success", label: "Succeeded" }, ({ success }) => success, formatShare),
+  ];
+}
+
 /** Where tokens are not what is billed, the price card's first line is shown for the output. */
 function priceColumn(search: ModelSearch, sku: Sku, label: string): Column<Model> {
   return {
@@ -118,7 +160,9 @@ function priceColumn(search: ModelSearch, sku: Sku, label: string): Column<Model
     render: (model) => {
       const listings = fittingListings(model, search);
       const price = lowestPrice(listings, sku);
-      if (price !== undefined) return <span className={kit.figures}>{showPrice(price)}</span>;
+      if (price !== undefined) {
+        return <span className={kit.figures}>{priceRange(listings, sku)}</span>;
+      }
       return (
         <span className={kit.figures}>{sku === "completion" ? priceLine(listings) : "–"}</span>
       );

@@ -26,6 +26,7 @@ import { CLEARED, ModelFilterBar } from "./model-filter-bar.tsx";
 import { orderBySort, orderChoices, orderInAddress, orderModels, orderOf } from "./model-order.ts";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
+import { useServed } from "./use-served.ts";
 
 /** Every model that can be called, newest first. Open to every visitor. */
 export function ModelsPage(): ReactElement {
@@ -51,7 +52,11 @@ export function ModelsPage(): ReactElement {
 function ModelList({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [search, change] = useFilters<ModelSearch>();
   const choices = useMemo(() => choicesOf(models), [models]);
-  const found = useMemo(() => orderModels(filterModels(models, search), search), [models, search]);
+  const served = useServed();
+  const found = useMemo(
+    () => orderModels(filterModels(models, search), search, served?.of),
+    [models, search, served],
+  );
   const picks = useMemo(
     (): Picks => ({
       ids: readPicks(search.compare),
@@ -85,7 +90,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
             allowDeselect={false}
             value={orderOf(search).value}
             onChange={(sort) => change({ sort: orderInAddress(sort) }, STEP)}
-            data={orderChoices(search).map(({ value, label }) => ({ value, label }))}
+            data={orderChoices(search, served?.of).map(({ value, label }) => ({ value, label }))}
           />
           <SegmentedControl
             size="xs"
@@ -116,6 +121,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
           <ModelTable
             models={found}
             search={search}
+            served={served}
             onSort={(sort) => change({ sort: orderBySort(sort) }, STEP)}
             picks={picks}
           />

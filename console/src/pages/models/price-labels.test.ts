@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { cardLineLabel, defaultLabel, lowestPrice, priceLine, showPrice } from "./price-labels.ts";
+import {
+  cardLineLabel,
+  defaultLabel,
+  lowestPrice,
+  priceLine,
+  priceRange,
+  showPrice,
+} from "./price-labels.ts";
 import { listingOf } from "./sample-models.test-data.ts";
 
 describe("a price", () => {
@@ -44,4 +51,11 @@ describe("what a model costs, in a line", () => {
     expect(priceLine([listingOf({ billing: "reported_cost" })])).toBe("Price on each request");
     expect(priceLine([listingOf({ prompt: "0", completion: "0.00" })])).toBe("Free");
   });
+});
+
+test("prices of several providers are a range, equal ones are one", () => {
+  const at = (prompt: string) => listingOf({ prompt });
+  expect(priceRange([at("3"), at("1.00"), at("2")], "prompt")).toBe("$1.00 – $3.00");
+  expect(priceRange([at("2.00"), at("2.00")], "prompt")).toBe("$2.00");
+  expect(priceRange([], "prompt")).toBe("–");
 });

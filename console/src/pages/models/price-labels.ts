@@ -57,6 +57,14 @@ export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): strin
     );
 }
 
+/** What a reader pays, by the provider that serves: `"$1.00"` or `"$1.00 – $3.00"`. */
+export function priceRange(listings: readonly ModelProvider[], sku: Sku): string {
+  const prices = listings.flatMap((listing) => tokenPrice(listing, sku) ?? []);
+  const sorted = prices.toSorted((a, b) => (parseUsd(a) < parseUsd(b) ? -1 : 1));
+  const shown = [...new Set([sorted[0], sorted.at(-1)].flatMap((each) => each ?? []))];
+  return shown.length === 0 ? "–" : shown.map(showPrice).join(" – ");
+}
+
 /** What a model costs in one line: tokens in and out, or the first line of its price card. */
 export function priceLine(listings: readonly ModelProvider[]): string {
   const input = lowestPrice(listings, "prompt");

@@ -1,0 +1,25 @@
+import { useMemo } from "react";
+
+import { useAnswer } from "../../api/use-answer.ts";
+import { useMaybeSession } from "../../api/use-session.ts";
+import { servedModels, type ServedModels } from "./served.ts";
+
+/** How models were served, and whose calls that says. Undefined: nothing is known. */
+export interface ServedFor {
+  readonly of: ServedModels;
+  readonly whose: "all customers" | "your own calls";
+}
+
+/** Of all customers where the operator shows that, else of the reader's own organization. */
+export function useServed(): ServedFor | undefined {
+  const isSignedIn = useMaybeSession()?.state === "signed_in";
+  const shared = useAnswer("GET /api/listing-figures.json", { query: {} }).data?.listings;
+  const hasShared = (shared ?? []).length > 0;
+  const options = { enabled: isSignedIn && shared !== undefined && !hasShared };
+  const own = useAnswer("GET /api/console/listing-figures", { query: {} }, options).data?.listings;
+  return useMemo(() => {
+    const listings = hasShared ? shared : own;
+    if (listings === undefined || listings.length === 0) return undefined;
+    return { of: servedModels(listings), whose: hasShared ? "all customers" : "your own calls" };
+  }, [hasShared, shared, own]);
+}
