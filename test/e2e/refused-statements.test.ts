@@ -39,8 +39,9 @@ async function send(key: string | undefined, body: unknown): Promise<HttpAnswer>
 
 /** What requests cause; leases, probes and the like are the process's own. */
 const OF_REQUESTS = /api_key|ledger_batch|refused|pg_notify|attempt/;
-/** Days are summed up and attempts of dead instances are ended whatever is requested. */
-const OF_THE_PROCESS = /usage_day|usage_rolled|usage_is_watched|pg_inherits|lease/;
+/** Days and hours are summed up, dead instances' attempts ended and alerts noticed by themselves. */
+const OF_THE_PROCESS =
+  /usage_day|usage_rolled|usage_is_watched|pg_inherits|lease|listing_(?:hour|day)|alert_/;
 const OF_BOUNDED_ROWS = /refused_request/;
 
 function taken(): { readonly others: readonly string[]; readonly rows: number } {

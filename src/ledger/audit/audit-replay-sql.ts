@@ -54,8 +54,9 @@ const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 
 /**
  * The journal of some organizations in order of position; of one position closings before holds,
- * because a hold that was admitted beside them needs no more than that. What was before the journal
- * comes first, as sums.
+ * because a hold that was admitted beside them needs no more than that. An attempt that is there
+ * twice is damage, which is reported the same way each time. What was before the journal comes
+ * first, as sums.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
   const attempts = attemptsSql(span);
@@ -84,7 +85,7 @@ export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds
     union all
     select 2, 'open', ${OPENING}
     from hold where not annulled and ${orgsSql("org_id", orgs)} and ${after(span, "opened_position")}
-  ) line order by position, step`;
+  ) line order by position, step, attempt_id, x`;
 }
 
 const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reserve,
