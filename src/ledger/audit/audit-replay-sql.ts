@@ -54,8 +54,8 @@ const ACCOUNT_ORG = "substring(account_id from '^(?:wallet|receivable):(.*)$')";
 
 /**
  * The journal of some organizations in order of position; of one position closings before holds,
- * because a hold that was admitted beside them needs no more than that. An attempt that is there
- * twice is damage, which is reported the same way each time. What was before the journal comes
+ * because a hold that was admitted beside them needs no more than that. An attempt that is
+ * duplicated is damage, which is reported the same way each time. What was before the journal comes
  * first, as sums.
  */
 export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds): string {
