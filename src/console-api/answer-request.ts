@@ -17,7 +17,7 @@ export function sendAnswer(
   answer: unknown,
 ): FastifyReply {
   if (answer instanceof ConsoleRefusal) return sendRefusal(reply, answer);
-  if (answer instanceof FileAnswer) return sendFile(request, reply, answer);
+  if (answer instanceof FileAnswer) return sendFile(reply, answer);
   if (answer instanceof PublicDocument) return sendDocument(request, reply, answer);
   return reply.type(JSON_TYPE).send(JSON.stringify(answer));
 }
@@ -119,11 +119,12 @@ function sendDocument(
   return reply.type(JSON_TYPE).send(document.body);
 }
 
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: FileAnswer): FastifyReply {
+function sendFile(reply: FastifyReply, file: FileAnswer): FastifyReply {
   const stream = Readable.from(file.pieces, { highWaterMark: 1 });
   stream.once("close", file.onClosed);
   // A client that takes no byte for too long has left.
-  request.raw.socket.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
+  // Of the answer, not of its connection, which outlives it: a listener there would stay.
+  reply.raw.setTimeout(WRITE_IDLE_TIMEOUT_MS, () => reply.raw.destroy());
   return reply
     .type(file.contentType)
     .headers(file.headers)

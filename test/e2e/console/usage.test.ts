@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { request } from "node:http";
+import type { Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { newRequestId, type AttemptId, type KeyId } from "../../../src/core/ids.ts";
@@ -148,6 +150,21 @@ describe("the log of requests", () => {
       expect(column("status")).toEqual(data.map((row) => at(row, "status")));
       expect(column("outcome")).toEqual(data.map((row) => at(row, "outcome")));
     }
+  });
+
+  test("a connection that takes many files keeps nothing of those before", async () => {
+    const sockets = new Set<Socket>();
+    const note = (message: unknown): unknown => sockets.add((message as { socket: Socket }).socket);
+    subscribe("http.server.request.start", note);
+    for (let n = 0; n < 12; n += 1) {
+      expect((await ann.ask("GET /api/console/credit-ledger.csv")).status).toBe(200);
+    }
+    unsubscribe("http.server.request.start", note);
+    // One is the HTTP server's own.
+    expect([...sockets].map((socket) => socket.listenerCount("timeout"))).toEqual(
+      [...sockets].map(() => 1),
+    );
+    expect(sockets.size).toBeLessThan(12);
   });
 
   test("as a file never lets a name run as a formula", async () => {
