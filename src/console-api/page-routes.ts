@@ -7,8 +7,10 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { sendRefusal } from "./answer-request.ts";
+import { safeReturnPath } from "../identity/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
+import { landingPage } from "./landing-page.ts";
 import { otherName } from "./other-name.ts";
 import { NO_SUCH_PATH, readOperatorSession } from "./guard-operator.ts";
 import { isOperatorPage, isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
@@ -66,6 +68,9 @@ export async function refuseUnknownPath(
   const there = otherName({ host: headers.host, url, consoleUrl: deps.consoleUrl() });
   const elsewhere = there ?? (isPage ? await findDetour(deps, request, path) : undefined);
   if (elsewhere !== undefined) return reply.redirect(elsewhere, 303);
+  if (path === "/sign-in" || (path === "/" && (await isStranger(deps, request)))) {
+    return sendLanding(deps, request, reply);
+  }
   return await sendPage(deps, reply, isPage ? 200 : 404);
 }
 
@@ -83,6 +88,51 @@ async function mayOpen(
     log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
     return false;
   }
+}
+
+/** Nobody is signed in; a session that could not be read is not known to have ended. */
+async function isStranger(
+  { identity, log }: ConsoleDeps,
+  { headers: { cookie }, id }: FastifyRequest,
+): Promise<boolean> {
+  if (cookie === undefined) return true;
+  try {
+    return (await identity.readSession(cookie)) === undefined;
+  } catch (fault) {
+    log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");
+    return false;
+  }
+}
+
+function sendLanding(
+  { identity, config }: ConsoleDeps,
+  { url }: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const query = queryOf(url);
+  const { html, policy } = landingPage({
+    signInName: identity.signInName,
+    back: backOf(url),
+    reason: query.get("reason") ?? undefined,
+    requestId: query.get("request_id") ?? undefined,
+    support: config.support,
+    privacyUrl: config.privacyUrl,
+    termsUrl: config.termsUrl,
+  });
+  return reply
+    .header("content-security-policy", policy)
+    .header("cache-control", "no-store")
+    .type("text/html; charset=utf-8")
+    .send(html);
+}
+
+function queryOf(url: string): URLSearchParams {
+  const [, query = ""] = url.split("?", 2);
+  return new URLSearchParams(query);
+}
+
+function backOf(url: string): string | undefined {
+  return safeReturnPath(queryOf(url).get("return") ?? undefined);
 }
 
 const NOT_BUILT = new ConsoleRefusal({
@@ -122,6 +172,8 @@ async function findDetour(
   try {
     const session = await identity.readSession(cookie);
     if (session !== undefined) {
+      // Signed in already, perhaps in another tab.
+      if (path === "/sign-in") return backOf(url) ?? "/";
       return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
     }
     const reason = isPrivatePage(path) ? await identity.sessionEndReason(cookie) : undefined;

@@ -5,4 +5,5 @@ export { type ClaimLink, makeClaimLink } from "./local-issuer/claim-link.ts";
 export { isEmail, normaliseEmail } from "./normalise-email.ts";
 export { openIdentity } from "./open-identity.ts";
 export { openRefreshTokens } from "./refresh-tokens.ts";
+export { safeReturnPath } from "./return-path.ts";
 export { PostgresIdentityStore } from "./postgres-identity-store.ts";

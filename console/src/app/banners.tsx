@@ -1,28 +1,36 @@
-import { lazy, Suspense, type ReactElement } from "react";
+import { useState, type ReactElement } from "react";
 
 import type { Session } from "../../../src/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
-import { DevelopmentLine } from "./development-line.tsx";
+import { dismiss, readDismissed } from "./dismissed.ts";
 import { NoticeLine } from "./notice-line.tsx";
+import { inOrder, type Line } from "./notice-order.ts";
 
-/** Seldom needed, so it is loaded when it is. */
-const PriceNotices = lazy(() => import("./price-notices.tsx"));
-
-/** What holds for the whole account now, above every page. */
+/** What holds for the whole account now, above every page: one line, and the others on request. */
 export function Banners({ session }: { readonly session: Session }): ReactElement {
-  const { installation } = session;
+  const { installation, notices } = session;
   const isSignedIn = session.state === "signed_in";
   const changes = useAnswer("GET /api/console/price-changes", {}, { enabled: isSignedIn });
-  const notices = changes.data?.data ?? [];
+  const [dismissed, setDismissed] = useState(readDismissed);
+  const isTest = isSignedIn && installation.is_test_money;
+  const lines: Line[] = notices.map((notice) => ({ kind: "notice", notice }));
+  for (const notice of (isSignedIn ? changes.data?.data : undefined) ?? []) {
+    if (!dismissed.includes(notice.notice_id)) lines.push({ kind: "price", notice });
+  }
+  const today = `development ${new Date().toISOString().slice(0, 10)}`;
+  if ((installation.is_local_sign_in || isTest) && !dismissed.includes(today)) {
+    lines.push({ kind: "development" });
+  }
   return (
     <section aria-label="Notices">
-      <NoticeLine notices={session.notices} />
-      <DevelopmentLine installation={installation} isSignedIn={isSignedIn} />
-      {isSignedIn && notices.length > 0 ? (
-        <Suspense>
-          <PriceNotices notices={notices} />
-        </Suspense>
-      ) : null}
+      <NoticeLine
+        lines={inOrder(lines)}
+        isLocal={installation.is_local_sign_in}
+        isTest={isTest}
+        onDismiss={(line) =>
+          setDismissed(dismiss(line.kind === "price" ? line.notice.notice_id : today))
+        }
+      />
     </section>
   );
 }

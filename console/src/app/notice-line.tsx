@@ -1,48 +1,105 @@
-import { Button } from "@mantine/core";
-import { useState, type ReactElement } from "react";
+import { Button, CloseButton } from "@mantine/core";
+import { lazy, Suspense, useState, type ReactElement } from "react";
 
 import type { Notice } from "../../../src/console-api/contract.ts";
+import { AppLink } from "../ui/app-link.tsx";
 import { Banner } from "../ui/banner.tsx";
 import { formatCount } from "../ui/count.tsx";
 import { Time } from "../ui/time.tsx";
+import { keyOf, type Line } from "./notice-order.ts";
 import { RepairLink } from "./repair-link.tsx";
+
+/** Seldom needed, so it is loaded when it is. */
+const PriceLine = lazy(() => import("./price-line.tsx"));
+
+interface Context {
+  readonly isLocal: boolean;
+  readonly isTest: boolean;
+  readonly onDismiss: (line: Line) => void;
+}
 
 /**
  * One line for what the organization has to know now: the most severe notice, and the others behind
  * a button. A screen reader says a new notice once, and not each change of its figures.
  */
 export function NoticeLine({
-  notices,
-}: {
-  readonly notices: readonly Notice[];
-}): ReactElement | null {
+  lines,
+  ...context
+}: Context & { readonly lines: readonly Line[] }): ReactElement | null {
   const [isOpen, setOpen] = useState(false);
-  const [first, ...others] = notices;
+  const [first, ...others] = lines;
+  const more =
+    others.length === 0 ? null : (
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {isOpen ? "Show fewer notices" : `and ${others.length} more`}
+      </Button>
+    );
   return (
     <>
-      <div aria-live="polite">{first === undefined ? null : <OneNotice notice={first} />}</div>
-      {others.length === 0 ? null : (
-        <div>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            mx="md"
-            aria-expanded={isOpen}
-            onClick={() => setOpen(!isOpen)}
-          >
-            {isOpen ? "Show fewer notices" : `and ${others.length} more`}
-          </Button>
-          {isOpen ? others.map((each) => <OneNotice key={keyOf(each)} notice={each} />) : null}
-        </div>
-      )}
+      <div aria-live="polite">
+        {first === undefined ? null : <OneLine line={first} more={more} {...context} />}
+      </div>
+      {isOpen ? others.map((each) => <OneLine key={keyOf(each)} line={each} {...context} />) : null}
     </>
   );
 }
 
-function OneNotice({ notice }: { readonly notice: Notice }): ReactElement {
-  const { severity, text, since, refused, action, target } = notice;
+type OneProps = Context & { readonly line: Line; readonly more?: ReactElement | null };
+
+function OneLine({ line, more = null, ...context }: OneProps): ReactElement {
+  const { isLocal, isTest, onDismiss } = context;
+  if (line.kind === "notice") return <OneNotice notice={line.notice} more={more} />;
+  if (line.kind === "price") {
+    return (
+      <Suspense>
+        <PriceLine notice={line.notice} more={more} onDismiss={() => onDismiss(line)} />
+      </Suspense>
+    );
+  }
   return (
-    <Banner tone={severity} action={<RepairLink action={action} target={target} />}>
+    <Banner
+      tone="warn"
+      action={
+        <>
+          {isLocal ? (
+            <AppLink to="/docs" size="sm">
+              Set up sign-in
+            </AppLink>
+          ) : null}
+          <CloseButton
+            size="sm"
+            aria-label="Hide this notice until tomorrow"
+            onClick={() => onDismiss(line)}
+          />
+        </>
+      }
+    >
+      {isLocal ? "Local sign-in is for development on one machine only. " : null}
+      {isTest ? "Test mode: credit bought here is not real money." : null}
+    </Banner>
+  );
+}
+
+function OneNotice(props: {
+  readonly notice: Notice;
+  readonly more: ReactElement | null;
+}): ReactElement {
+  const { severity, text, since, refused, action, target } = props.notice;
+  return (
+    <Banner
+      tone={severity}
+      action={
+        <>
+          <RepairLink action={action} target={target} />
+          {props.more}
+        </>
+      }
+    >
       <span>{text}</span>
       {since === null && refused === 0 ? null : (
         <span aria-live="off">
@@ -57,8 +114,4 @@ function OneNotice({ notice }: { readonly notice: Notice }): ReactElement {
       )}
     </Banner>
   );
-}
-
-function keyOf({ kind, text }: Notice): string {
-  return `${kind} ${text}`;
 }

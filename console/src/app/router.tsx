@@ -30,7 +30,6 @@ const operator = createRoute({
   component: OperatorGate,
 });
 
-const signIn: Load = () => import("../pages/sign-in-page.tsx");
 const verify: Load = () => import("../pages/verify-page.tsx");
 const docs: Load = () => import("../pages/docs-page.tsx");
 const guide: Load = () => import("../pages/docs/guide-page.tsx");
@@ -64,13 +63,10 @@ const optimize: Load = () => import("../pages/optimize/optimize-page.tsx");
 const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
 
 /** These need no more styles than the shell, and are what people see first. */
-const FIRST_PAGES: ReadonlySet<Load> = new Set([signIn, verify, overview]);
+const FIRST_PAGES: ReadonlySet<Load> = new Set([verify, overview]);
 
 const routes = root.addChildren([
-  bare.addChildren([
-    page(bare, "/sign-in", signIn, "SignInPage"),
-    page(bare, "/verify", verify, "VerifyPage"),
-  ]),
+  bare.addChildren([page(bare, "/verify", verify, "VerifyPage")]),
   shell.addChildren([
     open.addChildren([
       page(open, "/docs", docs, "DocsPage"),

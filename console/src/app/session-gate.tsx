@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef, useState, type ReactElement } from "react";
+import { useEffect, useRef, type ReactElement } from "react";
 
 import type { RouteName, Session } from "../../../src/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
@@ -10,7 +10,7 @@ import kit from "../ui/kit.module.css";
 import { Loading } from "../ui/loading.tsx";
 import { BareFrame } from "./bare-frame.tsx";
 import { Redirect } from "./redirect.tsx";
-import { pathOfOurs, type SignInReason } from "./sign-in-address.ts";
+import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
 /** The balance and the notices are at most this old while the page is visible. */
 const BALANCE_MS = 10_000;
@@ -85,15 +85,11 @@ function reasonOf(session: Session, wasSignedIn: boolean): SignInReason | undefi
   return session.ended_reason ?? (wasSignedIn ? "expired" : undefined);
 }
 
-/** The way back is read once: while the sign-in page loads, the address is already its own. */
-function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): ReactElement {
-  const [back] = useState(() => {
-    const { pathname, search } = globalThis.location;
-    return pathOfOurs(`${pathname}${search}`);
-  });
-  const search = {
-    ...(back === "/" ? {} : { return: back }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-  return <Redirect to="/sign-in" search={search} />;
+/** The sign-in page is the server's own, without a script: it is loaded, once. */
+export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): null {
+  const first = useRef(reason);
+  useEffect(() => {
+    globalThis.location.replace(signInAddress({ reason: first.current }));
+  }, []);
+  return null;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { pathOfOurs, signInAddress, startAddress } from "./sign-in-address.ts";
+import { pathOfOurs, signInAddress } from "./sign-in-address.ts";
 
 test("a way back leads to a page of the console and never to another site", () => {
   for (const path of ["//evil.test", "/\\evil.test", "https://evil.test", "evil", "", "/a b"]) {
@@ -13,11 +13,9 @@ test("signing in leads back to where the reader was", () => {
   expect(signInAddress({ reason: "expired", back: "/keys?status=all" })).toBe(
     "/sign-in?return=%2Fkeys%3Fstatus%3Dall&reason=expired",
   );
-  expect(startAddress("/keys?status=all")).toBe("/auth/start?return=%2Fkeys%3Fstatus%3Dall");
 });
 
 test("the first page and the sign-in page itself are not used as return addresses", () => {
   expect(signInAddress({ back: "/" })).toBe("/sign-in");
   expect(signInAddress({ back: "/sign-in?reason=expired" })).toBe("/sign-in");
-  expect(startAddress(undefined)).toBe("/auth/start");
 });

@@ -19,12 +19,6 @@ function here(): string {
   return `${pathname}${search}`;
 }
 
-/** Where the identity provider's round trip begins; plain, so that it works as a link. */
-export function startAddress(back: string | undefined): string {
-  const path = pathOfOurs(back ?? "/");
-  return path === "/" ? "/auth/start" : `/auth/start?return=${encodeURIComponent(path)}`;
-}
-
 /** A way back leads to a page of this console or to the first page, never elsewhere. */
 export function pathOfOurs(path: string): string {
   return /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : "/";

@@ -4,8 +4,8 @@ import { useEffect, type ReactElement } from "react";
 import { useSession } from "../api/use-session.ts";
 import { BareFrame } from "../app/bare-frame.tsx";
 import { Redirect } from "../app/redirect.tsx";
+import { ToSignIn } from "../app/session-gate.tsx";
 import shell from "../app/shell.module.css";
-import { startAddress } from "../app/sign-in-address.ts";
 import { signOut } from "../app/sign-out.ts";
 import { Support } from "../app/support.tsx";
 import { notifyFault } from "../ui/notice.ts";
@@ -17,7 +17,7 @@ export function VerifyPage(): ReactElement {
     document.title = "Verify your email · Token Market";
   }, []);
   if (state === "signed_in") return <Redirect to="/" />;
-  if (state === "signed_out") return <Redirect to="/sign-in" />;
+  if (state === "signed_out") return <ToSignIn reason={undefined} />;
   const issuer = installation.sign_in_name ?? "Your identity provider";
   return (
     <BareFrame>
@@ -36,7 +36,7 @@ export function VerifyPage(): ReactElement {
             it again. Then select “Check again”: you are signed in again.
           </Text>
           <Group gap="xs">
-            <Button component="a" href={startAddress(undefined)}>
+            <Button component="a" href="/auth/start">
               Check again
             </Button>
             <Button variant="default" onClick={() => void signOut().catch(notifyFault)}>

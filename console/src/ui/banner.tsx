@@ -7,7 +7,7 @@ import kit from "./kit.module.css";
 export interface BannerProps {
   readonly tone: "info" | "warn" | "bad";
   readonly children: ReactNode;
-  /** A link or a button at its end. */
+  /** Links or buttons at its end. */
   readonly action?: ReactNode;
 }
 
@@ -22,7 +22,7 @@ export function Banner({ tone, children, action }: BannerProps): ReactElement {
           {children}
         </Text>
       </Group>
-      {action}
+      <div className={kit.bannerActions}>{action}</div>
     </div>
   );
 }

@@ -1,98 +1,53 @@
-import { createHash } from "node:crypto";
-
+import { escapeHtml, plainPage, type PlainPage } from "../../plain-page/index.ts";
 import type { CheckoutCharge, CheckoutSession } from "./checkout-objects.ts";
-
-export interface Page {
-  readonly html: string;
-  readonly contentSecurityPolicy: string;
-}
 
 const CENTS_PER_USD = 100;
 
-const STYLE = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center;
-  background: light-dark(#f4f5f7, #16181c); color: light-dark(#1c1f24, #eceef1); }
-main { width: min(26rem, calc(100vw - 2rem)); padding: 2rem; border-radius: 12px;
-  background: light-dark(#fff, #23262c); border: 1px solid light-dark(#d5d9df, #3a3f48); }
-h1 { margin: 0 0 .5rem; font-size: 1.25rem; }
-.note { margin: 0 0 1.5rem; padding: .5rem .75rem; border-radius: 8px;
-  background: light-dark(#fff3cd, #4a3a08); color: light-dark(#5c4400, #ffe69c); }
-.amount { margin: 0 0 1.5rem; font-size: 2rem; font-weight: 600; }
-form { margin: 0 0 .75rem; }
-button { width: 100%; padding: .7rem; font: inherit; border-radius: 8px; cursor: pointer;
-  border: 1px solid light-dark(#7a8290, #8b93a1); background: transparent; color: inherit; }
-button.pay { background: #0b5cad; border-color: #0b5cad; color: #fff; font-weight: 600; }
-:focus-visible { outline: 3px solid light-dark(#0b5cad, #8ec5ff); outline-offset: 2px; }
-a { color: light-dark(#0b5cad, #8ec5ff); }
-small { color: light-dark(#555c66, #b5bcc7); }
-`;
-
-const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
-
 /** Where test money is paid: three buttons, no card. */
-export function payPage(session: CheckoutSession): Page {
+export function payPage(session: CheckoutSession): PlainPage {
   const action = (name: string): string => `/pay/${session.id}/${name}`;
   const open = `
     <p class="amount">${money(session.amount_total, session.currency)}</p>
-    <form method="post" action="${action("pay")}"><button class="pay">Pay with test money</button></form>
-    <form method="post" action="${action("fail")}"><button>Let the payment fail</button></form>
-    <form method="post" action="${action("close")}"><button>Close without paying</button></form>
-    <small>For ${escaped(session.customer_email ?? "nobody")}</small>`;
+    <form method="post" action="${action("pay")}"><button>Pay with test money</button></form>
+    <form method="post" action="${action("fail")}"><button class="other">Let the payment fail</button></form>
+    <form method="post" action="${action("close")}"><button class="other">Close without paying</button></form>
+    <p class="small">For ${escapeHtml(session.customer_email ?? "nobody")}</p>`;
   const over = `
-    <p>This checkout is ${session.status === "expired" ? "expired" : "finished"}.</p>
-    <p><a href="${escaped(session.cancel_url)}">Back to the console</a></p>`;
+    <p>This checkout ${session.status === "expired" ? "ended without a payment" : "is complete"}.</p>
+    <p><a href="${escapeHtml(session.cancel_url)}">Back to the console</a></p>`;
   const targets = [session.success_url, session.cancel_url].map((url) => new URL(url).origin);
   return page(session.status === "open" ? open : over, targets);
 }
 
 /** The receipt of a payment with test money. */
-export function receiptPage(charge: CheckoutCharge): Page {
+export function receiptPage(charge: CheckoutCharge): PlainPage {
   return page(
     `<p class="amount">${money(charge.amount, charge.currency)}</p>
-    <p>Received with thanks, payment ${escaped(charge.payment_intent)}.</p>`,
+    <p>Payment received, thank you. Payment ID: <code>${escapeHtml(charge.payment_intent)}</code></p>`,
     [],
   );
 }
 
-export function unknownPage(): Page {
+export function unknownPage(): PlainPage {
   return page(
-    "<p>There is no such checkout. It lives as long as the program that began it: begin another in the console.</p>",
+    "<p>This checkout no longer exists: it ends when the program that started it stops. Start another one in the console.</p>",
     [],
   );
 }
 
-function page(content: string, formTargets: readonly string[]): Page {
-  const html = `<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>Test checkout</title>
-  <style>${STYLE}</style>
-</head>
-<body>
-  <main>
+function page(content: string, formTargets: readonly string[]): PlainPage {
+  return plainPage({
+    title: "Test checkout",
+    formTargets,
+    body: `<div class="card">
     <h1>Test checkout</h1>
-    <p class="note"><strong>Test money:</strong> no card is asked for, nothing is charged.</p>${content}
-  </main>
-</body>
-</html>
-`;
-  // A browser holds a form to this list after a redirect too.
-  const formAction = ["'self'", ...new Set(formTargets)].join(" ");
-  const contentSecurityPolicy =
-    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action ${formAction}; ` +
-    "base-uri 'none'; frame-ancestors 'none'";
-  return { html, contentSecurityPolicy };
+    <p class="note warn"><strong>Test money:</strong> no card is needed, and nothing is charged.</p>${content}
+</div>`,
+  });
 }
 
 function money(cents: number, currency: string): string {
   const whole = Math.trunc(cents / CENTS_PER_USD);
   const rest = String(cents % CENTS_PER_USD).padStart(2, "0");
-  return `${currency === "usd" ? "$" : ""}${whole}.${rest} ${escaped(currency.toUpperCase())}`;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.codePointAt(0)};`);
+  return `${currency === "usd" ? "$" : ""}${whole}.${rest} ${escapeHtml(currency.toUpperCase())}`;
 }

@@ -5,11 +5,12 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Clock, Logger } from "../../core/index.ts";
+import type { PlainPage } from "../../plain-page/index.ts";
 import { CheckoutApi } from "./checkout-api.ts";
 import { CheckoutBook } from "./checkout-book.ts";
 import type { CheckoutEvent, CheckoutSession } from "./checkout-objects.ts";
 import { readForm } from "./form-body.ts";
-import { payPage, receiptPage, unknownPage, type Page } from "./pay-page.ts";
+import { payPage, receiptPage, unknownPage } from "./pay-page.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -183,10 +184,10 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response.end(JSON.stringify(body));
 }
 
-function sendPage(response: ServerResponse, status: number, page: Page): void {
+function sendPage(response: ServerResponse, status: number, page: PlainPage): void {
   response.writeHead(status, {
     "content-type": "text/html; charset=utf-8",
-    "content-security-policy": page.contentSecurityPolicy,
+    "content-security-policy": page.policy,
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",

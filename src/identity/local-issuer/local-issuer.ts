@@ -2,17 +2,12 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Provider } from "oidc-provider";
 
 import type { Clock, Logger } from "../../core/index.ts";
+import type { PlainPage } from "../../plain-page/index.ts";
 import { hashOf, newBrowserToken } from "../browser-token.ts";
 import { cookieJar, isToken } from "../cookies.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
 import { isEmail, normaliseEmail } from "../normalise-email.ts";
-import {
-  claimPage,
-  errorPage,
-  spentLinkPage,
-  unclaimedPage,
-  type IssuerPage,
-} from "./issuer-pages.ts";
+import { claimPage, errorPage, spentLinkPage, unclaimedPage } from "./issuer-pages.ts";
 import { LOCAL_ISSUER_PATH, openLocalProvider, PROVIDER_COOKIES } from "./local-provider.ts";
 
 const FORM_BYTES_MAX = 4_096;
@@ -179,7 +174,7 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams | und
   }
 }
 
-function sendPage(response: ServerResponse, status: number, page: IssuerPage): void {
+function sendPage(response: ServerResponse, status: number, page: PlainPage): void {
   writeHeaders(response);
   response.setHeader("content-security-policy", page.policy);
   response.setHeader("content-type", "text/html; charset=utf-8");

@@ -31,7 +31,7 @@ describe("the page where test money is paid", () => {
     expect(html).toContain("color-scheme: light dark");
     const policy = answer.headers.get("content-security-policy");
     const home = new URL(bought.session.success_url).origin;
-    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self' /);
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self' /);
     expect(policy).toContain(home);
     expect(policy).not.toContain("unsafe");
     expect(answer.headers.get("cache-control")).toBe("no-store");
@@ -66,7 +66,7 @@ describe("the page where test money is paid", () => {
     );
     expect(paid).toHaveLength(1);
     const html = await (await fetch(checkoutUrl)).text();
-    expect(html).toContain("This checkout is finished.");
+    expect(html).toContain("This checkout is complete.");
     const payment = fixture.checkout.book.payments.get(session.payment_intent ?? "");
     const receipt = fixture.checkout.book.charges.get(payment?.latest_charge ?? "")?.receipt_url;
     expect(await (await fetch(receipt ?? "")).text()).toContain("$5.00 USD");
@@ -75,7 +75,7 @@ describe("the page where test money is paid", () => {
   test("knows no checkout that was never begun, nor one of another start", async () => {
     const answer = await fetch(`${fixture.checkout.url}/pay/cs_test_nothing`);
     expect(answer.status).toBe(404);
-    expect(await answer.text()).toContain("begin another in the console");
+    expect(await answer.text()).toContain("Start another one in the console");
   });
 });
 

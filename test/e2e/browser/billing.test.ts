@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
       context.waitForEvent("page"),
       row.getByRole("link", { name: "Receipt" }).click(),
     ]);
-    await receipt.getByText("Received with thanks").waitFor();
+    await receipt.getByText("Payment received, thank you").waitFor();
     await receipt.close();
     await expectAccessible(page, "billing with a purchase");
     expect(complaints).toEqual([]);

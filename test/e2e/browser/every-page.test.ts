@@ -85,7 +85,7 @@ const PAGES: Readonly<Record<string, string>> = {
 /** Those of customers; for all who are not operators there are no others. */
 const CUSTOMER_PAGES = Object.keys(PAGES).filter((path) => !path.startsWith("/operator"));
 /** Shown to people who are not, or not yet, signed in. */
-const BARE = ["/sign-in", "/verify"];
+const BARE = ["/verify"];
 
 /** What a page shows more of, when its address asks for it. */
 const SEARCHES: Readonly<Record<string, string>> = {
@@ -193,6 +193,21 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     TOUR_TIMEOUT_MS,
   );
 
+  test("of the landing page and the test checkout, in both themes", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "fay" });
+    const { json } = await ask(fixture, page, "POST /api/console/purchases", { amount_usd: "25" });
+    const checkout = textAt(json, "checkout_url");
+    await expectReadable(page, { name: "checkout", address: checkout });
+    await page.getByRole("button", { name: "Close without paying" }).click();
+    await expectReadable(page, { name: "checkout-over", address: checkout });
+    const stranger = await newVisitor(browser);
+    const denied = "?reason=denied&request_id=01900000-0000-7000-8000-000000000000";
+    for (const [name, path] of Object.entries({ landing: "/", denied: `/sign-in${denied}` })) {
+      await expectReadable(stranger.page, { name, address: fixture.consoleUrl + path });
+    }
+    expect([...complaints, ...stranger.complaints]).toEqual([]);
+  });
+
   test("of the bundled issuer, in both themes: readable without a script", async () => {
     const { page, complaints } = await newVisitor(browser, { width: 360 });
     const link = await fixture.claimLink("dan@example.com");
@@ -204,14 +219,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
       unclaimed: `${fixture.consoleUrl}/auth/start`,
     };
     for (const [name, address] of Object.entries(pages)) {
-      await page.goto(address);
-      await page.locator("h1").waitFor();
-      for (const theme of THEMES) {
-        await showIn(page, theme);
-        await expectAccessible(page, `${name} ${theme}`);
-        await expectFits(page);
-        await takePicture(page, `every-page-issuer-${name}-${theme}`);
-      }
+      await expectReadable(page, { name: `issuer-${name}`, address });
     }
     await page.goto(anyone ?? "");
     await page.evaluate("document.querySelector('form').noValidate = true");
@@ -225,6 +233,24 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     expect(complaints).toEqual([]);
   });
 });
+
+/** A page that needs no script, at the width of a phone and of a desk. */
+async function expectReadable(
+  page: Page,
+  { name, address }: { readonly name: string; readonly address: string },
+): Promise<void> {
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(address);
+    await page.locator("h1").waitFor();
+    for (const theme of THEMES) {
+      await showIn(page, theme);
+      await expectAccessible(page, `${name} ${theme} ${width}`);
+      await expectFits(page);
+      await takePicture(page, `every-page-${name}-${theme}-${width}`);
+    }
+  }
+}
 
 /** Days of calls, one of them with hours in which none succeeded. */
 async function sumUpDays(orgId: string): Promise<void> {

@@ -7,15 +7,27 @@ import { withConsole } from "../../support/console-fixture.ts";
 
 /** All of a first page, data too, as it comes over the wire to a browser without a cache. */
 const FIRST_PAGE_BYTES_MAX = 160 * 1024;
+/** Without a script, and not compressed. */
+const LANDING_BYTES_MAX = 16 * 1024;
 const FIRST_PAGE_ANSWERS_MAX = 14;
 
 describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
   const fixture = withConsole();
   const browser = withBrowser();
 
-  test("weighs at most 160 KB in at most 14 answers: signing in", async () => {
-    const { page } = await newVisitor(browser);
-    await expectLight(page, "/sign-in");
+  test("weighs at most 16 KB in one answer: signing in", async () => {
+    for (const path of ["/", "/sign-in"]) {
+      const { page } = await newVisitor(browser);
+      const answers: Response[] = [];
+      page.on("response", (response) => answers.push(response));
+      await page.goto(fixture.consoleUrl + path, { waitUntil: "networkidle" });
+      await page.getByRole("link", { name: /^Continue with / }).waitFor();
+      const ours = answers.filter((answer) => answer.url().startsWith(fixture.consoleUrl));
+      const sizes = await Promise.all(ours.map((answer) => answer.request().sizes()));
+      expect({ path, answers: sizes.length }).toEqual({ path, answers: 1 });
+      expect(sizes[0]?.responseBodySize).toBeGreaterThan(1024);
+      expect(sizes[0]?.responseBodySize).toBeLessThanOrEqual(LANDING_BYTES_MAX);
+    }
   });
 
   test("weighs at most 160 KB in at most 14 answers: the overview", async () => {

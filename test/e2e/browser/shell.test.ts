@@ -163,12 +163,22 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   });
 
-  test("says in one line, and beside the balance, that its credit is not real money", async () => {
+  test("has one line of notices, and hides until tomorrow that its credit is not real money", async () => {
     const { page } = visitor;
     await open("/billing");
     await page.getByRole("link", { name: "Test balance: $0.00 available" }).waitFor();
-    const notices = await page.getByRole("region", { name: "Notices" }).innerText();
-    expect(notices).toContain("on one machine only. Test mode: credit bought here");
+    const notices = page.getByRole("region", { name: "Notices" });
+    expect(await notices.innerText()).not.toContain("Test mode");
+    await notices.getByRole("button", { name: "and 1 more" }).click();
+    expect(await notices.innerText()).toContain(
+      "on one machine only. Test mode: credit bought here",
+    );
+    await expectAccessible(page, "all notices");
+    await notices.getByRole("button", { name: "Hide this notice until tomorrow" }).click();
+    await notices.getByText("Test mode").waitFor({ state: "detached" });
+    await open("/billing");
+    await page.getByRole("link", { name: "Test balance: $0.00 available" }).waitFor();
+    expect(await notices.getByRole("button").count()).toBe(0);
   });
 
   test("complained of nothing in all of this", () => {

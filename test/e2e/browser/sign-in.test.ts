@@ -230,8 +230,10 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     fixture.provider.signInAs(newcomer("noscript"));
-    await page.goto(`${fixture.url}/sign-in`);
-    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.goto(fixture.url);
+    await page.getByRole("heading", { name: "One key and one balance", exact: false }).waitFor();
+    await page.getByRole("link", { name: "help@example.com" }).waitFor();
+    await page.getByRole("link", { name: "Continue with Scripted" }).click();
     await page.waitForURL(`${fixture.url}/welcome`);
     expect(await sessionOf(page)).toMatchObject({ state: "signed_in", has_reveal: true });
   });

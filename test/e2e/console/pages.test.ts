@@ -93,7 +93,7 @@ function get(
 }
 
 describe("a page", () => {
-  test.each(["/", "/sign-in", "/keys/key_1", "/models/acme/rich-1", "/billing/return/p_1"])(
+  test.each(["/keys/key_1", "/models/acme/rich-1", "/billing/return/p_1"])(
     "%s is the program's own, with scripts and styles of ours alone",
     async (path) => {
       const { status, headers, text } = await get(path);
@@ -110,8 +110,32 @@ describe("a page", () => {
     },
   );
 
+  test.each(["/", "/sign-in"])(
+    "%s tells a stranger what this is, without a script",
+    async (path) => {
+      const { status, headers, text } = await get(path);
+      expect(status).toBe(200);
+      expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+      expect(headers["cache-control"]).toBe("no-store");
+      const policy = String(headers["content-security-policy"]);
+      expect(policy).toContain("default-src 'none'; style-src 'sha256-");
+      expect(policy).not.toMatch(/script|unsafe/);
+      expect(text).toContain("One key and one balance for the AI models of many providers");
+      expect(text).not.toContain("<script");
+      expect(Buffer.byteLength(text)).toBeLessThan(16 * 1024);
+    },
+  );
+
+  test("never leads a stranger to another site", async () => {
+    for (const evil of ["//evil.example", "https://evil.example/", "javascript:alert(1)"]) {
+      const { text } = await get(`/sign-in?return=${encodeURIComponent(evil)}`);
+      expect(text).toContain('href="/auth/start"');
+      expect(text).not.toContain("evil");
+    }
+  });
+
   test("has another nonce each time, and over https tells browsers to stay there", async () => {
-    const [one, other] = [await get("/"), await get("/")];
+    const [one, other] = [await get("/keys"), await get("/keys")];
     expect(one.text).not.toBe(other.text);
     expect(one.headers["strict-transport-security"]).toMatch(/^max-age=\d{8,}/);
   });

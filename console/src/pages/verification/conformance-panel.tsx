@@ -1,12 +1,12 @@
-import { Stack, Text, Title } from "@mantine/core";
+import { Button, Stack, Text, Title } from "@mantine/core";
 import { useId, useState, type ReactElement } from "react";
 
 import type { ListingTrust } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
+import { signInAddress } from "../../app/sign-in-address.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
-import { LinkButton } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -38,13 +38,13 @@ function ToSignIn({ provider }: { readonly provider: string }): ReactElement {
     <Empty
       title="Sign in to see the results of conformance runs."
       action={
-        <LinkButton
-          to="/sign-in"
-          search={{ return: `/providers/${encodeURIComponent(provider)}` }}
+        <Button
+          component="a"
+          href={signInAddress({ back: `/providers/${encodeURIComponent(provider)}` })}
           variant="default"
         >
           Sign in
-        </LinkButton>
+        </Button>
       }
     />
   );

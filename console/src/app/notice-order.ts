@@ -1,0 +1,28 @@
+import type { Notice, PriceNotice } from "../../../src/console-api/contract.ts";
+
+/** What may be said above every page; `development` is what is not as in production. */
+export type Line =
+  | { readonly kind: "notice"; readonly notice: Notice }
+  | { readonly kind: "price"; readonly notice: PriceNotice }
+  | { readonly kind: "development" };
+
+/** What refuses requests comes first, then what will, then what is only good to know. */
+export function inOrder(lines: readonly Line[]): readonly Line[] {
+  return lines.toSorted((a, b) => rankOf(a) - rankOf(b));
+}
+
+/** An announced price is never urgent: a rise comes after every warning about requests. */
+function rankOf(line: Line): number {
+  if (line.kind === "development") return RANKS.development;
+  if (line.kind === "notice") return RANKS[line.notice.severity];
+  return line.notice.is_rise ? RANKS.rise : RANKS.fall;
+}
+
+const RANKS = { bad: 0, warn: 1, rise: 2, info: 3, fall: 4, development: 5 } as const;
+
+export function keyOf(line: Line): string {
+  if (line.kind === "development") return line.kind;
+  return line.kind === "price"
+    ? line.notice.notice_id
+    : `${line.notice.kind} ${line.notice.target} ${line.notice.text}`;
+}

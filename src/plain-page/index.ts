@@ -1,0 +1,1 @@
+export { escapeHtml, plainPage, type PlainPage } from "./plain-page.ts";

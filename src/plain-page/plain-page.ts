@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+
+import { PLAIN_STYLE } from "./plain-style.ts";
+
+/** A whole page that needs no script. */
+export interface PlainPage {
+  readonly html: string;
+  /** Its content security policy. */
+  readonly policy: string;
+}
+
+/** Everything in it is HTML already, but for the title. */
+export function plainPage(content: {
+  readonly title: string;
+  /** What is in `main`. */
+  readonly body: string;
+  /** Beside the name of the product; it leads to `homeUrl` where there is one. */
+  readonly navigation?: string;
+  readonly footer?: string;
+  readonly homeUrl?: string;
+  /** A second column from a width of 60rem on. */
+  readonly isWide?: boolean;
+  /** Other origins that a form may lead to: a browser holds a form to this list after a redirect too. */
+  readonly formTargets?: readonly string[];
+}): PlainPage {
+  const { title, body, navigation = "", footer = "", homeUrl, isWide = false } = content;
+  const brand = `${LOGO}<span>Token Market</span>`;
+  const home =
+    homeUrl === undefined
+      ? `<span class="brand">${brand}</span>`
+      : `<a class="brand" href="${escapeHtml(homeUrl)}" aria-label="Token Market, home page">${brand}</a>`;
+  const foot = footer === "" ? "" : `<footer>${footer}</footer>`;
+  return {
+    html: `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)} · Token Market</title>
+<link rel="icon" href="${ICON}" type="image/svg+xml">
+<style>${PLAIN_STYLE}</style>
+</head>
+<body>
+<header>${home}${navigation}</header>
+<main${isWide ? ' class="wide"' : ""}>
+${body}
+</main>
+${foot}
+</body>
+</html>
+`,
+    policy: policyOf(content.formTargets ?? []),
+  };
+}
+
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}
+
+const DRAWING =
+  '<path class="stroke" d="M7 9h18M16 9v15M7 17h4M21 17h4M7 23h4M21 23h4" stroke="#fff" ' +
+  'stroke-width="3" stroke-linecap="round" fill="none"/>';
+const SHAPE = `<rect class="ground" width="32" height="32" rx="7" fill="#0c6480"/>${DRAWING}`;
+const LOGO = `<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">${SHAPE}</svg>`;
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${SHAPE}</svg>`,
+)}`;
+
+const STYLE_HASH = createHash("sha256").update(PLAIN_STYLE).digest("base64");
+
+function policyOf(formTargets: readonly string[]): string {
+  const formAction = ["'self'", ...new Set(formTargets)].join(" ");
+  return (
+    `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; ` +
+    `form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`
+  );
+}
