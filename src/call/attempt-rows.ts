@@ -1,10 +1,16 @@
 import { deploymentAt } from "../catalog/index.ts";
 import { type AttemptId, attemptInstantMs, ZERO_PICO_USD } from "../core/index.ts";
-import type { CloseRow, LaneNote, ReserveRow } from "../ledger/index.ts";
+import {
+  type AnsweredHeaders,
+  type CloseRow,
+  droppedText,
+  type LaneNote,
+  type ReserveRow,
+} from "../ledger/index.ts";
 import type { CallRequest } from "../wire/index.ts";
 import type { AcceptedCall, EndedAttempt, HeldAttempt } from "./call-values.ts";
 import type { Candidate } from "./candidates.ts";
-import type { ClientExchange } from "./client-exchange.ts";
+import type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 import type { CallPorts } from "./ports.ts";
 import { outcomeOf } from "./settlement.ts";
 
@@ -65,14 +71,21 @@ function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate 
   return { ...candidate, step: { ...step, deployment } };
 }
 
+/** What its request knows of an attempt that has ended. */
+interface AttemptEnd {
+  readonly clientGone: boolean;
+  readonly final: boolean;
+  /** Of the answer, if this attempt serves. */
+  readonly headers: ServedHeaders;
+  /** The headers of a 200 have left. */
+  readonly isBegun: boolean;
+  readonly lane?: LaneNote | undefined;
+}
+
 /** The closing row of an ended attempt. */
 export function closeRow(
   { attemptId, startedAtMs, result, settlement }: EndedAttempt,
-  end: {
-    readonly clientGone: boolean;
-    readonly final: boolean;
-    readonly lane?: LaneNote | undefined;
-  },
+  end: AttemptEnd,
 ): CloseRow {
   const { usage, basis, costPicoUsd, owedPicoUsd, flag } = settlement;
   const { bridge, failure, upstreamStatus, firstByteMs, durationMs } = result;
@@ -90,9 +103,32 @@ export function closeRow(
     firstByteMs,
     durationMs,
     ...(served === undefined ? {} : { served }),
+    ...answeredHeaders(result, end),
     final: end.final,
     lane: end.lane,
   };
+}
+
+/** What is kept of the headers of the answer: only what no other column says, and only what was sent. */
+function answeredHeaders(
+  { failure }: EndedAttempt["result"],
+  { headers, clientGone, isBegun }: AttemptEnd,
+): AnsweredHeaders | undefined {
+  const droppedParams = droppedText(headers.droppedParams ?? []);
+  const dropped = droppedParams === undefined ? undefined : { droppedParams };
+  if (isBegun || (failure === undefined && !clientGone)) {
+    const { remainingRequests, remainingTokens, queueMs } = headers;
+    return {
+      ...(remainingRequests !== undefined && { remainingRequests }),
+      ...(remainingTokens !== undefined && { remainingTokens }),
+      ...(queueMs !== undefined && { queueMs }),
+      ...dropped,
+    };
+  }
+  const retryAfterSeconds = failure?.refusal.retryAfterSeconds;
+  return clientGone || retryAfterSeconds === undefined
+    ? dropped
+    : { retryAfterSeconds, ...dropped };
 }
 
 /** The closing row of an attempt that a fault of our own ended. */

@@ -168,7 +168,10 @@ async function attemptUntilServed<R extends CallRequest>(
   const { call, hold, first, lastStartMs } = claimed;
   let held = first;
   const ended: EndedAttempt[] = [];
-  const served = (): ServedHeaders => servedHeaders(call.request, { limits: hold.limits, held });
+  let headers: ServedHeaders | undefined;
+  // Made once for each attempt: the answer has them, and its row.
+  const served = (): ServedHeaders =>
+    (headers ??= servedHeaders(call.request, { limits: hold.limits, held }));
   const delivery = new Delivery(ports, client, served);
   for (;;) {
     const end = await attemptCandidate(ports, client, { call, held, delivery, hold });
@@ -186,7 +189,13 @@ async function attemptUntilServed<R extends CallRequest>(
     const isFinal = next?.ok !== true;
     const { trace } = held;
     const lane = trace?.settleLane;
-    const close = closeRow(end, { clientGone: client.gone, final: isFinal, lane });
+    const close = closeRow(end, {
+      clientGone: client.gone,
+      final: isFinal,
+      headers: served(),
+      isBegun: client.committed,
+      lane,
+    });
     if (isFinal) {
       const closed = await hold.close(close);
       const { debitMicroUsd } = closed.kind === "pending" ? end : closed;
@@ -212,6 +221,7 @@ async function attemptUntilServed<R extends CallRequest>(
       break;
     }
     held = toHold;
+    headers = undefined;
   }
   hold.release(sumTokens(ended));
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));

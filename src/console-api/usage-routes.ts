@@ -1,6 +1,12 @@
 import { csvLine, type OrgId, parseRequestId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
-import type { ReportFilter, ReportGroupBy, UsageReports } from "../records/index.ts";
+import {
+  answerHeadersOf,
+  droppedParamsOf,
+  type ReportFilter,
+  type ReportGroupBy,
+  type UsageReports,
+} from "../records/index.ts";
 import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
@@ -81,6 +87,11 @@ export function usageHandlers(
         return {
           request: shownRequest(found.request),
           attempts: found.attempts.map(shownAttempt),
+          dropped_params: [...droppedParamsOf(found)],
+          response_headers: Object.entries(answerHeadersOf(found)).map(([name, value]) => ({
+            name,
+            value,
+          })),
           refusal: found.refused === undefined ? null : shownRefusal(found.request, found.refused),
         };
       });

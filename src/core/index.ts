@@ -1,3 +1,4 @@
+export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
 export { ClientAddresses, networksProblem } from "./client-address.ts";

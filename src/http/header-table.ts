@@ -1,3 +1,5 @@
+import { ANSWER_HEADERS } from "../core/index.ts";
+
 /** One response header: its name, whether a browser's script may read it, and what it says. */
 interface ResponseHeader {
   readonly name: string;
@@ -37,27 +39,27 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
     exposed: true,
     doc: "the same id, under the name that Messages clients read",
   }),
-  provider: header("x-tm-provider", "served answers", {
+  provider: header(ANSWER_HEADERS.provider, "served answers", {
     exposed: true,
     doc: "id of the provider whose deployment served",
   }),
-  attempts: header("x-tm-attempts", "served answers", {
+  attempts: header(ANSWER_HEADERS.attempts, "served answers", {
     exposed: true,
     doc: "requests sent to providers for this request; on refusals only when there was at least one",
   }),
-  remainingRequests: header("x-tm-remaining-rpm", "served answers", {
+  remainingRequests: header(ANSWER_HEADERS.remainingRequests, "served answers", {
     exposed: true,
     doc: "requests left in this minute: the smallest value of all limits that apply",
   }),
-  remainingTokens: header("x-tm-remaining-tpm", "served answers", {
+  remainingTokens: header(ANSWER_HEADERS.remainingTokens, "served answers", {
     exposed: true,
     doc: "tokens left in this minute: the smallest value of all limits that apply",
   }),
-  queueMs: header("x-tm-queue-ms", "served answers", {
+  queueMs: header(ANSWER_HEADERS.queueMs, "served answers", {
     exposed: true,
     doc: "milliseconds that pacing delayed the request; absent without a delay",
   }),
-  droppedParams: header("x-tm-dropped-params", "served answers", {
+  droppedParams: header(ANSWER_HEADERS.droppedParams, "served answers", {
     exposed: true,
     doc: "fields that were not sent to the provider, separated by commas",
   }),
@@ -65,11 +67,11 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
     exposed: false,
     doc: "`local` when a token count is the gateway's estimate, not a provider's count",
   }),
-  errorCode: header("x-tm-error-code", "refusals", {
+  errorCode: header(ANSWER_HEADERS.errorCode, "refusals", {
     exposed: false,
     doc: "the error class, see `errors.md`; browsers read it in the body",
   }),
-  errorOrigin: header("x-tm-error-origin", "refusals", {
+  errorOrigin: header(ANSWER_HEADERS.errorOrigin, "refusals", {
     exposed: false,
     doc: "who refused: `gateway_admission`, `upstream_quota`, `upstream`, `gateway_infrastructure` or `authorization`; absent when the request itself was not valid",
   }),
@@ -77,23 +79,23 @@ export const HEADERS: Readonly<Record<HeaderKey, ResponseHeader>> = {
     exposed: false,
     doc: "the provider's HTTP status, when a provider answered",
   }),
-  limitScope: header("x-tm-limit-scope", "refusals", {
+  limitScope: header(ANSWER_HEADERS.limitScope, "refusals", {
     exposed: false,
     doc: "scope of the limit that was reached: `key`, `org`, `model`, `pool`, …",
   }),
-  limitKind: header("x-tm-limit-kind", "refusals", {
+  limitKind: header(ANSWER_HEADERS.limitKind, "refusals", {
     exposed: false,
     doc: "`rpm`, `tpm`, `concurrency`, `spend`, `health`, `output_bound`, …",
   }),
-  limitId: header("x-tm-limit-id", "refusals", {
+  limitId: header(ANSWER_HEADERS.limitId, "refusals", {
     exposed: false,
     doc: "the limit that was reached, such as `key:<key id>`, where it has an id",
   }),
-  capReset: header("x-tm-cap-reset", "refusals", {
+  capReset: header(ANSWER_HEADERS.capReset, "refusals", {
     exposed: false,
     doc: "start of the next UTC month; only when a spend cap was reached",
   }),
-  retryAfter: header("retry-after", "refusals", {
+  retryAfter: header(ANSWER_HEADERS.retryAfter, "refusals", {
     exposed: true,
     doc: "seconds to wait, on every 429 and 503; 60 when waiting does not help",
   }),

@@ -17,7 +17,7 @@ import {
   word,
 } from "../storage/index.ts";
 import type { AdoptedAttempt } from "./ledger-batch-store.ts";
-import type { CloseRow, ReserveRow } from "./ledger-store.ts";
+import type { AnsweredHeaders, CloseRow, ReserveRow } from "./ledger-store.ts";
 
 /* The columns of `attempt`, each declared once. What writes or reads attempts takes them from here. */
 
@@ -54,8 +54,17 @@ export const servedColumns: Columns<ServedModel> = columns({
   isSubstituted: bool("substituted"),
 });
 
-/** What a closing writes, in the order of the parameters of `ledger_batch` and `close_batch`. */
-export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
+/** What the headers of an answer said and nothing else in the row says. */
+const answeredColumns: ColumnsOf<AnsweredHeaders> = {
+  remainingRequests: orAbsent(count("remaining_rpm")),
+  remainingTokens: orAbsent(count("remaining_tpm")),
+  queueMs: orAbsent(durationMs("queue_ms")),
+  retryAfterSeconds: orAbsent(integer("retry_after")),
+  droppedParams: orAbsent(text("dropped_params")),
+};
+
+/** What a closing of `finish_job` writes, in the order of its parameters. */
+const jobClosedColumns: ColumnsOf<Omit<CloseRow, "lane" | keyof AnsweredHeaders>> = {
   attemptId: heldColumns.attemptId,
   outcome: word("outcome"),
   basis: word("basis"),
@@ -69,6 +78,12 @@ export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
   durationMs: durationMs("duration_ms"),
   final: bool("final"),
   served: orAbsent(servedColumns),
+};
+
+/** What a closing writes, in the order of the parameters of `ledger_batch` and `close_batch`. */
+export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
+  ...jobClosedColumns,
+  ...answeredColumns,
 };
 
 /** What only the functions of the database write. */
@@ -86,11 +101,17 @@ export const journalColumns: ColumnsOf<{
   closedAtMs: instantMs("closed_at"),
 };
 
+/** The same, as it is read with an attempt. */
+export const answerColumns: Columns<AnsweredHeaders> = columns(answeredColumns);
+
 /** A hold of `ledger_batch`. */
 export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 
 /** A closing of `ledger_batch` and `close_batch`. */
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
+
+/** A closing of `finish_job`: the answer to its client was sent long before. */
+export const jobCloseColumns: Columns<CloseRow> = columns(jobClosedColumns);
 
 /** A row of `adopt_attempts`. */
 export const adoptedColumns: Columns<AdoptedAttempt> = columns({

@@ -1,7 +1,8 @@
 export {
-  closeColumns,
+  answerColumns,
   closedColumns,
   heldColumns,
+  jobCloseColumns,
   journalColumns,
   servedColumns,
   usageColumns,
@@ -22,6 +23,7 @@ export { dayFacts } from "./feed/day-facts.ts";
 export { disableFeed, enableFeed, feedStatus, type FeedStatus } from "./feed/facts-publication.ts";
 export { LedgerCounts } from "./ledger-counts.ts";
 export type {
+  AnsweredHeaders,
   AttemptOutcome,
   CloseOutcome,
   CloseRow,
@@ -35,7 +37,7 @@ export type {
   SettlementBasis,
 } from "./ledger-store.ts";
 export { type OpenedLedger, openLedger } from "./open-ledger.ts";
-export { refusalReason, type RefusalReason } from "./refusal-reason.ts";
+export { droppedNames, droppedText, refusalReason, type RefusalReason } from "./refusal-reason.ts";
 export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";

@@ -81,7 +81,18 @@ export type SettlementBasis = "reported" | "partial" | "none" | "unknown_after_c
 export type ReportFlag = "usage_impossible";
 
 /** The one closing of an attempt: settled at an observed cost, or void at 0. */
-export interface CloseRow {
+/** What the headers of an answer said and nothing else in its row says; absent: it was not sent. */
+export interface AnsweredHeaders {
+  readonly remainingRequests?: number;
+  readonly remainingTokens?: number;
+  /** Milliseconds. */
+  readonly queueMs?: number;
+  readonly retryAfterSeconds?: number;
+  /** Names as `droppedText` joins them. */
+  readonly droppedParams?: string;
+}
+
+export interface CloseRow extends AnsweredHeaders {
   readonly attemptId: AttemptId;
   readonly outcome: AttemptOutcome;
   /** Null: void, nothing was observed and nothing is owed. */

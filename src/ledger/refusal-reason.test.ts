@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { microUsd, refusal } from "../core/index.ts";
-import { refusalReason } from "./refusal-reason.ts";
+import { droppedNames, droppedText, refusalReason } from "./refusal-reason.ts";
 
 test("a refusal is kept with its limit, its figures and when to come back, and without its sentence", () => {
   const value = refusal("insufficient_quota", "the cap would be exceeded", {
@@ -41,4 +41,18 @@ test("whatever names a client chooses, what is kept is small and can be stored",
   expect(kept.length).toBeLessThan(4_000);
   expect(kept).toMatch(/^[\x20-\x7e]*$/);
   expect(kept).not.toContain("\\u");
+});
+
+test("the names of dropped fields that are kept with an attempt are few, short and plain", () => {
+  const names = Array.from({ length: 1_000 }, (_, at) => `${at},\0\ud800${"x".repeat(10_000)}`);
+  const kept = droppedText(names) ?? "";
+  expect(droppedNames(kept)).toHaveLength(32);
+  expect(kept.length).toBeLessThanOrEqual(32 * 65);
+  expect(kept).toMatch(/^[\x20-\x7e]*$/);
+});
+
+test("what is kept of dropped fields is read back; without any nothing is kept", () => {
+  expect(droppedNames(droppedText(["seed", "top_k", "seed"]))).toEqual(["seed", "top_k"]);
+  expect(droppedText([])).toBeUndefined();
+  expect(droppedNames(undefined)).toEqual([]);
 });

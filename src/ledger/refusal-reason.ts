@@ -38,7 +38,7 @@ export function refusalReason(
   dropped: readonly string[] = [],
 ): RefusalReason {
   const { retryAfterSeconds, retryAtMs, capResetAtMs } = when;
-  const names = [...new Set(dropped)].slice(0, DROPPED_MAX);
+  const names = keptNames(dropped);
   return {
     status,
     retryable,
@@ -54,8 +54,25 @@ export function refusalReason(
     ...usdOf("in_flight_usd", figures?.inFlight),
     ...usdOf("available_usd", figures?.available),
     ...usdOf("needed_usd", figures?.needed),
-    ...(names.length > 0 && { dropped_params: names.map((name) => plain(name, NAME_CHARS_MAX)) }),
+    ...(names.length > 0 && { dropped_params: names }),
   };
+}
+
+/** The names of fields that were not sent to a provider, as they are kept with an attempt; undefined: none. */
+export function droppedText(dropped: readonly string[]): string | undefined {
+  if (dropped.length === 0) return undefined;
+  return keptNames(dropped)
+    .map((name) => name.replaceAll(",", "?"))
+    .join(",");
+}
+
+/** What `droppedText` joined. */
+export function droppedNames(text: string | undefined): readonly string[] {
+  return text === undefined ? [] : text.split(",");
+}
+
+function keptNames(dropped: readonly string[]): readonly string[] {
+  return [...new Set(dropped)].slice(0, DROPPED_MAX).map((name) => plain(name, NAME_CHARS_MAX));
 }
 
 function instantOf<K extends string>(

@@ -1,3 +1,4 @@
+export { answerHeadersOf, droppedParamsOf } from "./answer-headers.ts";
 export { makeLimitChange, planLimitChange, type PlannedChange } from "./change-limit.ts";
 export { flaggedListings } from "./flagged-listings.ts";
 export { figuresOf, type ListingFiguresStore, type ListingSums } from "./listing-figures.ts";

@@ -1,4 +1,4 @@
-import { closedColumns, heldColumns, journalColumns, servedColumns } from "../ledger/index.ts";
+import { answerColumns, closedColumns, heldColumns, journalColumns, servedColumns } from "../ledger/index.ts";
 import {
   columns,
   type Columns,
@@ -31,6 +31,7 @@ export const attemptColumns: Columns<AttemptRecord> = columns({
   upstreamStatus: closedColumns.upstreamStatus,
   errorClass: closedColumns.errorClass,
   served: orNull(servedColumns),
+  answered: answerColumns,
   usage: closedColumns.usage,
   reserveMicroUsd: heldColumns.reserveMicroUsd,
   debitMicroUsd: journalColumns.debitMicroUsd,

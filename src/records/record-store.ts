@@ -1,5 +1,6 @@
 import type { MicroUsd, OrgId, PicoUsd, RequestId, ServedModel, Usage } from "../core/index.ts";
 import type {
+  AnsweredHeaders,
   AttemptOutcome,
   RefusalReason,
   SettlementBasis,
@@ -19,6 +20,8 @@ export interface AttemptRecord {
   readonly errorClass: string | null;
   /** The model that the provider reported; null: none. */
   readonly served: ServedModel | null;
+  /** What the answer's headers said, where this was the last attempt. */
+  readonly answered: AnsweredHeaders;
   readonly usage: Usage | null;
   readonly reserveMicroUsd: MicroUsd;
   readonly debitMicroUsd: MicroUsd;

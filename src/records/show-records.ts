@@ -8,6 +8,7 @@ import {
   ZERO_USAGE,
 } from "../core/index.ts";
 import type { Balance, MonthSpend } from "../ledger/index.ts";
+import { answerHeadersOf, droppedParamsOf } from "./answer-headers.ts";
 import { shownPrices } from "./list-models.ts";
 import type {
   AttemptRecord,
@@ -69,6 +70,8 @@ export function shownGeneration(record: RequestRecord): object {
       cost_micro_usd: debit,
       reserved_micro_usd: sum(record.attempts.map((each) => each.reserveMicroUsd)),
       usage: tokens(addUsage(record.attempts.map((each) => each.usage))),
+      dropped_params: droppedParamsOf(record),
+      response_headers: answerHeadersOf(record),
       attempts: record.attempts.map(attempt),
       ...(record.refused !== undefined && { refusal: refusalFields(record.refused) }),
     },

@@ -31,6 +31,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0025-listing-index": "40599b747c19a69783fcab515431f28b985fd93ab51258c5013268af1cc27045",
   "0026-key-expiry": "17a546997e96d852c43b1b9cb43589226b20638ff4d71df6f419f2ebe8f1c4ee",
   "0027-key-models": "cbd3402480095eed11f04d28a7aacebd295925661e53e06164bab02af8110299",
+  "0033-answer-headers": "6892cfded3140e3b0e65013c4d8acb0dc8a5b06bd66503e9f8c09af92ec84ecd",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {
@@ -45,10 +46,13 @@ test("the folder has SQL only, numbered in one row that may have gaps: no file i
   expect([...new Set(numbers)]).toEqual(numbers);
 });
 
-test("a reserve counts what is owed against the balance, in every place", () => {
-  const text = readFileSync(join(MIGRATIONS_FOLDER, "0011-purchase-prices.sql"), "utf8");
-  const start = text.indexOf("create function ledger_batch(");
-  const body = text.slice(start, text.indexOf("\nend $$;", start));
-  expect(body.match(/w\.credits - w\.debits - w\.owed/g)).toHaveLength(2);
-  expect(body.match(/w\.credits - w\.debits(?! - w\.owed)/g)).toBeNull();
-});
+test.each(["0011-purchase-prices.sql", "0033-answer-headers.sql"])(
+  "a reserve counts what is owed against the balance, in every place of %s",
+  (file) => {
+    const text = readFileSync(join(MIGRATIONS_FOLDER, file), "utf8");
+    const start = text.indexOf("create function ledger_batch(");
+    const body = text.slice(start, text.indexOf("\nend $$;", start));
+    expect(body.match(/w\.credits - w\.debits - w\.owed/g)).toHaveLength(2);
+    expect(body.match(/w\.credits - w\.debits(?! - w\.owed)/g)).toBeNull();
+  },
+);

@@ -1,7 +1,7 @@
 import type { Pool, QueryResultRow } from "pg";
 
 import { assert, type JobId, type OrgId } from "../core/index.ts";
-import { closeColumns } from "../ledger/index.ts";
+import { jobCloseColumns } from "../ledger/index.ts";
 import { batchValues, marks, queryInTime, type Row } from "../storage/index.ts";
 import { firstPollMs, MISSING_INTERVAL_MS } from "./job-state.ts";
 import type { JobEnd, JobUpdate, JobStore } from "./job-store.ts";
@@ -61,7 +61,7 @@ export class PostgresJobStore implements JobStore {
       errorCode,
       expiresAtMs === null ? null : new Date(expiresAtMs),
       reportedCostPicoUsd ?? null,
-      ...batchValues(closeColumns, [close]),
+      ...batchValues(jobCloseColumns, [close]),
     ]);
     assert(row !== undefined, "a job that ends is there");
     const job = jobColumns.read(row);
@@ -131,4 +131,4 @@ const KEEP_SQL = `
 
 /** The job's end, and the columns of its closing. */
 const FINISH_SQL = `
-  select ${jobColumns.sql} from finish_job(${marks(5 + closeColumns.cells.length)})`;
+  select ${jobColumns.sql} from finish_job(${marks(5 + jobCloseColumns.cells.length)})`;

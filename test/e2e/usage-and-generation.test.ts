@@ -191,6 +191,8 @@ describe("GET /v1/generation", () => {
       usage: tokens(answer),
       served_model: "test/a",
       substituted: false,
+      dropped_params: [],
+      response_headers: headersOf(answer),
       attempts: [
         {
           n: 1,
@@ -218,6 +220,20 @@ describe("GET /v1/generation", () => {
       ],
     });
   });
+
+  test.each([false, true])(
+    "shows the fields that were dropped and the headers that its client got (streamed: %s)",
+    async (stream) => {
+      const body = chatBody("test/a", { top_k: 5, stream });
+      const sent = { body, headers: bearer(account.key) };
+      const answer = await httpCall(`${gateway.url}/v1/messages`, sent);
+      expect(answer.headers).toMatchObject({ "x-tm-dropped-params": "top_k" });
+      expect(await settledRecord(gateway, account, idOf(answer))).toMatchObject({
+        dropped_params: ["top_k"],
+        response_headers: headersOf(answer),
+      });
+    },
+  );
 
   test("the reserve was the worst case: every byte a token, the whole bound, rounded up", async () => {
     const bytes = Buffer.byteLength(JSON.stringify(chatBody("test/a")));
@@ -249,6 +265,14 @@ describe("GET /v1/generation", () => {
     expect((await read(`/v1/generation?id=${idOf(served[0])}`)).status).toBe(200);
   });
 });
+
+/** The headers that the client got and a record shows. */
+function headersOf(answer: HttpAnswer | undefined): object {
+  const kept = Object.entries(answer?.headers ?? {}).filter(
+    ([name]) => name.startsWith("x-tm-") || name === "retry-after",
+  );
+  return Object.fromEntries(kept);
+}
 
 function tokens(answer: HttpAnswer | undefined): object {
   return {

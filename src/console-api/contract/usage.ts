@@ -230,6 +230,10 @@ export type Refusal = Static<typeof Refusal>;
 export const RequestDetail = Type.Object({
   request: RequestRow,
   attempts: Type.Array(Attempt),
+  /** Fields of the request that were not sent to the provider. */
+  dropped_params: Type.Array(Type.String()),
+  /** What the answer's headers said; empty while it is in flight. */
+  response_headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
   /** Null: it was not refused by the gateway. */
   refusal: nullable(Refusal),
 });

@@ -22,13 +22,7 @@ export function RefusalReasons({ refusal }: { readonly refusal: Refusal }): Reac
 }
 
 function factsOf(reason: RefusalReason): FactListProps["facts"] {
-  const {
-    limit_scope: scope,
-    limit_kind: kind,
-    limit_id: id,
-    retry_after,
-    dropped_params,
-  } = reason;
+  const { limit_scope: scope, limit_kind: kind, limit_id: id, retry_after } = reason;
   return [
     { label: "HTTP status", value: reason.status },
     { label: "Retryable", value: reason.retryable ? "Yes" : "No" },
@@ -47,9 +41,6 @@ function factsOf(reason: RefusalReason): FactListProps["facts"] {
     ...(reason.reset_at === undefined
       ? []
       : [{ label: "Cap resets", value: <Time at={reason.reset_at} /> }]),
-    ...(dropped_params === undefined
-      ? []
-      : [{ label: "Dropped parameters", value: <Code>{dropped_params.join(", ")}</Code> }]),
   ];
 }
 

@@ -19,6 +19,7 @@ import { Time } from "../../ui/time.tsx";
 import { FactList } from "../models/fact-list.tsx";
 import { AttemptTimeline } from "./attempt-timeline.tsx";
 import { AttemptWaterfall } from "./attempt-waterfall.tsx";
+import { AnswerHeaders } from "./answer-headers.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 import { RefusalReasons } from "./refusal-reasons.tsx";
@@ -82,6 +83,7 @@ function RequestParts({ detail }: { readonly detail: RequestDetail }): ReactElem
         ) : (
           <RefusalReasons refusal={detail.refusal} />
         )}
+        <AnswerHeaders detail={detail} />
         <Text size="sm" c="dimmed" mt="md">
           Prompts and answers are not stored.
         </Text>

@@ -43,11 +43,14 @@ test("the text for support names the request and each attempt", () => {
         prices: null,
       },
     ],
+    dropped_params: ["top_k"],
+    response_headers: [{ name: "x-tm-dropped-params", value: "top_k" }],
     refusal: null,
   });
   expect(text).toContain("Request 0193-abc\n");
   expect(text).toContain("Source Playground\n");
   expect(text).toContain("Attempt 1: lab-a (one)");
   expect(text).toContain("failed (upstream_error), HTTP status 503");
+  expect(text).toContain("\nHeader x-tm-dropped-params: top_k");
   expect(text).toContain("reserved $0.010000, settled $0.000000");
 });

@@ -2,7 +2,8 @@ import type { Attempt, RequestDetail } from "../../../../src/console-api/contrac
 import { endingOfAttempt, endingOfRequest, type Ending } from "./outcome-labels.ts";
 
 /** All that support needs to find and explain a request; nothing of its prompt or its answer. */
-export function supportText({ request, attempts }: RequestDetail): string {
+export function supportText(detail: RequestDetail): string {
+  const { request, attempts } = detail;
   return [
     `Request ${request.request_id}`,
     `Created ${request.created_at}`,
@@ -13,6 +14,7 @@ export function supportText({ request, attempts }: RequestDetail): string {
     `First token ${ms(request.first_byte_ms)}, duration ${ms(request.duration_ms)}`,
     `Cost $${request.cost_usd}`,
     ...attempts.map(attemptText),
+    ...detail.response_headers.map(({ name, value }) => `Header ${name}: ${value}`),
   ].join("\n");
 }
 

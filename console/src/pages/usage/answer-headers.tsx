@@ -1,0 +1,31 @@
+import { Code, Text, Title } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { RequestDetail } from "../../../../src/console-api/contract.ts";
+import { FactList } from "../models/fact-list.tsx";
+import styles from "./usage.module.css";
+
+/** What the headers of the answer said, and which parameters the provider never got. */
+export function AnswerHeaders({
+  detail: { dropped_params: dropped, response_headers: headers },
+}: {
+  readonly detail: RequestDetail;
+}): ReactElement | null {
+  if (headers.length === 0) return null;
+  return (
+    <div className={styles.moved}>
+      {dropped.length === 0 ? null : (
+        <Text mb="md">
+          Parameters that were dropped: <Code>{dropped.join(", ")}</Code>. They were not sent to the
+          provider, which does not take them.
+        </Text>
+      )}
+      <Title order={3} size="h5" mb="xs">
+        Response headers
+      </Title>
+      <FactList
+        facts={headers.map(({ name, value }) => ({ label: name, value: <Code>{value}</Code> }))}
+      />
+    </div>
+  );
+}
