@@ -13,7 +13,8 @@ import { assert, type OrgId, type ProviderId } from "../core/index.ts";
 export interface KeyContext {
   readonly connectionId: string;
   readonly orgId: OrgId;
-  readonly providerId: ProviderId;
+  /** `webhook`: it is the secret of one of the organization's webhooks. */
+  readonly providerId: ProviderId | "webhook";
 }
 
 /** Keeps customers' own provider keys: what leaves it sealed can be stored anywhere. */

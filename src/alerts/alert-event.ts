@@ -1,19 +1,8 @@
 import type { OrgId } from "../core/index.ts";
-
-/** What can be reported. */
-export const ALERT_KINDS = [
-  "balance.low",
-  "org_cap.reached",
-  "key_cap.reached",
-  "purchase.granted",
-  "requests.restricted",
-  "destination.disabled",
-  "alerts.test",
-] as const;
-export type AlertKind = (typeof ALERT_KINDS)[number];
+import type { AlertFact, AlertKind } from "./alert-kinds.ts";
 
 /** Dollars are decimal strings; no secret. */
-export type AlertFacts = Readonly<Record<string, string | number | null>>;
+export type AlertFacts = Readonly<Record<string, AlertFact>>;
 
 /** Something that was noticed, once. */
 export interface AlertEvent {

@@ -1,4 +1,5 @@
-import type { AlertEvent, AlertKind } from "./alert-event.ts";
+import type { AlertEvent } from "./alert-event.ts";
+import type { AlertKind } from "./alert-kinds.ts";
 
 /** An alert as a person reads it. */
 export interface AlertText {
@@ -36,6 +37,7 @@ interface Words {
 
 const BILLING = { path: "/billing", action: "Add credit" };
 const LIMITS = { path: "/limits", action: "Open limits" };
+const KEYS = { path: "/keys", action: "Open keys" };
 const SETTINGS = { path: "/settings/alerts", action: "Open alert settings" };
 
 type Fact = (name: string) => string;
@@ -88,9 +90,25 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
         : `Requests of the kind “${fact("calls")}” are limited until ${fact("until")}.`,
     ...LIMITS,
   }),
+  "key.expiring": (fact) => ({
+    subject: `A key expires in less than ${fact("days")} day${fact("days") === "1" ? "" : "s"}`,
+    sentence:
+      `The key “${fact("key_name")}” expires at ${fact("expires_at")}. ` +
+      "From then on its requests are refused. Set a later date to keep using it.",
+    ...KEYS,
+  }),
+  "key.expired": (fact) => ({
+    subject: "A key has expired",
+    sentence:
+      `The key “${fact("key_name")}” expired at ${fact("expires_at")}, and its requests are ` +
+      "refused. It works again when you set a later date.",
+    ...KEYS,
+  }),
   "destination.disabled": (fact) => ({
-    subject: "Alerts to a destination were disabled",
-    sentence: `Every delivery to ${fact("address")} has failed for days. It is disabled.`,
+    subject: "A destination of alerts was disabled",
+    sentence:
+      `Alerts could not be delivered to ${fact("address")}, so it is disabled. ` +
+      "Enable it again when it works.",
     ...SETTINGS,
   }),
   "alerts.test": () => ({

@@ -1,26 +1,21 @@
 import { type Clock, type Logger, Repeated } from "../core/index.ts";
 import type { Mailer } from "../mail/index.ts";
-import type { AlertQueue, DeliveryEnd, DueDelivery } from "./alert-store.ts";
+import type { AlertQueue, DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
 import { alertText } from "./alert-text.ts";
 import { retryAfterMs } from "./retry-times.ts";
+import type { WebhookSender } from "./webhook-sender.ts";
 
 const TICK_MS = 5_000;
 const NOTICE_EVERY_MS = 15_000;
-const DELIVERIES_AT_ONCE = 8;
-/** Between two rounds of one tick the program may have to stop. */
-const ROUNDS_PER_TICK = 20;
-
-/** How a try went. `isFinal`: another one would end the same. */
-interface TryAnswer {
-  readonly isDelivered: boolean;
-  readonly isFinal: boolean;
-  readonly answer: string;
-}
+const POLL_MS = 1_000;
+/** More than all destinations of one organization may have under way. */
+const PLACES = 32;
 
 export interface AlertWorkerDeps {
   readonly queue: AlertQueue;
   /** Undefined: no mail server is configured. */
   readonly mailer: Mailer | undefined;
+  readonly webhook: WebhookSender;
   readonly consoleUrl: () => string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -30,6 +25,7 @@ export interface AlertWorkerDeps {
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
   readonly #rounds = new Repeated(() => this.#tick(), TICK_MS);
+  readonly #underWay = new Set<Promise<void>>();
   #noticedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AlertWorkerDeps) {
@@ -42,6 +38,7 @@ export class AlertWorker {
 
   async close(): Promise<void> {
     await this.#rounds.close();
+    await Promise.all(this.#underWay);
     this.#deps.mailer?.close();
   }
 
@@ -53,42 +50,75 @@ export class AlertWorker {
         this.#noticedAtMs = nowMs;
         await queue.notice();
       }
-      await this.deliverDue();
+      await this.deliverDue(TICK_MS);
     } catch (fault) {
       log.warn({ err: fault }, "alerts could not be noticed or delivered; this will be retried");
     }
   }
 
-  /** Delivers until nothing is due; answers how many tries it made. */
-  async deliverDue(): Promise<number> {
+  /**
+   * Delivers until nothing is due, or for so long: places are filled as they become free, and a
+   * slow destination is not waited for. Answers how many tries it began.
+   */
+  async deliverDue(forMs = Number.POSITIVE_INFINITY): Promise<number> {
+    const { clock } = this.#deps;
+    const lastMs = clock.monotonicMs() + forMs;
     let tried = 0;
-    for (let round = 0; round < ROUNDS_PER_TICK && !this.#rounds.isClosed; round += 1) {
-      const due = await this.#deps.queue.takeDue(DELIVERIES_AT_ONCE);
-      await Promise.all(due.map((delivery) => this.#deliver(delivery)));
-      tried += due.length;
-      if (due.length < DELIVERIES_AT_ONCE) break;
-    }
+    do {
+      tried += await this.#fill();
+      if (this.#underWay.size === 0) break;
+      await this.#oneEnds();
+    } while (clock.monotonicMs() < lastMs);
     return tried;
   }
 
+  /** Begins a try of what is due on each free place. */
+  async #fill(): Promise<number> {
+    const free = PLACES - this.#underWay.size;
+    if (free === 0 || this.#rounds.isClosed) return 0;
+    const due = await this.#deps.queue.takeDue(free);
+    for (const delivery of due) {
+      const run = this.#deliver(delivery).finally(() => this.#underWay.delete(run));
+      this.#underWay.add(run);
+    }
+    return due.length;
+  }
+
+  /** Or something else may be due by now. */
+  async #oneEnds(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const pause = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, POLL_MS);
+    });
+    await Promise.race([...this.#underWay, pause]);
+    clearTimeout(timer);
+  }
+
+  /** Never rejects: what is not recorded is tried again when its lease ends. */
   async #deliver(delivery: DueDelivery): Promise<void> {
-    const answer = await this.#mail(delivery);
-    await this.#deps.queue.end(delivery, endOf(delivery, answer));
+    const { queue, webhook, log } = this.#deps;
+    try {
+      const send = delivery.channel === "email" ? this.#mail(delivery) : webhook(delivery);
+      await queue.end(delivery, endOf(delivery, await send));
+    } catch (fault) {
+      log.warn({ err: fault }, "the end of an alert's delivery could not be recorded");
+    }
   }
 
   async #mail({ event, address, destinationId }: DueDelivery): Promise<TryAnswer> {
     const { mailer, consoleUrl } = this.#deps;
-    if (mailer === undefined) {
-      return { isDelivered: false, isFinal: false, answer: "no mail server is configured" };
-    }
+    if (mailer === undefined) return { end: "failed", answer: "no mail server is configured" };
     const messageId = `<${event.eventId}.${destinationId}@alerts.tokenmarket>`;
     const message = { to: address, messageId, ...alertText(event, consoleUrl()) };
     const { kind, answer } = await mailer.send(message);
-    return { isDelivered: kind === "sent", isFinal: kind === "refused", answer };
+    return { end: MAIL_ENDS[kind], answer };
   }
 }
 
-function endOf({ tries }: DueDelivery, { isDelivered, isFinal, answer }: TryAnswer): DeliveryEnd {
-  if (isDelivered) return { isDelivered, answer };
-  return { isDelivered, answer, retryMs: isFinal ? undefined : retryAfterMs(tries) };
+const MAIL_ENDS = { sent: "delivered", refused: "refused", unavailable: "failed" } as const;
+
+function endOf({ tries }: DueDelivery, { end, answer }: TryAnswer): DeliveryEnd {
+  if (end === "delivered") return { isDelivered: true, answer };
+  const retryMs = end === "failed" ? retryAfterMs(tries) : undefined;
+  return { isDelivered: false, answer, retryMs, isGone: end === "gone" };
 }

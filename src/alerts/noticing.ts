@@ -1,17 +1,9 @@
-import type { Pool, PoolClient } from "pg";
+import type { Pool } from "pg";
 
-import { formatUsd, microUsd, newRecordId, type OrgId } from "../core/index.ts";
+import { formatUsd, microUsd, type OrgId } from "../core/index.ts";
 import { inTransaction } from "../storage/index.ts";
-import type { AlertFacts, AlertKind } from "./alert-event.ts";
-
-/** What is to be stored of something that was noticed. */
-export interface NewEvent {
-  readonly orgId: string;
-  readonly kind: AlertKind;
-  readonly facts: AlertFacts;
-  /** What happens once and is reported once. */
-  readonly once?: string;
-}
+import { expiryEvent, type ExpiryRow, EXPIRIES_SQL } from "./key-expiry.ts";
+import { type NewEvent, reportEvent } from "./report-event.ts";
 
 /**
  * Compares the figures of every organization with its rules, in one transaction: a passed
@@ -25,28 +17,17 @@ export async function noticeAlerts(pool: Pool): Promise<number> {
     const crossed = await client.query<CrossedRow>(CROSSED_SQL);
     const purchases = await client.query<PurchaseRow>(PURCHASES_SQL);
     const restrictions = await client.query<RestrictionRow>(RESTRICTIONS_SQL);
+    const expiries = await client.query<ExpiryRow>(EXPIRIES_SQL);
     const events = [
       ...highestOf(crossed.rows).map(crossingEvent),
       ...purchases.rows.map(purchaseEvent),
       ...restrictions.rows.map(restrictionEvent),
+      ...expiries.rows.map(expiryEvent),
     ];
     for (const forget of FORGET_SQL) await client.query(forget);
-    for (const event of events) await insertEvent(client, event);
+    for (const event of events) await reportEvent(client, event);
     return events.length;
   });
-}
-
-/** Stores an event and a delivery for each destination, or for one of them. */
-export async function insertEvent(
-  client: Pick<PoolClient, "query">,
-  { orgId, kind, facts, once }: NewEvent,
-  destinationId?: string,
-): Promise<string> {
-  const eventId = newRecordId("evt");
-  const event = [eventId, orgId, kind, JSON.stringify(facts), once ?? null];
-  await client.query(INSERT_EVENT_SQL, event);
-  await client.query(INSERT_DELIVERIES_SQL, [eventId, orgId, destinationId ?? null]);
-  return eventId;
 }
 
 interface CrossedRow {
@@ -197,11 +178,3 @@ const FORGET_SQL: readonly string[] = [
   where disabled_reason = 'removed' and disabled_at < now() - interval '90 days'
     and not exists (select from alert_delivery d where d.destination_id = t.destination_id)`,
 ];
-
-const INSERT_EVENT_SQL = `
-  insert into alert_event (event_id, org_id, kind, facts, once) values ($1, $2, $3, $4, $5)`;
-
-const INSERT_DELIVERIES_SQL = `
-  insert into alert_delivery (event_id, destination_id)
-  select $1, destination_id from alert_destination
-  where org_id = $2 and disabled_at is null and ($3::text is null or destination_id = $3)`;

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import type { ChangedBy, ChangeLog, Facts } from "../changes/index.ts";
-import { formatUsd, type OrgId } from "../core/index.ts";
+import { formatUsd, newRecordId, type OrgId } from "../core/index.ts";
 import {
   bool,
   columns,
@@ -16,16 +16,27 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
-import type { AlertDestination, AlertRules, AlertStore, DeliveryRecord } from "./alert-store.ts";
-import { insertEvent } from "./noticing.ts";
+import type {
+  AlertDestination,
+  AlertRules,
+  AlertStore,
+  DeliveryRecord,
+  NewDestination,
+} from "./alert-store.ts";
+import * as sql from "./destination-sql.ts";
+
+const { destinationColumns } = sql;
 
 const DESTINATIONS_MAX = 10;
 const LOG_LINES_MAX = 100;
+/** Who presses the button again and again gets no more. */
+const WAITING_FOR_TESTS_MAX = 20;
 const NO_RULES: AlertRules = {
   balanceBelowMicroUsd: null,
   capPercents: [],
   hasPurchases: false,
   hasRestrictions: false,
+  hasKeyExpiry: false,
 };
 
 /** What customers set and see of alerts, in PostgreSQL. */
@@ -55,6 +66,7 @@ export class PostgresAlertStore implements AlertStore {
         [...rules.capPercents],
         rules.hasPurchases,
         rules.hasRestrictions,
+        rules.hasKeyExpiry,
       ]);
       const before = ruleFacts(known);
       note({ action: "alert.rules", orgId, target: orgId, before, after: ruleFacts(rules) });
@@ -62,38 +74,87 @@ export class PostgresAlertStore implements AlertStore {
   }
 
   async destinations(orgId: OrgId): Promise<readonly AlertDestination[]> {
-    const { rows } = await this.#pool.query<Row>(DESTINATIONS_SQL, [orgId]);
+    const { rows } = await this.#pool.query<Row>(sql.DESTINATIONS_SQL, [orgId]);
     return rows.map(destinationColumns.read);
   }
 
   async addDestination(
     orgId: OrgId,
-    wanted: Parameters<AlertStore["addDestination"]>[1],
+    wanted: NewDestination,
     by: ChangedBy,
   ): Promise<AlertDestination | "taken" | "full"> {
-    const { destinationId, channel, address } = wanted;
+    const { destinationId, channel, address, kinds, sealedSecret = null } = wanted;
     return await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
-      const { rows: counted } = await client.query<{ count: bigint }>(COUNT_SQL, [orgId]);
+      const { rows: counted } = await client.query<{ count: bigint }>(sql.COUNT_SQL, [orgId]);
       if (Number(counted[0]?.count ?? 0) >= DESTINATIONS_MAX) return "full";
-      const added = [destinationId, orgId, channel, address];
-      const { rows } = await client.query<Row>(ADD_SQL, added);
+      const added = [destinationId, orgId, channel, address, kinds, sealedSecret];
+      const { rows } = await client.query<Row>(sql.ADD_SQL, added);
       if (rows[0] === undefined) return "taken";
-      const after = { channel, address };
+      const after = { channel, address, ...(kinds === null ? {} : { kinds }) };
       note({ action: "alert.destination", orgId, target: destinationId, before: null, after });
       return destinationColumns.read(rows[0]);
     });
   }
 
+  async changeDestination(
+    orgId: OrgId,
+    destinationId: string,
+    change: Parameters<AlertStore["changeDestination"]>[2],
+    by: ChangedBy,
+  ): Promise<AlertDestination | "taken" | undefined> {
+    const which = [orgId, destinationId];
+    return await this.#changes.write(by, async (client, note) => {
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const { rows: found } = await client.query<Row>(sql.FIND_SQL, which);
+      if (found[0] === undefined) return undefined;
+      const known = destinationColumns.read(found[0]);
+      const wasEnabled = known.disabledAtMs === null;
+      const { isEnabled = wasEnabled, kinds = known.kinds } = change;
+      if (isEnabled && !wasEnabled) {
+        const { rowCount } = await client.query(sql.IS_TAKEN_SQL, which);
+        if (rowCount !== 0) return "taken";
+      }
+      const { rows } = await client.query<Row>(sql.CHANGE_SQL, [...which, kinds, isEnabled]);
+      if (!isEnabled) {
+        await client.query(sql.DROP_WAITING_SQL, [destinationId, "the destination was disabled"]);
+      }
+      const before = { is_enabled: wasEnabled, kinds: known.kinds };
+      const after = { is_enabled: isEnabled, kinds };
+      note({ action: "alert.destination", orgId, target: destinationId, before, after });
+      return rows.map(destinationColumns.read)[0];
+    });
+  }
+
+  async rotateSecret(
+    orgId: OrgId,
+    destinationId: string,
+    sealedSecret: Buffer,
+    by: ChangedBy,
+  ): Promise<AlertDestination | undefined> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(sql.ROTATE_SQL, [
+        orgId,
+        destinationId,
+        sealedSecret,
+      ]);
+      const [rotated] = rows.map(destinationColumns.read);
+      if (rotated === undefined) return undefined;
+      const after = { address: rotated.address };
+      note({ action: "alert.secret", orgId, target: destinationId, before: null, after });
+      return rotated;
+    });
+  }
+
   async removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<{ channel: string; address: string }>(REMOVE_SQL, [
+      const { rows } = await client.query<{ channel: string; address: string }>(sql.REMOVE_SQL, [
         orgId,
         destinationId,
       ]);
       const [removed] = rows;
       if (removed === undefined) return false;
-      await client.query(DROP_WAITING_SQL, [destinationId]);
+      await client.query(sql.DROP_WAITING_SQL, [destinationId, "the destination was removed"]);
       const { channel, address } = removed;
       const before = { channel, address };
       note({ action: "alert.destination", orgId, target: destinationId, before, after: null });
@@ -101,11 +162,32 @@ export class PostgresAlertStore implements AlertStore {
     });
   }
 
-  async sendTest(orgId: OrgId, destinationId: string): Promise<string | undefined> {
+  async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
-      const { rowCount } = await client.query(ACTIVE_SQL, [orgId, destinationId]);
+      const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
       if (rowCount === 0) return undefined;
-      return await insertEvent(client, { orgId, kind: "alerts.test", facts: {} }, destinationId);
+      const { rows } = await client.query<{ count: bigint }>(sql.COUNT_WAITING_SQL, [
+        destinationId,
+      ]);
+      if (Number(rows[0]?.count ?? 0) >= WAITING_FOR_TESTS_MAX) return false;
+      const eventId = newRecordId("evt");
+      await client.query(sql.INSERT_TEST_SQL, [eventId, orgId, destinationId]);
+      return eventId;
+    });
+  }
+
+  async sendAgain(
+    orgId: OrgId,
+    destinationId: string,
+    eventId: string,
+  ): Promise<"busy" | true | undefined> {
+    return await inTransaction(this.#pool, async (client) => {
+      const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
+      if (rowCount === 0) return undefined;
+      const asked = [destinationId, eventId];
+      const { rows } = await client.query<{ is_queued: boolean }>(sql.AGAIN_SQL, asked);
+      if (rows[0] === undefined) return undefined;
+      return rows[0].is_queued ? true : "busy";
     });
   }
 
@@ -122,6 +204,7 @@ function ruleFacts(rules: AlertRules): Facts {
     cap_percents: capPercents.map(String),
     purchases: rules.hasPurchases,
     restrictions: rules.hasRestrictions,
+    key_expiry: rules.hasKeyExpiry,
   };
 }
 
@@ -130,21 +213,14 @@ const ruleColumns: Columns<AlertRules> = columns<AlertRules>({
   capPercents: opaque("cap_percents"),
   hasPurchases: computed("purchases_since is not null", bool("has_purchases")),
   hasRestrictions: computed("restrictions_since is not null", bool("has_restrictions")),
-});
-
-const destinationColumns: Columns<AlertDestination> = columns<AlertDestination>({
-  destinationId: text("destination_id"),
-  channel: text("channel"),
-  address: text("address"),
-  createdAtMs: instantMs("created_at"),
-  failingSinceMs: orNull(instantMs("failing_since")),
-  disabledAtMs: orNull(instantMs("disabled_at")),
+  hasKeyExpiry: computed("key_expiry_since is not null", bool("has_key_expiry")),
 });
 
 const logColumns: Columns<DeliveryRecord> = columns<DeliveryRecord>({
   eventId: text("event_id"),
   kind: text("kind"),
   atMs: instantMs("at"),
+  destinationId: orNull(text("destination_id")),
   address: orNull(text("address")),
   channel: orNull(text("channel")),
   state: orNull(text("state")),
@@ -160,42 +236,15 @@ const LOCK_ORG_SQL = "select from org where org_id = $1 for no key update";
 /* An alert that was on already stays on since its first instant. */
 const SET_RULES_SQL = `
   insert into alert_rules
-    (org_id, balance_below, cap_percents, purchases_since, restrictions_since)
-  values ($1, $2, $3, case when $4 then now() end, case when $5 then now() end)
+    (org_id, balance_below, cap_percents, purchases_since, restrictions_since,
+    key_expiry_since)
+  values ($1, $2, $3, case when $4 then now() end, case when $5 then now() end,
+    case when $6 then now() end)
   on conflict (org_id) do update set
     balance_below = excluded.balance_below, cap_percents = excluded.cap_percents,
     purchases_since = case when $4 then coalesce(alert_rules.purchases_since, now()) end,
-    restrictions_since = case when $5 then coalesce(alert_rules.restrictions_since, now()) end`;
-
-const DESTINATIONS_SQL = `
-  select ${destinationColumns.sql} from alert_destination
-  where org_id = $1 and disabled_reason is distinct from 'removed'
-  order by created_at, destination_id
-  limit 50`;
-
-const COUNT_SQL = `
-  select count(*) from alert_destination where org_id = $1 and disabled_at is null`;
-
-const ADD_SQL = `
-  insert into alert_destination (destination_id, org_id, channel, address)
-  values ($1, $2, $3, $4)
-  on conflict do nothing
-  returning ${destinationColumns.sql}`;
-
-/* One that failed too long is taken off the list as well. */
-const REMOVE_SQL = `
-  update alert_destination
-  set disabled_at = coalesce(disabled_at, now()), disabled_reason = 'removed'
-  where org_id = $1 and destination_id = $2 and disabled_reason is distinct from 'removed'
-  returning channel, address`;
-
-const DROP_WAITING_SQL = `
-  update alert_delivery set state = 'failed', last_answer = 'the destination was removed'
-  where destination_id = $1 and state = 'waiting'`;
-
-const ACTIVE_SQL = `
-  select from alert_destination
-  where org_id = $1 and destination_id = $2 and disabled_at is null for share`;
+    restrictions_since = case when $5 then coalesce(alert_rules.restrictions_since, now()) end,
+    key_expiry_since = case when $6 then coalesce(alert_rules.key_expiry_since, now()) end`;
 
 const LOG_SQL = `
   select ${logColumns.sql} from (

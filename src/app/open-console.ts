@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import type { KeyVault, StoredConnection } from "../accounts/index.ts";
 import type { BackupFigures } from "../backup/index.ts";
-import { AlertWorker } from "../alerts/index.ts";
+import { AlertWorker, openWebhookSender } from "../alerts/index.ts";
 import {
   type Billing,
   type BillingOptions,
@@ -129,7 +129,7 @@ export async function openConsole(
   const { catalog, serve, ports, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
   const optimize = openSearches(options, parts);
   const mailer = openMailer(live.current);
-  const worker = new AlertWorker({ queue: backend.alertQueue, mailer, consoleUrl, clock, log });
+  const worker = openAlertWorker(options, { mailer, vault, consoleUrl });
   const console = await createConsoleServer({
     identity,
     billing,
@@ -188,6 +188,18 @@ export async function openConsole(
       await rollup?.close();
     },
   };
+}
+
+function openAlertWorker(
+  { live, clock, log, backend }: ConsoleOptions,
+  parts: Pick<GatewayParts & Addresses, "vault" | "consoleUrl"> & {
+    readonly mailer: ReturnType<typeof openMailer>;
+  },
+): AlertWorker {
+  const { mailer, vault, consoleUrl } = parts;
+  const allowPrivate = live.current.allowPrivateUpstreams;
+  const webhook = openWebhookSender({ clock, vault: () => vault.current, allowPrivate });
+  return new AlertWorker({ queue: backend.alertQueue, mailer, webhook, consoleUrl, clock, log });
 }
 
 async function checkWith(

@@ -21,6 +21,8 @@ import {
   type AlertStore,
   PostgresAlertQueue,
   PostgresAlertStore,
+  PostgresWebhookSecrets,
+  type SealedSecretStore,
 } from "../alerts/index.ts";
 import { readUnarchivedS } from "../backup/index.ts";
 import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
@@ -119,6 +121,8 @@ export interface PostgresBackend {
   readonly purchaseStore: PurchaseStore;
   readonly alertStore: AlertStore;
   readonly alertQueue: AlertQueue;
+  /** For operators. */
+  readonly webhookSecrets: SealedSecretStore;
   readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
   readonly jobStore: JobStore;
@@ -261,10 +265,11 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
 function alertsOf(
   { main }: Pools,
   changes: ChangeLog,
-): Pick<PostgresBackend, "alertStore" | "alertQueue"> {
+): Pick<PostgresBackend, "alertStore" | "alertQueue" | "webhookSecrets"> {
   return {
     alertStore: new PostgresAlertStore(main, changes),
     alertQueue: new PostgresAlertQueue(main, changes),
+    webhookSecrets: new PostgresWebhookSecrets(main, changes),
   };
 }
 

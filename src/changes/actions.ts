@@ -39,6 +39,7 @@ export const ACTIONS = {
   "hold.lift": seen("lifted a restriction after unusual use", ["reason", "lifted_because"]),
   "alert.rules": seen("changed what the organization is alerted of"),
   "alert.destination": seen("changed a destination of alerts"),
+  "alert.secret": seen("rotated the secret of a webhook"),
   "optimize.start": seen("started an Optimize search"),
   "optimize.end": seen("ended an Optimize search"),
   "connection.reseal": internal("sealed stored provider keys with the first encryption key"),

@@ -78,7 +78,10 @@ export interface ConsoleDeps {
   readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
   readonly operator: OperatorDeps;
-  readonly config: Pick<Config, "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures">;
+  readonly config: Pick<
+    Config,
+    "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | "allowPrivateUpstreams"
+  >;
   readonly clock: Clock;
   readonly log: ConsoleLog;
   /** Folder of the built pages; they answer 503 where it does not exist. */

@@ -53,6 +53,11 @@ export function isPrivateAddress(address: string): boolean {
   }
 }
 
+/** Is this host, as a URL has it, a private address or the name of this machine? */
+export function isPrivateHost(hostname: string): boolean {
+  return isPrivateAddress(hostname) || /(^|\.)localhost\.?$/i.test(hostname);
+}
+
 /**
  * A DNS lookup for provider connections that refuses private answers. It checks the very address
  * that is then connected to, so a name that changes its answer between two lookups gains nothing.
@@ -62,7 +67,7 @@ export const publicLookup: LookupFunction = (hostname, options, callback) => {
     if (error !== null) return callback(error, "");
     const first = addresses[0];
     if (first === undefined || addresses.some((each) => isPrivateAddress(each.address))) {
-      return callback(new PrivateAddressError("the provider's name has a private address"), "");
+      return callback(new PrivateAddressError("the name has a private address"), "");
     }
     if (options.all === true) return callback(null, addresses);
     return callback(null, first.address, first.family);

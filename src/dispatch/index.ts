@@ -1,4 +1,4 @@
-export { isPrivateAddress } from "./address-guard.ts";
+export { isPrivateAddress, isPrivateHost } from "./address-guard.ts";
 export { attemptClassifier } from "./classifier.ts";
 export { type ContentEnd, fetchContent } from "./fetch-content.ts";
 export {
@@ -8,6 +8,7 @@ export {
   fetchJson,
   type RunningFetch,
 } from "./fetch-json.ts";
+export { postOnce, type PostEnd, resolvesToPrivate } from "./post-once.ts";
 export { ownKeyClassifier } from "./own-key-classifier.ts";
 export {
   type AttemptClassifier,

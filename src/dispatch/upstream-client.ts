@@ -9,7 +9,7 @@ import {
   wires,
   type WireTable,
 } from "../wire/index.ts";
-import { isPrivateAddress, PrivateAddressError, publicLookup } from "./address-guard.ts";
+import { isPrivateHost, PrivateAddressError, publicLookup } from "./address-guard.ts";
 import { SentBodies } from "./sent-bodies.ts";
 
 export interface UpstreamClientOptions {
@@ -228,7 +228,7 @@ export class UpstreamClient {
 
   #addressFault({ hostname }: URL): PrivateAddressError | undefined {
     if (this.#options.allowPrivateUpstreams) return undefined;
-    return isPrivateAddress(hostname) || /(^|\.)localhost\.?$/i.test(hostname)
+    return isPrivateHost(hostname)
       ? new PrivateAddressError("the provider's address is private")
       : undefined;
   }

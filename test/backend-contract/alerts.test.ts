@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 
 import type { AlertRules } from "../../src/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/alerts/alert-worker.ts";
+import { openWebhookSender } from "../../src/alerts/webhook-sender.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { newRecordId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
@@ -30,7 +31,8 @@ const mail = withResource(
 let orgId: OrgId;
 
 beforeEach(async () => {
-  await backend.query("truncate alert_rules, alert_crossing, alert_event, alert_delivery");
+  const tables = "alert_rules, alert_crossing, alert_event, alert_delivery, alert_try";
+  await backend.query(`truncate ${tables}`);
   const org = { name: "Ada & Co", email: ADDRESS };
   ({ orgId } = await backend.accountStore.createOrg(org, testOperator));
 });
@@ -40,6 +42,7 @@ const NO_RULES: AlertRules = {
   capPercents: [],
   hasPurchases: false,
   hasRestrictions: false,
+  hasKeyExpiry: false,
 };
 
 async function setRules(rules: Partial<AlertRules>): Promise<void> {
@@ -65,7 +68,7 @@ async function setSpend(micro: bigint): Promise<void> {
 
 async function addAddress(address = ADDRESS): Promise<string> {
   const destinationId = newRecordId("dst");
-  const wanted = { destinationId, channel: "email", address } as const;
+  const wanted = { destinationId, channel: "email", address, kinds: null } as const;
   expect(await backend.alertStore.addDestination(orgId, wanted, testOperator)).toMatchObject({
     destinationId,
   });
@@ -83,7 +86,9 @@ function worker(password = PASSWORD): AlertWorker {
   });
   const consoleUrl = (): string => "https://console.example";
   const queue = backend.alertQueue;
-  return new AlertWorker({ queue, mailer, consoleUrl, clock: systemClock, log: silentLog });
+  const clock = systemClock;
+  const webhook = openWebhookSender({ clock, vault: () => undefined, allowPrivate: true });
+  return new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log: silentLog });
 }
 
 async function told(): Promise<readonly Record<string, unknown>[]> {

@@ -115,18 +115,35 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       const rules = { balanceBelowMicroUsd, hasPurchases: true, hasRestrictions: false };
       await backend.alertStore.changeRules(orgId, { ...rules, capPercents: [80] }, account);
       const none = { balance_below_usd: null, cap_percents: [], purchases: false };
-      const before = { ...none, restrictions: false };
+      const before = { ...none, restrictions: false, key_expiry: false };
       const said = { balance_below_usd: "5.000000", cap_percents: ["80"], purchases: true };
-      return { by: account, target: orgId, before, after: { ...said, restrictions: false } };
+      return {
+        by: account,
+        target: orgId,
+        before,
+        after: { ...said, restrictions: false, key_expiry: false },
+      };
     },
   },
   "alert.destination": {
     run: async () => {
       const [destinationId, address] = [newRecordId("dst"), "someone@example.com"];
-      const wanted = { destinationId, channel: "email", address } as const;
+      const wanted = { destinationId, channel: "email", address, kinds: null } as const;
       await backend.alertStore.addDestination(orgId, wanted, account);
       const after = { channel: "email", address };
       return { by: account, target: destinationId, before: null, after };
+    },
+  },
+  "alert.secret": {
+    run: async () => {
+      const [destinationId, address] = [newRecordId("dst"), "https://example.com/hook"];
+      await backend.query(
+        `insert into alert_destination (destination_id, org_id, channel, address, sealed_secret)
+        values ($1, $2, 'webhook', $3, 'sealed')`,
+        [destinationId, orgId, address],
+      );
+      await backend.alertStore.rotateSecret(orgId, destinationId, Buffer.from("new"), account);
+      return { by: account, target: destinationId, before: null, after: { address } };
     },
   },
   "org.policy": {

@@ -121,6 +121,8 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
   "PATCH /api/console/alerts": ["alert.rules"],
   "POST /api/console/alerts/destinations": ["alert.destination"],
+  "PATCH /api/console/alerts/destinations/:destination_id": ["alert.destination"],
+  "POST /api/console/alerts/destinations/:destination_id/rotate": ["alert.secret"],
   "POST /api/console/alerts/destinations/:destination_id/remove": ["alert.destination"],
   "POST /api/admission-limits": ["limit.change"],
   "PATCH /api/console/org-cap": ["org.cap"],
@@ -138,6 +140,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/connections/:connection_id/test",
   "POST /api/console/alerts/destinations/:destination_id/test",
+  "POST /api/console/alerts/destinations/:destination_id/send-again",
 ];
 
 /** Ways in beside the rows of the contract. */

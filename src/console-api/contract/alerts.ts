@@ -4,15 +4,37 @@ import { Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts"
 
 export const AlertDestination = Type.Object({
   destination_id: Id,
-  channel: oneOf("email"),
+  channel: oneOf("email", "webhook"),
+  /** An e-mail address, or the URL of a webhook. */
   address: Type.String(),
+  /** Kinds of the events that go there; null: all. */
+  kinds: nullable(Type.Array(Type.String())),
   created_at: Instant,
   /** Since when every delivery has failed; null: the last one arrived, or there was none. */
   failing_since: nullable(Instant),
-  /** Set: disabled after days of failures. */
   disabled_at: nullable(Instant),
+  /** `paused`: by a member; `failing`: after days of failures; `gone`: it answered with status 410. */
+  disabled_reason: nullable(oneOf("paused", "failing", "gone")),
+  /** Until then webhooks are signed with the secret of before a rotation too. */
+  former_secret_until: nullable(Instant),
 });
 export type AlertDestination = Static<typeof AlertDestination>;
+
+export const DestinationWithSecret = Type.Object({
+  ...AlertDestination.properties,
+  /** Of a webhook: shown in this answer alone. Null: an e-mail address has none. */
+  secret: nullable(Type.String({ pattern: "^whsec_[A-Za-z0-9+/=]{32,88}$" })),
+});
+export type DestinationWithSecret = Static<typeof DestinationWithSecret>;
+
+/** Which events go to a destination; null: all, those that are added later too. */
+const Kinds = nullable(
+  Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+    minItems: 1,
+    maxItems: 50,
+    uniqueItems: true,
+  }),
+);
 
 const CapPercents = Type.Array(Type.Integer({ minimum: 1, maximum: 100 }), {
   maxItems: 5,
@@ -27,9 +49,15 @@ export const Alerts = Type.Object({
     cap_percents: CapPercents,
     purchases: Type.Boolean(),
     restrictions: Type.Boolean(),
+    /** An alert 7 days and 1 day before a key expires, and when it has. */
+    key_expiry: Type.Boolean(),
   }),
   /** False: the operator has configured no mail server. */
   can_email: Type.Boolean(),
+  /** False: the operator has configured no encryption key, without which no secret is stored. */
+  can_webhook: Type.Boolean(),
+  /** Kinds of events that a destination can choose. */
+  kinds: Type.Array(Type.Object({ kind: Type.String(), label: Type.String() })),
   destinations: Type.Array(AlertDestination),
 });
 export type Alerts = Static<typeof Alerts>;
@@ -37,9 +65,12 @@ export type Alerts = Static<typeof Alerts>;
 export const AlertDelivery = Type.Object({
   event_id: Id,
   kind: Type.String(),
+  /** The kind as people read it. */
+  label: Type.String(),
   at: Instant,
   /** Null with the fields below: there was no destination. */
-  channel: nullable(oneOf("email")),
+  destination_id: nullable(Id),
+  channel: nullable(oneOf("email", "webhook")),
   address: nullable(Type.String()),
   state: nullable(oneOf("waiting", "delivered", "failed")),
   tries: nullable(Count),
@@ -51,7 +82,71 @@ export type AlertDelivery = Static<typeof AlertDelivery>;
 
 const params = Type.Object({ destination_id: Id });
 
+/** Where alerts go. */
+export const destinationRoutes = {
+  "POST /api/console/alerts/destinations": {
+    summary:
+      "Adds a destination of alerts: the caller's own verified e-mail address, or a webhook, whose " +
+      "secret is in this answer alone",
+    access: "session",
+    isSetting: true,
+    body: Type.Object(
+      {
+        channel: oneOf("email", "webhook"),
+        /** Of a webhook. */
+        url: Type.Optional(Type.String({ minLength: 1, maxLength: 4_000 })),
+        kinds: Type.Optional(Kinds),
+      },
+      { additionalProperties: false },
+    ),
+    answer: DestinationWithSecret,
+  },
+  "PATCH /api/console/alerts/destinations/:destination_id": {
+    summary: "Disables or enables a destination, or changes which events go there",
+    access: "session",
+    isSetting: true,
+    params,
+    body: Type.Object(
+      { is_enabled: Type.Optional(Type.Boolean()), kinds: Type.Optional(Kinds) },
+      { additionalProperties: false },
+    ),
+    answer: AlertDestination,
+  },
+  "POST /api/console/alerts/destinations/:destination_id/rotate": {
+    summary:
+      "Makes a new secret for a webhook, shown in this answer alone; for 24 hours webhooks are signed " +
+      "with the former one too",
+    access: "session",
+    isSetting: true,
+    params,
+    answer: DestinationWithSecret,
+  },
+  "POST /api/console/alerts/destinations/:destination_id/remove": {
+    summary: "Removes a destination; alerts that wait for it are not delivered",
+    access: "session",
+    isSetting: true,
+    params,
+    answer: Alerts,
+  },
+  "POST /api/console/alerts/destinations/:destination_id/test": {
+    summary: "Sends a test alert to one destination",
+    access: "session",
+    isSetting: true,
+    params,
+    answer: Type.Object({ event_id: Id }),
+  },
+  "POST /api/console/alerts/destinations/:destination_id/send-again": {
+    summary: "Queues a failed delivery again, with the same id",
+    access: "session",
+    isSetting: true,
+    params,
+    body: Type.Object({ event_id: Id }, { additionalProperties: false }),
+    answer: Type.Object({ event_id: Id }),
+  },
+} as const;
+
 export const alertRoutes = {
+  ...destinationRoutes,
   "GET /api/console/alerts": {
     summary: "What the organization is alerted of, and where alerts go",
     access: "session",
@@ -67,31 +162,11 @@ export const alertRoutes = {
         cap_percents: Type.Optional(CapPercents),
         purchases: Type.Optional(Type.Boolean()),
         restrictions: Type.Optional(Type.Boolean()),
+        key_expiry: Type.Optional(Type.Boolean()),
       },
       { additionalProperties: false },
     ),
     answer: Alerts,
-  },
-  "POST /api/console/alerts/destinations": {
-    summary: "Adds the caller's own verified e-mail address as a destination of alerts",
-    access: "session",
-    isSetting: true,
-    body: Type.Object({ channel: oneOf("email") }, { additionalProperties: false }),
-    answer: AlertDestination,
-  },
-  "POST /api/console/alerts/destinations/:destination_id/remove": {
-    summary: "Removes a destination; alerts that wait for it are not delivered",
-    access: "session",
-    isSetting: true,
-    params,
-    answer: Alerts,
-  },
-  "POST /api/console/alerts/destinations/:destination_id/test": {
-    summary: "Sends a test alert to one destination",
-    access: "session",
-    isSetting: true,
-    params,
-    answer: Type.Object({ event_id: Id }),
   },
   "GET /api/console/alerts/deliveries": {
     summary: "The newest alerts, and how their delivery went",

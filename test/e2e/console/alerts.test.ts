@@ -41,6 +41,7 @@ describe("the rules of alerts", () => {
       cap_percents: [50, 80],
       purchases: true,
       restrictions: false,
+      key_expiry: false,
     });
     await fixture.grant(ann, "4.50");
     const seen = await ann.do("GET /api/console/session");

@@ -47,7 +47,7 @@ function formsOf(secret: string): readonly string[] {
   return [
     secret,
     encodeURIComponent(secret),
-    secret.replace(/^tm_vk_/, ""),
+    secret.replace(/^(tm_vk_|whsec_)/, ""),
     bytes.toString("hex"),
     // Three letters at the end may be written otherwise where more follows.
     plain.slice(0, -3),

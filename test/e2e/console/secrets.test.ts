@@ -12,6 +12,7 @@ import { SecretBook } from "./secret-book.ts";
 
 const ENCRYPTION_KEY = Buffer.from("an encryption key of 32 bytes ..").toString("base64");
 const OWN_PROVIDER_KEY = "sk-own-provider-key-of-ann-0123456789";
+const DESTINATIONS = "/api/console/alerts/destinations";
 const UNKNOWN_KEY = `tm_vk_${"0f1e2d3c".repeat(6)}`;
 
 describe("a whole life of an organization, with a log that says everything", () => {
@@ -58,6 +59,7 @@ describe("a whole life of an organization, with a log that says everything", () 
     const key = await makeKeys();
     await buy();
     await ownKey(key);
+    await addWebhook();
     await spend(key);
     await fail(key);
     await readEverything();
@@ -80,6 +82,8 @@ describe("a whole life of an organization, with a log that says everything", () 
       "trial key": ["POST /api/console/reveal"],
       "created key": ["POST /api/console/keys"],
       "own provider key": [],
+      "webhook signing secret": ["POST /api/console/alerts/destinations"],
+      "rotated signing secret": [`POST ${DESTINATIONS}/:id/rotate`],
       "unknown key": [],
     });
   });
@@ -169,6 +173,23 @@ describe("a whole life of an organization, with a log that says everything", () 
     expect((await ask(`POST /api/console/connections/${id}/disable`)).status).toBe(200);
   }
 
+  /** One that is never delivered, which the log says. */
+  async function addWebhook(): Promise<void> {
+    const body = { channel: "webhook", url: "http://127.0.0.1:1/hooks" };
+    const made = await ask(`POST ${DESTINATIONS}`, { body });
+    book.keep("webhook signing secret", textAt(made.json, "secret"));
+    const id = textAt(made.json, "destination_id");
+    await ask(`POST ${DESTINATIONS}/${id}/test`);
+    const rotated = await ann.ask(`POST ${DESTINATIONS}/${id}/rotate`);
+    book.noteAnswer(`POST ${DESTINATIONS}/:id/rotate`, rotated);
+    book.keep("rotated signing secret", textAt(rotated.json, "secret"));
+    await until("a webhook was tried", async () => {
+      const { text } = await ask("GET /api/console/alerts/deliveries");
+      return text.includes("ECONNREFUSED");
+    });
+    await noteDatabase("database with a webhook");
+  }
+
   async function spend(key: string): Promise<void> {
     const called = await callGateway("/v1/chat/completions", key, chatBody("test/a"));
     expect(called.status, called.text).toBe(200);
@@ -218,6 +239,10 @@ describe("a whole life of an organization, with a log that says everything", () 
       "GET /api/console/keys",
       "GET /api/console/billing",
       "GET /api/console/connections",
+      "GET /api/console/alerts",
+      "GET /api/console/alerts/deliveries",
+      "GET /api/console/changes",
+      "GET /api/console/changes.csv",
       "GET /api/console/requests.csv",
       "GET /api/console/limits",
       "GET /api/catalog.json",

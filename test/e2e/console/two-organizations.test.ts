@@ -34,6 +34,10 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 const BODIES: Readonly<Record<string, object>> = {
   "PATCH /api/console/keys/:key_id": { name: "mine now", cap_usd: "1", rpm: 5 },
   "POST /api/console/keys/:key_id/disable": { confirm_name: "bobs" },
+  "PATCH /api/console/alerts/destinations/:destination_id": { is_enabled: false },
+  "POST /api/console/alerts/destinations/:destination_id/send-again": {
+    event_id: "evt_000000000000000000000000",
+  },
 };
 
 /** What a list must be given, of what is public. */

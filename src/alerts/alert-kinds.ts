@@ -1,0 +1,94 @@
+/** One fact of an event. */
+export type AlertFact = string | number | null;
+
+interface KindInfo {
+  /** As people read it in lists. */
+  readonly label: string;
+  /** What happened, in a sentence of the guide. */
+  readonly when: string;
+  /** Facts as a real event has them. Dollars are decimal strings; no secret. */
+  readonly example: Readonly<Record<string, AlertFact>>;
+}
+
+/**
+ * What can be reported: a new kind is one row here and one text in `alert-text.ts`. The guide and
+ * the console make their lists of it.
+ */
+export const ALERT_KINDS = {
+  "balance.low": {
+    label: "Low balance",
+    when: "The balance fell below your threshold",
+    example: { balance_usd: "4.999999", threshold_usd: "5.000000" },
+  },
+  "org_cap.reached": {
+    label: "Organization cap",
+    when: "A share of the organization's monthly cap is used",
+    example: { percent: 80, spent_usd: "80.120000", cap_usd: "100.000000" },
+  },
+  "key_cap.reached": {
+    label: "Key cap",
+    when: "A share of a key's monthly cap is used",
+    example: {
+      percent: 80,
+      spent_usd: "8.100000",
+      cap_usd: "10.000000",
+      key_id: "key_5f0c1b2a3d4e5f60718293a4",
+      key_name: "production",
+    },
+  },
+  "purchase.granted": {
+    label: "Credit added",
+    when: "A purchase was credited to the balance",
+    example: { purchase_id: "pur_5f0c1b2a3d4e5f60718293a4", amount_usd: "50.000000" },
+  },
+  "requests.restricted": {
+    label: "Requests restricted",
+    when: "Requests of one kind are limited after unusual use",
+    example: { calls: "chat", until: null },
+  },
+  "key.expiring": {
+    label: "Key expires soon",
+    when: "A key expires within 7 days, and again within 1 day",
+    example: {
+      key_id: "key_5f0c1b2a3d4e5f60718293a4",
+      key_name: "contractor",
+      expires_at: "2027-01-31T00:00:00.000Z",
+      days: 7,
+    },
+  },
+  "key.expired": {
+    label: "Key expired",
+    when: "A key has expired and is refused",
+    example: {
+      key_id: "key_5f0c1b2a3d4e5f60718293a4",
+      key_name: "contractor",
+      expires_at: "2027-01-31T00:00:00.000Z",
+    },
+  },
+  "destination.disabled": {
+    label: "Destination disabled",
+    when: "Another destination of alerts was disabled after failures",
+    example: {
+      destination_id: "dst_5f0c1b2a3d4e5f60718293a4",
+      channel: "email",
+      address: "ada@example.com",
+    },
+  },
+  "alerts.test": {
+    label: "Test",
+    when: "You pressed Send test",
+    example: {},
+  },
+} as const satisfies Readonly<Record<string, KindInfo>>;
+
+export type AlertKind = keyof typeof ALERT_KINDS;
+
+/** Kinds that a destination can choose: a test goes to the one that it is for. */
+export const CHOSEN_KINDS: readonly AlertKind[] = (Object.keys(ALERT_KINDS) as AlertKind[]).filter(
+  (kind) => kind !== "alerts.test",
+);
+
+/** The kind of this name, or undefined: a later program may have others. */
+export function parseAlertKind(text: string): AlertKind | undefined {
+  return Object.hasOwn(ALERT_KINDS, text) ? (text as AlertKind) : undefined;
+}

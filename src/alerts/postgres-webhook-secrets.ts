@@ -1,0 +1,68 @@
+import type { Pool } from "pg";
+
+import type { ChangedBy, ChangeLog } from "../changes/index.ts";
+import { bool, columns, type Columns, opaque, type Row, text } from "../storage/index.ts";
+import type { SealedSecret, SealedSecretStore } from "./alert-store.ts";
+
+/** Webhooks' secrets of all organizations, for a change of the encryption key. */
+export class PostgresWebhookSecrets implements SealedSecretStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async listSealed(after: string, max: number): Promise<readonly SealedSecret[]> {
+    const { rows } = await this.#pool.query<Row>(LIST_SQL, [after, max]);
+    return rows.map(sealedColumns.read);
+  }
+
+  async reseal(
+    changed: readonly (SealedSecret & { readonly resealed: Buffer })[],
+    by: ChangedBy,
+  ): Promise<number> {
+    return await this.#changes.write(by, async (client, note) => {
+      let secrets = 0;
+      for (const { destinationId, sealed, resealed, isFormer } of changed) {
+        const values = [destinationId, sealed, resealed];
+        const { rowCount } = await client.query(isFormer ? FORMER_SQL : CURRENT_SQL, values);
+        secrets += rowCount ?? 0;
+      }
+      if (secrets > 0) {
+        const after = { webhook_secrets: secrets };
+        note({ action: "connection.reseal", orgId: null, target: "webhooks", before: null, after });
+      }
+      return secrets;
+    });
+  }
+}
+
+const sealedColumns: Columns<SealedSecret> = columns<SealedSecret>({
+  destinationId: text("destination_id"),
+  orgId: text("org_id"),
+  sealed: opaque("sealed"),
+  isFormer: bool("is_former"),
+});
+
+const LIST_SQL = `
+  select ${sealedColumns.sql} from (
+    select destination_id, org_id, sealed_secret, former_secret, former_until
+    from alert_destination
+    where destination_id > $1 and sealed_secret is not null
+    order by destination_id limit $2
+  ) t cross join lateral (
+    values (t.sealed_secret, false),
+      (case when t.former_until > now() then t.former_secret end, true)
+  ) s (sealed, is_former)
+  where sealed is not null
+  order by destination_id, is_former`;
+
+const CURRENT_SQL = `
+  update alert_destination set sealed_secret = $3
+  where destination_id = $1 and sealed_secret = $2`;
+
+const FORMER_SQL = `
+  update alert_destination set former_secret = $3
+  where destination_id = $1 and former_secret = $2`;

@@ -1,0 +1,151 @@
+import {
+  checkWebhookAddress,
+  CHOSEN_KINDS,
+  newWebhookSecret,
+  sealSecret,
+  type AlertDestination as StoredDestination,
+} from "../alerts/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
+import { newRecordId, type OrgId } from "../core/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type { BodyOf, DestinationWithSecret } from "./contract.ts";
+import type { destinationRoutes } from "./contract/alerts.ts";
+import type { Handlers } from "./handler.ts";
+import { readAlerts, shownDestination } from "./show-alerts.ts";
+
+/** Where alerts go: e-mail to the caller, and webhooks. */
+export function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof destinationRoutes> {
+  const { alerts } = deps;
+  return {
+    "POST /api/console/alerts/destinations": ({ session, body, by }) =>
+      body.channel === "email"
+        ? addEmail(deps, session, { kinds: body.kinds, by })
+        : addWebhook(deps, session.orgId, { ...body, by }),
+
+    "PATCH /api/console/alerts/destinations/:destination_id": async (call) => {
+      const { session, params, body, by } = call;
+      const kinds = readKinds(body.kinds);
+      if (kinds instanceof ConsoleRefusal) return kinds;
+      const change = {
+        ...(body.is_enabled === undefined ? {} : { isEnabled: body.is_enabled }),
+        ...(kinds === undefined ? {} : { kinds }),
+      };
+      const { destination_id: id } = params;
+      const changed = await alerts.store.changeDestination(session.orgId, id, change, by);
+      if (changed === undefined) return NO_SUCH_DESTINATION;
+      return changed === "taken" ? TAKEN : shownDestination(changed);
+    },
+
+    "POST /api/console/alerts/destinations/:destination_id/rotate": async (call) => {
+      const { session, params, by } = call;
+      return await rotateSecret(deps, session.orgId, params.destination_id, by);
+    },
+
+    "POST /api/console/alerts/destinations/:destination_id/remove": async (call) => {
+      const { session, params, by } = call;
+      const { destination_id: destinationId } = params;
+      const isRemoved = await alerts.store.removeDestination(session.orgId, destinationId, by);
+      return isRemoved ? await readAlerts(deps, session.orgId) : NO_SUCH_DESTINATION;
+    },
+
+    "POST /api/console/alerts/destinations/:destination_id/test": async ({ session, params }) => {
+      const eventId = await alerts.store.sendTest(session.orgId, params.destination_id);
+      if (eventId === undefined) return NO_SUCH_DESTINATION;
+      return eventId === false ? TOO_MANY_WAIT : { event_id: eventId };
+    },
+
+    "POST /api/console/alerts/destinations/:destination_id/send-again": async (call) => {
+      const { session, params, body } = call;
+      const { destination_id: destinationId } = params;
+      const { event_id: eventId } = body;
+      const queued = await alerts.store.sendAgain(session.orgId, destinationId, eventId);
+      if (queued === undefined) return NO_SUCH_DELIVERY;
+      return queued === "busy" ? NOT_FAILED : { event_id: eventId };
+    },
+  };
+}
+
+const NO_SUCH_DESTINATION = notFound("destination");
+const NO_SUCH_WEBHOOK = notFound("webhook");
+const NO_SUCH_DELIVERY = notFound("delivery to an enabled destination");
+const NO_MAIL = conflict(
+  "e-mail is not available here: the operator has not configured a mail server",
+);
+const NO_VAULT = conflict(
+  "webhooks are not available here: the operator has not configured an encryption key",
+);
+const TAKEN = conflict("alerts already go to this address");
+const FULL = conflict("an organization has at most 10 destinations; remove one first");
+const TOO_MANY_WAIT = conflict(
+  "too many alerts wait for this destination; send a test once they are delivered",
+);
+const NOT_FAILED = conflict("only a delivery that has failed is sent again; this one has not");
+
+async function addEmail(
+  { alerts }: ConsoleDeps,
+  // The session's address was verified: no other mailbox can be filled.
+  { orgId, email: address }: { readonly orgId: OrgId; readonly email: string },
+  asked: { readonly kinds: readonly string[] | null | undefined; readonly by: ChangedBy },
+): Promise<DestinationWithSecret | ConsoleRefusal> {
+  if (!alerts.canMail) return NO_MAIL;
+  const kinds = readKinds(asked.kinds);
+  if (kinds instanceof ConsoleRefusal) return kinds;
+  const destinationId = newRecordId("dst");
+  const wanted = { destinationId, channel: "email", address, kinds: kinds ?? null } as const;
+  return shownAdded(await alerts.store.addDestination(orgId, wanted, asked.by), null);
+}
+
+async function addWebhook(
+  { alerts, vault, config }: ConsoleDeps,
+  orgId: OrgId,
+  asked: BodyOf<"POST /api/console/alerts/destinations"> & { readonly by: ChangedBy },
+): Promise<DestinationWithSecret | ConsoleRefusal> {
+  if (vault === undefined) return NO_VAULT;
+  const kinds = readKinds(asked.kinds);
+  if (kinds instanceof ConsoleRefusal) return kinds;
+  const { url = "" } = asked;
+  const problem = await checkWebhookAddress(url, config.allowPrivateUpstreams);
+  if (problem !== undefined) return invalidField("url", `url cannot be used: ${problem}`);
+  const destinationId = newRecordId("dst");
+  const secret = newWebhookSecret();
+  const sealedSecret = sealSecret(vault, secret, { destinationId, orgId });
+  const address = new URL(url).href;
+  const wanted = { destinationId, channel: "webhook", address, kinds: kinds ?? null } as const;
+  const added = await alerts.store.addDestination(orgId, { ...wanted, sealedSecret }, asked.by);
+  return shownAdded(added, secret);
+}
+
+async function rotateSecret(
+  { alerts, vault }: ConsoleDeps,
+  orgId: OrgId,
+  destinationId: string,
+  by: ChangedBy,
+): Promise<DestinationWithSecret | ConsoleRefusal> {
+  if (vault === undefined) return NO_VAULT;
+  const secret = newWebhookSecret();
+  const sealed = sealSecret(vault, secret, { destinationId, orgId });
+  const rotated = await alerts.store.rotateSecret(orgId, destinationId, sealed, by);
+  return rotated === undefined ? NO_SUCH_WEBHOOK : { ...shownDestination(rotated), secret };
+}
+
+function shownAdded(
+  added: StoredDestination | "taken" | "full",
+  secret: string | null,
+): DestinationWithSecret | ConsoleRefusal {
+  if (added === "taken") return TAKEN;
+  return added === "full" ? FULL : { ...shownDestination(added), secret };
+}
+
+/** Undefined: as it was; null: all kinds. */
+function readKinds(
+  kinds: readonly string[] | null | undefined,
+): readonly string[] | null | undefined | ConsoleRefusal {
+  const unknown = kinds?.find((kind) => !(CHOSEN_KINDS as readonly string[]).includes(kind));
+  return unknown === undefined ? kinds : UNKNOWN_KIND;
+}
+
+const UNKNOWN_KIND = invalidField(
+  "kinds",
+  `kinds has one that there is not; choose from ${CHOSEN_KINDS.join(", ")}`,
+);

@@ -1,0 +1,68 @@
+import {
+  ALERT_KINDS,
+  CHOSEN_KINDS,
+  type DeliveryRecord,
+  parseAlertKind,
+  type AlertDestination as StoredDestination,
+} from "../alerts/index.ts";
+import { formatUsd, type OrgId } from "../core/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import type { AlertDelivery, AlertDestination, Alerts } from "./contract.ts";
+import { instant, instantOrNull } from "./read-values.ts";
+
+/** What an organization has chosen, and what there is to choose. */
+export async function readAlerts({ alerts, vault }: ConsoleDeps, orgId: OrgId): Promise<Alerts> {
+  const [rules, destinations] = await Promise.all([
+    alerts.store.rules(orgId),
+    alerts.store.destinations(orgId),
+  ]);
+  const { balanceBelowMicroUsd: below } = rules;
+  return {
+    rules: {
+      balance_below_usd: below === null ? null : formatUsd(below),
+      cap_percents: [...rules.capPercents],
+      purchases: rules.hasPurchases,
+      restrictions: rules.hasRestrictions,
+      key_expiry: rules.hasKeyExpiry,
+    },
+    can_email: alerts.canMail,
+    can_webhook: vault !== undefined,
+    kinds: CHOSEN_KINDS.map((kind) => ({ kind, label: ALERT_KINDS[kind].label })),
+    destinations: destinations.map(shownDestination),
+  };
+}
+
+export function shownDelivery(record: DeliveryRecord): AlertDelivery {
+  return {
+    event_id: record.eventId,
+    kind: record.kind,
+    label: labelOf(record.kind),
+    at: instant(record.atMs),
+    destination_id: record.destinationId,
+    channel: record.channel,
+    address: record.address,
+    state: record.state,
+    tries: record.tries,
+    next_try_at: record.state === "waiting" ? instantOrNull(record.nextAtMs) : null,
+    last_answer: record.lastAnswer,
+  };
+}
+
+function labelOf(text: string): string {
+  const kind = parseAlertKind(text);
+  return kind === undefined ? text : ALERT_KINDS[kind].label;
+}
+
+export function shownDestination(destination: StoredDestination): AlertDestination {
+  return {
+    destination_id: destination.destinationId,
+    channel: destination.channel,
+    address: destination.address,
+    kinds: destination.kinds === null ? null : [...destination.kinds],
+    created_at: instant(destination.createdAtMs),
+    failing_since: instantOrNull(destination.failingSinceMs),
+    disabled_at: instantOrNull(destination.disabledAtMs),
+    disabled_reason: destination.disabledReason,
+    former_secret_until: instantOrNull(destination.formerSecretUntilMs),
+  };
+}

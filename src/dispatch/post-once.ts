@@ -1,0 +1,79 @@
+import { lookup } from "node:dns/promises";
+
+import { Client } from "undici";
+
+import { isPrivateAddress, isPrivateHost, publicLookup } from "./address-guard.ts";
+
+/** How a POST ended: the status of its answer, or why there was none. */
+export type PostEnd =
+  | { readonly kind: "answered"; readonly status: number }
+  /** A short text for people, without anything that the other side said. */
+  | { readonly kind: "unanswered"; readonly fault: string };
+
+export interface Post {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** For all of it, from the connection to the end of the answer. */
+  readonly timeoutMs: number;
+  /** Development and tests: loopback and private addresses too. */
+  readonly allowPrivate: boolean;
+}
+
+/** Of the answer: more is not read. */
+const ANSWER_BYTES_MAX = 4_096;
+const LOOKUP_MS_MAX = 3_000;
+
+/**
+ * One POST to an address that a customer gave, on a connection of its own to the very address that
+ * was checked. No redirect is followed and nothing of the answer is kept but its status. Never
+ * rejects.
+ */
+export async function postOnce(post: Post): Promise<PostEnd> {
+  const { url, headers, body, timeoutMs, allowPrivate } = post;
+  if (!allowPrivate && isPrivateHost(url.hostname)) return { kind: "unanswered", fault: PRIVATE };
+  const client = new Client(url.origin, {
+    connect: { timeout: timeoutMs, ...(allowPrivate ? {} : { lookup: publicLookup }) },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const { statusCode, body: answer } = await client.request({
+      path: url.pathname + url.search,
+      method: "POST",
+      headers,
+      body,
+      signal,
+    });
+    // How it ends does not matter: the status is known.
+    await answer.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
+    return { kind: "answered", status: statusCode };
+  } catch (fault) {
+    return { kind: "unanswered", fault: faultText(fault, timeoutMs) };
+  } finally {
+    await client.destroy();
+  }
+}
+
+/** Has this name a private address now? False where it does not resolve in time. */
+export async function resolvesToPrivate(hostname: string): Promise<boolean> {
+  const late = new Promise<readonly { address: string }[]>((resolve) => {
+    setTimeout(resolve, LOOKUP_MS_MAX, []).unref();
+  });
+  const found = lookup(hostname, { all: true }).catch(() => []);
+  return (await Promise.race([found, late])).some(({ address }) => isPrivateAddress(address));
+}
+
+const PRIVATE = "not sent: the address is private";
+
+function faultText(fault: unknown, timeoutMs: number): string {
+  const { name, code = "" } = fault as { readonly name?: string; readonly code?: unknown };
+  const text = String(code);
+  if (text === "PRIVATE_ADDRESS") return PRIVATE;
+  if (name === "TimeoutError" || text.endsWith("_TIMEOUT")) {
+    return `no answer within ${timeoutMs / 1_000} seconds`;
+  }
+  if (text === "ENOTFOUND" || text === "EAI_AGAIN") return "the name does not resolve";
+  return /^[A-Z][A-Z0-9_]{2,60}$/.test(text) ? `no connection (${text})` : "no connection";
+}

@@ -1,0 +1,436 @@
+import { hostname } from "node:os";
+
+import { Webhook } from "standardwebhooks";
+import { beforeEach, describe, expect, test } from "vitest";
+
+import { openKeyVault, type KeyVault } from "../../src/accounts/key-vault.ts";
+import type { AlertDestination } from "../../src/alerts/alert-store.ts";
+import { AlertWorker } from "../../src/alerts/alert-worker.ts";
+import { reportEvent } from "../../src/alerts/report-event.ts";
+import { countWebhooksSealedBy, resealWebhooks } from "../../src/alerts/reseal-webhooks.ts";
+import { newWebhookSecret, sealSecret } from "../../src/alerts/webhook-secret.ts";
+import { openWebhookSender } from "../../src/alerts/webhook-sender.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { newRecordId, type OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
+import { systemClock } from "../../src/core/time.ts";
+import { addKey } from "../support/add-key.ts";
+import { until } from "../support/books.ts";
+import { withBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
+import { type ReceivedWebhook, startWebhookReceiver } from "../support/webhook-receiver.ts";
+import { withResource } from "../support/with-resource.ts";
+
+const FIRST_KEY = Buffer.alloc(32, 7).toString("base64");
+const SECOND_KEY = Buffer.alloc(32, 8).toString("base64");
+
+const backend = withBackend();
+/** The same database, as another process has it open. */
+const other = withResource(
+  () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
+  (opened) => opened.close(),
+);
+const receiver = withResource(
+  () => startWebhookReceiver(),
+  (server) => server.close(),
+);
+const vault = vaultOf(FIRST_KEY);
+
+let orgId: OrgId;
+let path: string;
+
+beforeEach(async () => {
+  const tables = "alert_rules, alert_crossing, alert_event, alert_delivery, alert_try";
+  await backend.query(`truncate ${tables}`);
+  await backend.query("delete from alert_destination");
+  orgId = await newOrg();
+  path = `/${newRecordId("path")}`;
+});
+
+function vaultOf(keys: string): KeyVault {
+  const opened = openKeyVault(keys);
+  if (opened === undefined) throw new Error("there is a key");
+  return opened;
+}
+
+async function newOrg(): Promise<OrgId> {
+  const org = { name: "Ada & Co", email: "ada@example.com" };
+  return (await backend.accountStore.createOrg(org, testOperator)).orgId;
+}
+
+interface Added {
+  readonly destinationId: string;
+  readonly secret: string;
+}
+
+async function addWebhook(
+  to: {
+    readonly org?: OrgId;
+    readonly address?: string;
+    readonly kinds?: readonly string[];
+  } = {},
+): Promise<Added> {
+  const { org = orgId, address = receiver.url + path, kinds = null } = to;
+  const destinationId = newRecordId("dst");
+  const secret = newWebhookSecret();
+  const sealedSecret = sealSecret(vault, secret, { destinationId, orgId: org });
+  const wanted = { destinationId, channel: "webhook", address, kinds, sealedSecret } as const;
+  const added = await backend.alertStore.addDestination(org, wanted, testOperator);
+  expect(added).toMatchObject({ destinationId, disabledAtMs: null });
+  return { destinationId, secret };
+}
+
+interface Delivering {
+  readonly from?: Pick<PostgresBackend, "alertQueue">;
+  readonly allowPrivate?: boolean;
+  readonly ring?: KeyVault;
+}
+
+function worker(how: Delivering = {}): AlertWorker {
+  const { from = backend, allowPrivate = true, ring = vault } = how;
+  const clock = systemClock;
+  const webhook = openWebhookSender({ clock, vault: () => ring, allowPrivate });
+  const consoleUrl = (): string => "https://console.example";
+  const queue = from.alertQueue;
+  return new AlertWorker({ queue, mailer: undefined, webhook, consoleUrl, clock, log: silentLog });
+}
+
+async function deliver(how: Delivering = {}): Promise<number> {
+  const sender = worker(how);
+  const tried = await sender.deliverDue();
+  await sender.close();
+  return tried;
+}
+
+async function makeDue(): Promise<void> {
+  await backend.query("update alert_delivery set next_at = now() where state = 'waiting'");
+}
+
+function verified({ body, headers }: ReceivedWebhook, secret: string): unknown {
+  return new Webhook(secret).verify(body, headers as Record<string, string>);
+}
+
+async function onlyDestination(): Promise<AlertDestination | undefined> {
+  return (await backend.alertStore.destinations(orgId))[0];
+}
+
+async function states(): Promise<readonly unknown[]> {
+  const log = await backend.alertStore.log(orgId);
+  return log.map(({ kind, state, tries, lastAnswer }) => [kind, state, tries, lastAnswer]);
+}
+
+async function report(kind: "balance.low" | "org_cap.reached", once?: string): Promise<boolean> {
+  const facts = { balance_usd: "4.000000" };
+  const event = { orgId, kind, facts, ...(once === undefined ? {} : { once }) };
+  return await reportEvent(
+    { query: ((sql: string, values: unknown[]) => wrapped(sql, values)) as never },
+    event,
+  );
+}
+
+async function wrapped(sql: string, values: unknown[]): Promise<{ rows: unknown[] }> {
+  return { rows: await backend.query(sql, values) };
+}
+
+describe("a delivery", () => {
+  test("is verified by the official library, and says what happened once", async () => {
+    const { secret } = await addWebhook();
+    await backend.alertStore.changeRules(
+      orgId,
+      { balanceBelowMicroUsd: microUsd(5_000_000n) },
+      testOperator,
+    );
+    await backend.alertQueue.notice();
+    await Promise.all([deliver(), deliver({ from: other })]);
+    await deliver();
+    const [got, ...more] = receiver.at(path);
+    expect(more).toEqual([]);
+    expect(got).toMatchObject({ method: "POST", headers: { "content-type": "application/json" } });
+    const [line] = await backend.alertStore.log(orgId);
+    expect(got?.headers["webhook-id"]).toBe(line?.eventId);
+    expect(verified(got as ReceivedWebhook, secret)).toEqual({
+      type: "balance.low",
+      timestamp: new Date(line?.atMs ?? 0).toISOString(),
+      data: { org_id: orgId, balance_usd: "0.000000", threshold_usd: "5.000000" },
+    });
+    expect(await states()).toEqual([["balance.low", "delivered", 1, "status 204"]]);
+  });
+
+  test("is tried again after a 500 with the same id and body, and a time of its own", async () => {
+    const { destinationId, secret } = await addWebhook();
+    receiver.answer(path, (response) => response.writeHead(500).end("a word of theirs"));
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await deliver();
+    expect(await states()).toEqual([["alerts.test", "waiting", 1, "status 500"]]);
+    expect(await deliver()).toBe(0);
+    receiver.answer(path, (response) => response.writeHead(200).end());
+    await makeDue();
+    await deliver();
+    const [first, second] = receiver.at(path);
+    expect(second?.headers["webhook-id"]).toBe(first?.headers["webhook-id"]);
+    expect(second?.body).toBe(first?.body);
+    for (const each of receiver.at(path)) verified(each, secret);
+    expect(await states()).toEqual([["alerts.test", "delivered", 2, "status 200"]]);
+    expect(JSON.stringify(await states())).not.toContain("a word of theirs");
+  });
+
+  test("does not follow a redirect", async () => {
+    const { destinationId } = await addWebhook();
+    receiver.answer(path, (response) => {
+      response.writeHead(302, { location: `${receiver.url}${path}/moved` }).end();
+    });
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await deliver();
+    expect(receiver.at(`${path}/moved`)).toEqual([]);
+    const [line] = await states();
+    expect(line).toEqual(["alerts.test", "waiting", 1, "status 302: redirects are not followed"]);
+  });
+
+  test.each([
+    ["an address of this machine", () => `${receiver.url}${path}`],
+    ["a name that has a private address", () => receiver.url.replace("127.0.0.1", hostname())],
+    ["the address of a cloud's metadata", () => "http://169.254.169.254/latest"],
+    ["this machine in IPv6", () => "http://[::1]:9/"],
+  ])("never goes to %s, whatever is stored", async (_what, address) => {
+    const { destinationId } = await addWebhook({ address: address() });
+    await backend.alertStore.sendTest(orgId, destinationId);
+    const before = receiver.received.length;
+    await deliver({ allowPrivate: false });
+    expect(receiver.received.length).toBe(before);
+    const [line] = await states();
+    expect(line).toEqual(["alerts.test", "waiting", 1, "not sent: the address is private"]);
+  });
+
+  test("to an address that is gone disables it at once, with an event of its own", async () => {
+    const { destinationId } = await addWebhook();
+    receiver.answer(path, (response) => response.writeHead(410).end());
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await deliver();
+    expect(await onlyDestination()).toMatchObject({ disabledReason: "gone" });
+    const log = await states();
+    expect(log[0]).toEqual(["destination.disabled", null, null, null]);
+    expect(await deliver()).toBe(0);
+  });
+
+  test("with a secret that no encryption key opens is not sent", async () => {
+    const { destinationId } = await addWebhook();
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await deliver({ ring: vaultOf(SECOND_KEY) });
+    expect(receiver.at(path)).toEqual([]);
+    expect((await states())[0]).toMatchObject({ 1: "waiting", 3: /cannot be decrypted/ });
+  });
+});
+
+describe("a slow receiver", () => {
+  test("gets two at once at most, from all processes together, and delays nobody else", async () => {
+    const slow = await addWebhook();
+    const waiting: (() => void)[] = [];
+    receiver.answer(path, (response) => void waiting.push(() => response.writeHead(204).end()));
+    for (let count = 0; count < 6; count += 1) {
+      await backend.alertStore.sendTest(orgId, slow.destinationId);
+    }
+    const senders = [worker(), worker({ from: other })];
+    const runs = senders.map((each) => each.deliverDue());
+    await until("two are at the receiver", () => waiting.length === 2);
+    const fast = await newOrg();
+    const quick = await addWebhook({ org: fast, address: `${receiver.url}${path}/quick` });
+    await backend.alertStore.sendTest(fast, quick.destinationId);
+    await until("the other one's is delivered", () => receiver.at(`${path}/quick`).length === 1);
+    expect(waiting).toHaveLength(2);
+    let most = 0;
+    await until("all are delivered", () => {
+      most = Math.max(most, receiver.open());
+      waiting.splice(0).forEach((answer) => answer());
+      return receiver.at(path).length === 6;
+    });
+    waiting.splice(0).forEach((answer) => answer());
+    await until("all are answered", () => receiver.open() === 0);
+    await Promise.all(runs);
+    await Promise.all(senders.map((each) => each.close()));
+    expect(most).toBeLessThanOrEqual(2);
+    expect(new Set(receiver.at(path).map(({ headers }) => headers["webhook-id"])).size).toBe(6);
+  });
+});
+
+describe("the secret", () => {
+  test("of before a rotation is valid for 24 hours beside the new one, then it is not used", async () => {
+    const { destinationId, secret } = await addWebhook();
+    const next = newWebhookSecret();
+    const sealed = sealSecret(vault, next, { destinationId, orgId });
+    await backend.alertStore.rotateSecret(orgId, destinationId, sealed, testOperator);
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await deliver();
+    const first = receiver.at(path)[0] as ReceivedWebhook;
+    verified(first, secret);
+    verified(first, next);
+    await backend.query("update alert_destination set former_until = now()");
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await deliver();
+    const second = receiver.at(path)[1] as ReceivedWebhook;
+    verified(second, next);
+    expect(() => verified(second, secret)).toThrow("No matching signature");
+    expect(await onlyDestination()).toMatchObject({ formerSecretUntilMs: null });
+  });
+
+  test("is sealed again with the first encryption key, the former one too, and stays the same", async () => {
+    const { destinationId, secret } = await addWebhook();
+    const next = newWebhookSecret();
+    const sealed = sealSecret(vault, next, { destinationId, orgId });
+    await backend.alertStore.rotateSecret(orgId, destinationId, sealed, testOperator);
+    const ring = vaultOf(`${SECOND_KEY},${FIRST_KEY}`);
+    const store = backend.webhookSecrets;
+    const [second = "", first = ""] = ring.keyNames;
+    expect(await countWebhooksSealedBy(store, ring)).toEqual(new Map([[first, 2]]));
+    expect(await resealWebhooks(store, ring, testOperator)).toEqual({
+      resealed: 2,
+      kept: 0,
+      unopened: [],
+    });
+    expect(await countWebhooksSealedBy(store, ring)).toEqual(new Map([[second, 2]]));
+    expect(await resealWebhooks(store, vault, testOperator)).toMatchObject({
+      unopened: [destinationId],
+    });
+    await backend.alertStore.sendTest(orgId, destinationId);
+    await deliver({ ring });
+    const got = receiver.at(path)[0] as ReceivedWebhook;
+    verified(got, secret);
+    verified(got, next);
+  });
+
+  test("of a webhook that is removed is deleted", async () => {
+    const { destinationId } = await addWebhook();
+    await backend.alertStore.removeDestination(orgId, destinationId, testOperator);
+    const read = "select sealed_secret, former_secret from alert_destination";
+    expect(await backend.query(read)).toEqual([{ sealed_secret: null, former_secret: null }]);
+  });
+});
+
+describe("what customers change", () => {
+  test("a destination gets the kinds that it has chosen, or all", async () => {
+    const { destinationId } = await addWebhook({ kinds: ["org_cap.reached"] });
+    await report("balance.low");
+    await report("org_cap.reached");
+    expect(await states()).toEqual([
+      ["org_cap.reached", "waiting", 0, null],
+      ["balance.low", null, null, null],
+    ]);
+    const change = { kinds: null };
+    await backend.alertStore.changeDestination(orgId, destinationId, change, testOperator);
+    await report("balance.low");
+    expect((await states())[0]).toEqual(["balance.low", "waiting", 0, null]);
+  });
+
+  test("one that is disabled gets nothing until it is enabled again", async () => {
+    const { destinationId } = await addWebhook();
+    await report("balance.low");
+    const set = async (isEnabled: boolean): Promise<unknown> =>
+      await backend.alertStore.changeDestination(orgId, destinationId, { isEnabled }, testOperator);
+    expect(await set(false)).toMatchObject({ disabledReason: "paused" });
+    await report("org_cap.reached");
+    expect(await deliver()).toBe(0);
+    expect(await backend.alertStore.sendTest(orgId, destinationId)).toBeUndefined();
+    expect(await set(true)).toMatchObject({ disabledReason: null, disabledAtMs: null });
+    await report("balance.low");
+    expect(await deliver()).toBe(1);
+  });
+
+  test("of two with one address one alone is enabled", async () => {
+    const { destinationId } = await addWebhook();
+    const pause = { isEnabled: false };
+    await backend.alertStore.changeDestination(orgId, destinationId, pause, testOperator);
+    await addWebhook();
+    const resume = { isEnabled: true };
+    const { alertStore } = backend;
+    expect(await alertStore.changeDestination(orgId, destinationId, resume, testOperator)).toBe(
+      "taken",
+    );
+  });
+
+  test("a failed delivery is sent again with its id; one that has not failed is not", async () => {
+    const { destinationId, secret } = await addWebhook();
+    receiver.answer(path, (response) => response.writeHead(500).end());
+    const eventId = String(await backend.alertStore.sendTest(orgId, destinationId));
+    const again = (): Promise<unknown> =>
+      backend.alertStore.sendAgain(orgId, destinationId, eventId);
+    expect(await again()).toBe("busy");
+    await backend.query("update alert_delivery set tries = 9");
+    await deliver();
+    expect(await states()).toEqual([["alerts.test", "failed", 10, "status 500"]]);
+    receiver.answer(path, (response) => response.writeHead(204).end());
+    expect(await again()).toBe(true);
+    await deliver();
+    const ids = receiver.at(path).map(({ headers }) => headers["webhook-id"]);
+    expect(ids).toEqual([eventId, eventId]);
+    verified(receiver.at(path)[1] as ReceivedWebhook, secret);
+    expect(await states()).toEqual([["alerts.test", "delivered", 1, "status 204"]]);
+    const stranger = await newOrg();
+    expect(await backend.alertStore.sendAgain(stranger, destinationId, eventId)).toBeUndefined();
+  });
+
+  test("a delivery whose try is under way is not queued beside it", async () => {
+    const { destinationId } = await addWebhook();
+    const eventId = String(await backend.alertStore.sendTest(orgId, destinationId));
+    const [taken] = await backend.alertQueue.takeDue(10);
+    const set = { isEnabled: false };
+    await backend.alertStore.changeDestination(orgId, destinationId, set, testOperator);
+    const enable = { isEnabled: true };
+    await backend.alertStore.changeDestination(orgId, destinationId, enable, testOperator);
+    expect(await backend.alertStore.sendAgain(orgId, destinationId, eventId)).toBe("busy");
+    if (taken === undefined) throw new Error("nothing was due");
+    await backend.alertQueue.end(taken, { isDelivered: true, answer: "late" });
+    expect(await states()).toMatchObject([{ 1: "failed" }]);
+    expect(await backend.alertStore.sendAgain(orgId, destinationId, eventId)).toBe(true);
+  });
+
+  test("tests that nobody receives do not pile up", async () => {
+    const { destinationId } = await addWebhook();
+    const answers: unknown[] = [];
+    for (let count = 0; count < 21; count += 1) {
+      answers.push(await backend.alertStore.sendTest(orgId, destinationId));
+    }
+    expect(answers.filter((each) => each === false)).toHaveLength(1);
+  });
+});
+
+describe("what happens once", () => {
+  test("is reported once, in the transaction of whoever reports it", async () => {
+    await addWebhook();
+    expect(await report("balance.low", "topup 1")).toBe(true);
+    expect(await report("balance.low", "topup 1")).toBe(false);
+    expect(await states()).toHaveLength(1);
+  });
+
+  test("a key that expires: 7 days before, 1 day before and then, and again for another date", async () => {
+    await backend.alertStore.changeRules(orgId, { hasKeyExpiry: true }, testOperator);
+    await backend.query(`update alert_rules set key_expiry_since = now() - interval '9 days'`);
+    await addKey(backend, orgId);
+    const [key] = await backend.accountStore.listKeys(orgId);
+    const keyId = key?.keyId ?? "";
+    const told: unknown[] = [];
+    const expireIn = async (interval: string): Promise<void> => {
+      const change = `update api_key set expires_at = now() + $2::interval,
+        created_at = now() - interval '30 days' where key_id = $1`;
+      await backend.query(change, [keyId, interval]);
+      told.push(await backend.alertQueue.notice(), await backend.alertQueue.notice());
+    };
+    await expireIn("8 days");
+    expect(told.splice(0)).toEqual([0, 0]);
+    await expireIn("6 days");
+    await expireIn("20 hours");
+    await expireIn("-1 minute");
+    expect(told.splice(0)).toEqual([1, 0, 1, 0, 1, 0]);
+    const read = "select kind, facts->>'days' as days from alert_event order by at";
+    expect((await backend.query(read)).map(({ kind, days }) => [kind, days])).toEqual([
+      ["key.expiring", "7"],
+      ["key.expiring", "1"],
+      ["key.expired", null],
+    ]);
+    // One that was made for a shorter time than that is no news.
+    const short = `update api_key set created_at = now(), expires_at = now() + interval '1 hour'
+      where key_id = $1`;
+    await backend.query(short, [keyId]);
+    expect(await backend.alertQueue.notice()).toBe(0);
+  });
+});
