@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { CheckoutCharge, CheckoutSession } from "./checkout-objects.ts";
+import { TEST_CARDS } from "./test-cards.ts";
 
 export interface Page {
   readonly html: string;
@@ -19,6 +20,9 @@ h1 { margin: 0 0 .5rem; font-size: 1.25rem; }
 .note { margin: 0 0 1.5rem; padding: .5rem .75rem; border-radius: 8px;
   background: light-dark(#fff3cd, #4a3a08); color: light-dark(#5c4400, #ffe69c); }
 .amount { margin: 0 0 1.5rem; font-size: 2rem; font-weight: 600; }
+fieldset { margin: 0 0 1rem; padding: .5rem .75rem; border-radius: 8px;
+  border: 1px solid light-dark(#d5d9df, #3a3f48); }
+label { display: block; margin: .25rem 0; }
 form { margin: 0 0 .75rem; }
 button { width: 100%; padding: .7rem; font: inherit; border-radius: 8px; cursor: pointer;
   border: 1px solid light-dark(#7a8290, #8b93a1); background: transparent; color: inherit; }
@@ -30,20 +34,36 @@ small { color: light-dark(#555c66, #b5bcc7); }
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** Where test money is paid: three buttons, no card. */
+/** Where test money is paid, and test cards are saved. */
 export function payPage(session: CheckoutSession): Page {
   const action = (name: string): string => `/pay/${session.id}/${name}`;
+  const isSetup = session.mode === "setup";
+  const cards = isSetup || session.saves_card ? cardChoice() : "";
+  const button = isSetup ? "Save this card" : "Pay with test money";
+  const fail = `
+    <form method="post" action="${action("fail")}"><button>Let the payment fail</button></form>`;
   const open = `
-    <p class="amount">${money(session.amount_total, session.currency)}</p>
-    <form method="post" action="${action("pay")}"><button class="pay">Pay with test money</button></form>
-    <form method="post" action="${action("fail")}"><button>Let the payment fail</button></form>
-    <form method="post" action="${action("close")}"><button>Close without paying</button></form>
-    <small>For ${escaped(session.customer_email ?? "nobody")}</small>`;
+    <p class="amount">${isSetup ? "Save a card" : money(session.amount_total, session.currency)}</p>
+    <form method="post" action="${action("pay")}">${cards}<button class="pay">${button}</button></form>${isSetup ? "" : fail}
+    <form method="post" action="${action("close")}"><button>Close without ${isSetup ? "saving" : "paying"}</button></form>
+    <small>For ${escaped(session.customer_email ?? session.customer ?? "nobody")}</small>`;
   const over = `
     <p>This checkout is ${session.status === "expired" ? "expired" : "finished"}.</p>
     <p><a href="${escaped(session.cancel_url)}">Back to the console</a></p>`;
   const targets = [session.success_url, session.cancel_url].map((url) => new URL(url).origin);
   return page(session.status === "open" ? open : over, targets);
+}
+
+/** Which test card is saved: what each does later. */
+function cardChoice(): string {
+  const choices = TEST_CARDS.map(
+    ({ last4, does }, index) => `
+      <label><input type="radio" name="card" value="${last4}"${index === 0 ? " checked" : ""}>
+        Card ending in ${last4}: ${escaped(does)}</label>`,
+  );
+  return `
+    <fieldset><legend>Test card, saved for automatic top-up</legend>${choices.join("")}
+    </fieldset>`;
 }
 
 /** The receipt of a payment with test money. */
