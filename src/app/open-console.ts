@@ -72,7 +72,7 @@ export async function prepareConsole(
   const store = notingPurchases(backend.purchaseStore, events.purchase);
   const checkout = testCheckout === undefined ? {} : { testCheckout };
   const billing = notingWebhooks(
-    followBilling({ ...common, ...checkout, store }, live),
+    followBilling({ ...common, ...checkout, store, topUpStore: backend.topUpStore }, live),
     events.webhook,
   );
   const identity = await openIdentity({

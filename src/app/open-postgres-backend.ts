@@ -25,7 +25,12 @@ import {
   type SealedSecretStore,
 } from "../alerts/index.ts";
 import { readUnarchivedS } from "../backup/index.ts";
-import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
+import {
+  PostgresPurchaseStore,
+  PostgresTopUpStore,
+  type PurchaseStore,
+  type TopUpStore,
+} from "../billing/index.ts";
 import {
   byGateway,
   type Change,
@@ -119,6 +124,7 @@ export interface PostgresBackend {
   readonly usageRollup: UsageRollup;
   readonly creditStore: CreditStore;
   readonly purchaseStore: PurchaseStore;
+  readonly topUpStore: TopUpStore;
   readonly alertStore: AlertStore;
   readonly alertQueue: AlertQueue;
   /** For operators. */
@@ -230,6 +236,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
+    topUpStore: new PostgresTopUpStore(pool, changeLog),
     ...alertsOf(pools, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,

@@ -4,11 +4,17 @@ import type { Clock, Logger, MicroUsd } from "../core/index.ts";
 import type { Billing } from "./billing.ts";
 import type { RecoveredPayments } from "./recover-payments.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
+import type { TopUpStore } from "./top-up-store.ts";
 
 export interface BillingOptions {
   readonly config: Pick<
     ConsoleConfig,
-    "stripeSecretKey" | "stripeWebhookSecret" | "stripeApiUrl" | "purchaseMinUsd" | "purchaseMaxUsd"
+    | "stripeSecretKey"
+    | "stripeWebhookSecret"
+    | "stripeApiUrl"
+    | "purchaseMinUsd"
+    | "purchaseMaxUsd"
+    | "autoTopUp"
   >;
   /** A checkout with test money, instead of the account that the settings name. */
   readonly testCheckout?: {
@@ -17,6 +23,7 @@ export interface BillingOptions {
     readonly webhookSecret: string;
   };
   readonly store: PurchaseStore;
+  readonly topUpStore: TopUpStore;
   /** Where people come back to from the checkout; asked at each purchase. */
   readonly consoleUrl: () => string;
   readonly clock: Clock;
@@ -28,6 +35,8 @@ export interface BillingOptions {
 export interface OpenBilling extends Billing {
   /** Checks once every purchase whose end was not reported, on whichever instance it is called. */
   reconcileAll(): Promise<void>;
+  /** Starts and ends automatic purchases once, on whichever instance it is called. */
+  topUpRound(): Promise<void>;
   /**
    * Everything the payment provider knows since an instant, into books that were restored; again
    * changes nothing. Rejects with `PurchaseFault` where there is no payment provider.

@@ -1,5 +1,7 @@
 import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId } from "../core/index.ts";
+import type { TopUpPause } from "./top-up-store.ts";
+import type { TopUps } from "./top-ups.ts";
 
 export type PurchaseState =
   | "created"
@@ -24,6 +26,8 @@ export interface PurchaseRecord {
   readonly disputedMicroUsd: MicroUsd;
   readonly receiptUrl: string | null;
   readonly isTestMoney: boolean;
+  /** Made by the organization's rule, with its saved card. */
+  readonly isAutomatic: boolean;
 }
 
 /**
@@ -53,6 +57,8 @@ export interface Billing {
       readonly email: string;
       /** The console's page that the payment page leads back to. Default: billing. */
       readonly backTo?: "billing" | "welcome";
+      /** The payer agreed that the card is saved for automatic top-up. */
+      readonly savesCard?: boolean;
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;
@@ -65,6 +71,10 @@ export interface Billing {
   checkPurchase(orgId: OrgId, purchaseId: string): Promise<PurchaseRecord | undefined>;
   /** What refunds and disputes took beyond the balance. */
   owed(orgId: OrgId): Promise<MicroUsd>;
+  /** Undefined: the operator has turned it off, or there is no payment provider. */
+  readonly topUps: TopUps | undefined;
+  /** Why and since when automatic top-up is paused; undefined: it is not. */
+  topUpPause(orgId: OrgId): Promise<TopUpPause | undefined>;
   /** `POST /webhooks/stripe`: `done` only after it is committed; `bad_signature` is a 400. */
   webhook(asked: {
     readonly body: Buffer;

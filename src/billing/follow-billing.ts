@@ -1,8 +1,10 @@
 import type { ChangedBy } from "../changes/index.ts";
 import type { LiveConfig } from "../config/index.ts";
 import type { BillingOptions, OpenBilling } from "./billing-mode.ts";
+import { PurchaseFault } from "./billing.ts";
 import { openBilling } from "./open-billing.ts";
 import type { RecoveredPayments } from "./recover-payments.ts";
+import type { TopUps } from "./top-ups.ts";
 
 const NAMES = [
   "stripeSecretKey",
@@ -10,6 +12,7 @@ const NAMES = [
   "stripeApiUrl",
   "purchaseMinUsd",
   "purchaseMaxUsd",
+  "autoTopUp",
 ] as const;
 
 /** Opens billing, and opens it anew when its settings change. Throws when one is wrong. */
@@ -85,8 +88,30 @@ class FollowingBilling implements OpenBilling {
     return this.#begin((billing) => billing.webhook(asked));
   }
 
+  get topUps(): TopUps | undefined {
+    return this.#current.topUps === undefined ? undefined : this.#topUps;
+  }
+
+  /** One that was replaced by one without automatic top-up in between refuses. */
+  readonly #topUps: TopUps = {
+    read: (...asked) => this.#beginTopUp((topUps) => topUps.read(...asked)),
+    setRule: (...asked) => this.#beginTopUp((topUps) => topUps.setRule(...asked)),
+    openCardCheckout: (...asked) => this.#beginTopUp((topUps) => topUps.openCardCheckout(...asked)),
+    removeCard: (...asked) => this.#beginTopUp((topUps) => topUps.removeCard(...asked)),
+  };
+
+  topUpPause(
+    ...asked: Parameters<OpenBilling["topUpPause"]>
+  ): ReturnType<OpenBilling["topUpPause"]> {
+    return this.#begin((billing) => billing.topUpPause(...asked));
+  }
+
   reconcileAll(): Promise<void> {
     return this.#begin((billing) => billing.reconcileAll());
+  }
+
+  topUpRound(): Promise<void> {
+    return this.#begin((billing) => billing.topUpRound());
   }
 
   recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
@@ -100,6 +125,14 @@ class FollowingBilling implements OpenBilling {
 
   async close(): Promise<void> {
     await Promise.all([this.#current.close(), ...this.#closing]);
+  }
+
+  #beginTopUp<T>(work: (topUps: TopUps) => Promise<T>): Promise<T> {
+    return this.#begin((billing) => {
+      if (billing.topUps !== undefined) return work(billing.topUps);
+      const message = "automatic top-up is not available here";
+      return Promise.reject(new PurchaseFault("not_configured", message));
+    });
   }
 
   /** One that is replaced meanwhile is closed after the answer. */

@@ -6,6 +6,7 @@ import type { PurchaseStore } from "./purchase-store.ts";
 /** Without a payment provider: operators grant credit, and what was bought once can be read. */
 export class GrantedBilling implements OpenBilling {
   readonly mode = "none";
+  readonly topUps = undefined;
   readonly minMicroUsd: MicroUsd;
   readonly maxMicroUsd: MicroUsd;
   readonly #store: PurchaseStore;
@@ -31,6 +32,14 @@ export class GrantedBilling implements OpenBilling {
 
   owed(orgId: OrgId): Promise<MicroUsd> {
     return this.#store.owed(orgId);
+  }
+
+  topUpPause(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  topUpRound(): Promise<void> {
+    return Promise.resolve();
   }
 
   webhook(): Promise<"not_configured"> {

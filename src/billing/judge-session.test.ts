@@ -18,6 +18,7 @@ const purchase: KnownPurchase = {
   disputedMicroUsd: ZERO_MICRO_USD,
   receiptUrl: null,
   isTestMoney: false,
+  isAutomatic: false,
   sessionId: "cs_1",
 };
 

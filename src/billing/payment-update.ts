@@ -1,4 +1,5 @@
 import type { MicroUsd } from "../core/index.ts";
+import type { PauseReason } from "./top-up-store.ts";
 
 /**
  * What the payment provider says of a checkout session, whichever process asked and however it
@@ -16,6 +17,30 @@ export interface SessionUpdate {
   readonly isLive: boolean;
   readonly paymentId: string | null;
   readonly receiptUrl: string | null;
+  /** The payer saved the card. */
+  readonly card?: CardUpdate | undefined;
+}
+
+/** A card that was saved at a checkout of a customer of ours. */
+export interface CardUpdate {
+  readonly sessionId: string;
+  readonly orgId: string;
+  readonly customerId: string;
+  readonly isLive: boolean;
+  /** When the checkout was opened. */
+  readonly openedAtMs: number;
+  /** What the card can be read from. */
+  readonly intent: { readonly kind: "setup" | "payment"; readonly id: string };
+}
+
+/** What it says of an automatic purchase; its session is the payment itself. */
+export interface ChargeUpdate {
+  readonly session: SessionUpdate;
+  /** Why it failed; null: it did not. */
+  readonly failure: PauseReason | null;
+  readonly customerId: string | null;
+  readonly cardId: string | null;
+  readonly createdAtMs: number;
 }
 
 /** What it says of a refund or a dispute. */
@@ -34,6 +59,8 @@ export interface ClaimUpdate {
 
 export type PaymentUpdate =
   | { readonly kind: "session"; readonly session: SessionUpdate }
+  | { readonly kind: "card"; readonly card: CardUpdate }
+  | { readonly kind: "charge"; readonly charge: ChargeUpdate }
   | { readonly kind: "claim"; readonly claim: ClaimUpdate }
   /** Of no purchase, or of nothing that changes one. */
   | { readonly kind: "other" };

@@ -2,6 +2,7 @@ import { type Clock, type Logger, Repeated } from "../core/index.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
+import type { TopUpCharges } from "./top-up-charges.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -27,6 +28,7 @@ export interface ReconcilerDeps {
   readonly store: PurchaseStore;
   readonly payments: StripePayments;
   readonly service: PurchaseService;
+  readonly charges: Pick<TopUpCharges, "check">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -90,8 +92,9 @@ export class PurchaseReconciler {
 
   /** Asks what became of the purchase's checkout, and does what it says. */
   async check(purchase: KnownPurchase): Promise<void> {
-    const { store, payments, service, clock, log } = this.#deps;
+    const { store, payments, service, charges, clock, log } = this.#deps;
     const { purchaseId, sessionId } = purchase;
+    if (purchase.isAutomatic) return await charges.check(purchaseId);
     const session = sessionId === null ? undefined : await payments.session(sessionId);
     if (session !== undefined) return await service.takeSession(session);
     if (sessionId === null && clock.nowMs() < purchase.expiresAtMs) return;

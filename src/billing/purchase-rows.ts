@@ -30,12 +30,13 @@ const purchaseColumns: Columns<StoredPurchase> = columns({
   disputedMicroUsd: micro("disputed"),
   receiptUrl: orNull(text("receipt_url")),
   isTestMoney: bool("is_test_money"),
+  isAutomatic: bool("is_automatic"),
   sessionId: orNull(text("session_id")),
 });
 
 /** Refunds first: what they and disputes take together is what the purchase gave. */
 export const SELECT_PURCHASE_SQL: string = `
-  select p.*,
+  select p.*, exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
     case when p.granted_at is null then 0 else least(p.micro_usd, c.refunds) end as refunded,
     case when p.granted_at is null then 0
       else least(p.micro_usd - least(p.micro_usd, c.refunds), c.disputes) end as disputed

@@ -1,12 +1,22 @@
 import { formatUsd, type Logger, unreachable } from "../core/index.ts";
 import { judgeSession } from "./judge-session.ts";
-import type { ClaimUpdate, PaymentUpdate, SessionUpdate } from "./payment-update.ts";
+import type {
+  CardUpdate,
+  ChargeUpdate,
+  ClaimUpdate,
+  PaymentUpdate,
+  SessionUpdate,
+} from "./payment-update.ts";
 import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
 
 export interface PurchaseServiceDeps {
   readonly store: PurchaseStore;
   readonly payments: StripePayments;
+  /** What is done with a card that was saved with a purchase. */
+  readonly takeCard: (card: CardUpdate) => Promise<void>;
+  /** What is done with an automatic purchase. */
+  readonly takeCharge: (charge: ChargeUpdate) => Promise<void>;
   readonly log: Logger;
 }
 
@@ -25,6 +35,10 @@ export class PurchaseService {
     switch (update.kind) {
       case "session":
         return await this.takeSession(update.session);
+      case "card":
+        return await this.#deps.takeCard(update.card);
+      case "charge":
+        return await this.#deps.takeCharge(update.charge);
       case "claim":
         return await this.takeClaim(update.claim);
       case "other":
@@ -49,7 +63,9 @@ export class PurchaseService {
       case "nothing":
         return;
       case "grant":
-        return await this.#grant(purchase, session);
+        await this.#grant(purchase, session);
+        if (session.card !== undefined) await this.#deps.takeCard(session.card);
+        return;
       case "park":
         return await this.#park(purchase, verdict.reason);
       case "ungranted":

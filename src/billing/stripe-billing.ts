@@ -1,13 +1,18 @@
 import type { ChangedBy } from "../changes/index.ts";
-import { formatUsd, type MicroUsd, newRecordId, type OrgId } from "../core/index.ts";
+import { formatUsd, type MicroUsd, newRecordId, type OrgId, Repeated } from "../core/index.ts";
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import { CardKeeper } from "./card-keeper.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
 import { type RecoveredPayments, recoverPayments } from "./recover-payments.ts";
+import { StripeTopUps } from "./stripe-top-ups.ts";
 import { StripePayments, type StripeAccount } from "./stripe-payments.ts";
 import { announceTestMoney } from "./test-money.ts";
+import { TopUpCharges } from "./top-up-charges.ts";
+import type { TopUpPause } from "./top-up-store.ts";
+import type { TopUps } from "./top-ups.ts";
 
 const MICRO_PER_CENT = 10_000n;
 /** Stripe takes from 30 minutes to a day. */
@@ -17,6 +22,7 @@ const PURCHASES_PER_HOUR_MAX = 30;
 /** A page that waits for its purchase asks often; the payment provider is not asked each time. */
 const CHECK_PAUSE_MS = 2_000;
 const CHECKS_KEPT_MAX = 10_000;
+const TOP_UP_TICK_MS = 5_000;
 
 interface StripeBillingOptions extends BillingOptions {
   readonly account: StripeAccount;
@@ -32,6 +38,10 @@ export class StripeBilling implements OpenBilling {
   readonly #payments: StripePayments;
   readonly #service: PurchaseService;
   readonly #reconciler: PurchaseReconciler;
+  readonly #keeper: CardKeeper;
+  readonly #charges: TopUpCharges;
+  readonly #topUps: TopUps;
+  readonly #topUpRounds = new Repeated(() => this.#topUpTick(), TOP_UP_TICK_MS);
   /** By purchase: when it was last asked about, by the monotonic clock. */
   readonly #checks = new Map<string, number>();
 
@@ -43,9 +53,44 @@ export class StripeBilling implements OpenBilling {
     this.maxMicroUsd = bounds.maxMicroUsd;
     this.#options = options;
     this.#payments = new StripePayments(account, clock);
-    this.#service = new PurchaseService({ store, payments: this.#payments, log });
+    const isTestMoney = this.mode === "test";
+    const { cards } = this.#payments;
+    const common = { topUps: options.topUpStore, isTestMoney, bounds, clock, log };
+    const keeper = new CardKeeper({ ...common, cards });
+    this.#keeper = keeper;
+    this.#service = new PurchaseService({
+      store,
+      payments: this.#payments,
+      takeCard: (card) => keeper.take(card),
+      takeCharge: (charge) => this.#charges.takeCharge(charge),
+      log,
+    });
     const deps = { store, payments: this.#payments, service: this.#service, clock, log };
-    this.#reconciler = new PurchaseReconciler(deps);
+    const isOn = options.config.autoTopUp;
+    this.#charges = new TopUpCharges({ ...deps, ...common, keeper, cards, isOn });
+    this.#topUps = new StripeTopUps({ ...common, keeper, consoleUrl: options.consoleUrl });
+    this.#reconciler = new PurchaseReconciler({ ...deps, charges: this.#charges });
+  }
+
+  get topUps(): TopUps | undefined {
+    return this.#options.config.autoTopUp ? this.#topUps : undefined;
+  }
+
+  async topUpPause(orgId: OrgId): Promise<TopUpPause | undefined> {
+    return this.topUps === undefined ? undefined : await this.#options.topUpStore.pauseOf(orgId);
+  }
+
+  topUpRound(): Promise<void> {
+    return this.#charges.round(() => this.#topUpRounds.isClosed);
+  }
+
+  async #topUpTick(): Promise<void> {
+    try {
+      await this.topUpRound();
+    } catch (fault) {
+      const message = "automatic top-ups could not be checked; this will be retried";
+      this.#options.log.warn({ err: fault }, message);
+    }
   }
 
   async startPurchase(
@@ -54,6 +99,7 @@ export class StripeBilling implements OpenBilling {
       readonly amountMicroUsd: MicroUsd;
       readonly email: string;
       readonly backTo?: "billing" | "welcome";
+      readonly savesCard?: boolean;
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
@@ -64,11 +110,17 @@ export class StripeBilling implements OpenBilling {
     const { backTo = "billing" } = wanted;
     const next = backTo === "welcome" ? "?next=welcome" : "";
     try {
-      const { sessionId, url } = await this.#payments.openCheckout(purchase, {
+      const visit = {
         email: wanted.email,
         successUrl: `${consoleUrl}/billing/return/${purchaseId}${next}`,
         cancelUrl: `${consoleUrl}/${backTo}`,
-      });
+      };
+      const savesCard = wanted.savesCard === true && this.topUps !== undefined;
+      const { sessionId, url } = savesCard
+        ? await this.#keeper.withCustomer(wanted.orgId, (customerId) =>
+            this.#payments.openCheckout(purchase, { ...visit, customerId }),
+          )
+        : await this.#payments.openCheckout(purchase, visit);
       await this.#options.store.attachSession(purchaseId, sessionId);
       return { purchase, checkoutUrl: url };
     } catch (fault) {
@@ -178,6 +230,7 @@ export class StripeBilling implements OpenBilling {
     }
     if (this.mode === "stripe") void announceTestMoney(store, log);
     this.#reconciler.start();
+    this.#topUpRounds.start();
   }
 
   reconcileAll(): Promise<void> {
@@ -194,6 +247,7 @@ export class StripeBilling implements OpenBilling {
   }
 
   async close(): Promise<void> {
+    await this.#topUpRounds.close();
     await this.#reconciler.close();
     this.#payments.close();
   }

@@ -6,7 +6,8 @@ import { Stripe } from "stripe";
 import type { Clock } from "../core/index.ts";
 import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
-import { readDispute, readEvent, readRefund, readSession } from "./stripe-updates.ts";
+import { StripeCards } from "./stripe-cards.ts";
+import { readDispute, readEvent, readRefund, readSession, SAVE_CARD } from "./stripe-updates.ts";
 
 const REQUEST_TIMEOUT_MS = 15_000;
 const NETWORK_RETRIES = 1;
@@ -25,6 +26,7 @@ export interface StripeAccount {
 
 /** Everything that is asked of Stripe; every call ends within a minute, by an answer or an error. */
 export class StripePayments {
+  readonly cards: StripeCards;
   readonly #stripe: Stripe;
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #account: StripeAccount;
@@ -43,15 +45,23 @@ export class StripePayments {
       timeout: REQUEST_TIMEOUT_MS,
       telemetry: false,
     });
+    this.cards = new StripeCards(this.#stripe);
   }
 
   /** The checkout of one purchase; the same purchase again is the same checkout. */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
-    visit: { readonly email: string; readonly successUrl: string; readonly cancelUrl: string },
+    visit: {
+      readonly email: string;
+      readonly successUrl: string;
+      readonly cancelUrl: string;
+      /** The card is saved with this customer. */
+      readonly customerId?: string;
+    },
   ): Promise<{ readonly sessionId: string; readonly url: string }> {
     const { purchaseId, orgId } = purchase;
     const metadata = { purchase_id: purchaseId, org_id: orgId };
+    const { customerId } = visit;
     const session = await this.#stripe.checkout.sessions.create(
       {
         mode: "payment",
@@ -66,15 +76,20 @@ export class StripePayments {
           },
         ],
         client_reference_id: orgId,
-        customer_email: visit.email,
-        metadata,
-        payment_intent_data: { metadata },
+        ...(customerId === undefined
+          ? { customer_email: visit.email, metadata, payment_intent_data: { metadata } }
+          : {
+              customer: customerId,
+              allowed_payment_method_types: ["card" as const],
+              metadata: { ...metadata, [SAVE_CARD]: "1" },
+              payment_intent_data: { metadata, setup_future_usage: "off_session" as const },
+            }),
         invoice_creation: { enabled: true },
         expires_at: Math.floor(purchase.expiresAtMs / 1000),
         success_url: visit.successUrl,
         cancel_url: visit.cancelUrl,
       },
-      { idempotencyKey: purchaseId },
+      { idempotencyKey: [purchaseId, customerId ?? []].flat().join(":") },
     );
     if (session.url === null) throw new Error("the checkout session has no address");
     return { sessionId: session.id, url: session.url };

@@ -1,9 +1,19 @@
 import type { Stripe } from "stripe";
 
 import { microUsd, type MicroUsd } from "../core/index.ts";
-import type { ClaimUpdate, PaymentEvent, PaymentUpdate, SessionUpdate } from "./payment-update.ts";
+import type {
+  CardUpdate,
+  ClaimUpdate,
+  PaymentEvent,
+  PaymentUpdate,
+  SessionUpdate,
+} from "./payment-update.ts";
+import { isTopUp, readCharge } from "./stripe-charges.ts";
+import { expanded, idOf } from "./stripe-references.ts";
 
 const MICRO_PER_CENT = 10_000n;
+/** In the metadata of a checkout: the card is saved for automatic top-up. */
+export const SAVE_CARD = "save_card";
 const OTHER: PaymentUpdate = { kind: "other" };
 
 /** An event as what it says. It says what is, not what happened: order and copies do not matter. */
@@ -17,7 +27,16 @@ function readUpdate(event: Stripe.Event): PaymentUpdate {
     event.type === "checkout.session.async_payment_succeeded" ||
     event.type === "checkout.session.expired"
   ) {
-    return { kind: "session", session: readSession(event.data.object) };
+    return sessionUpdate(event.data.object);
+  }
+  if (
+    event.type === "payment_intent.succeeded" ||
+    event.type === "payment_intent.payment_failed" ||
+    event.type === "payment_intent.canceled"
+  ) {
+    // Payments of checkouts are reported by their sessions.
+    const intent = event.data.object;
+    return isTopUp(intent) ? { kind: "charge", charge: readCharge(intent) } : OTHER;
   }
   if (event.type === "checkout.session.async_payment_failed") {
     return { kind: "session", session: { ...readSession(event.data.object), payment: "failed" } };
@@ -33,6 +52,12 @@ function readUpdate(event: Stripe.Event): PaymentUpdate {
     return claimUpdate(readDispute(event.data.object));
   }
   return OTHER;
+}
+
+function sessionUpdate(session: Stripe.Checkout.Session): PaymentUpdate {
+  if (session.mode !== "setup") return { kind: "session", session: readSession(session) };
+  const card = readCard(session);
+  return card === undefined ? OTHER : { kind: "card", card };
 }
 
 function claimUpdate(claim: ClaimUpdate | undefined): PaymentUpdate {
@@ -52,6 +77,25 @@ export function readSession(session: Stripe.Checkout.Session): SessionUpdate {
     isLive: session.livemode,
     paymentId: idOf(session.payment_intent),
     receiptUrl: charge?.receipt_url ?? null,
+    card: readCard(session),
+  };
+}
+
+/** Undefined: no card is saved by it, or not yet. */
+export function readCard(session: Stripe.Checkout.Session): CardUpdate | undefined {
+  const isSetup = session.mode === "setup";
+  const intentId = idOf(isSetup ? session.setup_intent : session.payment_intent);
+  const orgId = session.client_reference_id;
+  const customerId = idOf(session.customer);
+  const isSaving = session.metadata?.[SAVE_CARD] === "1" && session.status === "complete";
+  if (!isSaving || intentId === null || orgId === null || customerId === null) return undefined;
+  return {
+    sessionId: session.id,
+    orgId,
+    customerId,
+    isLive: session.livemode,
+    openedAtMs: session.created * 1000,
+    intent: { kind: isSetup ? "setup" : "payment", id: intentId },
   };
 }
 
@@ -101,12 +145,4 @@ export function readDispute(dispute: Stripe.Dispute): ClaimUpdate | undefined {
 
 function centsToMicroUsd(cents: number): MicroUsd {
   return microUsd(BigInt(cents) * MICRO_PER_CENT);
-}
-
-function idOf(reference: string | { readonly id: string } | null): string | null {
-  return typeof reference === "string" ? reference : (reference?.id ?? null);
-}
-
-function expanded<T>(reference: string | T | null): T | undefined {
-  return typeof reference === "string" || reference === null ? undefined : reference;
 }

@@ -30,8 +30,10 @@ async function recover(context: CommandContext, flags: Flags): Promise<CommandAn
   const config = readConfig(context, flags);
   const logging = openCommandLogging(context, config, true);
   const { log } = logging;
-  return await withBackend(context, flags, async ({ purchaseStore: store }, by) => {
-    const billing = openBilling({ config, store, consoleUrl: () => config.consoleUrl, clock, log });
+  return await withBackend(context, flags, async ({ purchaseStore: store, topUpStore }, by) => {
+    const stores = { store, topUpStore };
+    const consoleUrl = (): string => config.consoleUrl;
+    const billing = openBilling({ config, ...stores, consoleUrl, clock, log });
     try {
       return answerOf(await billing.recover(sinceMs, by));
     } finally {

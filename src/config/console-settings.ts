@@ -16,6 +16,7 @@ export interface ConsoleConfig {
   readonly stripeApiUrl: string;
   readonly purchaseMinUsd: string;
   readonly purchaseMaxUsd: string;
+  readonly autoTopUp: boolean;
   readonly welcomeUsd: string;
   readonly reportTimeoutMs: number;
   readonly support: string;
@@ -107,6 +108,15 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
     purchaseMaxUsd: live(
       text("billing.purchase_max_usd", "5000.00", "Maximum amount of one purchase, in dollars."),
     ),
+    autoTopUp: {
+      live: true,
+      path: "billing.auto_top_up",
+      kind: "boolean",
+      fallback: true,
+      doc:
+        "Lets organizations save a card and buy credit automatically when the balance is low. Off: no " +
+        "automatic purchase is started. Without Stripe there is none either way.",
+    },
     welcomeUsd: {
       ...text(
         "billing.welcome_usd",

@@ -146,6 +146,49 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: account, target: destinationId, before: null, after: { address } };
     },
   },
+  "topup.rule": {
+    run: async () => {
+      const amounts = {
+        belowMicroUsd: microUsd(10_000_000n),
+        amountMicroUsd: microUsd(50_000_000n),
+      };
+      const rule = { isOn: true, ...amounts, monthMaxMicroUsd: microUsd(200_000_000n) };
+      await backend.topUpStore.setRule(orgId, rule, account);
+      const said = { below_usd: "10.000000", amount_usd: "50.000000", month_max_usd: "200.000000" };
+      return { by: account, target: orgId, before: null, after: { on: true, ...said } };
+    },
+  },
+  "topup.pause": {
+    run: async () => {
+      await backend.topUpStore.pause(orgId, "operator", operator);
+      const after = { on: false, reason: "operator" };
+      return { by: operator, target: orgId, before: { on: true }, after };
+    },
+  },
+  "card.save": {
+    run: async () => {
+      await backend.topUpStore.keepCustomer(orgId, false, "cus_1");
+      const shown = { brand: "visa", last4: "4242", expMonth: 12, expYear: 2030 };
+      const at = { isTestMoney: false, fromMs: Date.now(), nowMs: Date.now() };
+      const card = { cardId: "pm_1", ...shown };
+      await backend.topUpStore.saveCard(
+        { orgId, customerId: "cus_1", card, ...at },
+        byProviderNews("stripe"),
+      );
+      return {
+        by: byProviderNews("stripe"),
+        target: "pm_1",
+        before: null,
+        after: { brand: "visa", card: "4242" },
+      };
+    },
+  },
+  "card.remove": {
+    run: async () => {
+      await backend.topUpStore.removeCard(orgId, false, account);
+      return { by: account, target: "pm_1", before: { card: "4242" }, after: null };
+    },
+  },
   "org.policy": {
     run: async () => {
       await backend.rulesStore.setPolicy(orgId, { only: ["acme-ai"], timeoutMs: 900 }, operator);

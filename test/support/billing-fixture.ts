@@ -65,6 +65,7 @@ export const NO_PROVIDER_CONFIG = {
   stripeApiUrl: "",
   purchaseMinUsd: "5.00",
   purchaseMaxUsd: "50.00",
+  autoTopUp: true,
 };
 
 export const silentLogger: Logger = {
@@ -104,6 +105,7 @@ export async function openBillingFixture(
       config: CONFIG,
       testCheckout: checkout,
       store: backend.purchaseStore,
+      topUpStore: backend.topUpStore,
       consoleUrl,
       clock,
       log: noting(log),
@@ -166,6 +168,7 @@ const CONFIG = {
   stripeApiUrl: "",
   purchaseMinUsd: "5.00",
   purchaseMaxUsd: "5000.00",
+  autoTopUp: true,
 };
 
 async function buy(

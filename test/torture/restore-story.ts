@@ -280,6 +280,7 @@ async function buy(story: Story, dollars: number) {
     config: NO_PROVIDER_CONFIG,
     testCheckout: checkout,
     store: database.backend.purchaseStore,
+    topUpStore: database.backend.topUpStore,
     consoleUrl: () => "http://127.0.0.1:1",
     clock: systemClock,
     log: silentLog,

@@ -1,5 +1,5 @@
 import type { CheckoutBook } from "./checkout-book.ts";
-import type { CheckoutSession } from "./checkout-objects.ts";
+import type { CheckoutPayment, CheckoutSession } from "./checkout-objects.ts";
 import { textAt, textsAt, type FormFields } from "./form-body.ts";
 
 export interface ApiAnswer {
@@ -21,6 +21,7 @@ export interface ApiAsked {
 const KEYS_KEPT_MAX = 10_000;
 const PAGE_ITEMS_MAX = 100;
 const CENTS_MIN = 50;
+const DAY_SECONDS = 86_400;
 
 /** The calls of Stripe's API that purchases make. */
 export class CheckoutApi {
@@ -56,23 +57,107 @@ export class CheckoutApi {
       if (third === undefined) return this.#listSessions(asked.query);
       return this.#showSession(third, asked.query);
     }
-    if (noun === "payment_intents" && !isPost) return shown(this.#book.payments.get(second));
+    if (noun === "payment_intents") return this.#answerPayments(asked, second);
+    if (noun === "customers") return this.#answerCustomers(asked, second);
+    if (noun === "setup_intents" && !isPost) return this.#showSetup(second, asked.query);
+    if (noun === "payment_methods") return this.#answerCards(isPost, second, third);
     if (noun === "refunds" && isPost && second === "") return this.#createRefund(asked.form);
     if (noun === "refunds" && !isPost) return listOrOne(this.#book.refunds, second, asked.query);
     if (noun === "disputes" && !isPost) return listOrOne(this.#book.disputes, second, asked.query);
     return missing(asked.path);
   }
 
+  #answerPayments({ method, form, query }: ApiAsked, id: string): ApiAnswer {
+    if (method === "POST") return id === "" ? this.#chargeCard(form) : missing(id);
+    if (id !== "") {
+      const payment = this.#book.payments.get(id);
+      return payment === undefined ? missing(id) : shown(this.#shownPayment(payment, query));
+    }
+    const customer = textAt(query, "customer");
+    if (customer !== undefined && !this.#book.customers.has(customer)) return missing(customer);
+    const all = [...this.#book.payments].filter(
+      ([, payment]) => customer === undefined || payment.customer === customer,
+    );
+    const listed = all.map(([key, each]) => [key, this.#shownPayment(each, query)] as const);
+    return listOrOne(new Map(listed), "", query);
+  }
+
+  #shownPayment(payment: CheckoutPayment, query: FormFields): CheckoutPayment {
+    const wanted = Object.values(textsAt(query, "expand"));
+    const has = (what: string): boolean => wanted.some((each) => each.endsWith(what));
+    const { latest_charge: charge, payment_method: card } = payment;
+    const expanded = {
+      ...payment,
+      ...(has("latest_charge")
+        ? { latest_charge: this.#book.charges.get(charge ?? "") ?? null }
+        : {}),
+      ...(has("payment_method")
+        ? { payment_method: this.#book.cards.get(card ?? "") ?? null }
+        : {}),
+    };
+    return expanded as unknown as CheckoutPayment;
+  }
+
+  #chargeCard(form: FormFields): ApiAnswer {
+    const card = this.#book.cards.get(textAt(form, "payment_method") ?? "");
+    const customer = textAt(form, "customer") ?? "";
+    if (!this.#book.customers.has(customer)) return missing("customer");
+    if (card === undefined) return missing("payment_method");
+    if (card.customer !== customer) return invalid("payment_method", "card of the customer");
+    const cents = Number(textAt(form, "amount"));
+    if (!Number.isInteger(cents) || cents < CENTS_MIN) return invalid("amount", "amount");
+    const isOffSession = textAt(form, "off_session") === "true";
+    if (!isOffSession || textAt(form, "confirm") !== "true") return invalid("off_session", "way");
+    const currency = textAt(form, "currency") ?? "usd";
+    const metadata = textsAt(form, "metadata");
+    const payment = this.#book.chargeCard({ card, cents, currency, metadata });
+    const { last_payment_error: decline } = payment;
+    if (decline === null) return shown(this.#shownPayment(payment, form));
+    return refused(402, { ...decline, payment_intent: payment });
+  }
+
+  #answerCustomers({ method, form }: ApiAsked, id: string): ApiAnswer {
+    if (method !== "POST") return shown(this.#book.customers.get(id));
+    return id === "" ? shown(this.#book.createCustomer(textsAt(form, "metadata"))) : missing(id);
+  }
+
+  #showSetup(id: string, query: FormFields): ApiAnswer {
+    const setup = this.#book.setups.get(id);
+    if (setup === undefined) return missing(id);
+    const isExpanded = Object.values(textsAt(query, "expand")).includes("payment_method");
+    const card = this.#book.cards.get(setup.payment_method);
+    return shown(isExpanded ? { ...setup, payment_method: card } : setup);
+  }
+
+  #answerCards(isPost: boolean, id: string, action: string | undefined): ApiAnswer {
+    const card = this.#book.cards.get(id);
+    if (card === undefined) return missing(id);
+    if (!isPost) return shown(card);
+    if (action !== "detach") return missing(id);
+    if (card.customer === null) return invalid("payment_method", "card of a customer");
+    card.customer = null;
+    return shown(card);
+  }
+
   #createSession(form: FormFields): ApiAnswer {
+    const isSetup = textAt(form, "mode") === "setup";
+    const customer = textAt(form, "customer") ?? null;
+    if (customer !== null && !this.#book.customers.has(customer)) return missing("customer");
+    if (isSetup && customer === null) return invalid("customer", "customer");
     const price = ["line_items", "0", "price_data"] as const;
     const cents = Number(textAt(form, ...price, "unit_amount"));
     const successUrl = textAt(form, "success_url") ?? "";
     const cancelUrl = textAt(form, "cancel_url") ?? "";
-    if (!Number.isInteger(cents) || cents < CENTS_MIN) return invalid("line_items", "amount");
+    const isAmount = Number.isInteger(cents) && cents >= CENTS_MIN;
+    if (!isSetup && !isAmount) return invalid("line_items", "amount");
     if (!isWebAddress(successUrl)) return invalid("success_url", "address");
     if (!isWebAddress(cancelUrl)) return invalid("cancel_url", "address");
+    const usage = textAt(form, "payment_intent_data", "setup_future_usage");
     const session = this.#book.createSession({
-      cents,
+      mode: isSetup ? "setup" : "payment",
+      customer,
+      savesCard: customer !== null && usage === "off_session",
+      cents: isSetup ? 0 : cents,
       currency: textAt(form, ...price, "currency") ?? "usd",
       orgId: textAt(form, "client_reference_id") ?? null,
       email: textAt(form, "customer_email") ?? null,
@@ -80,7 +165,8 @@ export class CheckoutApi {
       paymentMetadata: textsAt(form, "payment_intent_data", "metadata"),
       successUrl,
       cancelUrl,
-      expiresAtSeconds: Number(textAt(form, "expires_at")),
+      // Without one: a day.
+      expiresAtSeconds: Number(textAt(form, "expires_at") ?? this.#book.nowSeconds() + DAY_SECONDS),
     });
     return shown(session);
   }

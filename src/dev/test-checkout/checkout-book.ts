@@ -2,18 +2,30 @@ import { randomBytes } from "node:crypto";
 
 import type { Clock } from "../../core/index.ts";
 import type {
+  CheckoutCard,
   CheckoutCharge,
+  CheckoutCustomer,
   CheckoutDispute,
   CheckoutEvent,
   CheckoutPayment,
   CheckoutRefund,
   CheckoutSession,
+  CheckoutSetup,
 } from "./checkout-objects.ts";
+import { testCard } from "./test-cards.ts";
+
+/** A card's validity: until the end of the year after the next three. */
+const CARD_YEARS = 3;
+const DECEMBER = 12;
 
 /** So many of each are remembered; then the oldest are forgotten. */
 const KEPT_MAX = 10_000;
 
 export interface NewSession {
+  /** Default: a payment of nobody whose card is saved. */
+  readonly mode?: "payment" | "setup";
+  readonly customer?: string | null;
+  readonly savesCard?: boolean;
   readonly cents: number;
   readonly currency: string;
   readonly orgId: string | null;
@@ -39,6 +51,9 @@ export class CheckoutBook {
   readonly charges = new Map<string, CheckoutCharge>();
   readonly refunds = new Map<string, CheckoutRefund>();
   readonly disputes = new Map<string, CheckoutDispute>();
+  readonly customers = new Map<string, CheckoutCustomer>();
+  readonly cards = new Map<string, CheckoutCard>();
+  readonly setups = new Map<string, CheckoutSetup>();
   readonly #clock: Clock;
   readonly #address: () => string;
   readonly #notify: (event: CheckoutEvent) => void;
@@ -59,7 +74,7 @@ export class CheckoutBook {
     const session: CheckoutSession = {
       id,
       object: "checkout.session",
-      mode: "payment",
+      mode: wanted.mode ?? "payment",
       status: "open",
       payment_status: "unpaid",
       amount_total: wanted.cents,
@@ -70,10 +85,13 @@ export class CheckoutBook {
       metadata: wanted.metadata,
       payment_metadata: wanted.paymentMetadata,
       payment_intent: null,
+      setup_intent: null,
+      customer: wanted.customer ?? null,
+      saves_card: wanted.savesCard ?? false,
       success_url: wanted.successUrl,
       cancel_url: wanted.cancelUrl,
       url: `${this.#address()}/pay/${id}`,
-      created: this.#seconds(),
+      created: this.nowSeconds(),
       expires_at: wanted.expiresAtSeconds,
     };
     keep(this.sessions, session);
@@ -83,7 +101,7 @@ export class CheckoutBook {
   /** As it is now: one that was not paid in time has expired. */
   session(id: string): CheckoutSession | undefined {
     const session = this.sessions.get(id);
-    if (session?.status === "open" && session.expires_at <= this.#seconds()) this.expire(session);
+    if (session?.status === "open" && session.expires_at <= this.nowSeconds()) this.expire(session);
     return session;
   }
 
@@ -94,15 +112,21 @@ export class CheckoutBook {
   }
 
   /** The payer paid at once, or by a way that takes its time: then `finish` says how it ended. */
-  pay(session: CheckoutSession, odd: OddPayment = {}, isSlow = false): CheckoutPayment {
+  pay(
+    session: CheckoutSession,
+    odd: OddPayment = {},
+    isSlow = false,
+    last4?: string,
+  ): CheckoutPayment {
     const payment = this.#newPayment(session, odd);
+    if (session.saves_card) payment.payment_method = this.#newCard(session.customer, last4).id;
     session.status = "complete";
     session.url = null;
     session.payment_intent = payment.id;
     session.amount_total = payment.amount;
     session.currency = payment.currency;
     session.livemode = odd.isLive ?? false;
-    if (!isSlow) this.#charge(session, payment);
+    if (!isSlow) this.#chargeSession(session, payment);
     this.#happened("checkout.session.completed", session);
     return payment;
   }
@@ -111,10 +135,70 @@ export class CheckoutBook {
   finish(session: CheckoutSession, isPaid: boolean): void {
     const payment = this.payments.get(session.payment_intent ?? "");
     if (payment?.status !== "processing") return;
-    if (isPaid) this.#charge(session, payment);
+    if (isPaid) this.#chargeSession(session, payment);
     else payment.status = "requires_payment_method";
     const outcome = isPaid ? "succeeded" : "failed";
     this.#happened(`checkout.session.async_payment_${outcome}`, session);
+  }
+
+  createCustomer(metadata: Record<string, string>): CheckoutCustomer {
+    const customer: CheckoutCustomer = {
+      id: newId("cus"),
+      object: "customer",
+      created: this.nowSeconds(),
+      metadata,
+    };
+    keep(this.customers, customer);
+    return customer;
+  }
+
+  /** The card becomes the customer's, and nothing is charged. */
+  saveCard(session: CheckoutSession, last4?: string): CheckoutCard {
+    const card = this.#newCard(session.customer, last4);
+    const setup: CheckoutSetup = {
+      id: newId("seti"),
+      object: "setup_intent",
+      created: this.nowSeconds(),
+      status: "succeeded",
+      customer: session.customer,
+      payment_method: card.id,
+    };
+    keep(this.setups, setup);
+    session.status = "complete";
+    session.url = null;
+    session.setup_intent = setup.id;
+    this.#happened("checkout.session.completed", session);
+    return card;
+  }
+
+  /** Charges a saved card without the payer. */
+  chargeCard(wanted: {
+    readonly card: CheckoutCard;
+    readonly cents: number;
+    readonly currency: string;
+    readonly metadata: Record<string, string>;
+  }): CheckoutPayment {
+    const { card, cents, currency, metadata } = wanted;
+    const { decline = null } = testCard(card.card.last4);
+    const payment: CheckoutPayment = {
+      id: newId("pi"),
+      object: "payment_intent",
+      amount: cents,
+      currency,
+      status: "requires_payment_method",
+      livemode: false,
+      created: this.nowSeconds(),
+      customer: card.customer,
+      payment_method: decline === null ? card.id : null,
+      last_payment_error: decline,
+      metadata,
+      latest_charge: null,
+    };
+    keep(this.payments, payment);
+    if (decline === null) this.#charge(payment);
+    const outcome = decline === null ? "succeeded" : "payment_failed";
+    this.#happened(`payment_intent.${outcome}`, payment);
+    return payment;
   }
 
   /** Undefined: more than is left of the payment. */
@@ -133,7 +217,7 @@ export class CheckoutBook {
       charge: payment.latest_charge,
       payment_intent: payment.id,
       status: "succeeded",
-      created: this.#seconds(),
+      created: this.nowSeconds(),
     };
     keep(this.refunds, refund);
     this.#happened("refund.created", refund);
@@ -156,7 +240,7 @@ export class CheckoutBook {
       charge: payment.latest_charge,
       payment_intent: payment.id,
       status: "needs_response",
-      created: this.#seconds(),
+      created: this.nowSeconds(),
     };
     keep(this.disputes, dispute);
     this.#happened("charge.dispute.created", dispute);
@@ -177,6 +261,10 @@ export class CheckoutBook {
       currency: odd.currency ?? session.currency,
       status: "processing",
       livemode: odd.isLive ?? false,
+      created: this.nowSeconds(),
+      customer: session.customer,
+      payment_method: null,
+      last_payment_error: null,
       metadata: session.payment_metadata,
       latest_charge: null,
     };
@@ -184,7 +272,27 @@ export class CheckoutBook {
     return payment;
   }
 
-  #charge(session: CheckoutSession, payment: CheckoutPayment): void {
+  #newCard(customer: string | null, last4: string | undefined): CheckoutCard {
+    const { brand, last4: digits } = testCard(last4);
+    const year = new Date(this.#clock.nowMs()).getUTCFullYear() + CARD_YEARS;
+    const card: CheckoutCard = {
+      id: newId("pm"),
+      object: "payment_method",
+      type: "card",
+      created: this.nowSeconds(),
+      customer,
+      card: { brand, last4: digits, exp_month: DECEMBER, exp_year: year },
+    };
+    keep(this.cards, card);
+    return card;
+  }
+
+  #chargeSession(session: CheckoutSession, payment: CheckoutPayment): void {
+    this.#charge(payment);
+    session.payment_status = "paid";
+  }
+
+  #charge(payment: CheckoutPayment): void {
     const id = newId("ch");
     keep(this.charges, {
       id,
@@ -196,7 +304,6 @@ export class CheckoutBook {
     });
     payment.status = "succeeded";
     payment.latest_charge = id;
-    session.payment_status = "paid";
   }
 
   /** An event holds its object as it was then. */
@@ -205,13 +312,13 @@ export class CheckoutBook {
       id: newId("evt"),
       object: "event",
       type,
-      created: this.#seconds(),
+      created: this.nowSeconds(),
       livemode: "livemode" in object && object.livemode,
       data: { object: structuredClone(object) },
     });
   }
 
-  #seconds(): number {
+  nowSeconds(): number {
     return Math.floor(this.#clock.nowMs() / 1000);
   }
 }

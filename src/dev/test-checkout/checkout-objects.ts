@@ -2,7 +2,7 @@
 export interface CheckoutSession {
   readonly id: string;
   readonly object: "checkout.session";
-  readonly mode: "payment";
+  readonly mode: "payment" | "setup";
   status: "open" | "complete" | "expired";
   payment_status: "unpaid" | "paid";
   amount_total: number;
@@ -14,6 +14,10 @@ export interface CheckoutSession {
   /** Of ours: what the payment will say. */
   readonly payment_metadata: Record<string, string>;
   payment_intent: string | null;
+  setup_intent: string | null;
+  readonly customer: string | null;
+  /** Of ours: the card that is paid with becomes the customer's. */
+  readonly saves_card: boolean;
   readonly success_url: string;
   readonly cancel_url: string;
   /** Null: nothing more can be paid. */
@@ -29,8 +33,52 @@ export interface CheckoutPayment {
   readonly currency: string;
   status: "processing" | "succeeded" | "requires_payment_method";
   readonly livemode: boolean;
+  readonly created: number;
+  readonly customer: string | null;
+  payment_method: string | null;
+  last_payment_error: CheckoutDecline | null;
   readonly metadata: Record<string, string>;
   latest_charge: string | null;
+}
+
+/** Why a card was not charged. */
+export interface CheckoutDecline {
+  readonly type: "card_error";
+  readonly code: string;
+  readonly decline_code?: string;
+  readonly message: string;
+}
+
+export interface CheckoutCustomer {
+  readonly id: string;
+  readonly object: "customer";
+  readonly created: number;
+  readonly metadata: Record<string, string>;
+}
+
+/** A card, by its last digits: what they do is in `test-cards.ts`. */
+export interface CheckoutCard {
+  readonly id: string;
+  readonly object: "payment_method";
+  readonly type: "card";
+  readonly created: number;
+  /** Null: it was detached, and is of no use any more. */
+  customer: string | null;
+  readonly card: {
+    readonly brand: string;
+    readonly last4: string;
+    readonly exp_month: number;
+    readonly exp_year: number;
+  };
+}
+
+export interface CheckoutSetup {
+  readonly id: string;
+  readonly object: "setup_intent";
+  readonly created: number;
+  readonly status: "succeeded";
+  readonly customer: string | null;
+  readonly payment_method: string;
 }
 
 export interface CheckoutCharge {
@@ -70,5 +118,7 @@ export interface CheckoutEvent {
   readonly type: string;
   readonly created: number;
   readonly livemode: boolean;
-  readonly data: { readonly object: CheckoutSession | CheckoutRefund | CheckoutDispute };
+  readonly data: {
+    readonly object: CheckoutSession | CheckoutPayment | CheckoutRefund | CheckoutDispute;
+  };
 }

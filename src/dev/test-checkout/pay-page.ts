@@ -1,22 +1,39 @@
 import { escapeHtml, plainPage, type PlainPage } from "../../plain-page/index.ts";
 import type { CheckoutCharge, CheckoutSession } from "./checkout-objects.ts";
+import { TEST_CARDS } from "./test-cards.ts";
 
 const CENTS_PER_USD = 100;
 
-/** Where test money is paid: three buttons, no card. */
+/** Where test money is paid, and test cards are saved. */
 export function payPage(session: CheckoutSession): PlainPage {
   const action = (name: string): string => `/pay/${session.id}/${name}`;
+  const isSetup = session.mode === "setup";
+  const cards = isSetup || session.saves_card ? cardChoice() : "";
+  const button = isSetup ? "Save this card" : "Pay with test money";
+  const fail = `
+    <form method="post" action="${action("fail")}"><button class="other">Let the payment fail</button></form>`;
   const open = `
-    <p class="amount">${money(session.amount_total, session.currency)}</p>
-    <form method="post" action="${action("pay")}"><button>Pay with test money</button></form>
-    <form method="post" action="${action("fail")}"><button class="other">Let the payment fail</button></form>
-    <form method="post" action="${action("close")}"><button class="other">Close without paying</button></form>
-    <p class="small">For ${escapeHtml(session.customer_email ?? "nobody")}</p>`;
+    <p class="amount">${isSetup ? "Save a card" : money(session.amount_total, session.currency)}</p>
+    <form method="post" action="${action("pay")}">${cards}<button>${button}</button></form>${isSetup ? "" : fail}
+    <form method="post" action="${action("close")}"><button class="other">Close without ${isSetup ? "saving" : "paying"}</button></form>
+    <p class="small">For ${escapeHtml(session.customer_email ?? session.customer ?? "nobody")}</p>`;
   const over = `
     <p>This checkout ${session.status === "expired" ? "ended without a payment" : "is complete"}.</p>
     <p><a href="${escapeHtml(session.cancel_url)}">Back to the console</a></p>`;
   const targets = [session.success_url, session.cancel_url].map((url) => new URL(url).origin);
   return page(session.status === "open" ? open : over, targets);
+}
+
+/** Which test card is saved: what each does later. */
+function cardChoice(): string {
+  const choices = TEST_CARDS.map(
+    ({ last4, does }, index) => `
+      <label><input type="radio" name="card" value="${last4}"${index === 0 ? " checked" : ""}>
+        Card ending in ${last4}: ${escapeHtml(does)}</label>`,
+  );
+  return `
+    <fieldset><legend>Test card, saved for automatic top-up</legend>${choices.join("")}
+    </fieldset>`;
 }
 
 /** The receipt of a payment with test money. */

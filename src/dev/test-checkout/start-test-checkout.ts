@@ -9,7 +9,7 @@ import type { PlainPage } from "../../plain-page/index.ts";
 import { CheckoutApi } from "./checkout-api.ts";
 import { CheckoutBook } from "./checkout-book.ts";
 import type { CheckoutEvent, CheckoutSession } from "./checkout-objects.ts";
-import { readForm } from "./form-body.ts";
+import { readForm, textAt } from "./form-body.ts";
 import { payPage, receiptPage, unknownPage } from "./pay-page.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
@@ -32,6 +32,12 @@ export interface TestCheckoutOptions {
   readonly delivery?: (event: CheckoutEvent) => readonly number[];
 }
 
+/**
+ * A charge that is not answered: before anything was done, or after; `busy` is a 429, `broken` a 500
+ * that did nothing.
+ */
+export type ChargeFault = "lost_before" | "lost_after" | "busy" | "broken" | "none";
+
 /** A running checkout with test money. Everything that happened in it is in memory only. */
 export interface TestCheckout {
   readonly url: string;
@@ -39,6 +45,8 @@ export interface TestCheckout {
   readonly secretKey: string;
   /** What its events are signed with. */
   readonly webhookSecret: string;
+  /** For tests: what meets the next calls that charge a card, in this order. */
+  readonly chargeFaults: ChargeFault[];
   /** For tests: payers, banks and what they do. */
   readonly book: CheckoutBook;
   readonly webhooks: WebhookSender;
@@ -57,7 +65,8 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
     address: () => url,
     notify: (event) => webhooks.notify(event),
   });
-  const routes = new CheckoutRoutes(secretKey, book, webhooks);
+  const chargeFaults: ChargeFault[] = [];
+  const routes = new CheckoutRoutes({ secretKey, book, webhooks, chargeFaults });
   const server = createServer((request, response) => void routes.receive(request, response));
   server.listen(options.port, options.host);
   await once(server, "listening");
@@ -68,6 +77,7 @@ export async function startTestCheckout(options: TestCheckoutOptions): Promise<T
     url,
     secretKey,
     webhookSecret,
+    chargeFaults,
     book,
     webhooks,
     close: async () => {
@@ -85,12 +95,19 @@ class CheckoutRoutes {
   readonly #book: CheckoutBook;
   readonly #webhooks: WebhookSender;
   readonly #api: CheckoutApi;
+  readonly #chargeFaults: ChargeFault[];
 
-  constructor(secretKey: string, book: CheckoutBook, webhooks: WebhookSender) {
-    this.#secretKey = secretKey;
-    this.#book = book;
-    this.#webhooks = webhooks;
-    this.#api = new CheckoutApi(book);
+  constructor(of: {
+    readonly secretKey: string;
+    readonly book: CheckoutBook;
+    readonly webhooks: WebhookSender;
+    readonly chargeFaults: ChargeFault[];
+  }) {
+    this.#secretKey = of.secretKey;
+    this.#book = of.book;
+    this.#webhooks = of.webhooks;
+    this.#chargeFaults = of.chargeFaults;
+    this.#api = new CheckoutApi(of.book);
   }
 
   async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -100,7 +117,7 @@ class CheckoutRoutes {
       if (text === undefined)
         sendJson(response, 413, { error: { message: "the body is too long" } });
       else if (url.pathname.startsWith("/v1/")) this.#serveApi(request, response, { url, text });
-      else await this.#servePayer(request, response, url);
+      else await this.#servePayer(request, response, { url, text });
     } catch {
       response.destroy();
     }
@@ -116,6 +133,13 @@ class CheckoutRoutes {
       sendJson(response, 401, { error: { type: "invalid_request_error", message } });
       return;
     }
+    const isCharge = request.method === "POST" && url.pathname === "/v1/payment_intents";
+    const fault = isCharge ? (this.#chargeFaults.shift() ?? "none") : "none";
+    if (fault === "lost_before") return void response.destroy();
+    if (fault === "busy" || fault === "broken") {
+      const error = { type: "api_error", message: "this is a fault of a test" };
+      return sendJson(response, fault === "busy" ? 429 : 500, { error });
+    }
     const key = request.headers["idempotency-key"];
     const { status, body } = this.#api.answer({
       method: request.method ?? "GET",
@@ -125,7 +149,8 @@ class CheckoutRoutes {
       text,
       idempotencyKey: typeof key === "string" ? key : undefined,
     });
-    sendJson(response, status, body);
+    if (fault === "lost_after") response.destroy();
+    else sendJson(response, status, body);
   }
 
   #isOurs(authorization: string | undefined): boolean {
@@ -134,24 +159,30 @@ class CheckoutRoutes {
     return given.length === ours.length && timingSafeEqual(given, ours);
   }
 
-  async #servePayer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+  async #servePayer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { url, text }: { readonly url: URL; readonly text: string },
+  ): Promise<void> {
     const [, noun, id = "", action] = url.pathname.split("/");
     const charge = noun === "receipt" ? this.#book.charges.get(id) : undefined;
     const session = noun === "pay" ? this.#book.session(id) : undefined;
     if (charge !== undefined) sendPage(response, 200, receiptPage(charge));
     else if (session === undefined) sendPage(response, 404, unknownPage());
-    else if (request.method === "POST") await this.#decide(response, session, action);
-    else sendPage(response, 200, payPage(session));
+    else if (request.method === "POST") {
+      await this.#decide(response, session, { action, last4: textAt(readForm(text), "card") });
+    } else sendPage(response, 200, payPage(session));
   }
 
   async #decide(
     response: ServerResponse,
     session: CheckoutSession,
-    action: string | undefined,
+    { action, last4 }: { readonly action: string | undefined; readonly last4: string | undefined },
   ): Promise<void> {
     const isPayment = action === "pay" || action === "fail";
     if (isPayment && session.status === "open") {
-      this.#book.pay(session, {}, action === "fail");
+      if (session.mode === "setup") this.#book.saveCard(session, last4);
+      else this.#book.pay(session, {}, action === "fail", last4);
       if (action === "fail") this.#book.finish(session, false);
       await Promise.race([
         this.#webhooks.settled(),

@@ -120,8 +120,10 @@ describe("buying credit", () => {
         stripeApiUrl: "http://127.0.0.1:1",
         purchaseMinUsd: "5.00",
         purchaseMaxUsd: "50.00",
+        autoTopUp: true,
       },
       store: backend.purchaseStore,
+      topUpStore: backend.topUpStore,
       consoleUrl: () => "http://127.0.0.1:1",
       clock,
       log: silentLogger,
@@ -211,6 +213,7 @@ test("a running console reconciles purchases by itself, until it is closed", asy
     config: NO_PROVIDER_CONFIG,
     testCheckout: undelivered.checkout,
     store: undelivered.backend.purchaseStore,
+    topUpStore: undelivered.backend.topUpStore,
     consoleUrl: () => "",
     clock: undelivered.clock,
     log: silentLogger,
@@ -235,6 +238,7 @@ test("a start with a live key reports credit that was bought with test money", a
   const live = openBilling({
     config: { ...NO_PROVIDER_CONFIG, stripeSecretKey: "rk_live_x", stripeWebhookSecret: "whsec_x" },
     store: fixture.backend.purchaseStore,
+    topUpStore: fixture.backend.topUpStore,
     consoleUrl: () => "",
     clock: fixture.clock,
     log: { ...silentLogger, error: (detail) => void errors.push(detail) },
@@ -261,10 +265,11 @@ test.each([
   ["stripeApiUrl", "stripe", "stripe.api_url is not a URL; it must start with http:// or https://"],
 ])("a wrong setting stops the start and is named: %s %s", (name, value, message) => {
   const config = { ...NO_PROVIDER_CONFIG, stripeSecretKey: "sk_test_x", [name]: value };
-  const { purchaseStore: store } = fixture.backend;
+  const { purchaseStore: store, topUpStore } = fixture.backend;
   const options = {
     config,
     store,
+    topUpStore,
     consoleUrl: () => "",
     clock: fixture.clock,
     log: silentLogger,
@@ -276,6 +281,7 @@ test("without a payment provider credit is granted, and none can be bought", asy
   const none = openBilling({
     config: NO_PROVIDER_CONFIG,
     store: fixture.backend.purchaseStore,
+    topUpStore: fixture.backend.topUpStore,
     consoleUrl: () => "",
     clock: fixture.clock,
     log: silentLogger,

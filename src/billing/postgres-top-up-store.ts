@@ -1,0 +1,326 @@
+import type { Pool, PoolClient } from "pg";
+
+import type { ChangedBy, ChangeLog, Facts, Note } from "../changes/index.ts";
+import { formatUsd, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
+import type { Row } from "../storage/index.ts";
+import {
+  chargeColumns,
+  listedColumns,
+  type RuleRow,
+  stateColumns,
+  type StateRow,
+} from "./top-up-rows.ts";
+import * as sql from "./top-up-sql.ts";
+import type {
+  ListedTopUp,
+  PauseReason,
+  SavedCard,
+  TopUpCharge,
+  TopUpPause,
+  TopUpRule,
+  TopUpState,
+  TopUpStore,
+  TopUpTimes,
+} from "./top-up-store.ts";
+
+/** Rules and cards in PostgreSQL; what decides about a purchase holds the lock of its rule's row. */
+export class PostgresTopUpStore implements TopUpStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async read(orgId: OrgId, isTestMoney: boolean, monthMs: number): Promise<TopUpState> {
+    const values = [orgId, isTestMoney, new Date(monthMs)];
+    const { rows } = await this.#pool.query<Row>(sql.STATE, values);
+    const [row] = rows;
+    return row === undefined ? NOTHING : stateOf(stateColumns.read(row));
+  }
+
+  async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
+    const { rows } = await this.#pool.query<PauseRow>(sql.PAUSE_OF, [orgId]);
+    const [row] = rows;
+    return row === undefined
+      ? undefined
+      : { reason: row.paused_reason, sinceMs: row.paused_at.getTime() };
+  }
+
+  async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
+    await this.#changes.write(by, async (client, note) => {
+      const was = await lockRule(client, orgId);
+      const { isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = rule;
+      const values = [orgId, isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd];
+      await client.query(sql.SET_RULE, values);
+      const before = was === undefined ? null : ruleFacts(ruleOf(was));
+      note({ action: "topup.rule", orgId, target: orgId, before, after: ruleFacts(rule) });
+    });
+  }
+
+  async pause(orgId: OrgId, reason: PauseReason, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, (client, note) => pause(client, note, { orgId, reason }));
+  }
+
+  async keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void> {
+    await this.#pool.query(sql.KEEP_CUSTOMER, [orgId, isTestMoney, customerId]);
+  }
+
+  async beginSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void> {
+    await this.#pool.query(sql.BEGIN_SETUP, [orgId, isTestMoney, sessionId]);
+  }
+
+  async endSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void> {
+    await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
+  }
+
+  async saveCard(saved: Parameters<TopUpStore["saveCard"]>[0], by: ChangedBy): Promise<boolean> {
+    const { orgId, isTestMoney, customerId, card, fromMs, nowMs } = saved;
+    return await this.#changes.write(by, async (client, note) => {
+      const known = await client.query<CardRow>(sql.LOCK_CUSTOMER, [orgId, isTestMoney]);
+      const [was] = known.rows;
+      if (was?.customer_id !== customerId) return false;
+      if (was.card_from !== null && was.card_from.getTime() >= fromMs) return false;
+      await client.query(sql.SAVE_CARD, [
+        orgId,
+        isTestMoney,
+        card.cardId,
+        card.brand,
+        card.last4,
+        card.expMonth,
+        card.expYear,
+        new Date(fromMs),
+        new Date(nowMs),
+      ]);
+      if (was.card_id !== null && was.card_id !== card.cardId) {
+        await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
+      }
+      const before = was.card_last4 === null ? null : { card: was.card_last4 };
+      const after = cardFacts(card);
+      note({ action: "card.save", orgId: was.org_id, target: card.cardId, before, after });
+      return true;
+    });
+  }
+
+  async removeCard(orgId: OrgId, isTestMoney: boolean, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const rule = await lockRule(client, orgId);
+      const known = await client.query<CardRow>(sql.LOCK_CUSTOMER, [orgId, isTestMoney]);
+      const [was] = known.rows;
+      if (was === undefined || was.card_id === null) return false;
+      await client.query(sql.REMOVE_CARD, [orgId, isTestMoney]);
+      await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
+      const before = { card: was.card_last4 };
+      note({ action: "card.remove", orgId, target: was.card_id, before, after: null });
+      if (rule?.is_on !== true) return true;
+      const off = { ...ruleOf(rule), isOn: false };
+      await client.query(sql.TURN_OFF, [orgId]);
+      const facts = { before: ruleFacts(ruleOf(rule)), after: ruleFacts(off) };
+      note({ action: "topup.rule", orgId, target: orgId, ...facts });
+      return true;
+    });
+  }
+
+  async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
+    const values = [isTestMoney, limit];
+    const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
+    return rows.map((row) => row.card_id);
+  }
+
+  async endDetachment(cardId: string): Promise<void> {
+    await this.#pool.query("delete from card_detachment where card_id = $1", [cardId]);
+  }
+
+  async due(
+    isTestMoney: boolean,
+    { nowMs, monthMs }: TopUpTimes,
+    limit: number,
+  ): Promise<readonly OrgId[]> {
+    const values = [isTestMoney, new Date(nowMs), new Date(monthMs), null, limit];
+    const { rows } = await this.#pool.query<{ org_id: OrgId }>(sql.DUE, values);
+    return rows.map((row) => row.org_id);
+  }
+
+  async begin(
+    wanted: Parameters<TopUpStore["begin"]>[0],
+    by: ChangedBy,
+  ): Promise<TopUpCharge | undefined> {
+    const { orgId, purchaseId, isTestMoney, nowMs, monthMs } = wanted;
+    return await this.#changes.write(by, async (client, note) => {
+      const rule = await lockRule(client, orgId);
+      if (rule?.is_on !== true) return undefined;
+      // Again, behind the lock: what another instance has committed meanwhile is seen.
+      const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
+      const due = await client.query<DueRow>(sql.DUE, asked);
+      const [card] = due.rows;
+      if (card === undefined) return undefined;
+      if (rule.amount < wanted.minMicroUsd || rule.amount > wanted.maxMicroUsd) {
+        await pause(client, note, { orgId, reason: "amount_not_allowed" });
+        return undefined;
+      }
+      const row = [purchaseId, orgId, rule.amount, isTestMoney, new Date(nowMs)];
+      await client.query(sql.INSERT_PURCHASE, [...row, new Date(wanted.expiresAtMs)]);
+      const made = [purchaseId, orgId, rule.amount, card.customer_id, card.card_id];
+      await client.query(sql.INSERT_TOP_UP, [...made, new Date(nowMs)]);
+      const amount_usd = formatUsd(microUsd(rule.amount));
+      const after = { amount_usd, is_test_money: isTestMoney, automatic: true };
+      note({ action: "purchase.start", orgId, target: purchaseId, before: null, after });
+      const charge = await client.query<Row>(`${sql.SELECT_CHARGE} where t.purchase_id = $1`, [
+        purchaseId,
+      ]);
+      return chargeColumns.read(charge.rows[0] ?? {});
+    });
+  }
+
+  async takeOpen(asked: Parameters<TopUpStore["takeOpen"]>[0]): Promise<readonly TopUpCharge[]> {
+    const { isTestMoney, beforeMs, nowMs, limit } = asked;
+    const values = [isTestMoney, new Date(beforeMs), new Date(nowMs), limit];
+    const taken = await this.#pool.query<{ purchase_id: string }>(sql.TAKE_OPEN, values);
+    const ids = taken.rows.map((row) => row.purchase_id);
+    if (ids.length === 0) return [];
+    const where = "where t.purchase_id = any ($1)";
+    const { rows } = await this.#pool.query<Row>(`${sql.SELECT_CHARGE} ${where}`, [ids]);
+    return rows.map((row) => chargeColumns.read(row));
+  }
+
+  async charge(purchaseId: string): Promise<TopUpCharge | undefined> {
+    const text = `${sql.SELECT_CHARGE} where t.purchase_id = $1`;
+    const { rows } = await this.#pool.query<Row>(text, [purchaseId]);
+    const [row] = rows;
+    return row === undefined ? undefined : chargeColumns.read(row);
+  }
+
+  async fail(
+    purchaseId: string,
+    state: "failed" | "parked",
+    reason: PauseReason,
+    by: ChangedBy,
+  ): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const known = await client.query<{ org_id: OrgId }>(sql.OWNER, [purchaseId]);
+      const orgId = known.rows[0]?.org_id;
+      if (orgId === undefined) return false;
+      await lockRule(client, orgId);
+      const { rows } = await client.query<{ was: string }>(sql.FAIL, [purchaseId, state, reason]);
+      const was = rows[0]?.was;
+      if (was === undefined) return false;
+      if (was !== state) {
+        const change = { before: { state: was }, after: { state, reason } };
+        note({ action: "purchase.state", orgId, target: purchaseId, ...change });
+      }
+      await pause(client, note, { orgId, reason });
+      return true;
+    });
+  }
+
+  async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
+    const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
+    return rows.map((row) => {
+      const listed = listedColumns.read(row);
+      const { pausedAtMs, pausedReason, ...rest } = listed;
+      return { ...rest, pause: pauseFrom(pausedAtMs, pausedReason) };
+    });
+  }
+}
+
+interface PauseRow {
+  readonly paused_reason: PauseReason;
+  readonly paused_at: Date;
+}
+
+interface CardRow {
+  readonly org_id: OrgId;
+  readonly customer_id: string;
+  readonly card_id: string | null;
+  readonly card_last4: string | null;
+  readonly card_from: Date | null;
+}
+
+interface DueRow {
+  readonly org_id: OrgId;
+  readonly customer_id: string;
+  readonly card_id: string;
+}
+
+const NOTHING: TopUpState = {
+  rule: undefined,
+  pause: undefined,
+  card: undefined,
+  customerId: undefined,
+  setupSessionId: undefined,
+  monthMicroUsd: microUsd(0n),
+  hasOpenPurchase: false,
+};
+
+async function lockRule(client: PoolClient, orgId: OrgId): Promise<RuleRow | undefined> {
+  const { rows } = await client.query<RuleRow>(sql.LOCK_RULE, [orgId]);
+  return rows[0];
+}
+
+async function pause(
+  client: PoolClient,
+  note: Note,
+  { orgId, reason }: { readonly orgId: OrgId; readonly reason: PauseReason },
+): Promise<boolean> {
+  const { rowCount } = await client.query(sql.PAUSE, [orgId, reason]);
+  if (rowCount !== 1) return false;
+  const facts = { before: { on: true }, after: { on: false, reason } };
+  note({ action: "topup.pause", orgId, target: orgId, ...facts });
+  return true;
+}
+
+function ruleOf(row: RuleRow): TopUpRule {
+  return {
+    isOn: row.is_on,
+    belowMicroUsd: microUsd(row.below),
+    amountMicroUsd: microUsd(row.amount),
+    monthMaxMicroUsd: microUsd(row.month_max),
+  };
+}
+
+function ruleFacts(rule: TopUpRule): Facts {
+  return {
+    on: rule.isOn,
+    below_usd: formatUsd(rule.belowMicroUsd),
+    amount_usd: formatUsd(rule.amountMicroUsd),
+    month_max_usd: formatUsd(rule.monthMaxMicroUsd),
+  };
+}
+
+function cardFacts({ brand, last4 }: SavedCard): Facts {
+  return { brand, card: last4 };
+}
+
+function stateOf(row: StateRow): TopUpState {
+  const { isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = row;
+  const has = (amount: MicroUsd | null): amount is MicroUsd => amount !== null;
+  const rule =
+    has(belowMicroUsd) && has(amountMicroUsd) && has(monthMaxMicroUsd)
+      ? { isOn: isOn === true, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd }
+      : undefined;
+  const { cardId, brand, last4, expMonth, expYear } = row;
+  const card =
+    cardId === null
+      ? undefined
+      : {
+          cardId,
+          brand: brand ?? "",
+          last4: last4 ?? "",
+          expMonth: expMonth ?? 0,
+          expYear: expYear ?? 0,
+        };
+  return {
+    rule,
+    pause: pauseFrom(row.pausedAtMs, row.pausedReason),
+    card,
+    customerId: row.customerId ?? undefined,
+    setupSessionId: row.setupSessionId ?? undefined,
+    monthMicroUsd: row.monthMicroUsd,
+    hasOpenPurchase: row.hasOpenPurchase,
+  };
+}
+
+function pauseFrom(sinceMs: number | null, reason: PauseReason | null): TopUpPause | undefined {
+  return sinceMs === null || reason === null ? undefined : { reason, sinceMs };
+}

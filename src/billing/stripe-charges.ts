@@ -1,0 +1,70 @@
+import { Stripe } from "stripe";
+
+import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
+import { expanded, idOf } from "./stripe-references.ts";
+import type { PauseReason } from "./top-up-store.ts";
+
+/** In the metadata of a payment: it was made by a rule, without the payer. */
+export const TOP_UP = "top_up";
+
+export function isTopUp(intent: Stripe.PaymentIntent): boolean {
+  return intent.metadata[TOP_UP] === "1";
+}
+
+/** A payment without a checkout, as what it says of its purchase. */
+export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
+  const charge = expanded(intent.latest_charge);
+  const payment = PAYMENTS[intent.status] ?? "open";
+  return {
+    session: {
+      sessionId: intent.id,
+      purchaseId: intent.metadata["purchase_id"] ?? null,
+      orgId: intent.metadata["org_id"] ?? null,
+      payment,
+      cents: BigInt(intent.amount),
+      currency: intent.currency,
+      isLive: intent.livemode,
+      paymentId: intent.id,
+      receiptUrl: charge?.receipt_url ?? null,
+    },
+    failure: payment === "failed" ? failureOf(intent) : null,
+    customerId: idOf(intent.customer),
+    cardId: idOf(intent.payment_method) ?? idOf(intent.last_payment_error?.payment_method),
+    createdAtMs: intent.created * 1000,
+  };
+}
+
+/** Nobody is there to do what a status asks for: it has failed. */
+const PAYMENTS: Partial<Record<Stripe.PaymentIntent.Status, SessionUpdate["payment"]>> = {
+  succeeded: "paid",
+  processing: "processing",
+  requires_payment_method: "failed",
+  requires_action: "failed",
+  canceled: "failed",
+};
+
+function failureOf(intent: Stripe.PaymentIntent): PauseReason {
+  if (intent.status === "requires_action") return "authentication_required";
+  if (intent.status === "canceled") return "charge_refused";
+  const { code, decline_code: decline } = intent.last_payment_error ?? {};
+  return declineReason(code, decline);
+}
+
+function declineReason(code: string | undefined, decline: string | undefined): PauseReason {
+  const said = [code, decline];
+  if (said.includes("authentication_required")) return "authentication_required";
+  return said.includes("expired_card") ? "card_expired" : "card_declined";
+}
+
+/**
+ * Why a charge was refused for good; undefined: it may succeed when the same is sent again, as the
+ * network, the payment provider or the operator's key was the reason.
+ */
+export function refusalOf(fault: unknown): PauseReason | undefined {
+  if (fault instanceof Stripe.errors.StripeCardError) {
+    return declineReason(fault.code, fault.decline_code);
+  }
+  const isRefused = fault instanceof Stripe.errors.StripeInvalidRequestError;
+  if (!isRefused || fault.statusCode === 409 || fault.statusCode === 429) return undefined;
+  return fault.code === "resource_missing" ? "card_missing" : "charge_refused";
+}

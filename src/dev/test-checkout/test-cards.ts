@@ -1,0 +1,42 @@
+import type { CheckoutDecline } from "./checkout-objects.ts";
+
+/** A card to try a payment with: what it does is known by its last digits. */
+export interface TestCard {
+  readonly brand: string;
+  readonly last4: string;
+  /** As a person reads it. */
+  readonly does: string;
+  /** What a charge without the payer meets; undefined: it succeeds. */
+  readonly decline?: CheckoutDecline;
+}
+
+/** The first one is used where nobody chooses. The digits are those of Stripe's own test cards. */
+export const TEST_CARDS: readonly [TestCard, ...TestCard[]] = [
+  { brand: "visa", last4: "4242", does: "every charge succeeds" },
+  {
+    brand: "visa",
+    last4: "0341",
+    does: "it is saved, and later charges are declined",
+    decline: {
+      type: "card_error",
+      code: "card_declined",
+      decline_code: "generic_decline",
+      message: "Your card was declined.",
+    },
+  },
+  {
+    brand: "visa",
+    last4: "3184",
+    does: "it is saved, and later charges ask for authentication",
+    decline: {
+      type: "card_error",
+      code: "authentication_required",
+      decline_code: "authentication_required",
+      message: "This payment requires authentication.",
+    },
+  },
+];
+
+export function testCard(last4: string | undefined): TestCard {
+  return TEST_CARDS.find((card) => card.last4 === last4) ?? TEST_CARDS[0];
+}

@@ -1,0 +1,324 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { PurchaseFault } from "../../../src/billing/billing.ts";
+import type { TopUpRule } from "../../../src/billing/top-up-store.ts";
+import { TopUpFault, type TopUps, type TopUpView } from "../../../src/billing/top-ups.ts";
+import type { OrgId } from "../../../src/core/ids.ts";
+import { microUsd } from "../../../src/core/money.ts";
+import {
+  MICRO_PER_USD,
+  openBillingFixture,
+  withBillingFixture,
+  type BillingFixture,
+} from "../../support/billing-fixture.ts";
+import { testOperator } from "../../support/test-operator.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const usd = (dollars: number): ReturnType<typeof microUsd> =>
+  microUsd(BigInt(dollars) * MICRO_PER_USD);
+/** When the balance falls below $10, buy $50; at most $200 a month. */
+const RULE: TopUpRule = {
+  isOn: true,
+  belowMicroUsd: usd(10),
+  amountMicroUsd: usd(50),
+  monthMaxMicroUsd: usd(200),
+};
+
+const fixture = withBillingFixture();
+let orgId: OrgId;
+
+function topUpsOf({ billings }: BillingFixture): TopUps {
+  const [{ topUps }] = billings;
+  if (topUps === undefined) throw new Error("automatic top-up is off");
+  return topUps;
+}
+
+async function saveCard(of: BillingFixture, org: OrgId, last4 = "4242"): Promise<void> {
+  const { checkoutUrl } = await topUpsOf(of).openCardCheckout(org);
+  const answer = await fetch(`${checkoutUrl}/pay`, {
+    method: "POST",
+    body: new URLSearchParams({ card: last4 }),
+    redirect: "manual",
+  });
+  expect(answer.headers.get("location")).toMatch(/\/billing\?card=saved$/);
+  await of.checkout.webhooks.settled();
+}
+
+async function orgWithRule(of: BillingFixture, rule = RULE, last4 = "4242"): Promise<OrgId> {
+  const org = await of.newOrg();
+  await saveCard(of, org, last4);
+  await topUpsOf(of).setRule(org, rule, testOperator);
+  return org;
+}
+
+async function rounds(of: BillingFixture): Promise<void> {
+  await Promise.all(of.billings.map((billing) => billing.topUpRound()));
+  await of.checkout.webhooks.settled();
+}
+
+const view = (): Promise<TopUpView> => topUpsOf(fixture).read(orgId);
+const balance = async (): Promise<bigint> => (await fixture.balance(orgId)) / MICRO_PER_USD;
+const charges = (org = orgId): number =>
+  [...fixture.checkout.book.payments.values()].filter((each) => each.metadata["org_id"] === org)
+    .length;
+
+/** Takes what is there, as requests would. */
+async function spend(): Promise<void> {
+  await fixture.backend.query("update top_up_rule set below = 1000000000 where org_id = $1", [
+    orgId,
+  ]);
+}
+
+beforeEach(async () => {
+  fixture.checkout.chargeFaults.length = 0;
+});
+
+describe("a card", () => {
+  test("is saved without a payment, and shown by brand, last digits and expiry", async () => {
+    orgId = await fixture.newOrg();
+    expect(await view()).toMatchObject({ card: undefined, isCardPending: false });
+    await topUpsOf(fixture).openCardCheckout(orgId);
+    expect(await view()).toMatchObject({ card: undefined, isCardPending: true });
+    await saveCard(fixture, orgId);
+    const { card, isCardPending } = await view();
+    expect(card).toMatchObject({ brand: "visa", last4: "4242", expMonth: 12 });
+    expect(isCardPending).toBe(false);
+    expect(charges()).toBe(0);
+  });
+
+  test("is saved with a purchase that asked for it, and with no other", async () => {
+    orgId = await fixture.newOrg();
+    for (const savesCard of [false, true]) {
+      const wanted = { orgId, amountMicroUsd: usd(20), email: "o@example.com", savesCard };
+      const { checkoutUrl } = await fixture.billings[0].startPurchase(wanted, testOperator);
+      await fetch(`${checkoutUrl}/pay`, { method: "POST", redirect: "manual" });
+      await fixture.checkout.webhooks.settled();
+      expect((await view()).card?.last4).toBe(savesCard ? "4242" : undefined);
+    }
+    expect(await balance()).toBe(40n);
+  });
+
+  test("of two that are opened at once has one customer at the payment provider", async () => {
+    orgId = await fixture.newOrg();
+    const { customers } = fixture.checkout.book;
+    const before = customers.size;
+    const opened = fixture.billings.map((billing) => billing.topUps?.openCardCheckout(orgId));
+    await Promise.all(opened);
+    await topUpsOf(fixture).openCardCheckout(orgId);
+    expect(customers.size - before).toBe(1);
+  });
+
+  test("whose customer the payment provider has forgotten is saved with another", async () => {
+    orgId = await orgWithRule(fixture);
+    fixture.checkout.book.customers.clear();
+    await saveCard(fixture, orgId, "0341");
+    expect((await view()).card?.last4).toBe("0341");
+  });
+
+  test("that was removed is detached, turns the rule off and does not come back", async () => {
+    orgId = await orgWithRule(fixture);
+    const [card] = [...fixture.checkout.book.cards.values()].slice(-1);
+    expect(await topUpsOf(fixture).removeCard(orgId, testOperator)).toBe(true);
+    expect(await topUpsOf(fixture).removeCard(orgId, testOperator)).toBe(false);
+    expect(card?.customer).toBeNull();
+    const [event] = fixture.checkout.webhooks.events.slice(-1);
+    await fixture.backend.query("delete from payment_event");
+    await fixture.checkout.webhooks.send(event?.id ?? "");
+    expect(await view()).toMatchObject({
+      card: undefined,
+      rule: { isOn: false },
+      pause: undefined,
+    });
+    await rounds(fixture);
+    expect(charges()).toBe(0);
+    await expect(topUpsOf(fixture).setRule(orgId, RULE, testOperator)).rejects.toThrow(TopUpFault);
+  });
+
+  test("that replaces another is the one that is charged, and the other is detached", async () => {
+    orgId = await orgWithRule(fixture, RULE, "0341");
+    fixture.clock.moveOn(MINUTE_MS);
+    const [old] = [...fixture.checkout.book.cards.values()].slice(-1);
+    await saveCard(fixture, orgId);
+    await rounds(fixture);
+    expect(old?.customer).toBeNull();
+    expect(await balance()).toBe(50n);
+  });
+});
+
+describe("a rule", () => {
+  test.each([
+    ["a threshold of nothing", { belowMicroUsd: microUsd(0n) }, "below_usd"],
+    ["less than a purchase may be", { amountMicroUsd: usd(4) }, "amount_usd"],
+    ["more than a purchase may be", { amountMicroUsd: usd(5_001) }, "amount_usd"],
+    ["a part of a cent", { amountMicroUsd: microUsd(50_000_001n) }, "amount_usd"],
+    ["a ceiling below one purchase", { monthMaxMicroUsd: usd(49) }, "month_max_usd"],
+  ])("with %s is refused", async (_what, change, field) => {
+    orgId = await fixture.newOrg();
+    const rule = { ...RULE, isOn: false, ...change };
+    const setting = topUpsOf(fixture).setRule(orgId, rule, testOperator);
+    await expect(setting).rejects.toMatchObject({ name: "TopUpFault", field });
+    expect((await view()).rule).toBeUndefined();
+  });
+
+  test("buys once when the balance is below, with several instances, and not above", async () => {
+    orgId = await orgWithRule(fixture);
+    await Promise.all([rounds(fixture), rounds(fixture)]);
+    expect(await balance()).toBe(50n);
+    const purchases = await fixture.backend.purchaseStore.list(orgId);
+    expect(purchases).toMatchObject([{ isAutomatic: true, state: "paid" }]);
+    expect(purchases[0]?.receiptUrl).toMatch(/receipt/);
+    fixture.clock.moveOn(DAY_MS);
+    await rounds(fixture);
+    expect(charges()).toBe(1);
+    expect(await view()).toMatchObject({
+      monthMicroUsd: expect.any(BigInt),
+      hasOpenPurchase: false,
+    });
+  });
+
+  test("waits five minutes between two, and ends at its monthly ceiling", async () => {
+    orgId = await orgWithRule(fixture);
+    await spend();
+    await rounds(fixture);
+    await rounds(fixture);
+    expect(charges()).toBe(1);
+    // From the middle of a month, so that the minutes stay in it.
+    const now = new Date(fixture.clock.nowMs());
+    const middleMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 15) - now.getTime();
+    fixture.clock.moveOn(middleMs);
+    for (let turn = 0; turn < 6; turn += 1) {
+      fixture.clock.moveOn(6 * MINUTE_MS);
+      await rounds(fixture);
+    }
+    expect(charges()).toBe(5);
+    expect((await view()).monthMicroUsd).toBe(usd(200));
+    fixture.clock.moveOn(30 * DAY_MS);
+    await rounds(fixture);
+    expect(charges()).toBe(6);
+  });
+
+  test("counts a purchase against the ceiling that is pending", async () => {
+    orgId = await orgWithRule(fixture, { ...RULE, monthMaxMicroUsd: usd(99) });
+    const lost = Array.from({ length: 2 }, () => "lost_before" as const);
+    fixture.checkout.chargeFaults.push(...lost);
+    await fixture.billings[0].topUpRound();
+    expect(await view()).toMatchObject({ monthMicroUsd: usd(50), hasOpenPurchase: true });
+  });
+});
+
+describe("a charge that fails", () => {
+  test.each([
+    ["0341", "card_declined"],
+    ["3184", "authentication_required"],
+  ])("with card %s pauses the rule until a person turns it on: %s", async (last4, reason) => {
+    orgId = await orgWithRule(fixture, RULE, last4);
+    await rounds(fixture);
+    expect(await view()).toMatchObject({ rule: { isOn: false }, pause: { reason } });
+    expect(await fixture.billings[0].topUpPause(orgId)).toMatchObject({ reason });
+    fixture.clock.moveOn(DAY_MS);
+    await rounds(fixture);
+    await fixture.billings[0].reconcileAll();
+    expect(charges()).toBe(1);
+    expect(await balance()).toBe(0n);
+    await saveCard(fixture, orgId);
+    await rounds(fixture);
+    expect(charges()).toBe(1);
+    await topUpsOf(fixture).setRule(orgId, RULE, testOperator);
+    await rounds(fixture);
+    expect(await view()).toMatchObject({ rule: { isOn: true }, pause: undefined });
+    expect(await balance()).toBe(50n);
+  });
+
+  test.each(["lost_before", "lost_after", "busy", "broken"] as const)(
+    "without an answer (%s) is sent again under the same key, is charged once and pauses nothing",
+    async (fault) => {
+      orgId = await orgWithRule(fixture);
+      // One more for the client's own second try, which a 429 has not.
+      fixture.checkout.chargeFaults.push(...(fault === "busy" ? [fault] : [fault, fault]));
+      await fixture.billings[0].topUpRound();
+      await fixture.checkout.webhooks.settled();
+      fixture.clock.moveOn(MINUTE_MS);
+      await rounds(fixture);
+      await rounds(fixture);
+      expect(charges()).toBe(1);
+      expect(await balance()).toBe(50n);
+      expect(await view()).toMatchObject({ rule: { isOn: true }, hasOpenPurchase: false });
+    },
+  );
+});
+
+describe("without events", () => {
+  const deaf = withBillingFixture({ delivery: () => [] });
+
+  test("a card is found when the page is read again", async () => {
+    orgId = await deaf.newOrg();
+    await saveCard(deaf, orgId);
+    expect((await topUpsOf(deaf).read(orgId)).card?.last4).toBe("4242");
+  });
+
+  test("a process that dies between the decision and the charge is repaired by another", async () => {
+    orgId = await deaf.newOrg();
+    await saveCard(deaf, orgId);
+    await topUpsOf(deaf).read(orgId);
+    await topUpsOf(deaf).setRule(orgId, RULE, testOperator);
+    const nowMs = deaf.clock.nowMs();
+    const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
+    const bounds = { minMicroUsd: usd(5), maxMicroUsd: usd(100) };
+    const wanted = { orgId, purchaseId: "pur_dead", isTestMoney: true, ...times, ...bounds };
+    expect(await deaf.backend.topUpStore.begin(wanted, testOperator)).toBeDefined();
+    await rounds(deaf);
+    expect(deaf.checkout.book.payments.size).toBe(0);
+    deaf.clock.moveOn(MINUTE_MS);
+    await rounds(deaf);
+    expect((await deaf.balance(orgId)) / MICRO_PER_USD).toBe(50n);
+    expect([...deaf.checkout.book.payments.values()]).toMatchObject([
+      { metadata: { purchase_id: "pur_dead" } },
+    ]);
+    expect(await deaf.broken()).toEqual([]);
+  });
+
+  test("one that nobody wants any more by then is not sent, and ends", async () => {
+    orgId = await deaf.newOrg();
+    await saveCard(deaf, orgId);
+    await topUpsOf(deaf).read(orgId);
+    await topUpsOf(deaf).setRule(orgId, RULE, testOperator);
+    deaf.checkout.chargeFaults.push("lost_before", "lost_before");
+    await deaf.billings[0].topUpRound();
+    await topUpsOf(deaf).setRule(orgId, { ...RULE, isOn: false }, testOperator);
+    const payments = deaf.checkout.book.payments.size;
+    for (const _ of [1, 2, 3]) {
+      deaf.clock.moveOn(6 * MINUTE_MS);
+      await rounds(deaf);
+    }
+    expect(deaf.checkout.book.payments.size).toBe(payments);
+    expect(await deaf.backend.purchaseStore.list(orgId)).toMatchObject([{ state: "expired" }]);
+  });
+});
+
+test("a refund takes the credit of an automatic purchase, and the ceiling still counts it", async () => {
+  orgId = await orgWithRule(fixture);
+  await rounds(fixture);
+  const payment = [...fixture.checkout.book.payments.values()].at(-1);
+  if (payment !== undefined) fixture.checkout.book.refund(payment);
+  await fixture.checkout.webhooks.settled();
+  expect(await balance()).toBe(0n);
+  expect((await view()).monthMicroUsd).toBe(usd(50));
+  expect(await fixture.broken()).toEqual([]);
+});
+
+test("turned off by the operator there is none, and what was started ends", async () => {
+  orgId = await orgWithRule(fixture);
+  expect(await fixture.backend.topUpStore.pause(orgId, "operator", testOperator)).toBe(true);
+  await rounds(fixture);
+  expect(charges()).toBe(0);
+  expect(await fixture.billings[0].topUpPause(orgId)).toMatchObject({ reason: "operator" });
+});
+
+test("a page for a card is a clear refusal while the payment provider is away", async () => {
+  const away = await openBillingFixture();
+  const org = await away.newOrg();
+  await away.checkout.close();
+  await expect(topUpsOf(away).openCardCheckout(org)).rejects.toThrow(PurchaseFault);
+  await Promise.all(away.billings.map((billing) => billing.close()));
+  await away.backend.close();
+});
