@@ -80,6 +80,7 @@ import {
   type UsageReports,
   type UsageRollup,
 } from "../records/index.ts";
+import { PostgresTeamStore, type TeamStore } from "../team/index.ts";
 import {
   checkSchema,
   poolUse,
@@ -118,6 +119,7 @@ export interface PostgresBackend {
   readonly creditStore: CreditStore;
   readonly purchaseStore: PurchaseStore;
   readonly alertStore: AlertStore;
+  readonly teamStore: TeamStore;
   readonly alertQueue: AlertQueue;
   readonly settlementStore: SettlementStore;
   readonly ledgerBatchStore: LedgerBatchStore;
@@ -227,6 +229,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
     ...alertsOf(pools, changeLog),
+    teamStore: new PostgresTeamStore(pool, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),

@@ -31,6 +31,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0025-listing-index": "40599b747c19a69783fcab515431f28b985fd93ab51258c5013268af1cc27045",
   "0026-key-expiry": "17a546997e96d852c43b1b9cb43589226b20638ff4d71df6f419f2ebe8f1c4ee",
   "0027-key-models": "cbd3402480095eed11f04d28a7aacebd295925661e53e06164bab02af8110299",
+  "0028-teams": "90d1035d6d1d297178f3ea44c836de4ab73cc18f2ae8ccc92b7e8c1647dc2060",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

@@ -55,11 +55,13 @@ export const alertRoutes = {
   "GET /api/console/alerts": {
     summary: "What the organization is alerted of, and where alerts go",
     access: "session",
+    needs: "read",
     answer: Alerts,
   },
   "PATCH /api/console/alerts": {
     summary: "Changes what the organization is alerted of; fields left out stay as they are",
     access: "session",
+    needs: "billing",
     isSetting: true,
     body: Type.Object(
       {
@@ -75,6 +77,7 @@ export const alertRoutes = {
   "POST /api/console/alerts/destinations": {
     summary: "Adds the caller's own verified e-mail address as a destination of alerts",
     access: "session",
+    needs: "billing",
     isSetting: true,
     body: Type.Object({ channel: oneOf("email") }, { additionalProperties: false }),
     answer: AlertDestination,
@@ -82,6 +85,7 @@ export const alertRoutes = {
   "POST /api/console/alerts/destinations/:destination_id/remove": {
     summary: "Removes a destination; alerts that wait for it are not delivered",
     access: "session",
+    needs: "billing",
     isSetting: true,
     params,
     answer: Alerts,
@@ -89,6 +93,7 @@ export const alertRoutes = {
   "POST /api/console/alerts/destinations/:destination_id/test": {
     summary: "Sends a test alert to one destination",
     access: "session",
+    needs: "billing",
     isSetting: true,
     params,
     answer: Type.Object({ event_id: Id }),
@@ -96,6 +101,7 @@ export const alertRoutes = {
   "GET /api/console/alerts/deliveries": {
     summary: "The newest alerts, and how their delivery went",
     access: "session",
+    needs: "read",
     answer: Type.Object({ data: Type.Array(AlertDelivery) }),
   },
 } as const;
