@@ -14,6 +14,7 @@ import { headersPage } from "./reference/headers-page.ts";
 import { manifestPage } from "./reference/manifest-page.ts";
 import { metricsPage } from "./reference/metrics-page.ts";
 import { movingInPage } from "./reference/moving-in-page.ts";
+import { rolesPage } from "./reference/roles-page.ts";
 import { gatewayDocument } from "./reference/openapi/document.ts";
 
 /** One generated file: where it lies below the project folder, and what makes its text. */
@@ -34,6 +35,7 @@ const PAGES: readonly ReferencePage[] = [
   { path: "docs/reference/manifest.md", text: manifestPage },
   { path: "docs/reference/metrics.md", text: metricsPage },
   { path: "docs/reference/moving-in.md", text: movingInPage },
+  { path: "docs/reference/roles.md", text: rolesPage },
   ...Object.entries(RULE_FILES).map(([file, text]) => ({
     path: `deploy/prometheus/${file}`,
     text,

@@ -28,6 +28,7 @@ import {
 import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startUsageRollup } from "../records/index.ts";
+import { Invitations } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import { EventCounts } from "./event-counts.ts";
@@ -136,6 +137,10 @@ export async function openConsole(
     optimize,
     operator: openOperator(options, parts),
     alerts: { store: backend.alertStore, canMail: mailer !== undefined },
+    team: {
+      store: backend.teamStore,
+      invitations: new Invitations({ store: backend.teamStore, mailer, consoleUrl, clock }),
+    },
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
     customers: backend.customerStore,

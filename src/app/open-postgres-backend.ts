@@ -87,6 +87,7 @@ import {
   type UsageReports,
   type UsageRollup,
 } from "../records/index.ts";
+import { PostgresTeamStore, type TeamStore } from "../team/index.ts";
 import {
   checkSchema,
   poolUse,
@@ -126,6 +127,7 @@ export interface PostgresBackend {
   readonly purchaseStore: PurchaseStore;
   readonly topUpStore: TopUpStore;
   readonly alertStore: AlertStore;
+  readonly teamStore: TeamStore;
   readonly alertQueue: AlertQueue;
   /** For operators. */
   readonly webhookSecrets: SealedSecretStore;
@@ -238,6 +240,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
     topUpStore: new PostgresTopUpStore(pool, changeLog),
     ...alertsOf(pools, changeLog),
+    teamStore: new PostgresTeamStore(pool, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),

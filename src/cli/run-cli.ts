@@ -19,6 +19,7 @@ import { addKeyCommand } from "./key-command.ts";
 import { addLedgerCommand } from "./ledger-command.ts";
 import { addLimitsCommand } from "./limits-command.ts";
 import { addManifestCommand } from "./manifest-command.ts";
+import { addMemberCommand } from "./member-command.ts";
 import { addMigrateCommand } from "./migrate-command.ts";
 import { addOrgCommand } from "./org-command.ts";
 import { addProbeCommand } from "./probe-command.ts";
@@ -71,6 +72,7 @@ export function commandLine(context: CommandContext): Command {
   addServeCommands(program, context);
   addProbeCommand(program, context);
   addOrgCommand(program, context);
+  addMemberCommand(program, context);
   addBillingCommand(program, context);
   addCreditCommand(program, context);
   addKeyCommand(program, context);

@@ -126,19 +126,21 @@ function settingsRefusal(refusal: Refusal): ConsoleRefusal {
 /** The session that the route needs, undefined where it needs none, or why it does not open. */
 async function openedBy(
   deps: ConsoleDeps,
-  { access }: RouteContract,
+  contract: RouteContract,
   { method, headers }: FastifyRequest,
 ): Promise<SignedIn | ConsoleRefusal | undefined> {
   const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
-  if (access === "operator") {
+  if (contract.access === "operator") {
     const { identity, operator, clock } = deps;
     const session = await readOperatorSession(identity, headers.cookie, operator.emails());
     if (session instanceof ConsoleRefusal || method === "GET" || method === "HEAD") return session;
     return foreign ?? staleSignInProblem(session, clock.nowMs()) ?? session;
   }
   if (foreign !== undefined) return foreign;
-  if (access === "public") return undefined;
-  return await readOpenSession(deps.identity, headers.cookie, access);
+  if (contract.access === "public") return undefined;
+  const { access, needs } = contract;
+  const wanted = access === "session" ? { access, needs } : { access };
+  return await readOpenSession(deps.identity, headers, wanted);
 }
 
 interface Parts {

@@ -25,6 +25,7 @@ import type {
   UsageReports,
 } from "../records/index.ts";
 import type { DeploymentHealth } from "../routing/index.ts";
+import type { Invitations, TeamStore } from "../team/index.ts";
 import type { VerdictStore, Verification } from "../verification/index.ts";
 
 /** What a provider made of a customer's own key. */
@@ -50,6 +51,7 @@ export interface ConsoleDeps {
     /** False: no mail server is configured. */
     readonly canMail: boolean;
   };
+  readonly team: { readonly store: TeamStore; readonly invitations: Invitations };
   readonly reports: UsageReports;
   readonly listingFigures: ListingFiguresStore;
   readonly customers: CustomerStore;

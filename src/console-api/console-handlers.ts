@@ -8,6 +8,7 @@ import type { Handlers } from "./handler.ts";
 import { keyHandlers } from "./keys-routes.ts";
 import { limitHandlers } from "./limits-routes.ts";
 import { listingFigureHandlers } from "./listing-figures-routes.ts";
+import { memberHandlers } from "./members-routes.ts";
 import { modelCostHandlers } from "./model-costs-routes.ts";
 import { operatorHandlers } from "./operator-routes.ts";
 import { optimizeHandlers } from "./optimize-routes.ts";
@@ -22,6 +23,7 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
   const gates = openReportGates();
   return {
     ...sessionHandlers(deps, gates),
+    ...memberHandlers(deps),
     ...keyHandlers(deps, gates),
     ...billingHandlers(deps, gates),
     ...alertHandlers(deps, gates),

@@ -19,6 +19,7 @@ import { connectionRoutes } from "./contract/connections.ts";
 import { keyRoutes } from "./contract/keys.ts";
 import { limitRoutes } from "./contract/limits.ts";
 import { listingFigureRoutes } from "./contract/listing-figures.ts";
+import { memberRoutes } from "./contract/members.ts";
 import { modelCostRoutes } from "./contract/model-costs.ts";
 import { operatorRoutes } from "./contract/operator.ts";
 import { optimizeRoutes } from "./contract/optimize.ts";
@@ -36,6 +37,7 @@ export type * from "./contract/connections.ts";
 export type * from "./contract/keys.ts";
 export type * from "./contract/limits.ts";
 export type * from "./contract/listing-figures.ts";
+export type * from "./contract/members.ts";
 export type * from "./contract/model-costs.ts";
 export type * from "./contract/operator.ts";
 export type * from "./contract/optimize.ts";
@@ -47,6 +49,7 @@ export type * from "./contract/verification.ts";
 
 export const ROUTES = {
   ...sessionRoutes,
+  ...memberRoutes,
   ...keyRoutes,
   ...billingRoutes,
   ...alertRoutes,

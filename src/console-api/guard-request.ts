@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+import { mayRole, type Need, type Role, rolesWith } from "../core/index.ts";
 import type { Identity, SignedIn } from "../identity/index.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
@@ -41,16 +42,46 @@ const NOT_JSON = new ConsoleRefusal({
   message: "content-type must be application/json",
 });
 
-/** The browser's session, if it opens what is asked for: `unverified` takes any that is signed in. */
+/** What a request has to be allowed to do: `unverified` takes any session. */
+export type WantedAccess =
+  { readonly access: "unverified" } | { readonly access: "session"; readonly needs: Need };
+
+/** Beside the cookie: which organization the page shows. Another tab may have switched since. */
+const SHOWN_ORG_HEADER = "x-tm-org";
+
+/** The browser's session, if it opens what is asked for. The one place where roles are compared. */
 export async function readOpenSession(
   identity: Pick<Identity, "readSession">,
-  cookieHeader: string | undefined,
-  access: "unverified" | "session",
+  headers: IncomingHttpHeaders,
+  wanted: WantedAccess,
 ): Promise<SignedIn | ConsoleRefusal> {
-  const session = await identity.readSession(cookieHeader);
+  const session = await identity.readSession(headers.cookie);
   if (session === undefined) return SIGNED_OUT;
-  return access === "session" && !session.isVerified ? NOT_VERIFIED : session;
+  if (wanted.access === "unverified") return session;
+  if (!session.isVerified) return NOT_VERIFIED;
+  const shown = headers[SHOWN_ORG_HEADER];
+  if (shown !== undefined && shown !== session.orgId) return OTHER_ORG;
+  return mayRole(session.role, wanted.needs) ? session : roleRefusal(session.role, wanted.needs);
 }
+
+/** A member whose role is not enough: which one is, and who can change it. */
+function roleRefusal(role: Role, need: Need): ConsoleRefusal {
+  return new ConsoleRefusal({
+    status: 403,
+    code: "forbidden",
+    message:
+      `your role in this organization is ${role}, and this needs the role ` +
+      `${rolesWith(need).join(" or ")}; an owner of the organization can change your role under ` +
+      "Settings, Members",
+  });
+}
+
+const OTHER_ORG = new ConsoleRefusal({
+  status: 409,
+  code: "conflict",
+  message:
+    "nothing was done: this page shows another organization than the one this browser is in now; reload the page",
+});
 
 const SIGNED_OUT = new ConsoleRefusal({
   status: 401,

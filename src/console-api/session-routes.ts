@@ -1,9 +1,9 @@
-import type { OrgId, RequestStatus } from "../core/index.ts";
+import { MAY, type OrgId, type RequestStatus } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { UsageReports } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import type { FirstRequest, Session, Settings } from "./contract.ts";
+import type { BrowserSession, FirstRequest, Session, Settings } from "./contract.ts";
 import type { sessionRoutes } from "./contract/session.ts";
 import { exportPieces } from "./export-organization.ts";
 import { openFile } from "./file-answer.ts";
@@ -46,6 +46,15 @@ export function sessionHandlers(
       return await readSettings(deps, session);
     },
 
+    "GET /api/console/sessions": ({ session }) => readSessions(deps, session),
+
+    "POST /api/console/sessions/:session_id/end": async ({ session, params, by }) => {
+      const { requestId, clientNetwork } = by;
+      const from = { requestId, clientNetwork };
+      const isEnded = await identity.endOtherSession(session, params.session_id, from);
+      return isEnded ? await readSessions(deps, session) : NO_SUCH_SESSION;
+    },
+
     "GET /api/console/export.json": ({ session }) =>
       openFile(
         { gates: gates.files, clock },
@@ -57,6 +66,27 @@ export function sessionHandlers(
         },
       ),
   };
+}
+
+const NO_SUCH_SESSION = new ConsoleRefusal({
+  status: 404,
+  code: "not_found",
+  message: "your account has no such session in another browser; it may have ended meanwhile",
+});
+
+async function readSessions(
+  { identity }: ConsoleDeps,
+  session: SignedIn,
+): Promise<{ sessions: BrowserSession[] }> {
+  const listed = await identity.sessions(session);
+  const sessions = listed.map((each) => ({
+    session_id: each.id,
+    is_this: each.isThis,
+    started_at: instant(each.startedAtMs),
+    last_seen_at: instant(each.lastSeenAtMs),
+    user_agent: each.userAgent,
+  }));
+  return { sessions };
 }
 
 /** A request that did not succeed is shown for so long to a user who tries the first one. */
@@ -109,15 +139,21 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
   if (!session.isVerified) {
     return { ...ANONYMOUS, ...rest, state: "unverified", user, expires_at, installation };
   }
-  const [{ org, balance, holds, notices }, hasReveal] = await Promise.all([
+  const [{ org, balance, holds, notices }, joined, hasReveal] = await Promise.all([
     readNotices(deps, session),
+    deps.identity.organizations(session),
     deps.identity.hasReveal(cookieHeader),
   ]);
   return {
     ...rest,
     state: "signed_in",
     user,
-    org: { org_id: org.orgId, name: org.name },
+    org: { org_id: org.orgId, name: org.name, role: session.role },
+    may: [...MAY[session.role]],
+    // An own one that was never begun is not offered, but where the session is in it.
+    organizations: joined
+      .filter(({ orgId, isUnused }) => !isUnused || orgId === session.orgId)
+      .map(({ orgId, name }) => ({ org_id: orgId, name })),
     balance: shownBalance(balance),
     is_operator: isOperator(session, deps.operator.emails()),
     is_funded: org.isFunded,
@@ -137,6 +173,8 @@ const ANONYMOUS = {
   state: "signed_out",
   user: null,
   org: null,
+  may: [],
+  organizations: [],
   balance: null,
   is_operator: false,
   is_funded: false,

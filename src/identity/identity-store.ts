@@ -1,5 +1,5 @@
 import type { ChangedBy } from "../changes/index.ts";
-import type { MicroUsd, OrgId } from "../core/index.ts";
+import type { MicroUsd, OrgId, Role } from "../core/index.ts";
 
 /** The new session of a browser; its cookie's token is known to that browser only. */
 export interface NewSession {
@@ -55,6 +55,8 @@ export interface ResolvedSignIn {
   readonly isVerified: boolean;
   /** Is there a key to be shown in the new session? */
   readonly hasReveal: boolean;
+  /** A new person whom an organization has invited: there is no trial key yet. */
+  readonly isInvited: boolean;
   /** `created`: a new account; `linked`: the account of the same verified e-mail. */
   readonly kind: "known" | "created" | "linked" | "adopted" | "verified";
   /** The identity's e-mail has changed to one that another account has: the old one was kept. */
@@ -64,7 +66,9 @@ export interface ResolvedSignIn {
 /** A session as it is stored, ended ones too. */
 export interface StoredSession {
   readonly accountId: string;
+  /** The organization that the session is in, as long as the account is a member of it. */
   readonly orgId: OrgId;
+  readonly role: Role;
   readonly email: string;
   readonly name: string | null;
   readonly isVerified: boolean;
@@ -80,6 +84,30 @@ export interface StoredSession {
   readonly hasRefreshToken: boolean;
   readonly userAgent: string | null;
   readonly endedReason: EndReason | null;
+}
+
+/** A session in the list of its account. */
+export interface LiveSession {
+  readonly sessionId: Buffer;
+  readonly startedAtMs: number;
+  readonly lastSeenAtMs: number;
+  readonly userAgent: string | null;
+}
+
+export interface JoinedOrg {
+  readonly orgId: OrgId;
+  readonly name: string;
+  readonly role: Role;
+  /** The account's own one without its trial key: an invitation came before it. */
+  readonly isUnused: boolean;
+}
+
+export interface OwnOrgStart {
+  readonly sessionId: Buffer;
+  readonly accountId: string;
+  readonly trialKey: SignInToResolve["trialKey"];
+  readonly welcomeMicroUsd: MicroUsd;
+  readonly from?: AskedFrom;
 }
 
 export type EndReason = "signed-out" | "idp-ended";
@@ -152,6 +180,17 @@ export interface IdentityStore {
   ): Promise<readonly { readonly issuer: string; readonly linkedAtMs: number }[]>;
   /** Sessions of the account that live, but for this one. */
   countOtherSessions(accountId: string, sessionId: Buffer, nowMs: number): Promise<number>;
+  /** Sessions of the account that live, the one used last first, a bounded number. */
+  listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]>;
+  /** From now on the session is in this organization; false: the account is no member of it. */
+  switchOrg(sessionId: Buffer, orgId: string): Promise<boolean>;
+  /** The organizations that the account is a member of. */
+  listOrgs(accountId: string): Promise<readonly JoinedOrg[]>;
+  /**
+   * Makes the trial key that an invitation had deferred, with the starting credit, in the account's own
+   * organization, and puts the session there; undefined: nothing was deferred.
+   */
+  startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined>;
   /** Forgets what ended long ago, a bounded part of it; returns how many rows went. */
   sweep(nowMs: number): Promise<number>;
   readonly local: LocalIssuerStore;

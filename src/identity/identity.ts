@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { OrgId } from "../core/index.ts";
-import type { AskedFrom } from "./identity-store.ts";
+import type { OrgId, Role } from "../core/index.ts";
+import type { AskedFrom, JoinedOrg } from "./identity-store.ts";
 
 /** A browser that is signed in: one row of the session table, read for every request. */
 export interface SignedIn {
   /** SHA-256 of the cookie's token in hexadecimal: names the session, opens nothing. */
   readonly sessionId: string;
   readonly accountId: string;
+  /** The organization that the session is in, and what the account may do there. */
   readonly orgId: OrgId;
+  readonly role: Role;
   readonly email: string;
   readonly name: string | null;
   /** False: the identity provider has not verified the e-mail; only the verify page is open. */
@@ -32,6 +34,16 @@ export interface RevealedKey {
   readonly key: string;
   readonly label: string;
   readonly name: string;
+}
+
+/** A session as its owner sees it. */
+export interface ListedSession {
+  /** Made of the session's own id, which is the hash of a cookie. */
+  readonly id: string;
+  readonly isThis: boolean;
+  readonly startedAtMs: number;
+  readonly lastSeenAtMs: number;
+  readonly userAgent: string | null;
 }
 
 export interface AccountProfile {
@@ -87,6 +99,20 @@ export interface Identity {
   /** Its owner has saved the key: it is not shown again. */
   endReveal(cookieHeader: string | undefined, from?: AskedFrom): Promise<boolean>;
   profile(session: SignedIn): Promise<AccountProfile>;
+  /** The account's sessions in browsers, this one too. */
+  sessions(session: SignedIn): Promise<readonly ListedSession[]>;
+  /** Ends another session of the account by its id in the list; false: there is none. */
+  endOtherSession(session: SignedIn, id: string, from?: AskedFrom): Promise<boolean>;
+  /** The organizations of the account. */
+  organizations(session: SignedIn): Promise<readonly JoinedOrg[]>;
+  /** From now on the session is in this organization; false: the account is no member of it. */
+  switchOrganization(session: SignedIn, orgId: string): Promise<boolean>;
+  /** The trial key that an invitation had deferred, in an organization of one's own. */
+  startOwnOrganization(
+    cookieHeader: string | undefined,
+    session: SignedIn,
+    from?: AskedFrom,
+  ): Promise<OrgId | undefined>;
   /** The bundled issuer's own pages, under `/local-idp`; absent where a real one is configured. */
   readonly localIssuer?: (request: IncomingMessage, response: ServerResponse) => void;
   /** Forgets what ended long ago; runs by itself until `close`. */

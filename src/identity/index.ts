@@ -1,8 +1,9 @@
+export { hashOf, newBrowserToken } from "./browser-token.ts";
 export { IdentitySettingFault, isLoopback, signInKindOf } from "./console-address.ts";
 export type { IdentityStore } from "./identity-store.ts";
 export type { Identity, Redirect, SignedIn } from "./identity.ts";
 export { type ClaimLink, makeClaimLink } from "./local-issuer/claim-link.ts";
-export { isEmail, normaliseEmail } from "./normalise-email.ts";
+export { isEmail, normaliseEmail, orgNameOf } from "./normalise-email.ts";
 export { openIdentity } from "./open-identity.ts";
 export { openRefreshTokens } from "./refresh-tokens.ts";
 export { safeReturnPath } from "./return-path.ts";

@@ -1,5 +1,14 @@
+import { createHash } from "node:crypto";
+
 import type { Config } from "../config/index.ts";
-import { type Clock, type Logger, parseUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import {
+  type Clock,
+  type Logger,
+  type MicroUsd,
+  type OrgId,
+  parseUsd,
+  ZERO_MICRO_USD,
+} from "../core/index.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import {
   assertSafeConsole,
@@ -7,12 +16,13 @@ import {
   parseIssuer,
   signInKindOf,
 } from "./console-address.ts";
-import type { AskedFrom, IdentityStore } from "./identity-store.ts";
-import type { AccountProfile, Identity, Redirect, SignedIn } from "./identity.ts";
+import type { AskedFrom, IdentityStore, JoinedOrg } from "./identity-store.ts";
+import type { AccountProfile, Identity, ListedSession, Redirect, SignedIn } from "./identity.ts";
 import { inProcessFetch } from "./local-issuer/in-process-fetch.ts";
 import { localIssuer } from "./local-issuer/local-issuer.ts";
 import { LOCAL_CLIENT_ID, LOCAL_ISSUER_PATH } from "./local-issuer/local-provider.ts";
 import { openRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
+import { newTrialKey } from "./reveals.ts";
 import { RelyingParty } from "./relying-party.ts";
 import { Sessions } from "./sessions.ts";
 import { type SignInResult, SignIns } from "./sign-ins.ts";
@@ -68,6 +78,7 @@ class OpenedIdentity implements Identity {
   readonly #sessions: Sessions;
   readonly #signIns: SignIns | undefined;
   readonly #relyingParty: RelyingParty | undefined;
+  readonly #welcomeMicroUsd: MicroUsd;
   readonly #stopSweeping: () => Promise<void>;
 
   constructor(options: OpenIdentityOptions) {
@@ -78,6 +89,7 @@ class OpenedIdentity implements Identity {
     const common = { consoleUrl, store, clock, log };
     this.isLocal = kind === "local";
     this.#store = store;
+    this.#welcomeMicroUsd = parseUsd(config.welcomeUsd) ?? ZERO_MICRO_USD;
     this.#clock = clock;
     let refreshTokens: RefreshTokens | undefined;
     if (kind === "local") {
@@ -106,7 +118,7 @@ class OpenedIdentity implements Identity {
           verifiedAsText: config.oidcVerifiedAsText,
         },
         parameters: parametersOf(isLocal, config.oidcRefresh),
-        welcomeMicroUsd: parseUsd(config.welcomeUsd) ?? ZERO_MICRO_USD,
+        welcomeMicroUsd: this.#welcomeMicroUsd,
         onSignIn: options.onSignIn,
       });
     }
@@ -176,10 +188,57 @@ class OpenedIdentity implements Identity {
     return { identities, otherSessions };
   }
 
+  async sessions({ accountId, sessionId }: SignedIn): Promise<readonly ListedSession[]> {
+    const listed = await this.#store.listSessions(accountId, this.#clock.nowMs());
+    return listed.map(({ sessionId: hash, ...rest }) => ({
+      id: listedId(hash),
+      isThis: hash.toString("hex") === sessionId,
+      ...rest,
+    }));
+  }
+
+  async endOtherSession(session: SignedIn, id: string, from?: AskedFrom): Promise<boolean> {
+    const nowMs = this.#clock.nowMs();
+    const listed = await this.#store.listSessions(session.accountId, nowMs);
+    const found = listed.find(({ sessionId }) => listedId(sessionId) === id);
+    if (found === undefined || found.sessionId.toString("hex") === session.sessionId) return false;
+    const end = { sessionId: found.sessionId, reason: "signed-out", nowMs } as const;
+    return await this.#store.endSession({ ...end, ...(from === undefined ? {} : { from }) });
+  }
+
+  organizations({ accountId }: SignedIn): Promise<readonly JoinedOrg[]> {
+    return this.#store.listOrgs(accountId);
+  }
+
+  switchOrganization({ sessionId }: SignedIn, orgId: string): Promise<boolean> {
+    return this.#store.switchOrg(Buffer.from(sessionId, "hex"), orgId);
+  }
+
+  async startOwnOrganization(
+    ...[cookieHeader, { accountId }, from]: Parameters<Identity["startOwnOrganization"]>
+  ): Promise<OrgId | undefined> {
+    const token = this.#sessions.tokenOf(cookieHeader);
+    if (token === undefined) return undefined;
+    return await this.#store.startOwnOrg({
+      sessionId: token.hash,
+      accountId,
+      trialKey: newTrialKey(token, this.#clock.nowMs()),
+      welcomeMicroUsd: this.#welcomeMicroUsd,
+      ...(from === undefined ? {} : { from }),
+    });
+  }
+
   close(): Promise<void> {
     return this.#stopSweeping();
   }
 }
+
+/** Of a session, for its owner: a hash of the stored one, which opens and finds nothing. */
+function listedId(sessionHash: Buffer): string {
+  const digest = createHash("sha256").update("listed session").update(sessionHash).digest("hex");
+  return `session_${digest.slice(0, LISTED_ID_CHARS)}`;
+}
+const LISTED_ID_CHARS = 32;
 
 /** Longer than a token is taken: within that time it works once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;

@@ -21,7 +21,7 @@ import {
 import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { END_SESSION_SQL } from "./session-end.ts";
 import { orgNameOf } from "./normalise-email.ts";
-import { grantWelcome, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
+import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
 const TRIES_MAX = 6;
 /** Of one statement, the wait for other sign-ins with the address too. */
@@ -108,7 +108,11 @@ interface Resolution extends ResolvedSignIn {
 
 async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
   const found = await findAccount(run, signIn);
-  const { accountId, orgId, isVerified, isTrialDue } = found;
+  const { accountId, orgId, isVerified } = found;
+  const isJoining =
+    found.isTrialDue && (await isInvited(run, signIn.claim.emailNorm, signIn.nowMs));
+  const isTrialDue = found.isTrialDue && !isJoining;
+  if (isJoining) await run(DEFER_TRIAL_SQL, [accountId, new Date(signIn.nowMs)]);
   const owner = { account_id: accountId, org_id: orgId };
   await startSession(run, accountId, signIn);
   const { ended, hasMoved } = await endPrevious(run, accountId, signIn);
@@ -123,8 +127,12 @@ async function resolve(run: Run, signIn: SignInToResolve): Promise<Resolution> {
     kind: found.kind,
     isEmailTaken: found.isEmailTaken ?? false,
     hasReveal: isTrialDue || hasMoved,
+    isInvited: isJoining,
   };
 }
+
+const DEFER_TRIAL_SQL = `
+  update console_account set trial_deferred_at = $2 where account_id = $1`;
 
 interface FoundAccount {
   readonly accountId: string;
@@ -262,6 +270,7 @@ async function findVouchedOrg(run: Run, claim: SignInClaim): Promise<OrgId | und
     `select o.org_id from org o
     where lower(btrim(o.email)) = $1 and o.email_verified
       and not exists (select from console_account a where a.org_id = o.org_id)
+      and not exists (select from org_member m where m.org_id = o.org_id)
     order by o.created_at, o.org_id limit 1`,
     [claim.emailNorm],
   );
@@ -330,9 +339,11 @@ const FOREIGN_KEY_VIOLATION = "23503";
 async function startSession(run: Run, accountId: string, signIn: SignInToResolve): Promise<void> {
   const { claim, session, nowMs } = signIn;
   await run(
+    // In the organization that the account worked with last.
     `insert into console_session (session_id, account_id, issuer, subject, idp_sid, started_at,
-      expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh, user_agent)
-    values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8, $9)`,
+      expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh, user_agent, org_id)
+    values ($1, $2, $3, $4, $5, $6, $7, $6, $6, $6, $8, $9,
+      (select org_id from console_session where account_id = $2 order by started_at desc limit 1))`,
     [
       session.sessionId,
       accountId,

@@ -1,7 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
 import type { ChangeLog } from "../changes/index.ts";
-import { STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import { type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import { queryInTime, type Row } from "../storage/index.ts";
 import {
   accountBy,
@@ -14,6 +14,8 @@ import {
 } from "./identity-changes.ts";
 import {
   FIND_SESSION_SQL,
+  joinedOrgColumns,
+  liveSessionColumns,
   pendingColumns,
   revealColumns,
   sessionColumns,
@@ -22,8 +24,11 @@ import type {
   AskedFrom,
   EndReason,
   IdentityStore,
+  JoinedOrg,
+  LiveSession,
   LocalIssuerStore,
   LogoutOrder,
+  OwnOrgStart,
   PendingSignIn,
   ResolvedSignIn,
   SealedReveal,
@@ -32,11 +37,15 @@ import type {
 } from "./identity-store.ts";
 import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
+import { startOwnOrg } from "./postgres-identity-welcome.ts";
 import { END_SESSION_SQL } from "./session-end.ts";
 
 const SWEPT_ROWS_MAX = 5_000;
 /** An ended session is kept so long: a browser that returns is shown why it is signed out. */
 const ENDED_DAYS_KEPT = 30;
+const SESSIONS_LISTED_MAX = 100;
+/** Of one account: it is in each by an invitation. */
+const ORGS_LISTED_MAX = 200;
 
 /** People, their browsers and sessions in PostgreSQL. */
 export class PostgresIdentityStore implements IdentityStore {
@@ -227,6 +236,26 @@ export class PostgresIdentityStore implements IdentityStore {
     return rows[0]?.others ?? 0;
   }
 
+  async listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]> {
+    const values = [accountId, new Date(nowMs), SESSIONS_LISTED_MAX];
+    const { rows } = await this.#run<Row>(LIST_SESSIONS_SQL, values);
+    return rows.map(liveSessionColumns.read);
+  }
+
+  async switchOrg(sessionId: Buffer, orgId: string): Promise<boolean> {
+    const { rowCount } = await this.#run(SWITCH_ORG_SQL, [sessionId, orgId]);
+    return rowCount === 1;
+  }
+
+  async listOrgs(accountId: string): Promise<readonly JoinedOrg[]> {
+    const { rows } = await this.#run<Row>(LIST_ORGS_SQL, [accountId, ORGS_LISTED_MAX]);
+    return rows.map(joinedOrgColumns.read);
+  }
+
+  startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined> {
+    return startOwnOrg(this.#changes, start);
+  }
+
   async sweep(nowMs: number): Promise<number> {
     let swept = 0;
     const now = new Date(nowMs);
@@ -235,8 +264,11 @@ export class PostgresIdentityStore implements IdentityStore {
       swept += rowCount ?? 0;
     }
     const kept = new Date(nowMs - ENDED_DAYS_KEPT * 24 * 3_600_000);
-    const { rowCount } = await this.#pool.query(sweepSql("console_session"), [kept]);
-    return swept + (rowCount ?? 0);
+    for (const table of ["console_session", "org_invitation"]) {
+      const { rowCount } = await this.#pool.query(sweepSql(table), [kept]);
+      swept += rowCount ?? 0;
+    }
+    return swept;
   }
 
   async #run<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
@@ -287,6 +319,22 @@ const END_BY_LOGOUT_TOKEN_SQL = `
 interface LogoutRow extends OwnerRow {
   readonly is_new: boolean;
 }
+
+const LIST_SESSIONS_SQL = `
+  select ${liveSessionColumns.sql} from console_session
+  where account_id = $1 and ended_at is null and expires_at > $2
+  order by last_seen_at desc, session_id limit $3`;
+
+const SWITCH_ORG_SQL = `
+  update console_session s set org_id = m.org_id
+  from org_member m
+  where s.session_id = $1 and s.ended_at is null and m.account_id = s.account_id and m.org_id = $2`;
+
+const LIST_ORGS_SQL = `
+  select ${joinedOrgColumns.sqlOf("m")}
+  from org_member m join org o using (org_id) join console_account a using (account_id)
+  where m.account_id = $1
+  order by m.joined_at, m.org_id limit $2`;
 
 const SHOW_REVEAL_SQL = `
   with shown as (

@@ -3,10 +3,19 @@ import { createHash } from "node:crypto";
 import type { QueryResultRow } from "pg";
 
 import { createdKey } from "../accounts/index.ts";
-import type { Change } from "../changes/index.ts";
-import { assert, newKeyId, type OrgId, WELCOME_REF_PREFIX, ZERO_MICRO_USD } from "../core/index.ts";
-import { welcomeCredit } from "./identity-changes.ts";
-import type { SignInToResolve } from "./identity-store.ts";
+import { byGateway, type Change, type ChangeLog } from "../changes/index.ts";
+import {
+  assert,
+  type MicroUsd,
+  newKeyId,
+  type OrgId,
+  STORE_ANSWER_TIMEOUT_MS,
+  WELCOME_REF_PREFIX,
+  ZERO_MICRO_USD,
+} from "../core/index.ts";
+import { queryInTime } from "../storage/index.ts";
+import { accountBy, welcomeCredit } from "./identity-changes.ts";
+import type { OwnOrgStart, SignInToResolve } from "./identity-store.ts";
 
 /** Runs a statement of the transaction that signs a person in. */
 export type Run = <R extends QueryResultRow>(
@@ -18,9 +27,9 @@ export type Run = <R extends QueryResultRow>(
 export async function mintTrialKey(
   run: Run,
   orgId: OrgId,
-  signIn: SignInToResolve,
+  due: Pick<SignInToResolve, "trialKey"> & { readonly session: { readonly sessionId: Buffer } },
 ): Promise<Change> {
-  const { trialKey, session } = signIn;
+  const { trialKey, session } = due;
   const { digest, label, name, ceiling } = trialKey;
   const keyId = newKeyId();
   const made = await run(
@@ -46,7 +55,10 @@ export async function mintTrialKey(
 export async function grantWelcome(
   run: Run,
   orgId: OrgId,
-  { claim, welcomeMicroUsd = ZERO_MICRO_USD }: SignInToResolve,
+  {
+    claim,
+    welcomeMicroUsd = ZERO_MICRO_USD,
+  }: { readonly claim: { readonly emailNorm: string }; readonly welcomeMicroUsd?: MicroUsd },
 ): Promise<readonly Change[]> {
   if (welcomeMicroUsd === ZERO_MICRO_USD) return [];
   const ref = welcomeRef(claim.emailNorm);
@@ -54,6 +66,47 @@ export async function grantWelcome(
   if (granted.length > 0) return [];
   await run("select created from grant_credit($1, $2, $3, true)", [orgId, welcomeMicroUsd, ref]);
   return [welcomeCredit(orgId, welcomeMicroUsd, ref)];
+}
+
+/**
+ * The trial key and the starting credit of an account that an invitation came before, once: its person
+ * wants an organization of its own after all. The session is in it from then on.
+ */
+export async function startOwnOrg(
+  changes: ChangeLog,
+  { sessionId, accountId, trialKey, welcomeMicroUsd, from }: OwnOrgStart,
+): Promise<OrgId | undefined> {
+  return await changes.writeBy(async (client) => {
+    const run: Run = async <R extends QueryResultRow>(text: string, values: unknown[] = []) =>
+      (await queryInTime<R>(client, { text, values })).rows;
+    const [row] = await run<{ org_id: OrgId; email_norm: string }>(START_OWN_SQL, [accountId]);
+    if (row === undefined) return { outcome: undefined, by: byGateway("sign-in"), changes: [] };
+    const { org_id: orgId, email_norm: emailNorm } = row;
+    // As sign-ins with the address do: starting credit is granted once.
+    const lockName = `tokenmarket sign-in ${emailNorm}`;
+    await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockName]);
+    await run("update console_session set org_id = $2 where session_id = $1", [sessionId, orgId]);
+    const due = { trialKey, session: { sessionId }, claim: { emailNorm }, welcomeMicroUsd };
+    const minted = await mintTrialKey(run, orgId, due);
+    const welcomed = await grantWelcome(run, orgId, due);
+    const by = accountBy({ account_id: accountId, org_id: orgId }, from);
+    return { outcome: orgId, by, changes: [minted, ...welcomed] };
+  }, STORE_ANSWER_TIMEOUT_MS);
+}
+
+const START_OWN_SQL = `
+  update console_account set trial_deferred_at = null
+  where account_id = $1 and trial_deferred_at is not null
+  returning org_id, email_norm`;
+
+/** Is an open invitation waiting for the address? Then a new account begins with that. */
+export async function isInvited(run: Run, emailNorm: string, nowMs: number): Promise<boolean> {
+  const open = await run(
+    `select from org_invitation
+    where email_norm = $1 and ended_at is null and expires_at > $2 limit 1`,
+    [emailNorm, new Date(nowMs)],
+  );
+  return open.length > 0;
 }
 
 /** Not the address itself: references are in exports and files. */

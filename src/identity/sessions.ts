@@ -59,6 +59,7 @@ export class Sessions {
       sessionId: token.hash.toString("hex"),
       accountId: session.accountId,
       orgId: session.orgId,
+      role: session.role,
       email: session.email,
       name: session.name,
       isVerified: session.isVerified,

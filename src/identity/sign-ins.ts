@@ -291,8 +291,13 @@ function queryOf(url: string): string {
   return at === -1 || url.length > CALLBACK_CHARS_MAX ? "" : url.slice(at);
 }
 
-function landing({ isVerified, hasReveal }: ResolvedSignIn, returnPath: string | null): string {
+function landing(
+  { isVerified, hasReveal, isInvited }: ResolvedSignIn,
+  returnPath: string | null,
+): string {
   if (!isVerified) return "/verify";
+  // Whoever was invited decides first whether to join.
+  if (isInvited) return "/join";
   return hasReveal ? "/welcome" : (returnPath ?? "/");
 }
 

@@ -1,2 +1,2 @@
-export type { Mailer } from "./mailer.ts";
+export type { Mailer, MailMessage } from "./mailer.ts";
 export { openMailer } from "./smtp-mailer.ts";

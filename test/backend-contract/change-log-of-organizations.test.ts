@@ -86,6 +86,14 @@ function signIn(
 }
 const byAccount = (id: string): ChangedBy => ({ kind: "account", id, ...from });
 
+const invitationId = newRecordId("inv");
+/** Accounts by subject. */
+const people = new Map<string, string>();
+async function joinable(subject: string): Promise<void> {
+  const { accountId } = await backend.identityStore.resolveSignIn(signIn({ subject }));
+  people.set(subject, accountId);
+}
+
 const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>, Write>> = {
   "org.create": {
     run: async () => {
@@ -187,6 +195,66 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     run: async () => {
       await backend.topUpStore.removeCard(orgId, false, account);
       return { by: account, target: "pm_1", before: { card: "4242" }, after: null };
+    },
+  },
+  "member.invite": {
+    run: async () => {
+      const wanted = { email: "new@example.com", role: "viewer", invitedBy: "acct_1" } as const;
+      const link = {
+        tokenHash: randomBytes(32),
+        nowMs: Date.now(),
+        expiresAtMs: Date.now() + 60_000,
+      };
+      await backend.teamStore.invite(orgId, { invitationId, ...wanted, ...link }, account);
+      const after = { email: "n…@example.com", role: "viewer", expires_at: isoInstant };
+      return { by: account, target: invitationId, before: null, after };
+    },
+  },
+  "member.uninvite": {
+    run: async () => {
+      await backend.teamStore.revoke(orgId, invitationId, account);
+      const before = { email: "n…@example.com", role: "viewer", expires_at: isoInstant };
+      return { by: account, target: invitationId, before, after: null };
+    },
+  },
+  "member.join": {
+    prepare: async () => {
+      for (const subject of ["first", "second"]) await joinable(subject);
+      const owner = { email: "first@example.com", role: "owner" } as const;
+      await backend.teamStore.add(orgId, owner, operator);
+    },
+    run: async () => {
+      const member = { email: "second@example.com", role: "billing" } as const;
+      await backend.teamStore.add(orgId, member, operator);
+      const after = { email: "s…@example.com", role: "billing" };
+      return { by: operator, target: people.get("second") ?? "", before: null, after };
+    },
+  },
+  "member.role": {
+    run: async () => {
+      const [accountId, role] = [people.get("second") ?? "", "owner"] as const;
+      await backend.teamStore.setRole(orgId, { accountId, role }, account);
+      return { by: account, target: accountId, before: { role: "billing" }, after: { role } };
+    },
+  },
+  "member.leave": {
+    run: async () => {
+      const accountId = people.get("second") ?? "";
+      await backend.teamStore.remove(orgId, { accountId, why: "left" }, byAccount(accountId));
+      const before = { role: "owner", email: "s…@example.com" };
+      return { by: byAccount(accountId), target: accountId, before, after: null };
+    },
+  },
+  "member.remove": {
+    prepare: async () => {
+      const member = { email: "second@example.com", role: "viewer" } as const;
+      await backend.teamStore.add(orgId, member, operator);
+    },
+    run: async () => {
+      const accountId = people.get("second") ?? "";
+      await backend.teamStore.remove(orgId, { accountId, why: "removed" }, account);
+      const before = { role: "viewer", email: "s…@example.com" };
+      return { by: account, target: accountId, before, after: null };
     },
   },
   "org.policy": {

@@ -24,6 +24,9 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "org cap": ["org.cap"],
   "org policy": ["org.policy"],
   "org keys-may-set-limits": ["org.keys-may-set-limits"],
+  "member add": ["member.join"],
+  "member role": ["member.role"],
+  "member remove": ["member.remove", "org.create"],
   "credit grant": ["credit.grant"],
   "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
   "backup create": ["backup.create"],
@@ -66,6 +69,7 @@ export const READING_COMMANDS: readonly string[] = [
   "version",
   "probe",
   "org list",
+  "member list",
   "credit ledger",
   "key list",
   "limits show",
@@ -106,6 +110,16 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/reveal": ["key.reveal"],
   "POST /api/console/reveal/saved": ["key.saved"],
   "PATCH /api/console/settings": ["org.rename", "org.keys-may-set-limits"],
+  "PATCH /api/console/members/:account_id": ["member.role"],
+  // Whose own organization it was gets an empty one.
+  "POST /api/console/members/:account_id/remove": ["member.remove", "org.create"],
+  "POST /api/console/leave": ["member.leave", "org.create"],
+  "POST /api/console/invitations": ["member.invite"],
+  "POST /api/console/invitations/:invitation_id/renew": ["member.invite"],
+  "POST /api/console/invitations/:invitation_id/revoke": ["member.uninvite"],
+  "POST /api/console/received-invitations/:invitation_id/accept": ["member.join"],
+  "POST /api/console/organizations/own": ["key.create", "credit.grant"],
+  "POST /api/console/sessions/:session_id/end": ["session.end"],
   "POST /api/console/keys": ["key.create", "limit.change", "key.disable"],
   "POST /api/identity/keys": ["key.create", "limit.change", "key.disable"],
   "PATCH /api/console/keys/:key_id": [
@@ -136,9 +150,11 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/operator/settlement/:provider_id/:period_start/payment": ["settlement.pay"],
 };
 
-/** They send one request or message and change no setting. */
+/** They send one request or message, look at something or away from it, and change no setting. */
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/connections/:connection_id/test",
+  "POST /api/console/received-invitations/find",
+  "POST /api/console/organizations/:org_id/switch",
   "POST /api/console/alerts/destinations/:destination_id/test",
   "POST /api/console/alerts/destinations/:destination_id/send-again",
 ];

@@ -89,6 +89,7 @@ export const destinationRoutes = {
       "Adds a destination of alerts: the caller's own verified e-mail address, or a webhook, whose " +
       "secret is in this answer alone",
     access: "session",
+    needs: "billing",
     isSetting: true,
     body: Type.Object(
       {
@@ -104,6 +105,7 @@ export const destinationRoutes = {
   "PATCH /api/console/alerts/destinations/:destination_id": {
     summary: "Disables or enables a destination, or changes which events go there",
     access: "session",
+    needs: "billing",
     isSetting: true,
     params,
     body: Type.Object(
@@ -117,6 +119,7 @@ export const destinationRoutes = {
       "Makes a new secret for a webhook, shown in this answer alone; for 24 hours webhooks are signed " +
       "with the former one too",
     access: "session",
+    needs: "billing",
     isSetting: true,
     params,
     answer: DestinationWithSecret,
@@ -124,6 +127,7 @@ export const destinationRoutes = {
   "POST /api/console/alerts/destinations/:destination_id/remove": {
     summary: "Removes a destination; alerts that wait for it are not delivered",
     access: "session",
+    needs: "billing",
     isSetting: true,
     params,
     answer: Alerts,
@@ -131,6 +135,7 @@ export const destinationRoutes = {
   "POST /api/console/alerts/destinations/:destination_id/test": {
     summary: "Sends a test alert to one destination",
     access: "session",
+    needs: "billing",
     isSetting: true,
     params,
     answer: Type.Object({ event_id: Id }),
@@ -138,6 +143,7 @@ export const destinationRoutes = {
   "POST /api/console/alerts/destinations/:destination_id/send-again": {
     summary: "Queues a failed delivery again, with the same id",
     access: "session",
+    needs: "billing",
     isSetting: true,
     params,
     body: Type.Object({ event_id: Id }, { additionalProperties: false }),
@@ -150,11 +156,13 @@ export const alertRoutes = {
   "GET /api/console/alerts": {
     summary: "What the organization is alerted of, and where alerts go",
     access: "session",
+    needs: "read",
     answer: Alerts,
   },
   "PATCH /api/console/alerts": {
     summary: "Changes what the organization is alerted of; fields left out stay as they are",
     access: "session",
+    needs: "billing",
     isSetting: true,
     body: Type.Object(
       {
@@ -171,6 +179,7 @@ export const alertRoutes = {
   "GET /api/console/alerts/deliveries": {
     summary: "The newest alerts, and how their delivery went",
     access: "session",
+    needs: "read",
     answer: Type.Object({ data: Type.Array(AlertDelivery) }),
   },
 } as const;

@@ -80,11 +80,13 @@ export const billingRoutes = {
   "GET /api/console/billing": {
     summary: "Balance, purchases, and how to buy credit",
     access: "session",
+    needs: "read",
     answer: Billing,
   },
   "POST /api/console/purchases": {
     summary: "Starts a purchase; the browser then opens checkout_url",
     access: "session",
+    needs: "billing",
     body: Type.Object(
       {
         amount_usd: UsdInput,
@@ -98,18 +100,21 @@ export const billingRoutes = {
   "GET /api/console/purchases/:purchase_id": {
     summary: "One purchase; while it is open, its state is read from the payment provider",
     access: "session",
+    needs: "read",
     params: Type.Object({ purchase_id: Id }),
     answer: Purchase,
   },
   "GET /api/console/credit-ledger": {
     summary: "The wallet's entries, newest first",
     access: "session",
+    needs: "read",
     query: cursorQuery,
     answer: CreditLedger,
   },
   "GET /api/console/credit-ledger.csv": {
     summary: "The whole wallet as a file; its sum is the settled balance",
     access: "session",
+    needs: "read",
     answerType: "text/csv",
   },
 } as const;

@@ -43,11 +43,13 @@ export const connectionRoutes = {
   "GET /api/console/connections": {
     summary: "The organization's own provider keys and dedicated endpoints",
     access: "session",
+    needs: "read",
     answer: Connections,
   },
   "POST /api/console/connections": {
     summary: "Stores a provider key of the organization, encrypted; it is never shown again",
     access: "session",
+    needs: "keys",
     isSetting: true,
     body: Type.Object(
       {
@@ -63,12 +65,14 @@ export const connectionRoutes = {
   "POST /api/console/connections/:connection_id/test": {
     summary: "Asks the provider whether it accepts the key",
     access: "session",
+    needs: "keys",
     params,
     answer: Type.Object({ ok: Type.Boolean(), message: Type.String() }),
   },
   "POST /api/console/connections/:connection_id/disable": {
     summary: "Disables a connection permanently and deletes the provider key",
     access: "session",
+    needs: "keys",
     isSetting: true,
     params,
     answer: Connection,

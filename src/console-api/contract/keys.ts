@@ -104,11 +104,13 @@ export const keyRoutes = {
   "GET /api/console/keys": {
     summary: "The organization's keys, newest first",
     access: "session",
+    needs: "read",
     answer: KeyList,
   },
   "POST /api/console/keys": {
     summary: "Creates a named key; only this answer contains the full key",
     access: "session",
+    needs: "keys",
     isSetting: true,
     body: NewKey,
     answer: CreatedKey,
@@ -116,6 +118,7 @@ export const keyRoutes = {
   "POST /api/identity/keys": {
     summary: "The same for programs that have a session: a key of the identity API",
     access: "session",
+    needs: "keys",
     isSetting: true,
     body: NewKey,
     answer: CreatedKey,
@@ -123,12 +126,14 @@ export const keyRoutes = {
   "GET /api/console/keys/:key_id": {
     summary: "One key with its spend by day",
     access: "session",
+    needs: "read",
     params: keyParams,
     answer: KeyDetail,
   },
   "PATCH /api/console/keys/:key_id": {
     summary: "Renames a key, or changes its own limit and cap",
     access: "session",
+    needs: "keys",
     isSetting: true,
     params: keyParams,
     body: KeyChange,
@@ -137,6 +142,7 @@ export const keyRoutes = {
   "POST /api/console/keys/:key_id/disable": {
     summary: "Disables a key permanently; it may work for up to 5 more seconds",
     access: "session",
+    needs: "keys",
     isSetting: true,
     params: keyParams,
     /** The key's name, typed by the person: so that the wrong one is not disabled by mistake. */

@@ -88,11 +88,13 @@ export const limitRoutes = {
   "GET /api/console/limits": {
     summary: "Every limit and cap with its current use",
     access: "session",
+    needs: "read",
     answer: Limits,
   },
   "POST /api/admission-limits": {
     summary: "Lowers or removes a limit; the gateway's route, with a session instead of a key",
     access: "session",
+    needs: "keys",
     isSetting: true,
     body: LimitChange,
     answer: ChangedLimit,
@@ -101,6 +103,7 @@ export const limitRoutes = {
     summary:
       "Sets the organization's monthly cap; empty changes nothing, 0 removes it. One that is already spent stops all requests and needs confirm",
     access: "session",
+    needs: "billing",
     isSetting: true,
     body: Type.Object(
       {
@@ -114,6 +117,7 @@ export const limitRoutes = {
   "GET /api/console/refusals/:request_id": {
     summary: "Explains why a request was refused",
     access: "session",
+    needs: "read",
     params: Type.Object({ request_id: Id }),
     answer: Type.Object({ request_id: Id, at: Instant, ...refusalFields }),
   },

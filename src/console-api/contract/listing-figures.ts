@@ -46,6 +46,7 @@ export const listingFigureRoutes = {
     summary:
       "How listings served the organization's own calls, with history for one model or provider",
     access: "session",
+    needs: "read",
     query,
     answer: Type.Object({ from: Instant, listings: Type.Array(ListingFigures) }),
   },

@@ -60,6 +60,7 @@ export const modelCostRoutes = {
   "GET /api/console/model-costs": {
     summary: "What the organization's last 30 days would have cost with up to four models",
     access: "session",
+    needs: "read",
     query: Type.Object(
       {
         /** Ids with commas between them. */

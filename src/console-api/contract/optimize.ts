@@ -62,23 +62,27 @@ export const optimizeRoutes = {
   "GET /api/console/optimize": {
     summary: "Optimize searches, newest first",
     access: "session",
+    needs: "read",
     answer: Type.Object({ data: Type.Array(OptimizeSearch) }),
   },
   "POST /api/console/optimize": {
     summary: "Starts a search with a managed key whose cap is the budget",
     access: "session",
+    needs: "keys",
     body: NewOptimizeSearch,
     answer: OptimizeSearch,
   },
   "GET /api/console/optimize/:search_id": {
     summary: "One search and its results so far",
     access: "session",
+    needs: "read",
     params,
     answer: OptimizeSearch,
   },
   "POST /api/console/optimize/:search_id/stop": {
     summary: "Stops a search; its results are kept",
     access: "session",
+    needs: "keys",
     params,
     answer: OptimizeSearch,
   },

@@ -1,6 +1,17 @@
 import { Type, type Static } from "typebox";
 
-import { Balance, CallFamily, Count, Id, Instant, Name, nullable, oneOf } from "./shared.ts";
+import { NEEDS } from "../../core/roles.ts";
+import {
+  Balance,
+  CallFamily,
+  Count,
+  Id,
+  Instant,
+  Name,
+  nullable,
+  oneOf,
+  RoleName,
+} from "./shared.ts";
 import { RequestStatus } from "./usage.ts";
 
 export const Hold = Type.Object({
@@ -43,7 +54,12 @@ export const Session = Type.Object({
   /** `unverified`: signed in, but the identity provider has not verified the e-mail. */
   state: oneOf("signed_out", "unverified", "signed_in"),
   user: nullable(Type.Object({ email: Type.String(), name: nullable(Type.String()) })),
-  org: nullable(Type.Object({ org_id: Id, name: Type.String() })),
+  /** The organization that this session is in, and the caller's role there. */
+  org: nullable(Type.Object({ org_id: Id, name: Type.String(), role: RoleName })),
+  /** What that role may do: what a page offers, and a route needs. */
+  may: Type.Array(oneOf(...NEEDS)),
+  /** All organizations of the account, this one too. */
+  organizations: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   balance: nullable(Balance),
   /** May open the operator pages. */
   is_operator: Type.Boolean(),
@@ -129,6 +145,19 @@ export const SettingsChange = Type.Object(
   { additionalProperties: false },
 );
 
+/** One browser in which the account is signed in. */
+export const BrowserSession = Type.Object({
+  session_id: Id,
+  /** The one that asks: it ends by signing out. */
+  is_this: Type.Boolean(),
+  started_at: Instant,
+  last_seen_at: Instant,
+  user_agent: nullable(Type.String()),
+});
+export type BrowserSession = Static<typeof BrowserSession>;
+
+const BrowserSessions = Type.Object({ sessions: Type.Array(BrowserSession) });
+
 export const sessionRoutes = {
   "GET /api/console/session": {
     summary: "The signed-in account, the balance and the features of this installation",
@@ -138,33 +167,53 @@ export const sessionRoutes = {
   "POST /api/console/reveal": {
     summary: "The trial key, to the session that made it, until it is saved; then 410 gone",
     access: "session",
+    needs: "account",
     answer: Reveal,
   },
   "POST /api/console/reveal/saved": {
     summary: "The trial key is saved: it is not shown again",
     access: "session",
+    needs: "account",
     answer: Type.Object({ has_reveal: Type.Boolean() }),
   },
   "GET /api/console/first-request": {
     summary: "The first request of the organization that succeeded, or why the newest did not",
     access: "session",
+    needs: "read",
     answer: FirstRequest,
   },
   "GET /api/console/settings": {
     summary: "Profile, organization, sessions",
     access: "session",
+    needs: "read",
     answer: Settings,
   },
   "PATCH /api/console/settings": {
     summary: "Changes the organization; an absent field stays as it is",
     access: "session",
+    needs: "organization",
     isSetting: true,
     body: SettingsChange,
     answer: Settings,
   },
+  "GET /api/console/sessions": {
+    summary: "The browsers in which the account is signed in",
+    access: "session",
+    needs: "account",
+    answer: BrowserSessions,
+  },
+  "POST /api/console/sessions/:session_id/end": {
+    summary: "Signs the account out in another browser",
+    access: "session",
+    needs: "account",
+    isSetting: true,
+    params: Type.Object({ session_id: Id }),
+    answer: BrowserSessions,
+  },
   "GET /api/console/export.json": {
     summary: "All stored data of the organization except its attempts, as one file",
     access: "session",
+    needs: "read",
     answerType: "application/json",
   },
 } as const;

@@ -1,13 +1,27 @@
 import { Type, type Static, type TSchema } from "typebox";
 
-/** One route of the console's API: what it takes and what it answers. */
-export interface RouteContract {
+import { type Need, ROLES } from "../../core/roles.ts";
+
+/** One route of the console's API: who may ask, what it takes and what it answers. */
+export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
+
+/** Signed in with a verified e-mail, by a member whose role in the organization may do this. */
+interface SessionAccess {
+  readonly access: "session";
+  readonly needs: Need;
+}
+
+/**
+ * `public`: no session is needed; `operator`: one that the setting `operators` names, and for all
+ * others the path does not exist.
+ */
+interface OtherAccess {
+  readonly access: "public" | "unverified" | "operator";
+  readonly needs?: never;
+}
+
+interface RouteShape {
   readonly summary: string;
-  /**
-   * `public`: no session is needed; `session`: signed in with a verified e-mail; `operator`: one that
-   * the setting `operators` names, and for all others the path does not exist.
-   */
-  readonly access: "public" | "session" | "unverified" | "operator";
   /** It changes a setting: an organization may change so many a minute. */
   readonly isSetting?: true;
   readonly params?: TSchema;
@@ -44,6 +58,10 @@ function nullableOf<T extends TSchema>(schema: T) {
 export function oneOf<const T extends readonly string[]>(...values: T) {
   return Type.Unsafe<T[number]>(Type.String({ enum: [...values] }));
 }
+
+/** What a member of an organization is. */
+export const RoleName = oneOf(...ROLES);
+export type RoleName = Static<typeof RoleName>;
 
 /** The body of every refusal of the console's API. */
 export const ConsoleError = Type.Object({

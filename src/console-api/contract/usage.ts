@@ -291,11 +291,13 @@ export const usageRoutes = {
   "GET /api/console/overview": {
     summary: "The figures of the overview page",
     access: "session",
+    needs: "read",
     answer: Overview,
   },
   "GET /api/console/usage": {
     summary: "Figures of a time range, in total and by group",
     access: "session",
+    needs: "read",
     query: Type.Object(
       {
         ...filters,
@@ -309,6 +311,7 @@ export const usageRoutes = {
   "GET /api/console/requests": {
     summary: "Requests, newest first",
     access: "session",
+    needs: "read",
     query: Type.Object(
       {
         ...filters,
@@ -322,12 +325,14 @@ export const usageRoutes = {
   "GET /api/console/requests.csv": {
     summary: "The same as a file: one row per request, dollars as decimal strings",
     access: "session",
+    needs: "read",
     query: UsageFilters,
     answerType: "text/csv",
   },
   "GET /api/console/requests/:request_id": {
     summary: "One request with every attempt at a provider",
     access: "session",
+    needs: "read",
     params: Type.Object({ request_id: Id }),
     answer: RequestDetail,
   },

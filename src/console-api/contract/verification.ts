@@ -77,6 +77,7 @@ export const verificationRoutes = {
   "GET /api/console/verification": {
     summary: "What conformance runs and live answers say about public listings",
     access: "session",
+    needs: "read",
     query: Type.Object(
       { provider: Type.Optional(Id), model: Type.Optional(Id) },
       { additionalProperties: false },
@@ -86,6 +87,7 @@ export const verificationRoutes = {
   "GET /api/console/verification/runs": {
     summary: "The last 20 conformance runs of one public listing, newest first",
     access: "session",
+    needs: "read",
     query: Type.Object({ provider: Id, model: Id }, { additionalProperties: false }),
     answer: Type.Object({ runs: Type.Array(ConformanceRun) }),
   },

@@ -1,0 +1,207 @@
+import type { ChangedBy } from "../changes/index.ts";
+import { hashOf, isEmail, type SignedIn } from "../identity/index.ts";
+import {
+  type Invitation as StoredInvitation,
+  type Member as StoredMember,
+  type ReceivedInvitation as StoredReceived,
+  type SentInvitation as StoredSent,
+  TEAM_MAX,
+} from "../team/index.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
+import type { Invitation, Member, ReceivedInvitation, SentInvitation, Team } from "./contract.ts";
+import type { memberRoutes } from "./contract/members.ts";
+import type { Handlers } from "./handler.ts";
+import { knownOrg } from "./known-org.ts";
+import { instant, instantOrNull } from "./read-values.ts";
+
+/** Members, invitations, and which of the account's organizations the session is in. */
+export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberRoutes> {
+  return { ...changingMembers(deps), ...inviting(deps), ...joining(deps) };
+}
+
+type MemberRoute = keyof typeof memberRoutes;
+
+function changingMembers(
+  deps: ConsoleDeps,
+): Handlers<Extract<MemberRoute, `${string}/members${string}` | `${string}/leave`>> {
+  const { store } = deps.team;
+  return {
+    "GET /api/console/members": ({ session }) => readTeam(deps, session),
+
+    "PATCH /api/console/members/:account_id": async ({ session, params, body, by }) => {
+      const change = { accountId: params.account_id, role: body.role };
+      const done = await store.setRole(session.orgId, change, by);
+      return done === "done" ? await readTeam(deps, session) : CHANGE_REFUSALS[done];
+    },
+
+    "POST /api/console/members/:account_id/remove": async ({ session, params, by }) => {
+      const member = { accountId: params.account_id, why: "removed" } as const;
+      const done = await store.remove(session.orgId, member, by);
+      return done === "done" ? await readTeam(deps, session) : CHANGE_REFUSALS[done];
+    },
+
+    "POST /api/console/leave": async ({ session, by }) => {
+      const member = { accountId: session.accountId, why: "left" } as const;
+      const done = await store.remove(session.orgId, member, by);
+      return done === "done" ? { left: true } : CHANGE_REFUSALS[done];
+    },
+  };
+}
+
+function inviting(
+  deps: ConsoleDeps,
+): Handlers<Extract<MemberRoute, `${string}/console/invitations${string}`>> {
+  const { store, invitations } = deps.team;
+  return {
+    "POST /api/console/invitations": async ({ session, body, by }) => {
+      const email = body.email.trim();
+      if (!isEmail(email)) return NO_EMAIL;
+      const from = await invitingFrom(deps, session);
+      const sent = await invitations.invite(from, { email, role: body.role }, by);
+      return typeof sent === "string" ? INVITE_REFUSALS[sent] : shownSent(deps, sent);
+    },
+
+    "POST /api/console/invitations/:invitation_id/renew": async ({ session, params, by }) => {
+      const from = await invitingFrom(deps, session);
+      const sent = await invitations.renew(from, params.invitation_id, by);
+      return sent === undefined ? NO_SUCH_INVITATION : shownSent(deps, sent);
+    },
+
+    "POST /api/console/invitations/:invitation_id/revoke": async ({ session, params, by }) => {
+      const isRevoked = await store.revoke(session.orgId, params.invitation_id, by);
+      return isRevoked ? await readTeam(deps, session) : NO_SUCH_INVITATION;
+    },
+  };
+}
+
+type JoinRoute = `${string}/received-invitations${string}` | `${string}/organizations/${string}`;
+
+function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
+  const { team, identity, clock } = deps;
+  const { store } = team;
+  return {
+    "GET /api/console/received-invitations": async ({ session }) => {
+      const received = await store.received(session.accountId, clock.nowMs());
+      return { invitations: received.map((each) => shownReceived(each, true)) };
+    },
+
+    "POST /api/console/received-invitations/find": async ({ session, body }) => {
+      const found = await store.findByLink(hashOf(body.token), clock.nowMs());
+      if (found === undefined) return LINK_GONE;
+      const own = await store.received(session.accountId, clock.nowMs());
+      const isYours = own.some(({ invitationId }) => invitationId === found.invitationId);
+      return shownReceived(found, isYours);
+    },
+
+    "POST /api/console/received-invitations/:invitation_id/accept": async (call) => {
+      const { session, params, by } = call;
+      const { accountId } = session;
+      const sessionId = Buffer.from(session.sessionId, "hex");
+      const asked = { accountId, sessionId, nowMs: clock.nowMs() };
+      const orgId = await store.accept(params.invitation_id, asked, by);
+      return orgId === undefined ? NO_SUCH_INVITATION : { org_id: orgId };
+    },
+
+    "POST /api/console/organizations/:org_id/switch": async ({ session, params }) => {
+      const isSwitched = await identity.switchOrganization(session, params.org_id);
+      return isSwitched ? { org_id: params.org_id } : NO_SUCH_ORG;
+    },
+
+    "POST /api/console/organizations/own": async ({ session, cookieHeader, by }) => {
+      const orgId = await identity.startOwnOrganization(cookieHeader, session, askedBy(by));
+      return orgId === undefined ? NOTHING_DEFERRED : { org_id: orgId };
+    },
+  };
+}
+
+function askedBy({
+  requestId,
+  clientNetwork,
+}: ChangedBy): Pick<ChangedBy, "requestId" | "clientNetwork"> {
+  return { requestId, clientNetwork };
+}
+
+const LAST_OWNER = conflict(
+  "an organization needs an owner, and this is the last one; make another member owner first",
+);
+const CHANGE_REFUSALS = { unknown: notFound("member"), last_owner: LAST_OWNER } as const;
+const NO_SUCH_INVITATION = notFound("invitation");
+const NO_SUCH_ORG = new ConsoleRefusal({
+  status: 404,
+  code: "not_found",
+  message: "your account is not a member of such an organization; check the id",
+});
+const NO_EMAIL = invalidField("email", "email must be an e-mail address like ada@example.com");
+const INVITE_REFUSALS = {
+  member: conflict("this e-mail address is a member already"),
+  invited: conflict("this e-mail address is invited already; send that invitation again instead"),
+  full: conflict(
+    `an organization has at most ${TEAM_MAX} members and open invitations; remove one first`,
+  ),
+} as const;
+const LINK_GONE = new ConsoleRefusal({
+  status: 410,
+  code: "gone",
+  message:
+    "this invitation was used, revoked or replaced, or it has expired; ask the owner who invited you for a new one",
+});
+const NOTHING_DEFERRED = conflict("your account has an organization of its own already");
+
+async function invitingFrom(deps: ConsoleDeps, session: SignedIn) {
+  const { orgId, accountId, email } = session;
+  const { name: orgName } = await knownOrg(deps, session);
+  return { orgId, orgName, accountId, email };
+}
+
+async function readTeam(deps: ConsoleDeps, session: SignedIn): Promise<Team> {
+  const { store, invitations } = deps.team;
+  const { orgId } = session;
+  const [members, open] = await Promise.all([store.members(orgId), store.invitations(orgId)]);
+  return {
+    members: members.map((each) => shownMember(each, session)),
+    invitations: open.map((each) => shownInvitation(deps, each)),
+    team_max: TEAM_MAX,
+    can_email: invitations.canMail,
+  };
+}
+
+function shownMember(member: StoredMember, { accountId }: SignedIn): Member {
+  return {
+    account_id: member.accountId,
+    email: member.email,
+    name: member.name,
+    role: member.role,
+    joined_at: instant(member.joinedAtMs),
+    last_seen_at: instantOrNull(member.lastSeenAtMs),
+    is_you: member.accountId === accountId,
+  };
+}
+
+function shownInvitation({ clock }: ConsoleDeps, invitation: StoredInvitation): Invitation {
+  return {
+    invitation_id: invitation.invitationId,
+    email: invitation.email,
+    role: invitation.role,
+    created_at: instant(invitation.createdAtMs),
+    expires_at: instant(invitation.expiresAtMs),
+    is_expired: invitation.expiresAtMs <= clock.nowMs(),
+    mailed_at: instantOrNull(invitation.mailedAtMs),
+  };
+}
+
+function shownSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent): SentInvitation {
+  return { invitation: shownInvitation(deps, invitation), link, mail };
+}
+
+function shownReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
+  return {
+    invitation_id: received.invitationId,
+    org_name: received.orgName,
+    email: received.email,
+    role: received.role,
+    invited_by: received.invitedBy,
+    expires_at: instant(received.expiresAtMs),
+    is_yours: isYours,
+  };
+}

@@ -1,0 +1,26 @@
+import type { PoolClient } from "pg";
+
+import { CREATE_ORG_SQL, createdOrg } from "../accounts/index.ts";
+import { byGateway, recordChanges, type RecordedChange } from "../changes/index.ts";
+import { newOrgId } from "../core/index.ts";
+import { orgNameOf } from "../identity/index.ts";
+
+/**
+ * An empty organization of its own for an account that is not in its former one any more: an account
+ * is always a member of the one that `console_account` names. It gets no trial key: it had one.
+ */
+export async function giveOwnOrg(
+  client: PoolClient,
+  of: { readonly accountId: string; readonly email: string; readonly name: string | null },
+): Promise<readonly RecordedChange[]> {
+  const { accountId, email, name } = of;
+  const orgId = newOrgId();
+  const orgName = orgNameOf(name, email);
+  await client.query(CREATE_ORG_SQL, [orgId, orgName, email, true]);
+  await client.query("update console_account set org_id = $2 where account_id = $1", [
+    accountId,
+    orgId,
+  ]);
+  // Not by whoever removed the account: another organization's member is not named in its log.
+  return await recordChanges(client, byGateway("members"), [createdOrg(orgId, orgName, email)]);
+}

@@ -1,0 +1,9 @@
+export { Invitations, type Inviting, type SentInvitation } from "./invitations.ts";
+export { PostgresTeamStore } from "./postgres-team-store.ts";
+export {
+  type Invitation,
+  type Member,
+  type ReceivedInvitation,
+  TEAM_MAX,
+  type TeamStore,
+} from "./team-store.ts";

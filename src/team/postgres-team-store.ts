@@ -1,0 +1,289 @@
+import type { Pool, PoolClient } from "pg";
+
+import {
+  type Change,
+  type ChangedBy,
+  type ChangeLog,
+  type Facts,
+  maskedEmail,
+  type RecordedChange,
+} from "../changes/index.ts";
+import type { OrgId, Role } from "../core/index.ts";
+import { normaliseEmail } from "../identity/index.ts";
+import type { Row } from "../storage/index.ts";
+import { giveOwnOrg } from "./give-own-org.ts";
+import {
+  ACCEPT_SQL,
+  BY_LINK_SQL,
+  CLAIM_MAIL_SQL,
+  COUNT_TEAM_SQL,
+  invitationColumns,
+  INVITATIONS_SQL,
+  LOCK_ORG_SQL,
+  memberColumns,
+  MEMBERS_SQL,
+  ONE_MEMBER_SQL,
+  type OneMemberRow,
+  receivedColumns,
+  RECEIVED_SQL,
+} from "./team-rows.ts";
+import {
+  type Invitation,
+  type InvitationLink,
+  type Member,
+  type MemberChange,
+  type NewInvitation,
+  type ReceivedInvitation,
+  TEAM_MAX,
+  type TeamStore,
+} from "./team-store.ts";
+
+const ORG_MAILS_MAX = 50;
+const ADDRESS_MAILS_MAX = 5;
+
+/** Members and invitations in PostgreSQL. */
+export class PostgresTeamStore implements TeamStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async members(orgId: OrgId): Promise<readonly Member[]> {
+    const { rows } = await this.#pool.query<Row>(MEMBERS_SQL, [orgId]);
+    return rows.map(memberColumns.read);
+  }
+
+  async invitations(orgId: OrgId): Promise<readonly Invitation[]> {
+    const { rows } = await this.#pool.query<Row>(INVITATIONS_SQL, [orgId]);
+    return rows.map(invitationColumns.read);
+  }
+
+  async setRole(
+    orgId: OrgId,
+    { accountId, role }: { readonly accountId: string; readonly role: Role },
+    by: ChangedBy,
+  ): Promise<MemberChange> {
+    return await this.#changes.write(by, async (client, note) => {
+      const found = await findMember(client, orgId, accountId);
+      if (found === undefined) return "unknown";
+      if (found.role === "owner" && role !== "owner" && found.owners === 1) return "last_owner";
+      await client.query("update org_member set role = $3 where org_id = $1 and account_id = $2", [
+        orgId,
+        accountId,
+        role,
+      ]);
+      const before = { role: found.role };
+      note({ action: "member.role", orgId, target: accountId, before, after: { role } });
+      return "done";
+    });
+  }
+
+  async remove(
+    orgId: OrgId,
+    { accountId, why }: { readonly accountId: string; readonly why: "left" | "removed" },
+    by: ChangedBy,
+  ): Promise<MemberChange> {
+    let given: readonly RecordedChange[] = [];
+    const outcome = await this.#changes.write(by, async (client, note) => {
+      const found = await findMember(client, orgId, accountId);
+      if (found === undefined) return "unknown";
+      if (found.role === "owner" && found.owners === 1) return "last_owner";
+      await client.query("delete from org_member where org_id = $1 and account_id = $2", [
+        orgId,
+        accountId,
+      ]);
+      if (found.is_own) given = await giveOwnOrg(client, { accountId, ...found });
+      const before = { role: found.role, email: maskedEmail(found.email) };
+      const action = why === "left" ? "member.leave" : "member.remove";
+      note({ action, orgId, target: accountId, before, after: null });
+      return "done";
+    });
+    this.#changes.announce(given);
+    return outcome;
+  }
+
+  async invite(
+    orgId: OrgId,
+    invitation: NewInvitation,
+    by: ChangedBy,
+  ): Promise<Invitation | "member" | "invited" | "full"> {
+    const { invitationId, email, role, tokenHash, invitedBy } = invitation;
+    const emailNorm = normaliseEmail(email);
+    const now = new Date(invitation.nowMs);
+    return await this.#changes.write(by, async (client, note) => {
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      if (await isMember(client, orgId, emailNorm)) return "member";
+      await client.query(END_EXPIRED_SQL, [orgId, emailNorm, now]);
+      if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
+      const expires = new Date(invitation.expiresAtMs);
+      const values = [invitationId, orgId, email, emailNorm, role, tokenHash, invitedBy];
+      const { rows } = await client.query<Row>(INVITE_SQL, [...values, now, expires]);
+      if (rows[0] === undefined) return "invited";
+      const made = invitationColumns.read(rows[0]);
+      note(invited(orgId, made, null));
+      return made;
+    });
+  }
+
+  async renew(
+    orgId: OrgId,
+    link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
+    by: ChangedBy,
+  ): Promise<Invitation | undefined> {
+    const { invitationId, tokenHash, expiresAtMs, invitedBy } = link;
+    return await this.#changes.write(by, async (client, note) => {
+      const values = [orgId, invitationId, tokenHash, new Date(expiresAtMs), invitedBy];
+      const { rows } = await client.query<Row>(RENEW_SQL, values);
+      if (rows[0] === undefined) return undefined;
+      const made = invitationColumns.read(rows[0]);
+      note(invited(orgId, made, { link: "replaced" }));
+      return made;
+    });
+  }
+
+  async claimMail(invitationId: string, nowMs: number): Promise<boolean> {
+    const values = [invitationId, new Date(nowMs), ORG_MAILS_MAX, ADDRESS_MAILS_MAX];
+    const { rowCount } = await this.#pool.query(CLAIM_MAIL_SQL, values);
+    return rowCount === 1;
+  }
+
+  async revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<Row>(REVOKE_SQL, [orgId, invitationId]);
+      if (rows[0] === undefined) return false;
+      const before = factsOf(invitationColumns.read(rows[0]));
+      note({ action: "member.uninvite", orgId, target: invitationId, before, after: null });
+      return true;
+    });
+  }
+
+  async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
+    const { rows } = await this.#pool.query<Row>(BY_LINK_SQL, [tokenHash, new Date(nowMs)]);
+    return rows[0] === undefined ? undefined : receivedColumns.read(rows[0]);
+  }
+
+  async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
+    const { rows } = await this.#pool.query<Row>(RECEIVED_SQL, [accountId, new Date(nowMs)]);
+    return rows.map(receivedColumns.read);
+  }
+
+  async accept(
+    invitationId: string,
+    of: { readonly accountId: string; readonly sessionId: Buffer; readonly nowMs: number },
+    by: ChangedBy,
+  ): Promise<OrgId | undefined> {
+    const { accountId, sessionId, nowMs } = of;
+    return await this.#changes.write(by, async (client, note) => {
+      const asked = await client.query<{ org_id: OrgId }>(ORG_OF_SQL, [invitationId]);
+      const orgId = asked.rows[0]?.org_id;
+      if (orgId === undefined) return undefined;
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const values = [invitationId, accountId, new Date(nowMs)];
+      const { rows } = await client.query<{ role: Role; email: string }>(ACCEPT_SQL, values);
+      const [accepted] = rows;
+      if (accepted === undefined) return undefined;
+      await client.query(JOIN_SQL, [orgId, accountId, accepted.role]);
+      await client.query(
+        "update console_session set org_id = $2 where session_id = $1 and account_id = $3",
+        [sessionId, orgId, accountId],
+      );
+      note(joined(orgId, accountId, accepted));
+      return orgId;
+    });
+  }
+
+  async add(
+    orgId: OrgId,
+    { email, role }: { readonly email: string; readonly role: Role },
+    by: ChangedBy,
+  ): Promise<"done" | "no_account" | "member" | "full"> {
+    return await this.#changes.write(by, async (client, note) => {
+      await client.query(LOCK_ORG_SQL, [orgId]);
+      const { rows } = await client.query<{ account_id: string }>(
+        `select account_id from console_account
+        where email_norm = $1 and email_verified_at is not null`,
+        [normaliseEmail(email)],
+      );
+      const accountId = rows[0]?.account_id;
+      if (accountId === undefined) return "no_account";
+      if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
+      const { rowCount } = await client.query(JOIN_SQL, [orgId, accountId, role]);
+      if (rowCount === 0) return "member";
+      note(joined(orgId, accountId, { role, email }));
+      return "done";
+    });
+  }
+}
+
+async function findMember(
+  client: PoolClient,
+  orgId: OrgId,
+  accountId: string,
+): Promise<OneMemberRow | undefined> {
+  await client.query(LOCK_ORG_SQL, [orgId]);
+  const { rows } = await client.query<OneMemberRow>(ONE_MEMBER_SQL, [orgId, accountId]);
+  return rows[0];
+}
+
+async function isMember(client: PoolClient, orgId: OrgId, emailNorm: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from org_member m join console_account a using (account_id)
+    where m.org_id = $1 and a.email_norm = $2 and a.email_verified_at is not null`,
+    [orgId, emailNorm],
+  );
+  return rowCount !== 0;
+}
+
+async function teamSize(client: PoolClient, orgId: OrgId): Promise<number> {
+  const { rows } = await client.query<{ size: number }>(COUNT_TEAM_SQL, [orgId]);
+  return rows[0]?.size ?? 0;
+}
+
+function factsOf({ email, role, expiresAtMs }: Invitation): Facts {
+  const expires_at = new Date(expiresAtMs).toISOString();
+  return { email: maskedEmail(email), role, expires_at };
+}
+
+function invited(orgId: OrgId, invitation: Invitation, before: Facts | null): Change {
+  const after = factsOf(invitation);
+  return { action: "member.invite", orgId, target: invitation.invitationId, before, after };
+}
+
+function joined(
+  orgId: OrgId,
+  accountId: string,
+  { role, email }: { readonly role: Role; readonly email: string },
+): Change {
+  const after = { role, email: maskedEmail(email) };
+  return { action: "member.join", orgId, target: accountId, before: null, after };
+}
+
+const END_EXPIRED_SQL = `
+  update org_invitation set ended_at = $3, ended_reason = 'revoked'
+  where org_id = $1 and email_norm = $2 and ended_at is null and expires_at <= $3`;
+
+const INVITE_SQL = `
+  insert into org_invitation (invitation_id, org_id, email, email_norm, role, token_hash,
+    invited_by, created_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  on conflict (org_id, email_norm) where ended_at is null do nothing
+  returning ${invitationColumns.sql}`;
+
+const RENEW_SQL = `
+  update org_invitation set token_hash = $3, expires_at = $4, invited_by = $5
+  where org_id = $1 and invitation_id = $2 and ended_at is null
+  returning ${invitationColumns.sql}`;
+
+const REVOKE_SQL = `
+  update org_invitation set ended_at = now(), ended_reason = 'revoked'
+  where org_id = $1 and invitation_id = $2 and ended_at is null
+  returning ${invitationColumns.sql}`;
+
+const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
+
+/* Who is a member already keeps its role. */
+const JOIN_SQL = `
+  insert into org_member (org_id, account_id, role) values ($1, $2, $3) on conflict do nothing`;

@@ -1,0 +1,320 @@
+import { createHash } from "node:crypto";
+
+import { beforeAll, describe, expect, test } from "vitest";
+
+import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { everyStoredText } from "./every-stored-text.ts";
+import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
+
+const fixture = withProviderConsole({ settings: { logLevel: "trace", welcomeUsd: "1" } });
+let people = 0;
+
+async function signedIn(name: string): Promise<Person> {
+  people += 1;
+  return await fixture.signIn(newcomer(`${name}${people}`));
+}
+
+function emailOf(name: string): string {
+  return `${name}@example.com`;
+}
+
+async function emailAt(person: Person): Promise<string> {
+  return textAt((await person.do("GET /api/console/session")).json, "user.email");
+}
+
+interface Invited {
+  readonly id: string;
+  readonly token: string;
+}
+
+async function invite(owner: Person, email: string, role: string): Promise<Invited> {
+  const { json } = await owner.do("POST /api/console/invitations", { body: { email, role } });
+  const link = new URL(textAt(json, "link"));
+  expect(link.origin + link.pathname).toBe(`${fixture.url}/join`);
+  return { id: textAt(json, "invitation.invitation_id"), token: link.hash.slice(1) };
+}
+
+function accept(person: Person, { id }: Invited): Promise<HttpAnswer> {
+  return person.ask(`POST /api/console/received-invitations/${id}/accept`);
+}
+
+/** A new person who has accepted an invitation. */
+async function joined(owner: Person, name: string, role: string): Promise<Person> {
+  const person = await signedIn(name);
+  const invitation = await invite(owner, await emailAt(person), role);
+  expect((await accept(person, invitation)).status).toBe(200);
+  return person;
+}
+
+async function idOf(person: Person): Promise<string> {
+  const { json } = await person.do("GET /api/console/members");
+  const own = listAt(json, "members").find((each) => at(each, "is_you") === true);
+  return textAt(own, "account_id");
+}
+
+async function orgOf(person: Person): Promise<string> {
+  return textAt((await person.do("GET /api/console/session")).json, "org.org_id");
+}
+
+async function actionsOf(person: Person): Promise<readonly string[]> {
+  const { json } = await person.do("GET /api/console/changes");
+  return listAt(json, "data").map((each) => textAt(each, "action"));
+}
+
+describe("an invitation", () => {
+  let ann: Person;
+  beforeAll(async () => {
+    ann = await signedIn("ann");
+  });
+
+  test("makes the invited person a member with the role, and works once", async () => {
+    const bob = await signedIn("bob");
+    const own = await orgOf(bob);
+    const invitation = await invite(ann, await emailAt(bob), "developer");
+    const found = await bob.do("POST /api/console/received-invitations/find", {
+      body: { token: invitation.token },
+    });
+    expect(found.json).toMatchObject({
+      invitation_id: invitation.id,
+      role: "developer",
+      is_yours: true,
+      invited_by: await emailAt(ann),
+    });
+    expect((await accept(bob, invitation)).json).toEqual({ org_id: ann.orgId });
+    const { json } = await bob.do("GET /api/console/session");
+    expect(json).toMatchObject({
+      org: { org_id: ann.orgId, role: "developer" },
+      may: ["account", "read", "keys"],
+    });
+    const orgs = listAt(json, "organizations").map((each) => at(each, "org_id"));
+    expect(orgs.sort()).toEqual([own, ann.orgId].sort());
+    expect((await accept(bob, invitation)).status).toBe(404);
+    const again = await bob.ask("POST /api/console/received-invitations/find", {
+      body: { token: invitation.token },
+    });
+    expect(again.status).toBe(410);
+    const made = await bob.do("POST /api/console/keys", { body: { name: "of bob" } });
+    const keys = await ann.do("GET /api/console/keys");
+    expect(keys.text).toContain(textAt(made.json, "key.key_id"));
+    expect(await actionsOf(ann)).toEqual(expect.arrayContaining(["member.invite", "member.join"]));
+  });
+
+  test("is accepted by the account of the invited address alone, however it is spelled", async () => {
+    const eve = await signedIn("eve");
+    const carl = await signedIn("carl");
+    const shouted = (await emailAt(carl)).toUpperCase();
+    const invitation = await invite(ann, shouted, "viewer");
+    const found = await eve.do("POST /api/console/received-invitations/find", {
+      body: { token: invitation.token },
+    });
+    expect(found.json).toMatchObject({ is_yours: false, email: shouted });
+    expect((await accept(eve, invitation)).status).toBe(404);
+    expect((await accept(carl, invitation)).status).toBe(200);
+  });
+
+  test("of an address that the provider has not verified is not accepted", async () => {
+    const email = emailOf("unverified");
+    const invitation = await invite(ann, email, "viewer");
+    const person = await fixture.signIn({ subject: "unv", email, emailVerified: false });
+    expect((await accept(person, invitation)).status).toBe(403);
+  });
+
+  test("is accepted once, also by two requests at a time", async () => {
+    const dora = await signedIn("dora");
+    const invitation = await invite(ann, await emailAt(dora), "viewer");
+    const answers = await Promise.all([1, 2, 3, 4].map(() => accept(dora, invitation)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404]);
+  });
+
+  test("that was revoked or made anew opens nothing", async () => {
+    const finn = await signedIn("finn");
+    const first = await invite(ann, await emailAt(finn), "viewer");
+    const renewed = await ann.do(`POST /api/console/invitations/${first.id}/renew`);
+    const token = new URL(textAt(renewed.json, "link")).hash.slice(1);
+    expect(token).not.toBe(first.token);
+    const find = (body: object): Promise<HttpAnswer> =>
+      finn.ask("POST /api/console/received-invitations/find", { body });
+    expect((await find({ token: first.token })).status).toBe(410);
+    expect((await find({ token })).status).toBe(200);
+    await ann.do(`POST /api/console/invitations/${first.id}/revoke`);
+    expect((await find({ token })).status).toBe(410);
+    expect((await accept(finn, first)).status).toBe(404);
+  });
+
+  test("is made once for an address, and never beyond fifty people", async () => {
+    const gus = await signedIn("gus");
+    await invite(gus, emailOf("one"), "viewer");
+    const twice = await gus.ask("POST /api/console/invitations", {
+      body: { email: "ONE@example.com", role: "owner" },
+    });
+    expect(twice.status).toBe(409);
+    const own = await gus.ask("POST /api/console/invitations", {
+      body: { email: await emailAt(gus), role: "viewer" },
+    });
+    expect(own.status).toBe(409);
+    for (let count = 2; count < 50; count += 1) await invite(gus, emailOf(`g${count}`), "viewer");
+    const tooMany = await gus.ask("POST /api/console/invitations", {
+      body: { email: emailOf("g50"), role: "viewer" },
+    });
+    expect(tooMany.status).toBe(409);
+    expect(textAt(tooMany.json, "error.message")).toContain("at most 50");
+  });
+
+  test("leaves its token in the one answer that shows it: not in the database, not in the log", async () => {
+    const { token } = await invite(ann, emailOf("secret"), "viewer");
+    await ann.ask("POST /api/console/received-invitations/find", { body: { token } });
+    const stored = await everyStoredText(fixture.gateway.config.databaseUrl);
+    expect(stored).not.toContain(token);
+    const digest = createHash("sha256").update(token).digest("hex");
+    expect(stored).toContain(digest);
+    expect(fixture.gateway.log()).not.toContain(token);
+  });
+});
+
+describe("a person who was invited before the first sign-in", () => {
+  test("decides first, and gets no trial key beside the organization of others", async () => {
+    const ann = await signedIn("host");
+    const invitation = await invite(ann, emailOf("new-one"), "billing");
+    const person = await fixture.signIn(newcomer("new-one"));
+    const before = await person.do("GET /api/console/session");
+    expect(before.json).toMatchObject({ has_reveal: false, is_funded: false });
+    expect(await actionsOf(person)).not.toContain("key.create");
+    await accept(person, invitation);
+    const { json } = await person.do("GET /api/console/session");
+    expect(json).toMatchObject({
+      org: { org_id: ann.orgId, role: "billing" },
+      organizations: [{ org_id: ann.orgId }],
+    });
+  });
+
+  test("can begin an organization of their own instead, once, with the trial key and starting credit", async () => {
+    const ann = await signedIn("host");
+    await invite(ann, emailOf("own-one"), "viewer");
+    const person = await fixture.signIn(newcomer("own-one"));
+    const own = await person.do("POST /api/console/organizations/own");
+    expect(own.json).toEqual({ org_id: person.orgId });
+    const { json } = await person.do("GET /api/console/session");
+    expect(json).toMatchObject({
+      org: { org_id: person.orgId, role: "owner" },
+      has_reveal: true,
+      balance: { settled_usd: "1.000000" },
+    });
+    const reveal = await person.do("POST /api/console/reveal");
+    expect(textAt(reveal.json, "key")).toMatch(/^tm_vk_/);
+    expect((await person.ask("POST /api/console/organizations/own")).status).toBe(409);
+  });
+});
+
+describe("members", () => {
+  test("who are removed are out with their next request, and have an organization of their own", async () => {
+    const ann = await signedIn("boss");
+    const bob = await joined(ann, "gone", "owner");
+    expect((await bob.do("GET /api/console/keys")).status).toBe(200);
+    await ann.do(`POST /api/console/members/${await idOf(bob)}/remove`);
+    expect(await orgOf(bob)).not.toBe(ann.orgId);
+    const headers = { "x-tm-org": ann.orgId };
+    const stale = await bob.ask("POST /api/console/keys", { body: { name: "stale" }, headers });
+    expect(stale.status).toBe(409);
+    // The founder can be removed too, by another owner: the account gets an empty organization.
+    const cara = await joined(ann, "cara", "owner");
+    await cara.do(`POST /api/console/members/${await idOf(ann)}/remove`);
+    expect(await orgOf(ann)).not.toBe(ann.orgId);
+    expect((await ann.do("GET /api/console/session")).json).toMatchObject({
+      org: { role: "owner" },
+      balance: { settled_usd: "0.000000" },
+    });
+    expect(await actionsOf(cara)).toEqual(expect.arrayContaining(["member.remove"]));
+    // Signing in again does not lead back.
+    const again = await fixture.signIn(newcomer((await emailAt(ann)).split("@")[0] ?? ""));
+    expect(again.orgId).not.toBe(ann.orgId);
+  });
+
+  test("always have an owner, also when both owners leave, or demote each other, at once", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const ann = await signedIn("left");
+      const bob = await joined(ann, "right", "owner");
+      const [annId, bobId] = [await idOf(ann), await idOf(bob)];
+      const isLeaving = round % 2 === 0;
+      const answers = await Promise.all(
+        isLeaving
+          ? [ann.ask("POST /api/console/leave"), bob.ask("POST /api/console/leave")]
+          : [
+              ann.ask(`PATCH /api/console/members/${bobId}`, { body: { role: "viewer" } }),
+              bob.ask(`PATCH /api/console/members/${annId}`, { body: { role: "viewer" } }),
+            ],
+      );
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+      const left = await fixture.gateway.backend.teamStore.members(ann.orgId);
+      expect(left.filter(({ role }) => role === "owner")).toHaveLength(1);
+    }
+  });
+
+  test("who are the last owner cannot leave, be removed or be demoted", async () => {
+    const ann = await signedIn("last");
+    const id = await idOf(ann);
+    const answers = [
+      await ann.ask("POST /api/console/leave"),
+      await ann.ask(`POST /api/console/members/${id}/remove`),
+      await ann.ask(`PATCH /api/console/members/${id}`, { body: { role: "billing" } }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([409, 409, 409]);
+    expect(textAt(answers[0]?.json, "error.message")).toContain("needs an owner");
+  });
+
+  test("have their new role with their next request", async () => {
+    const ann = await signedIn("chief");
+    const bob = await joined(ann, "clerk", "viewer");
+    const create = (): Promise<HttpAnswer> =>
+      bob.ask("POST /api/console/keys", { body: { name: "k" } });
+    expect((await create()).status).toBe(403);
+    await ann.do(`PATCH /api/console/members/${await idOf(bob)}`, { body: { role: "developer" } });
+    expect((await create()).status).toBe(200);
+  });
+});
+
+describe("a session", () => {
+  test("is in one organization at a time, and changes over to another of the account", async () => {
+    const ann = await signedIn("org");
+    const bob = await signedIn("two");
+    const own = await orgOf(bob);
+    const invitation = await invite(ann, await emailAt(bob), "viewer");
+    await accept(bob, invitation);
+    expect(await orgOf(bob)).toBe(ann.orgId);
+    await bob.do(`POST /api/console/organizations/${own}/switch`);
+    expect(await orgOf(bob)).toBe(own);
+    // A page that still shows the other one changes nothing here.
+    const headers = { "x-tm-org": ann.orgId };
+    const stale = await bob.ask("PATCH /api/console/settings", { body: { name: "X" }, headers });
+    expect(stale.status).toBe(409);
+    const stranger = await signedIn("far");
+    const foreign = await bob.ask(`POST /api/console/organizations/${stranger.orgId}/switch`);
+    expect(foreign.status).toBe(404);
+    // The next sign-in begins where the account worked last.
+    await bob.do(`POST /api/console/organizations/${ann.orgId}/switch`);
+    const again = await fixture.signIn(newcomer((await emailAt(bob)).split("@")[0] ?? ""));
+    expect(again.orgId).toBe(ann.orgId);
+  });
+
+  test("is listed for its account, and another one can be ended, but not this one or a stranger's", async () => {
+    const name = `lister${(people += 1)}`;
+    const laptop = await fixture.signIn(newcomer(name));
+    const phone = await fixture.signIn(newcomer(name));
+    const stranger = await signedIn("other");
+    const sessions = async (person: Person): Promise<readonly unknown[]> =>
+      listAt((await person.do("GET /api/console/sessions")).json, "sessions");
+    const listed = await sessions(laptop);
+    expect(listed).toHaveLength(2);
+    const [own] = listed.filter((each) => at(each, "is_this") === true);
+    const [other] = listed.filter((each) => at(each, "is_this") === false);
+    const end = (person: Person, session: unknown): Promise<HttpAnswer> =>
+      person.ask(`POST /api/console/sessions/${textAt(session, "session_id")}/end`);
+    expect((await end(stranger, other)).status).toBe(404);
+    expect((await end(laptop, own)).status).toBe(404);
+    expect((await end(laptop, other)).status).toBe(200);
+    expect((await phone.ask("GET /api/console/keys")).status).toBe(401);
+    expect(await sessions(laptop)).toHaveLength(1);
+    const hash = createHash("sha256").update(laptop.browser.cookie("tm_session") ?? "");
+    expect(JSON.stringify(listed)).not.toContain(hash.digest("hex"));
+  });
+});
