@@ -47,7 +47,7 @@ function capSubject(fact: Fact): string {
 function capSentence(whose: string, fact: Fact): string {
   return (
     `$${fact("spent_usd")} of the $${fact("cap_usd")} monthly cap of ${whose} are used ` +
-    `(${fact("percent")}%). At 100% its requests are refused until the next month.`
+    `(${fact("percent")}%). At 100%, its requests are rejected until the next month.`
   );
 }
 
@@ -61,7 +61,7 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     subject: "Low balance",
     sentence:
       `The balance is $${fact("balance_usd")}, below your threshold of ` +
-      `$${fact("threshold_usd")}. Requests are refused once it cannot cover them.`,
+      `$${fact("threshold_usd")}. Requests are rejected once it cannot cover them.`,
     ...BILLING,
   }),
   "org_cap.reached": (fact) => ({
@@ -84,13 +84,13 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     subject: "Requests restricted",
     sentence:
       fact("until") === ""
-        ? `Requests of the kind “${fact("calls")}” are refused until support has reviewed them.`
-        : `Requests of the kind “${fact("calls")}” are limited until ${fact("until")}.`,
+        ? `Requests of the type “${fact("calls")}” are rejected until support has reviewed them.`
+        : `Requests of the type “${fact("calls")}” are limited until ${fact("until")}.`,
     ...LIMITS,
   }),
   "destination.disabled": (fact) => ({
     subject: "Alerts to a destination were disabled",
-    sentence: `Every delivery to ${fact("address")} has failed for days. It is disabled.`,
+    sentence: `Every delivery to ${fact("address")} has failed for days, so this destination was disabled. Add it again in the console once it works.`,
     ...SETTINGS,
   }),
   "alerts.test": () => ({

@@ -60,10 +60,10 @@ export function alertHandlers(
 
 const NO_SUCH_DESTINATION = notFound("destination");
 const NO_MAIL = conflict(
-  "e-mail is not available here: the operator has not configured a mail server",
+  "email is not available here: the operator has not configured a mail server",
 );
 const TAKEN = conflict("alerts already go to this address");
-const FULL = conflict("an organization has at most 10 destinations; remove one first");
+const FULL = conflict("an organization can have at most 10 destinations; remove one first");
 
 async function readAlerts({ alerts }: ConsoleDeps, orgId: OrgId): Promise<Alerts> {
   const [rules, destinations] = await Promise.all([

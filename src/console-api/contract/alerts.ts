@@ -58,7 +58,7 @@ export const alertRoutes = {
     answer: Alerts,
   },
   "PATCH /api/console/alerts": {
-    summary: "Changes what the organization is alerted of; fields left out stay as they are",
+    summary: "Changes which alerts the organization gets; fields left out do not change",
     access: "session",
     isSetting: true,
     body: Type.Object(
@@ -73,14 +73,14 @@ export const alertRoutes = {
     answer: Alerts,
   },
   "POST /api/console/alerts/destinations": {
-    summary: "Adds the caller's own verified e-mail address as a destination of alerts",
+    summary: "Adds the caller's verified email address as a destination for alerts",
     access: "session",
     isSetting: true,
     body: Type.Object({ channel: oneOf("email") }, { additionalProperties: false }),
     answer: AlertDestination,
   },
   "POST /api/console/alerts/destinations/:destination_id/remove": {
-    summary: "Removes a destination; alerts that wait for it are not delivered",
+    summary: "Removes a destination; waiting alerts to it are not delivered",
     access: "session",
     isSetting: true,
     params,
@@ -94,7 +94,7 @@ export const alertRoutes = {
     answer: Type.Object({ event_id: Id }),
   },
   "GET /api/console/alerts/deliveries": {
-    summary: "The newest alerts, and how their delivery went",
+    summary: "The newest alerts and the results of their deliveries",
     access: "session",
     answer: Type.Object({ data: Type.Array(AlertDelivery) }),
   },

@@ -112,7 +112,7 @@ export const limitRoutes = {
     answer: Limits,
   },
   "GET /api/console/refusals/:request_id": {
-    summary: "Explains why a request was refused",
+    summary: "Explains why a request was rejected",
     access: "session",
     params: Type.Object({ request_id: Id }),
     answer: Type.Object({ request_id: Id, at: Instant, ...refusalFields }),
