@@ -16,8 +16,8 @@ export function errorsGuide(): string {
 const HEAD = `# Errors
 
 Every error names its class: in the header \`x-tm-error-code\`, in \`error.metadata.error_type\` (chat
-completions) and in \`error.error_type\` (messages). The body is the gateway's own; a provider's status is in
-\`x-tm-upstream-status\`. Every answer has an \`x-request-id\`. A refused request costs nothing.
+completions) and in \`error.error_type\` (messages). The gateway writes the body; the provider's status is in
+\`x-tm-upstream-status\`. Every response has an \`x-request-id\`. A rejected request costs nothing.
 
 \`\`\`sh
 curl -s http://127.0.0.1:8080/v1/chat/completions \\
@@ -58,6 +58,6 @@ try {
 }
 \`\`\`
 
-The usual status is in the table; a class may answer with another, which *When* names. See also
+The table shows the usual status of each class; the *When* column names any other. See also
 [retries](retries.md) and [limits](limits.md).
 `;

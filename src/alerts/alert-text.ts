@@ -49,7 +49,7 @@ function capSubject(fact: Fact): string {
 function capSentence(whose: string, fact: Fact): string {
   return (
     `$${fact("spent_usd")} of the $${fact("cap_usd")} monthly cap of ${whose} are used ` +
-    `(${fact("percent")}%). At 100% its requests are refused until the next month.`
+    `(${fact("percent")}%). At 100%, its requests are rejected until the next month.`
   );
 }
 
@@ -63,7 +63,7 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     subject: "Low balance",
     sentence:
       `The balance is $${fact("balance_usd")}, below your threshold of ` +
-      `$${fact("threshold_usd")}. Requests are refused once it cannot cover them.`,
+      `$${fact("threshold_usd")}. Requests are rejected once it cannot cover them.`,
     ...BILLING,
   }),
   "org_cap.reached": (fact) => ({
@@ -86,8 +86,8 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     subject: "Requests restricted",
     sentence:
       fact("until") === ""
-        ? `Requests of the kind “${fact("calls")}” are refused until support has reviewed them.`
-        : `Requests of the kind “${fact("calls")}” are limited until ${fact("until")}.`,
+        ? `Requests of the type “${fact("calls")}” are rejected until support has reviewed them.`
+        : `Requests of the type “${fact("calls")}” are limited until ${fact("until")}.`,
     ...LIMITS,
   }),
   "key.expiring": (fact) => ({
@@ -105,7 +105,7 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     ...KEYS,
   }),
   "destination.disabled": (fact) => ({
-    subject: "A destination of alerts was disabled",
+    subject: "Alerts to a destination were disabled",
     sentence:
       `Alerts could not be delivered to ${fact("address")}, so it is disabled. ` +
       "Enable it again when it works.",

@@ -18,7 +18,7 @@ export class GrantedBilling implements OpenBilling {
   }
 
   startPurchase(): Promise<never> {
-    const message = "credit is not sold here; ask your operator to add it";
+    const message = "credit cannot be bought here; the operator of this installation adds it";
     return Promise.reject(new PurchaseFault("not_configured", message));
   }
 

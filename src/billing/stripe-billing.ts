@@ -162,7 +162,7 @@ export class StripeBilling implements OpenBilling {
     const created = await store.create(begun, by);
     const purchase = created === "created" ? await store.find(purchaseId) : undefined;
     if (purchase !== undefined) return purchase;
-    const message = `${PURCHASES_PER_HOUR_MAX} purchases were started within an hour; try again later`;
+    const message = `${PURCHASES_PER_HOUR_MAX} purchases were started in the last hour; try again later`;
     throw new PurchaseFault("too_many", message);
   }
 

@@ -104,7 +104,7 @@ export function reportFault(log: FaultLog, requestId: RequestId, fault: unknown)
 
 const CRASHED: Refusal = refusal(
   "gateway_error",
-  "the gateway failed on this request; report it with the x-request-id",
+  "the gateway failed to handle this request; report it with the x-request-id",
   { retryable: false, origin: "gateway_infrastructure" },
 );
 

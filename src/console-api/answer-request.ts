@@ -63,20 +63,21 @@ const FAILED = new ConsoleRefusal({
   status: 500,
   code: "gateway_error",
   message:
-    "the console failed on this request; try again, and report it with its id if it happens again",
+    "the console failed to handle this request; try again, and if it fails again, report it with the request ID",
 });
 
 const STORE_UNAVAILABLE = new ConsoleRefusal({
   status: 503,
   code: "gateway_error",
-  message: `the database does not answer at the moment; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
+  message: `the database is not responding; try again in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`,
   retryAfterSeconds: JOURNAL_RETRY_AFTER_SECONDS,
 });
 
 const TOO_SLOW = new ConsoleRefusal({
   status: 503,
   code: "gateway_error",
-  message: "reading the journal took too long; choose a shorter range, or try again in a moment",
+  message:
+    "reading your records took too long; choose a shorter time range, or try again in a moment",
   retryAfterSeconds: 5,
 });
 

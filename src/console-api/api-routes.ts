@@ -118,7 +118,7 @@ function settingsRefusal(refusal: Refusal): ConsoleRefusal {
   const { class: code, retryAfterSeconds = 1 } = refusal;
   if (code !== "rate_limit") return ofGateway(refusal);
   return rateLimited(
-    `the organization is limited to ${SETTINGS_REQUESTS_PER_MINUTE} changes of settings a minute; try again in ${retryAfterSeconds} seconds`,
+    `the organization is limited to ${SETTINGS_REQUESTS_PER_MINUTE} settings changes per minute; try again in ${retryAfterSeconds} seconds`,
     retryAfterSeconds,
   );
 }

@@ -101,13 +101,13 @@ export function shownPurchase(purchase: PurchaseRecord): Purchase {
 function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
   if (fault.kind === "bad_amount") return invalidField("amount_usd", fault.message);
   if (fault.kind === "not_configured") {
-    return conflict("credit is not sold here; ask your operator to add it");
+    return conflict("credit cannot be bought here; the operator of this installation adds it");
   }
   log.error({ err: fault }, "the payment provider did not start a purchase");
   return new ConsoleRefusal({
     status: 502,
     code: "upstream_error",
-    message: "the payment provider gave an unexpected answer; nothing was charged, try again",
+    message: "the payment provider returned an unexpected response; nothing was charged. Try again",
   });
 }
 

@@ -60,7 +60,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 function tooMany(runningMax: number): ConsoleRefusal {
   return rateLimited(
-    `your organization already has ${runningMax} of these requests running; wait until one has ended, then try again`,
+    `your organization already has ${runningMax} of these requests running; wait for one to finish, then try again`,
     RETRY_AFTER_SECONDS,
   );
 }

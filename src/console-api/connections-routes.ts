@@ -99,7 +99,7 @@ async function addConnection(
   return made === "taken" ? TAKEN : shownConnection(made);
 }
 
-const TAKEN = conflict("there is already an active connection to this provider; disable it first");
+const TAKEN = conflict("you already have an active connection to this provider; disable it first");
 
 async function testConnection(
   deps: ConsoleDeps,
@@ -133,7 +133,7 @@ function shownCheck(check: ConnectionCheck): { ok: boolean; message: string } {
     case "refused":
       return {
         ok: false,
-        message: `the provider refused the key (status ${check.status}); disable the connection and add a new key`,
+        message: `the provider rejected the key (status ${check.status}); disable the connection and add a new key`,
       };
     case "unclear":
       return {

@@ -42,5 +42,5 @@ const STALE = new ConsoleRefusal({
   status: 403,
   code: "forbidden",
   message:
-    "nothing was changed: operators change things within 12 hours after they signed in; sign out, sign in and try again",
+    "nothing was changed: you signed in more than 12 hours ago; sign out, sign in again, and retry",
 });

@@ -93,5 +93,5 @@ const NOT_VERIFIED = new ConsoleRefusal({
   status: 403,
   code: "email_not_verified",
   message:
-    "your e-mail is not verified; open the link in the verification e-mail of your identity provider, then sign in again",
+    "your email is not verified; open the link in your identity provider's verification email, then sign in again",
 });

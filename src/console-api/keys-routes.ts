@@ -96,7 +96,7 @@ const NOT_CONFIRMED = invalidField(
 );
 const DISABLED = conflict("the key is permanently disabled; create another one");
 const TOO_MANY_KEYS = conflict(
-  "the organization has reached its maximum number of keys; disable one that is not used, or contact support",
+  "your organization has reached its maximum number of keys; disable an unused key, or contact support",
 );
 
 async function createKey(

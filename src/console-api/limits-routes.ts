@@ -70,7 +70,7 @@ export function limitHandlers(
 const NOT_REFUSED = new ConsoleRefusal({
   status: 404,
   code: "not_found",
-  message: "this request was not refused; its page shows its result",
+  message: "this request was not rejected; its page shows the result",
 });
 
 const NO_SUCH_KEY = notFound("key");

@@ -149,19 +149,19 @@ test("the worst comes first, and each says what happens, how often and until whe
     notices.map(({ text, refused, since, target }) => ({ text, refused, since, target })),
   ).toEqual([
     {
-      text: "Out of credit: requests are being refused.",
+      text: "Out of credit: requests are being rejected.",
       refused: 1_204,
       since: "2026-11-24T11:59:00.000Z",
       target: null,
     },
     {
-      text: "96% of the organization's monthly cap of $25.00 is used. At the cap, all requests are refused until it resets on 1 December (UTC).",
+      text: "96% of the organization's monthly cap of $25.00 is used. At the cap, all requests are rejected until it resets on 1 December (UTC).",
       refused: 0,
       since: null,
       target: null,
     },
     {
-      text: "Key “ci” has used up its monthly cap of $2.00: its requests are refused until it resets on 1 December (UTC).",
+      text: "Key “ci” has used up its monthly cap of $2.00: its requests are rejected until it resets on 1 December (UTC).",
       refused: 0,
       since: null,
       target: "k1",

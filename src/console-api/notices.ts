@@ -52,12 +52,12 @@ function creditNotices(ground: NoticeGround): Notice[] {
     if (!isFunded && refused === 0) return [];
     const text =
       refused === 0
-        ? "Out of credit: the next request will be refused."
-        : "Out of credit: requests are being refused.";
+        ? "Out of credit: the next request will be rejected."
+        : "Out of credit: requests are being rejected.";
     return [{ ...BAD, kind: "out_of_credit", text, since, refused, action: "add_credit" }];
   }
   if (isRefusing) {
-    const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being refused.`;
+    const text = `Not enough credit: requests that could cost more than the ${money(available)} available are being rejected.`;
     return [{ ...BAD, kind: "credit_short", text, since, refused, action: "add_credit" }];
   }
   const text = lowBalanceText(ground);
@@ -90,17 +90,17 @@ function capNotices({ month, facts }: NoticeGround): Notice[] {
   const reset = day(instant(resetAtMs));
   const refused = facts.refused.org_cap ?? 0;
   if (spent >= cap) {
-    const text = `The organization's monthly cap of ${money(cap)} is used up: all requests are refused until it resets on ${reset}.`;
+    const text = `The organization's monthly cap of ${money(cap)} is used up: all requests are rejected until it resets on ${reset}.`;
     const since = instantOrNull(facts.refusedSinceMs);
     return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
   }
   if (needed !== null && needed > left) {
-    const text = `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than what is left are being refused. It resets on ${reset}.`;
+    const text = `The organization's monthly cap of ${money(cap)} is nearly used up: requests that could cost more than the rest are being rejected. It resets on ${reset}.`;
     const since = instantOrNull(facts.refusedSinceMs);
     return [{ ...BAD, kind: "org_cap_reached", text, since, refused, action: "raise_cap" }];
   }
   if (spent * 100n < cap * NEAR_PERCENT) return [];
-  const text = `${(spent * 100n) / cap}% of the organization's monthly cap of ${money(cap)} is used. At the cap, all requests are refused until it resets on ${reset}.`;
+  const text = `${(spent * 100n) / cap}% of the organization's monthly cap of ${money(cap)} is used. At the cap, all requests are rejected until it resets on ${reset}.`;
   return [{ ...WARN, kind: "org_cap_near", text, action: "raise_cap" }];
 }
 
@@ -113,8 +113,8 @@ function keyCapNotices({ facts, month }: NoticeGround): Notice[] {
   if (firstFull !== undefined) {
     const text =
       full.length === 1
-        ? `Key “${firstFull.name}” has used up its monthly cap of ${money(firstFull.capMicroUsd)}: its requests are refused until it resets on ${reset}.`
-        : `${full.length} keys have used up their monthly caps: their requests are refused until these reset on ${reset}.`;
+        ? `Key “${firstFull.name}” has used up its monthly cap of ${money(firstFull.capMicroUsd)}: its requests are rejected until it resets on ${reset}.`
+        : `${full.length} keys have used up their monthly caps: their requests are rejected until the caps reset on ${reset}.`;
     const target = full.length === 1 ? firstFull.keyId : null;
     notices.push({ ...WARN, kind: "key_cap_reached", text, action: "raise_cap", target });
   }
@@ -140,7 +140,7 @@ function holdNotices({ holds }: NoticeGround): Notice[] {
     return {
       ...(isRestricted ? BAD : WARN),
       kind: "unusual_use",
-      text: `Unusual use detected: ${FAMILY_LABELS[family]} ${isRestricted ? "are refused" : "are limited"} ${end}.`,
+      text: `Unusual use detected: ${FAMILY_LABELS[family]} ${isRestricted ? "are rejected" : "are limited"} ${end}.`,
       since: instant(createdAtMs),
       action: "contact_support",
     };
@@ -169,7 +169,7 @@ function modelNotices({ unservedModels: models }: NoticeGround): Notice[] {
     {
       ...WARN,
       kind: "provider_trouble",
-      text: `Provider trouble: no provider of ${names} is available right now, so requests get a 503. They are tried again within seconds; another model works meanwhile.`,
+      text: `No provider of ${names} is available right now, so requests return 503. The gateway tries the providers again within seconds. Until then, use another model.`,
       action: "view_model",
       target: first.id,
     },

@@ -90,7 +90,7 @@ async function mayOpen(
   }
 }
 
-/** Nobody is signed in; a session that could not be read is not known to have ended. */
+/** No user is signed in; a session that could not be read is not known to have ended. */
 async function isStranger(
   { identity, log }: ConsoleDeps,
   { headers: { cookie }, id }: FastifyRequest,

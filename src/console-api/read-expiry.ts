@@ -24,7 +24,7 @@ export function readExpiry(
 
 const NOT_AN_INSTANT = invalidField(
   "expires_at",
-  "expires_at is not an instant; write it in UTC, such as 2027-01-31T00:00:00Z, or `never`",
+  "expires_at is not an instant; use UTC, such as 2027-01-31T00:00:00Z, or `never`",
 );
 const PASSED = invalidField(
   "expires_at",

@@ -22,7 +22,7 @@ export function readFilters(
   const fromMs = filters.from === undefined ? toMs - DAY_MS : Date.parse(filters.from);
   if (fromMs >= toMs) return invalidField("from", "from must be an instant before to");
   if (toMs - fromMs > RANGE_DAYS_MAX * DAY_MS) {
-    return invalidField("from", `from and to may span ${RANGE_DAYS_MAX} days at most`);
+    return invalidField("from", `from and to can span ${RANGE_DAYS_MAX} days at most`);
   }
   const model = valuesOf(filters.model);
   const provider = valuesOf(filters.provider);

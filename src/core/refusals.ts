@@ -60,8 +60,8 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition:
-      "the key is missing, wrong or disabled; or every provider refused the marketplace's own account",
-    advice: "fix the header or the key; when `x-tm-error-origin` is `upstream` your key is fine",
+      "the key is missing, wrong, or disabled; or every provider rejected Token Market's account",
+    advice: "fix the header or the key; if `x-tm-error-origin` is `upstream`, your key works",
   },
   invalid_request: {
     status: 400,
@@ -69,15 +69,15 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition:
-      "no deployment of the model can serve the request as it was sent; 408: it did not arrive in time",
-    advice: "change what the message names; 408: send it again",
+      "no provider of the model can serve the request as sent; 408: it did not arrive in time",
+    advice: "change the field that the message names; 408: send it again",
   },
   model_not_priced: {
     status: 400,
     wireBType: "invalid_request_error",
     wireAType: "invalid_request_error",
     retryable: false,
-    condition: "the model is listed but has no price row",
+    condition: "the model is listed but has no price",
     advice: "report it with the `x-request-id`",
   },
   context_overflow: {
@@ -86,14 +86,14 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition: "the prompt exceeds the context window; the message includes the provider's message",
-    advice: "send a shorter prompt or a smaller output bound",
+    advice: "send a shorter prompt, or lower `max_tokens`",
   },
   content_policy: {
     status: 400,
     wireBType: "invalid_request_error",
     wireAType: "invalid_request_error",
     retryable: false,
-    condition: "the provider refused the content; never billed, never rerouted",
+    condition: "the provider rejected the content; never billed, never sent to another provider",
     advice: "change the content",
   },
   model_unavailable: {
@@ -102,24 +102,24 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition:
-      "404: no such model; 502: no provider could be reached; 503: a provider refused the marketplace's capacity",
-    advice: "404: pick an id from `GET /v1/models`; 502: one retry after about two seconds",
+      "404: no such model; 502: no provider could be reached; 503: a provider has no capacity for Token Market",
+    advice: "404: choose an ID from `GET /v1/models`; 502: retry once after about two seconds",
   },
   upstream_error: {
     status: 502,
     wireBType: "api_error",
     wireAType: "api_error",
     retryable: true,
-    condition: "the provider failed and no alternate could serve; 504: it exceeded the wait",
-    advice: "5xx: one retry after about two seconds; 4xx: change the request",
+    condition: "the provider failed, and no other could serve the request; 504: it took too long",
+    advice: "5xx: retry once after about two seconds; 4xx: change the request",
   },
   not_found: {
     status: 404,
     wireBType: "not_found_error",
     wireAType: "invalid_request_error",
     retryable: false,
-    condition: "no such route, or no such record for this organization",
-    advice: "check the path and the id",
+    condition: "no such route, or no such record in this organization",
+    advice: "check the path and the ID",
   },
   request_too_large: {
     status: 413,
@@ -127,7 +127,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "invalid_request_error",
     retryable: false,
     condition:
-      "413: the body exceeds the limit of the route; 431: the headers exceed 16 KB in total",
+      "413: the body is larger than the route accepts; 431: the headers exceed 16 KB in total",
     advice: "send a smaller body, or fewer headers",
   },
   rate_limit: {
@@ -135,16 +135,17 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireBType: "rate_limit_error",
     wireAType: "rate_limit_error",
     retryable: true,
-    condition: "a request, token or concurrency limit of the key, organization, pool or provider",
-    advice: "wait `retry-after`, then retry once",
+    condition:
+      "a request, token, or concurrency limit of the key, organization, pool, or provider was reached",
+    advice: "wait for the time in `retry-after`, then retry once",
   },
   email_not_verified: {
     status: 403,
     wireBType: "permission_error",
     wireAType: "permission_error",
     retryable: false,
-    condition: "the account's e-mail address is not verified",
-    advice: "open the link in the verification e-mail",
+    condition: "the account's email address is not verified",
+    advice: "open the link in the verification email",
   },
   insufficient_quota: {
     status: 429,
@@ -152,7 +153,7 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "insufficient_quota",
     retryable: false,
     condition: "the balance is too low, or a monthly spend cap would be exceeded",
-    advice: "buy credit, lower `max_tokens`, or wait for `x-tm-cap-reset`",
+    advice: "add credit, lower `max_tokens`, or wait until `x-tm-cap-reset`",
   },
   usage_limited: {
     status: 429,
@@ -160,15 +161,15 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "rate_limit_error",
     retryable: true,
     condition:
-      "unusual usage by an organization that has only trial credit; requests of this kind are limited",
-    advice: "wait `retry-after`; contact support when it persists",
+      "unusual use by an organization that has only trial credit; requests of this type are limited",
+    advice: "wait for the time in `retry-after`; contact support if it continues",
   },
   usage_restricted: {
     status: 403,
     wireBType: "permission_error",
     wireAType: "permission_error",
     retryable: false,
-    condition: "unusual usage; requests of this kind are refused until support has reviewed them",
+    condition: "unusual use; requests of this type are rejected until support has reviewed them",
     advice: "contact support",
   },
   gateway_error: {
@@ -177,8 +178,9 @@ export const REFUSALS: Readonly<Record<RefusalClass, RefusalRow>> = {
     wireAType: "api_error",
     retryable: true,
     condition:
-      "400: output bound refused; 500: a bug here; 502: an answer that cannot be represented; 503: nothing was sent and nothing charged; 504: the routing deadline has passed",
-    advice: "503 and 504: wait `retry-after` and resend; 500: report it with the `x-request-id`",
+      "400: the output limit was rejected; 500: a bug in the gateway; 502: an answer that cannot be translated; 503: nothing was sent and nothing charged; 504: the routing deadline has passed",
+    advice:
+      "503 and 504: wait for the time in `retry-after`, then resend; 500: report it with the `x-request-id`",
   },
 };
 

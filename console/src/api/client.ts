@@ -34,7 +34,9 @@ export class ApiFault extends Error {
   readonly requestId: string | undefined;
 
   constructor(status: number, body: Partial<ConsoleError> | undefined) {
-    super(sentence(body?.error?.message ?? "The console gave an unexpected answer. Try again."));
+    super(
+      sentence(body?.error?.message ?? "The console returned an unexpected response. Try again."),
+    );
     this.status = status;
     this.code = body?.error?.code ?? "unknown";
     this.field = body?.error?.field;

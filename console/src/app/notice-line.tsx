@@ -109,7 +109,7 @@ function OneNotice(props: {
               Since <Time at={since} />.
             </>
           )}
-          {refused === 0 ? null : ` ${formatCount(refused)} refused in the last hour.`}
+          {refused === 0 ? null : ` ${formatCount(refused)} rejected in the last hour.`}
         </span>
       )}
     </Banner>

@@ -1,9 +1,9 @@
 import { Anchor } from "@mantine/core";
 import type { ReactElement } from "react";
 
-/** Where people find help: a link, an email address, or a text of the operator. */
-export function Support({ support }: { readonly support: string | null }): ReactElement {
-  if (support === null || support === "") return <>Ask the operator of this installation.</>;
+/** Where people find help: a link, an email address, or a text of the operator; nothing if none is set. */
+export function Support({ support }: { readonly support: string | null }): ReactElement | null {
+  if (support === null || support === "") return null;
   const href = supportAddress(support);
   return (
     <>

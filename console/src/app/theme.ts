@@ -48,6 +48,8 @@ export const theme: MantineThemeOverride = createTheme({
       defaultProps: {
         closeButtonProps: { "aria-label": "Close dialog" },
         centered: true,
+        // The bar stays where it is, so nothing has to make up for its width.
+        removeScrollProps: { removeScrollBar: false },
         // Its `header` element would be a second banner of the page.
         attributes: { header: { role: "presentation" } },
       },
@@ -55,6 +57,7 @@ export const theme: MantineThemeOverride = createTheme({
     Drawer: {
       defaultProps: {
         closeButtonProps: { "aria-label": "Close" },
+        removeScrollProps: { removeScrollBar: false },
         attributes: { header: { role: "presentation" } },
       },
     },

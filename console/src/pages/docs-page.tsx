@@ -108,7 +108,7 @@ function Errors(): ReactElement {
         Every error names its class in the header <Code>x-tm-error-code</Code> and, in the body, in{" "}
         <Code>error.metadata.error_type</Code> (OpenAI shape) or <Code>error.error_type</Code>{" "}
         (Anthropic shape). Every answer has an <Code>x-request-id</Code>: the{" "}
-        <AppLink to="/usage">usage page</AppLink> finds a request by it. A refused request costs
+        <AppLink to="/usage">usage page</AppLink> finds a request by it. A rejected request costs
         nothing.
       </Text>
       <DataTable
@@ -126,7 +126,7 @@ function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement
     <Panel title="Limits">
       <List size="sm" spacing="xs" maw="75ch">
         <List.Item>
-          Until your organization has had credit, all its keys together may send {unfundedRpm}{" "}
+          Until your organization has credit, all of its keys combined can send {unfundedRpm}{" "}
           requests per minute.
         </List.Item>
         <List.Item>
@@ -141,7 +141,9 @@ function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement
           The balance has to cover the worst case of everything in flight; what was not used is
           released when the answer ends.
         </List.Item>
-        <List.Item>A body has at most 10 MB, 1 MB for videos and decisions.</List.Item>
+        <List.Item>
+          A request body can be at most 10 MB, or 1 MB for videos and decisions.
+        </List.Item>
         <List.Item>
           Your current limits are on the <AppLink to="/limits">limits page</AppLink>.
         </List.Item>
@@ -181,7 +183,7 @@ function LocalSignIn(): ReactElement {
   return (
     <Panel title="Local sign-in">
       <Text size="sm" maw="75ch">
-        Sign-in on this installation uses links that its command line prints (
+        Sign-in on this installation uses links printed by a command (
         <Code>tokenmarket console-link</Code>). It is meant for a single machine. To let other
         people sign in, the operator sets an OpenID Connect provider with <Code>oidc.issuer</Code>{" "}
         and <Code>oidc.client_id</Code> and restarts it; the guide is{" "}

@@ -24,7 +24,7 @@ export function OverviewPage(): ReactElement {
   return (
     <Page
       title="Overview"
-      lead={org === null ? undefined : `${org.name}. Days and months are UTC.`}
+      lead={org === null ? undefined : "Days and months are in UTC."}
       actions={
         <LinkButton to="/usage" variant="default">
           Open usage

@@ -28,12 +28,12 @@ export function VerifyPage(): ReactElement {
           </Title>
           <Text>
             You are signed in as <strong>{user?.email}</strong>, but {issuer} has not verified this
-            address yet. Until then, keys and credit are not available, and every request is
-            answered with 403 <code>email_not_verified</code>.
+            address yet. Until then, keys and credit are not available, and every request returns
+            403 <code>email_not_verified</code>.
           </Text>
           <Text>
             {issuer} sends the email, not Token Market. Open the link in it, or ask {issuer} to send
-            it again. Then select “Check again”: you are signed in again.
+            it again. Then choose “Check again” to sign in again.
           </Text>
           <Group gap="xs">
             <Button component="a" href="/auth/start">
@@ -43,9 +43,11 @@ export function VerifyPage(): ReactElement {
               Sign out
             </Button>
           </Group>
-          <Text size="sm" c="dimmed">
-            <Support support={installation.support} />
-          </Text>
+          {installation.support === null ? null : (
+            <Text size="sm" c="dimmed">
+              <Support support={installation.support} />
+            </Text>
+          )}
         </Stack>
       </Paper>
     </BareFrame>

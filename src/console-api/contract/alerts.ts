@@ -86,7 +86,7 @@ const params = Type.Object({ destination_id: Id });
 export const destinationRoutes = {
   "POST /api/console/alerts/destinations": {
     summary:
-      "Adds a destination of alerts: the caller's own verified e-mail address, or a webhook, whose " +
+      "Adds a destination for alerts: the caller's verified email address, or a webhook, whose " +
       "secret is in this answer alone",
     access: "session",
     needs: "billing",
@@ -125,7 +125,7 @@ export const destinationRoutes = {
     answer: DestinationWithSecret,
   },
   "POST /api/console/alerts/destinations/:destination_id/remove": {
-    summary: "Removes a destination; alerts that wait for it are not delivered",
+    summary: "Removes a destination; waiting alerts to it are not delivered",
     access: "session",
     needs: "billing",
     isSetting: true,
@@ -160,7 +160,7 @@ export const alertRoutes = {
     answer: Alerts,
   },
   "PATCH /api/console/alerts": {
-    summary: "Changes what the organization is alerted of; fields left out stay as they are",
+    summary: "Changes which alerts the organization gets; fields left out do not change",
     access: "session",
     needs: "billing",
     isSetting: true,
@@ -177,7 +177,7 @@ export const alertRoutes = {
     answer: Alerts,
   },
   "GET /api/console/alerts/deliveries": {
-    summary: "The newest alerts, and how their delivery went",
+    summary: "The newest alerts and the results of their deliveries",
     access: "session",
     needs: "read",
     answer: Type.Object({ data: Type.Array(AlertDelivery) }),

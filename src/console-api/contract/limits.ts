@@ -115,7 +115,7 @@ export const limitRoutes = {
     answer: Limits,
   },
   "GET /api/console/refusals/:request_id": {
-    summary: "Explains why a request was refused",
+    summary: "Explains why a request was rejected",
     access: "session",
     needs: "read",
     params: Type.Object({ request_id: Id }),

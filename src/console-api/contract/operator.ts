@@ -291,7 +291,7 @@ export const operatorRoutes = {
     answer: Type.Object({ data: Type.Array(OperatorRestriction) }),
   },
   "GET /api/operator/purchases": {
-    summary: "Purchases that wait for a person or a bank, parked ones first, 200 at most",
+    summary: "Purchases waiting for a person or a bank, parked ones first, 200 at most",
     access: "operator",
     answer: Type.Object({ data: Type.Array(WaitingPurchase) }),
   },
@@ -301,7 +301,7 @@ export const operatorRoutes = {
     answer: Type.Object({ data: Type.Array(OperatorListing) }),
   },
   "GET /api/operator/settlement": {
-    summary: "What is between the platform and its providers, and closed periods",
+    summary: "Balances with providers, and closed periods",
     access: "operator",
     answer: OperatorSettlement,
   },

@@ -189,7 +189,7 @@ export const sessionRoutes = {
     answer: Settings,
   },
   "PATCH /api/console/settings": {
-    summary: "Changes the organization; an absent field stays as it is",
+    summary: "Changes the organization; fields left out do not change",
     access: "session",
     needs: "organization",
     isSetting: true,

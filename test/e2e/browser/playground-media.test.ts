@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await count.fill("2");
     const prompt = "a lighthouse";
     await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
-    await page.getByRole("button", { name: "Make" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
 
     const call = page.getByRole("article", { name: prompt });
     await call.getByAltText(`${prompt}, image 2`).waitFor();
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     const { page, complaints } = await maker("refused", "images");
     const prompt = "something forbidden [[fault:content_filter]]";
     await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
-    await page.getByRole("button", { name: "Make" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
     const alert = page.getByRole("alert");
     await alert.getByText("Something went wrong").waitFor();
     await alert.getByText("content_policy", { exact: true }).waitFor();
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await page.getByLabel("Seconds").fill("3");
     const prompt = `a ship at sea ${VIDEO_FAULT}`;
     await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
-    await page.getByRole("button", { name: "Make" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
     const job = page.getByRole("article", { name: prompt });
     await job.getByText("Queued").waitFor();
     await expectAccessible(page, "a job that runs");
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     const { page, complaints } = await maker("no-video", "videos");
     const fault = `[[fault:job:{"states":["queued"],"final":"failed","moderated":true,"ms":1}]]`;
     await page.getByRole("textbox", { name: "Prompt" }).fill(`a forbidden ship ${fault}`);
-    await page.getByRole("button", { name: "Make" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
     await page.getByText("The provider rejected the content of this video").waitFor();
     await page.getByText("content_policy_violation", { exact: true }).waitFor();
     await expectAccessible(page, "a failed job");

@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     const call = (path: string, body: object): ReturnType<typeof httpCall> =>
       httpCall(fixture.gateway.url + path, { headers: bearer(key), body });
     expect((await call("/v1/chat/completions", chatBody("test/a"))).status).toBe(429);
-    await page.getByText("It arrived and was refused: there is no credit yet.").waitFor();
+    await page.getByText("It arrived and was rejected: there is no credit yet.").waitFor();
     expect(await page.getByText("Your first request succeeded.").count()).toBe(0);
     await expectAccessible(page, "refused");
     await page.getByRole("alert").getByRole("button", { name: "Add credit" }).click();

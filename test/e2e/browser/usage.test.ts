@@ -195,12 +195,12 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       return await route.fulfill({ response, json });
     });
     await open(page, "/usage");
-    await page.getByText("No request matches as far back as was searched.").waitFor();
+    await page.getByText("No matching requests found so far.").waitFor();
     await page.getByText("Searched back to 2 Jan 2026, 03:04:05 UTC").waitFor();
     await expectAccessible(page, "a search that stopped");
     await page.getByRole("button", { name: "Search further back" }).click();
     await page.waitForURL((url) => url.searchParams.get("cursor") === cursor);
-    await page.getByText("No request matches this time range and these filters.").waitFor();
+    await page.getByText("No requests match this time range and these filters.").waitFor();
     expect(await page.getByText("Searched back to").count()).toBe(0);
     await page.unroute("**/api/console/requests?*");
   });

@@ -48,8 +48,7 @@ function reported({ status, headers, json, text }: HttpAnswer): string {
   return `${status} ${code} after ${headers["retry-after"]}: ${message}`;
 }
 
-const AWAY =
-  "503 gateway_error after 2: the database does not answer at the moment; try again in 2 seconds";
+const AWAY = "503 gateway_error after 2: the database is not responding; try again in 2 seconds";
 
 describe("a database that does not answer is a 503 with retry-after on the console's routes", () => {
   test.each([

@@ -227,7 +227,7 @@ describe("the log of requests", () => {
     const reason = await cat.ask(`GET /api/console/refusals/${id}`);
     expect([reason.status, textAt(reason.json, "error.message")]).toEqual([
       404,
-      "this request was not refused; its page shows its result",
+      "this request was not rejected; its page shows the result",
     ]);
   });
 

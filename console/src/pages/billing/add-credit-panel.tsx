@@ -45,11 +45,11 @@ function OperatorCredit(): ReactNode {
   return (
     <Stack gap="sm">
       <Text>
-        Card payments are not set up here. Your operator adds credit for you.
+        Card payments are not set up here. The operator of this installation adds credit for you.
         {installation.support === null ? "" : ` Ask ${installation.support}.`}
       </Text>
       <Text size="sm" c="dimmed">
-        Operators run this; <Code>--ref</Code> names the grant, and the same one twice adds nothing.
+        Operators run this; <Code>--ref</Code> identifies the grant: using it again adds nothing.
       </Text>
       <CodeBlock code={command} label="Command to grant credit" />
     </Stack>

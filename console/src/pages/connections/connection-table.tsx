@@ -154,7 +154,7 @@ function DisableConnectionDialog(props: {
       <Text size="sm">
         This is permanent: the stored provider key is deleted. Within seconds, requests use the
         marketplace&apos;s key again and are charged to your balance; requests that allow only your
-        keys are refused.
+        keys are rejected.
       </Text>
     </ConfirmName>
   );

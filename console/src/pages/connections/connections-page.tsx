@@ -83,7 +83,7 @@ function OwnKeysPanel(props: {
 /** Why no connection can be added here, as a sentence; undefined where one can. */
 function addingProblem(connections: Connections): string | undefined {
   if (!connections.is_available) {
-    return "Provider keys are not available here. Ask the operator to enable them.";
+    return "Provider keys are not available on this installation.";
   }
   return connections.providers.length === 0
     ? "No provider in the catalog supports customer keys."

@@ -11,6 +11,6 @@ export const ROUTE_ROWS: readonly { readonly route: string; readonly what: strin
   { route: "POST /v1/decisions", what: "Typed answers to questions about a state" },
   { route: "GET /v1/models", what: "Models with their providers and prices" },
   { route: "GET /v1/generation?id=", what: "One request: every attempt with tokens and cost" },
-  { route: "GET /v1/usage", what: "What was used, also as a CSV file" },
-  { route: "GET /v1/limits", what: "The limits of the key, and what is left of them" },
+  { route: "GET /v1/usage", what: "Usage, also as a CSV file" },
+  { route: "GET /v1/limits", what: "The limits of the key, and how much of each is left" },
 ];

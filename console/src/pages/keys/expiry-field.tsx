@@ -25,7 +25,7 @@ export function ExpiryField(props: {
     <Stack gap="xs">
       <NativeSelect
         label="Expires"
-        description="From then on the key is refused. You can move the date later."
+        description="After this date, requests with the key are rejected. You can change the date at any time."
         data={[...firstChoices(current), ...PERIODS]}
         value={value.choice}
         onChange={(event) =>

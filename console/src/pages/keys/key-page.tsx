@@ -87,10 +87,10 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
         value={key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} headline />}
         hint={
           key.cap_usd === null ? (
-            "The organization's cap applies, if there is one"
+            "The organization's cap applies, if it has one"
           ) : (
             <>
-              resets on <Time at={detail.cap_reset_at} precision="day" />
+              Resets on <Time at={detail.cap_reset_at} precision="day" />
             </>
           )
         }
@@ -98,8 +98,8 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
       <FigureCard
         label="Requests per minute"
         value={formatCount(key.rpm_effective)}
-        hint={`ceiling ${formatCount(key.rpm_ceiling)}, your limit ${
-          key.rpm === null ? "none" : formatCount(key.rpm)
+        hint={`Ceiling ${formatCount(key.rpm_ceiling)}${
+          key.rpm === null ? "" : `, your limit ${formatCount(key.rpm)}`
         }`}
       />
       <FigureCard
@@ -110,7 +110,7 @@ function KeyFigures({ detail }: { readonly detail: KeyDetail }): ReactNode {
             "Never used"
           ) : (
             <>
-              last used <Time at={key.last_used_at} />
+              Last used <Time at={key.last_used_at} />
             </>
           )
         }
@@ -125,7 +125,7 @@ function UnusablePanel({ isExpired }: { readonly isExpired: boolean }): ReactNod
     <Panel title={isExpired ? "This key has expired" : "Create a replacement"}>
       <Text size="sm" mb="sm">
         {isExpired
-          ? "It works again when you move its date: choose Edit. A new key shares the same balance."
+          ? "To use it again, choose Edit and set a later date. A new key shares the same balance."
           : "This key is permanently disabled. A new key shares the same balance."}
       </Text>
       <LinkButton to="/keys">Go to keys</LinkButton>

@@ -57,7 +57,7 @@ export function KeyRequestsPanel(props: {
 }
 
 function NoneYet(): ReactNode {
-  return <Empty title="There were no recent requests with this key." />;
+  return <Empty title="No recent requests with this key." />;
 }
 
 /** How to make one is the next panel. */

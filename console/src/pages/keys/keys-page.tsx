@@ -44,7 +44,7 @@ export function KeysPage(): ReactNode {
     <Page
       title="Keys"
       isWide
-      lead="All keys share the organization's balance. A key has no balance of its own."
+      lead="All keys share the organization's balance."
       actions={
         <Button ref={createButton} leftSection={<Plus size={16} aria-hidden />} onClick={create}>
           Create key

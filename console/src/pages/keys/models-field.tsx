@@ -15,7 +15,7 @@ export function ModelsField(props: {
   return (
     <MultiSelect
       label="Models"
-      description="Leave blank for all models. Other models are refused, and not listed for this key."
+      description="Leave blank for all models. With a selection, the key can list and call only these models."
       placeholder={value.length === 0 ? "All models" : undefined}
       // A model that is no longer listed stays chosen until it is taken out.
       data={[...new Set([...listed, ...value])]}

@@ -42,7 +42,7 @@ export function CapPanel(props: {
       <Stack gap="md">
         <Text size="sm" c="dimmed">
           Caps are hard and count the UTC calendar month; they reset on <Time at={props.resetAt} />.
-          The possible cost of requests in flight is included, and the strictest cap applies.
+          The maximum cost of requests in progress is included, and the strictest cap applies.
         </Text>
         {props.caps.length > SEARCHED_FROM ? (
           <SearchField label="Key with a cap" value={search} onChange={setSearch} />
@@ -58,7 +58,7 @@ export function CapPanel(props: {
         {search === "" ? (
           <QuietNote
             {...{ quiet, isAll }}
-            have="no cap of their own"
+            have="no cap"
             onChange={(to) => setFilters({ caps: to ? "all" : undefined })}
           />
         ) : null}

@@ -72,7 +72,7 @@ function UnfundedNote({ limits }: { readonly limits: Limits }): ReactNode {
       icon={<Info aria-hidden />}
       title={`Limited to ${rpm} requests per minute`}
     >
-      Until credit is bought or granted, all keys together may send {rpm} requests per minute.{" "}
+      Until your organization has credit, all keys combined can send {rpm} requests per minute.{" "}
       <AppLink to="/billing" inherit underline="always">
         Add credit
       </AppLink>{" "}

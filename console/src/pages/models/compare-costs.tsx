@@ -101,11 +101,11 @@ function Costs({ costs }: { readonly costs: ModelCosts }): ReactElement {
         rowKey={({ model }) => model}
       />
       <Text size="sm" c="dimmed">
-        The same tokens at the prices of today, with the provider that is tried first. Another model
-        counts and answers the same prompt with other numbers of tokens.
+        The same tokens at today's prices, with the provider that is tried first. Another model may
+        use more or fewer tokens for the same prompts.
         {costs.is_by_request ? "" : " Requests with your own provider keys are among them."}
         {costs.models.some(({ listings }) => listings.some((each) => each.is_at_least))
-          ? " “At least”: the price depends on the size of each prompt, and you sent too many requests to read them one by one."
+          ? " “At least”: the price depends on the size of each prompt, and you sent too many requests to count each one."
           : ""}
       </Text>
       <LeftOut sentences={missing} />

@@ -54,7 +54,7 @@ describe("what is said beside a cost", () => {
     const may_lack = [{ model: "b", parts: ["image", "file"], requests: 2 }];
     expect(costNotes(model({ listings: [cost({ too_long: 1 })], may_lack }))).toEqual([
       "1 attempt is longer than its context and cannot run on it.",
-      "It reads no image, no file: of 2 requests to b, those that had some cannot run on it.",
+      "It does not accept image or file: of 2 requests to b, those that sent any cannot run on it.",
     ]);
     expect(costNotes(model({ listings: [cost({ too_long: null })] }))).toEqual([]);
   });

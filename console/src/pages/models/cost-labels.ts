@@ -51,7 +51,7 @@ export function costNotes(model: ComparedModel): readonly string[] {
       : [`${attempts(first.too_long)} longer than its context and cannot run on it.`]),
     ...model.may_lack.map(
       ({ model: other, parts, requests }) =>
-        `It reads no ${parts.join(", no ")}: of ${requestCount(requests)} to ${other}, those that had some cannot run on it.`,
+        `It does not accept ${parts.join(" or ")}: of ${requestCount(requests)} to ${other}, those that sent any cannot run on it.`,
     ),
   ];
 }

@@ -16,7 +16,7 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
   return (
     <>
       <PlainBadge>{MODALITY_NAMES[model.modality]}</PlainBadge>
-      {reads.length === 0 ? null : <PlainBadge>Reads {reads.join(", ")}</PlainBadge>}
+      {reads.length === 0 ? null : <PlainBadge>Accepts {reads.join(", ")}</PlainBadge>}
       <StatusBadge tone={logging.tone}>{logging.word}</StatusBadge>
       {change === undefined ? null : (
         <StatusBadge tone={change.kind === "fall" ? "quiet" : "warn"}>

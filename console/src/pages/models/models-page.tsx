@@ -38,7 +38,7 @@ export function ModelsPage(): ReactElement {
       lead={
         <>
           Newest first. Prices are per million tokens, in US dollars. For scripts:{" "}
-          <Anchor href="/api/models.json">the ids as JSON</Anchor>.
+          <Anchor href="/api/models.json">model IDs as JSON</Anchor>.
         </>
       }
     >

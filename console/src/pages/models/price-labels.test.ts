@@ -39,6 +39,11 @@ describe("what a model costs, in a line", () => {
     expect(priceLine([listingOf({ prompt: "3", completion: "15" })])).toBe("$3.00 in · $15.00 out");
   });
 
+  test("without the side that costs nothing", () => {
+    expect(priceLine([listingOf({ prompt: "3", completion: "0.00" })])).toBe("$3.00 in");
+    expect(priceLine([listingOf({ prompt: "0", completion: "15" })])).toBe("$15.00 out");
+  });
+
   test("by its price card where the provider reports its own cost", () => {
     const second = { unit: "second", cost_usd: "0.1", billable: null, variant: null } as const;
     expect(priceLine([listingOf({ billing: "reported_cost", price_card: [second] })])).toBe(

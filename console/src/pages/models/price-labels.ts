@@ -77,7 +77,12 @@ export function priceLine(listings: readonly ModelProvider[]): string {
   ) {
     return card === undefined ? "Price on each request" : cardLineLabel(card);
   }
-  return isFree(input, output) ? "Free" : `${showPrice(input)} in · ${showPrice(output)} out`;
+  if (isFree(input, output)) return "Free";
+  // A model whose answer is a decision has no output to pay for.
+  if (isFree(output)) return `${showPrice(input)} in`;
+  return isFree(input)
+    ? `${showPrice(output)} out`
+    : `${showPrice(input)} in · ${showPrice(output)} out`;
 }
 
 function isFree(...prices: readonly string[]): boolean {

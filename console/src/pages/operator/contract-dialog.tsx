@@ -38,7 +38,7 @@ const SCOPES: { readonly value: OperatorContract["scope"]; readonly label: strin
 const VALUES = [
   ["rpm", "Requests per minute"],
   ["tpm", "Tokens per minute"],
-  ["concurrency", "Requests in flight"],
+  ["concurrency", "Concurrent requests"],
 ] as const;
 
 function ContractFields({ orgId, onClose }: ContractProps): ReactNode {

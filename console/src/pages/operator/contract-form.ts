@@ -30,7 +30,7 @@ export function readContractForm(
     if (text === "") continue;
     const value = text === "default" ? null : Number(text);
     if (value === null || isLimit(text, value)) values[name] = value;
-    else problems[name] = "Write a whole number above 0, or “default”.";
+    else problems[name] = "Enter a whole number above 0, or “default”.";
   }
   const isEmpty = NAMES.every((name) => typed[name].trim() === "");
   if (isEmpty) problems.rpm = "Set at least one of the three limits.";

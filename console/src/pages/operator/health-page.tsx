@@ -129,7 +129,7 @@ function mark(isWell: boolean, well: string, otherwise: string = well): ReactEle
 
 const BACKUP_KINDS = {
   embedded: "Embedded database",
-  own_database: "A database of yours, which has its own backups",
+  own_database: "Your own database, backed up separately",
   off: "Off: set backup.folder",
 } as const;
 

@@ -35,7 +35,7 @@ function LiftForm({ orgId, onClose }: LiftProps): ReactNode {
     submission.run(async () => {
       const params = { org_id: orgId };
       const { lifted } = await lift.mutateAsync({ params, body: { reason: reason.trim() } });
-      notifyDone(lifted.length === 0 ? "Nothing was restricted" : "The restrictions are lifted");
+      notifyDone(lifted.length === 0 ? "Nothing was restricted" : "The restrictions were lifted");
       onClose();
     });
   return (
@@ -47,8 +47,8 @@ function LiftForm({ orgId, onClose }: LiftProps): ReactNode {
       onCancel={onClose}
     >
       <Text size="sm">
-        Requests of every kind are allowed again within five seconds. What led to the restrictions
-        does not count as a first time anymore.
+        Requests of every kind are allowed again within five seconds. The events behind these
+        restrictions no longer count as a first warning.
       </Text>
       <TextInput
         label="Reason"

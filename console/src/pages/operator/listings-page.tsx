@@ -23,7 +23,7 @@ export function OperatorListingsPage(): ReactElement {
     <OperatorPage
       title="Listings"
       crumbs={[{ label: "Operator", to: "/operator" }]}
-      lead="Circuits and pools as the instance that answers sees them; others may differ for a few seconds."
+      lead="Circuits and pools as seen by the instance that answered. Other instances may differ for a few seconds."
     >
       <Panel>
         <Answer of={found} skeleton={<Loading rows={12} />}>
@@ -56,7 +56,7 @@ function Listings({ listings }: { readonly listings: readonly OperatorListing[] 
           onChange={(text) => change({ q: text }, { history: "typed" })}
         />
         <Checkbox
-          label="Only with trouble"
+          label="Only with problems"
           checked={isTroubleOnly}
           onChange={(event) =>
             change({ trouble: event.currentTarget.checked ? "yes" : "" }, { history: "step" })

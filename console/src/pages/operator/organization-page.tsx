@@ -57,7 +57,7 @@ function Organization({ page }: { readonly page: OperatorOrgPage }): ReactElemen
             ["ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
             ["Email", org.email],
             ["Balance", <Money key="balance" usd={org.balance_usd} />],
-            ["Held for requests in flight", <Money key="held" usd={org.held_usd} />],
+            ["On hold for requests in progress", <Money key="held" usd={org.held_usd} />],
             ["Monthly cap", org.cap_usd === null ? "None" : <Money key="cap" usd={org.cap_usd} />],
             ["Credit", CREDIT_LABELS[org.credit]],
             ["Created", <Time key="created" at={org.created_at} />],
@@ -114,9 +114,9 @@ function Tables({ page }: { readonly page: OperatorOrgPage }): ReactElement {
           empty={<Empty title="The default limits apply." />}
         />
       </Panel>
-      <Panel title="Wallet">
+      <Panel title="Credit ledger">
         <DataTable
-          caption="Newest entries of the wallet"
+          caption="Newest entries of the credit ledger"
           columns={WALLET}
           rows={page.wallet}
           rowKey={({ kind, ref, at }) => `${kind} ${ref} ${at}`}

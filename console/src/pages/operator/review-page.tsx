@@ -40,8 +40,9 @@ function Purchases(): ReactElement {
     <Panel title="Purchases">
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          Parked: paid, but not as ordered, so nothing was credited. Refund it at the payment
-          provider, or grant the credit with the purchase as the reference, which counts once.
+          Parked: the payment did not match the order, so nothing was credited. Refund it at the
+          payment provider, or grant the credit with the purchase ID as the reference, which counts
+          only once.
         </Text>
         <Answer of={found} skeleton={<Loading rows={4} />}>
           {({ data }) => (
@@ -50,7 +51,7 @@ function Purchases(): ReactElement {
               columns={purchaseColumns(setGranted)}
               rows={data}
               rowKey={({ purchase_id: id }) => id}
-              empty={<Empty title="No purchase is parked or pending." />}
+              empty={<Empty title="No parked or pending purchases." />}
             />
           )}
         </Answer>
@@ -151,7 +152,7 @@ function Restrictions(): ReactElement {
             columns={restrictionColumns(setLifted)}
             rows={data}
             rowKey={({ org_id: orgId, family, since }) => `${orgId} ${family} ${since}`}
-            empty={<Empty title="No organization is limited or restricted." />}
+            empty={<Empty title="No organizations are limited or restricted." />}
           />
         )}
       </Answer>

@@ -27,7 +27,7 @@ export function OperatorSettlementPage(): ReactElement {
     <OperatorPage
       title="Settlement"
       crumbs={[{ label: "Operator", to: "/operator" }]}
-      lead="Periods are closed and statements compared by the commands settlement close and settlement reconcile."
+      lead="The commands settlement close and settlement reconcile close periods and compare statements."
     >
       {provider === undefined || period === undefined ? null : (
         <StatementPanel provider={provider} period={period} />
@@ -58,7 +58,7 @@ function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
           columns={periodColumns(setPaid)}
           rows={periods}
           rowKey={({ provider, start }) => `${provider} ${start}`}
-          empty={<Empty title="No period is closed yet." />}
+          empty={<Empty title="No closed periods yet." />}
         />
       </Panel>
       <FormDialog
@@ -169,7 +169,7 @@ function PaymentForm(props: {
     submission.run(async () => {
       const params = { provider_id: period.provider, period_start: period.start };
       const { is_new: isNew } = await pay.mutateAsync({ params, body: { ref: ref.trim() } });
-      notifyDone(isNew ? "The payment is recorded" : "This payment was recorded before");
+      notifyDone(isNew ? "The payment was recorded" : "This payment was recorded before");
       onClose();
     });
   return (

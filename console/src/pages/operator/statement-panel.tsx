@@ -39,7 +39,7 @@ export function StatementPanel(props: {
               columns={RECONCILIATIONS}
               rows={statement.reconciliations}
               rowKey={({ recorded_at: at }) => at}
-              empty={<Empty title="No statement of the provider was compared yet." />}
+              empty={<Empty title="No provider statement has been compared yet." />}
             />
           </Stack>
         )}

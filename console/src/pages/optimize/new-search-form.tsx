@@ -99,7 +99,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
         <Stack gap="md">
           <TextInput
             label="Name"
-            description={`The spend shows as "Optimize search ${draft.name.trim() || "…"}"`}
+            description={`Its spend appears as "Optimize search ${draft.name.trim() || "…"}"`}
             maxLength={NAME_CHARS_MAX}
             value={draft.name}
             onChange={(event) => change({ name: event.currentTarget.value })}

@@ -144,7 +144,8 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
           />
           <Text size="xs" c="dimmed">
             Cost per answer is the cost of a model's calls divided by its answers. The judge's calls
-            are in what was spent, and in no model's cost. Prompts and answers are not stored.
+            count toward the total spend, but not toward any model's cost. Prompts and answers are
+            not stored.
           </Text>
         </Stack>
       </Panel>

@@ -139,11 +139,11 @@ function Causes({ overview }: { readonly overview: Overview }): ReactElement {
 const CAUSES_SHOWN = 3;
 const CAUSES: Readonly<Record<RefusalCause, string>> = {
   balance: "out of credit",
-  held: "for credit held by running requests",
+  held: "with credit on hold for other requests",
   org_cap: "over the organization's cap",
   key_cap: "over a key's cap",
   limit: "over a rate limit",
   unusual_use: "for unusual use",
   provider: "with no provider available",
-  request: "not valid",
+  request: "invalid",
 };

@@ -17,7 +17,7 @@ export class GatewayFault extends Error {
       text(member(error, "message")) ??
         (status === 0
           ? "The gateway cannot be reached. Check your connection and try again."
-          : "The gateway gave an unexpected answer. Try again."),
+          : "The gateway returned an unexpected response. Try again."),
     );
     this.status = status;
     this.errorType =

@@ -37,7 +37,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
         <Stack gap="lg" maw={480} align="flex-start">
           <TextInput
             label="Balance below, in dollars"
-            description="Leave empty for no alert."
+            description="Leave blank for no alert."
             inputMode="decimal"
             autoComplete="off"
             maxLength={16}

@@ -2,6 +2,7 @@ import { Stack, Switch, Text, useMantineColorScheme } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 
 import { areSingleKeysOn, setSingleKeys } from "../../app/single-keys.ts";
+import { setHatching, useHatching } from "../../ui/charts/hatching.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 
@@ -9,6 +10,7 @@ import { Panel } from "../../ui/panel.tsx";
 export function AppearancePanel(): ReactElement {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [areOn, setOn] = useState(areSingleKeysOn);
+  const isHatched = useHatching();
   return (
     <Panel title="Appearance">
       <Stack gap="md">
@@ -30,6 +32,12 @@ export function AppearancePanel(): ReactElement {
             setSingleKeys(event.currentTarget.checked);
             setOn(event.currentTarget.checked);
           }}
+        />
+        <Switch
+          label="Patterns in charts"
+          description="Draws a pattern on every color. Colors alone are chosen to be distinct with any kind of color blindness."
+          checked={isHatched}
+          onChange={(event) => setHatching(event.currentTarget.checked)}
         />
         <Text size="xs" c="dimmed">
           Stored in this browser only.

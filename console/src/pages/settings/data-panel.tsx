@@ -31,9 +31,11 @@ export function DataPanel(): ReactElement {
         >
           Download as JSON
         </Button>
-        <Text size="sm" c="dimmed">
-          <Support support={installation.support} />
-        </Text>
+        {installation.support === null ? null : (
+          <Text size="sm" c="dimmed">
+            <Support support={installation.support} />
+          </Text>
+        )}
       </Stack>
     </Panel>
   );

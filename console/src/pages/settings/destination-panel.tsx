@@ -18,7 +18,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
     <Panel title="Where to report" actions={<AddMe alerts={alerts} />}>
       {alerts.can_email ? null : (
         <Alert color="gray" variant="light" icon={<Info aria-hidden />} mb="md">
-          E-mail is not available here. Ask the operator to configure a mail server.
+          Email is not available here. The operator needs to configure a mail server.
         </Alert>
       )}
       <DataTable
@@ -53,7 +53,7 @@ function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
         )
       }
     >
-      E-mail me
+      Email me
     </Button>
   );
 }

@@ -18,7 +18,7 @@ export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): R
     <Panel title="Organization">
       <Stack gap="lg">
         <NameForm name={org.name} />
-        <KeyPowers isOn={org.keys_may_set_org_limits} />
+        <KeyPowers org={org} />
         <Facts
           facts={[
             ["Organization ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
@@ -54,7 +54,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
     if (!isChanged) return;
     change.mutate(
       { body: { name: typed.trim() } },
-      { onSuccess: () => notifyDone("Organization name was updated") },
+      { onSuccess: () => notifyDone(`Organization was renamed to “${typed.trim()}”`) },
     );
   }
 
@@ -90,7 +90,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
   );
 }
 
-function KeyPowers({ isOn }: { readonly isOn: boolean }): ReactElement {
+function KeyPowers({ org }: { readonly org: Settings["org"] }): ReactElement {
   const change = useChange("PATCH /api/console/settings", {
     refreshes: ["GET /api/console/settings"],
   });
@@ -98,12 +98,15 @@ function KeyPowers({ isOn }: { readonly isOn: boolean }): ReactElement {
     <Switch
       label="Let keys lower organization limits"
       description="When off, a key can lower only its own limits."
-      checked={isOn}
+      checked={org.keys_may_set_org_limits}
       disabled={change.isPending}
       onChange={(event) =>
         change.mutate(
           { body: { keys_may_set_org_limits: event.currentTarget.checked } },
-          { onSuccess: () => notifyDone("Organization settings were saved"), onError: notifyFault },
+          {
+            onSuccess: () => notifyDone(`Settings of “${org.name}” were saved`),
+            onError: notifyFault,
+          },
         )
       }
     />

@@ -25,7 +25,7 @@ function whatHappened(attempt: Attempt): string {
 }
 const CLASSES: Readonly<Record<string, string>> = {
   rate_limit: "was at its rate limit",
-  auth: "refused Token Market's account",
+  auth: "rejected Token Market's account",
   model_unavailable: "could not be reached or did not serve the model",
   upstream_error: "failed",
   gateway_error: "sent an answer that cannot be translated",
@@ -40,7 +40,7 @@ export function errorAdvice(row: RequestRow): string | undefined {
     case "cancelled":
       return clientClosed(row);
     case "rejected_by_provider":
-      return PROVIDER_ADVICE[row.error_class ?? ""] ?? "The provider refused this request.";
+      return PROVIDER_ADVICE[row.error_class ?? ""] ?? "The provider rejected this request.";
     case "rejected_by_gateway":
     case "failed":
       return ENDINGS[row.outcome] ?? ADVICE[row.error_class ?? ""];
@@ -78,7 +78,7 @@ const PROVIDER_ADVICE: Readonly<Record<string, string>> = {
   request_too_large: "The request was too large for the provider. Send less in one request.",
   rate_limit:
     "The provider was at its own rate limit. Wait for the time in retry-after, then try again.",
-  auth: "The provider refused Token Market's account. Your key is fine. Try again later, or choose another model.",
+  auth: "The provider rejected Token Market's account. Your key is fine. Try again later, or choose another model.",
   model_unavailable:
     "The provider does not serve this model right now. Try again later, or choose another model.",
 };
@@ -104,6 +104,6 @@ const ADVICE: Readonly<Record<string, string>> = {
   usage_limited:
     "Unusual use was detected on an account without purchased credit. Wait for the time in retry-after, then try again.",
   usage_restricted:
-    "Unusual use was detected, so requests of this kind are refused until support has reviewed them. Contact support.",
+    "Unusual use was detected, so requests of this kind are rejected until support has reviewed them. Contact support.",
   gateway_error: "The gateway could not serve the request. Try again.",
 };

@@ -49,5 +49,5 @@ const AMOUNTS = [
   { label: "Spent this month", name: "spent_usd" },
   { label: "Available", name: "available_usd" },
   { label: "In progress", name: "in_flight_usd" },
-  { label: "Highest possible cost", name: "needed_usd" },
+  { label: "Maximum cost", name: "needed_usd" },
 ] as const;

@@ -37,8 +37,8 @@ const LIVE_MS = 3_000;
 const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "server" };
 /** A page is one query of the journal, and never all of it. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
-const NONE = "No request matches this time range and these filters.";
-const NONE_YET = "No request matches as far back as was searched.";
+const NONE = "No requests match this time range and these filters.";
+const NONE_YET = "No matching requests found so far.";
 
 /** Requests one by one, newest first, and the same as a file. */
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
@@ -92,7 +92,7 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
             />
             {sort === undefined || data.length === 0 ? null : (
               <Text size="xs" c="dimmed" mt="xs">
-                Only the requests of this page are sorted: pages go from newest to oldest.
+                Sorting applies to this page only. Pages run from newest to oldest.
               </Text>
             )}
             <SearchedBack to={searched_back_to} />

@@ -25,8 +25,8 @@ export function ConformancePanel({ provider }: { readonly provider: string }): R
   return (
     <Panel title="Conformance">
       <Text size="sm" c="dimmed" mb="md" className={styles.lead}>
-        A listing is a contract: up to twelve checks ask the endpoint whether it does what its
-        manifest says. A passed run counts for 30 days, and only for the manifest that was tested.
+        Up to twelve checks test whether the endpoint does what the provider's manifest says. A
+        passed run counts for 30 days, and only for the manifest that was tested.
       </Text>
       {isSignedIn ? <Listings provider={provider} /> : <ToSignIn provider={provider} />}
     </Panel>

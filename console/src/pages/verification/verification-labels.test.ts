@@ -80,7 +80,7 @@ test("a state is explained with what its run was", () => {
   const none = { state: "unchecked", verdict: null, source: null } as const;
   expect(trustSentence(listing("a", none))).toBe("No conformance run has finished yet.");
   expect(trustSentence(listing("a", { ...none, verdict: "inconclusive", source: "run" }))).toBe(
-    "No conformance run has finished yet. The last one could not ask enough. Recorded from a run by the operator.",
+    "No conformance run has finished yet. The last run could not complete enough checks. Recorded from a run by the operator.",
   );
 });
 

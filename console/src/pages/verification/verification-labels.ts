@@ -141,7 +141,7 @@ const VERDICT_NOTES: Readonly<Record<ConformanceRun["verdict"], string>> = {
   pass: "",
   warn: "It had warnings. ",
   fail: "",
-  inconclusive: "The last one could not ask enough. ",
+  inconclusive: "The last run could not complete enough checks. ",
 };
 
 /** What a page opens with: a listing that failed, else one that is suspect, else the first. */

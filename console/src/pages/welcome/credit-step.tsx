@@ -31,8 +31,8 @@ export function CreditStep(props: {
     <Stack gap="sm">
       <Text size="sm">
         Requests are paid from your balance, which is{" "}
-        <Money usd={balance?.available_usd ?? "0"} headline />. Until you add credit they are
-        refused. You come back to this page, and your key stays here.
+        <Money usd={balance?.available_usd ?? "0"} headline />. Until you add credit, they are
+        rejected. After you pay, you return to this page, and your key is still here.
       </Text>
       <Answer of={billing}>
         {({ payments }) => <AddCredit payments={payments} backTo="welcome" onLeave={onLeave} />}

@@ -11,7 +11,7 @@ const refused = {
 
 test("a first request without credit says so, and leads to the credit", () => {
   expect(refusalText(refused, false)).toEqual({
-    words: "It arrived and was refused: there is no credit yet.",
+    words: "It arrived and was rejected: there is no credit yet.",
     repair: "credit",
   });
 });
@@ -22,7 +22,7 @@ test("with credit by then, the page asks for no more", () => {
 
 test.each([
   ["rate_limit", "rejected_by_gateway", /Wait a minute/],
-  ["some_reason", "rejected_by_provider", /was refused \(some_reason\)/],
+  ["some_reason", "rejected_by_provider", /was rejected \(some_reason\)/],
   ["upstream_error", "failed", /the provider did not answer \(upstream_error\)/],
   [null, "cancelled", /your program closed the connection/],
 ] as const)("%s of a request that was %s is explained", (error_class, status, words) => {

@@ -17,11 +17,11 @@ export function refusalText(
     );
   }
   if (reason === "insufficient_quota" && !hasCredit) {
-    return { words: "It arrived and was refused: there is no credit yet.", repair: "credit" };
+    return { words: "It arrived and was rejected: there is no credit yet.", repair: "credit" };
   }
   const known = reason === null ? undefined : REASONS.get(reason);
-  if (known !== undefined) return say(`It arrived and was refused: ${known}`);
-  const ended = status === "failed" ? "but the provider did not answer" : "and was refused";
+  if (known !== undefined) return say(`It arrived and was rejected: ${known}`);
+  const ended = status === "failed" ? "but the provider did not answer" : "and was rejected";
   return say(`It arrived ${ended}${reason === null ? "" : ` (${reason})`}. Send it again.`);
 }
 
@@ -35,6 +35,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
     "your credit or a cap did not cover its maximum cost. Send it again, or set a lower output limit.",
   ],
   ["rate_limit", "too many requests in a minute. Wait a minute, then send it again."],
-  ["model_not_found", "there is no model of this name. Copy the example again."],
+  ["model_not_found", "no model has this name. Copy the example again."],
   ["invalid_request", "something in the request is not valid. Copy the example again."],
 ]);

@@ -4,7 +4,7 @@ import { useId, useMemo, useState, type ReactElement } from "react";
 import { BarsPlot } from "./bars-plot.tsx";
 import { BarsTable } from "./bars-table.tsx";
 import { ChartLegend } from "./chart-legend.tsx";
-import { setHatching, useHatching } from "./hatching.ts";
+import { useHatching } from "./hatching.ts";
 import type { Unit } from "./measure.ts";
 import { paintsOf } from "./part-paint.ts";
 import { sideBySide, stackParts, type ChartBucket, type ChartPart } from "./stack-parts.ts";
@@ -46,22 +46,13 @@ export function StackedBars(props: StackedBarsProps): ReactElement {
     <figure className={`${styles.chart} ${styles.palette}`} aria-label={label}>
       <div className={styles.bar}>
         <ChartLegend chartId={chartId} parts={parts.length > 1 ? parts : []} paints={paints} />
-        <div className={styles.switches}>
-          {parts.length < 2 || isLines ? null : (
-            <Switch
-              size="xs"
-              label="Patterns"
-              checked={isHatched}
-              onChange={(event) => setHatching(event.currentTarget.checked)}
-            />
-          )}
-          <Switch
-            size="xs"
-            label="Show as table"
-            checked={isTable}
-            onChange={(event) => setTable(event.currentTarget.checked)}
-          />
-        </div>
+        <Switch
+          size="xs"
+          className={styles.asTable}
+          label="Show as table"
+          checked={isTable}
+          onChange={(event) => setTable(event.currentTarget.checked)}
+        />
       </div>
       {isTable ? (
         <BarsTable

@@ -194,7 +194,7 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement 
   }
   if (state === "stopped") return <StateLine tone="quiet">Stopped by you</StateLine>;
   return answer.isCutOff === true ? (
-    <StateLine tone="warn">Cut off at the maximum answer length</StateLine>
+    <StateLine tone="warn">Cut off at the output limit</StateLine>
   ) : null;
 }
 
@@ -217,7 +217,7 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
           {formatCount(promptTokens)} tokens in, {formatCount(completionTokens)} out
         </span>
       )}
-      {firstByteMs === undefined ? null : <span>first word {formatMs(firstByteMs)}</span>}
+      {firstByteMs === undefined ? null : <span>first token {formatMs(firstByteMs)}</span>}
       {speed === undefined ? null : <span>{formatCount(speed)} tokens/s</span>}
       {durationMs === undefined ? null : <span>{formatMs(durationMs)} in all</span>}
       {answer.isEdited === true ? <span>edited by you</span> : null}

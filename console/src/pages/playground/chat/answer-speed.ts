@@ -1,7 +1,7 @@
 import { parseUsd, writeUsd } from "../../../ui/money-math.ts";
 import type { ChatAnswer, Turn } from "./chat-types.ts";
 
-/** Tokens a second from the first word to the last; undefined: not measured. */
+/** Tokens a second from the first token to the last; undefined: not measured. */
 export function tokensPerSecond(answer: ChatAnswer): number | undefined {
   const { completionTokens, firstByteMs, durationMs } = answer;
   if (completionTokens === undefined || firstByteMs === undefined || durationMs === undefined) {

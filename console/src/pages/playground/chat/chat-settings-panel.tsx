@@ -110,7 +110,7 @@ function Parameters(props: {
         <Text size="xs" c="dimmed">
           {one === undefined
             ? "Each model receives only the parameters it supports."
-            : "What is set here is for this model alone. An empty field means the value of all models."}
+            : "These settings apply to this model only. Blank fields use the settings for all models."}
         </Text>
       ) : null}
     </Stack>

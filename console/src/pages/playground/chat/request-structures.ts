@@ -60,8 +60,8 @@ function reasoningOff({ parameters }: Model): Record<string, unknown> {
 export function readTools(typed: string): Read<readonly object[]> {
   const { value, problem } = readJson(typed);
   if (problem !== undefined || value === undefined) return { ...(problem && { problem }) };
-  if (!Array.isArray(value)) return { problem: "Write a list of tools: [ … ]." };
-  if (value.length > TOOLS_MAX) return { problem: `Write at most ${TOOLS_MAX} tools.` };
+  if (!Array.isArray(value)) return { problem: "Enter a list of tools: [ … ]." };
+  if (value.length > TOOLS_MAX) return { problem: `Enter at most ${TOOLS_MAX} tools.` };
   const tools: object[] = [];
   const names = new Set<string>();
   for (const [at, each] of value.entries()) {
@@ -74,7 +74,7 @@ export function readTools(typed: string): Read<readonly object[]> {
     names.add(name);
     const parameters = member(bare, "parameters") ?? member(bare, "input_schema");
     if (parameters !== undefined && !isObject(parameters)) {
-      return { problem: `The parameters of ${name} are a JSON schema: an object.` };
+      return { problem: `The parameters of ${name} must be a JSON schema (an object).` };
     }
     const description = text(member(bare, "description"));
     tools.push({

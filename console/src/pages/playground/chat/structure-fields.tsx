@@ -152,13 +152,13 @@ function RoutingFields(props: {
       ))}
       <Switch
         label="No fallbacks"
-        description="The first provider answers, or none"
+        description="Only the first provider is tried"
         checked={routing.isFirstOnly === true}
         onChange={(event) => onChange({ ...routing, isFirstOnly: event.currentTarget.checked })}
       />
       <Switch
         label="Require parameters"
-        description="Only providers that take every parameter sent"
+        description="Only providers that accept every parameter sent"
         checked={routing.isStrict === true}
         onChange={(event) => onChange({ ...routing, isStrict: event.currentTarget.checked })}
       />

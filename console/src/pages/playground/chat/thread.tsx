@@ -132,7 +132,7 @@ function endsOf(turns: readonly Turn[]): string {
 }
 
 function endOf({ state, toolCalls = [] }: ChatAnswer): string {
-  if (state === "done" && toolCalls.length > 0) return "The model waits for results of tools.";
+  if (state === "done" && toolCalls.length > 0) return "The model is waiting for tool results.";
   return ENDS[state] ?? "";
 }
 
@@ -140,5 +140,5 @@ const ENDS: Readonly<Partial<Record<ChatAnswer["state"], string>>> = {
   done: "The answer is complete.",
   stopped: "You stopped the answer.",
   ended_early: "The answer ended early.",
-  refused: "There is no answer.",
+  refused: "No answer.",
 };

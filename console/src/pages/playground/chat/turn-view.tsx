@@ -45,7 +45,7 @@ export const TurnView = memo(function TurnView(props: TurnViewProps): ReactEleme
       )}
       {answers.length === 0 ? (
         <Text size="xs" c="dimmed">
-          This model was not asked.
+          Not sent to this model.
         </Text>
       ) : null}
       <div className={classes.answers}>

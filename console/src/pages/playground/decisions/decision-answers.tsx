@@ -45,7 +45,7 @@ export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): Re
         />
         <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
           {answer.provider === undefined ? null : <span>served by {answer.provider}</span>}
-          {typeof tokens === "number" ? <span>{formatCount(tokens)} tokens read</span> : null}
+          {typeof tokens === "number" ? <span>{formatCount(tokens)} tokens in</span> : null}
           {answer.costUsd === undefined ? null : (
             <span>
               cost <Money usd={answer.costUsd} />

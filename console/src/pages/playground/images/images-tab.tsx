@@ -113,7 +113,7 @@ export default function ImagesTab(props: {
                 leftSection={<Sparkles size={14} aria-hidden />}
                 disabled={prompt.trim() === ""}
               >
-                Make
+                Generate
               </Button>
             ) : (
               <Button

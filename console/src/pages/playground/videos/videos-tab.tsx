@@ -86,7 +86,7 @@ export default function VideosTab(props: {
               disabled={prompt.trim() === ""}
               leftSection={<Clapperboard size={14} aria-hidden />}
             >
-              Make
+              Generate
             </Button>
           </Group>
         </form>
@@ -98,8 +98,8 @@ export default function VideosTab(props: {
           <Job key={job.id} job={job} onForget={forget} />
         ))}
         <Text size="xs" c="dimmed">
-          This list is kept in this browser only. A job continues when you leave. Its file stays at
-          the provider: download it before it expires.
+          This list is kept in this browser only. A job continues after you leave. The provider
+          keeps its file for a limited time: download it before it expires.
         </Text>
       </section>
       <aside className={classes.aside} data-open aria-label="Model and fields">
