@@ -93,6 +93,26 @@ describe("a refused claim", () => {
     });
   });
 
+  test("says what was used, and what the request adds where that is not the same for all", async () => {
+    const used = { ...refusedBy("key"), used: 20, asked: 1 } as Answer;
+    expect(await scripted([used]).run()).toMatchObject({
+      refusal: {
+        message: expect.stringContaining(
+          "20 requests per minute: 20 used in the last minute; retry",
+        ),
+        figures: { limit: 20, used: 20, asked: 1 },
+      },
+    });
+    const tokens = { ...used, limitKind: "tpm", asked: 9 } as Answer;
+    expect(await scripted([tokens]).run()).toMatchObject({
+      refusal: {
+        message: expect.stringContaining(
+          "20 tokens per minute: 20 used in the last minute, and this request may take 9; retry",
+        ),
+      },
+    });
+  });
+
   test("by a provider's pool is reported as the provider's quota, not as the caller's", async () => {
     expect(await scripted([refusedBy("pool")]).run()).toMatchObject({
       refusal: { class: "rate_limit", status: 429, origin: "upstream_quota" },

@@ -110,12 +110,13 @@ export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
-  const { scope, limitKind, id, limit, retryAfterSeconds, departed } = outcome;
+  const { scope, limitKind, id, limit, retryAfterSeconds, used, asked, departed } = outcome;
   const allowed = LIMIT_LABELS[limitKind]?.(limit) ?? "less than that";
-  const what = departed === undefined ? allowed : `${allowed}: ${readToTheirEnd(limit, departed)}`;
+  const why = departed === undefined ? usedWords(outcome) : `: ${readToTheirEnd(limit, departed)}`;
+  const what = `${allowed}${why}`;
   const detail = {
     limit: { scope, kind: limitKind, id },
-    figures: { limit },
+    figures: { limit, ...(used !== undefined && { used }), ...(asked !== undefined && { asked }) },
     retryAfterSeconds,
     retryAtMs: nowMs + retryAfterSeconds * 1000,
   };
@@ -133,6 +134,21 @@ export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
     ...detail,
   });
 }
+
+/** `: 60 used in the last minute`; of what every request adds as much to, that is not said. */
+function usedWords({ limitKind, used, asked }: ExplainedClaim & { kind: "refused" }): string {
+  const when = USED_WHEN[limitKind];
+  if (when === undefined || used === undefined) return "";
+  const more = asked === undefined || asked === 1 ? "" : `, and this request may take ${asked}`;
+  return `: ${used} used${when}${more}`;
+}
+
+const USED_WHEN: Readonly<Partial<Record<LimitKind, string>>> = {
+  rpm: " in the last minute",
+  tpm: " in the last minute",
+  rps: " in this second",
+  capacity: "",
+};
 
 function readToTheirEnd(running: number, departed: number): string {
   const have =

@@ -171,7 +171,7 @@ function isFullMinute({ origin, limit }: Refusal): boolean {
 }
 
 function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Refusal {
-  const { scope, limitKind, id, limit, retryAfterSeconds } = outcome;
+  const { scope, limitKind, id, limit, used, retryAfterSeconds } = outcome;
   const whose = scope === "org" ? "the organization" : "this key";
   return refusal(
     "rate_limit",
@@ -179,7 +179,7 @@ function windowRefusal(outcome: Extract<ClaimOutcome, { kind: "refused" }>): Ref
     {
       origin: "gateway_admission",
       limit: { scope, kind: limitKind, id },
-      figures: { limit },
+      figures: { limit, ...(used !== undefined && { used }) },
       retryAfterSeconds,
     },
   );

@@ -40,7 +40,7 @@ function tell(reason: Reason, keyId: string | null): Told | undefined {
   if (limited === undefined || reason.limit === undefined) return undefined;
   const isOwn = OWN_SCOPES.has(scope ?? "") && reason.limit_id?.startsWith("refusals:") !== true;
   return {
-    explanation: `${whose(scope)} was limited to ${reason.limit.toLocaleString("en-US")} ${limited}. ${again(reason)}`,
+    explanation: `${whose(scope)} was limited to ${count(reason.limit)} ${limited}. ${usedWords(reason)}${again(reason)}`,
     action: isOwn ? "raise_limit" : null,
     key_id: isOwn && isOfKey ? keyId : null,
   };
@@ -85,6 +85,26 @@ const WHOSE: Readonly<Record<string, string>> = {
   endpoint: "The dedicated endpoint",
   platform: "Token Market as a whole",
 };
+
+/** `60 were used in the last minute. `; nothing of refusals of before, which kept no figures. */
+function usedWords({ used, asked, limit_kind: kind }: Reason): string {
+  const when = USED_WHEN[kind ?? ""];
+  if (used === undefined || when === undefined) return "";
+  const more =
+    asked === undefined || asked === 1 ? "" : `, and this request could have taken ${count(asked)}`;
+  return `${count(used)} ${used === 1 ? "was" : "were"} ${when}${more}. `;
+}
+
+const USED_WHEN: Readonly<Record<string, string>> = {
+  rpm: "used in the last minute",
+  tpm: "used in the last minute",
+  rps: "used in that second",
+  concurrency: "running",
+};
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
 
 function again({ retry_after: seconds }: Reason): string {
   if (seconds === undefined) return "It could have been sent again a moment later.";

@@ -195,6 +195,9 @@ export interface LimitDetail {
 export interface RefusalFigures {
   /** Of a limit of requests or tokens. */
   readonly limit?: number;
+  /** What counted under that limit when the request came, and what the request adds. */
+  readonly used?: number;
+  readonly asked?: number;
   readonly cap?: MicroUsd;
   /** This month. */
   readonly spent?: MicroUsd;

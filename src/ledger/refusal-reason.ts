@@ -19,6 +19,9 @@ export interface RefusalReason {
   readonly reset_at?: string;
   /** Requests or tokens that the limit allows. */
   readonly limit?: number;
+  /** How much of it counted when the request came, and how much the request adds. */
+  readonly used?: number;
+  readonly asked?: number;
   readonly cap_usd?: string;
   readonly spent_usd?: string;
   readonly in_flight_usd?: string;
@@ -49,6 +52,8 @@ export function refusalReason(
     ...instantOf("retry_at", retryAtMs),
     ...instantOf("reset_at", capResetAtMs),
     ...(figures?.limit !== undefined && { limit: figures.limit }),
+    ...(figures?.used !== undefined && { used: figures.used }),
+    ...(figures?.asked !== undefined && { asked: figures.asked }),
     ...usdOf("cap_usd", figures?.cap),
     ...usdOf("spent_usd", figures?.spent),
     ...usdOf("in_flight_usd", figures?.inFlight),

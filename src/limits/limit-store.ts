@@ -85,6 +85,9 @@ export type ClaimOutcome =
       /** What the scope allows; 0 while it cools. */
       readonly limit: number;
       readonly retryAfterSeconds: number;
+      /** What counted at the claim, and what this request adds; absent while the scope cools or queues. */
+      readonly used?: number;
+      readonly asked?: number;
     }
   /** The store did not answer: fail closed. */
   | { readonly kind: "unavailable" };

@@ -6,9 +6,12 @@ import {
   holdColumns,
   jobCloseColumns,
 } from "../../src/ledger/attempt-columns.ts";
-import { withBackend } from "../support/postgres.ts";
+import { batchValues, marks } from "../../src/storage/columns.ts";
+import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { withLedger, withPricedBackend } from "../support/postgres.ts";
 
-const backend = withBackend();
+const backend = withPricedBackend();
+const ledger = withLedger(backend, "main");
 
 /** The types of a function's parameters, in their order: of the form that this program calls. */
 async function parametersOf(name: string): Promise<unknown> {
@@ -35,6 +38,29 @@ test.each([
   { name: "finish_job", takes: [...jobEnd, ...jobArrays] },
 ])("the parameters of $name are the declared columns, in their order", async ({ name, takes }) => {
   expect(await parametersOf(name)).toEqual(takes);
+});
+
+test("a program one step older ends attempts by the forms that it knows", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
+  const member = await backend.ledgerBatchStore.join("older", 60_000);
+  const rows = [1, 2].map(() => reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n));
+  await backend.ledgerBatchStore.runBatch({ member, closings: [], holds: rows });
+  const [first, second] = rows.map(({ attemptId }) =>
+    batchValues(jobCloseColumns, [closeRow(attemptId, 5n)]),
+  );
+  const closings = jobCloseColumns.cells.length;
+  const batch = [
+    member.instanceId,
+    String(member.epoch),
+    ...(first ?? []),
+    ...batchValues(holdColumns, []),
+  ];
+  expect(
+    await backend.query(`select closed_code from ledger_batch(${marks(batch.length)})`, batch),
+  ).toEqual([{ closed_code: [1] }]);
+  expect(
+    await backend.query(`select closed_code from close_batch(${marks(closings)})`, second ?? []),
+  ).toEqual([{ closed_code: [1] }]);
 });
 
 test("every declared column is one of the journal", async () => {

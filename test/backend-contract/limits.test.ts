@@ -30,7 +30,33 @@ for (const kind of limitBackends) {
         id: scope.id,
         limit: 2,
         retryAfterSeconds: 41,
+        used: 2,
+        asked: 1,
       });
+    });
+
+    test("a refusal says what was used and what the request adds, for every kind of limit", async () => {
+      const caller = await newCaller();
+      const hour = { kind: "prompt", seconds: 3_600, limit: 10 } as const;
+      const cases = [
+        [{ tokensPerMinute: 10 }, { limitKind: "tpm", used: 7, asked: 7 }],
+        [{ requestsPerSecond: 1 }, { limitKind: "rps", used: 1, asked: 1 }],
+        [{ concurrent: 1 }, { limitKind: "concurrency", used: 1, asked: 1 }],
+        [{ windows: [hour] }, { limitKind: "capacity", limit: 10, used: 7, asked: 7 }],
+      ] as const;
+      for (const [limits, refused] of cases) {
+        const scope = caller.scope("key", `k ${refused.limitKind}`, limits);
+        await caller.take([scope], 7);
+        expect(await caller.claim([scope], 7)).toMatchObject(refused);
+      }
+    });
+
+    test("a lowered limit is refused with more used than it allows", async () => {
+      const caller = await newCaller();
+      const scope = caller.scope("key", "lowered", { requestsPerMinute: 3 });
+      for (let n = 0; n < 3; n += 1) await caller.take([scope]);
+      const lowered = { ...scope, limits: { requestsPerMinute: 1 } };
+      expect(await caller.claim([lowered])).toMatchObject({ limit: 1, used: 3, asked: 1 });
     });
 
     test("a charge counts for more than 60 and at most 61 seconds", async () => {

@@ -58,9 +58,9 @@ export class MemoryLimitStore implements LimitStore {
       use.advance(now.second);
       const excess = use.excess(scope, claim, now);
       if (excess !== undefined) {
-        const { kind: limitKind, limit, retryAfterSeconds } = excess;
+        const { kind: limitKind, ...numbers } = excess;
         const { scope: name, id, shownId = id } = scope;
-        return { kind: "refused", scope: name, limitKind, id: shownId, limit, retryAfterSeconds };
+        return { kind: "refused", scope: name, limitKind, id: shownId, ...numbers };
       }
     }
     const uses = claim.scopes.map(({ id }) => this.#useOf(id));

@@ -18,6 +18,9 @@ export interface Excess {
   readonly kind: LimitKind;
   readonly limit: number;
   readonly retryAfterSeconds: number;
+  /** What counts, and what the request adds; absent where nothing is counted. */
+  readonly used?: number;
+  readonly asked?: number;
 }
 
 /** What only few scopes need: a pace, a cooldown, declared windows. */
@@ -66,7 +69,11 @@ export class ScopeUse {
     }
     if (counts && requestsPerSecond !== undefined) {
       if (this.requests.newestAmount >= requestsPerSecond)
-        return excess("rps", requestsPerSecond, 1);
+        return {
+          ...excess("rps", requestsPerSecond, 1),
+          used: this.requests.newestAmount,
+          asked: 1,
+        };
     }
     if (counts && requestsPerMinute !== undefined && this.requests.total >= requestsPerMinute) {
       return over("rpm", this.requests, requestsPerMinute, 1);
@@ -77,7 +84,8 @@ export class ScopeUse {
     const excessive = this.#windowExcess(scope, tokens, now.second);
     if (excessive !== undefined) return excessive;
     if (concurrent !== undefined && this.inFlight >= concurrent) {
-      return excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
+      const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
+      return { ...full, used: this.inFlight, asked: 1 };
     }
     return counts ? this.#queueExcess(scope, now.us) : undefined;
   }
@@ -125,10 +133,12 @@ export class ScopeUse {
     const declared = this.#someExtras().windows;
     for (const window of windows) {
       if (window.kind === "request" && !counts) continue;
-      const amount = declared.total(window, second) + amountOf(window, tokens, counts);
-      if (amount <= window.limit) continue;
-      const wait = declared.secondsUntilLeft(window, second, amount - window.limit);
-      return excess(kindOfWindow(window), window.limit, wait);
+      const used = declared.total(window, second);
+      const asked = amountOf(window, tokens, counts);
+      const over = used + asked - window.limit;
+      if (over <= 0) continue;
+      const wait = declared.secondsUntilLeft(window, second, over);
+      return { ...excess(kindOfWindow(window), window.limit, wait), used, asked };
     }
     return undefined;
   }
@@ -147,8 +157,9 @@ export class ScopeUse {
   }
 }
 
-function over(kind: LimitKind, window: RollingWindow, limit: number, amount: number): Excess {
-  return excess(kind, limit, window.secondsUntilLeft(window.total + amount - limit));
+function over(kind: LimitKind, window: RollingWindow, limit: number, asked: number): Excess {
+  const used = window.total;
+  return { ...excess(kind, limit, window.secondsUntilLeft(used + asked - limit)), used, asked };
 }
 
 function excess(kind: LimitKind, limit: number, seconds: number): Excess {

@@ -53,7 +53,7 @@ export function usageKey(slot: string, id: string): string {
 /** The outcome of a claim that the script refused; undefined when no script of ours says that. */
 export function refusedBy(
   spec: ClaimSpec,
-  [at = -1, reason = -1, retryAfterSeconds = 1]: readonly number[],
+  [at = -1, reason = -1, retryAfterSeconds = 1, used, asked]: readonly number[],
 ): ClaimOutcome | undefined {
   const claimed = spec.scopes[at];
   const exhausted = claimed === undefined ? undefined : reasonOf(claimed, reason);
@@ -61,7 +61,16 @@ export function refusedBy(
   const { scope } = claimed;
   const id = claimed.shownId ?? claimed.id;
   const { kind: limitKind, limit } = exhausted;
-  return { kind: "refused", scope, limitKind, id, limit, retryAfterSeconds };
+  return {
+    kind: "refused",
+    scope,
+    limitKind,
+    id,
+    limit,
+    retryAfterSeconds,
+    ...(used !== undefined && { used }),
+    ...(asked !== undefined && { asked }),
+  };
 }
 
 /** What the script counted in each scope; undefined when no script of ours says that. */

@@ -12,7 +12,7 @@ export const USAGE_SECONDS = 130;
 /*
  * ARGV: time, lease id, tokens, prompt tokens, completion tokens, the limits as JSON (see
  * `claim-spec.ts`). Answers {1, second, remaining requests, remaining tokens, queue ms, turns…},
- * {0, scope, reason, retry-after} or {2}: the slot must be rebuilt first.
+ * {0, scope, reason, retry-after, what counted, what was asked: both where it counts} or {2}: the slot must be rebuilt first.
  */
 const CLAIM = `
 local mark = readMark(KEYS[1])
@@ -37,8 +37,8 @@ local function secondsUntilLeft(ring, quantity, amount)
   return (newest + 60) * ring.length - second
 end
 
-local function refusal(scope, reason, seconds)
-  return { 0, scope, reason, math.max(1, math.min(60, math.ceil(seconds))) }
+local function refusal(scope, reason, seconds, used, asked)
+  return { 0, scope, reason, math.max(1, math.min(60, math.ceil(seconds))), used, asked }
 end
 
 local plans = {}
@@ -50,13 +50,13 @@ for i = 2, #spec do
   local rings, h = { [1] = ring }, ring.head
   if h[11] > us then return refusal(i - 2, 0, (h[11] - us) / 1000000) end
   if counts == 1 then
-    if rps >= 0 and h[2] >= rps then return refusal(i - 2, 1, 1) end
+    if rps >= 0 and h[2] >= rps then return refusal(i - 2, 1, 1, h[2], 1) end
     if rpm >= 0 and h[6] >= rpm then
-      return refusal(i - 2, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm))
+      return refusal(i - 2, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm), h[6], 1)
     end
   end
   if tpm >= 0 and h[7] + tokens > tpm then
-    return refusal(i - 2, 3, secondsUntilLeft(ring, 2, h[7] + tokens - tpm))
+    return refusal(i - 2, 3, secondsUntilLeft(ring, 2, h[7] + tokens - tpm), h[7], tokens)
   end
   for w = 1, #windows, 3 do
     local length, q, limit = windows[w], windows[w + 1], windows[w + 2]
@@ -64,7 +64,8 @@ for i = 2, #spec do
     rings[length] = long
     local over = long.head[5 + q] + amounts[q] - limit
     if over > 0 and (q > 1 or counts == 1) then
-      return refusal(i - 2, 6 + (w - 1) / 3, secondsUntilLeft(long, q, over))
+      local wait = secondsUntilLeft(long, q, over)
+      return refusal(i - 2, 6 + (w - 1) / 3, wait, long.head[5 + q], amounts[q])
     end
   end
   local held = redis.call('ZCARD', leases)
@@ -72,7 +73,7 @@ for i = 2, #spec do
     redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
     held = redis.call('ZCARD', leases)
   end
-  if concurrent >= 0 and held >= concurrent then return refusal(i - 2, 4, 1) end
+  if concurrent >= 0 and held >= concurrent then return refusal(i - 2, 4, 1, held, 1) end
   local wait = 0
   if interval > 0 and counts == 1 then
     wait = math.max(0, h[10] - us)

@@ -246,3 +246,30 @@ test("changes of settings have a window of their own, 60 a minute of an organiza
     200,
   );
 });
+
+test("a request over a rate limit keeps what was used and what it adds", async () => {
+  const made = await ann.do("POST /api/console/keys", { body: { name: "slow" } });
+  const slow = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };
+  const body = { scope: "key", key_id: slow.id, rpm: 1 };
+  await ann.do("POST /api/admission-limits", { body });
+  const call = { headers: bearer(slow.secret), body: chatBody("test/a") };
+  const url = `${fixture.gateway.url}/v1/chat/completions`;
+  await expect.poll(async () => (await httpCall(url, call)).status, { timeout: 15_000 }).toBe(429);
+  const refused = await httpCall(url, call);
+  expect(textAt(refused.json, "error.message")).toContain(
+    "this key is limited to 1 requests per minute: ",
+  );
+  const requestId = String(refused.headers["x-request-id"]);
+  const page = async (): Promise<unknown> =>
+    (await ann.ask(`GET /api/console/requests/${requestId}`)).json;
+  await expect
+    .poll(async () => at(await page(), "refusal.reason"), { timeout: 10_000 })
+    .toMatchObject({ limit_kind: "rpm", limit: 1, used: expect.any(Number), asked: 1 });
+  expect(textAt(await page(), "refusal.explanation")).toMatch(
+    /^This key was limited to 1 requests per minute\. \d+ (was|were) used in the last minute\. /,
+  );
+  expect(listAt(await page(), "response_headers")).toContainEqual({
+    name: "retry-after",
+    value: refused.headers["retry-after"],
+  });
+});

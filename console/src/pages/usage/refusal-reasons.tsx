@@ -30,6 +30,12 @@ function factsOf(reason: RefusalReason): FactListProps["facts"] {
       ? []
       : [{ label: "Limit", value: <Code>{[scope, kind, id].filter(Boolean).join(" · ")}</Code> }]),
     ...(reason.limit === undefined ? [] : [{ label: "Allowed", value: formatCount(reason.limit) }]),
+    ...(reason.used === undefined
+      ? []
+      : [{ label: "Used at that moment", value: formatCount(reason.used) }]),
+    ...(reason.asked === undefined
+      ? []
+      : [{ label: "This request", value: formatCount(reason.asked) }]),
     ...AMOUNTS.flatMap(({ label, name }) => {
       const usd = reason[name];
       return usd === undefined ? [] : [{ label, value: <Money usd={usd} /> }];
