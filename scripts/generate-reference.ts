@@ -14,6 +14,7 @@ import { headersPage } from "./reference/headers-page.ts";
 import { manifestPage } from "./reference/manifest-page.ts";
 import { metricsPage } from "./reference/metrics-page.ts";
 import { movingInPage } from "./reference/moving-in-page.ts";
+import { webhooksGuide } from "./reference/webhooks-guide.ts";
 import { gatewayDocument } from "./reference/openapi/document.ts";
 
 /** One generated file: where it lies below the project folder, and what makes its text. */
@@ -29,6 +30,7 @@ const PAGES: readonly ReferencePage[] = [
   { path: "deploy/helm/tokenmarket/values.schema.json", text: () => jsonText(chartSchema()) },
   { path: "docs/reference/errors.md", text: errorsPage },
   { path: "docs/guides/errors.md", text: errorsGuide },
+  { path: "docs/guides/webhooks.md", text: webhooksGuide },
   { path: "docs/reference/headers.md", text: headersPage },
   { path: "docs/reference/config.md", text: configPage },
   { path: "docs/reference/manifest.md", text: manifestPage },
