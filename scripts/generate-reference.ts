@@ -15,6 +15,7 @@ import { manifestPage } from "./reference/manifest-page.ts";
 import { metricsPage } from "./reference/metrics-page.ts";
 import { movingInPage } from "./reference/moving-in-page.ts";
 import { rolesPage } from "./reference/roles-page.ts";
+import { webhooksGuide } from "./reference/webhooks-guide.ts";
 import { gatewayDocument } from "./reference/openapi/document.ts";
 
 /** One generated file: where it lies below the project folder, and what makes its text. */
@@ -30,6 +31,7 @@ const PAGES: readonly ReferencePage[] = [
   { path: "deploy/helm/tokenmarket/values.schema.json", text: () => jsonText(chartSchema()) },
   { path: "docs/reference/errors.md", text: errorsPage },
   { path: "docs/guides/errors.md", text: errorsGuide },
+  { path: "docs/guides/webhooks.md", text: webhooksGuide },
   { path: "docs/reference/headers.md", text: headersPage },
   { path: "docs/reference/config.md", text: configPage },
   { path: "docs/reference/manifest.md", text: manifestPage },

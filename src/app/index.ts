@@ -9,6 +9,7 @@ export { type Backend, type BackendOptions, openBackend, NoDatabaseFault } from 
 export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
 export type { SettingsSource } from "./reloads.ts";
 export { openConfiguredVault } from "./open-key-vault.ts";
+export { countSecretsSealedBy, resealSecrets } from "./sealed-secrets.ts";
 export { emptyLimitStore } from "./open-limits.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";
 export { SchemaBusyFault, type SchemaPlan } from "../storage/index.ts";

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 
-import { resealConnections } from "../accounts/index.ts";
-import { openConfiguredVault } from "../app/index.ts";
+import { openConfiguredVault, resealSecrets } from "../app/index.ts";
 import {
   answering,
   type CommandAnswer,
@@ -17,7 +16,7 @@ import type { CommandContext } from "./command-io.ts";
 export function addConnectionReseal(connection: Command, context: CommandContext): void {
   onStoredData(connection.command("reseal"))
     .description(
-      "encrypt every stored provider key with the first encryption_key, while calls go on; exit 1 when one cannot be decrypted",
+      "encrypt every stored provider key and webhook secret with the first encryption_key, while calls go on; exit 1 when one cannot be decrypted",
     )
     .action(answering(context, (flags: Flags) => reseal(context, flags)));
 }
@@ -29,14 +28,16 @@ async function reseal(context: CommandContext, flags: Flags): Promise<CommandAns
       "encryption_key (TM_ENCRYPTION_KEY) is not set: there is no key to encrypt with",
     );
   }
-  return await withBackend(context, flags, async ({ connectionStore }, by) => {
-    const { resealed, kept, unopened } = await resealConnections(connectionStore, vault, by);
-    const done = `${resealed} stored keys encrypted with the first encryption key, ${kept} were before`;
+  return await withBackend(context, flags, async (backend, by) => {
+    const { resealed, kept, unopened } = await resealSecrets(backend, vault, by);
+    const done =
+      `${resealed} stored keys and webhook secrets encrypted with the first encryption key, ` +
+      `${kept} were before`;
     const broken =
       unopened.length === 0
         ? ""
         : `\nnot decrypted by any key of encryption_key: ${unopened.join(", ")}; add the key that ` +
-          "they were stored with and repeat this, or disable them";
+          "they were stored with and repeat this, or disable them (rotate the secret of a webhook)";
     return {
       json: { ok: unopened.length === 0, resealed, kept, not_decrypted: unopened },
       text: done + broken,

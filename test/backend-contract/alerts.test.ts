@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
+import { ALERT_KINDS, type AlertKind } from "../../src/alerts/alert-kinds.ts";
 import type { AlertRules } from "../../src/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/alerts/alert-worker.ts";
 import { openWebhookSender } from "../../src/alerts/webhook-sender.ts";
@@ -91,10 +92,15 @@ function worker(password = PASSWORD): AlertWorker {
   return new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log: silentLog });
 }
 
+/** What was stored; its facts are those that the guide has an example of. */
 async function told(): Promise<readonly Record<string, unknown>[]> {
-  return await backend.query("select kind, facts from alert_event where org_id = $1 order by at", [
-    orgId,
-  ]);
+  const read = "select kind, facts from alert_event where org_id = $1 order by at";
+  const events = await backend.query(read, [orgId]);
+  for (const { kind, facts } of events) {
+    const { example } = ALERT_KINDS[kind as AlertKind];
+    expect(Object.keys(facts as object).toSorted()).toEqual(Object.keys(example).toSorted());
+  }
+  return events;
 }
 
 describe("a crossing is one event", () => {

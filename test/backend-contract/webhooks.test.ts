@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test } from "vitest";
 
 import { openKeyVault, type KeyVault } from "../../src/accounts/key-vault.ts";
+import { ALERT_KINDS, type AlertKind } from "../../src/alerts/alert-kinds.ts";
 import type { AlertDestination } from "../../src/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/alerts/alert-worker.ts";
 import { reportEvent } from "../../src/alerts/report-event.ts";
@@ -421,6 +422,10 @@ describe("what happens once", () => {
     await expireIn("20 hours");
     await expireIn("-1 minute");
     expect(told.splice(0)).toEqual([1, 0, 1, 0, 1, 0]);
+    for (const { kind, facts } of await backend.query("select kind, facts from alert_event")) {
+      const { example } = ALERT_KINDS[kind as AlertKind];
+      expect(Object.keys(facts as object).toSorted()).toEqual(Object.keys(example).toSorted());
+    }
     const read = "select kind, facts->>'days' as days from alert_event order by at";
     expect((await backend.query(read)).map(({ kind, days }) => [kind, days])).toEqual([
       ["key.expiring", "7"],

@@ -7,13 +7,15 @@ export const GUIDE_PYTHON: string = process.env["GUIDES_PYTHON"] ?? "python3";
 export const hasGuidePython: boolean = importsLibraries();
 if (!hasGuidePython) {
   process.stderr.write(
-    "SKIPPED: the guides' Python needs openai, anthropic and requests (pip install, or GUIDES_PYTHON)\n",
+    "SKIPPED: the guides' Python needs openai, anthropic, requests and standardwebhooks (pip install, or GUIDES_PYTHON)\n",
   );
 }
 
 function importsLibraries(): boolean {
   try {
-    execFileSync(GUIDE_PYTHON, ["-c", "import openai, anthropic, requests"], { stdio: "ignore" });
+    execFileSync(GUIDE_PYTHON, ["-c", "import openai, anthropic, requests, standardwebhooks"], {
+      stdio: "ignore",
+    });
     return true;
   } catch {
     return false;

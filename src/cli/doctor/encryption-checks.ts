@@ -1,9 +1,9 @@
-import { countSealedBy } from "../../accounts/index.ts";
-import { openConfiguredVault } from "../../app/index.ts";
+import { countSecretsSealedBy, openConfiguredVault } from "../../app/index.ts";
 import type { DatabaseCheckGroup, DoctorCheck } from "./doctor-check.ts";
 
-/** Which encryption key the stored provider keys are encrypted with. */
-export const encryptionChecks: DatabaseCheckGroup = async ({ config }, { connectionStore }) => {
+/** Which encryption key the stored provider keys and webhook secrets are encrypted with. */
+export const encryptionChecks: DatabaseCheckGroup = async ({ config }, backend) => {
+  const { connectionStore, webhookSecrets } = backend;
   let vault: ReturnType<typeof openConfiguredVault>;
   try {
     vault = openConfiguredVault(config);
@@ -11,12 +11,14 @@ export const encryptionChecks: DatabaseCheckGroup = async ({ config }, { connect
     return [{ id: ID, level: "problem", detail: (fault as Error).message }];
   }
   if (vault === undefined) {
-    const [stored] = await connectionStore.listSealed("", 1);
-    if (stored === undefined) return [];
-    const detail = "provider keys are stored and encryption_key (TM_ENCRYPTION_KEY) is not set";
+    const [key] = await connectionStore.listSealed("", 1);
+    const [secret] = await webhookSecrets.listSealed("", 1);
+    if (key === undefined && secret === undefined) return [];
+    const stored = key === undefined ? "webhook secrets" : "provider keys";
+    const detail = `${stored} are stored and encryption_key (TM_ENCRYPTION_KEY) is not set`;
     return [{ id: ID, level: "problem", detail }];
   }
-  return [checkOf(await countSealedBy(connectionStore, vault), vault.keyNames)];
+  return [checkOf(await countSecretsSealedBy(backend, vault), vault.keyNames)];
 };
 
 const ID = "encryption keys";
@@ -26,7 +28,7 @@ function checkOf(
   [first = ""]: readonly string[],
 ): DoctorCheck {
   const listed = [...counts].map(([name, rows]) => `${name}: ${rows}`).join(", ");
-  const found = `stored provider keys by encryption key: ${listed}`;
+  const found = `stored provider keys and webhook secrets by encryption key: ${listed}`;
   if ((counts.get("unknown") ?? 0) > 0) {
     const next = "add the key that the unknown ones were stored with to encryption_key";
     return { id: ID, level: "problem", detail: `${found}; ${next}` };

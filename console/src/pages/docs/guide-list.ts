@@ -11,6 +11,7 @@ export const GUIDES: readonly (readonly [name: string, title: string])[] = [
   ["limits", "Limits"],
   ["errors", "Errors"],
   ["retries", "Retries"],
+  ["webhooks", "Webhooks"],
   ["coding-agents", "Coding agents"],
   ["migrating", "Migrating"],
 ];

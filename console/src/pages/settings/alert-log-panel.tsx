@@ -1,12 +1,14 @@
+import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { AlertDelivery } from "../../../../src/console-api/contract.ts";
-import { useAnswer } from "../../api/use-answer.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
+import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 
@@ -34,23 +36,55 @@ export function AlertLogPanel(): ReactNode {
   );
 }
 
-const KINDS: Readonly<Record<string, string>> = {
-  "balance.low": "Low balance",
-  "org_cap.reached": "Organization cap",
-  "key_cap.reached": "Key cap",
-  "purchase.granted": "Credit added",
-  "requests.restricted": "Requests restricted",
-  "destination.disabled": "Destination disabled",
-  "alerts.test": "Test",
-};
-
 const COLUMNS: readonly Column<AlertDelivery>[] = [
   { id: "at", label: "Time", render: ({ at }) => <Time at={at} /> },
-  { id: "kind", label: "Alert", render: ({ kind }) => KINDS[kind] ?? kind },
-  { id: "address", label: "Destination", render: ({ address }) => address ?? "None" },
+  { id: "kind", label: "Alert", render: ({ label }) => label },
+  {
+    id: "channel",
+    label: "Channel",
+    render: ({ channel }) => (channel === null ? "" : CHANNELS[channel]),
+  },
+  {
+    id: "address",
+    label: "Destination",
+    render: ({ address }) => <span style={{ overflowWrap: "anywhere" }}>{address ?? "None"}</span>,
+  },
   { id: "state", label: "Delivery", render: (delivery) => <State delivery={delivery} /> },
+  { id: "tries", label: "Tries", align: "right", render: ({ tries }) => tries ?? "" },
   { id: "answer", label: "Last answer", render: ({ last_answer: answer }) => answer ?? "" },
+  {
+    id: "again",
+    label: "Actions",
+    align: "right",
+    render: (delivery) => <SendAgain delivery={delivery} />,
+  },
 ];
+
+const CHANNELS = { email: "E-mail", webhook: "Webhook" } as const;
+
+function SendAgain({ delivery }: { readonly delivery: AlertDelivery }): ReactNode {
+  const { destination_id: id, event_id: eventId, address } = delivery;
+  const again = useChange("POST /api/console/alerts/destinations/:destination_id/send-again", {
+    refreshes: ["GET /api/console/alerts/deliveries"],
+  });
+  if (delivery.state !== "failed" || id === null) return null;
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      aria-label={`Send again: ${delivery.label} to ${address ?? ""}`}
+      loading={again.isPending}
+      onClick={() =>
+        again.mutate(
+          { params: { destination_id: id }, body: { event_id: eventId } },
+          { onSuccess: () => notifyDone("The alert was queued again"), onError: notifyFault },
+        )
+      }
+    >
+      Send again
+    </Button>
+  );
+}
 
 function State({ delivery }: { readonly delivery: AlertDelivery }): ReactNode {
   const { state, tries, next_try_at: next } = delivery;

@@ -16,6 +16,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
   const [percents, setPercents] = useState(rules.cap_percents.map(String));
   const [purchases, setPurchases] = useState(rules.purchases);
   const [restrictions, setRestrictions] = useState(rules.restrictions);
+  const [keyExpiry, setKeyExpiry] = useState(rules.key_expiry);
   const change = useChange("PATCH /api/console/alerts", { refreshes: ["GET /api/console/alerts"] });
 
   function save(event: FormEvent): void {
@@ -26,6 +27,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
       cap_percents: percents.map(Number),
       purchases,
       restrictions,
+      key_expiry: keyExpiry,
     };
     change.mutate({ body }, { onSuccess: () => notifyDone("Alerts were saved") });
   }
@@ -67,6 +69,11 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
             label="Requests are restricted after unusual use"
             checked={restrictions}
             onChange={(event) => setRestrictions(event.currentTarget.checked)}
+          />
+          <Switch
+            label="A key expires in 7 days, in 1 day, or has expired"
+            checked={keyExpiry}
+            onChange={(event) => setKeyExpiry(event.currentTarget.checked)}
           />
           {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
           <Button type="submit" loading={change.isPending}>

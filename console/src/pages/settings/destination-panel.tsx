@@ -1,34 +1,83 @@
 import { Alert, Button, Group } from "@mantine/core";
 import { Info } from "lucide-react";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import type { AlertDestination, Alerts } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
+import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
+import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
+import { AddWebhookDialog } from "./add-webhook-dialog.tsx";
+import { DestinationActions } from "./destination-actions.tsx";
 
 /** Where alerts go. */
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
+  const [isAdding, setIsAdding] = useState(false);
+  // Kept until the reader has it, and nowhere else.
+  const [secret, setSecret] = useState<string>();
   return (
-    <Panel title="Where to report" actions={<AddMe alerts={alerts} />}>
-      {alerts.can_email ? null : (
-        <Alert color="gray" variant="light" icon={<Info aria-hidden />} mb="md">
-          Email is not available here. The operator needs to configure a mail server.
-        </Alert>
-      )}
+    <Panel
+      title="Where to report"
+      actions={
+        <Group gap="xs">
+          <AddMe alerts={alerts} />
+          {alerts.can_webhook ? (
+            <Button variant="default" onClick={() => setIsAdding(true)}>
+              Add webhook
+            </Button>
+          ) : null}
+        </Group>
+      }
+    >
+      <Unavailable alerts={alerts} />
       <DataTable
         caption="Destinations of alerts"
-        columns={COLUMNS}
+        columns={columnsOf(alerts, setSecret)}
         rows={alerts.destinations}
         rowKey={({ destination_id: id }) => id}
         empty={<Empty title="No destinations yet. Alerts are only listed below." />}
       />
+      <AddWebhookDialog
+        opened={isAdding}
+        kinds={alerts.kinds}
+        onClose={() => setIsAdding(false)}
+        onAdded={setSecret}
+      />
+      <SecretOnce
+        opened={secret !== undefined}
+        title="Save the signing secret"
+        secret={secret ?? ""}
+        note={
+          <>
+            Your receiver checks with it that a webhook comes from here. This is the only time it is
+            shown.{" "}
+            <AppLink to="/docs/$page" params={{ page: "webhooks" }}>
+              How to verify a webhook
+            </AppLink>
+          </>
+        }
+        onSaved={() => setSecret(undefined)}
+      />
     </Panel>
+  );
+}
+
+function Unavailable({ alerts }: { readonly alerts: Alerts }): ReactNode {
+  const { can_email: canMail, can_webhook: canPost } = alerts;
+  if (canMail && canPost) return null;
+  const mail = "E-mail is not available here. Ask the operator to configure a mail server.";
+  const post = "Webhooks are not available here. Ask the operator to configure an encryption key.";
+  return (
+    <Alert color="gray" variant="light" icon={<Info aria-hidden />} mb="md">
+      {canMail ? null : <div>{mail}</div>}
+      {canPost ? null : <div>{post}</div>}
+    </Alert>
   );
 }
 
@@ -58,81 +107,61 @@ function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
   );
 }
 
-const COLUMNS: readonly Column<AlertDestination>[] = [
-  {
-    id: "address",
-    label: "Destination",
-    render: ({ address }) => <span style={{ overflowWrap: "anywhere" }}>{address}</span>,
-  },
-  { id: "status", label: "Status", render: (destination) => <Status destination={destination} /> },
-  {
-    id: "created",
-    label: "Added",
-    render: ({ created_at: at }) => <Time at={at} precision="day" />,
-  },
-  {
-    id: "actions",
-    label: "Actions",
-    align: "right",
-    render: (destination) => <Actions destination={destination} />,
-  },
-];
+function columnsOf(
+  { kinds }: Alerts,
+  onSecret: (secret: string) => void,
+): readonly Column<AlertDestination>[] {
+  return [
+    {
+      id: "address",
+      label: "Destination",
+      render: ({ address }) => <span style={{ overflowWrap: "anywhere" }}>{address}</span>,
+    },
+    {
+      id: "events",
+      label: "Events",
+      render: (destination) => eventsOf(destination, kinds),
+    },
+    { id: "status", label: "Status", render: (each) => <Status destination={each} /> },
+    {
+      id: "created",
+      label: "Added",
+      render: ({ created_at: at }) => <Time at={at} precision="day" />,
+    },
+    {
+      id: "actions",
+      label: "Actions",
+      align: "right",
+      render: (destination) => (
+        <DestinationActions destination={destination} kinds={kinds} onSecret={onSecret} />
+      ),
+    },
+  ];
+}
+
+function eventsOf({ kinds }: AlertDestination, all: Alerts["kinds"]): string {
+  if (kinds === null) return "All";
+  const [first] = kinds;
+  const label = all.find(({ kind }) => kind === first)?.label ?? first ?? "None";
+  return kinds.length === 1 ? label : `${kinds.length} kinds`;
+}
+
+const DISABLED = {
+  paused: "Disabled",
+  failing: "Disabled after failures",
+  gone: "Disabled: it answered 410",
+} as const;
 
 function Status({ destination }: { readonly destination: AlertDestination }): ReactNode {
-  if (destination.disabled_at !== null) {
-    return <StatusBadge tone="bad">Disabled after failures</StatusBadge>;
+  const { disabled_reason: reason, failing_since: failingSince } = destination;
+  if (reason !== null) {
+    return (
+      <StatusBadge tone={reason === "paused" ? "quiet" : "bad"}>{DISABLED[reason]}</StatusBadge>
+    );
   }
-  return destination.failing_since === null ? (
+  return failingSince === null ? (
     <StatusBadge tone="ok">Active</StatusBadge>
   ) : (
     <StatusBadge tone="warn">Failing</StatusBadge>
-  );
-}
-
-function Actions({ destination }: { readonly destination: AlertDestination }): ReactNode {
-  const { address, disabled_at: disabledAt } = destination;
-  const params = { destination_id: destination.destination_id };
-  const test = useChange("POST /api/console/alerts/destinations/:destination_id/test", {
-    refreshes: ["GET /api/console/alerts/deliveries"],
-  });
-  const remove = useChange("POST /api/console/alerts/destinations/:destination_id/remove", {
-    refreshes: ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"],
-  });
-  return (
-    <Group gap={6} wrap="nowrap" justify="flex-end">
-      {disabledAt === null ? (
-        <Button
-          size="compact-xs"
-          variant="default"
-          aria-label={`Send a test to ${address}`}
-          loading={test.isPending}
-          onClick={() =>
-            test.mutate(
-              { params },
-              {
-                onSuccess: () => notifyDone("A test was queued; its result is listed below"),
-                onError: notifyFault,
-              },
-            )
-          }
-        >
-          Send test
-        </Button>
-      ) : null}
-      <Button
-        size="compact-xs"
-        variant="default"
-        aria-label={`Remove ${address}`}
-        loading={remove.isPending}
-        onClick={() =>
-          remove.mutate(
-            { params },
-            { onSuccess: () => notifyDone(`${address} was removed`), onError: notifyFault },
-          )
-        }
-      >
-        Remove
-      </Button>
-    </Group>
   );
 }

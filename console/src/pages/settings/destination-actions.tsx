@@ -1,0 +1,71 @@
+import { Button, Group } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+
+import type { AlertDestination, Alerts } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { EditDestinationDialog } from "./edit-destination-dialog.tsx";
+
+/** What can be done with one destination. */
+export function DestinationActions(props: {
+  readonly destination: AlertDestination;
+  readonly kinds: Alerts["kinds"];
+  readonly onSecret: (secret: string) => void;
+}): ReactNode {
+  const { destination, kinds, onSecret } = props;
+  const { address, disabled_at: disabledAt } = destination;
+  const params = { destination_id: destination.destination_id };
+  const [isEditing, setIsEditing] = useState(false);
+  const test = useChange("POST /api/console/alerts/destinations/:destination_id/test", {
+    refreshes: ["GET /api/console/alerts/deliveries"],
+  });
+  const remove = useChange("POST /api/console/alerts/destinations/:destination_id/remove", {
+    refreshes: ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"],
+  });
+  const sendTest = (): void =>
+    test.mutate(
+      { params },
+      {
+        onSuccess: () => notifyDone("A test was queued; its result is listed below"),
+        onError: notifyFault,
+      },
+    );
+  const removeIt = (): void =>
+    remove.mutate(
+      { params },
+      { onSuccess: () => notifyDone(`${address} was removed`), onError: notifyFault },
+    );
+  const common = { size: "compact-xs", variant: "default" } as const;
+  return (
+    <Group gap={6} wrap="nowrap" justify="flex-end">
+      {disabledAt === null ? (
+        <Button
+          {...common}
+          aria-label={`Send test to ${address}`}
+          loading={test.isPending}
+          onClick={sendTest}
+        >
+          Send test
+        </Button>
+      ) : null}
+      <Button {...common} aria-label={`Edit ${address}`} onClick={() => setIsEditing(true)}>
+        Edit
+      </Button>
+      <Button
+        {...common}
+        aria-label={`Remove ${address}`}
+        loading={remove.isPending}
+        onClick={removeIt}
+      >
+        Remove
+      </Button>
+      <EditDestinationDialog
+        opened={isEditing}
+        destination={destination}
+        kinds={kinds}
+        onClose={() => setIsEditing(false)}
+        onRotated={onSecret}
+      />
+    </Group>
+  );
+}
