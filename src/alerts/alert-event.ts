@@ -6,6 +6,8 @@ export const ALERT_KINDS = [
   "org_cap.reached",
   "key_cap.reached",
   "purchase.granted",
+  "topup.charged",
+  "topup.paused",
   "requests.restricted",
   "destination.disabled",
   "alerts.test",

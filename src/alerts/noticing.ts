@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import { formatUsd, microUsd, newRecordId, type OrgId } from "../core/index.ts";
 import { inTransaction } from "../storage/index.ts";
 import type { AlertFacts, AlertKind } from "./alert-event.ts";
+import { topUpEvents } from "./notice-top-ups.ts";
 
 /** What is to be stored of something that was noticed. */
 export interface NewEvent {
@@ -25,10 +26,12 @@ export async function noticeAlerts(pool: Pool): Promise<number> {
     const crossed = await client.query<CrossedRow>(CROSSED_SQL);
     const purchases = await client.query<PurchaseRow>(PURCHASES_SQL);
     const restrictions = await client.query<RestrictionRow>(RESTRICTIONS_SQL);
+    const topUps = await topUpEvents(client);
     const events = [
       ...highestOf(crossed.rows).map(crossingEvent),
       ...purchases.rows.map(purchaseEvent),
       ...restrictions.rows.map(restrictionEvent),
+      ...topUps,
     ];
     for (const forget of FORGET_SQL) await client.query(forget);
     for (const event of events) await insertEvent(client, event);
@@ -181,6 +184,7 @@ const PURCHASES_SQL = `
   where p.state = 'granted'
     and p.granted_at > greatest(r.purchases_since, now() - interval '3 days')
     and r.purchases_since is not null
+    and not exists (select from top_up t where t.purchase_id = p.purchase_id)
     and not exists (select from alert_event e where e.once = 'purchase ' || p.purchase_id)`;
 
 const RESTRICTIONS_SQL = `

@@ -9,6 +9,9 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
     "hold.place",
     "listing.suspect",
     "purchase.grant",
+    "purchase.start",
+    "topup.pause",
+    "card.save",
     "alert.destination",
     "settings.reload",
   ],
@@ -26,6 +29,7 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "org keys-may-set-limits": ["org.keys-may-set-limits"],
   "credit grant": ["credit.grant"],
   "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
+  "topup pause": ["topup.pause"],
   "backup create": ["backup.create"],
   "data copy": ["data.copy"],
   "feed enable": ["feed.enable"],
@@ -119,6 +123,8 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
   // Who returns from the checkout has the payment provider asked what became of it.
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
+  "PATCH /api/console/top-up": ["topup.rule"],
+  "POST /api/console/top-up/card/remove": ["card.remove", "topup.rule"],
   "PATCH /api/console/alerts": ["alert.rules"],
   "POST /api/console/alerts/destinations": ["alert.destination"],
   "POST /api/console/alerts/destinations/:destination_id/remove": ["alert.destination"],
@@ -138,6 +144,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/connections/:connection_id/test",
   "POST /api/console/alerts/destinations/:destination_id/test",
+  "POST /api/console/top-up/card",
 ];
 
 /** Ways in beside the rows of the contract. */
@@ -155,7 +162,13 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   "GET /auth/recheck": ["session.end"],
   "POST /auth/sign-out": ["session.end"],
   "POST /auth/backchannel-logout": ["session.end"],
-  "POST /webhooks/stripe": ["purchase.grant", "purchase.state", "purchase.claim"],
+  "POST /webhooks/stripe": [
+    "purchase.grant",
+    "purchase.state",
+    "purchase.claim",
+    "topup.pause",
+    "card.save",
+  ],
 };
 
 /** Of the gateway: every other POST is a call, which the ledger has and the change log has not. */
