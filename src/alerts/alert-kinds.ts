@@ -41,6 +41,16 @@ export const ALERT_KINDS = {
     when: "A purchase was credited to the balance",
     example: { purchase_id: "pur_5f0c1b2a3d4e5f60718293a4", amount_usd: "50.000000" },
   },
+  "topup.charged": {
+    label: "Automatic top-up",
+    when: "Automatic top-up charged the saved card, and the balance was credited",
+    example: { purchase_id: "pur_5f0c1b2a3d4e5f60718293a4", amount_usd: "50.000000" },
+  },
+  "topup.paused": {
+    label: "Automatic top-up paused",
+    when: "Automatic top-up stopped until a person turns it on again",
+    example: { reason: "card_declined" },
+  },
   "requests.restricted": {
     label: "Requests restricted",
     when: "Requests of one kind are limited after unusual use",

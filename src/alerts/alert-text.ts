@@ -1,3 +1,4 @@
+import { PAUSE_REASONS, pauseSentence } from "../core/index.ts";
 import type { AlertEvent } from "./alert-event.ts";
 import type { AlertKind } from "./alert-kinds.ts";
 
@@ -53,6 +54,11 @@ function capSentence(whose: string, fact: Fact): string {
   );
 }
 
+function pauseText(reason: string): string {
+  const known = PAUSE_REASONS.find((each) => each === reason);
+  return known === undefined ? "Automatic top-up is paused." : pauseSentence(known);
+}
+
 function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
 }
@@ -79,6 +85,18 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
   "purchase.granted": (fact) => ({
     subject: "Credit added",
     sentence: `A purchase of $${fact("amount_usd")} was credited to your balance.`,
+    path: "/billing",
+    action: "Open billing",
+  }),
+  "topup.charged": (fact) => ({
+    subject: "Automatic top-up",
+    sentence: `$${fact("amount_usd")} was charged to your saved card and added to your balance.`,
+    path: "/billing",
+    action: "Open billing",
+  }),
+  "topup.paused": (fact) => ({
+    subject: "Automatic top-up is paused",
+    sentence: pauseText(fact("reason")),
     path: "/billing",
     action: "Open billing",
   }),

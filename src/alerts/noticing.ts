@@ -3,6 +3,7 @@ import type { Pool } from "pg";
 import { formatUsd, microUsd, type OrgId } from "../core/index.ts";
 import { inTransaction } from "../storage/index.ts";
 import { expiryEvent, type ExpiryRow, EXPIRIES_SQL } from "./key-expiry.ts";
+import { topUpEvents } from "./notice-top-ups.ts";
 import { type NewEvent, reportEvent } from "./report-event.ts";
 
 /**
@@ -18,11 +19,13 @@ export async function noticeAlerts(pool: Pool): Promise<number> {
     const purchases = await client.query<PurchaseRow>(PURCHASES_SQL);
     const restrictions = await client.query<RestrictionRow>(RESTRICTIONS_SQL);
     const expiries = await client.query<ExpiryRow>(EXPIRIES_SQL);
+    const topUps = await topUpEvents(client);
     const events = [
       ...highestOf(crossed.rows).map(crossingEvent),
       ...purchases.rows.map(purchaseEvent),
       ...restrictions.rows.map(restrictionEvent),
       ...expiries.rows.map(expiryEvent),
+      ...topUps,
     ];
     for (const forget of FORGET_SQL) await client.query(forget);
     for (const event of events) await reportEvent(client, event);
@@ -162,6 +165,7 @@ const PURCHASES_SQL = `
   where p.state = 'granted'
     and p.granted_at > greatest(r.purchases_since, now() - interval '3 days')
     and r.purchases_since is not null
+    and not exists (select from top_up t where t.purchase_id = p.purchase_id)
     and not exists (select from alert_event e where e.once = 'purchase ' || p.purchase_id)`;
 
 const RESTRICTIONS_SQL = `

@@ -7,6 +7,6 @@ export { PostgresTopUpStore } from "./postgres-top-up-store.ts";
 export { PostgresPurchaseStore } from "./postgres-purchase-store.ts";
 export type { RecoveredPayments } from "./recover-payments.ts";
 export type { PurchaseStore, WaitingPurchase } from "./purchase-store.ts";
-export type { PauseReason, TopUpPause, TopUpStore } from "./top-up-store.ts";
+export type { TopUpPause, TopUpStore } from "./top-up-store.ts";
 export { monthStartMs } from "./top-up-times.ts";
 export { TopUpFault, type TopUpView } from "./top-ups.ts";

@@ -1,5 +1,4 @@
-import type { MicroUsd } from "../core/index.ts";
-import type { PauseReason } from "./top-up-store.ts";
+import type { MicroUsd, PauseReason } from "../core/index.ts";
 
 /**
  * What the payment provider says of a checkout session, whichever process asked and however it

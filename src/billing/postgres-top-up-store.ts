@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 
 import type { ChangedBy, ChangeLog, Facts, Note } from "../changes/index.ts";
-import { formatUsd, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
+import { formatUsd, microUsd, type MicroUsd, type OrgId, type PauseReason } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import {
   chargeColumns,
@@ -13,7 +13,6 @@ import {
 import * as sql from "./top-up-sql.ts";
 import type {
   ListedTopUp,
-  PauseReason,
   SavedCard,
   TopUpCharge,
   TopUpPause,

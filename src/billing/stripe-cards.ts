@@ -1,11 +1,11 @@
 import { Stripe } from "stripe";
 
-import type { OrgId } from "../core/index.ts";
+import type { OrgId, PauseReason } from "../core/index.ts";
 import type { CardUpdate, ChargeUpdate } from "./payment-update.ts";
 import { isTopUp, readCharge, refusalOf, TOP_UP } from "./stripe-charges.ts";
 import { expanded } from "./stripe-references.ts";
 import { readCard, SAVE_CARD } from "./stripe-updates.ts";
-import type { PauseReason, SavedCard, TopUpCharge } from "./top-up-store.ts";
+import type { SavedCard, TopUpCharge } from "./top-up-store.ts";
 
 const HOUR_MS = 3_600_000;
 const PAGE_ITEMS = 100;

@@ -1,8 +1,9 @@
 import { Stripe } from "stripe";
 
+import type { PauseReason } from "../core/index.ts";
+
 import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
 import { expanded, idOf } from "./stripe-references.ts";
-import type { PauseReason } from "./top-up-store.ts";
 
 /** In the metadata of a payment: it was made by a rule, without the payer. */
 export const TOP_UP = "top_up";

@@ -1,12 +1,18 @@
 import { byGateway, byProviderNews } from "../changes/index.ts";
-import { type Clock, type Logger, newRecordId, type OrgId } from "../core/index.ts";
+import {
+  type Clock,
+  type Logger,
+  newRecordId,
+  type OrgId,
+  type PauseReason,
+} from "../core/index.ts";
 import type { PurchaseBounds } from "./billing-mode.ts";
 import type { CardKeeper } from "./card-keeper.ts";
 import type { ChargeUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
 import type { ChargeAnswer, StripeCards } from "./stripe-cards.ts";
-import type { PauseReason, TopUpCharge, TopUpStore } from "./top-up-store.ts";
+import type { TopUpCharge, TopUpStore } from "./top-up-store.ts";
 import { monthStartMs } from "./top-up-times.ts";
 
 const MINUTE_MS = 60_000;

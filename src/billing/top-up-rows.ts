@@ -1,4 +1,4 @@
-import type { MicroUsd } from "../core/index.ts";
+import type { MicroUsd, PauseReason } from "../core/index.ts";
 import {
   big,
   bool,
@@ -10,7 +10,7 @@ import {
   orNull,
   text,
 } from "../storage/index.ts";
-import type { ListedTopUp, PauseReason, TopUpCharge } from "./top-up-store.ts";
+import type { ListedTopUp, TopUpCharge } from "./top-up-store.ts";
 
 export interface RuleRow {
   readonly is_on: boolean;

@@ -1,18 +1,5 @@
 import type { ChangedBy } from "../changes/index.ts";
-import type { MicroUsd, OrgId } from "../core/index.ts";
-
-/** Why a rule is off until a person turns it on again. */
-export const PAUSE_REASONS = [
-  "card_declined",
-  "card_expired",
-  "authentication_required",
-  "card_missing",
-  "charge_refused",
-  "payment_parked",
-  "amount_not_allowed",
-  "operator",
-] as const;
-export type PauseReason = (typeof PAUSE_REASONS)[number];
+import type { MicroUsd, OrgId, PauseReason } from "../core/index.ts";
 
 /** When the settled balance is below `belowMicroUsd`, buy `amountMicroUsd`. */
 export interface TopUpRule {

@@ -26,6 +26,7 @@ import { addProbeCommand } from "./probe-command.ts";
 import { addServeCommands } from "./serve-command.ts";
 import { addSettlementCommand } from "./settlement-command.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
+import { addTopupCommand } from "./topup-command.ts";
 import { addUnusualUseCommand } from "./unusual-use-command.ts";
 
 /**
@@ -75,6 +76,7 @@ export function commandLine(context: CommandContext): Command {
   addMemberCommand(program, context);
   addBillingCommand(program, context);
   addCreditCommand(program, context);
+  addTopupCommand(program, context);
   addKeyCommand(program, context);
   addLimitsCommand(program, context);
   addEndpointCommand(program, context);

@@ -26,7 +26,8 @@ export function billingHandlers(
         try {
           const { orgId, email } = session;
           const backTo = body.back_to ?? "billing";
-          const wanted = { orgId, amountMicroUsd, email, backTo };
+          const savesCard = body.save_card ?? false;
+          const wanted = { orgId, amountMicroUsd, email, backTo, savesCard };
           const started = await billing.startPurchase(wanted, by);
           return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
         } catch (fault) {
@@ -95,6 +96,7 @@ export function shownPurchase(purchase: PurchaseRecord): Purchase {
     disputed_usd: formatUsd(purchase.disputedMicroUsd),
     receipt_url: purchase.receiptUrl,
     is_test_money: purchase.isTestMoney,
+    is_automatic: purchase.isAutomatic,
   };
 }
 

@@ -15,6 +15,7 @@ import { optimizeHandlers } from "./optimize-routes.ts";
 import { priceChangeHandlers } from "./price-changes-routes.ts";
 import { openReportGates } from "./report-gates.ts";
 import { sessionHandlers } from "./session-routes.ts";
+import { topUpHandlers } from "./top-up-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
 import { verificationHandlers } from "./verification-routes.ts";
 
@@ -26,6 +27,7 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...memberHandlers(deps),
     ...keyHandlers(deps, gates),
     ...billingHandlers(deps, gates),
+    ...topUpHandlers(deps, gates),
     ...alertHandlers(deps, gates),
     ...usageHandlers(deps, gates),
     ...limitHandlers(deps, gates),

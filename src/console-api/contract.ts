@@ -26,6 +26,7 @@ import { optimizeRoutes } from "./contract/optimize.ts";
 import { priceChangeRoutes } from "./contract/price-changes.ts";
 import { sessionRoutes } from "./contract/session.ts";
 import type { RouteContract } from "./contract/shared.ts";
+import { topUpRoutes } from "./contract/top-up.ts";
 import { usageRoutes } from "./contract/usage.ts";
 import { verificationRoutes } from "./contract/verification.ts";
 
@@ -44,6 +45,7 @@ export type * from "./contract/optimize.ts";
 export type * from "./contract/price-changes.ts";
 export type * from "./contract/session.ts";
 export type * from "./contract/shared.ts";
+export type * from "./contract/top-up.ts";
 export type * from "./contract/usage.ts";
 export type * from "./contract/verification.ts";
 
@@ -52,6 +54,7 @@ export const ROUTES = {
   ...memberRoutes,
   ...keyRoutes,
   ...billingRoutes,
+  ...topUpRoutes,
   ...alertRoutes,
   ...usageRoutes,
   ...limitRoutes,

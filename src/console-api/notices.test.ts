@@ -24,6 +24,7 @@ const WELL: NoticeGround = {
     resetAtMs: Date.UTC(2026, 11, 1),
   },
   lowBelowMicroUsd: null,
+  topUpPause: undefined,
   holds: [],
   facts: NOTHING,
   unservedModels: [],
@@ -81,6 +82,16 @@ describe("an organization is shown", () => {
       "that the balance is below the threshold of its own alert, to the micro-dollar",
       { lowBelowMicroUsd: microUsd(50_000_001n) },
       ["warn low_balance add_credit"],
+    ],
+    [
+      "that automatic top-up is paused",
+      { topUpPause: { reason: "card_declined", sinceMs: NOW_MS } },
+      ["warn top_up_paused open_billing"],
+    ],
+    [
+      "whom to ask when the operator has paused automatic top-up",
+      { topUpPause: { reason: "operator", sinceMs: NOW_MS } },
+      ["warn top_up_paused contact_support"],
     ],
     ["nothing while the balance is its threshold", { lowBelowMicroUsd: microUsd(50_000_000n) }, []],
     [

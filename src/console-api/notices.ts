@@ -1,5 +1,6 @@
 import type { AbuseRestrictionRecord } from "../abuse/index.ts";
-import { formatUsd, microUsd, type MicroUsd } from "../core/index.ts";
+import type { TopUpPause } from "../billing/index.ts";
+import { formatUsd, microUsd, type MicroUsd, pauseSentence } from "../core/index.ts";
 import type { Balance, MonthSpend } from "../ledger/index.ts";
 import type { NoticeFacts } from "../records/index.ts";
 import type { Notice } from "./contract.ts";
@@ -20,6 +21,8 @@ export interface NoticeGround {
     "family" | "state" | "untilMs" | "createdAtMs"
   >[];
   readonly facts: NoticeFacts;
+  /** Automatic top-up is off until a person turns it on. */
+  readonly topUpPause: TopUpPause | undefined;
   /** Of models that were asked for lately: those that no provider serves at the moment. */
   readonly unservedModels: readonly { readonly id: string; readonly name: string }[];
 }
@@ -28,6 +31,7 @@ export interface NoticeGround {
 export function noticesOf(ground: NoticeGround): readonly Notice[] {
   const notices = [
     ...creditNotices(ground),
+    ...topUpNotice(ground),
     ...capNotices(ground),
     ...holdNotices(ground),
     ...modelNotices(ground),
@@ -62,6 +66,13 @@ function creditNotices(ground: NoticeGround): Notice[] {
   }
   const text = lowBalanceText(ground);
   return text === undefined ? [] : [{ ...WARN, kind: "low_balance", text, action: "add_credit" }];
+}
+
+function topUpNotice({ topUpPause: pause }: NoticeGround): Notice[] {
+  if (pause === undefined) return [];
+  const [text, since] = [pauseSentence(pause.reason), instant(pause.sinceMs)];
+  const action = pause.reason === "operator" ? "contact_support" : "open_billing";
+  return [{ ...WARN, kind: "top_up_paused", text, since, action }];
 }
 
 /** The customer's own threshold is of the balance that alerts compare: holds come and go. */

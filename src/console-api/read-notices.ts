@@ -19,13 +19,14 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
   const { records, limitUse, clock } = deps;
   const { orgId } = session;
   const nowMs = clock.nowMs();
-  const [org, balance, month, holds, facts, rules] = await Promise.all([
+  const [org, balance, month, holds, facts, rules, topUpPause] = await Promise.all([
     knownOrg(deps, session),
     records.balance(orgId),
     records.monthSpend(orgId),
     deps.abuseRestrictions.list({ orgId, isWithPast: false }),
     records.noticeFacts(orgId, nowMs),
     deps.alerts.store.rules(orgId),
+    deps.billing.topUpPause(orgId),
   ]);
   const notices = noticesOf({
     nowMs,
@@ -34,6 +35,7 @@ export async function readNotices(deps: ConsoleDeps, session: SignedIn): Promise
     balance,
     month,
     lowBelowMicroUsd: rules.balanceBelowMicroUsd,
+    topUpPause,
     holds,
     facts,
     unservedModels: unservedModels(deps, facts.models),

@@ -9,6 +9,9 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
     "hold.place",
     "listing.suspect",
     "purchase.grant",
+    "purchase.start",
+    "topup.pause",
+    "card.save",
     "alert.destination",
     "settings.reload",
   ],
@@ -29,6 +32,7 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "member remove": ["member.remove", "org.create"],
   "credit grant": ["credit.grant"],
   "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
+  "topup pause": ["topup.pause"],
   "backup create": ["backup.create"],
   "data copy": ["data.copy"],
   "feed enable": ["feed.enable"],
@@ -133,6 +137,8 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
   // Who returns from the checkout has the payment provider asked what became of it.
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
+  "PATCH /api/console/top-up": ["topup.rule"],
+  "POST /api/console/top-up/card/remove": ["card.remove", "topup.rule"],
   "PATCH /api/console/alerts": ["alert.rules"],
   "POST /api/console/alerts/destinations": ["alert.destination"],
   "PATCH /api/console/alerts/destinations/:destination_id": ["alert.destination"],
@@ -157,6 +163,7 @@ export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/organizations/:org_id/switch",
   "POST /api/console/alerts/destinations/:destination_id/test",
   "POST /api/console/alerts/destinations/:destination_id/send-again",
+  "POST /api/console/top-up/card",
 ];
 
 /** Ways in beside the rows of the contract. */
@@ -174,7 +181,13 @@ export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]
   "GET /auth/recheck": ["session.end"],
   "POST /auth/sign-out": ["session.end"],
   "POST /auth/backchannel-logout": ["session.end"],
-  "POST /webhooks/stripe": ["purchase.grant", "purchase.state", "purchase.claim"],
+  "POST /webhooks/stripe": [
+    "purchase.grant",
+    "purchase.state",
+    "purchase.claim",
+    "topup.pause",
+    "card.save",
+  ],
 };
 
 /** Of the gateway: every other POST is a call, which the ledger has and the change log has not. */

@@ -5,7 +5,8 @@ import { AppLink, LinkButton, type Target } from "../ui/app-link.tsx";
 import { Support } from "./support.tsx";
 
 export interface Repair {
-  readonly action: "add_credit" | "raise_cap" | "raise_limit" | "contact_support" | "view_model";
+  readonly action:
+    "add_credit" | "raise_cap" | "raise_limit" | "contact_support" | "view_model" | "open_billing";
   /** The key or model that it is about; null: the organization. */
   readonly target: string | null;
 }
@@ -39,10 +40,11 @@ const LABELS: Readonly<Record<Place, string>> = {
   raise_cap: "Raise cap",
   raise_limit: "Raise limit",
   view_model: "View model",
+  open_billing: "Open billing",
 };
 
 function placeOf(action: Place, target: string | null): Target {
-  if (action === "add_credit") return { to: "/billing" };
+  if (action === "add_credit" || action === "open_billing") return { to: "/billing" };
   if (target === null) return { to: "/limits" };
   return action === "view_model"
     ? { to: "/models/$", params: { _splat: target } }

@@ -26,6 +26,8 @@ export const Purchase = Type.Object({
   disputed_usd: Usd,
   receipt_url: nullable(Type.String()),
   is_test_money: Type.Boolean(),
+  /** Made by automatic top-up, with the saved card. */
+  is_automatic: Type.Boolean(),
 });
 export type Purchase = Static<typeof Purchase>;
 
@@ -92,6 +94,8 @@ export const billingRoutes = {
         amount_usd: UsdInput,
         /** The page that a paid purchase leads back to. Default: billing. */
         back_to: Type.Optional(oneOf("billing", "welcome")),
+        /** The payer agreed that the card is saved for automatic top-up. Default: false. */
+        save_card: Type.Optional(Type.Boolean()),
       },
       { additionalProperties: false },
     ),

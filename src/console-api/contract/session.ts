@@ -34,6 +34,7 @@ export const Notice = Type.Object({
     "unusual_use",
     "provider_trouble",
     "never_funded",
+    "top_up_paused",
   ),
   /** `bad`: requests are being refused. */
   severity: oneOf("bad", "warn", "info"),
@@ -43,7 +44,7 @@ export const Notice = Type.Object({
   /** Requests that it refused in the last hour, 1,000 at most. */
   refused: Count,
   /** What changes it. */
-  action: oneOf("add_credit", "raise_cap", "contact_support", "view_model"),
+  action: oneOf("add_credit", "raise_cap", "contact_support", "view_model", "open_billing"),
   /** The key or model that the action is about; null: the organization. */
   target: nullable(Id),
 });

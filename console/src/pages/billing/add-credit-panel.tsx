@@ -1,4 +1,4 @@
-import { Button, Code, Group, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Checkbox, Code, Group, Stack, Text, TextInput } from "@mantine/core";
 import { CreditCard } from "lucide-react";
 import { useState, type ReactNode, type SyntheticEvent } from "react";
 
@@ -12,15 +12,16 @@ import { showCents, showUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
+import { leaveFor, untilBack } from "./leave-for.ts";
 import { readAmount, usualAmounts } from "./purchase-amount.ts";
 
 type Payments = Billing["payments"];
 
 /** How credit gets into the wallet here: by a payment, or by the operator. */
-export function AddCreditPanel({ payments }: { readonly payments: Payments }): ReactNode {
+export function AddCreditPanel(props: Pick<AddCreditProps, "payments" | "canSaveCard">): ReactNode {
   return (
     <Panel title="Add credit">
-      <AddCredit payments={payments} />
+      <AddCredit {...props} />
     </Panel>
   );
 }
@@ -29,6 +30,8 @@ export interface AddCreditProps {
   readonly payments: Payments;
   /** The page that a paid purchase leads back to. Default: billing. */
   readonly backTo?: "billing" | "welcome";
+  /** Offers to save the card for automatic top-up. */
+  readonly canSaveCard?: boolean;
   /** The browser goes to the payment page now. */
   readonly onLeave?: () => void;
 }
@@ -58,7 +61,13 @@ function OperatorCredit(): ReactNode {
 
 const OTHER = "other";
 
-function BuyForm({ payments, backTo = "billing", onLeave }: AddCreditProps): ReactNode {
+function BuyForm({
+  payments,
+  backTo = "billing",
+  canSaveCard = false,
+  onLeave,
+}: AddCreditProps): ReactNode {
+  const [savesCard, setSavesCard] = useState(false);
   const bounds = { minUsd: payments.min_usd, maxUsd: payments.max_usd };
   const usual = usualAmounts(bounds);
   const [chosen, setChosen] = useState(usual[1] ?? usual[0] ?? OTHER);
@@ -73,14 +82,11 @@ function BuyForm({ payments, backTo = "billing", onLeave }: AddCreditProps): Rea
     if (read.kind !== "amount") return;
     submission.run(async () => {
       const { checkout_url: url } = await call("POST /api/console/purchases", {
-        body: { amount_usd: read.amountUsd, back_to: backTo },
+        body: { amount_usd: read.amountUsd, back_to: backTo, save_card: savesCard },
       });
       onLeave?.();
       leaveFor(url);
-      // The browser is on its way: the button stays busy until the user returns to this page.
-      await new Promise((resolve) => {
-        window.addEventListener("pageshow", resolve, { once: true });
-      });
+      await untilBack();
     });
   };
 
@@ -106,6 +112,13 @@ function BuyForm({ payments, backTo = "billing", onLeave }: AddCreditProps): Rea
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
             error={amountError(read, isChecked) ?? fieldError(submission.fault, "amount_usd")}
+          />
+        ) : null}
+        {canSaveCard ? (
+          <Checkbox
+            label="Save this card for automatic top-up"
+            checked={savesCard}
+            onChange={(event) => setSavesCard(event.currentTarget.checked)}
           />
         ) : null}
         <UnplacedFault fault={submission.fault} fields={chosen === OTHER ? ["amount_usd"] : []} />
@@ -151,13 +164,4 @@ function amountOf(read: ReturnType<typeof readAmount>): string | undefined {
 function amountError(read: ReturnType<typeof readAmount>, isChecked: boolean): string | undefined {
   if (read.kind === "problem") return read.problem;
   return read.kind === "blank" && isChecked ? "Enter an amount." : undefined;
-}
-
-/** To the payment page. Nothing but a web address is gone to, whatever the answer holds. */
-function leaveFor(url: string): void {
-  const address = new URL(url, window.location.origin);
-  if (!["https:", "http:"].includes(address.protocol)) {
-    throw new Error("the payment page has no web address");
-  }
-  window.location.assign(address.href);
 }

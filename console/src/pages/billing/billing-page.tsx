@@ -1,7 +1,7 @@
 import { SimpleGrid, Skeleton } from "@mantine/core";
-import type { ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 
-import type { Billing } from "../../../../src/console-api/contract.ts";
+import type { Billing, TopUp } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
@@ -13,6 +13,9 @@ import { Panel } from "../../ui/panel.tsx";
 import { AddCreditPanel } from "./add-credit-panel.tsx";
 import { CreditLedgerPanel } from "./credit-ledger-panel.tsx";
 import { PurchasePanel } from "./purchase-panel.tsx";
+import { TopUpPanel } from "./top-up-panel.tsx";
+
+const CARD_POLL_MS = 3_000;
 
 const LEAD =
   "Credit is prepaid. A request is accepted when your available balance covers its maximum cost, " +
@@ -21,13 +24,18 @@ const LEAD =
 /** `/billing`: what there is, how to get more, and where it came from and went. */
 export function BillingPage(): ReactNode {
   const answer = useAnswer("GET /api/console/billing");
+  const topUp = useTopUp();
   return (
     <Page title="Billing" lead={LEAD}>
       <Answer of={answer} skeleton={<BillingSkeleton />}>
         {(billing) => (
           <>
             <BalanceFigures billing={billing} />
-            <AddCreditPanel payments={billing.payments} />
+            <AddCreditPanel
+              payments={billing.payments}
+              canSaveCard={topUp?.is_available === true && topUp.card === null}
+            />
+            {topUp === undefined ? null : <TopUpPanel topUp={topUp} />}
             <PurchasePanel purchases={billing.purchases} />
           </>
         )}
@@ -35,6 +43,17 @@ export function BillingPage(): ReactNode {
       <CreditLedgerPanel />
     </Page>
   );
+}
+
+/** Asked again while a card is on its way. */
+function useTopUp(): TopUp | undefined {
+  const [isPending, setIsPending] = useState(false);
+  const { data } = useAnswer("GET /api/console/top-up", undefined, {
+    ...(isPending ? { refetchMs: CARD_POLL_MS } : {}),
+  });
+  const isCardPending = data?.is_card_pending === true;
+  useEffect(() => setIsPending(isCardPending), [isCardPending]);
+  return data;
 }
 
 function BalanceFigures({ billing }: { readonly billing: Billing }): ReactNode {

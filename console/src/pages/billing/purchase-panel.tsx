@@ -69,6 +69,7 @@ export function PurchaseState({ purchase }: { readonly purchase: Purchase }): Re
   return (
     <>
       <StatusBadge tone={tone}>{label}</StatusBadge>
+      {purchase.is_automatic ? <Note>automatic</Note> : null}
       {purchase.is_test_money ? <Note>test money</Note> : null}
       {compareUsd(purchase.refunded_usd, "0") > 0 ? (
         <Note>

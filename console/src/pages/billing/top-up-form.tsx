@@ -1,0 +1,92 @@
+import { Button, SimpleGrid, Stack, Switch, Text, TextInput } from "@mantine/core";
+import { useState, type ReactNode, type SyntheticEvent } from "react";
+
+import type { TopUp } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { Fault } from "../../ui/fault.tsx";
+import { fieldError } from "../../ui/field-errors.ts";
+import { showCents, toCents } from "../../ui/money-math.ts";
+import { notifyDone } from "../../ui/notice.ts";
+
+const FIELDS = ["below_usd", "amount_usd", "month_max_usd"] as const;
+type Field = (typeof FIELDS)[number];
+/** What is suggested until there is a rule. */
+const FIRST: Readonly<Record<Field, string>> = {
+  below_usd: "10",
+  amount_usd: "50",
+  month_max_usd: "200",
+};
+
+/** When it buys, how much, and the most in a month. */
+export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
+  const { rule, card } = topUp;
+  const [isOn, setIsOn] = useState(rule?.is_on ?? true);
+  const [typed, setTyped] = useState(() => typedOf(rule));
+  const change = useChange("PATCH /api/console/top-up", {
+    refreshes: ["GET /api/console/top-up", "GET /api/console/session"],
+  });
+
+  function save(event: SyntheticEvent): void {
+    event.preventDefault();
+    const dollars = (field: Field): string => typed[field].trim().replace(/^\$/, "");
+    const body = {
+      is_on: isOn,
+      below_usd: dollars("below_usd"),
+      amount_usd: dollars("amount_usd"),
+      month_max_usd: dollars("month_max_usd"),
+    };
+    const said = isOn ? "Automatic top-up is on" : "Automatic top-up is off";
+    change.mutate({ body }, { onSuccess: () => notifyDone(said) });
+  }
+
+  const field = (name: Field, label: string, description: string): ReactNode => (
+    <TextInput
+      label={label}
+      description={description}
+      inputMode="decimal"
+      autoComplete="off"
+      maxLength={16}
+      value={typed[name]}
+      onChange={(event) => {
+        const text = event.currentTarget.value;
+        setTyped((before) => ({ ...before, [name]: text }));
+      }}
+      error={fieldError(change.error, name)}
+    />
+  );
+  const range = `From ${showCents(topUp.min_usd)} to ${showCents(topUp.max_usd)}.`;
+  const isPlaced = FIELDS.some((name) => fieldError(change.error, name) !== undefined);
+  return (
+    <form onSubmit={save} noValidate style={{ width: "100%" }}>
+      <Stack gap="md" maw={720} align="flex-start">
+        <Switch
+          label="Buy credit automatically"
+          checked={isOn}
+          onChange={(event) => setIsOn(event.currentTarget.checked)}
+        />
+        <SimpleGrid cols={{ base: 1, sm: 3 }} w="100%">
+          {field("below_usd", "When the balance falls below, in dollars", "Holds do not count.")}
+          {field("amount_usd", "Buy, in dollars", range)}
+          {field("month_max_usd", "At most a month, in dollars", "Months are in UTC.")}
+        </SimpleGrid>
+        <Text size="sm" c="dimmed">
+          By turning this on you allow these charges to your saved card without being asked each
+          time. A failed charge pauses it.
+        </Text>
+        {change.isError && !isPlaced ? <Fault error={change.error} /> : null}
+        <Button type="submit" loading={change.isPending} disabled={isOn && card === null}>
+          Save automatic top-up
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+function typedOf(rule: TopUp["rule"]): Record<Field, string> {
+  if (rule === null) return { ...FIRST };
+  return {
+    below_usd: toCents(rule.below_usd),
+    amount_usd: toCents(rule.amount_usd),
+    month_max_usd: toCents(rule.month_max_usd),
+  };
+}

@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+
+import { monthStartMs } from "../billing/index.ts";
+import { formatUsd } from "../core/index.ts";
+import { answering, clock, onStoredData, withBackend, type Flags } from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { noSuchOrg } from "./key-command.ts";
+
+const LISTED_MAX = 1_000;
+
+/** `topup list`, `topup pause` */
+export function addTopupCommand(program: Command, context: CommandContext): void {
+  const topup = program.command("topup").description("automatic top-up of organizations");
+  onStoredData(topup.command("list"))
+    .description("list the rules of automatic top-up, paused ones first")
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async ({ topUpStore }) => {
+          const listed = await topUpStore.list(monthStartMs(clock.nowMs()), LISTED_MAX);
+          const rows = listed.map((each) => ({
+            org_id: each.orgId,
+            name: each.orgName,
+            state: each.pause !== undefined ? "paused" : each.isOn ? "active" : "off",
+            paused_reason: each.pause?.reason ?? null,
+            paused_at: each.pause === undefined ? null : instant(each.pause.sinceMs),
+            below_usd: formatUsd(each.belowMicroUsd),
+            amount_usd: formatUsd(each.amountMicroUsd),
+            month_max_usd: formatUsd(each.monthMaxMicroUsd),
+            month_spent_usd: formatUsd(each.monthMicroUsd),
+          }));
+          const lines = rows.map((row) => {
+            const why =
+              row.paused_reason === null ? "" : ` (${row.paused_reason}, ${row.paused_at})`;
+            const rule = `below $${row.below_usd} buys $${row.amount_usd}`;
+            const month = `$${row.month_spent_usd} of $${row.month_max_usd} this month`;
+            return `${row.org_id}  ${row.state}${why}  ${rule}, ${month}  ${row.name}`;
+          });
+          return {
+            json: { data: rows },
+            text: lines.length === 0 ? "no organization has a rule" : lines.join("\n"),
+          };
+        }),
+      ),
+    );
+  onStoredData(topup.command("pause"))
+    .description("pause an organization's automatic top-up until its owner turns it on again")
+    .requiredOption("--org <id>", "the organization")
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, async ({ accountStore, topUpStore }, by) => {
+          const org = await accountStore.findOrg(String(flags["org"]));
+          if (org === undefined) throw noSuchOrg(String(flags["org"]));
+          const isPaused = await topUpStore.pause(org.orgId, "operator", by);
+          return {
+            json: { org_id: org.orgId, paused: isPaused },
+            text: isPaused
+              ? `automatic top-up of ${org.orgId} is paused; a charge under way still ends`
+              : `automatic top-up of ${org.orgId} was not on`,
+          };
+        }),
+      ),
+    );
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,92 @@
+import { Type, type Static } from "typebox";
+
+import { Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+
+export const TopUp = Type.Object({
+  /** False: the operator has turned it off, or sells no credit; everything else is empty. */
+  is_available: Type.Boolean(),
+  card: nullable(
+    Type.Object({
+      brand: Type.String(),
+      last4: Type.String(),
+      exp_month: Type.Integer(),
+      exp_year: Type.Integer(),
+    }),
+  ),
+  /** A page that saves a card was opened, and its end is not known yet. */
+  is_card_pending: Type.Boolean(),
+  rule: nullable(
+    Type.Object({
+      is_on: Type.Boolean(),
+      below_usd: Usd,
+      amount_usd: Usd,
+      month_max_usd: Usd,
+    }),
+  ),
+  /** It is off until a person turns it on again. */
+  pause: nullable(
+    Type.Object({
+      reason: oneOf(
+        "card_declined",
+        "card_expired",
+        "authentication_required",
+        "card_missing",
+        "charge_refused",
+        "payment_parked",
+        "amount_not_allowed",
+        "operator",
+      ),
+      /** What happened and the next step, in a sentence. */
+      text: Type.String(),
+      since: Instant,
+    }),
+  ),
+  /** Automatic purchases of this month (UTC) that were made or are pending. */
+  month_spent_usd: Usd,
+  has_open_purchase: Type.Boolean(),
+  /** The limits for one purchase. */
+  min_usd: Usd,
+  max_usd: Usd,
+});
+export type TopUp = Static<typeof TopUp>;
+
+export const topUpRoutes = {
+  "GET /api/console/top-up": {
+    summary: "Automatic top-up: the saved card, the rule, and what it has bought this month",
+    access: "session",
+    needs: "read",
+    answer: TopUp,
+  },
+  "PATCH /api/console/top-up": {
+    summary: "Sets the rule of automatic top-up; turning it on ends a pause",
+    access: "session",
+    needs: "billing",
+    isSetting: true,
+    body: Type.Object(
+      {
+        is_on: Type.Boolean(),
+        /** It buys when the settled balance is below this. */
+        below_usd: UsdInput,
+        amount_usd: UsdInput,
+        /** The most that it buys in a month (UTC). */
+        month_max_usd: UsdInput,
+      },
+      { additionalProperties: false },
+    ),
+    answer: TopUp,
+  },
+  "POST /api/console/top-up/card": {
+    summary: "Starts saving a card without a payment; the browser then opens checkout_url",
+    access: "session",
+    needs: "billing",
+    isSetting: true,
+    answer: Type.Object({ checkout_url: Type.String() }),
+  },
+  "POST /api/console/top-up/card/remove": {
+    summary: "Removes the saved card and turns automatic top-up off",
+    access: "session",
+    needs: "billing",
+    isSetting: true,
+    answer: TopUp,
+  },
+} as const;
