@@ -39,7 +39,7 @@ export const ACTIONS = {
   "hold.lift": seen("lifted a restriction after unusual use", ["reason", "lifted_because"]),
   "alert.rules": seen("changed what the organization is alerted of"),
   "alert.destination": seen("changed a destination of alerts"),
-  "member.invite": seen("invited somebody to the organization, or made a new link"),
+  "member.invite": seen("invited a person to the organization, or made a new link"),
   "member.uninvite": seen("revoked an invitation"),
   "member.join": seen("joined the organization"),
   "member.role": seen("changed the role of a member"),

@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 
 import type { AlertDestination, Alerts } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -34,6 +35,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
 
 function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const { user } = useSession();
+  const mayChange = useMay("billing");
   const add = useChange("POST /api/console/alerts/destinations", {
     refreshes: ["GET /api/console/alerts"],
   });
@@ -41,7 +43,7 @@ function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const isThere = alerts.destinations.some(
     ({ address, disabled_at: at }) => address === email && at === null,
   );
-  if (!alerts.can_email || isThere) return null;
+  if (!alerts.can_email || isThere || !mayChange) return null;
   return (
     <Button
       variant="default"
@@ -92,12 +94,14 @@ function Status({ destination }: { readonly destination: AlertDestination }): Re
 function Actions({ destination }: { readonly destination: AlertDestination }): ReactNode {
   const { address, disabled_at: disabledAt } = destination;
   const params = { destination_id: destination.destination_id };
+  const mayChange = useMay("billing");
   const test = useChange("POST /api/console/alerts/destinations/:destination_id/test", {
     refreshes: ["GET /api/console/alerts/deliveries"],
   });
   const remove = useChange("POST /api/console/alerts/destinations/:destination_id/remove", {
     refreshes: ["GET /api/console/alerts", "GET /api/console/alerts/deliveries"],
   });
+  if (!mayChange) return null;
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
       {disabledAt === null ? (
