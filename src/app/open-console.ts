@@ -28,7 +28,7 @@ import {
 import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startUsageRollup } from "../records/index.ts";
-import { Invitations } from "../team/index.ts";
+import { Invitations, type InvitationsOptions, type TeamStore } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import { EventCounts } from "./event-counts.ts";
@@ -137,10 +137,7 @@ export async function openConsole(
     optimize,
     operator: openOperator(options, parts),
     alerts: { store: backend.alertStore, canMail: mailer !== undefined },
-    team: {
-      store: backend.teamStore,
-      invitations: new Invitations({ store: backend.teamStore, mailer, consoleUrl, clock }),
-    },
+    team: openTeam(backend.teamStore, { mailer, consoleUrl, clock }),
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
     customers: backend.customerStore,
@@ -205,6 +202,13 @@ function openAlertWorker(
   const allowPrivate = live.current.allowPrivateUpstreams;
   const webhook = openWebhookSender({ clock, vault: () => vault.current, allowPrivate });
   return new AlertWorker({ queue: backend.alertQueue, mailer, webhook, consoleUrl, clock, log });
+}
+
+function openTeam(
+  store: TeamStore,
+  options: Omit<InvitationsOptions, "store">,
+): ConsoleDeps["team"] {
+  return { store, invitations: new Invitations({ store, ...options }) };
 }
 
 async function checkWith(

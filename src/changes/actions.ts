@@ -44,7 +44,7 @@ export const ACTIONS = {
   "alert.rules": seen("changed what the organization is alerted of"),
   "alert.destination": seen("changed a destination of alerts"),
   "alert.secret": seen("rotated the secret of a webhook"),
-  "member.invite": seen("invited somebody to the organization, or made a new link"),
+  "member.invite": seen("invited a person to the organization, or made a new link"),
   "member.uninvite": seen("revoked an invitation"),
   "member.join": seen("joined the organization"),
   "member.role": seen("changed the role of a member"),

@@ -1,5 +1,5 @@
 import type { RoutingPolicy } from "../accounts/index.ts";
-import { formatUsd } from "../core/index.ts";
+import { formatUsd, type OrgId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { StoredLimit } from "../limits/index.ts";
 import { everyWalletLine, shownPurchase } from "./billing-routes.ts";
@@ -27,8 +27,7 @@ export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): Async
 
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
-  const { customers, rules, connections, billing, optimize, abuseRestrictions, catalog, team } =
-    deps;
+  const { customers, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
   const [org, profile, keys, limits, policy, endpoints, holds] = await Promise.all([
     knownOrg(deps, session),
     deps.identity.profile(session),
@@ -37,10 +36,6 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     rules.findPolicy(orgId),
     rules.listEndpoints(orgId),
     abuseRestrictions.list({ orgId, isWithPast: true }),
-  ]);
-  const [members, invitations] = await Promise.all([
-    team.store.members(orgId),
-    team.store.invitations(orgId),
   ]);
   const known = new Set<string>(keys.map(({ keyId }) => keyId));
   return {
@@ -61,20 +56,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       cap_usd: org.capMicroUsd === null ? null : formatUsd(org.capMicroUsd),
       keys_may_set_org_limits: org.keysMaySetOrgLimits,
     },
-    members: members.map((member) => ({
-      account_id: member.accountId,
-      email: member.email,
-      name: member.name,
-      role: member.role,
-      joined_at: instant(member.joinedAtMs),
-    })),
-    invitations: invitations.map((each) => ({
-      invitation_id: each.invitationId,
-      email: each.email,
-      role: each.role,
-      created_at: instant(each.createdAtMs),
-      expires_at: instant(each.expiresAtMs),
-    })),
+    ...(await exportedTeam(deps, orgId)),
     keys: keys.map((key) => ({
       key_id: key.keyId,
       name: key.name,
@@ -100,6 +82,29 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
     })),
     purchases: (await billing.listPurchases(orgId)).map(shownPurchase),
     optimize_searches: (await optimize.list(orgId)).map(shownSearch),
+  };
+}
+
+async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object> {
+  const [members, invitations] = await Promise.all([
+    team.store.members(orgId),
+    team.store.invitations(orgId),
+  ]);
+  return {
+    members: members.map((member) => ({
+      account_id: member.accountId,
+      email: member.email,
+      name: member.name,
+      role: member.role,
+      joined_at: instant(member.joinedAtMs),
+    })),
+    invitations: invitations.map((each) => ({
+      invitation_id: each.invitationId,
+      email: each.email,
+      role: each.role,
+      created_at: instant(each.createdAtMs),
+      expires_at: instant(each.expiresAtMs),
+    })),
   };
 }
 

@@ -1,9 +1,9 @@
 /** Addresses of the pages, as the browser's router has them. */
 const PAGES: readonly RegExp[] = [
   /^\/$/,
-  /^\/(sign-in|verify|welcome|usage|limits|connections|playground)$/,
+  /^\/(sign-in|verify|join|welcome|usage|limits|connections|playground)$/,
   /^\/docs(\/[a-z-]+)?$/,
-  /^\/settings(\/(changes|alerts))?$/,
+  /^\/settings(\/(changes|alerts|members))?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
   /^\/billing(\/return\/[^/]+)?$/,
   /^\/requests\/[^/]+$/,

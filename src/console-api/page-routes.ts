@@ -167,7 +167,8 @@ async function findDetour(
   { headers: { cookie }, id, url }: FastifyRequest,
   path: string,
 ): Promise<string | undefined> {
-  if (cookie === undefined) return undefined;
+  // A browser keeps what is behind the `#` on a redirect: an invitation's link is for this page alone.
+  if (cookie === undefined || path === "/join") return undefined;
   const back = `return=${encodeURIComponent(url)}`;
   try {
     const session = await identity.readSession(cookie);

@@ -154,6 +154,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     organizations: joined
       .filter(({ orgId, isUnused }) => !isUnused || orgId === session.orgId)
       .map(({ orgId, name }) => ({ org_id: orgId, name })),
+    own_deferred: joined.some(({ isUnused }) => isUnused),
     balance: shownBalance(balance),
     is_operator: isOperator(session, deps.operator.emails()),
     is_funded: org.isFunded,
@@ -175,6 +176,7 @@ const ANONYMOUS = {
   org: null,
   may: [],
   organizations: [],
+  own_deferred: false,
   balance: null,
   is_operator: false,
   is_funded: false,

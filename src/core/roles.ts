@@ -5,7 +5,7 @@ export type Role = (typeof ROLES)[number];
 
 /**
  * What a route can need of the role of its caller. `account`: the caller's own account and membership;
- * `read`: all that is no secret; `keys`: keys, limits, provider keys, and calls that spend credit;
+ * `read`: everything but secrets; `keys`: keys, limits, provider keys, and calls that spend credit;
  * `billing`: credit, alerts and caps of the organization; `members`; `organization`: its name and rules.
  */
 export const NEEDS = ["account", "read", "keys", "billing", "members", "organization"] as const;

@@ -38,7 +38,7 @@ export const sessionColumns: Columns<StoredSession> = columns({
 });
 
 /*
- * The organization that was chosen, else the account's own, unless an invitation came before that had
+ * The organization that was chosen, else the account's own, unless an invitation came before it had
  * anything. Read with every request: a member who is removed is out with the next one.
  */
 const CURRENT_MEMBER_SQL = `

@@ -182,13 +182,13 @@ export interface IdentityStore {
   countOtherSessions(accountId: string, sessionId: Buffer, nowMs: number): Promise<number>;
   /** Sessions of the account that live, the one used last first, a bounded number. */
   listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]>;
-  /** From now on the session is in this organization; false: the account is no member of it. */
+  /** From now on the session is in this organization; false: the account is not a member of it. */
   switchOrg(sessionId: Buffer, orgId: string): Promise<boolean>;
   /** The organizations that the account is a member of. */
   listOrgs(accountId: string): Promise<readonly JoinedOrg[]>;
   /**
-   * Makes the trial key that an invitation had deferred, with the starting credit, in the account's own
-   * organization, and puts the session there; undefined: nothing was deferred.
+   * Makes the trial key that an invitation had deferred, with the starting credit, in the account's
+   * own organization, and puts the session there; undefined: nothing was deferred.
    */
   startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined>;
   /** Forgets what ended long ago, a bounded part of it; returns how many rows went. */

@@ -105,7 +105,7 @@ export interface Identity {
   endOtherSession(session: SignedIn, id: string, from?: AskedFrom): Promise<boolean>;
   /** The organizations of the account. */
   organizations(session: SignedIn): Promise<readonly JoinedOrg[]>;
-  /** From now on the session is in this organization; false: the account is no member of it. */
+  /** From now on the session is in this organization; false: the account is not a member of it. */
   switchOrganization(session: SignedIn, orgId: string): Promise<boolean>;
   /** The trial key that an invitation had deferred, in an organization of one's own. */
   startOwnOrganization(

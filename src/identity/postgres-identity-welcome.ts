@@ -69,8 +69,8 @@ export async function grantWelcome(
 }
 
 /**
- * The trial key and the starting credit of an account that an invitation came before, once: its person
- * wants an organization of its own after all. The session is in it from then on.
+ * The trial key and the starting credit that an invitation had deferred, once: the person wants an
+ * organization of their own after all. The session is in it from then on.
  */
 export async function startOwnOrg(
   changes: ChangeLog,

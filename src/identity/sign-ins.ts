@@ -296,7 +296,7 @@ function landing(
   returnPath: string | null,
 ): string {
   if (!isVerified) return "/verify";
-  // Whoever was invited decides first whether to join.
+  // A person who was invited decides first whether to join.
   if (isInvited) return "/join";
   return hasReveal ? "/welcome" : (returnPath ?? "/");
 }

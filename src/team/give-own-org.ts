@@ -6,8 +6,8 @@ import { newOrgId } from "../core/index.ts";
 import { orgNameOf } from "../identity/index.ts";
 
 /**
- * An empty organization of its own for an account that is not in its former one any more: an account
- * is always a member of the one that `console_account` names. It gets no trial key: it had one.
+ * An empty organization for an account that is not in its own one any more: an account is always a
+ * member of the one that `console_account` names. It gets no trial key: it had one.
  */
 export async function giveOwnOrg(
   client: PoolClient,
@@ -21,6 +21,6 @@ export async function giveOwnOrg(
     accountId,
     orgId,
   ]);
-  // Not by whoever removed the account: another organization's member is not named in its log.
+  // By no person: a member of another organization is not named in this one's log.
   return await recordChanges(client, byGateway("members"), [createdOrg(orgId, orgName, email)]);
 }

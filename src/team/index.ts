@@ -1,4 +1,4 @@
-export { Invitations, type Inviting, type SentInvitation } from "./invitations.ts";
+export { Invitations, type InvitationsOptions, type SentInvitation } from "./invitations.ts";
 export { PostgresTeamStore } from "./postgres-team-store.ts";
 export {
   type Invitation,

@@ -85,7 +85,8 @@ export const COUNT_TEAM_SQL = `
 /* A mailbox is not filled, and an organization sends no mass e-mail: both within a day. */
 export const CLAIM_MAIL_SQL = `
   update org_invitation i set
-    mails = case when i.mailed_at > $2::timestamptz - interval '24 hours' then i.mails else 0 end + 1,
+    mails = 1 + case when i.mailed_at > $2::timestamptz - interval '24 hours' then i.mails
+      else 0 end,
     mailed_at = $2
   where i.invitation_id = $1 and i.ended_at is null
     and (select coalesce(sum(o.mails), 0) from org_invitation o where o.org_id = i.org_id

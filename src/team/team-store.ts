@@ -84,7 +84,7 @@ export interface TeamStore {
   /** Counts an e-mail of the invitation; false: enough were sent today, and none may be. */
   claimMail(invitationId: string, nowMs: number): Promise<boolean>;
   revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean>;
-  /** The open invitation that a link is of, whoever opens it. */
+  /** The open invitation that a link is of, for any account that opens it. */
   findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined>;
   /** The open invitations of the account's verified address. */
   received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]>;

@@ -156,7 +156,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/operator/settlement/:provider_id/:period_start/payment": ["settlement.pay"],
 };
 
-/** They send one request or message, look at something or away from it, and change no setting. */
+/** They send one request or message, or change this session alone, and no setting. */
 export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/connections/:connection_id/test",
   "POST /api/console/received-invitations/find",

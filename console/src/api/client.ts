@@ -54,9 +54,9 @@ export async function call<N extends RouteName>(
   const response = await send(addressOf(path, params, query), {
     method,
     ...(method === "GET"
-      ? {}
+      ? { headers: shownOrgHeaders() }
       : {
-          headers: { "content-type": "application/json" },
+          headers: { "content-type": "application/json", ...shownOrgHeaders() },
           body: JSON.stringify(body ?? {}),
         }),
     ...(signal === undefined ? {} : { signal }),
@@ -64,6 +64,18 @@ export async function call<N extends RouteName>(
   const answer: unknown = await response.json().catch(() => undefined);
   if (!response.ok) throw new ApiFault(response.status, answer as Partial<ConsoleError>);
   return answer as AnswerOf<N>;
+}
+
+let shownOrgId: string | undefined;
+
+/** Which organization this page shows; on a change of it the page is loaded anew. */
+export function noteShownOrg(orgId: string | undefined): void {
+  shownOrgId = orgId;
+}
+
+/** For a request: refused where another tab has gone to another organization since. */
+export function shownOrgHeaders(): Readonly<Record<string, string>> {
+  return shownOrgId === undefined ? {} : { "x-tm-org": shownOrgId };
 }
 
 /** The address of a route that answers with a file, for a link. */

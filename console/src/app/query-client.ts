@@ -44,7 +44,12 @@ function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
   };
 }
 
-const SESSION_CODES: ReadonlySet<string> = new Set(["signed_out", "email_not_verified"]);
+const SESSION_CODES: ReadonlySet<string> = new Set([
+  "signed_out",
+  "email_not_verified",
+  // The role has changed, or another tab has gone to another organization.
+  "forbidden",
+]);
 
 /** A refusal stays one; only an answer that never came, or a fault, may be another one next time. */
 function isWorthRetrying(error: unknown): boolean {

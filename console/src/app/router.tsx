@@ -42,6 +42,8 @@ const provider: Load = () => import("../pages/providers/provider-page.tsx");
 const overview: Load = () => import("../pages/overview-page.tsx");
 const welcome: Load = () => import("../pages/welcome-page.tsx");
 const settings: Load = () => import("../pages/settings-page.tsx");
+const members: Load = () => import("../pages/settings/members-page.tsx");
+const join: Load = () => import("../pages/join-page.tsx");
 const changes: Load = () => import("../pages/settings/changes-page.tsx");
 const alerts: Load = () => import("../pages/settings/alerts-page.tsx");
 const keys: Load = () => import("../pages/keys/keys-page.tsx");
@@ -66,7 +68,10 @@ const search: Load = () => import("../pages/optimize/optimize-search-page.tsx");
 const FIRST_PAGES: ReadonlySet<Load> = new Set([verify, overview]);
 
 const routes = root.addChildren([
-  bare.addChildren([page(bare, "/verify", verify, "VerifyPage")]),
+  bare.addChildren([
+    page(bare, "/verify", verify, "VerifyPage"),
+    page(bare, "/join", join, "JoinPage"),
+  ]),
   shell.addChildren([
     open.addChildren([
       page(open, "/docs", docs, "DocsPage"),
@@ -86,6 +91,7 @@ const routes = root.addChildren([
       page(closed, "/", overview, "OverviewPage"),
       page(closed, "/welcome", welcome, "WelcomePage"),
       page(closed, "/settings", settings, "SettingsPage"),
+      page(closed, "/settings/members", members, "MembersPage"),
       page(closed, "/settings/changes", changes, "ChangesPage"),
       page(closed, "/settings/alerts", alerts, "AlertsPage"),
       page(closed, "/keys", keys, "KeysPage"),

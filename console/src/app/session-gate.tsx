@@ -3,6 +3,7 @@ import { Outlet, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, type ReactElement } from "react";
 
 import type { RouteName, Session } from "../../../src/console-api/contract.ts";
+import { noteShownOrg } from "../api/client.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useMaybeSession, useSession } from "../api/use-session.ts";
 import { Fault } from "../ui/fault.tsx";
@@ -49,18 +50,21 @@ function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();
   const last = useRef<string>(undefined);
   const state = session?.state;
-  const account = `${session?.org?.org_id} ${session?.user?.email}`;
+  const orgId = session?.org?.org_id;
+  const account = `${orgId} ${session?.user?.email}`;
   useEffect(() => {
     if (state === undefined) return;
     if (state !== "signed_in") {
+      noteShownOrg(undefined);
       if (last.current !== undefined) {
         client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION });
       }
       return;
     }
     if (last.current !== undefined && last.current !== account) globalThis.location.reload();
+    else noteShownOrg(orgId);
     last.current = account;
-  }, [client, state, account]);
+  }, [client, state, account, orgId]);
 }
 const SESSION: RouteName = "GET /api/console/session";
 

@@ -28,6 +28,12 @@ export const SUB_PLACES: readonly SubPlace[] = [
     keywords: ["e-mail", "low balance", "notifications"],
   },
   {
+    to: "/settings/members",
+    label: "Members",
+    group: "Pages",
+    keywords: ["team", "invite", "roles", "people"],
+  },
+  {
     to: "/settings/changes",
     label: "Changes",
     group: "Pages",

@@ -7,6 +7,7 @@ import { useState, type ReactElement } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
+import { OrgSwitch } from "./org-switch.tsx";
 import shell from "./shell.module.css";
 import { signOut } from "./sign-out.ts";
 
@@ -48,9 +49,10 @@ export default function UserMenuOpened({ onHelp }: { readonly onHelp: () => void
             </Text>
           )}
           <Text size="xs" c="dimmed" truncate>
-            {org?.name}
+            {org === null ? null : `${org.name} · ${org.role}`}
           </Text>
         </div>
+        <OrgSwitch />
         <Link to="/settings" className={shell.navLink} onClick={close} data-autofocus>
           <Settings size={16} aria-hidden />
           Settings

@@ -8,6 +8,7 @@ import { AppearancePanel } from "./settings/appearance-panel.tsx";
 import { DataPanel } from "./settings/data-panel.tsx";
 import { OrganizationPanel } from "./settings/organization-panel.tsx";
 import { ProfilePanel } from "./settings/profile-panel.tsx";
+import { SessionListPanel } from "./settings/session-list-panel.tsx";
 import { SessionPanel } from "./settings/session-panel.tsx";
 
 /** Who you are here, your organization, this browser, and your data. */
@@ -22,6 +23,7 @@ export function SettingsPage(): ReactElement {
             <OrganizationPanel org={org} />
             <AppearancePanel />
             <SessionPanel sessions={sessions} />
+            <SessionListPanel />
             <DataPanel />
           </>
         )}

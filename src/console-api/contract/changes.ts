@@ -14,6 +14,7 @@ const ACTION_GROUPS = [
   "purchase",
   "hold",
   "optimize",
+  "member",
 ] as const;
 
 /** One change of the organization, by its people, its keys, the operator or this program. */

@@ -61,6 +61,8 @@ export const Session = Type.Object({
   may: Type.Array(oneOf(...NEEDS)),
   /** All organizations of the account, this one too. */
   organizations: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
+  /** Invited before the first sign-in: the account's own organization has no trial key yet. */
+  own_deferred: Type.Boolean(),
   balance: nullable(Balance),
   /** May open the operator pages. */
   is_operator: Type.Boolean(),

@@ -22,8 +22,8 @@ beforeAll(async () => {
   const founder = await fixture.signIn(newcomer("founder"));
   for (const role of ROLES) {
     const email = `${role}@example.com`;
-    await founder.do("POST /api/console/invitations", { body: { email, role } });
     const member = await fixture.signIn(newcomer(role));
+    await founder.do("POST /api/console/invitations", { body: { email, role } });
     const { json } = await member.do("GET /api/console/received-invitations");
     const id = textAt(json, "invitations.0.invitation_id");
     await member.do(`POST /api/console/received-invitations/${id}/accept`);
@@ -31,7 +31,7 @@ beforeAll(async () => {
   }
 });
 
-/** The table that people read: route → what each role is told. */
+/** The table that people read: what the page says of each route and role. */
 function documented(): ReadonlyMap<string, Readonly<Record<Role, string>>> {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/reference/roles.md"), "utf8");
   const rows = page

@@ -27,6 +27,10 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   connection_id: "conn_000000000000000000000000",
   search_id: "search_000000000000000000000000",
   destination_id: "dst_000000000000000000000000",
+  account_id: "acct_000000000000000000000000",
+  invitation_id: "inv_000000000000000000000000",
+  session_id: "session_00000000000000000000000000000000",
+  org_id: "org_000000000000000000000000",
   request_id: "01900000-0000-7000-8000-000000000000",
 };
 
@@ -38,6 +42,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "POST /api/console/alerts/destinations/:destination_id/send-again": {
     event_id: "evt_000000000000000000000000",
   },
+  "PATCH /api/console/members/:account_id": { role: "viewer" },
 };
 
 /** What a list must be given, of what is public. */
@@ -82,6 +87,14 @@ async function fillBobsOrganization(): Promise<void> {
     body: { channel: "email" },
   });
   bobs["destination_id"] = textAt(destination.json, "destination_id");
+  const invited = { email: "somebody@example.com", role: "viewer" };
+  const invitation = await bob.do("POST /api/console/invitations", { body: invited });
+  bobs["invitation_id"] = textAt(invitation.json, "invitation.invitation_id");
+  const team = await bob.do("GET /api/console/members");
+  bobs["account_id"] = textAt(team.json, "members.0.account_id");
+  const sessions = await bob.do("GET /api/console/sessions");
+  bobs["session_id"] = textAt(sessions.json, "sessions.0.session_id");
+  bobs["org_id"] = bob.orgId;
   await bob.do("POST /playground/v1/chat/completions", {
     body: chatBody("test/a"),
   });

@@ -4,12 +4,14 @@ import { useState, type ReactNode, type SyntheticEvent } from "react";
 
 import type { Billing } from "../../../../src/console-api/contract.ts";
 import { call } from "../../api/client.ts";
+import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { showCents, showUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { UnplacedFault } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
 import { leaveFor, untilBack } from "./leave-for.ts";
@@ -38,6 +40,8 @@ export interface AddCreditProps {
 
 /** The same without its panel. */
 export function AddCredit(props: AddCreditProps): ReactNode {
+  const mayBuy = useMay("billing");
+  if (!mayBuy) return <RoleNote need="billing" what="Adding credit" />;
   return props.payments.mode === "none" ? <OperatorCredit /> : <BuyForm {...props} />;
 }
 

@@ -3,6 +3,7 @@ import { useMemo, useState, type ReactNode } from "react";
 
 import type { Connection, Connections } from "../../../../src/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -112,6 +113,8 @@ function Actions(props: {
   readonly onDisable: (connection: Connection) => void;
 }): ReactNode {
   const { connection, onDisable } = props;
+  const mayChange = useMay("keys");
+  if (!mayChange) return null;
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
       <TestButton connection={connection} />

@@ -4,11 +4,13 @@ import { useState, type ReactNode } from "react";
 
 import type { Connections } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { AddConnectionDialog } from "./add-connection-dialog.tsx";
 import { ConnectionTable } from "./connection-table.tsx";
 import { EndpointTable } from "./endpoint-table.tsx";
@@ -22,7 +24,8 @@ export function ConnectionsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/connections");
   const [isAdding, setIsAdding] = useState(false);
   const add = (): void => setIsAdding(true);
-  const canAdd = answer.data !== undefined && addingProblem(answer.data) === undefined;
+  const mayChange = useMay("keys");
+  const canAdd = mayChange && answer.data !== undefined && addingProblem(answer.data) === undefined;
   return (
     <Page
       title="Connections"
@@ -35,6 +38,7 @@ export function ConnectionsPage(): ReactNode {
         ) : undefined
       }
     >
+      <RoleNote need="keys" what="Adding and disabling provider keys" />
       <Answer of={answer} skeleton={<ConnectionsSkeleton />}>
         {(connections) => (
           <>
@@ -57,6 +61,7 @@ function OwnKeysPanel(props: {
   readonly onAdd: () => void;
 }): ReactNode {
   const { connections, onAdd } = props;
+  const mayChange = useMay("keys");
   const reason = addingProblem(connections);
   return (
     <Panel title="Your provider keys">
@@ -71,7 +76,7 @@ function OwnKeysPanel(props: {
           reason === undefined ? (
             <Empty
               title="No provider keys yet. Requests use Token Market's keys."
-              action={<Button onClick={onAdd}>Add connection</Button>}
+              action={mayChange ? <Button onClick={onAdd}>Add connection</Button> : undefined}
             />
           ) : null
         }

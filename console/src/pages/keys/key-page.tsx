@@ -4,6 +4,7 @@ import { useState, type ReactNode } from "react";
 
 import type { KeyDetail } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
@@ -16,6 +17,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { Time } from "../../ui/time.tsx";
 import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
@@ -39,6 +41,7 @@ export function KeyPage(): ReactNode {
       <Answer of={answer} skeleton={<KeySkeleton />}>
         {(shown) => (
           <>
+            <RoleNote need="keys" what="Editing and disabling keys" />
             <KeyFigures detail={shown} />
             <KeyFacts shown={shown.key} />
             <KeySpendPanel days={shown.days} />
@@ -59,12 +62,13 @@ export function KeyPage(): ReactNode {
 function KeyActions({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const [opened, setOpened] = useState<"edit" | "disable">();
   const close = (): void => setOpened(undefined);
+  const mayChange = useMay("keys");
   return (
     <>
-      <Button variant="default" onClick={() => setOpened("edit")}>
+      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("edit")}>
         Edit
       </Button>
-      <Button variant="default" onClick={() => setOpened("disable")}>
+      <Button variant="default" disabled={!mayChange} onClick={() => setOpened("disable")}>
         Disable
       </Button>
       <EditKeyDialog edited={opened === "edit" ? detail.key : undefined} onClose={close} />

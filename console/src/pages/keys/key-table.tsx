@@ -3,6 +3,7 @@ import { Ban, SlidersHorizontal } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
 import type { Key } from "../../../../src/console-api/contract.ts";
+import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
@@ -55,10 +56,11 @@ export function KeyTable(props: {
 function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
   const { gateway_url: gatewayUrl } = useSession().installation;
   const modelId = useSampleModel();
+  const mayCreate = useMay("keys");
   return (
     <Empty
       title="No keys yet. Create one to call the gateway."
-      action={<Button onClick={onCreate}>Create key</Button>}
+      action={mayCreate ? <Button onClick={onCreate}>Create key</Button> : undefined}
       code={helloSnippets("chat", { gatewayUrl, modelId })[0]?.code}
     />
   );
@@ -228,9 +230,16 @@ function RowAction(props: {
   readonly onClick: () => void;
   readonly children: ReactNode;
 }): ReactNode {
+  const mayChange = useMay("keys");
   return (
     <Tooltip label={props.label}>
-      <ActionIcon size={26} variant="default" aria-label={props.label} onClick={props.onClick}>
+      <ActionIcon
+        size={26}
+        variant="default"
+        aria-label={props.label}
+        disabled={!mayChange}
+        onClick={props.onClick}
+      >
         {props.children}
       </ActionIcon>
     </Tooltip>

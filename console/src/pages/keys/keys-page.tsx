@@ -4,6 +4,7 @@ import { useRef, useState, type ReactNode } from "react";
 
 import type { CreatedKey, KeyList } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { CallSnippets } from "../../snippets/call-snippets.tsx";
@@ -14,6 +15,7 @@ import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -32,6 +34,7 @@ export function KeysPage(): ReactNode {
   // The raw key is in this page's memory alone, and only until it was saved.
   const [created, setCreated] = useState<CreatedKey>();
   const create = (): void => setIsCreating(true);
+  const mayChange = useMay("keys");
   const { gateway_url: gatewayUrl } = useSession().installation;
   const sample = { gatewayUrl, modelId: useSampleModel() };
   const createButton = useRef<HTMLButtonElement>(null);
@@ -46,17 +49,23 @@ export function KeysPage(): ReactNode {
       isWide
       lead="All keys share the organization's balance."
       actions={
-        <Button ref={createButton} leftSection={<Plus size={16} aria-hidden />} onClick={create}>
+        <Button
+          ref={createButton}
+          leftSection={<Plus size={16} aria-hidden />}
+          disabled={!mayChange}
+          onClick={create}
+        >
           Create key
         </Button>
       }
     >
+      <RoleNote need="keys" what="Creating and changing keys" />
       <Answer of={answer} skeleton={<KeyListSkeleton />}>
         {(list) => (
           <>
             <KeyListPanel list={list} onCreate={create} />
             <CreateKeyDialog
-              opened={isCreating}
+              opened={isCreating && mayChange}
               rpmMax={list.rpm_max}
               onClose={() => setIsCreating(false)}
               onCreated={(key) => {

@@ -1,6 +1,7 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
+import { useMay } from "../../api/use-may.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
@@ -118,18 +119,26 @@ function columnsOf(onEdit: (cap: Cap) => void): readonly Column<Cap>[] {
       id: "actions",
       label: "Actions",
       align: "right",
-      render: (cap) => (
-        <Button
-          size="compact-xs"
-          variant="default"
-          aria-label={`Edit the cap of ${cap.name}`}
-          onClick={() => onEdit(cap)}
-        >
-          Edit
-        </Button>
-      ),
+      render: (cap) => <EditButton cap={cap} onEdit={onEdit} />,
     },
   ];
+}
+
+function EditButton(props: { readonly cap: Cap; readonly onEdit: (cap: Cap) => void }): ReactNode {
+  const { cap, onEdit } = props;
+  // The cap of the organization is a matter of money, that of a key goes with the key.
+  const mayChange = useMay(cap.key_id === null ? "billing" : "keys");
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      aria-label={`Edit the cap of ${cap.name}`}
+      disabled={!mayChange}
+      onClick={() => onEdit(cap)}
+    >
+      Edit
+    </Button>
+  );
 }
 
 function CapName({ cap }: { readonly cap: Cap }): ReactNode {

@@ -2,6 +2,7 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { useMemo, useState, type ReactNode } from "react";
 
 import type { LimitRow } from "../../../../src/console-api/contract.ts";
+import { useMay } from "../../api/use-may.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
@@ -130,14 +131,10 @@ function columnsOf(
       align: "right",
       render: (row) =>
         scopeOf(row) === undefined ? null : (
-          <Button
-            size="compact-xs"
-            variant="default"
-            aria-label={`Edit the limits of ${Object.values(nameOf(row)).join(", ")}`}
+          <EditButton
+            label={`Edit the limits of ${Object.values(nameOf(row)).join(", ")}`}
             onClick={() => onEdit(idOf(row))}
-          >
-            Edit
-          </Button>
+          />
         ),
     },
   ];
@@ -207,3 +204,18 @@ const SCOPE_LABELS: Readonly<Record<LimitRow["scope"], string>> = {
   model: "Model",
   endpoint: "Dedicated endpoint",
 };
+
+function EditButton(props: { readonly label: string; readonly onClick: () => void }): ReactNode {
+  const mayChange = useMay("keys");
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      aria-label={props.label}
+      disabled={!mayChange}
+      onClick={props.onClick}
+    >
+      Edit
+    </Button>
+  );
+}

@@ -4,12 +4,14 @@ import { useState, type ReactNode } from "react";
 
 import type { Limits } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { AddLimitDialog } from "./add-limit-dialog.tsx";
 import { CapPanel } from "./cap-panel.tsx";
 import { LimitPanel } from "./limit-panel.tsx";
@@ -27,6 +29,7 @@ const REFRESH_MS = 10_000;
 export function LimitsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/limits", undefined, { refetchMs: REFRESH_MS });
   const [isAdding, setIsAdding] = useState(false);
+  const mayChange = useMay("keys");
   return (
     <Page
       isWide
@@ -35,13 +38,15 @@ export function LimitsPage(): ReactNode {
       actions={
         <Button
           leftSection={<Plus size={16} aria-hidden />}
-          disabled={answer.data === undefined}
+          disabled={answer.data === undefined || !mayChange}
           onClick={() => setIsAdding(true)}
         >
           Add model limit
         </Button>
       }
     >
+      <RoleNote need="keys" what="Changing limits and caps of keys" />
+      <RoleNote need="billing" what="Changing the cap of the organization" />
       <RefusalPanel />
       <Answer of={answer} skeleton={<LimitsSkeleton />}>
         {(limits) => (

@@ -16,11 +16,13 @@ import { useState, type FormEvent, type ReactElement } from "react";
 
 import type { Model, OptimizeSearch } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { readUsdInput, showUsd, writeUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { callsOf, OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
 
 const MODELS_MAX = 8;
@@ -53,6 +55,7 @@ type Problems = Readonly<Partial<Record<keyof Draft, string>>>;
 export function NewSearchForm({ models }: { readonly models: readonly Model[] }): ReactElement {
   const [draft, setDraft] = useState<Draft>(EMPTY);
   const [problems, setProblems] = useState<Problems>({});
+  const mayStart = useMay("keys");
   const start = useChange("POST /api/console/optimize", {
     refreshes: ["GET /api/console/optimize"],
   });
@@ -184,11 +187,12 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             />
           </SimpleGrid>
           {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
+          <RoleNote need="keys" what="Starting a search" />
           <Group justify="space-between" align="center">
             <Text size="sm" c="dimmed" maw="60ch">
               {costLabel(draft, prompts.length)}
             </Text>
-            <Button type="submit" loading={start.isPending}>
+            <Button type="submit" loading={start.isPending} disabled={!mayStart}>
               Start search
             </Button>
           </Group>

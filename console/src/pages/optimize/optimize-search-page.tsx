@@ -6,6 +6,7 @@ import { useEffect, useRef, useState, type ReactElement } from "react";
 
 import type { OptimizeResult, OptimizeSearch } from "../../../../src/console-api/contract.ts";
 import { refreshAnswers, useAnswer, useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -161,6 +162,7 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
 
 function StopButton({ search }: { readonly search: OptimizeSearch | undefined }): ReactElement {
   const [isAsking, setAsking] = useState(false);
+  const mayStop = useMay("keys");
   const stop = useChange("POST /api/console/optimize/:search_id/stop", {
     refreshes: ["GET /api/console/optimize", "GET /api/console/optimize/:search_id"],
   });
@@ -170,6 +172,7 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
       <Button
         variant="default"
         leftSection={<Square size={14} aria-hidden />}
+        disabled={!mayStop}
         onClick={() => setAsking(true)}
       >
         Stop

@@ -1,3 +1,4 @@
+import { shownOrgHeaders } from "../../api/client.ts";
 import { writeUsd } from "../../ui/money-math.ts";
 import { exactCost } from "./exact-cost.ts";
 
@@ -41,7 +42,7 @@ export async function send(
         ? {}
         : {
             method: "POST",
-            headers: { "content-type": "application/json" },
+            headers: { "content-type": "application/json", ...shownOrgHeaders() },
             body: JSON.stringify(body),
           }),
       ...(signal === undefined ? {} : { signal }),

@@ -16,6 +16,7 @@ import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import classes from "./playground.module.css";
 
 interface TabProps {
@@ -71,6 +72,7 @@ export function PlaygroundPage(): ReactElement {
   }, []);
   return (
     <div className={classes.fill}>
+      <RoleNote need="keys" what="Calling models in the playground" />
       <Answer of={catalog} skeleton={<Waiting />}>
         {({ models }) => <PlaygroundTabs models={models} />}
       </Answer>

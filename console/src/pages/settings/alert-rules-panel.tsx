@@ -3,6 +3,7 @@ import { useState, type FormEvent, type ReactNode } from "react";
 
 import type { Alerts } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
@@ -12,6 +13,7 @@ const PERCENTS = [50, 80, 90, 100];
 
 /** Which alerts there are. */
 export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }): ReactNode {
+  const mayChange = useMay("billing");
   const [below, setBelow] = useState(plainUsd(rules.balance_below_usd));
   const [percents, setPercents] = useState(rules.cap_percents.map(String));
   const [purchases, setPurchases] = useState(rules.purchases);
@@ -76,7 +78,7 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
             onChange={(event) => setKeyExpiry(event.currentTarget.checked)}
           />
           {change.isError && wrongAmount === undefined ? <Fault error={change.error} /> : null}
-          <Button type="submit" loading={change.isPending}>
+          <Button type="submit" loading={change.isPending} disabled={!mayChange}>
             Save alerts
           </Button>
         </Stack>

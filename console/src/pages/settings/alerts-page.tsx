@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { Page } from "../../ui/page.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { AlertLogPanel } from "./alert-log-panel.tsx";
 import { AlertRulesPanel } from "./alert-rules-panel.tsx";
 import { DestinationPanel } from "./destination-panel.tsx";
@@ -17,6 +18,7 @@ export function AlertsPage(): ReactNode {
   const answer = useAnswer("GET /api/console/alerts");
   return (
     <Page title="Alerts" lead={LEAD}>
+      <RoleNote need="billing" what="Changing alerts" />
       <Answer of={answer} skeleton={<AlertsSkeleton />}>
         {(alerts) => (
           <>

@@ -55,6 +55,7 @@ const KINDS: { readonly value: ChangeKind | "all"; readonly label: string }[] = 
   { value: "credit", label: "Credit grants" },
   { value: "hold", label: "Restrictions" },
   { value: "optimize", label: "Optimize" },
+  { value: "member", label: "Members" },
   { value: "account", label: "Accounts" },
   { value: "session", label: "Sign-ins" },
 ];

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from "react";
 
 import type { AlertDestination, Alerts } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { EditDestinationDialog } from "./edit-destination-dialog.tsx";
 
@@ -15,6 +16,7 @@ export function DestinationActions(props: {
   const { destination, kinds, onSecret } = props;
   const { address, disabled_at: disabledAt } = destination;
   const params = { destination_id: destination.destination_id };
+  const mayChange = useMay("billing");
   const [isEditing, setIsEditing] = useState(false);
   const test = useChange("POST /api/console/alerts/destinations/:destination_id/test", {
     refreshes: ["GET /api/console/alerts/deliveries"],
@@ -36,6 +38,7 @@ export function DestinationActions(props: {
       { onSuccess: () => notifyDone(`${address} was removed`), onError: notifyFault },
     );
   const common = { size: "compact-xs", variant: "default" } as const;
+  if (!mayChange) return null;
   return (
     <Group gap={6} wrap="nowrap" justify="flex-end">
       {disabledAt === null ? (

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from "react";
 
 import type { AlertDestination, Alerts } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { useSession } from "../../api/use-session.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -18,6 +19,7 @@ import { DestinationActions } from "./destination-actions.tsx";
 
 /** Where alerts go. */
 export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): ReactNode {
+  const mayChange = useMay("billing");
   const [isAdding, setIsAdding] = useState(false);
   // Kept until the reader has it, and nowhere else.
   const [secret, setSecret] = useState<string>();
@@ -27,7 +29,7 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
       actions={
         <Group gap="xs">
           <AddMe alerts={alerts} />
-          {alerts.can_webhook ? (
+          {alerts.can_webhook && mayChange ? (
             <Button variant="default" onClick={() => setIsAdding(true)}>
               Add webhook
             </Button>
@@ -83,6 +85,7 @@ function Unavailable({ alerts }: { readonly alerts: Alerts }): ReactNode {
 
 function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const { user } = useSession();
+  const mayChange = useMay("billing");
   const add = useChange("POST /api/console/alerts/destinations", {
     refreshes: ["GET /api/console/alerts"],
   });
@@ -90,7 +93,7 @@ function AddMe({ alerts }: { readonly alerts: Alerts }): ReactNode {
   const isThere = alerts.destinations.some(
     ({ address, disabled_at: at }) => address === email && at === null,
   );
-  if (!alerts.can_email || isThere) return null;
+  if (!alerts.can_email || isThere || !mayChange) return null;
   return (
     <Button
       variant="default"

@@ -3,12 +3,14 @@ import { useState, type FormEvent, type ReactElement } from "react";
 
 import type { Settings } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
+import { RoleNote } from "../../ui/role-note.tsx";
 import { Time } from "../../ui/time.tsx";
 import { Facts } from "./facts.tsx";
 
@@ -17,11 +19,18 @@ export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): R
   return (
     <Panel title="Organization">
       <Stack gap="lg">
+        <RoleNote need="organization" what="Changing the organization" />
         <NameForm name={org.name} />
         <KeyPowers org={org} />
         <Facts
           facts={[
             ["Organization ID", <Copyable key="id" value={org.org_id} label="organization ID" />],
+            [
+              "Members",
+              <AppLink key="members" to="/settings/members">
+                Members, roles and invitations
+              </AppLink>,
+            ],
             [
               "Alerts",
               <AppLink key="alerts" to="/settings/alerts">
@@ -48,6 +57,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
     refreshes: ["GET /api/console/settings"],
   });
   const isChanged = typed.trim() !== name;
+  const mayChange = useMay("organization");
 
   function save(event: FormEvent): void {
     event.preventDefault();
@@ -78,7 +88,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
             type="submit"
             variant="default"
             mt={46}
-            disabled={!isChanged}
+            disabled={!isChanged || !mayChange}
             loading={change.isPending}
           >
             Save
@@ -91,6 +101,7 @@ function NameForm({ name }: { readonly name: string }): ReactElement {
 }
 
 function KeyPowers({ org }: { readonly org: Settings["org"] }): ReactElement {
+  const mayChange = useMay("organization");
   const change = useChange("PATCH /api/console/settings", {
     refreshes: ["GET /api/console/settings"],
   });
@@ -99,7 +110,7 @@ function KeyPowers({ org }: { readonly org: Settings["org"] }): ReactElement {
       label="Let keys lower organization limits"
       description="When off, a key can lower only its own limits."
       checked={org.keys_may_set_org_limits}
-      disabled={change.isPending}
+      disabled={change.isPending || !mayChange}
       onChange={(event) =>
         change.mutate(
           { body: { keys_may_set_org_limits: event.currentTarget.checked } },

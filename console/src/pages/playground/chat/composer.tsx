@@ -2,6 +2,7 @@ import { ActionIcon, Button, FileButton, Group, Text, Textarea } from "@mantine/
 import { Paperclip, Send, Square, X } from "lucide-react";
 import { useRef, useState, type FormEvent, type KeyboardEvent, type ReactElement } from "react";
 
+import { useMay } from "../../../api/use-may.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { Attachment } from "./chat-types.ts";
@@ -21,6 +22,7 @@ export interface ComposerProps {
 /** Where a message is written. */
 export function Composer(props: ComposerProps): ReactElement {
   const { isBusy, canSend, kinds, settingsProblem } = props;
+  const mayCall = useMay("keys");
   const [text, setText] = useState("");
   const [attached, setAttached] = useState<readonly Attachment[]>([]);
   const [problem, setProblem] = useState<string>();
@@ -28,6 +30,7 @@ export function Composer(props: ComposerProps): ReactElement {
   const untaken = attached.find(({ kind }) => !kinds.includes(kind));
   const isSendable =
     canSend &&
+    mayCall &&
     !isBusy &&
     settingsProblem === undefined &&
     untaken === undefined &&

@@ -1,0 +1,45 @@
+import { Text } from "@mantine/core";
+import { Building2 } from "lucide-react";
+import { useState, type ReactElement } from "react";
+
+import { call } from "../api/client.ts";
+import { useSession } from "../api/use-session.ts";
+import { notifyFault } from "../ui/notice.ts";
+import shell from "./shell.module.css";
+
+/** The other organizations of the account: choosing one loads the console anew in it. */
+export function OrgSwitch(): ReactElement | null {
+  const { org, organizations } = useSession();
+  const [isBusy, setBusy] = useState(false);
+  if (organizations.length < 2) return null;
+  async function change(org_id: string): Promise<void> {
+    setBusy(true);
+    try {
+      await call("POST /api/console/organizations/:org_id/switch", { params: { org_id } });
+      globalThis.location.assign("/");
+    } catch (fault) {
+      setBusy(false);
+      notifyFault(fault);
+    }
+  }
+  return (
+    <div role="group" aria-label="Change organization">
+      {organizations
+        .filter(({ org_id: id }) => id !== org?.org_id)
+        .map(({ org_id: id, name }) => (
+          <button
+            key={id}
+            type="button"
+            className={shell.navLink}
+            disabled={isBusy}
+            onClick={() => void change(id)}
+          >
+            <Building2 size={16} aria-hidden />
+            <Text size="sm" truncate>
+              Go to {name}
+            </Text>
+          </button>
+        ))}
+    </div>
+  );
+}

@@ -1,0 +1,171 @@
+import { Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
+import { useEffect, useState, type ReactElement } from "react";
+
+import type { ReceivedInvitation } from "../../../src/console-api/contract.ts";
+import { call } from "../api/client.ts";
+import { useAnswer, useChange } from "../api/use-answer.ts";
+import { useSession } from "../api/use-session.ts";
+import { BareFrame } from "../app/bare-frame.tsx";
+import shell from "../app/shell.module.css";
+import { signOut } from "../app/sign-out.ts";
+import { Answer } from "../ui/answer.tsx";
+import { LinkButton } from "../ui/app-link.tsx";
+import { Fault } from "../ui/fault.tsx";
+import { Loading } from "../ui/loading.tsx";
+import { notifyFault } from "../ui/notice.ts";
+import { ROLE_MEANINGS } from "../ui/role-words.ts";
+import { Time } from "../ui/time.tsx";
+import { forgetInvitation, takeInvitation } from "./join/invitation-token.ts";
+import { useFoundInvitation } from "./join/use-found-invitation.ts";
+
+/** `/join`: what an invitation's link opens. It is accepted by signing in with its address. */
+export function JoinPage(): ReactElement {
+  const { state, installation } = useSession();
+  // Taken before anything else is done with the address: the token stays in this tab.
+  const [token] = useState(takeInvitation);
+  useEffect(() => {
+    document.title = "Join an organization · Token Market";
+  }, []);
+  return (
+    <BareFrame>
+      <Paper withBorder className={shell.card}>
+        <Stack gap="md">
+          <Title order={1} size="h2">
+            Join an organization
+          </Title>
+          {state === "signed_in" ? (
+            <SignedIn token={token} />
+          ) : (
+            <>
+              <Text>
+                You were invited to an organization on Token Market. Sign in with the email address
+                that the invitation was sent to, then accept it.
+              </Text>
+              <Button component="a" href="/auth/start?return=%2Fjoin" size="md" fullWidth>
+                Continue with {installation.sign_in_name ?? "sign-in"}
+              </Button>
+            </>
+          )}
+        </Stack>
+      </Paper>
+    </BareFrame>
+  );
+}
+
+function SignedIn({ token }: { readonly token: string | undefined }): ReactElement {
+  return token === undefined ? <Received /> : <Found token={token} />;
+}
+
+/** By the link: it may be for another address than the one that is signed in. */
+function Found({ token }: { readonly token: string }): ReactElement {
+  const { user } = useSession();
+  const found = useFoundInvitation(token);
+  if (found.fault !== undefined) {
+    return (
+      <>
+        <Fault error={found.fault} />
+        <Received />
+      </>
+    );
+  }
+  const { invitation } = found;
+  if (invitation === undefined) return <Loading rows={3} />;
+  if (invitation.is_yours) return <Offer invitation={invitation} />;
+  return (
+    <>
+      <Text>
+        This invitation to <strong>{invitation.org_name}</strong> is for {invitation.email}. You are
+        signed in as {user?.email}. Sign out, then sign in as {invitation.email} and open the link
+        again.
+      </Text>
+      <Group gap="xs">
+        <Button onClick={() => void signOut().catch(notifyFault)}>Sign out</Button>
+        <LinkButton to="/" variant="default">
+          Go to overview
+        </LinkButton>
+      </Group>
+    </>
+  );
+}
+
+/** Without a link: what waits for the signed-in address. */
+function Received(): ReactElement {
+  const answer = useAnswer("GET /api/console/received-invitations");
+  return (
+    <>
+      <Answer of={answer} skeleton={<Loading rows={3} />}>
+        {({ invitations }) =>
+          invitations.length === 0 ? (
+            <Text>There is no open invitation for your email address.</Text>
+          ) : (
+            invitations.map((each) => <Offer key={each.invitation_id} invitation={each} />)
+          )
+        }
+      </Answer>
+      <Instead />
+    </>
+  );
+}
+
+function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): ReactElement {
+  const { invitation_id, org_name, role, invited_by, expires_at } = invitation;
+  const accept = useChange("POST /api/console/received-invitations/:invitation_id/accept");
+  return (
+    <Stack gap="sm">
+      <Text>
+        {invited_by ?? "An owner"} invites you to <strong>{org_name}</strong> as{" "}
+        <strong>{role}</strong>.
+      </Text>
+      <Text size="sm" c="dimmed">
+        {ROLE_MEANINGS[role]}. The invitation expires <Time at={expires_at} />.
+      </Text>
+      {accept.isError ? <Fault error={accept.error} /> : null}
+      <Button
+        loading={accept.isPending || accept.isSuccess}
+        onClick={() =>
+          accept.mutate(
+            { params: { invitation_id } },
+            {
+              onSuccess: () => {
+                forgetInvitation();
+                // A whole load: nothing of the organization before stays in memory.
+                globalThis.location.assign("/");
+              },
+            },
+          )
+        }
+      >
+        Join {org_name}
+      </Button>
+    </Stack>
+  );
+}
+
+/** A person who was invited before the first sign-in has an organization without a key. */
+function Instead(): ReactElement {
+  const [fault, setFault] = useState<unknown>();
+  const { own_deferred: isDeferred } = useSession();
+  async function start(): Promise<void> {
+    try {
+      await call("POST /api/console/organizations/own");
+      globalThis.location.assign("/welcome");
+    } catch (error) {
+      setFault(error);
+    }
+  }
+  if (!isDeferred) {
+    return (
+      <LinkButton to="/" variant="default">
+        Go to overview
+      </LinkButton>
+    );
+  }
+  return (
+    <>
+      {fault === undefined ? null : <Fault error={fault} />}
+      <Button variant="default" onClick={() => void start()}>
+        Start an organization of your own
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,20 @@
+const KEPT_AS = "tm-invitation";
+
+/**
+ * The token of an invitation's link: from behind the `#` of the address, where no server sees it,
+ * into this tab's own storage, which outlives the way to the identity provider and back.
+ */
+export function takeInvitation(): string | undefined {
+  const { hash, pathname } = globalThis.location;
+  const token = hash.slice(1);
+  if (/^[\w-]{43}$/.test(token)) {
+    globalThis.sessionStorage.setItem(KEPT_AS, token);
+    globalThis.history.replaceState(globalThis.history.state, "", pathname);
+  }
+  return globalThis.sessionStorage.getItem(KEPT_AS) ?? undefined;
+}
+
+/** It was used, or it opens nothing any more. */
+export function forgetInvitation(): void {
+  globalThis.sessionStorage.removeItem(KEPT_AS);
+}

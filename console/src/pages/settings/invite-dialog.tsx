@@ -1,0 +1,89 @@
+import { Radio, Stack, Text, TextInput } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+
+import type { RoleName, SentInvitation } from "../../../../src/console-api/contract.ts";
+import { call } from "../../api/client.ts";
+import { refreshAnswers } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { ROLE_MEANINGS } from "../../ui/role-words.ts";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
+import { InvitationLink } from "./invitation-link.tsx";
+
+const ROLES = Object.entries(ROLE_MEANINGS) as readonly (readonly [RoleName, string])[];
+
+/** Invites an address with a role, then shows the link once. */
+export function InviteDialog(props: {
+  readonly opened: boolean;
+  readonly canEmail: boolean;
+  readonly onClose: () => void;
+}): ReactNode {
+  const [sent, setSent] = useState<SentInvitation>();
+  const close = (): void => {
+    props.onClose();
+    setSent(undefined);
+  };
+  return (
+    <>
+      <FormDialog
+        opened={props.opened && sent === undefined}
+        title="Invite to the organization"
+        onClose={close}
+      >
+        <InviteForm canEmail={props.canEmail} onSent={setSent} onCancel={close} />
+      </FormDialog>
+      <InvitationLink sent={sent} onClose={close} />
+    </>
+  );
+}
+
+function InviteForm(props: {
+  readonly canEmail: boolean;
+  readonly onSent: (sent: SentInvitation) => void;
+  readonly onCancel: () => void;
+}): ReactNode {
+  const client = useQueryClient();
+  const submission = useSubmission();
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<RoleName>("developer");
+  const submit = (): void =>
+    submission.run(async () => {
+      const body = { email: email.trim(), role };
+      const sent = await call("POST /api/console/invitations", { body });
+      await refreshAnswers(client, ["GET /api/console/members"]);
+      props.onSent(sent);
+    });
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["email"]}
+      submitLabel="Invite"
+      onSubmit={submit}
+      onCancel={props.onCancel}
+    >
+      <TextInput
+        label="Email"
+        description="Only the person who signs in with this address can accept."
+        type="email"
+        autoComplete="off"
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+        error={fieldError(submission.fault, "email")}
+        data-autofocus
+      />
+      <Radio.Group label="Role" value={role} onChange={(value) => setRole(value as RoleName)}>
+        <Stack gap="xs" mt="xs">
+          {ROLES.map(([name, meaning]) => (
+            <Radio key={name} value={name} label={name} description={meaning} />
+          ))}
+        </Stack>
+      </Radio.Group>
+      <Text size="sm" c="dimmed">
+        {props.canEmail
+          ? "The link is sent by email, and you can copy it too. It works for 7 days."
+          : "Email is not available here: you copy the link and pass it on. It works for 7 days."}
+      </Text>
+    </DialogForm>
+  );
+}

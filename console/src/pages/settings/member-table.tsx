@@ -1,0 +1,142 @@
+import { Button, Select, Text } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+
+import type { Member } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { useMay } from "../../api/use-may.ts";
+import { ConfirmName } from "../../ui/confirm-name.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { ROLE_MEANINGS } from "../../ui/role-words.ts";
+import { Time } from "../../ui/time.tsx";
+
+/** The members of the organization; for owners with their roles to choose. */
+export function MemberTable({ members }: { readonly members: readonly Member[] }): ReactNode {
+  const mayManage = useMay("members");
+  const [removed, setRemoved] = useState<Member>();
+  return (
+    <>
+      <DataTable
+        caption="Members of the organization"
+        columns={columnsFor(mayManage, setRemoved)}
+        rows={members}
+        rowKey={({ account_id: id }) => id}
+      />
+      <RemoveDialog removed={removed} onClose={() => setRemoved(undefined)} />
+    </>
+  );
+}
+
+function columnsFor(
+  mayManage: boolean,
+  onRemove: (member: Member) => void,
+): readonly Column<Member>[] {
+  const columns: readonly Column<Member>[] = [
+    { id: "who", label: "Member", render: (member) => <Who member={member} /> },
+    {
+      id: "role",
+      label: "Role",
+      render: (member) =>
+        mayManage && !member.is_you ? <RoleChoice member={member} /> : member.role,
+    },
+    {
+      id: "joined",
+      label: "Joined",
+      render: ({ joined_at: at }) => <Time at={at} precision="day" />,
+    },
+    {
+      id: "seen",
+      label: "Last seen",
+      render: ({ last_seen_at: at }) => (at === null ? "Not lately" : <Time at={at} />),
+    },
+  ];
+  if (!mayManage) return columns;
+  return [
+    ...columns,
+    {
+      id: "actions",
+      label: "Actions",
+      align: "right",
+      render: (member) =>
+        member.is_you ? null : (
+          <Button
+            size="compact-xs"
+            variant="default"
+            aria-label={`Remove ${member.email}`}
+            onClick={() => onRemove(member)}
+          >
+            Remove
+          </Button>
+        ),
+    },
+  ];
+}
+
+function Who({ member }: { readonly member: Member }): ReactNode {
+  const { name, email, is_you: isYou } = member;
+  return (
+    <div style={{ overflowWrap: "anywhere" }}>
+      <Text size="sm" fw={500}>
+        {name ?? email}
+        {isYou ? " (you)" : ""}
+      </Text>
+      {name === null || name === email ? null : (
+        <Text size="xs" c="dimmed">
+          {email}
+        </Text>
+      )}
+    </div>
+  );
+}
+
+function RoleChoice({ member }: { readonly member: Member }): ReactNode {
+  const { account_id, email, role } = member;
+  const change = useChange("PATCH /api/console/members/:account_id", {
+    refreshes: ["GET /api/console/members"],
+  });
+  return (
+    <Select
+      aria-label={`Role of ${email}`}
+      size="xs"
+      w={130}
+      allowDeselect={false}
+      data={Object.keys(ROLE_MEANINGS)}
+      value={role}
+      disabled={change.isPending}
+      onChange={(to) =>
+        change.mutate(
+          { params: { account_id }, body: { role: (to ?? role) as Member["role"] } },
+          { onSuccess: () => notifyDone(`${email} is now ${to}`), onError: notifyFault },
+        )
+      }
+    />
+  );
+}
+
+function RemoveDialog(props: {
+  readonly removed: Member | undefined;
+  readonly onClose: () => void;
+}): ReactNode {
+  const { removed, onClose } = props;
+  const change = useChange("POST /api/console/members/:account_id/remove", {
+    refreshes: ["GET /api/console/members"],
+  });
+  return (
+    <ConfirmName
+      opened={removed !== undefined}
+      title="Remove member"
+      name={removed?.email ?? ""}
+      confirmLabel="Remove"
+      onConfirm={async () => {
+        if (removed === undefined) return;
+        await change.mutateAsync({ params: { account_id: removed.account_id } });
+        notifyDone(`${removed.email} was removed`);
+        onClose();
+      }}
+      onClose={onClose}
+    >
+      Access ends with the next request. Keys that this member created keep working: disable those
+      whose secret the member may have.
+    </ConfirmName>
+  );
+}

@@ -1,0 +1,71 @@
+import { Button } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { BrowserSession } from "../../../../src/console-api/contract.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { notifyDone, notifyFault } from "../../ui/notice.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+import { browserName } from "./browser-name.ts";
+
+/** Every browser in which this account is signed in. */
+export function SessionListPanel(): ReactNode {
+  const answer = useAnswer("GET /api/console/sessions");
+  return (
+    <Panel title="Signed-in browsers">
+      <Answer of={answer} skeleton={<Loading rows={3} />}>
+        {({ sessions }) => (
+          <DataTable
+            caption="Browsers in which you are signed in"
+            columns={COLUMNS}
+            rows={sessions}
+            rowKey={({ session_id: id }) => id}
+          />
+        )}
+      </Answer>
+    </Panel>
+  );
+}
+
+const COLUMNS: readonly Column<BrowserSession>[] = [
+  {
+    id: "browser",
+    label: "Browser",
+    render: ({ user_agent: agent, is_this: isThis }) =>
+      `${browserName(agent)}${isThis ? " (this browser)" : ""}`,
+  },
+  { id: "started", label: "Signed in", render: ({ started_at: at }) => <Time at={at} /> },
+  { id: "seen", label: "Last seen", render: ({ last_seen_at: at }) => <Time at={at} /> },
+  {
+    id: "actions",
+    label: "Actions",
+    align: "right",
+    render: (session) => (session.is_this ? null : <EndButton session={session} />),
+  },
+];
+
+function EndButton({ session }: { readonly session: BrowserSession }): ReactNode {
+  const name = browserName(session.user_agent);
+  const end = useChange("POST /api/console/sessions/:session_id/end", {
+    refreshes: ["GET /api/console/sessions", "GET /api/console/settings"],
+  });
+  return (
+    <Button
+      size="compact-xs"
+      variant="default"
+      aria-label={`Sign out ${name}`}
+      loading={end.isPending}
+      onClick={() =>
+        end.mutate(
+          { params: { session_id: session.session_id } },
+          { onSuccess: () => notifyDone(`${name} was signed out`), onError: notifyFault },
+        )
+      }
+    >
+      Sign out
+    </Button>
+  );
+}
