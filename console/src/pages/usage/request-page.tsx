@@ -22,7 +22,7 @@ import { AttemptWaterfall } from "./attempt-waterfall.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 import { RefusalReasons } from "./refusal-reasons.tsx";
-import { EndingBadge } from "./request-columns.tsx";
+import { EndingBadge } from "./ending-badge.tsx";
 import { supportText } from "./support-text.ts";
 import styles from "./usage.module.css";
 
