@@ -31,7 +31,9 @@ describe("the page where test money is paid", () => {
     expect(html).toContain("color-scheme: light dark");
     const policy = answer.headers.get("content-security-policy");
     const home = new URL(bought.session.success_url).origin;
-    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self' /);
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; form-action 'self' /,
+    );
     expect(policy).toContain(home);
     expect(policy).not.toContain("unsafe");
     expect(answer.headers.get("cache-control")).toBe("no-store");
