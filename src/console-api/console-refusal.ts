@@ -43,7 +43,7 @@ export function invalidField(field: string, message: string): ConsoleRefusal {
  * displayed.
  */
 export function notFound(what: string): ConsoleRefusal {
-  const message = `there is no such ${what} in your organization; check the id`;
+  const message = `there is no such ${what} in your organization; check the ID`;
   return new ConsoleRefusal({ status: 404, code: "not_found", message });
 }
 

@@ -23,7 +23,7 @@ export function landingPage(landing: Landing): PlainPage {
     navigation:
       '<a href="/models">Models and prices</a><a href="/providers">Providers</a><a href="/docs">Docs</a>',
     body: `${PRODUCT}
-<section class="card" aria-labelledby="sign-in">
+<section class="card${landing.reason === undefined ? "" : " first"}" aria-labelledby="sign-in">
 <h2 id="sign-in">Sign in</h2>
 ${reasonOf(landing)}${wayIn(landing)}
 </section>`,
@@ -36,13 +36,12 @@ const PRODUCT = `<section>
 <p>Token Market is a prepaid gateway: point your client at it, choose a model, and pay only for the
 tokens you use.</p>
 <ul>
-<li><strong>Your client stays.</strong> Change the base URL and the key; the SDKs you use keep working.</li>
+<li><strong>Keep your client.</strong> Change the base URL and the key; the SDKs you use keep working.</li>
 <li><strong>Prices are public.</strong> <a href="/models">Compare models, providers, and prices</a>
 without signing in.</li>
-<li><strong>Spend has a limit.</strong> You add credit first, set monthly caps, and see the exact cost of
+<li><strong>Spending is capped.</strong> You add credit first, set monthly caps, and see the exact cost of
 every request.</li>
-<li><strong>Providers fail, requests go on.</strong> A request that one provider cannot serve moves to
-the next.</li>
+<li><strong>Failover is built in.</strong> If one provider cannot serve a request, the next one does.</li>
 </ul>
 <p>New here? Read the <a href="/docs/quick-start">quick start</a>.</p>
 </section>`;

@@ -234,6 +234,6 @@ function refTaken(fault: Error): ConsoleRefusal {
 }
 
 function noSuch(what: string): ConsoleRefusal {
-  const message = `there is no such ${what}; check the id`;
+  const message = `there is no such ${what}; check the ID`;
   return new ConsoleRefusal({ status: 404, code: "not_found", message });
 }

@@ -31,15 +31,19 @@ header a, footer a { display: inline-block; min-height: 24px; }
 main { flex: 1; display: grid; align-content: center; justify-content: center; gap: 24px 56px;
   grid-template-columns: minmax(0, 27rem); padding: 24px 16px 10vh; }
 .wide { grid-template-columns: minmax(0, 34rem) minmax(0, 24rem); align-items: center; }
-@media (max-width: 60rem) { .wide { grid-template-columns: minmax(0, 34rem); } }
+@media (max-width: 60rem) {
+  .wide { grid-template-columns: minmax(0, 34rem); }
+  .wide .first { order: -1; }
+}
 .card { min-width: 0; padding: 32px; border: 1px solid var(--border); border-radius: 8px;
   background: var(--tm-surface); }
 @media (max-width: 30rem) { .card { padding: 20px; } }
 h1, h2 { margin: 0 0 12px; font-weight: 600; line-height: 1.25; }
 h1 { font-size: 26px; }
-.wide h1 { font-size: 34px; letter-spacing: -0.02em; }
+.wide h1 { font-size: clamp(26px, 4vw, 34px); letter-spacing: -0.02em; }
 h2 { font-size: 20px; }
 p, ul { margin: 0 0 16px; }
+ul { padding-left: 20px; }
 p:last-child, form:last-child { margin-bottom: 0; }
 li { margin-bottom: 6px; }
 .small { font-size: 14px; color: var(--dimmed); }

@@ -138,8 +138,8 @@ function Limits({ unfundedRpm }: { readonly unfundedRpm: number }): ReactElement
           rejected. Months are in UTC.
         </List.Item>
         <List.Item>
-          The balance has to cover the worst case of everything in flight; what was not used is
-          released when the answer ends.
+          Your balance must cover the maximum cost of all requests in progress. What a request does
+          not use is released when it ends.
         </List.Item>
         <List.Item>
           A request body can be at most 10 MB, or 1 MB for videos and decisions.
@@ -156,9 +156,9 @@ function StoredData(): ReactElement {
   return (
     <Panel title="Prompts and answers">
       <Text size="sm" maw="75ch">
-        Prompts and answers are held in memory only while a request runs. Stored are ids, counts of
-        tokens, times and prices. What a provider does with a prompt is on the page of its model;
-        the operator's guide is <Code>docs/operating/prompts.md</Code>.
+        Prompts and answers are in memory only while a request runs. Only IDs, token counts, times,
+        and prices are stored. The page of each model says what its providers do with prompts. The
+        operator's guide is <Code>docs/operating/prompts.md</Code>.
       </Text>
     </Panel>
   );
@@ -172,8 +172,8 @@ function ConsoleApi(): ReactElement {
         <Anchor inherit href="/api/openapi.json">
           its OpenAPI document
         </Anchor>
-        . It takes the session of your browser, not a key; the model and provider lists are open to
-        everyone.
+        . It uses your browser session instead of a key. The lists of models and providers are
+        public.
       </Text>
     </Panel>
   );
@@ -185,9 +185,9 @@ function LocalSignIn(): ReactElement {
       <Text size="sm" maw="75ch">
         Sign-in on this installation uses links printed by a command (
         <Code>tokenmarket console-link</Code>). It is meant for a single machine. To let other
-        people sign in, the operator sets an OpenID Connect provider with <Code>oidc.issuer</Code>{" "}
-        and <Code>oidc.client_id</Code> and restarts it; the guide is{" "}
-        <Code>docs/operating/sign-in.md</Code>.
+        people sign in, the operator configures an OpenID Connect provider with{" "}
+        <Code>oidc.issuer</Code> and <Code>oidc.client_id</Code> and restarts the program. The guide
+        is <Code>docs/operating/sign-in.md</Code>.
       </Text>
     </Panel>
   );

@@ -20,10 +20,7 @@ export function WelcomePage(): ReactElement {
   const isAtCheckout = useRef(false);
   const hasCredit = parseUsd(session.balance?.available_usd ?? "0") > 0n;
   return (
-    <Page
-      title="Welcome"
-      lead={`Three steps to the first request of ${session.org?.name ?? "your organization"}.`}
-    >
+    <Page title="Welcome" lead="Three steps to your first request.">
       <Step id="credit" number={1} title="Credit" isDone={hasCredit}>
         <CreditStep
           hasCredit={hasCredit}

@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
 
     await page.getByRole("link", { name: "Back to billing" }).click();
     const row = page.getByRole("table", { name: "All purchases" }).getByRole("row").nth(1);
-    await row.getByText("paid", { exact: true }).waitFor();
+    await row.getByText("Paid", { exact: true }).waitFor();
     const [receipt] = await Promise.all([
       context.waitForEvent("page"),
       row.getByRole("link", { name: "Receipt" }).click(),
@@ -133,7 +133,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await webhooks.settled();
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
-    await row.getByText("disputed", { exact: true }).waitFor();
+    await row.getByText("Disputed", { exact: true }).waitFor();
     await row.getByText("disputed $15.00").waitFor();
     await page.getByRole("row", { name: "Dispute" }).getByText("−$15.000000").waitFor();
     await expectAccessible(page, "a disputed purchase");

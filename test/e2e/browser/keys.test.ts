@@ -159,7 +159,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
       keyId,
     ]);
     await open(page, `/keys/${keyId}`);
-    await page.getByText("It works again when you move its date").waitFor();
+    await page.getByText("To use it again, choose Edit and set a later date").waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("option", { name: "capped expired" }).waitFor();
     await page.keyboard.press("Escape");

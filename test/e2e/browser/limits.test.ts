@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await open(page, "/usage");
     const notices = page.getByRole("region", { name: "Notices" });
     await notices.getByText("The organization's monthly cap of $0.000001 is used up").waitFor();
-    await notices.getByText("refused in the last hour").waitFor();
+    await notices.getByText("rejected in the last hour").waitFor();
     await page.getByLabel("Find a request by its ID").fill("nonsense");
     await page.getByRole("button", { name: "Find" }).click();
     await page.getByText("Paste the whole x-request-id").waitFor();
@@ -244,7 +244,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
 
     const served = await callGateway(fixture, secret);
     for (const [id, words] of [
-      [await recorded(page, served), "this request was not refused"],
+      [await recorded(page, served), "this request was not rejected"],
       ["01900000-0000-7000-8000-000000000000", "there is no such request"],
       ["nonsense", "there is no such request"],
     ] as const) {

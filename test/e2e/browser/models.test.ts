@@ -160,7 +160,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
       expect(table.column(name)[0], name).toMatch(/^\$1\.00\s*same as input$/);
     }
     expect(table.column("Reasoning")[0]).toMatch(/^\$10\.00\s*same as output$/);
-    expect(table.column("Capacity")).toEqual(["undeclared"]);
+    expect(table.column("Capacity")).toEqual(["Not declared"]);
     await expectAccessible(page, "a model's page");
     expect(complaints).toEqual([]);
   });

@@ -211,7 +211,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const log = await readTable(page, "Requests, newest first");
     const costs = log.column("Cost").map((text) => readMoney(text));
     expect(costs).toEqual(costs.toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0)));
-    await page.getByText("Only the requests of this page are sorted").waitFor();
+    await page.getByText("Sorting applies to this page only").waitFor();
     await page.getByRole("switch", { name: "Live" }).check({ force: true });
     await callGateway(fixture, traffic.keys.alpha.secret);
     await until("the new request is in the log", async () => {

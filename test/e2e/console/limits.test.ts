@@ -239,7 +239,7 @@ test("changes of settings have a window of their own, 60 a minute of an organiza
   expect(refused.headers["retry-after"]).toMatch(/^[1-9]\d?$/);
   expect(at(refused.json, "error")).toMatchObject({
     code: "rate_limit",
-    message: expect.stringContaining("60 changes of settings a minute"),
+    message: expect.stringContaining("60 settings changes per minute"),
   });
   expect((await bea.ask("GET /api/console/limits")).status).toBe(200);
   expect((await ann.ask("PATCH /api/console/org-cap", { body: { cap_usd: null } })).status).toBe(

@@ -56,7 +56,8 @@ function OperatorCredit(): ReactNode {
         {installation.support === null ? "" : ` Ask ${installation.support}.`}
       </Text>
       <Text size="sm" c="dimmed">
-        Operators run this; <Code>--ref</Code> identifies the grant: using it again adds nothing.
+        Operators can run this command; <Code>--ref</Code> identifies the grant: using it again adds
+        nothing.
       </Text>
       <CodeBlock code={command} label="Command to grant credit" />
     </Stack>

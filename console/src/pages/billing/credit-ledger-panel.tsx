@@ -75,8 +75,8 @@ function LedgerLines(props: {
   return (
     <Stack gap="md">
       <Text size="sm" c="dimmed">
-        The lines add up to the balance. A UTC day's requests are one line; every single request is
-        in the usage log.
+        The entries add up to your balance. All requests of a UTC day are one entry; the usage log
+        lists each request.
       </Text>
       <DataTable
         caption="Entries of the credit ledger"

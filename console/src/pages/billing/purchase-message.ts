@@ -22,13 +22,13 @@ const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
     isDecided: false,
   },
   pending: {
-    label: "pending",
+    label: "Pending",
     tone: "warn",
     meaning: "The payment is in progress. Your bank has not confirmed it yet.",
     isDecided: false,
   },
   paid: {
-    label: "paid",
+    label: "Paid",
     tone: "ok",
     meaning: "Payment confirmed. The credit is in your balance.",
     isDecided: true,
@@ -40,26 +40,26 @@ const WORDS: Readonly<Record<PurchaseStatus, PurchaseMessage>> = {
     isDecided: true,
   },
   refunded: {
-    label: "refunded",
+    label: "Refunded",
     tone: "quiet",
     meaning: "This payment was refunded and deducted from your balance.",
     isDecided: true,
   },
   disputed: {
-    label: "disputed",
+    label: "Disputed",
     tone: "bad",
     meaning:
       "This payment is disputed with your bank. Its credit is withheld until the dispute is resolved.",
     isDecided: true,
   },
   failed: {
-    label: "failed",
+    label: "Failed",
     tone: "bad",
     meaning: "The payment failed. Nothing was charged and no credit was added.",
     isDecided: true,
   },
   expired: {
-    label: "expired",
+    label: "Expired",
     tone: "quiet",
     meaning: "The payment page was closed before paying. Nothing was charged.",
     isDecided: true,

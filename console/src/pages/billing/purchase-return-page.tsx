@@ -132,7 +132,7 @@ function Waiting(props: {
   if (props.isWaiting) {
     return (
       <List size="sm" c="dimmed">
-        <List.Item>This page updates automatically; you may also leave it.</List.Item>
+        <List.Item>This page updates automatically. You can leave it at any time.</List.Item>
         <List.Item>The credit is added as soon as the payment is confirmed.</List.Item>
       </List>
     );

@@ -155,9 +155,9 @@ function DisableConnectionDialog(props: {
       onClose={onClose}
     >
       <Text size="sm">
-        This is permanent: the stored provider key is deleted. Within seconds, requests use the
-        marketplace&apos;s key again and are charged to your balance; requests that allow only your
-        keys are rejected.
+        This is permanent: the stored provider key is deleted. Within seconds, requests use Token
+        Market&apos;s key again and are charged to your balance. Requests that allow only your keys
+        are rejected.
       </Text>
     </ConfirmName>
   );

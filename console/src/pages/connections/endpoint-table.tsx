@@ -14,8 +14,8 @@ export function EndpointTable(props: { readonly endpoints: readonly Endpoint[] }
   return (
     <Stack gap="md">
       <Text size="sm" c="dimmed">
-        Requests for these models are sent to these endpoints only. The operator manages them; ask
-        support for a change.
+        Requests for these models are sent to these endpoints only. The operator manages them. To
+        change one, contact support.
       </Text>
       <DataTable
         caption="Dedicated endpoints of the organization"

@@ -45,8 +45,8 @@ export function DisableKeyDialog(props: {
     >
       {shown === undefined ? null : <KeyAtStake shown={shown} isOpen={disabled !== undefined} />}
       <Text size="sm">
-        This is permanent: the key cannot be enabled again. It may still work for up to 5 seconds;
-        after that, every request with it is rejected with 401.
+        This is permanent: the key cannot be enabled again. It may still work for up to 5 seconds.
+        After that, every request with it is rejected with 401.
       </Text>
     </ConfirmName>
   );

@@ -14,7 +14,7 @@ import { SearchedBack } from "../../ui/searched-back.tsx";
 import { Time } from "../../ui/time.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
-import { EndingBadge } from "../usage/request-columns.tsx";
+import { EndingBadge } from "../usage/ending-badge.tsx";
 
 const SHOWN_ROWS = 10;
 

@@ -94,13 +94,13 @@ const COLUMNS: readonly Column<Key>[] = [
     label: "Expires",
     shownFrom: "wide",
     render: (key) =>
-      key.expires_at === null ? "never" : <Time at={key.expires_at} precision="day" />,
+      key.expires_at === null ? "Never" : <Time at={key.expires_at} precision="day" />,
     sortValue: (key) => key.expires_at ?? "9",
   },
   {
     id: "used",
     label: "Last used",
-    render: (key) => (key.last_used_at === null ? "never" : <Time at={key.last_used_at} />),
+    render: (key) => (key.last_used_at === null ? "Never" : <Time at={key.last_used_at} />),
     sortValue: (key) => key.last_used_at ?? "",
   },
   {
@@ -194,7 +194,7 @@ function hasNews(key: Key): boolean {
 /** The own limit; and what holds now, where something else is stricter still. */
 function OwnLimit({ limited }: { readonly limited: Key }): ReactNode {
   const { rpm, rpm_ceiling: ceiling, rpm_effective: effective } = limited;
-  const own = rpm === null ? "none" : `${formatCount(rpm)}/min`;
+  const own = rpm === null ? "None" : `${formatCount(rpm)}/min`;
   if (limited.disabled_at !== null || effective >= Math.min(rpm ?? ceiling, ceiling)) return own;
   return (
     <>

@@ -42,8 +42,9 @@ export function CapPanel(props: {
     <Panel title="Monthly caps">
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          Caps are hard and count the UTC calendar month; they reset on <Time at={props.resetAt} />.
-          The maximum cost of requests in progress is included, and the strictest cap applies.
+          No request can exceed a cap. Caps cover the calendar month in UTC and reset on{" "}
+          <Time at={props.resetAt} />. The maximum cost of requests in progress is included, and the
+          strictest cap applies.
         </Text>
         {props.caps.length > SEARCHED_FROM ? (
           <SearchField label="Key with a cap" value={search} onChange={setSearch} />

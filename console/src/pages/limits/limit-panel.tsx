@@ -109,7 +109,7 @@ function columnsOf(
       id: "own",
       label: "Your limit",
       align: "right",
-      render: (row) => countOr(row[kind].own, row.scope === "endpoint" ? "–" : "none"),
+      render: (row) => countOr(row[kind].own, row.scope === "endpoint" ? "–" : "None"),
       sortValue: (row) => orMost(row[kind].own),
     },
     {

@@ -22,10 +22,10 @@ export function SourceBadge({ source }: { readonly source: LimitValue["source"] 
 }
 
 const LABELS = {
-  default: "default",
-  contract: "contract",
-  self: "your limit",
-  unfunded: "no credit yet",
+  default: "Default",
+  contract: "Contract",
+  self: "Your limit",
+  unfunded: "No credit yet",
 } as const;
 
 const MEANINGS = {

@@ -100,7 +100,7 @@ test("prices by size and to come are said in words", () => {
   ]);
   expect(cellsOf("Upcoming prices", [tiered, small])).toEqual([
     "$2.00 in, $4.00 out from 1 Jan 2027",
-    "none",
+    "None",
   ]);
   expect(cellsOf("Prices checked", [tiered, small])).toEqual([
     "22 Nov 2026, two sources agree",

@@ -111,7 +111,7 @@ function changesLabel(listing: ModelProvider | undefined): string {
   const changes = (listing?.price_changes ?? []).map(
     ({ from, prices }) => `${inAndOut(prices)} from ${instantLabel(from)}`,
   );
-  return changes.length === 0 ? "none" : changes.join("; ");
+  return changes.length === 0 ? "None" : changes.join("; ");
 }
 
 function inAndOut({ prompt, completion }: PricesPerMillion): string {

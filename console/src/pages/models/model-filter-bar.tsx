@@ -81,7 +81,7 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           choices={choices.providers.map(({ id, name }) => ({ value: id, label: name }))}
         />
         <ChoiceField
-          label="Data center country"
+          label="Data center"
           value={search.country}
           onChange={(country) => choose({ country })}
           choices={choices.countries.map((each) => ({ value: each, label: countryName(each) }))}

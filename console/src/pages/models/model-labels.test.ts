@@ -29,7 +29,7 @@ describe("a capability", () => {
 });
 
 test("capacity that is not declared is not zero", () => {
-  expect(capacityLabel([])).toBe("undeclared");
+  expect(capacityLabel([])).toBe("Not declared");
   expect(capacityLabel([{ type: "prompt", per: "hour", value: 1_000_000 }])).toBe(
     "1,000,000 input tokens per hour",
   );

@@ -48,12 +48,12 @@ const COUNTRIES = new Intl.DisplayNames(["en"], { type: "region", fallback: "cod
 
 /** `"France, Germany"`; who declares none may run anywhere. */
 export function countryNames(codes: readonly string[]): string {
-  return codes.length === 0 ? "undeclared" : codes.map(countryName).join(", ");
+  return codes.length === 0 ? "Not declared" : codes.map(countryName).join(", ");
 }
 
 /** `"600 requests per minute"`; what is not declared is said to be so, never 0. */
 export function capacityLabel(capacity: ModelProvider["capacity"]): string {
-  if (capacity.length === 0) return "undeclared";
+  if (capacity.length === 0) return "Not declared";
   return capacity
     .map(({ type, per, value }) => `${countOf(type, value)} ${EVERY[per] ?? per}`)
     .join(", ");

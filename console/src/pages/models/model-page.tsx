@@ -95,8 +95,8 @@ function ModelParts({ model }: { readonly model: Model }): ReactElement {
       </Panel>
       <Panel title="Providers, in routing order">
         <Text size="sm" c="dimmed" mb="sm">
-          Requests go to the first healthy provider that can serve them. Prices are per million
-          tokens; yours are those of the provider that answered.
+          Requests use the first healthy provider that can serve them, and you pay that provider's
+          prices. Prices are per million tokens.
         </Text>
         <ListingTable model={model.id} listings={model.providers} />
       </Panel>
@@ -133,7 +133,7 @@ function ModelFacts({ model }: { readonly model: Model }): ReactElement {
   return (
     <FactList
       facts={[
-        { label: "Price, lowest", value: priceLine(model.providers) },
+        { label: "Lowest price", value: priceLine(model.providers) },
         { label: "Context", value: tokens(model.context_length) },
         ...(model.modality === "text"
           ? [{ label: "Max output", value: tokens(model.max_output_tokens) }]

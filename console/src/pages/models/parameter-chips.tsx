@@ -13,7 +13,7 @@ export function ParameterChips({ model }: { readonly model: Model }): ReactEleme
       <Chips label="Input" words={model.input_modalities} />
       {parameters.length === 0 ? (
         <Text size="sm" c="dimmed">
-          The providers declare no parameters.
+          The providers list no parameters.
         </Text>
       ) : (
         <Chips

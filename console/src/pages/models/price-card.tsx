@@ -32,7 +32,7 @@ export function PriceCard(props: {
   return (
     <Panel title="Price card">
       <Text size="sm" c="dimmed" mb="sm">
-        As declared by the providers. The actual cost is on each request.
+        As published by the providers. Each request shows its actual cost.
       </Text>
       <DataTable caption="Price card" columns={COLUMNS} rows={lines} rowKey={({ key }) => key} />
     </Panel>

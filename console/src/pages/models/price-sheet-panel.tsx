@@ -17,9 +17,8 @@ export function PriceSheetPanel(props: {
   return (
     <Panel title={TITLE}>
       <Text size="sm" c="dimmed" mb="sm">
-        The size is that of the whole prompt, cached tokens included; every token of the request has
-        the price of that size, those of the answer too. A request has the prices of the instant at
-        which it was admitted.
+        The size of the whole prompt, including cached tokens, sets the price of every token in the
+        request and its answer. The prices at the time the request was admitted apply.
       </Text>
       <DataTable caption={TITLE} columns={columnsFor(rows)} rows={rows} rowKey={({ key }) => key} />
     </Panel>

@@ -37,8 +37,8 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
     <Panel title="Reliability and speed, 30 days">
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          Uptime is the share of hours with calls in which at least one succeeded. Time to first
-          token and speed are those of streamed answers.
+          Uptime is the share of hours with calls in which at least one call succeeded. Time to
+          first token and speed are from streamed answers.
         </Text>
         {isSignedIn ? (
           <Answer of={own} skeleton={<Loading rows={2} />}>

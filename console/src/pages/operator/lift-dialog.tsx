@@ -47,8 +47,8 @@ function LiftForm({ orgId, onClose }: LiftProps): ReactNode {
       onCancel={onClose}
     >
       <Text size="sm">
-        Requests of every kind are allowed again within five seconds. The events behind these
-        restrictions no longer count as a first warning.
+        All requests are allowed again within five seconds. The events behind these restrictions no
+        longer count as a first warning.
       </Text>
       <TextInput
         label="Reason"

@@ -189,8 +189,8 @@ function StopButton({ search }: { readonly search: OptimizeSearch | undefined })
         }}
         onClose={() => setAsking(false)}
       >
-        Calls under way are dropped and billed for what they have used. What was found so far stays;
-        a stopped search cannot go on.
+        Calls in progress are canceled and billed for what they used. The results so far are kept. A
+        stopped search cannot be resumed.
       </ConfirmName>
     </>
   );

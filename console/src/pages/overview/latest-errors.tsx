@@ -8,7 +8,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { SearchedBack } from "../../ui/searched-back.tsx";
 import { Time } from "../../ui/time.tsx";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
-import { EndingBadge } from "../usage/request-columns.tsx";
+import { EndingBadge } from "../usage/ending-badge.tsx";
 
 /** The requests that went wrong last, each leading to its attempts. */
 export function LatestErrors(props: {

@@ -67,7 +67,7 @@ export function ModelBadges({ model }: { readonly model: Model }): ReactElement 
       </Badge>
       {kinds.map((kind) => (
         <Badge key={kind} variant="default" size="sm" tt="none" fw={500}>
-          reads {kind}
+          accepts {kind}
         </Badge>
       ))}
       {model.decisions_wire === null ? null : (

@@ -68,7 +68,7 @@ function NoProvider(): ReactElement {
 
 /** Models that were answered with another one, as the provider itself reports. */
 function substitutionLabel({ substitutions }: Provider): string {
-  if (substitutions.length === 0) return "none in the last 24 hours";
+  if (substitutions.length === 0) return "None in the last 24 hours";
   return substitutions.map((each) => `${each.served_model} for ${each.model}`).join(", ");
 }
 

@@ -15,8 +15,8 @@ export function DataPanel(): ReactElement {
     <Panel title="Your data">
       <Stack gap="md" align="flex-start">
         <Text size="sm">
-          The file has everything stored about your organization except its requests; those are a
-          separate file on the{" "}
+          The file contains everything stored about your organization except its requests, which you
+          can download on the{" "}
           <AppLink to="/usage" inherit>
             usage page
           </AppLink>

@@ -15,7 +15,7 @@ export function ProfilePanel({ user }: { readonly user: Settings["user"] }): Rea
         facts={[
           ["Name", user.name ?? "–"],
           [
-            "E-mail",
+            "Email",
             <Group key="email" gap="xs">
               {user.email}
               <StatusBadge tone={user.is_verified ? "ok" : "warn"}>

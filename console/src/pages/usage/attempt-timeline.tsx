@@ -15,7 +15,7 @@ import { showPrice } from "../models/price-labels.ts";
 import { failoverReason } from "./attempt-labels.ts";
 import { lineAmounts, type AttemptLine } from "./line-amounts.ts";
 import { endingOfAttempt, settlementLabel } from "./outcome-labels.ts";
-import { EndingBadge } from "./request-columns.tsx";
+import { EndingBadge } from "./ending-badge.tsx";
 import styles from "./usage.module.css";
 
 /** Every provider that was asked, in order, with what it cost and why the next one was asked. */

@@ -2,7 +2,6 @@ import type { ReactElement } from "react";
 
 import type { RequestRow } from "../../../../src/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
-import { StatusBadge } from "../../ui/badge.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import type { Column } from "../../ui/data-table.tsx";
@@ -12,8 +11,8 @@ import { Money } from "../../ui/money.tsx";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import { showUtc } from "../../ui/time.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
-import { endingOfRequest, inAndOut, type Ending } from "./outcome-labels.ts";
-import styles from "./usage.module.css";
+import { EndingBadge } from "./ending-badge.tsx";
+import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 
 /** The columns of a list of requests; the time leads to the request. */
 export const REQUEST_COLUMNS: readonly Column<RequestRow>[] = [
@@ -151,16 +150,5 @@ function ShortTime({ at }: { readonly at: string }): ReactElement {
     <time dateTime={at} title={showUtc(at, "second")} className={kit.figures}>
       {text}
     </time>
-  );
-}
-
-/** How it ended, and the class of what went wrong. */
-export function EndingBadge({ ending }: { readonly ending: Ending }): ReactElement {
-  const { tone, word, detail } = ending;
-  return (
-    <span className={styles.outcome}>
-      <StatusBadge tone={tone}>{word}</StatusBadge>
-      {detail === undefined ? null : <code className={styles.note}>{detail}</code>}
-    </span>
   );
 }

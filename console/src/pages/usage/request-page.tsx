@@ -23,7 +23,7 @@ import { AnswerHeaders } from "./answer-headers.tsx";
 import { errorAdvice } from "./attempt-labels.ts";
 import { endingOfRequest, inAndOut } from "./outcome-labels.ts";
 import { RefusalReasons } from "./refusal-reasons.tsx";
-import { EndingBadge } from "./request-columns.tsx";
+import { EndingBadge } from "./ending-badge.tsx";
 import { supportText } from "./support-text.ts";
 import styles from "./usage.module.css";
 

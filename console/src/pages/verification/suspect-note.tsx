@@ -19,8 +19,8 @@ export function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactEl
           Suspect since <Time at={suspect.since} />
         </Text>
         <Text size="sm">
-          Live answers break what the listing promises, so it is tried last until a run passes. Of{" "}
-          {formatCount(suspect.answers)} answers:
+          Live answers do not match what the listing promises, so it is tried last until a run
+          passes. Of {formatCount(suspect.answers)} answers:
         </Text>
         <ul className={styles.breaches}>
           {breachLines(suspect).map((line) => (

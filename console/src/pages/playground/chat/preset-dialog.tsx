@@ -135,8 +135,8 @@ function ShareLink({ settings }: { readonly settings: ChatSettings }): ReactElem
       </Text>
       <Copyable value={link} label="preset link" short />
       <Text size="xs" c="dimmed">
-        It holds models, system prompt, parameters, tools, schema, and routing; no messages and no
-        key. The part after # is never sent to a server.
+        It contains models, system prompt, parameters, tools, schema, and routing, but no messages
+        and no key. The part after # is never sent to a server.
       </Text>
     </div>
   );

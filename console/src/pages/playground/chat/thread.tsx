@@ -84,7 +84,7 @@ function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElem
     >
       {turns.length === 0 ? (
         <Text c="dimmed" ta="center" className={classes.threadEmpty}>
-          Send a message to start. Add models to compare their answers to one prompt.
+          Send a message to start. Add models to compare their answers to the same prompt.
         </Text>
       ) : null}
       {turns.map((turn, at) => (

@@ -1,0 +1,16 @@
+import type { ReactElement } from "react";
+
+import { StatusBadge } from "../../ui/badge.tsx";
+import type { Ending } from "./outcome-labels.ts";
+import styles from "./ending-badge.module.css";
+
+/** How it ended, and the class of what went wrong. */
+export function EndingBadge({ ending }: { readonly ending: Ending }): ReactElement {
+  const { tone, word, detail } = ending;
+  return (
+    <span className={styles.outcome}>
+      <StatusBadge tone={tone}>{word}</StatusBadge>
+      {detail === undefined ? null : <code className={styles.note}>{detail}</code>}
+    </span>
+  );
+}
