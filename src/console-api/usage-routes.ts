@@ -50,11 +50,15 @@ export function usageHandlers(
     },
 
     "GET /api/console/requests": async ({ session, query }) => {
-      const { cursor, limit = PAGE_ROWS, ...filters } = query;
+      const { cursor, limit = PAGE_ROWS, sort: by, direction = "desc", ...filters } = query;
       const filter = filterOf(session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
       return await gates.reads.run(session.orgId, async () => {
-        const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+        const page = {
+          limit,
+          ...(cursor === undefined ? {} : { cursor }),
+          ...(by === undefined ? {} : { sort: { by, direction } }),
+        };
         const { reports, asOf } = datedReports(deps.reports);
         const { rows, nextCursor, searchedToMs } = await reports.requests(filter, page);
         return {

@@ -1,4 +1,10 @@
-import { answerColumns, closedColumns, heldColumns, journalColumns, servedColumns } from "../ledger/index.ts";
+import {
+  answerColumns,
+  closedColumns,
+  heldColumns,
+  journalColumns,
+  servedColumns,
+} from "../ledger/index.ts";
 import {
   columns,
   type Columns,
