@@ -27,49 +27,25 @@ import {
   ReportTimeout,
 } from "./usage-reports.ts";
 
-/** The pages behind the first one read what it has read, on a machine that may be busier by then. */
+/** Later pages read what the first one has read, on a machine that may be busier by then. */
 const LATER_PAGE_TIMES = 3;
 
 /**
- * A page of requests in another order than newest first. No index has it, so the newest attempts are
+ * A page of requests in another order than newest first. No index has it: the newest attempts are
  * read in pieces until time is up or there are no older ones, and the first rows of each piece are
- * merged. How far that came is said, and kept in the cursor: the pages behind it sort the same requests.
+ * merged. How far that came is said, and kept in the cursor: the pages behind it sort the same
+ * requests.
  */
 export async function sortRequests(
   client: PoolClient,
   filter: ReportFilter,
   page: RequestPageQuery & { readonly sort: RequestSort },
-  { clock, ms, rows: firstRows }: WalkLimits,
+  limits: WalkLimits,
 ): Promise<RequestPage> {
   const cursor = readCursor(page.cursor, page.sort);
   const [whole] = spansOf(cursor === undefined ? filter : { ...filter, fromMs: cursor.fromMs });
   if (whole === undefined || cannotMatch(filter)) return { rows: [], nextCursor: null };
-  const startMs = clock.monotonicMs();
-  const order = { sort: page.sort, after: cursor?.after };
-  let found: readonly SortedRequest[] = [];
-  let pieceRows = firstRows;
-  let spans: readonly RequestSpan[] = [whole];
-  let stoppedAt: string | undefined;
-  for (let pieces = 1; ; pieces += 1) {
-    const [span, ...older] = spans;
-    if (span === undefined) break;
-    const pieceMs = clock.monotonicMs();
-    if (cursor === undefined && pieceMs > startMs + ms) {
-      stoppedAt = span.end;
-      break;
-    }
-    if (pieceMs > startMs + ms * LATER_PAGE_TIMES)
-      throw new ReportTimeout("sorting took too long; choose a shorter range");
-    const piece = await pieceOf(client, filter, span, pieceRows);
-    const { text, values } = requestsQuery(filter, piece, page.limit + 1, order);
-    const { rows } = await client.query<Row & { readonly sorted: bigint }>(text, values);
-    found = merged(found, rows.map(sortedRequest), page);
-    spans = piece.from === span.from ? older : [{ from: span.from, end: piece.from }, ...older];
-    if (pieces === 1 && isSelective(filter)) {
-      spans = await spansWorthSearching(client, filter, spans);
-    }
-    pieceRows = nextRows(pieceRows, clock.monotonicMs() - pieceMs);
-  }
+  const { found, stoppedAt } = await firstOf(client, filter, { page, cursor, whole }, limits);
   const searchedToMs =
     stoppedAt === undefined
       ? cursor?.isUnfinished === true
@@ -88,6 +64,44 @@ export async function sortRequests(
     ...(searchedToMs !== undefined && { searchedToMs }),
   };
 }
+
+interface Sorting {
+  readonly page: RequestPageQuery & { readonly sort: RequestSort };
+  readonly cursor: Cursor | undefined;
+  readonly whole: RequestSpan;
+}
+
+/** The first rows of the page's order; `stoppedAt`: requests before this id were not read. */
+async function firstOf(
+  client: PoolClient,
+  filter: ReportFilter,
+  { page, cursor, whole }: Sorting,
+  { clock, ms, rows: firstRows }: WalkLimits,
+): Promise<{ readonly found: readonly SortedRequest[]; readonly stoppedAt?: string }> {
+  const startMs = clock.monotonicMs();
+  const order = { sort: page.sort, after: cursor?.after };
+  let found: readonly SortedRequest[] = [];
+  let pieceRows = firstRows;
+  let spans: readonly RequestSpan[] = [whole];
+  for (let pieces = 1; ; pieces += 1) {
+    const [span, ...older] = spans;
+    if (span === undefined) return { found };
+    const pieceMs = clock.monotonicMs();
+    if (cursor === undefined && pieceMs > startMs + ms) return { found, stoppedAt: span.end };
+    if (pieceMs > startMs + ms * LATER_PAGE_TIMES) throw new ReportTimeout(TOO_SLOW);
+    const piece = await pieceOf(client, filter, span, pieceRows);
+    const { text, values } = requestsQuery(filter, piece, page.limit + 1, order);
+    const { rows } = await client.query<Row & { readonly sorted: bigint }>(text, values);
+    found = merged(found, rows.map(sortedRequest), page);
+    spans = piece.from === span.from ? older : [{ from: span.from, end: piece.from }, ...older];
+    if (pieces === 1 && isSelective(filter)) {
+      spans = await spansWorthSearching(client, filter, spans);
+    }
+    pieceRows = nextRows(pieceRows, clock.monotonicMs() - pieceMs);
+  }
+}
+
+const TOO_SLOW = "sorting took too long; choose a shorter range";
 
 interface SortedRequest extends SortedPlace {
   readonly request: ReportedRequest;

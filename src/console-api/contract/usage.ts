@@ -147,8 +147,8 @@ export const RequestList = Type.Object({
   data: Type.Array(RequestRow),
   ...Page,
   /**
-   * Older requests were not searched: the page is as full as it became in time, and an order other than
-   * newest first is that of the requests since then.
+   * Older requests were not searched: the page is as full as it became in time, and an order other
+   * than newest first is that of the requests since then.
    */
   searched_back_to: Type.Optional(Instant),
   ...AsOf,

@@ -208,8 +208,8 @@ describe.skipIf(!hasChromium)("the usage page", () => {
   test("sorts all requests, and follows new ones where it is asked to", async () => {
     const { page } = ann;
     await open(page, "/usage?range=1h&rows=25&sort=cost.desc");
-    const sorted = await readTable(page, "Requests, sorted");
-    const costs = sorted.column("Cost").map((text) => readMoney(text));
+    const byCost = await readTable(page, "Requests, sorted");
+    const costs = byCost.column("Cost").map((text) => readMoney(text));
     expect(costs).toEqual(costs.toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0)));
     expect(await page.getByRole("switch", { name: "Live" }).isDisabled()).toBe(true);
     await open(page, "/usage?range=1h");
