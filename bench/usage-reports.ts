@@ -19,6 +19,7 @@ const OTHER_ORGS = 1_000;
 const KEYS_PER_ORG = 20;
 const MODELS = 10;
 const DAYS = 30;
+const BY_COST = { limit: 50, sort: { by: "cost", direction: "desc" } } as const;
 const DAY_MS = 86_400_000;
 const TIMES = 20;
 const TICKS_PER_SECOND = 100;
@@ -91,6 +92,9 @@ async function measureOthers(): Promise<Line[]> {
       usageReports.requests({ ...filterNow(DAYS), keyIds: [KEY_ID] }, { limit: 50 }),
     "requests that nothing matches": () =>
       usageReports.requests({ ...filterNow(DAYS), providerIds: ["nobody"] }, { limit: 50 }),
+    "a page of requests, most cost first": () => usageReports.requests(filterNow(DAYS), BY_COST),
+    "of one key, most cost first": () =>
+      usageReports.requests({ ...filterNow(DAYS), keyIds: [KEY_ID] }, BY_COST),
     "activity of the keys": () => usageReports.keyActivity(ORG_ID),
     "activity of the providers": () => usageReports.providerActivity(),
     "a page of the wallet": () => usageReports.walletLines(ORG_ID, { limit: 50 }),

@@ -94,7 +94,9 @@ describe("a refused claim", () => {
   });
 
   test("says what was used, and what the request adds where that is not the same for all", async () => {
-    const used = { ...refusedBy("key"), used: 20, asked: 1 } as Answer;
+    const ofKey = { kind: "refused", scope: "key", id: "key:one", limit: 20 } as const;
+    const counted = { ...ofKey, retryAfterSeconds: 7, used: 20, asked: 1 };
+    const used: Answer = { ...counted, limitKind: "rpm" };
     expect(await scripted([used]).run()).toMatchObject({
       refusal: {
         message: expect.stringContaining(
@@ -103,7 +105,7 @@ describe("a refused claim", () => {
         figures: { limit: 20, used: 20, asked: 1 },
       },
     });
-    const tokens = { ...used, limitKind: "tpm", asked: 9 } as Answer;
+    const tokens: Answer = { ...counted, limitKind: "tpm", asked: 9 };
     expect(await scripted([tokens]).run()).toMatchObject({
       refusal: {
         message: expect.stringContaining(

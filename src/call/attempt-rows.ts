@@ -73,12 +73,11 @@ function pricedCandidate(candidate: Candidate, attemptId: AttemptId): Candidate 
 
 /** What its request knows of an attempt that has ended. */
 interface AttemptEnd {
-  readonly clientGone: boolean;
+  /** `committed`: the headers of a 200 have left. */
+  readonly client: Pick<ClientExchange, "gone" | "committed">;
   readonly final: boolean;
   /** Of the answer, if this attempt serves. */
   readonly headers: ServedHeaders;
-  /** The headers of a 200 have left. */
-  readonly isBegun: boolean;
   readonly lane?: LaneNote | undefined;
 }
 
@@ -92,7 +91,7 @@ export function closeRow(
   const served = bridge?.servedModel;
   return {
     attemptId,
-    outcome: outcomeOf(result, end.clientGone),
+    outcome: outcomeOf(result, end.client.gone),
     usage,
     basis,
     costPicoUsd,
@@ -112,11 +111,11 @@ export function closeRow(
 /** What is kept of the headers of the answer: only what no other column says, and only what was sent. */
 function answeredHeaders(
   { failure }: EndedAttempt["result"],
-  { headers, clientGone, isBegun }: AttemptEnd,
+  { headers, client }: AttemptEnd,
 ): AnsweredHeaders | undefined {
   const droppedParams = droppedText(headers.droppedParams ?? []);
   const dropped = droppedParams === undefined ? undefined : { droppedParams };
-  if (isBegun || (failure === undefined && !clientGone)) {
+  if (client.committed || (failure === undefined && !client.gone)) {
     const { remainingRequests, remainingTokens, queueMs } = headers;
     return {
       ...(remainingRequests !== undefined && { remainingRequests }),
@@ -126,7 +125,7 @@ function answeredHeaders(
     };
   }
   const retryAfterSeconds = failure?.refusal.retryAfterSeconds;
-  return clientGone || retryAfterSeconds === undefined
+  return client.gone || retryAfterSeconds === undefined
     ? dropped
     : { retryAfterSeconds, ...dropped };
 }

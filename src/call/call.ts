@@ -159,6 +159,19 @@ function refusalOfHold(
   return reserveRefusal(held, reserve.reserveMicroUsd, principal);
 }
 
+/** Made once for each attempt: the answer has these headers, and the row of its attempt. */
+function servedOnce(
+  request: CallRequest,
+  now: () => Parameters<typeof servedHeaders>[1],
+): () => ServedHeaders {
+  let made: { readonly of: HeldAttempt; readonly headers: ServedHeaders } | undefined;
+  return () => {
+    const at = now();
+    if (made?.of !== at.held) made = { of: at.held, headers: servedHeaders(request, at) };
+    return made.headers;
+  };
+}
+
 /** Attempts one candidate after the other until one serves; closes every attempt exactly once. */
 async function attemptUntilServed<R extends CallRequest>(
   ports: CallPorts,
@@ -168,10 +181,7 @@ async function attemptUntilServed<R extends CallRequest>(
   const { call, hold, first, lastStartMs } = claimed;
   let held = first;
   const ended: EndedAttempt[] = [];
-  let headers: ServedHeaders | undefined;
-  // Made once for each attempt: the answer has them, and its row.
-  const served = (): ServedHeaders =>
-    (headers ??= servedHeaders(call.request, { limits: hold.limits, held }));
+  const served = servedOnce(call.request, () => ({ limits: hold.limits, held }));
   const delivery = new Delivery(ports, client, served);
   for (;;) {
     const end = await attemptCandidate(ports, client, { call, held, delivery, hold });
@@ -189,13 +199,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const isFinal = next?.ok !== true;
     const { trace } = held;
     const lane = trace?.settleLane;
-    const close = closeRow(end, {
-      clientGone: client.gone,
-      final: isFinal,
-      headers: served(),
-      isBegun: client.committed,
-      lane,
-    });
+    const close = closeRow(end, { client, final: isFinal, headers: served(), lane });
     if (isFinal) {
       const closed = await hold.close(close);
       const { debitMicroUsd } = closed.kind === "pending" ? end : closed;
@@ -221,7 +225,6 @@ async function attemptUntilServed<R extends CallRequest>(
       break;
     }
     held = toHold;
-    headers = undefined;
   }
   hold.release(sumTokens(ended));
   const debited = microUsd(ended.reduce((sum, each) => sum + each.debitMicroUsd, 0n));

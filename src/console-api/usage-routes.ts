@@ -11,7 +11,7 @@ import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
-import type { RequestList, usageRoutes } from "./contract/usage.ts";
+import type { RequestDetail, RequestList, usageRoutes } from "./contract/usage.ts";
 import { openFile } from "./file-answer.ts";
 import { fileNameOf } from "./file-name.ts";
 import type { Handlers } from "./handler.ts";
@@ -50,11 +50,15 @@ export function usageHandlers(
     },
 
     "GET /api/console/requests": async ({ session, query }) => {
-      const { cursor, limit = PAGE_ROWS, ...filters } = query;
+      const { cursor, limit = PAGE_ROWS, sort: by, direction = "desc", ...filters } = query;
       const filter = filterOf(session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
       return await gates.reads.run(session.orgId, async () => {
-        const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+        const page = {
+          limit,
+          ...(cursor === undefined ? {} : { cursor }),
+          ...(by === undefined ? {} : { sort: { by, direction } }),
+        };
         const { reports, asOf } = datedReports(deps.reports);
         const { rows, nextCursor, searchedToMs } = await reports.requests(filter, page);
         return {
@@ -84,22 +88,26 @@ export function usageHandlers(
       return await gates.reads.run(session.orgId, async () => {
         const found = await deps.reports.request(session.orgId, requestId);
         if (found === undefined) return notFound("request");
-        return {
-          request: shownRequest(found.request),
-          attempts: found.attempts.map(shownAttempt),
-          dropped_params: [...droppedParamsOf(found)],
-          response_headers: Object.entries(answerHeadersOf(found)).map(([name, value]) => ({
-            name,
-            value,
-          })),
-          refusal: found.refused === undefined ? null : shownRefusal(found.request, found.refused),
-        };
+        return shownDetail(found);
       });
     },
   };
 }
 
 const PAGE_ROWS = 50;
+
+function shownDetail(
+  found: NonNullable<Awaited<ReturnType<UsageReports["request"]>>>,
+): RequestDetail {
+  const headers = Object.entries(answerHeadersOf(found));
+  return {
+    request: shownRequest(found.request),
+    attempts: found.attempts.map(shownAttempt),
+    dropped_params: [...droppedParamsOf(found)],
+    response_headers: headers.map(([name, value]) => ({ name, value })),
+    refusal: found.refused === undefined ? null : shownRefusal(found.request, found.refused),
+  };
+}
 
 function searchedBack(toMs: number | undefined): Pick<RequestList, "searched_back_to"> {
   return toMs === undefined ? {} : { searched_back_to: instant(toMs) };

@@ -14,6 +14,7 @@ import {
 } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import { refusedColumns } from "./record-rows.ts";
+import { sortRequests } from "./request-sort.ts";
 import { REQUEST_WALK_LIMITS, walkRequests, type WalkLimits } from "./request-walk.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import * as activity from "./usage-report-activity.ts";
@@ -36,6 +37,7 @@ import type {
   Substitution,
   ReportedRequest,
   RequestPage,
+  RequestPageQuery,
   ReportFilter,
   ReportGroupBy,
   ReportRank,
@@ -90,11 +92,13 @@ export class PostgresUsageReports implements UsageReports {
     return sizedTokens(await this.#rows<SizeRow>(text, values));
   }
 
-  async requests(
-    filter: ReportFilter,
-    page: { readonly limit: number; readonly cursor?: string },
-  ): Promise<RequestPage> {
-    return await this.#run((client) => walkRequests(client, filter, page, this.#walk));
+  async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
+    const { sort } = page;
+    return await this.#run((client) =>
+      sort === undefined || (sort.by === "time" && sort.direction === "desc")
+        ? walkRequests(client, filter, page, this.#walk)
+        : sortRequests(client, filter, { ...page, sort }, this.#walk),
+    );
   }
 
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {

@@ -78,16 +78,22 @@ export async function walkRequests(
   }
 }
 
-function cannotMatch(filter: ReportFilter): boolean {
+export function cannotMatch(filter: ReportFilter): boolean {
   return !hasAttempted(filter) && !hasRefused(filter);
 }
 
 /** May it take many attempts to find one request? */
-function isSelective({ modelIds, providerIds, keyIds, managed, statuses }: ReportFilter): boolean {
+export function isSelective({
+  modelIds,
+  providerIds,
+  keyIds,
+  managed,
+  statuses,
+}: ReportFilter): boolean {
   return [modelIds, providerIds, keyIds, managed, statuses].some((each) => each !== undefined);
 }
 
-function spansOf({ fromMs, toMs }: ReportFilter, cursorText = ""): readonly RequestSpan[] {
+export function spansOf({ fromMs, toMs }: ReportFilter, cursorText = ""): readonly RequestSpan[] {
   const from = requestIdFrom(fromMs);
   const end = requestIdFrom(toMs);
   const cursor = parseRequestId(cursorText) ?? end;
@@ -98,7 +104,7 @@ function spansOf({ fromMs, toMs }: ReportFilter, cursorText = ""): readonly Requ
 const OF_FEW: ReadonlySet<RequestStatus> = new Set(["rejected_by_gateway", "in_flight"]);
 
 /** The newest part of the span that has so many attempts, of those that are counted. */
-async function pieceOf(
+export async function pieceOf(
   client: PoolClient,
   { orgId, statuses }: ReportFilter,
   span: RequestSpan,
@@ -123,7 +129,7 @@ const QUICK_MS = 200;
 const SLOW_MS = 1_000;
 
 /** Larger pieces while they are quick: each asks the table of every day. */
-function nextRows(rows: number, tookMs: number): number {
+export function nextRows(rows: number, tookMs: number): number {
   if (tookMs < QUICK_MS) return Math.min(rows * 2, REQUEST_WALK_ROWS_MAX);
   return tookMs > SLOW_MS ? Math.max(rows / 2, 1) : rows;
 }

@@ -22,7 +22,7 @@ import type { PinnedPrices, PricedAttempt } from "./record-store.ts";
 import { lastOf } from "./report-parts.ts";
 import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";
-import type { ReportedRequest, ReportFilter } from "./usage-reports.ts";
+import type { ReportedRequest, ReportFilter, RequestSort } from "./usage-reports.ts";
 
 type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin" | "status"> & {
   readonly keyName: string | null;
@@ -74,21 +74,69 @@ export function hasAttempted({ statuses }: ReportFilter): boolean {
   return statuses === undefined || statuses.some((each) => each !== "rejected_by_gateway");
 }
 
-/** Newest first, `rows` at most, of the requests whose ids are in the span. */
-export function requestsQuery(filter: ReportFilter, span: RequestSpan, rows: number): ReportQuery {
+/** The place behind which a sorted list continues. */
+export interface SortedPlace {
+  readonly value: bigint;
+  readonly requestId: string;
+}
+
+/**
+ * Of the requests whose ids are in the span, `rows` at most: newest first, or in this order, with the
+ * value that each is sorted by as `sorted`.
+ */
+export function requestsQuery(
+  filter: ReportFilter,
+  span: RequestSpan,
+  rows: number,
+  order?: { readonly sort: RequestSort; readonly after: SortedPlace | undefined },
+): ReportQuery {
   const values: unknown[] = [filter.orgId, span.from, span.end, rows];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const own = ownFilterSql(filter, $);
   const parts = [
     ...(hasAttempted(filter) ? [attemptedSql(filter, own, $)] : []),
     ...(hasRefused(filter) ? [refusedSql(filter, own, $)] : []),
-  ].map((part) => `(${part} order by request_id desc limit $4)`);
+  ];
+  const orderSql = order === undefined ? "request_id desc" : sortedOrderSql(order.sort);
+  const limited = parts.map((part) => {
+    const sorted = order === undefined ? part : sortedSql(part, order, $);
+    return `(${sorted} order by ${orderSql} limit $4)`;
+  });
   const text = `
-  select r.*, k.name as key_name, k.origin as key_origin from (${parts.join(UNION)}) r
+  select r.*, k.name as key_name, k.origin as key_origin from (${limited.join(UNION)}) r
   left join api_key k on k.key_id = r.key_id and k.org_id = $1
-  order by request_id desc limit $4`;
+  order by ${orderSql} limit $4`;
   return { text, values };
 }
+
+function sortedOrderSql({ direction }: RequestSort): string {
+  return `sorted ${direction}, request_id ${direction}`;
+}
+
+function sortedSql(
+  part: string,
+  { sort, after }: { readonly sort: RequestSort; readonly after: SortedPlace | undefined },
+  $: (value: unknown) => string,
+): string {
+  const missing = sort.direction === "desc" ? "-1" : "9223372036854775807";
+  const valued = `select p.*, coalesce(${SORTED_BY[sort.by]}, ${missing})::bigint as sorted
+    from (${part}) p`;
+  if (after === undefined) return valued;
+  const behind = sort.direction === "desc" ? "<" : ">";
+  const place = `(${$(String(after.value))}::bigint, ${$(after.requestId)}::uuid)`;
+  return `select * from (${valued}) v where (sorted, request_id) ${behind} ${place}`;
+}
+
+/** Of a request as `REQUEST_COLUMNS` has it. By time the ids alone decide. */
+const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
+  time: "0",
+  cost: "debit",
+  duration: "duration_ms",
+  tokens: "prompt + cached_prompt + cache_write + completion + internal_reasoning",
+  cached: "cached_prompt",
+  first_token: "first_byte_ms",
+  attempts: "attempts",
+};
 
 const UNION = `
     union all

@@ -98,12 +98,33 @@ export interface ReportedRequest {
   readonly debitMicroUsd: MicroUsd;
 }
 
+/** What requests are sorted by; what one of them has no value for comes last, either way. */
+export type RequestSortBy =
+  "time" | "cost" | "duration" | "tokens" | "cached" | "first_token" | "attempts";
+
+export interface RequestSort {
+  readonly by: RequestSortBy;
+  readonly direction: "asc" | "desc";
+}
+
+/** Which page of a list of requests. */
+export interface RequestPageQuery {
+  readonly limit: number;
+  /** Of the page before, with the same order. */
+  readonly cursor?: string;
+  /** Absent: newest first. */
+  readonly sort?: RequestSort;
+}
+
 /** A page of requests: whole, or as far as there was time to search. */
 export interface RequestPage {
   readonly rows: readonly ReportedRequest[];
   /** Null: there are no older ones. */
   readonly nextCursor: string | null;
-  /** The page is not full and not the last: older requests than of this instant were not searched. */
+  /**
+   * Older requests than of this instant were not searched. Newest first: the page is neither full
+   * nor the last one. Otherwise it is said on every page: the order is that of the requests since then.
+   */
   readonly searchedToMs?: number;
 }
 
@@ -197,11 +218,8 @@ export interface UsageReports {
    * too many to read one by one.
    */
   tokensBySize(filter: SizeFilter, bounds: SizeBounds): Promise<readonly SizedTokens[] | undefined>;
-  /** Newest first, refused requests among them. */
-  requests(
-    filter: ReportFilter,
-    page: { readonly limit: number; readonly cursor?: string },
-  ): Promise<RequestPage>;
+  /** Refused requests are among them. */
+  requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage>;
   /** All of them, newest first, a page in memory at a time; some pages may be empty. */
   everyRequest(filter: ReportFilter): AsyncIterable<readonly ReportedRequest[]>;
   /** Undefined: no such request of this organization. */

@@ -42,16 +42,16 @@ test.each([
 
 test("a program one step older ends attempts by the forms that it knows", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
-  const member = await backend.ledgerBatchStore.join("older", 60_000);
+  const older = await backend.ledgerBatchStore.join("older", 60_000);
   const rows = [1, 2].map(() => reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 100n));
-  await backend.ledgerBatchStore.runBatch({ member, closings: [], holds: rows });
+  await backend.ledgerBatchStore.runBatch({ member: older, closings: [], holds: rows });
   const [first, second] = rows.map(({ attemptId }) =>
     batchValues(jobCloseColumns, [closeRow(attemptId, 5n)]),
   );
   const closings = jobCloseColumns.cells.length;
   const batch = [
-    member.instanceId,
-    String(member.epoch),
+    older.instanceId,
+    String(older.epoch),
     ...(first ?? []),
     ...batchValues(holdColumns, []),
   ];

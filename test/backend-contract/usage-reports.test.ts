@@ -14,6 +14,8 @@ import type {
   ReportFilter,
   ReportGroupBy,
   ReportRank,
+  RequestSort,
+  RequestSortBy,
   UsageReport,
   UsageReports,
 } from "../../src/records/usage-reports.ts";
@@ -206,6 +208,65 @@ async function expectPages(filter: ReportFilter, walked: readonly unknown[]): Pr
   expect(paged).toEqual(walked);
 }
 
+const SORTS = {
+  time: () => 0,
+  cost: ({ debitMicroUsd }) => Number(debitMicroUsd),
+  duration: ({ durationMs }) => durationMs,
+  tokens: ({ usage }) => usage && Object.values(usage).reduce((sum, n) => sum + n, 0),
+  cached: ({ usage }) => usage && usage.cachedPrompt,
+  first_token: ({ firstByteMs }) => firstByteMs,
+  attempts: ({ attempts }) => attempts,
+} satisfies Record<RequestSortBy, (request: ReportedRequest) => number | null>;
+
+/** What has no value comes last, either way; of equal values the ids decide. */
+function sorted(
+  requests: readonly ReportedRequest[],
+  { by, direction }: RequestSort,
+): readonly string[] {
+  const turn = direction === "asc" ? 1 : -1;
+  const valueOf = (request: ReportedRequest): number => SORTS[by](request) ?? turn * Infinity;
+  return requests
+    .toSorted((a, b) => {
+      const [one, other] = [valueOf(a), valueOf(b)];
+      if (one === other) return turn * (a.requestId < b.requestId ? -1 : 1);
+      return turn * (one < other ? -1 : 1);
+    })
+    .map(({ requestId }) => requestId);
+}
+
+async function expectSorted(
+  filter: ReportFilter,
+  walked: readonly ReportedRequest[],
+): Promise<void> {
+  for (const by of Object.keys(SORTS) as RequestSortBy[]) {
+    for (const direction of ["asc", "desc"] as const) {
+      const sort = { by, direction };
+      const paged = [];
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page = { limit: 4, sort, ...(cursor === undefined ? {} : { cursor }) };
+        const { rows, nextCursor, searchedToMs } = await backend.usageReports.requests(
+          filter,
+          page,
+        );
+        expect(searchedToMs).toBeUndefined();
+        paged.push(...rows.map(({ requestId }) => requestId));
+        cursor = nextCursor;
+      }
+      expect(paged, `${by} ${direction}`).toEqual(sorted(walked, sort));
+      if (by === "time") continue;
+      // Without time for more than a few attempts it says what it has sorted.
+      const hasty = await hurried.reports.requests(filter, { limit: 200, sort });
+      const { searchedToMs = filter.fromMs } = hasty;
+      expect(hasty.rows.map(({ requestId }) => requestId)).toEqual(
+        sorted(
+          walked.filter(({ createdAtMs }) => createdAtMs >= searchedToMs),
+          sort,
+        ),
+      );
+    }
+  }
+}
+
 /** Of the attempts themselves, by none of the sums. */
 async function readGroups(query: UsageQuery, by: string) {
   const column = {
@@ -264,6 +325,7 @@ async function expectAll(journal: UsageJournal, filters: readonly FilterSpec[]):
       const walked = await expectRequests(filter, requests);
       if (at > 0) continue;
       await expectPages(filter, walked);
+      await expectSorted(filter, walked);
       await expectGroupSums(filter, walked[Math.floor(walked.length / 2)]?.requestId);
     }
   }

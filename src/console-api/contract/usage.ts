@@ -133,10 +133,23 @@ export const RequestRow = Type.Object({
 });
 export type RequestRow = Static<typeof RequestRow>;
 
+export const RequestSortBy = oneOf(
+  "time",
+  "cost",
+  "duration",
+  "tokens",
+  "cached",
+  "first_token",
+  "attempts",
+);
+
 export const RequestList = Type.Object({
   data: Type.Array(RequestRow),
   ...Page,
-  /** Older requests were not searched yet: the page is as full as it became in time. */
+  /**
+   * Older requests were not searched: the page is as full as it became in time, and an order other
+   * than newest first is that of the requests since then.
+   */
   searched_back_to: Type.Optional(Instant),
   ...AsOf,
 });
@@ -312,7 +325,7 @@ export const usageRoutes = {
     answer: Usage,
   },
   "GET /api/console/requests": {
-    summary: "Requests, newest first",
+    summary: "Requests, newest first, or in another order as far back as was searched in time",
     access: "session",
     needs: "read",
     query: Type.Object(
@@ -320,6 +333,9 @@ export const usageRoutes = {
         ...filters,
         cursor: Type.Optional(Type.String({ maxLength: 200 })),
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+        sort: Type.Optional(RequestSortBy),
+        /** Absent: `desc`. */
+        direction: Type.Optional(oneOf("asc", "desc")),
       },
       { additionalProperties: false },
     ),

@@ -135,9 +135,9 @@ export class ScopeUse {
       if (window.kind === "request" && !counts) continue;
       const used = declared.total(window, second);
       const asked = amountOf(window, tokens, counts);
-      const over = used + asked - window.limit;
-      if (over <= 0) continue;
-      const wait = declared.secondsUntilLeft(window, second, over);
+      const excessive = used + asked - window.limit;
+      if (excessive <= 0) continue;
+      const wait = declared.secondsUntilLeft(window, second, excessive);
       return { ...excess(kindOfWindow(window), window.limit, wait), used, asked };
     }
     return undefined;

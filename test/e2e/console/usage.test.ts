@@ -186,6 +186,39 @@ describe("the log of requests", () => {
     expect(ids).toEqual(listAt(whole.json, "data").map((row) => at(row, "request_id")));
   });
 
+  test("is sorted by the server, page by page, and a cursor of another order begins anew", async () => {
+    const costs = (json: unknown): readonly number[] =>
+      listAt(json, "data").map((row) => Number(at(row, "cost_usd")));
+    const whole = await ann.ask("GET /api/console/requests?limit=200&sort=cost");
+    const unsorted = await ann.ask("GET /api/console/requests?limit=200");
+    expect(costs(whole.json)).toEqual(costs(unsorted.json).toSorted((a, b) => b - a));
+    expect(whole.json).not.toHaveProperty("searched_back_to");
+    const first = await ann.ask("GET /api/console/requests?limit=1&sort=cost");
+    const cursor = encodeURIComponent(textAt(first.json, "next_cursor"));
+    const second = await ann.ask(`GET /api/console/requests?limit=1&sort=cost&cursor=${cursor}`);
+    expect(at(second.json, "data.0")).toEqual(at(whole.json, "data.1"));
+    const other = await ann.ask(
+      `GET /api/console/requests?limit=1&sort=cost&direction=asc&cursor=${cursor}`,
+    );
+    expect(costs(other.json)).toEqual([Math.min(...costs(whole.json))]);
+  });
+
+  test.each(["sort=price", "direction=up", "sort=cost&direction="])(
+    "an order that there is not is refused: %s",
+    async (query) => {
+      expect((await ann.ask(`GET /api/console/requests?${query}`)).status).toBe(400);
+    },
+  );
+
+  test.each(["cost.desc.9999999999999.1.9999999999999999999.", "cost.desc.-1.0.1.", "x"])(
+    "a cursor of nobody's making begins anew: %s",
+    async (text) => {
+      const id = "01a1f93d-5039-7ba5-a268-614908ff13f6";
+      const asked = `GET /api/console/requests?limit=1&sort=cost&cursor=${text}${id}`;
+      expect((await ann.ask(asked)).status).toBe(200);
+    },
+  );
+
   test("opens each request with its attempts and the prices they were pinned to", async () => {
     const list = await ann.ask("GET /api/console/requests?model=test/b");
     const id = textAt(list.json, "data.0.request_id");

@@ -1,11 +1,12 @@
 import { Stack, Text } from "@mantine/core";
-import { useMemo, useState, type ReactElement, type ReactNode } from "react";
+import { lazy, Suspense, useMemo, useState, type ReactElement, type ReactNode } from "react";
 
 import type { ListingFigures } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMaybeSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
+import type { ChartPart } from "../../ui/charts/stack-parts.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import kit from "../../ui/kit.module.css";
@@ -13,6 +14,9 @@ import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { daysOf, NO_CALLS, spokenDays, upLabel, type ServedDay } from "./served-days.ts";
 import styles from "./models.module.css";
+
+/** Charts are fetched after the page. */
+const ServedChart = lazy(() => import("./served-chart.tsx"));
 
 export interface ServedPanelProps {
   /** The listings of one model, or of one provider. */
@@ -48,6 +52,7 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
                 caption="Your own calls"
                 listings={listings}
                 empty={OWN_EMPTY}
+                hasHours
               />
             )}
           </Answer>
@@ -58,6 +63,7 @@ export function ServedPanel(props: ServedPanelProps): ReactElement | null {
             caption="All customers together"
             listings={shared.listings}
             empty={SHARED_EMPTY}
+            hasHours={false}
           />
         ) : null}
       </Stack>
@@ -75,10 +81,12 @@ function FiguresTable(
     readonly caption: string;
     readonly listings: readonly ListingFigures[];
     readonly empty: string;
+    readonly hasHours: boolean;
   },
 ): ReactElement {
   const { label, nameOf, caption, listings, empty } = props;
   const [nowMs] = useState(() => Date.now());
+  const line = label === "Provider" ? lineOfProvider : lineOfModel;
   const columns = useMemo(() => columnsOf(label, nameOf, nowMs), [label, nameOf, nowMs]);
   return (
     <div className={styles.served}>
@@ -92,8 +100,21 @@ function FiguresTable(
         rowKey={({ provider, model }) => `${provider} ${model}`}
         empty={<Empty title={empty} />}
       />
+      {listings.length === 0 ? null : (
+        <Suspense fallback={<Loading rows={4} />}>
+          <ServedChart {...{ caption, listings, nowMs }} lineOf={line} hasHours={props.hasHours} />
+        </Suspense>
+      )}
     </div>
   );
+}
+
+/** By the ids that charts of spend have too, so that a model keeps its colour. */
+function lineOfProvider({ provider }: ListingFigures): ChartPart {
+  return { id: provider, name: provider };
+}
+function lineOfModel({ model }: ListingFigures): ChartPart {
+  return { id: model, name: model };
 }
 
 function columnsOf(

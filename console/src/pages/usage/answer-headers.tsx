@@ -1,4 +1,4 @@
-import { Code, Text, Title } from "@mantine/core";
+import { Code, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import type { RequestDetail } from "../../../../src/console-api/contract.ts";
@@ -20,9 +20,9 @@ export function AnswerHeaders({
           provider, which does not take them.
         </Text>
       )}
-      <Title order={3} size="h5" mb="xs">
+      <Text fw={600} mb="xs">
         Response headers
-      </Title>
+      </Text>
       <FactList
         facts={headers.map(({ name, value }) => ({ label: name, value: <Code>{value}</Code> }))}
       />

@@ -2,6 +2,7 @@ import { Button, Group, Switch, Text } from "@mantine/core";
 import { Download } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
+import type { QueryOf } from "../../../../src/console-api/contract.ts";
 import { addressOf } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
@@ -16,7 +17,16 @@ import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchedBack } from "../../ui/searched-back.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
-import { PAGE_ROWS, PAGE_SIZES, readSize, writeSize } from "../../ui/table-state.ts";
+import type { Sort } from "../../ui/sort-rows.ts";
+import {
+  PAGE_ROWS,
+  PAGE_SIZES,
+  readSize,
+  readSort,
+  writeSize,
+  writeSort,
+} from "../../ui/table-state.ts";
+import { Time } from "../../ui/time.tsx";
 import { useTableSearch, type Kept } from "../../ui/use-table-state.ts";
 import { FindRequest } from "./find-request.tsx";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
@@ -29,7 +39,7 @@ export interface RequestLogProps {
   readonly cursor: string | undefined;
   /** How many requests a page has, by the address. */
   readonly rows: string | undefined;
-  readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows">) => void;
+  readonly onChange: (wanted: Pick<UsageSearch, "cursor" | "rows" | "sort">) => void;
 }
 
 /** While the page is hidden, nothing is asked. */
@@ -40,17 +50,34 @@ const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
 const NONE_YET = "No matching requests found so far.";
 
-/** Requests one by one, newest first, and the same as a file. */
+/** What the server sorts by, by the columns of the table. */
+const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/requests">["sort"]>>> = {
+  time: "time",
+  cost: "cost",
+  tokens: "tokens",
+  cached: "cached",
+  first: "first_token",
+  duration: "duration",
+  attempts: "attempts",
+};
+const NEWEST_FIRST: Sort = { id: "time", direction: "descending" };
+
+/** Requests one by one, newest first or as they are sorted, and the same as a file. */
 export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps): ReactElement {
   /** A cursor knows only the way to older ones: those that were passed are kept here, in order. */
   const [passed, setPassed] = useState<readonly string[]>([]);
   const limit = readSize(rows) === 0 ? PAGE_ROWS : readSize(rows);
   const [isLive, setLive] = useState(false);
-  const { sort } = useTableSearch("");
+  const sort = readSort(useTableSearch("").sort, Object.keys(SORTS)) ?? NEWEST_FIRST;
+  const isNewestFirst = writeSort(sort) === writeSort(NEWEST_FIRST);
+  const order = isNewestFirst
+    ? {}
+    : { sort: SORTS[sort.id], direction: DIRECTIONS[sort.direction] };
+  const mayBeLive = cursor === undefined && isNewestFirst;
   const requests = useAnswer(
     "GET /api/console/requests",
-    { query: { ...filters, cursor, limit } },
-    isLive && cursor === undefined ? { refetchMs: LIVE_MS } : {},
+    { query: { ...filters, ...order, cursor, limit } },
+    isLive && mayBeLive ? { refetchMs: LIVE_MS } : {},
   );
   return (
     <Panel
@@ -60,8 +87,8 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
           <Switch
             size="xs"
             label="Live"
-            checked={isLive && cursor === undefined}
-            disabled={cursor !== undefined}
+            checked={isLive && mayBeLive}
+            disabled={!mayBeLive}
             onChange={(event) => setLive(event.currentTarget.checked)}
           />
           <Button
@@ -83,23 +110,30 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
           <>
             <AsOf at={as_of} />
             <DataTable
-              caption="Requests, newest first"
+              caption={isNewestFirst ? "Requests, newest first" : "Requests, sorted"}
               kept={KEPT}
               columns={REQUEST_COLUMNS}
               rows={data}
+              sort={sort}
+              onSort={(to) => {
+                setPassed([]);
+                onChange({
+                  sort: writeSort(to) === writeSort(NEWEST_FIRST) ? undefined : writeSort(to),
+                  cursor: undefined,
+                });
+              }}
               rowKey={({ request_id }) => request_id}
               empty={<NoRequests filters={filters} isSearching={searched_back_to !== undefined} />}
             />
-            {sort === undefined || data.length === 0 ? null : (
-              <Text size="xs" c="dimmed" mt="xs">
-                Sorting applies to this page only. Pages run from newest to oldest.
-              </Text>
+            {isNewestFirst ? (
+              <SearchedBack to={searched_back_to} />
+            ) : (
+              <SortedBack to={searched_back_to} />
             )}
-            <SearchedBack to={searched_back_to} />
             <Pager
-              {...{ cursor, passed, limit }}
+              {...{ cursor, passed, limit, isNewestFirst }}
               next={next_cursor}
-              isSearching={searched_back_to !== undefined}
+              isSearching={isNewestFirst && searched_back_to !== undefined}
               onSize={(size) => onChange({ rows: writeSize(size), cursor: undefined })}
               onGo={(to) => {
                 if (to !== undefined && !passed.includes(to)) {
@@ -113,6 +147,19 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
         )}
       </Answer>
     </Panel>
+  );
+}
+
+const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
+
+/** Says which requests are sorted, where it is not all of the time range. */
+function SortedBack({ to }: { readonly to: string | undefined }): ReactElement | null {
+  if (to === undefined) return null;
+  return (
+    <Text size="sm" c="dimmed" role="note">
+      Sorted are the requests since <Time at={to} precision="second" />. Choose a shorter time range
+      to sort older ones.
+    </Text>
   );
 }
 
@@ -147,6 +194,7 @@ interface PagerProps {
   readonly cursor: string | undefined;
   readonly passed: readonly string[];
   readonly limit: number;
+  readonly isNewestFirst: boolean;
   readonly next: string | null;
   /** The page ended where its time was up. */
   readonly isSearching: boolean;
@@ -154,25 +202,34 @@ interface PagerProps {
   readonly onSize: (size: number) => void;
 }
 
+const BY_TIME = { first: "Newest", back: "Newer", on: "Older" } as const;
+const BY_VALUE = { first: "First page", back: "Previous", on: "Next" } as const;
+
+function pageWords({ cursor, limit, isNewestFirst }: PagerProps): string {
+  if (!isNewestFirst) return `${limit} per page`;
+  return cursor === undefined ? `Newest ${limit}` : `Older requests, ${limit} per page`;
+}
+
 function Pager(props: PagerProps): ReactElement | null {
-  const { cursor, passed, limit, next, onGo } = props;
+  const { cursor, passed, limit, isNewestFirst, next, onGo } = props;
   if (cursor === undefined && next === null && limit <= PAGE_ROWS) return null;
+  const words = isNewestFirst ? BY_TIME : BY_VALUE;
   const place = cursor === undefined ? -1 : passed.indexOf(cursor);
   return (
     <nav aria-label="Pages of requests" className={styles.pager}>
       <Text size="sm" c="dimmed">
-        {cursor === undefined ? `Newest ${limit}` : `Older requests, ${limit} per page`}
+        {pageWords(props)}
       </Text>
       <Group gap="xs">
         <PageSize size={limit} sizes={SIZES} onSize={props.onSize} />
         {cursor === undefined ? null : (
           <Button variant="default" size="xs" onClick={() => onGo(undefined)}>
-            Newest
+            {words.first}
           </Button>
         )}
         {place < 1 ? null : (
           <Button variant="default" size="xs" onClick={() => onGo(passed[place - 1])}>
-            Newer
+            {words.back}
           </Button>
         )}
         <Button
@@ -181,7 +238,7 @@ function Pager(props: PagerProps): ReactElement | null {
           disabled={next === null}
           onClick={() => onGo(next ?? undefined)}
         >
-          {props.isSearching ? "Search further back" : "Older"}
+          {props.isSearching ? "Search further back" : words.on}
         </Button>
       </Group>
     </nav>

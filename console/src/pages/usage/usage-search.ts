@@ -16,7 +16,8 @@ export type UsageSearch = Readonly<
       | "provider"
       | "status"
       | "cursor"
-      | "rows",
+      | "rows"
+      | "sort",
       string | undefined
     >
   >

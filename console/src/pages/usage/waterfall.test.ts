@@ -22,15 +22,28 @@ describe("attempts on the time line of their request", () => {
     ]);
   });
 
-  test("never leave the line, though one ends after its request or has not ended", () => {
+  test("never leave the line, though the wall clock says that they began late or too early", () => {
     const late = [
-      attempt(1, -5, { duration_ms: 1_500, outcome: "completed" }),
-      attempt(2, 1_200, { duration_ms: null, outcome: "in_flight" }),
+      attempt(1, 400, { duration_ms: 250, outcome: "failed" }),
+      attempt(2, -5, { duration_ms: 750, outcome: "completed" }),
     ];
     const bars = waterfallOf(request, late);
-    expect(bars[0]).toMatchObject({ from: 0, width: 1 });
-    expect((bars[1]?.from ?? 0) + (bars[1]?.width ?? 0)).toBeCloseTo(1);
-    const none = waterfallOf({ ...request, duration_ms: 0 }, [attempt(1, 0, { duration_ms: 0 })]);
+    expect(bars).toMatchObject([
+      { fromMs: 0, from: 0, width: 0.25 },
+      { fromMs: 250, from: 0.25, width: 0.75 },
+    ]);
+    const none = waterfallOf({ duration_ms: 0 }, [attempt(1, 0, { duration_ms: 0 })]);
     expect(none).toMatchObject([{ from: 0, width: 0, firstToken: null }]);
+  });
+
+  test("end with the line while one is running", () => {
+    const bars = waterfallOf({ duration_ms: 1_500 }, [
+      attempt(1, 0, { duration_ms: 1_500, outcome: "failed" }),
+      attempt(2, 1_200, { duration_ms: null, outcome: "in_flight" }),
+    ]);
+    expect(bars).toMatchObject([
+      { from: 0, width: 0.8 },
+      { from: 0.8, width: 0.2, durationMs: null },
+    ]);
   });
 });

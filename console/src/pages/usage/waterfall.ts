@@ -4,7 +4,7 @@ import type { Attempt, RequestRow } from "../../../../src/console-api/contract.t
 export interface WaterfallBar {
   readonly n: number;
   readonly provider: string;
-  /** After the request was accepted. */
+  /** After the first attempt began. */
   readonly fromMs: number;
   /** Null: it has not ended. */
   readonly durationMs: number | null;
@@ -16,15 +16,26 @@ export interface WaterfallBar {
   readonly firstToken: number | null;
 }
 
-/** The attempts at a request beside each other in time, at full length to the last thing known. */
+/** A running attempt is drawn as long as this share of what is over, so that it is seen. */
+const RUNNING_SHARE = 0.25;
+
+/**
+ * The attempts at a request one after the other, as they run. One clock: a request's duration is the
+ * sum of its attempts' durations, which are measured by a steady clock. The instants at which attempts
+ * began are of the wall clock and leave room for the gateway's own time, so that an attempt that is
+ * placed by them may end after its request.
+ */
 export function waterfallOf(
-  { created_at, duration_ms }: Pick<RequestRow, "created_at" | "duration_ms">,
+  { duration_ms }: Pick<RequestRow, "duration_ms">,
   attempts: readonly Attempt[],
 ): readonly WaterfallBar[] {
-  const startMs = Date.parse(created_at);
-  const starts = attempts.map(({ started_at }) => Math.max(0, Date.parse(started_at) - startMs));
-  const ends = attempts.map((attempt, at) => (starts[at] ?? 0) + (attempt.duration_ms ?? 0));
-  const wholeMs = Math.max(1, duration_ms ?? 0, ...starts, ...ends);
+  const starts = attempts.map((_, at) =>
+    attempts.slice(0, at).reduce((sum, before) => sum + (before.duration_ms ?? 0), 0),
+  );
+  const overMs = attempts.reduce((sum, each) => sum + (each.duration_ms ?? 0), 0);
+  const isRunning = attempts.some((each) => each.duration_ms === null);
+  const knownMs = Math.max(1, duration_ms ?? 0, overMs);
+  const wholeMs = isRunning ? knownMs * (1 + RUNNING_SHARE) : knownMs;
   return attempts.map((attempt, at) => {
     const { n, provider, duration_ms: durationMs, first_byte_ms: firstTokenMs } = attempt;
     const fromMs = starts[at] ?? 0;

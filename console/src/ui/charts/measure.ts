@@ -2,8 +2,11 @@ import { formatCount, formatMs } from "../count.tsx";
 import { parseUsd, showUsd, writeUsd } from "../money-math.ts";
 
 /** What a chart measures. */
-export type Unit = "usd" | "count" | "ms";
-/** Dollars as a decimal text; counts and milliseconds as whole numbers; null: nothing measured. */
+export type Unit = "usd" | "count" | "ms" | "share";
+/**
+ * Dollars as a decimal text; counts, milliseconds and thousandths of a share as whole numbers; null:
+ * nothing measured.
+ */
 export type Amount = string | number | null;
 
 /**
@@ -19,18 +22,25 @@ export function toWhole(unit: Unit, amount: Amount | undefined): bigint {
 /** As a reader wants it, exact: `"$0.001932"`, `"1,204"`, `"840 ms"`. */
 export function showWhole(unit: Unit, whole: bigint): string {
   if (unit === "usd") return showUsd(writeUsd(whole));
+  if (unit === "share") return showShare(whole);
   return unit === "ms" ? formatMs(Number(whole)) : formatCount(Number(whole));
 }
 
 /** Shorter, for the lines of a scale: `"$0.50"`, `"$2"`, `"1.2K"`. */
 export function showTick(unit: Unit, whole: bigint): string {
   if (unit === "ms") return formatMs(Number(whole));
+  if (unit === "share") return showShare(whole);
   if (unit === "count") return COMPACT.format(whole);
   const usd = writeUsd(whole).replace(/0+$/, "");
   if (usd.endsWith(".")) return showUsd(usd.slice(0, -1));
   return showUsd(/\.\d$/.test(usd) ? `${usd}0` : usd);
 }
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+/** Thousandths as percent: `"99.5%"`. */
+function showShare(whole: bigint): string {
+  return `${Number(whole) / 10}%`;
+}
 
 export interface Scale {
   /** The whole height of the chart; never 0. */

@@ -63,9 +63,13 @@ export function sideBySide(
   buckets: readonly ChartBucket[],
 ): readonly Stack[] {
   return stackParts(unit, parts, buckets).map((stack) => {
-    const pieces = stack.pieces.map((piece) => ({ ...piece, below: 0n }));
+    // Of several lines one may have a gap where the others go on, and 0 is a point of its line.
+    const pieces = parts.flatMap((part, at) => {
+      const amount = stack.bucket.values[part.id];
+      return amount === null ? [] : [{ part, at, whole: toWhole(unit, amount), below: 0n }];
+    });
     const total = pieces.reduce((highest, { whole }) => (whole > highest ? whole : highest), 0n);
-    return { ...stack, pieces, total };
+    return { ...stack, pieces, total, isMeasured: pieces.length > 0 };
   });
 }
 

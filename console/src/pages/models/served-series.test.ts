@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+
+import type { FiguresAt, ListingFigures } from "../../../../src/console-api/contract.ts";
+import { servedSeries } from "./served-series.ts";
+
+const NOW_MS = Date.parse("2026-11-26T21:30:00Z");
+
+function figures(at: string, change: Partial<FiguresAt> = {}): FiguresAt {
+  return {
+    at,
+    success: 1,
+    uptime: 1,
+    ttft_p50_ms: 100,
+    ttft_p95_ms: 300,
+    tokens_per_second: 50.4,
+    ...change,
+  };
+}
+
+function listing(provider: string, change: Partial<ListingFigures> = {}): ListingFigures {
+  const { at: _at, ...all } = figures("2026-11-26T00:00:00.000Z");
+  return { provider, model: "lab/one", calls: 1, ...all, days: [], hours: [], ...change };
+}
+
+const lineOf = ({ provider }: ListingFigures) => ({ id: provider, name: provider });
+
+test("every day of the last 30 is on the axis, and one without calls is a gap, not 0", () => {
+  const days = [
+    figures("2026-11-24T00:00:00.000Z"),
+    figures("2026-11-26T00:00:00.000Z", { ttft_p50_ms: 0 }),
+  ];
+  const { parts, buckets } = servedSeries([listing("a", { days })], {
+    metric: "p50",
+    span: "30d",
+    nowMs: NOW_MS,
+    lineOf,
+  });
+  expect(parts).toEqual([{ id: "a", name: "a" }]);
+  expect(buckets).toHaveLength(30);
+  expect(buckets[0]?.id).toBe("2026-10-28T00:00:00.000Z");
+  expect(buckets.slice(-4).map(({ values }) => values["a"])).toEqual([null, 100, null, 0]);
+});
+
+test("the last 24 hours end with the hour that runs", () => {
+  const hours = [figures("2026-11-26T20:00:00.000Z", { success: 0.9999 })];
+  const { buckets } = servedSeries([listing("a", { hours })], {
+    metric: "success",
+    span: "24h",
+    nowMs: NOW_MS,
+    lineOf,
+  });
+  expect(buckets).toHaveLength(24);
+  expect(buckets.map(({ tick }) => tick).slice(-2)).toEqual(["20:00", "21:00"]);
+  expect(buckets.map(({ values }) => values["a"]).slice(-3)).toEqual([null, 999, null]);
+});
+
+test("of more listings than a chart can tell apart, those with the most calls are drawn", () => {
+  const listings = Array.from({ length: 12 }, (_, at) => listing(`p${at}`, { calls: at }));
+  const { parts } = servedSeries(listings, { metric: "p95", span: "30d", nowMs: NOW_MS, lineOf });
+  expect(parts.map(({ id }) => id)).toEqual(["p11", "p10", "p9", "p8", "p7", "p6", "p5", "p4"]);
+});

@@ -1,0 +1,78 @@
+import type { FiguresAt, ListingFigures } from "../../../../src/console-api/contract.ts";
+import type { Unit } from "../../ui/charts/measure.ts";
+import type { ChartBucket, ChartPart } from "../../ui/charts/stack-parts.ts";
+import { showUtc } from "../../ui/time.tsx";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** What a chart can tell apart. */
+const LINES_MAX = 8;
+
+export type ServedMetric = "p50" | "p95" | "speed" | "success";
+export type ServedSpan = "24h" | "30d";
+
+interface MetricOf {
+  readonly label: string;
+  readonly unit: Unit;
+  readonly of: (figures: FiguresAt) => number | null;
+}
+
+export const SERVED_METRICS: Readonly<Record<ServedMetric, MetricOf>> = {
+  p50: { label: "First token, p50", unit: "ms", of: (at) => at.ttft_p50_ms },
+  p95: { label: "First token, p95", unit: "ms", of: (at) => at.ttft_p95_ms },
+  speed: {
+    label: "Tokens per second",
+    unit: "count",
+    of: ({ tokens_per_second: speed }) => (speed === null ? null : Math.round(speed)),
+  },
+  // Downwards: one failure of many calls is not 100%.
+  success: {
+    label: "Succeeded",
+    unit: "share",
+    of: ({ success }) => (success === null ? null : Math.floor(success * 1_000)),
+  },
+};
+
+export interface ServedSeries {
+  readonly parts: readonly ChartPart[];
+  readonly buckets: readonly ChartBucket[];
+}
+
+/**
+ * A line for each listing, those with the most calls where there are too many. Every hour of the last
+ * 24 and every day of the last 30 is on the axis: one without figures is null, which is a gap.
+ */
+export function servedSeries(
+  listings: readonly ListingFigures[],
+  shown: {
+    readonly metric: ServedMetric;
+    readonly span: ServedSpan;
+    readonly nowMs: number;
+    readonly lineOf: (listing: ListingFigures) => ChartPart;
+  },
+): ServedSeries {
+  const { metric, span, nowMs, lineOf } = shown;
+  const drawn = listings.toSorted((a, b) => (b.calls ?? 0) - (a.calls ?? 0)).slice(0, LINES_MAX);
+  const lines = drawn.map((listing) => ({
+    part: lineOf(listing),
+    known: new Map(
+      (span === "24h" ? listing.hours : listing.days).map((figures) => [
+        Date.parse(figures.at),
+        SERVED_METRICS[metric].of(figures),
+      ]),
+    ),
+  }));
+  const [stepMs, steps] = span === "24h" ? [HOUR_MS, 24] : [DAY_MS, 30];
+  const last = Math.floor(nowMs / stepMs) * stepMs;
+  const buckets = Array.from({ length: steps }, (_, at): ChartBucket => {
+    const ms = last - (steps - 1 - at) * stepMs;
+    const iso = new Date(ms).toISOString();
+    return {
+      id: iso,
+      label: showUtc(iso, span === "24h" ? "minute" : "day"),
+      tick: span === "24h" ? iso.slice(11, 16) : showUtc(iso, "day").replace(/ \d{4}$/, ""),
+      values: Object.fromEntries(lines.map(({ part, known }) => [part.id, known.get(ms) ?? null])),
+    };
+  });
+  return { parts: lines.map(({ part }) => part), buckets };
+}
