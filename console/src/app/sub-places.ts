@@ -25,7 +25,7 @@ export const SUB_PLACES: readonly SubPlace[] = [
     to: "/settings/alerts",
     label: "Alerts",
     group: "Pages",
-    keywords: ["e-mail", "low balance", "notifications"],
+    keywords: ["e-mail", "webhooks", "low balance", "notifications"],
   },
   {
     to: "/settings/changes",
