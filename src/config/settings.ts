@@ -208,7 +208,7 @@ export const SETTINGS: SettingRows<Config> = {
     kind: "string",
     fallback: "",
     secret: true,
-    doc: "32 bytes in base64 that encrypt customers' own provider keys; several with commas: the first encrypts, all decrypt. Empty: customers cannot store any.",
+    doc: "32 bytes in base64 that encrypt customers' own provider keys and the secrets of webhooks; several with commas: the first encrypts, all decrypt. Empty: customers can have neither.",
   },
   ...UNUSUAL_USE_SETTINGS,
   retentionAttemptsDays: ofCommands(

@@ -8,6 +8,7 @@ import type { ConsoleDeps } from "./console-deps.ts";
 import { knownOrg } from "./known-org.ts";
 import { shownSearch } from "./optimize-routes.ts";
 import { instant } from "./read-values.ts";
+import { readAlerts } from "./show-alerts.ts";
 
 /**
  * Everything that is stored about an organization but its attempts (`requests.csv` has those), as one
@@ -73,6 +74,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       .filter(({ keyId }) => keyId === undefined || known.has(keyId))
       .map(exportedLimit),
     routing_policy: policy === undefined ? null : exportedPolicy(policy),
+    alerts: await exportedAlerts(deps, orgId),
     connections: (await connections.list(orgId)).map(shownConnection),
     endpoints: endpoints.map((each) => shownEndpoint(catalog.current, each)),
     usage_holds: holds.map(({ family, state, createdAtMs }) => ({
@@ -106,6 +108,12 @@ async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object
       expires_at: instant(each.expiresAtMs),
     })),
   };
+}
+
+/** Without the secrets of webhooks. */
+async function exportedAlerts(deps: ConsoleDeps, orgId: OrgId): Promise<object> {
+  const { rules, destinations } = await readAlerts(deps, orgId);
+  return { rules, destinations };
 }
 
 function exportedLimit(limit: StoredLimit): object {

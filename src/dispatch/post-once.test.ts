@@ -1,9 +1,11 @@
 import { createServer, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { hostname } from "node:os";
 import type { AddressInfo } from "node:net";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { selfSigned } from "../../test/support/self-signed.ts";
 import { postOnce, type PostEnd } from "./post-once.ts";
 
 /** Answers where it listens, and how many connections it has had. */
@@ -103,6 +105,24 @@ describe("an answer is not waited for longer than its time", () => {
     expect(await post(`http://127.0.0.1:${port}/`)).toEqual({ kind: "answered", status: 200 });
     expect(written).toBeLessThan(20_000_000);
   });
+});
+
+test("a certificate that nobody vouches for is not accepted", async () => {
+  let asked = 0;
+  const server = createSecureServer(selfSigned(), (_, response) => {
+    asked += 1;
+    response.end();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  expect(await post(`https://127.0.0.1:${port}/`)).toEqual({
+    kind: "unanswered",
+    fault: "no connection (DEPTH_ZERO_SELF_SIGNED_CERT)",
+  });
+  expect(asked).toBe(0);
 });
 
 test("what there is no connection to is said in words", async () => {

@@ -8,10 +8,10 @@ import { ALERT_KINDS, type AlertKind } from "../../src/alerts/alert-kinds.ts";
 import type { AlertDestination } from "../../src/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/alerts/alert-worker.ts";
 import { reportEvent } from "../../src/alerts/report-event.ts";
-import { countWebhooksSealedBy, resealWebhooks } from "../../src/alerts/reseal-webhooks.ts";
 import { newWebhookSecret, sealSecret } from "../../src/alerts/webhook-secret.ts";
 import { openWebhookSender } from "../../src/alerts/webhook-sender.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { countSecretsSealedBy, resealSecrets } from "../../src/app/sealed-secrets.ts";
 import { newRecordId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
@@ -281,16 +281,16 @@ describe("the secret", () => {
     const sealed = sealSecret(vault, next, { destinationId, orgId });
     await backend.alertStore.rotateSecret(orgId, destinationId, sealed, testOperator);
     const ring = vaultOf(`${SECOND_KEY},${FIRST_KEY}`);
-    const store = backend.webhookSecrets;
     const [second = "", first = ""] = ring.keyNames;
-    expect(await countWebhooksSealedBy(store, ring)).toEqual(new Map([[first, 2]]));
-    expect(await resealWebhooks(store, ring, testOperator)).toEqual({
+    const of = (counts: object): unknown => new Map(Object.entries(counts));
+    expect(await countSecretsSealedBy(backend, ring)).toEqual(of({ [second]: 0, [first]: 2 }));
+    expect(await resealSecrets(backend, ring, testOperator)).toEqual({
       resealed: 2,
       kept: 0,
       unopened: [],
     });
-    expect(await countWebhooksSealedBy(store, ring)).toEqual(new Map([[second, 2]]));
-    expect(await resealWebhooks(store, vault, testOperator)).toMatchObject({
+    expect(await countSecretsSealedBy(backend, ring)).toEqual(of({ [second]: 2, [first]: 0 }));
+    expect(await resealSecrets(backend, vault, testOperator)).toMatchObject({
       unopened: [destinationId],
     });
     await backend.alertStore.sendTest(orgId, destinationId);

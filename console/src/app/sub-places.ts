@@ -25,7 +25,7 @@ export const SUB_PLACES: readonly SubPlace[] = [
     to: "/settings/alerts",
     label: "Alerts",
     group: "Pages",
-    keywords: ["email", "low balance", "notifications"],
+    keywords: ["email", "webhooks", "low balance", "notifications"],
   },
   {
     to: "/settings/members",
