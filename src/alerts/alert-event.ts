@@ -26,3 +26,12 @@ export interface AlertEvent {
   readonly facts: AlertFacts;
   readonly atMs: number;
 }
+
+/** What is to be stored of something that was noticed. */
+export interface NewEvent {
+  readonly orgId: string;
+  readonly kind: AlertKind;
+  readonly facts: AlertFacts;
+  /** What happens once and is reported once. */
+  readonly once?: string;
+}

@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 
 import { formatUsd, microUsd, type OrgId, type PauseReason } from "../core/index.ts";
-import type { NewEvent } from "./noticing.ts";
+import type { NewEvent } from "./alert-event.ts";
 
 /**
  * Automatic purchases that were credited, where purchases are reported, and rules that were paused,

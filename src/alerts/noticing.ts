@@ -2,17 +2,8 @@ import type { Pool, PoolClient } from "pg";
 
 import { formatUsd, microUsd, newRecordId, type OrgId } from "../core/index.ts";
 import { inTransaction } from "../storage/index.ts";
-import type { AlertFacts, AlertKind } from "./alert-event.ts";
+import type { NewEvent } from "./alert-event.ts";
 import { topUpEvents } from "./notice-top-ups.ts";
-
-/** What is to be stored of something that was noticed. */
-export interface NewEvent {
-  readonly orgId: string;
-  readonly kind: AlertKind;
-  readonly facts: AlertFacts;
-  /** What happens once and is reported once. */
-  readonly once?: string;
-}
 
 /**
  * Compares the figures of every organization with its rules, in one transaction: a passed

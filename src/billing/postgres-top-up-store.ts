@@ -70,7 +70,7 @@ export class PostgresTopUpStore implements TopUpStore {
     await this.#pool.query(sql.BEGIN_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  async endSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void> {
+  async endSetup(orgId: string, isTestMoney: boolean, sessionId: string): Promise<void> {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 

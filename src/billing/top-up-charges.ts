@@ -50,8 +50,8 @@ export interface TopUpChargesDeps {
 }
 
 /**
- * Automatic purchases. The row of the purchase is committed before the charge is sent, and its id is
- * the charge's idempotency key; whoever finds it undecided asks the payment provider first, and
+ * Automatic purchases. The row of the purchase is committed before the charge is sent, and its id
+ * is the charge's idempotency key; whoever finds it undecided asks the payment provider first, and
  * sends the same again only where the provider has no such charge.
  */
 export class TopUpCharges {

@@ -80,7 +80,7 @@ export interface TopUpStore {
   /** Keeps the organization's customer at the payment provider; one that replaces another has no card. */
   keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void>;
   beginSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void>;
-  endSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void>;
+  endSetup(orgId: string, isTestMoney: boolean, sessionId: string): Promise<void>;
   /** False: of another customer, or of a checkout that is not newer than the last one taken. */
   saveCard(
     saved: {

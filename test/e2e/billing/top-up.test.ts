@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { PurchaseFault } from "../../../src/billing/billing.ts";
+import { StripePayments } from "../../../src/billing/stripe-payments.ts";
 import type { TopUpRule } from "../../../src/billing/top-up-store.ts";
 import { TopUpFault, type TopUps, type TopUpView } from "../../../src/billing/top-ups.ts";
 import type { OrgId } from "../../../src/core/ids.ts";
@@ -102,8 +103,9 @@ describe("a card", () => {
     orgId = await fixture.newOrg();
     const { customers } = fixture.checkout.book;
     const before = customers.size;
-    const opened = fixture.billings.map((billing) => billing.topUps?.openCardCheckout(orgId));
-    await Promise.all(opened);
+    await Promise.all(
+      fixture.billings.map(async ({ topUps }) => await topUps?.openCardCheckout(orgId)),
+    );
     await topUpsOf(fixture).openCardCheckout(orgId);
     expect(customers.size - before).toBe(1);
   });
@@ -293,6 +295,23 @@ describe("without events", () => {
     expect(deaf.checkout.book.payments.size).toBe(payments);
     expect(await deaf.backend.purchaseStore.list(orgId)).toMatchObject([{ state: "expired" }]);
   });
+});
+
+test("one decision that several processes send at once is one charge", async () => {
+  orgId = await orgWithRule(fixture);
+  const nowMs = fixture.clock.nowMs();
+  const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
+  const bounds = { minMicroUsd: usd(5), maxMicroUsd: usd(100) };
+  const wanted = { orgId, purchaseId: "pur_twice", isTestMoney: true, ...times, ...bounds };
+  const charge = await fixture.backend.topUpStore.begin(wanted, testOperator);
+  if (charge === undefined) throw new Error("nothing was due");
+  const { url: apiUrl, secretKey } = fixture.checkout;
+  const account = { secretKey, webhookSecrets: [], apiUrl };
+  const clients = [1, 2, 3].map(() => new StripePayments(account, fixture.clock));
+  const answers = await Promise.all(clients.map(({ cards }) => cards.charge(charge)));
+  for (const client of clients) client.close();
+  expect(answers.map(({ kind }) => kind)).toEqual(["charge", "charge", "charge"]);
+  expect(charges()).toBe(1);
 });
 
 test("a refund takes the credit of an automatic purchase, and the ceiling still counts it", async () => {
