@@ -190,6 +190,10 @@ export class PostgresTopUpStore implements TopUpStore {
     return row === undefined ? undefined : chargeColumns.read(row);
   }
 
+  async recover(made: Parameters<TopUpStore["recover"]>[0]): Promise<void> {
+    await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
+  }
+
   async fail(
     purchaseId: string,
     state: "failed" | "parked",

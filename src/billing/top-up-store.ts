@@ -125,6 +125,12 @@ export interface TopUpStore {
   }): Promise<readonly TopUpCharge[]>;
   /** Undefined: not an automatic purchase. */
   charge(purchaseId: string): Promise<TopUpCharge | undefined>;
+  /** Makes a purchase that was recovered automatic again; again changes nothing. */
+  recover(made: {
+    readonly purchaseId: string;
+    readonly customerId: string;
+    readonly cardId: string;
+  }): Promise<void>;
   /** The charge failed: the purchase ends and its rule is paused, once. */
   fail(
     purchaseId: string,

@@ -71,6 +71,7 @@ export const READING_COMMANDS: readonly string[] = [
   "probe",
   "org list",
   "credit ledger",
+  "topup list",
   "key list",
   "limits show",
   "endpoint list",

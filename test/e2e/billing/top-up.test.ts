@@ -325,6 +325,35 @@ test("a refund takes the credit of an automatic purchase, and the ceiling still 
   expect(await fixture.broken()).toEqual([]);
 });
 
+test("a charge that a restore has lost is recovered once, as automatic, and counts again", async () => {
+  const restored = await openBillingFixture();
+  const { backend, checkout, clock, billings } = restored;
+  const org = await orgWithRule(restored);
+  await rounds(restored);
+  await backend.query("set session_replication_role = replica");
+  for (const table of ["top_up", "purchase", "payment_event", "transfer", "transfer_ref"]) {
+    await backend.query(`delete from ${table}`);
+  }
+  await backend.query("update account set debits = 0, credits = 0, owed = 0");
+  await backend.query("update top_up_rule set is_on = false");
+  await backend.query("set session_replication_role = origin");
+  const sinceMs = clock.nowMs();
+  const found = await billings[0].recover(sinceMs, testOperator);
+  expect(found).toMatchObject({ purchases: 1, granted: 1, failed: [] });
+  expect(await billings[0].recover(sinceMs, testOperator)).toMatchObject({
+    purchases: 0,
+    granted: 0,
+  });
+  expect(await restored.balance(org)).toBe(50n * MICRO_PER_USD);
+  expect(await backend.purchaseStore.list(org)).toMatchObject([
+    { isAutomatic: true, state: "paid" },
+  ]);
+  expect((await topUpsOf(restored).read(org)).monthMicroUsd).toBe(usd(50));
+  expect(checkout.book.payments.size).toBe(1);
+  expect(await restored.broken()).toEqual([]);
+  await restored.close();
+});
+
 test("turned off by the operator there is none, and what was started ends", async () => {
   orgId = await orgWithRule(fixture);
   expect(await fixture.backend.topUpStore.pause(orgId, "operator", testOperator)).toBe(true);
