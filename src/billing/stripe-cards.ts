@@ -66,7 +66,7 @@ export class StripeCards {
     }
   }
 
-  /** Undefined: what was saved is no card. */
+  /** Undefined: another payment method was saved. */
   async cardOf({ intent }: CardUpdate): Promise<SavedCard | undefined> {
     const expand = { expand: ["payment_method"] };
     const { payment_method: reference } =
@@ -79,7 +79,7 @@ export class StripeCards {
     return { cardId: method.id, brand, last4, expMonth, expYear };
   }
 
-  /** One that is not there any more, or is nobody's, is detached. */
+  /** One that does not exist any more, or has no customer, is detached. */
   async detach(cardId: string): Promise<void> {
     try {
       await this.#stripe.paymentMethods.detach(cardId);

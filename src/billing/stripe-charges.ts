@@ -35,7 +35,7 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
   };
 }
 
-/** Nobody is there to do what a status asks for: it has failed. */
+/** The payer is absent: a status that asks for an action has failed. */
 const PAYMENTS: Partial<Record<Stripe.PaymentIntent.Status, SessionUpdate["payment"]>> = {
   succeeded: "paid",
   processing: "processing",

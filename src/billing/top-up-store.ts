@@ -116,7 +116,7 @@ export interface TopUpStore {
     } & TopUpTimes,
     by: ChangedBy,
   ): Promise<TopUpCharge | undefined>;
-  /** Undecided automatic purchases that nobody asked about since `beforeMs`. */
+  /** Undecided automatic purchases that were not asked about since `beforeMs`. */
   takeOpen(asked: {
     readonly isTestMoney: boolean;
     readonly beforeMs: number;

@@ -75,7 +75,7 @@ class Story {
     amountMicroUsd: usd(AMOUNT_USD),
     monthMaxMicroUsd: usd(100n),
   };
-  /** Events before it are of other stories. */
+  /** Events before it are of other scenarios. */
   readonly #firstEvent = fixture.checkout.webhooks.events.length;
   /** The highest ceiling that was in force while the purchases of a month were decided. */
   readonly #ceilings = new Map<number, bigint>();
@@ -129,7 +129,7 @@ class Story {
     this.#note();
   }
 
-  /** In both months around a turn: what was decided at its end may be sent after it. */
+  /** By the month in which a purchase was decided: it may be sent after its end. */
   #note(): void {
     const month = monthStartMs(fixture.clock.nowMs());
     const known = this.#ceilings.get(month) ?? 0n;
@@ -248,7 +248,7 @@ test(
         }
         await story.end();
         charges += story.payments().length;
-        // Others that are still due would be charged in the rounds of the next story.
+        // Others that are still due would be charged in the rounds of the next scenario.
         await fixture.backend.query("update top_up_rule set is_on = false where is_on");
       }),
       { numRuns: quickOrDeep(25, 400) },
