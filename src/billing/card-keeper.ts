@@ -80,7 +80,7 @@ export class CardKeeper {
       const isNew = await topUps.saveCard(saved, PROVIDER);
       if (isNew) log.info({ orgId, sessionId }, "a card was saved for automatic top-up");
     }
-    await topUps.endSetup(orgId as OrgId, isTestMoney, sessionId);
+    await topUps.endSetup(orgId, isTestMoney, sessionId);
   }
 
   /** From then on it is charged no more; it is detached at once, or by a later round. */

@@ -70,7 +70,7 @@ export class PostgresTopUpStore implements TopUpStore {
     await this.#pool.query(sql.BEGIN_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  async endSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void> {
+  async endSetup(orgId: string, isTestMoney: boolean, sessionId: string): Promise<void> {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
@@ -188,6 +188,10 @@ export class PostgresTopUpStore implements TopUpStore {
     const { rows } = await this.#pool.query<Row>(text, [purchaseId]);
     const [row] = rows;
     return row === undefined ? undefined : chargeColumns.read(row);
+  }
+
+  async recover(made: Parameters<TopUpStore["recover"]>[0]): Promise<void> {
+    await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
   async fail(

@@ -21,7 +21,8 @@ export interface RecoveredPurchase {
   readonly orgId: string;
   readonly amountMicroUsd: MicroUsd;
   readonly isTestMoney: boolean;
-  readonly sessionId: string;
+  /** Null: it was paid without a checkout. */
+  readonly sessionId: string | null;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
 }

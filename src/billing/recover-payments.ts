@@ -1,9 +1,10 @@
 import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd, type Logger, microUsd } from "../core/index.ts";
-import type { SessionUpdate } from "./payment-update.ts";
+import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
 import type { PurchaseStore } from "./purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
+import type { TopUpStore } from "./top-up-store.ts";
 
 const DAY_MS = 86_400_000;
 /** A checkout can be paid so long after it was opened. */
@@ -34,6 +35,7 @@ export interface UnknownPayer {
 
 export interface RecoveryDeps {
   readonly store: PurchaseStore;
+  readonly topUps: TopUpStore;
   readonly payments: StripePayments;
   readonly service: PurchaseService;
   readonly log: Logger;
@@ -72,6 +74,21 @@ export async function recoverPayments(
       if (outcome !== "unknown_org" && (await takeAndTell(deps, session))) granted += 1;
     });
   }
+  for await (const charge of payments.cards.chargesSince(sinceMs - CHECKOUT_AGE_MAX_MS)) {
+    const { session, createdAtMs } = charge;
+    if (session.purchaseId === null || !PURCHASE_ID.test(session.purchaseId)) continue;
+    sessions += 1;
+    await attempted(session.sessionId, async () => {
+      const found = { session, createdAtMs, expiresAtMs: createdAtMs };
+      const outcome = await recoverSession(deps, found, null);
+      if (outcome === "unknown_org") unknownOrgs.push(...unknownPayer(session));
+      if (outcome === "recovered") {
+        purchases += 1;
+        await keepAutomatic(deps, charge);
+      }
+      if (outcome !== "unknown_org" && (await takeAndTell(deps, session))) granted += 1;
+    });
+  }
   for await (const claim of payments.claimsSince(sinceMs - CHECKOUT_AGE_MAX_MS)) {
     claims += 1;
     await attempted(claim.claimId, () => service.takeClaim(claim));
@@ -89,9 +106,10 @@ async function recoverSession(
     readonly createdAtMs: number;
     readonly expiresAtMs: number;
   },
+  sessionId: string | null = found.session.sessionId,
 ): Promise<SessionOutcome> {
   const { session, createdAtMs, expiresAtMs } = found;
-  const { purchaseId, orgId, cents, sessionId } = session;
+  const { purchaseId, orgId, cents } = session;
   if (purchaseId === null || orgId === null || cents === null) return "nothing";
   const purchase = {
     purchaseId,
@@ -103,6 +121,13 @@ async function recoverSession(
     expiresAtMs,
   };
   return await store.recover(purchase, by);
+}
+
+/** It counts against the ceiling of its month again. */
+async function keepAutomatic({ topUps }: RecoveryDeps, charge: ChargeUpdate): Promise<void> {
+  const { session, customerId, cardId } = charge;
+  const purchaseId = session.purchaseId ?? "";
+  await topUps.recover({ purchaseId, customerId: customerId ?? "", cardId: cardId ?? "" });
 }
 
 /** Does what the checkout says; true: it was credited by this. */

@@ -239,7 +239,8 @@ export class StripeBilling implements OpenBilling {
 
   async recover(sinceMs: number, by: ChangedBy): Promise<RecoveredPayments> {
     const { store, log } = this.#options;
-    const deps = { store, payments: this.#payments, service: this.#service, log, by };
+    const topUps = this.#options.topUpStore;
+    const deps = { store, topUps, payments: this.#payments, service: this.#service, log, by };
     const recovered = await recoverPayments(deps, sinceMs);
     // Purchases and claims of before that ended since.
     await this.#reconciler.reconcileAll();

@@ -2,7 +2,7 @@ import { Stripe } from "stripe";
 
 import type { OrgId, PauseReason } from "../core/index.ts";
 import type { CardUpdate, ChargeUpdate } from "./payment-update.ts";
-import { isTopUp, readCharge, refusalOf, TOP_UP } from "./stripe-charges.ts";
+import { declineReason, isTopUp, readCharge, TOP_UP } from "./stripe-charges.ts";
 import { expanded } from "./stripe-references.ts";
 import { readCard, SAVE_CARD } from "./stripe-updates.ts";
 import type { SavedCard, TopUpCharge } from "./top-up-store.ts";
@@ -66,7 +66,7 @@ export class StripeCards {
     }
   }
 
-  /** Undefined: what was saved is no card. */
+  /** Undefined: another payment method was saved. */
   async cardOf({ intent }: CardUpdate): Promise<SavedCard | undefined> {
     const expand = { expand: ["payment_method"] };
     const { payment_method: reference } =
@@ -79,7 +79,7 @@ export class StripeCards {
     return { cardId: method.id, brand, last4, expMonth, expYear };
   }
 
-  /** One that is not there any more, or is nobody's, is detached. */
+  /** One that does not exist any more, or has no customer, is detached. */
   async detach(cardId: string): Promise<void> {
     try {
       await this.#stripe.paymentMethods.detach(cardId);
@@ -145,6 +145,19 @@ export class StripeCards {
       if (!isMissing(fault)) throw fault;
     }
   }
+}
+
+/**
+ * Why a charge was refused for good; undefined: it may succeed when the same is sent again, as the
+ * network, the payment provider or the operator's key was the reason.
+ */
+function refusalOf(fault: unknown): PauseReason | undefined {
+  if (fault instanceof Stripe.errors.StripeCardError) {
+    return declineReason(fault.code, fault.decline_code);
+  }
+  const isRefused = fault instanceof Stripe.errors.StripeInvalidRequestError;
+  if (!isRefused || fault.statusCode === 409 || fault.statusCode === 429) return undefined;
+  return fault.code === "resource_missing" ? "card_missing" : "charge_refused";
 }
 
 /** The payment provider does not know what was named. */

@@ -1,4 +1,4 @@
-import { Stripe } from "stripe";
+import type { Stripe } from "stripe";
 
 import type { PauseReason } from "../core/index.ts";
 
@@ -35,7 +35,7 @@ export function readCharge(intent: Stripe.PaymentIntent): ChargeUpdate {
   };
 }
 
-/** Nobody is there to do what a status asks for: it has failed. */
+/** The payer is absent: a status that asks for an action has failed. */
 const PAYMENTS: Partial<Record<Stripe.PaymentIntent.Status, SessionUpdate["payment"]>> = {
   succeeded: "paid",
   processing: "processing",
@@ -51,21 +51,9 @@ function failureOf(intent: Stripe.PaymentIntent): PauseReason {
   return declineReason(code, decline);
 }
 
-function declineReason(code: string | undefined, decline: string | undefined): PauseReason {
-  const said = [code, decline];
-  if (said.includes("authentication_required")) return "authentication_required";
-  return said.includes("expired_card") ? "card_expired" : "card_declined";
-}
-
-/**
- * Why a charge was refused for good; undefined: it may succeed when the same is sent again, as the
- * network, the payment provider or the operator's key was the reason.
- */
-export function refusalOf(fault: unknown): PauseReason | undefined {
-  if (fault instanceof Stripe.errors.StripeCardError) {
-    return declineReason(fault.code, fault.decline_code);
-  }
-  const isRefused = fault instanceof Stripe.errors.StripeInvalidRequestError;
-  if (!isRefused || fault.statusCode === 409 || fault.statusCode === 429) return undefined;
-  return fault.code === "resource_missing" ? "card_missing" : "charge_refused";
+/** What the payment provider calls it, as what the customer can do about it. */
+export function declineReason(code: string | undefined, decline: string | undefined): PauseReason {
+  const said = new Set([code, decline]);
+  if (said.has("authentication_required")) return "authentication_required";
+  return said.has("expired_card") ? "card_expired" : "card_declined";
 }

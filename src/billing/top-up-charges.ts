@@ -20,7 +20,7 @@ const STARTED_PER_ROUND = 50;
 const REPAIRED_PER_ROUND = 50;
 /** Between two questions about one purchase. */
 const ASK_PAUSE_MS = 20_000;
-/** What is older is not sent any more: whoever decided it stood still meanwhile. */
+/** What is older is not sent any more: the process that decided it was suspended meanwhile. */
 const FIRST_SEND_WITHIN_MS = MINUTE_MS;
 /** Within the day for which the payment provider remembers that it was sent. */
 const SEND_WITHIN_MS = 60 * MINUTE_MS;
@@ -50,8 +50,8 @@ export interface TopUpChargesDeps {
 }
 
 /**
- * Automatic purchases. The row of the purchase is committed before the charge is sent, and its id is
- * the charge's idempotency key; whoever finds it undecided asks the payment provider first, and
+ * Automatic purchases. The row of the purchase is committed before the charge is sent, and its id
+ * is the charge's idempotency key; a process that finds it undecided asks the payment provider first, and
  * sends the same again only where the provider has no such charge.
  */
 export class TopUpCharges {
@@ -145,7 +145,7 @@ export class TopUpCharges {
     else await this.#failed(charge.purchaseId, "failed", answer.reason);
   }
 
-  /** What the payment provider says of a charge, whoever asked and however often. */
+  /** What the payment provider says of a charge, by an event or asked, once or often. */
   async takeCharge({ session, failure }: ChargeUpdate): Promise<void> {
     const { purchaseId } = session;
     if (purchaseId === null) return;

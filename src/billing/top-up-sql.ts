@@ -130,6 +130,11 @@ export const TAKE_OPEN = `
   )
   returning purchase_id`;
 
+export const RECOVER = `
+  insert into top_up (purchase_id, org_id, micro_usd, customer_id, card_id, created_at)
+  select purchase_id, org_id, micro_usd, $2, $3, created_at from purchase where purchase_id = $1
+  on conflict do nothing`;
+
 export const OWNER = "select org_id from top_up where purchase_id = $1";
 
 /** Never takes back a grant; a failure that is reported again is none. */

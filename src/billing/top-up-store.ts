@@ -80,7 +80,7 @@ export interface TopUpStore {
   /** Keeps the organization's customer at the payment provider; one that replaces another has no card. */
   keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void>;
   beginSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void>;
-  endSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void>;
+  endSetup(orgId: string, isTestMoney: boolean, sessionId: string): Promise<void>;
   /** False: of another customer, or of a checkout that is not newer than the last one taken. */
   saveCard(
     saved: {
@@ -116,7 +116,7 @@ export interface TopUpStore {
     } & TopUpTimes,
     by: ChangedBy,
   ): Promise<TopUpCharge | undefined>;
-  /** Undecided automatic purchases that nobody asked about since `beforeMs`. */
+  /** Undecided automatic purchases that were not asked about since `beforeMs`. */
   takeOpen(asked: {
     readonly isTestMoney: boolean;
     readonly beforeMs: number;
@@ -125,6 +125,12 @@ export interface TopUpStore {
   }): Promise<readonly TopUpCharge[]>;
   /** Undefined: not an automatic purchase. */
   charge(purchaseId: string): Promise<TopUpCharge | undefined>;
+  /** Makes a purchase that was recovered automatic again; again changes nothing. */
+  recover(made: {
+    readonly purchaseId: string;
+    readonly customerId: string;
+    readonly cardId: string;
+  }): Promise<void>;
   /** The charge failed: the purchase ends and its rule is paused, once. */
   fail(
     purchaseId: string,

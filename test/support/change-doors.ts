@@ -75,6 +75,7 @@ export const READING_COMMANDS: readonly string[] = [
   "org list",
   "member list",
   "credit ledger",
+  "topup list",
   "key list",
   "limits show",
   "endpoint list",

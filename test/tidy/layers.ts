@@ -191,6 +191,7 @@ const WITH_IO = new Set("storage backup dispatch http console-api app cli dev".s
 /** Files of other folders that do, each with the reason. */
 export const IO_FILES: Readonly<Record<string, string>> = {
   "src/billing/stripe-payments.ts": "the one client of the payment provider",
+  "src/billing/stripe-cards.ts": "the kinds of faults of that client",
   "src/identity/bounded-fetch.ts": "asks the identity provider",
   "src/identity/logout-token.ts": "asks the identity provider for its keys",
   "src/identity/local-issuer/in-process-fetch.ts": "calls the bundled issuer without a socket",

@@ -22,7 +22,7 @@ const DECEMBER = 12;
 const KEPT_MAX = 10_000;
 
 export interface NewSession {
-  /** Default: a payment of nobody whose card is saved. */
+  /** Default: a payment without a customer; no card is saved. */
   readonly mode?: "payment" | "setup";
   readonly customer?: string | null;
   readonly savesCard?: boolean;

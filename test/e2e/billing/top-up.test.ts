@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { PurchaseFault } from "../../../src/billing/billing.ts";
+import { StripePayments } from "../../../src/billing/stripe-payments.ts";
 import type { TopUpRule } from "../../../src/billing/top-up-store.ts";
 import { TopUpFault, type TopUps, type TopUpView } from "../../../src/billing/top-ups.ts";
 import type { OrgId } from "../../../src/core/ids.ts";
@@ -102,8 +103,9 @@ describe("a card", () => {
     orgId = await fixture.newOrg();
     const { customers } = fixture.checkout.book;
     const before = customers.size;
-    const opened = fixture.billings.map((billing) => billing.topUps?.openCardCheckout(orgId));
-    await Promise.all(opened);
+    await Promise.all(
+      fixture.billings.map(async ({ topUps }) => await topUps?.openCardCheckout(orgId)),
+    );
     await topUpsOf(fixture).openCardCheckout(orgId);
     expect(customers.size - before).toBe(1);
   });
@@ -295,6 +297,23 @@ describe("without events", () => {
   });
 });
 
+test("one decision that several processes send at once is one charge", async () => {
+  orgId = await orgWithRule(fixture);
+  const nowMs = fixture.clock.nowMs();
+  const times = { nowMs, monthMs: nowMs - MINUTE_MS, expiresAtMs: nowMs + DAY_MS };
+  const bounds = { minMicroUsd: usd(5), maxMicroUsd: usd(100) };
+  const wanted = { orgId, purchaseId: "pur_twice", isTestMoney: true, ...times, ...bounds };
+  const charge = await fixture.backend.topUpStore.begin(wanted, testOperator);
+  if (charge === undefined) throw new Error("nothing was due");
+  const { url: apiUrl, secretKey } = fixture.checkout;
+  const account = { secretKey, webhookSecrets: [], apiUrl };
+  const clients = [1, 2, 3].map(() => new StripePayments(account, fixture.clock));
+  const answers = await Promise.all(clients.map(({ cards }) => cards.charge(charge)));
+  for (const client of clients) client.close();
+  expect(answers.map(({ kind }) => kind)).toEqual(["charge", "charge", "charge"]);
+  expect(charges()).toBe(1);
+});
+
 test("a refund takes the credit of an automatic purchase, and the ceiling still counts it", async () => {
   orgId = await orgWithRule(fixture);
   await rounds(fixture);
@@ -304,6 +323,35 @@ test("a refund takes the credit of an automatic purchase, and the ceiling still 
   expect(await balance()).toBe(0n);
   expect((await view()).monthMicroUsd).toBe(usd(50));
   expect(await fixture.broken()).toEqual([]);
+});
+
+test("a charge that a restore has lost is recovered once, as automatic, and counts again", async () => {
+  const restored = await openBillingFixture();
+  const { backend, checkout, clock, billings } = restored;
+  const org = await orgWithRule(restored);
+  await rounds(restored);
+  await backend.query("set session_replication_role = replica");
+  for (const table of ["top_up", "purchase", "payment_event", "transfer", "transfer_ref"]) {
+    await backend.query(`delete from ${table}`);
+  }
+  await backend.query("update account set debits = 0, credits = 0, owed = 0");
+  await backend.query("update top_up_rule set is_on = false");
+  await backend.query("set session_replication_role = origin");
+  const sinceMs = clock.nowMs();
+  const found = await billings[0].recover(sinceMs, testOperator);
+  expect(found).toMatchObject({ purchases: 1, granted: 1, failed: [] });
+  expect(await billings[0].recover(sinceMs, testOperator)).toMatchObject({
+    purchases: 0,
+    granted: 0,
+  });
+  expect(await restored.balance(org)).toBe(50n * MICRO_PER_USD);
+  expect(await backend.purchaseStore.list(org)).toMatchObject([
+    { isAutomatic: true, state: "paid" },
+  ]);
+  expect((await topUpsOf(restored).read(org)).monthMicroUsd).toBe(usd(50));
+  expect(checkout.book.payments.size).toBe(1);
+  expect(await restored.broken()).toEqual([]);
+  await restored.close();
 });
 
 test("turned off by the operator there is none, and what was started ends", async () => {

@@ -48,9 +48,8 @@ export function BillingPage(): ReactNode {
 /** Asked again while a card is on its way. */
 function useTopUp(): TopUp | undefined {
   const [isPending, setIsPending] = useState(false);
-  const { data } = useAnswer("GET /api/console/top-up", undefined, {
-    ...(isPending ? { refetchMs: CARD_POLL_MS } : {}),
-  });
+  const polling = isPending ? { refetchMs: CARD_POLL_MS } : {};
+  const { data } = useAnswer("GET /api/console/top-up", undefined, polling);
   const isCardPending = data?.is_card_pending === true;
   useEffect(() => setIsPending(isCardPending), [isCardPending]);
   return data;

@@ -1,0 +1,259 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import type { TopUpRule } from "../../../src/billing/top-up-store.ts";
+import { monthStartMs } from "../../../src/billing/top-up-times.ts";
+import type { OrgId } from "../../../src/core/ids.ts";
+import { newRecordId } from "../../../src/core/ids.ts";
+import { microUsd } from "../../../src/core/money.ts";
+import type { CheckoutPayment } from "../../../src/dev/test-checkout/checkout-objects.ts";
+import type { ChargeFault } from "../../../src/dev/test-checkout/start-test-checkout.ts";
+import { MICRO_PER_USD, withBillingFixture } from "../../support/billing-fixture.ts";
+import { quickOrDeep } from "../../support/depth.ts";
+import { testOperator } from "../../support/test-operator.ts";
+
+const MINUTE_MS = 60_000;
+const AMOUNT_USD = 50n;
+const usd = (dollars: bigint): ReturnType<typeof microUsd> => microUsd(dollars * MICRO_PER_USD);
+
+/** Events are kept back: a step delivers them, any number of times. */
+const fixture = withBillingFixture({ delivery: () => [] });
+
+type Step =
+  | { readonly kind: "rounds"; readonly faults: readonly ChargeFault[] }
+  | { readonly kind: "events" | "reconcile" | "crash" | "refund" | "turn_on" | "turn_off" }
+  | { readonly kind: "wait"; readonly minutes: number }
+  | { readonly kind: "card"; readonly last4: string }
+  | { readonly kind: "ceiling"; readonly dollars: bigint };
+
+const fault = fc.constantFrom<ChargeFault>("lost_before", "lost_after", "busy", "broken", "none");
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("rounds" as const),
+      faults: fc.array(fault, { maxLength: 4 }),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("wait" as const),
+      minutes: fc.constantFrom(1, 6, 12, 30, 80),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constantFrom(
+        ...(["events", "reconcile", "crash", "refund", "turn_on", "turn_on", "turn_off"] as const),
+      ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("card" as const),
+      last4: fc.constantFrom("4242", "4242", "0341", "3184"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("ceiling" as const),
+      dollars: fc.constantFrom(50n, 100n, 149n, 250n),
+    }),
+  },
+);
+
+/** One organization whose balance is always below its threshold, and what happened to it. */
+class Story {
+  readonly orgId: OrgId;
+  #rule: TopUpRule = {
+    isOn: true,
+    belowMicroUsd: usd(1_000_000n),
+    amountMicroUsd: usd(AMOUNT_USD),
+    monthMaxMicroUsd: usd(100n),
+  };
+  /** Events before it are of other scenarios. */
+  readonly #firstEvent = fixture.checkout.webhooks.events.length;
+  /** The highest ceiling that was in force while the purchases of a month were decided. */
+  readonly #ceilings = new Map<number, bigint>();
+
+  constructor(orgId: OrgId) {
+    this.orgId = orgId;
+  }
+
+  get #topUps(): NonNullable<(typeof fixture.billings)[0]["topUps"]> {
+    const [{ topUps }] = fixture.billings;
+    if (topUps === undefined) throw new Error("automatic top-up is off");
+    return topUps;
+  }
+
+  async run(step: Step): Promise<void> {
+    switch (step.kind) {
+      case "rounds":
+        fixture.checkout.chargeFaults.push(...step.faults);
+        await Promise.all(fixture.billings.map((billing) => billing.topUpRound()));
+        fixture.checkout.chargeFaults.length = 0;
+        return;
+      case "events":
+        return await this.#deliver();
+      case "reconcile":
+        await Promise.all([fixture.billings[1].reconcileAll(), fixture.billings[0].topUpRound()]);
+        return;
+      case "crash":
+        await this.#decideOnly();
+        return;
+      case "refund":
+        return this.#refund();
+      case "wait":
+        fixture.clock.moveOn(step.minutes * MINUTE_MS);
+        this.#note();
+        return;
+      case "card":
+        return await this.saveCard(step.last4);
+      default:
+        return await this.#change(step);
+    }
+  }
+
+  async #change(step: Step): Promise<void> {
+    if (step.kind === "ceiling") {
+      this.#rule = { ...this.#rule, monthMaxMicroUsd: usd(step.dollars) };
+    } else this.#rule = { ...this.#rule, isOn: step.kind === "turn_on" };
+    await Promise.all([
+      this.#topUps.setRule(this.orgId, this.#rule, testOperator),
+      fixture.billings[1].topUpRound(),
+    ]);
+    this.#note();
+  }
+
+  /** By the month in which a purchase was decided: it may be sent after its end. */
+  #note(): void {
+    const month = monthStartMs(fixture.clock.nowMs());
+    const known = this.#ceilings.get(month) ?? 0n;
+    const now = this.#rule.monthMaxMicroUsd;
+    this.#ceilings.set(month, now > known ? now : known);
+  }
+
+  /** Committed, and the process is gone before it sends. */
+  async #decideOnly(): Promise<void> {
+    const nowMs = fixture.clock.nowMs();
+    const times = { nowMs, monthMs: monthStartMs(nowMs), expiresAtMs: nowMs + 120 * MINUTE_MS };
+    const bounds = { minMicroUsd: usd(5n), maxMicroUsd: usd(5_000n) };
+    const purchaseId = newRecordId("pur");
+    const wanted = { orgId: this.orgId, purchaseId, isTestMoney: true, ...bounds, ...times };
+    await fixture.backend.topUpStore.begin(wanted, testOperator);
+  }
+
+  async saveCard(last4: string): Promise<void> {
+    fixture.clock.moveOn(1_000);
+    const { checkoutUrl } = await this.#topUps.openCardCheckout(this.orgId);
+    const session = fixture.checkout.book.session(checkoutUrl.split("/").at(-1) ?? "");
+    if (session === undefined) throw new Error("no checkout was opened");
+    fixture.checkout.book.saveCard(session, last4);
+    fixture.clock.moveOn(3_000);
+    await this.#topUps.read(this.orgId);
+  }
+
+  async start(): Promise<void> {
+    await this.saveCard("4242");
+    await this.#change({ kind: "turn_on" });
+  }
+
+  /** Everything that happened, the newest first, some of it twice and at once. */
+  async #deliver(): Promise<void> {
+    await fixture.backend.query("delete from payment_event");
+    const { webhooks } = fixture.checkout;
+    const events = webhooks.events.slice(this.#firstEvent).reverse();
+    const copies = events.flatMap((event, i) => (i % 2 === 0 ? [event, event] : [event]));
+    const statuses = await Promise.all(copies.map((event) => webhooks.send(event.id)));
+    expect(statuses.every((status) => status === 200)).toBe(true);
+  }
+
+  #refund(): void {
+    const paid = this.payments().filter(({ status }) => status === "succeeded");
+    const [first] = paid;
+    if (first !== undefined) fixture.checkout.book.refund(first, 1_000);
+  }
+
+  payments(): CheckoutPayment[] {
+    const { payments } = fixture.checkout.book;
+    return [...payments.values()].filter(({ metadata }) => metadata["org_id"] === this.orgId);
+  }
+
+  /** What must hold at any time. */
+  async check(): Promise<void> {
+    const charged = this.payments().filter(({ status }) => status === "succeeded");
+    const intents = charged.map(({ metadata }) => metadata["purchase_id"]);
+    expect(new Set(intents).size).toBe(intents.length);
+    const rows = await fixture.backend.query(
+      `select p.state, count(*) as n from top_up t join purchase p using (purchase_id)
+      where t.org_id = $1 group by p.state`,
+      [this.orgId],
+    );
+    const open = rows.filter((row) => row["state"] === "created" || row["state"] === "pending");
+    expect(open.reduce((sum, row) => sum + Number(row["n"]), 0)).toBeLessThanOrEqual(1);
+    for (const [month, ceiling] of this.#ceilings) {
+      const end = new Date(month);
+      end.setUTCMonth(end.getUTCMonth() + 1);
+      const [sum] = await fixture.backend.query(
+        `select coalesce(sum(t.micro_usd), 0) as sum
+        from top_up t join purchase p using (purchase_id)
+        where t.org_id = $1 and t.created_at >= $2 and t.created_at < $3
+          and p.state in ('created', 'pending', 'granted', 'parked')`,
+        [this.orgId, new Date(month), end],
+      );
+      expect(BigInt(String(sum?.["sum"] ?? 0)) <= ceiling).toBe(true);
+    }
+  }
+
+  /** After everything was reported: what was charged and not refunded is the balance. */
+  async end(): Promise<void> {
+    await this.run({ kind: "turn_off" });
+    for (let turn = 0; turn < 3; turn += 1) {
+      await this.run({ kind: "wait", minutes: 30 });
+      await this.run({ kind: "rounds", faults: [] });
+    }
+    await this.#deliver();
+    await this.check();
+    const paid = this.payments().filter(({ status }) => status === "succeeded");
+    const cents = paid.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+    const own = new Set(paid.map(({ id }) => id));
+    const refunds = [...fixture.checkout.book.refunds.values()].filter((each) =>
+      own.has(each.payment_intent),
+    );
+    const refunded = refunds.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+    expect(await fixture.balance(this.orgId)).toBe((cents - refunded) * 10_000n);
+    const open = (await fixture.backend.purchaseStore.list(this.orgId)).filter(
+      ({ state }) => state === "created" || state === "pending",
+    );
+    expect(open).toEqual([]);
+  }
+}
+
+test(
+  "whatever happens in whatever order: one charge for a decision, within the ceiling, credited once",
+  { timeout: quickOrDeep(180_000, 1_800_000) },
+  async () => {
+    let charges = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 24 }), async (steps) => {
+        const story = new Story(await fixture.newOrg());
+        await story.start();
+        for (const each of steps) {
+          await story.run(each);
+          await story.check();
+        }
+        await story.end();
+        charges += story.payments().length;
+        // Others that are still due would be charged in the rounds of the next scenario.
+        await fixture.backend.query("update top_up_rule set is_on = false where is_on");
+      }),
+      { numRuns: quickOrDeep(25, 400) },
+    );
+    expect(charges).toBeGreaterThan(25);
+    expect(await fixture.broken()).toEqual([]);
+  },
+);
