@@ -2,3 +2,4 @@ export type { AlertDestination, AlertQueue, AlertStore, DeliveryRecord } from ".
 export { AlertWorker } from "./alert-worker.ts";
 export { PostgresAlertQueue } from "./postgres-alert-queue.ts";
 export { PostgresAlertStore } from "./postgres-alert-store.ts";
+export { removeDestinationsOf } from "./remove-destinations-of.ts";
