@@ -86,8 +86,7 @@ describe("an invitation", () => {
       org: { org_id: ann.orgId, role: "developer" },
       may: ["account", "read", "keys"],
     });
-    const orgs = listAt(json, "organizations").map((each) => at(each, "org_id"));
-    expect(orgs.sort()).toEqual([own, ann.orgId].sort());
+    expect(listAt(json, "others").map((each) => at(each, "org_id"))).toEqual([own]);
     expect((await accept(bob, invitation)).status).toBe(404);
     const again = await bob.ask("POST /api/console/received-invitations/find", {
       body: { token: invitation.token },
@@ -183,7 +182,7 @@ describe("a person who was invited before the first sign-in", () => {
     const { json } = await person.do("GET /api/console/session");
     expect(json).toMatchObject({
       org: { org_id: ann.orgId, role: "billing" },
-      organizations: [{ org_id: ann.orgId }],
+      others: [],
     });
   });
 
