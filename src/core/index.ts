@@ -76,7 +76,7 @@ export {
   type RequestStatus,
   requestStatusOf,
 } from "./request-status.ts";
-export { MAY, mayRole, type Need, NEEDS, parseRole, type Role, ROLES, rolesWith } from "./roles.ts";
+export { MAY, mayRole, type Need, parseRole, type Role, ROLES, rolesWith } from "./roles.ts";
 export { Repeated } from "./repeated.ts";
 export { refused, type Refused, type Result } from "./result.ts";
 export { type ModelNames, type ServedModel, servedModelOf } from "./served-model.ts";
