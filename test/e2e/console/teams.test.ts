@@ -304,8 +304,8 @@ describe("a session", () => {
       listAt((await person.do("GET /api/console/sessions")).json, "sessions");
     const listed = await sessions(laptop);
     expect(listed).toHaveLength(2);
-    const [own] = listed.filter((each) => at(each, "is_this") === true);
-    const [other] = listed.filter((each) => at(each, "is_this") === false);
+    const own = listed.find((each) => at(each, "is_this") === true);
+    const other = listed.find((each) => at(each, "is_this") === false);
     const end = (person: Person, session: unknown): Promise<HttpAnswer> =>
       person.ask(`POST /api/console/sessions/${textAt(session, "session_id")}/end`);
     expect((await end(stranger, other)).status).toBe(404);
