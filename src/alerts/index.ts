@@ -14,3 +14,4 @@ export { countWebhooksSealedBy, resealWebhooks } from "./reseal-webhooks.ts";
 export { checkWebhookAddress } from "./webhook-address.ts";
 export { newWebhookSecret, sealSecret } from "./webhook-secret.ts";
 export { openWebhookSender } from "./webhook-sender.ts";
+export { removeDestinationsOf } from "./remove-destinations-of.ts";

@@ -25,25 +25,25 @@ type MemberRoute = keyof typeof memberRoutes;
 function changingMembers(
   deps: ConsoleDeps,
 ): Handlers<Extract<MemberRoute, `${string}/members${string}` | `${string}/leave`>> {
-  const { store } = deps.team;
+  const { team } = deps;
   return {
     "GET /api/console/members": ({ session }) => readTeam(deps, session),
 
     "PATCH /api/console/members/:account_id": async ({ session, params, body, by }) => {
       const change = { accountId: params.account_id, role: body.role };
-      const done = await store.setRole(session.orgId, change, by);
+      const done = await team.store.setRole(session.orgId, change, by);
       return done === "done" ? await readTeam(deps, session) : CHANGE_REFUSALS[done];
     },
 
     "POST /api/console/members/:account_id/remove": async ({ session, params, by }) => {
       const member = { accountId: params.account_id, why: "removed" } as const;
-      const done = await store.remove(session.orgId, member, by);
+      const done = await team.store.remove(session.orgId, member, by);
       return done === "done" ? await readTeam(deps, session) : CHANGE_REFUSALS[done];
     },
 
     "POST /api/console/leave": async ({ session, by }) => {
       const member = { accountId: session.accountId, why: "left" } as const;
-      const done = await store.remove(session.orgId, member, by);
+      const done = await team.store.remove(session.orgId, member, by);
       return done === "done" ? { left: true } : CHANGE_REFUSALS[done];
     },
   };
@@ -52,24 +52,24 @@ function changingMembers(
 function inviting(
   deps: ConsoleDeps,
 ): Handlers<Extract<MemberRoute, `${string}/console/invitations${string}`>> {
-  const { store, invitations } = deps.team;
+  const { team } = deps;
   return {
     "POST /api/console/invitations": async ({ session, body, by }) => {
       const email = body.email.trim();
       if (!isEmail(email)) return NO_EMAIL;
       const from = await invitingFrom(deps, session);
-      const sent = await invitations.invite(from, { email, role: body.role }, by);
+      const sent = await team.invitations.invite(from, { email, role: body.role }, by);
       return typeof sent === "string" ? INVITE_REFUSALS[sent] : shownSent(deps, sent);
     },
 
     "POST /api/console/invitations/:invitation_id/renew": async ({ session, params, by }) => {
       const from = await invitingFrom(deps, session);
-      const sent = await invitations.renew(from, params.invitation_id, by);
+      const sent = await team.invitations.renew(from, params.invitation_id, by);
       return sent === undefined ? NO_SUCH_INVITATION : shownSent(deps, sent);
     },
 
     "POST /api/console/invitations/:invitation_id/revoke": async ({ session, params, by }) => {
-      const isRevoked = await store.revoke(session.orgId, params.invitation_id, by);
+      const isRevoked = await team.store.revoke(session.orgId, params.invitation_id, by);
       return isRevoked ? await readTeam(deps, session) : NO_SUCH_INVITATION;
     },
   };
@@ -79,17 +79,16 @@ type JoinRoute = `${string}/received-invitations${string}` | `${string}/organiza
 
 function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
   const { team, identity, clock } = deps;
-  const { store } = team;
   return {
     "GET /api/console/received-invitations": async ({ session }) => {
-      const received = await store.received(session.accountId, clock.nowMs());
+      const received = await team.store.received(session.accountId, clock.nowMs());
       return { invitations: received.map((each) => shownReceived(each, true)) };
     },
 
     "POST /api/console/received-invitations/find": async ({ session, body }) => {
-      const found = await store.findByLink(hashOf(body.token), clock.nowMs());
+      const found = await team.store.findByLink(hashOf(body.token), clock.nowMs());
       if (found === undefined) return LINK_GONE;
-      const own = await store.received(session.accountId, clock.nowMs());
+      const own = await team.store.received(session.accountId, clock.nowMs());
       const isYours = own.some(({ invitationId }) => invitationId === found.invitationId);
       return shownReceived(found, isYours);
     },
@@ -99,7 +98,7 @@ function joining(deps: ConsoleDeps): Handlers<Extract<MemberRoute, JoinRoute>> {
       const { accountId } = session;
       const sessionId = Buffer.from(session.sessionId, "hex");
       const asked = { accountId, sessionId, nowMs: clock.nowMs() };
-      const orgId = await store.accept(params.invitation_id, asked, by);
+      const orgId = await team.store.accept(params.invitation_id, asked, by);
       return orgId === undefined ? NO_SUCH_INVITATION : { org_id: orgId };
     },
 
@@ -155,14 +154,17 @@ async function invitingFrom(deps: ConsoleDeps, session: SignedIn) {
 }
 
 async function readTeam(deps: ConsoleDeps, session: SignedIn): Promise<Team> {
-  const { store, invitations } = deps.team;
+  const { team } = deps;
   const { orgId } = session;
-  const [members, open] = await Promise.all([store.members(orgId), store.invitations(orgId)]);
+  const [members, open] = await Promise.all([
+    team.store.members(orgId),
+    team.store.invitations(orgId),
+  ]);
   return {
     members: members.map((each) => shownMember(each, session)),
     invitations: open.map((each) => shownInvitation(deps, each)),
     team_max: TEAM_MAX,
-    can_email: invitations.canMail,
+    can_email: team.invitations.canMail,
   };
 }
 

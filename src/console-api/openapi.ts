@@ -1,5 +1,6 @@
 import type { TSchema } from "typebox";
 
+import { rolesWith } from "../core/index.ts";
 import { ROUTES } from "./contract.ts";
 import { ConsoleError, type RouteContract } from "./contract/shared.ts";
 
@@ -35,7 +36,8 @@ const DESCRIPTION =
   "Dollars are decimal strings, exact to the micro-dollar; instants are UTC. Every unsafe method " +
   "needs content-type application/json and comes from the console's own origin: browsers say so in " +
   "sec-fetch-site, programs send `origin`. Under /playground/v1/ are the gateway's routes, with " +
-  "the session instead of a key.";
+  "the session instead of a key. `x-roles` names the roles of members that may call a route; others " +
+  "get 403 `forbidden`.";
 
 function operation(name: string, contract: RouteContract): object {
   const { summary, access, body } = contract;
@@ -43,6 +45,7 @@ function operation(name: string, contract: RouteContract): object {
     operationId: operationId(name),
     summary,
     ...(access === "public" ? { security: [] } : { security: [{ session: [] }] }),
+    ...(contract.access === "session" ? { "x-roles": rolesWith(contract.needs) } : {}),
     parameters: [
       ...parametersOf(contract.params, "path"),
       ...parametersOf(contract.query, "query"),

@@ -150,9 +150,9 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     user,
     org: { org_id: org.orgId, name: org.name, role: session.role },
     may: [...MAY[session.role]],
-    // An own one that was never begun is not offered, but where the session is in it.
-    organizations: joined
-      .filter(({ orgId, isUnused }) => !isUnused || orgId === session.orgId)
+    // An own one that was never begun is not offered.
+    others: joined
+      .filter(({ orgId, isUnused }) => !isUnused && orgId !== session.orgId)
       .map(({ orgId, name }) => ({ org_id: orgId, name })),
     own_deferred: joined.some(({ isUnused }) => isUnused),
     balance: shownBalance(balance),
@@ -175,7 +175,7 @@ const ANONYMOUS = {
   user: null,
   org: null,
   may: [],
-  organizations: [],
+  others: [],
   own_deferred: false,
   balance: null,
   is_operator: false,

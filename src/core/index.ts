@@ -77,7 +77,7 @@ export {
   type RequestStatus,
   requestStatusOf,
 } from "./request-status.ts";
-export { MAY, mayRole, type Need, NEEDS, parseRole, type Role, ROLES, rolesWith } from "./roles.ts";
+export { MAY, mayRole, type Need, parseRole, type Role, ROLES, rolesWith } from "./roles.ts";
 export { Repeated } from "./repeated.ts";
 export { PAUSE_REASONS, type PauseReason, pauseSentence } from "./top-up-pauses.ts";
 export { refused, type Refused, type Result } from "./result.ts";

@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
+import { removeDestinationsOf } from "../alerts/index.ts";
 import {
   type Change,
   type ChangedBy,
@@ -96,6 +97,7 @@ export class PostgresTeamStore implements TeamStore {
         accountId,
       ]);
       if (found.is_own) given = await giveOwnOrg(client, { accountId, ...found });
+      for (const change of await removeDestinationsOf(client, orgId, found.email)) note(change);
       const before = { role: found.role, email: maskedEmail(found.email) };
       const action = why === "left" ? "member.leave" : "member.remove";
       note({ action, orgId, target: accountId, before, after: null });

@@ -29,7 +29,7 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "org keys-may-set-limits": ["org.keys-may-set-limits"],
   "member add": ["member.join"],
   "member role": ["member.role"],
-  "member remove": ["member.remove", "org.create"],
+  "member remove": ["member.remove", "org.create", "alert.destination"],
   "credit grant": ["credit.grant"],
   "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
   "topup pause": ["topup.pause"],
@@ -116,9 +116,13 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/reveal/saved": ["key.saved"],
   "PATCH /api/console/settings": ["org.rename", "org.keys-may-set-limits"],
   "PATCH /api/console/members/:account_id": ["member.role"],
-  // Whose own organization it was gets an empty one.
-  "POST /api/console/members/:account_id/remove": ["member.remove", "org.create"],
-  "POST /api/console/leave": ["member.leave", "org.create"],
+  // Its alerts end, and whose own organization it was gets an empty one.
+  "POST /api/console/members/:account_id/remove": [
+    "member.remove",
+    "org.create",
+    "alert.destination",
+  ],
+  "POST /api/console/leave": ["member.leave", "org.create", "alert.destination"],
   "POST /api/console/invitations": ["member.invite"],
   "POST /api/console/invitations/:invitation_id/renew": ["member.invite"],
   "POST /api/console/invitations/:invitation_id/revoke": ["member.uninvite"],

@@ -9,9 +9,9 @@ import shell from "./shell.module.css";
 
 /** The other organizations of the account: choosing one loads the console anew in it. */
 export function OrgSwitch(): ReactElement | null {
-  const { org, organizations } = useSession();
+  const { others } = useSession();
   const [isBusy, setBusy] = useState(false);
-  if (organizations.length < 2) return null;
+  if (others.length === 0) return null;
   async function change(org_id: string): Promise<void> {
     setBusy(true);
     try {
@@ -24,22 +24,20 @@ export function OrgSwitch(): ReactElement | null {
   }
   return (
     <div role="group" aria-label="Change organization">
-      {organizations
-        .filter(({ org_id: id }) => id !== org?.org_id)
-        .map(({ org_id: id, name }) => (
-          <button
-            key={id}
-            type="button"
-            className={shell.navLink}
-            disabled={isBusy}
-            onClick={() => void change(id)}
-          >
-            <Building2 size={16} aria-hidden />
-            <Text size="sm" truncate>
-              Go to {name}
-            </Text>
-          </button>
-        ))}
+      {others.map(({ org_id: id, name }) => (
+        <button
+          key={id}
+          type="button"
+          className={shell.navLink}
+          disabled={isBusy}
+          onClick={() => void change(id)}
+        >
+          <Building2 size={16} aria-hidden />
+          <Text size="sm" truncate>
+            Go to {name}
+          </Text>
+        </button>
+      ))}
     </div>
   );
 }

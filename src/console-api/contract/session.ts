@@ -59,8 +59,8 @@ export const Session = Type.Object({
   org: nullable(Type.Object({ org_id: Id, name: Type.String(), role: RoleName })),
   /** What that role may do: what a page offers, and a route needs. */
   may: Type.Array(oneOf(...NEEDS)),
-  /** All organizations of the account, this one too. */
-  organizations: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
+  /** The other organizations of the account. */
+  others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   /** Invited before the first sign-in: the account's own organization has no trial key yet. */
   own_deferred: Type.Boolean(),
   balance: nullable(Balance),

@@ -64,6 +64,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/settings": "Settings",
   "/settings/changes": "Changes",
   "/settings/alerts": "Alerts",
+  "/settings/members": "Members",
   "/keys": "Keys",
   "/keys/$keyId": "ci",
   "/billing": "Billing",
@@ -85,7 +86,7 @@ const PAGES: Readonly<Record<string, string>> = {
 /** Those of customers; for all who are not operators there are no others. */
 const CUSTOMER_PAGES = Object.keys(PAGES).filter((path) => !path.startsWith("/operator"));
 /** Shown to people who are not, or not yet, signed in. */
-const BARE = ["/verify"];
+const BARE = ["/verify", "/join"];
 
 /** What a page shows more of, when its address asks for it. */
 const SEARCHES: Readonly<Record<string, string>> = {
@@ -168,6 +169,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
       const eve = await newVisitor(browser);
       const paths = [
         "/sign-in",
+        "/join",
         "/docs",
         "/docs/$page",
         "/models",
@@ -295,6 +297,7 @@ async function useEverything(ann: Visitor): Promise<Ids> {
     provider_key: "sk-own-0123456789",
   });
   await post("/api/admission-limits", { scope: "org", rpm: 200 });
+  await post("/api/console/invitations", { email: "guest@example.com", role: "viewer" });
   await callGateway(fixture, key);
   await callGateway(fixture, key, chatBody("test/both", failing("[[fault:status:500]]")));
   await post("/playground/v1/chat/completions", chatBody("test/a"));

@@ -73,7 +73,7 @@ function Actions(props: {
       <Button
         size="compact-xs"
         variant="default"
-        aria-label={`Send the invitation of ${email} again`}
+        aria-label={`Send again to ${email}`}
         loading={renew.isPending}
         onClick={() =>
           renew.mutate(asked, {

@@ -1,0 +1,87 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { Pool } from "pg";
+import { describe, expect, test } from "vitest";
+
+import type { OrgId } from "../../src/core/ids.ts";
+import { openPool } from "../../src/storage/connection.ts";
+import { migrateDatabase } from "../../src/storage/migrate.ts";
+import { MIGRATIONS_FOLDER } from "../../src/storage/migration-files.ts";
+import { emptyDatabase, withBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
+
+/** An account with its organization as the program of before writes them. */
+async function formerAccount(pool: Pool, name: string, orgId = `org_${name}`): Promise<void> {
+  await pool.query(
+    "insert into org (org_id, name, email, email_verified) values ($1, $2, $3, true)",
+    [orgId, name, `${name}@example.com`],
+  );
+  await pool.query(
+    `insert into console_account
+      (account_id, org_id, email, email_norm, email_verified_at, name, created_at)
+    values ($1, $2, $3, $3, now(), null, '2026-01-02T03:04:05Z')`,
+    [`acct_${name}`, orgId, `${name}@example.com`],
+  );
+}
+
+async function membersIn(pool: Pool): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ line: string }>(
+    "select org_id || ' ' || account_id || ' ' || role as line from org_member order by 1",
+  );
+  return rows.map(({ line }) => line);
+}
+
+test("every account of before is the owner of its organization, since it is there", async () => {
+  const database = await emptyDatabase();
+  const pool = openPool(database.connectionString, silentLog);
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-before-teams-"));
+  const filter = (path: string): boolean => !basename(path).startsWith("0028");
+  cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
+  try {
+    await migrateDatabase(pool, { folder });
+    await formerAccount(pool, "ann");
+    await formerAccount(pool, "bob");
+    await migrateDatabase(pool);
+    expect(await membersIn(pool)).toEqual(["org_ann acct_ann owner", "org_bob acct_bob owner"]);
+    const { rows } = await pool.query("select distinct joined_at from org_member");
+    expect(rows).toEqual([{ joined_at: new Date("2026-01-02T03:04:05Z") }]);
+  } finally {
+    rmSync(folder, { recursive: true });
+    await pool.end();
+    await database.drop();
+  }
+});
+
+describe("beside the program of before, which knows no members,", () => {
+  const backend = withBackend();
+
+  test("an account is always a member of its own organization, and of no former one", async () => {
+    const pool = openPool(backend.connectionString, silentLog);
+    await formerAccount(pool, "cid");
+    expect(await membersIn(pool)).toContain("org_cid acct_cid owner");
+    // An organization that an operator made is adopted.
+    await backend.accountStore.createOrg({ name: "x", email: "cid@example.com" }, testOperator);
+    const { rows } = await pool.query<{ org_id: OrgId }>("select org_id from org where name = 'x'");
+    const [made] = rows;
+    await pool.query("update console_account set org_id = $1 where account_id = 'acct_cid'", [
+      made?.org_id,
+    ]);
+    const own = (await membersIn(pool)).filter((line) => line.includes("acct_cid"));
+    expect(own).toEqual([`${made?.org_id} acct_cid owner`]);
+    await pool.query("delete from console_account where account_id = 'acct_cid'");
+    expect((await membersIn(pool)).filter((line) => line.includes("acct_cid"))).toEqual([]);
+    await pool.end();
+  });
+
+  test("a change that moves no account adds nobody again who was removed", async () => {
+    const pool = openPool(backend.connectionString, silentLog);
+    await formerAccount(pool, "dan");
+    await pool.query("delete from org_member where account_id = 'acct_dan'");
+    await pool.query("update console_account set name = 'Dan' where account_id = 'acct_dan'");
+    await pool.query("update console_account set org_id = org_id where account_id = 'acct_dan'");
+    expect((await membersIn(pool)).filter((line) => line.includes("acct_dan"))).toEqual([]);
+    await pool.end();
+  });
+});

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+
+import { until } from "../../support/books.ts";
+import { withConsole } from "../../support/console-fixture.ts";
+import { at, httpCall, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
+import { CookieBrowser } from "../../support/oidc-browser.ts";
+import { withResource } from "../../support/with-resource.ts";
+
+const mails: TestMailServer = withResource(() => startMailServer("pass"));
+const fixture = withConsole(() => ({
+  settings: {
+    logLevel: "trace",
+    smtpHost: "127.0.0.1",
+    smtpPort: mails.port,
+    smtpSecurity: "none",
+    smtpUser: "user",
+    smtpPassword: "pass",
+    smtpFrom: "Token Market <invitations@example.com>",
+  },
+}));
+
+/** As `console-link --email` does it, in a browser that may be signed in as another person. */
+async function signIn(browser: CookieBrowser, email: string): Promise<string> {
+  const link = new URL(await fixture.claimLink(email));
+  await browser.open(link.href);
+  const form = { t: link.searchParams.get("t") ?? "", email };
+  return (await browser.open(`${fixture.consoleUrl}/local-idp/claim`, { form })).path;
+}
+
+async function ask(browser: CookieBrowser, route: string, body: object = {}): Promise<HttpAnswer> {
+  const [method = "GET", path = "/"] = route.split(" ");
+  const url = new URL(fixture.consoleUrl);
+  const cookie = browser.header(url);
+  if (method === "GET") return await httpCall(fixture.consoleUrl + path, { headers: { cookie } });
+  const headers = { cookie, origin: url.origin, "content-type": "application/json" };
+  return await httpCall(fixture.consoleUrl + path, { method, headers, body });
+}
+
+const sources = (): readonly string[] =>
+  mails.received.map(({ source }) => source.replaceAll("=\r\n", "").replaceAll("=3D", "="));
+
+test("an invitation comes by e-mail, and its person joins through a sign-in link of this machine", async () => {
+  const browser = new CookieBrowser();
+  expect(await signIn(browser, "ann@example.com")).toBe("/welcome");
+  const sent = await ask(browser, "POST /api/console/invitations", {
+    email: "bob@example.com",
+    role: "viewer",
+  });
+  expect(sent.json).toMatchObject({ mail: "sent", invitation: { email: "bob@example.com" } });
+  const link = textAt(sent.json, "link");
+  await until("the invitation has arrived", async () => mails.received.length === 1);
+  expect(mails.received[0]?.to).toEqual(["bob@example.com"]);
+  expect(sources()[0]).toContain(link);
+  // The same browser, now as the person who was invited: asked first, without a trial key.
+  expect(await signIn(browser, "bob@example.com")).toBe("/join");
+  const { json } = await ask(browser, "GET /api/console/session");
+  expect(json).toMatchObject({ user: { email: "bob@example.com" }, has_reveal: false });
+  const received = await ask(browser, "GET /api/console/received-invitations");
+  const id = textAt(listAt(received.json, "invitations")[0], "invitation_id");
+  await ask(browser, `POST /api/console/received-invitations/${id}/accept`);
+  const joined = await ask(browser, "GET /api/console/session");
+  expect(joined.json).toMatchObject({ org: { role: "viewer" } });
+  expect(fixture.gateway.log()).not.toContain(new URL(link).hash.slice(1));
+});
+
+test("no mailbox gets more than five invitations a day: the link is then passed on by hand", async () => {
+  const browser = new CookieBrowser();
+  await signIn(browser, "cleo@example.com");
+  const before = mails.received.length;
+  const body = { email: "flooded@example.com", role: "viewer" };
+  const first = await ask(browser, "POST /api/console/invitations", body);
+  const id = textAt(first.json, "invitation.invitation_id");
+  const states = [at(first.json, "mail")];
+  for (let count = 0; count < 4; count += 1) {
+    const { json } = await ask(browser, `POST /api/console/invitations/${id}/renew`);
+    states.push(at(json, "mail"));
+  }
+  // Revoking and inviting again begins no new count.
+  await ask(browser, `POST /api/console/invitations/${id}/revoke`);
+  const again = await ask(browser, "POST /api/console/invitations", body);
+  states.push(at(again.json, "mail"));
+  expect(states).toEqual(["sent", "sent", "sent", "sent", "sent", "bound"]);
+  expect(textAt(again.json, "link")).toContain("/join#");
+  expect(mails.received.length - before).toBe(5);
+});
+
+test("a mail server that does not take an invitation is reported with the link", async () => {
+  const browser = new CookieBrowser();
+  await signIn(browser, "dora@example.com");
+  mails.refuseWith = 550;
+  const sent = await ask(browser, "POST /api/console/invitations", {
+    email: "nowhere@example.com",
+    role: "viewer",
+  });
+  mails.refuseWith = undefined;
+  expect(sent.json).toMatchObject({ mail: "failed" });
+});
