@@ -51,8 +51,8 @@ export interface TopUpChargesDeps {
 
 /**
  * Automatic purchases. The row of the purchase is committed before the charge is sent, and its id
- * is the charge's idempotency key; a process that finds it undecided asks the payment provider first, and
- * sends the same again only where the provider has no such charge.
+ * is the charge's idempotency key; a process that finds it undecided asks the payment provider
+ * first, and sends the same again only where the provider has no such charge.
  */
 export class TopUpCharges {
   readonly #deps: TopUpChargesDeps;
