@@ -23,7 +23,13 @@ import {
   PostgresAlertStore,
 } from "../alerts/index.ts";
 import { readUnarchivedS } from "../backup/index.ts";
-import { PostgresPurchaseStore, type PurchaseStore } from "../billing/index.ts";
+import {
+  type CompanyStore,
+  PostgresCompanyStore,
+  PostgresPurchaseStore,
+  type PurchaseStore,
+  type StatementStore,
+} from "../billing/index.ts";
 import {
   byGateway,
   type Change,
@@ -74,6 +80,7 @@ import {
   listingTraffic,
   PostgresListingFigures,
   PostgresRecordStore,
+  PostgresStatementStore,
   PostgresUsageReports,
   PostgresUsageRollup,
   type RecordStore,
@@ -115,8 +122,10 @@ export interface PostgresBackend {
   readonly usageReports: UsageReports;
   readonly listingFigures: ListingFiguresStore;
   readonly usageRollup: UsageRollup;
+  readonly statementStore: StatementStore;
   readonly creditStore: CreditStore;
   readonly purchaseStore: PurchaseStore;
+  readonly companyStore: CompanyStore;
   readonly alertStore: AlertStore;
   readonly alertQueue: AlertQueue;
   readonly settlementStore: SettlementStore;
@@ -226,6 +235,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
+    ...statementsOf(pools, changeLog),
     ...alertsOf(pools, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
@@ -255,6 +265,16 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
       await ledgerBatchStore.close();
       await pools.close();
     },
+  };
+}
+
+function statementsOf(
+  { main, reports }: Pools,
+  changes: ChangeLog,
+): Pick<PostgresBackend, "companyStore" | "statementStore"> {
+  return {
+    companyStore: new PostgresCompanyStore(main, changes),
+    statementStore: new PostgresStatementStore(main, reports),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId } from "../core/index.ts";
+import type { Company } from "./company.ts";
 
 export type PurchaseState =
   | "created"
@@ -53,6 +54,8 @@ export interface Billing {
       readonly email: string;
       /** The console's page that the payment page leads back to. Default: billing. */
       readonly backTo?: "billing" | "welcome";
+      /** For the invoice; absent: the organization has given no company data. */
+      readonly company?: Company;
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;

@@ -2,6 +2,7 @@ import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd, type MicroUsd, newRecordId, type OrgId } from "../core/index.ts";
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
+import type { Company } from "./company.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
@@ -54,6 +55,7 @@ export class StripeBilling implements OpenBilling {
       readonly amountMicroUsd: MicroUsd;
       readonly email: string;
       readonly backTo?: "billing" | "welcome";
+      readonly company?: Company;
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
@@ -61,13 +63,14 @@ export class StripeBilling implements OpenBilling {
     const purchase = await this.#create(wanted, by);
     const { purchaseId } = purchase;
     const consoleUrl = this.#options.consoleUrl().replace(/\/+$/, "");
-    const { backTo = "billing" } = wanted;
+    const { backTo = "billing", company } = wanted;
     const next = backTo === "welcome" ? "?next=welcome" : "";
     try {
       const { sessionId, url } = await this.#payments.openCheckout(purchase, {
         email: wanted.email,
         successUrl: `${consoleUrl}/billing/return/${purchaseId}${next}`,
         cancelUrl: `${consoleUrl}/${backTo}`,
+        ...(company === undefined ? {} : { company }),
       });
       await this.#options.store.attachSession(purchaseId, sessionId);
       return { purchase, checkoutUrl: url };

@@ -4,6 +4,8 @@ import { Agent as HttpsAgent } from "node:https";
 import { Stripe } from "stripe";
 
 import type { Clock } from "../core/index.ts";
+import type { Company } from "./company.ts";
+import { invoiceDataOf } from "./invoice-data.ts";
 import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
 import { readDispute, readEvent, readRefund, readSession } from "./stripe-updates.ts";
@@ -48,7 +50,12 @@ export class StripePayments {
   /** The checkout of one purchase; the same purchase again is the same checkout. */
   async openCheckout(
     purchase: Pick<KnownPurchase, "purchaseId" | "orgId" | "cents" | "expiresAtMs">,
-    visit: { readonly email: string; readonly successUrl: string; readonly cancelUrl: string },
+    visit: {
+      readonly email: string;
+      readonly successUrl: string;
+      readonly cancelUrl: string;
+      readonly company?: Company;
+    },
   ): Promise<{ readonly sessionId: string; readonly url: string }> {
     const { purchaseId, orgId } = purchase;
     const metadata = { purchase_id: purchaseId, org_id: orgId };
@@ -69,7 +76,10 @@ export class StripePayments {
         customer_email: visit.email,
         metadata,
         payment_intent_data: { metadata },
-        invoice_creation: { enabled: true },
+        invoice_creation: {
+          enabled: true,
+          ...(visit.company === undefined ? {} : { invoice_data: invoiceDataOf(visit.company) }),
+        },
         expires_at: Math.floor(purchase.expiresAtMs / 1000),
         success_url: visit.successUrl,
         cancel_url: visit.cancelUrl,

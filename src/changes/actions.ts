@@ -35,6 +35,7 @@ export const ACTIONS = {
   "purchase.state": seen("changed the state of a purchase"),
   "purchase.claim": seen("reported a refund or a dispute"),
   "purchase.recover": seen("took a purchase over from the payment provider again"),
+  "company.change": seen("changed the company data for statements and invoices"),
   "hold.place": seen("limited requests after unusual use", ["reason"]),
   "hold.lift": seen("lifted a restriction after unusual use", ["reason", "lifted_because"]),
   "alert.rules": seen("changed what the organization is alerted of"),

@@ -25,6 +25,7 @@ import { addProbeCommand } from "./probe-command.ts";
 import { addServeCommands } from "./serve-command.ts";
 import { addSettlementCommand } from "./settlement-command.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
+import { addStatementCommand } from "./statement-command.ts";
 import { addUnusualUseCommand } from "./unusual-use-command.ts";
 
 /**
@@ -73,6 +74,7 @@ export function commandLine(context: CommandContext): Command {
   addOrgCommand(program, context);
   addBillingCommand(program, context);
   addCreditCommand(program, context);
+  addStatementCommand(program, context);
   addKeyCommand(program, context);
   addLimitsCommand(program, context);
   addEndpointCommand(program, context);

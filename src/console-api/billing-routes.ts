@@ -16,7 +16,7 @@ export function billingHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof billingRoutes> {
-  const { billing, reports, clock } = deps;
+  const { billing, companies, reports, clock } = deps;
   return {
     "GET /api/console/billing": ({ session }) => readBilling(deps, session.orgId),
 
@@ -26,7 +26,9 @@ export function billingHandlers(
         try {
           const { orgId, email } = session;
           const backTo = body.back_to ?? "billing";
-          const wanted = { orgId, amountMicroUsd, email, backTo };
+          const company = await companies.find(orgId);
+          const ofCompany = company === undefined ? {} : { company };
+          const wanted = { orgId, amountMicroUsd, email, backTo, ...ofCompany };
           const started = await billing.startPurchase(wanted, by);
           return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
         } catch (fault) {

@@ -10,10 +10,10 @@ import type {
   StoredConnection,
 } from "../accounts/index.ts";
 import type { AlertStore } from "../alerts/index.ts";
-import type { Billing } from "../billing/index.ts";
+import type { Billing, CompanyStore, StatementStore } from "../billing/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { ChangeStore } from "../changes/index.ts";
-import type { Config } from "../config/index.ts";
+import type { Config, IssuerConfig } from "../config/index.ts";
 import type { ClientAddresses, Clock } from "../core/index.ts";
 import type { Identity } from "../identity/index.ts";
 import type { OptimizeSearches } from "../optimize/index.ts";
@@ -45,6 +45,8 @@ export interface ConsoleLog {
 export interface ConsoleDeps {
   readonly identity: Identity;
   readonly billing: Billing;
+  readonly companies: CompanyStore;
+  readonly statements: StatementStore;
   readonly alerts: {
     readonly store: AlertStore;
     /** False: no mail server is configured. */
@@ -78,7 +80,10 @@ export interface ConsoleDeps {
   readonly serverResponse: typeof ServerResponse;
   readonly optimize: OptimizeSearches;
   readonly operator: OperatorDeps;
-  readonly config: Pick<Config, "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures">;
+  readonly config: Pick<
+    Config,
+    "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
+  >;
   readonly clock: Clock;
   readonly log: ConsoleLog;
   /** Folder of the built pages; they answer 503 where it does not exist. */

@@ -14,6 +14,7 @@ import { optimizeHandlers } from "./optimize-routes.ts";
 import { priceChangeHandlers } from "./price-changes-routes.ts";
 import { openReportGates } from "./report-gates.ts";
 import { sessionHandlers } from "./session-routes.ts";
+import { statementHandlers } from "./statement-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
 import { verificationHandlers } from "./verification-routes.ts";
 
@@ -24,6 +25,7 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...sessionHandlers(deps, gates),
     ...keyHandlers(deps, gates),
     ...billingHandlers(deps, gates),
+    ...statementHandlers(deps, gates),
     ...alertHandlers(deps, gates),
     ...usageHandlers(deps, gates),
     ...limitHandlers(deps, gates),

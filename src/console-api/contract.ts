@@ -25,6 +25,7 @@ import { optimizeRoutes } from "./contract/optimize.ts";
 import { priceChangeRoutes } from "./contract/price-changes.ts";
 import { sessionRoutes } from "./contract/session.ts";
 import type { RouteContract } from "./contract/shared.ts";
+import { statementRoutes } from "./contract/statements.ts";
 import { usageRoutes } from "./contract/usage.ts";
 import { verificationRoutes } from "./contract/verification.ts";
 
@@ -42,6 +43,7 @@ export type * from "./contract/optimize.ts";
 export type * from "./contract/price-changes.ts";
 export type * from "./contract/session.ts";
 export type * from "./contract/shared.ts";
+export type * from "./contract/statements.ts";
 export type * from "./contract/usage.ts";
 export type * from "./contract/verification.ts";
 
@@ -49,6 +51,7 @@ export const ROUTES = {
   ...sessionRoutes,
   ...keyRoutes,
   ...billingRoutes,
+  ...statementRoutes,
   ...alertRoutes,
   ...usageRoutes,
   ...limitRoutes,

@@ -67,6 +67,7 @@ export const READING_COMMANDS: readonly string[] = [
   "probe",
   "org list",
   "credit ledger",
+  "statement",
   "key list",
   "limits show",
   "endpoint list",
@@ -119,6 +120,7 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
   // Who returns from the checkout has the payment provider asked what became of it.
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],
+  "POST /api/console/company": ["company.change"],
   "PATCH /api/console/alerts": ["alert.rules"],
   "POST /api/console/alerts/destinations": ["alert.destination"],
   "POST /api/console/alerts/destinations/:destination_id/remove": ["alert.destination"],
