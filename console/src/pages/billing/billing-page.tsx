@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import type { Billing } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
+import { LinkButton } from "../../ui/app-link.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { compareUsd } from "../../ui/money-math.ts";
@@ -22,7 +23,7 @@ const LEAD =
 export function BillingPage(): ReactNode {
   const answer = useAnswer("GET /api/console/billing");
   return (
-    <Page title="Billing" lead={LEAD}>
+    <Page title="Billing" lead={LEAD} actions={<StatementLinks />}>
       <Answer of={answer} skeleton={<BillingSkeleton />}>
         {(billing) => (
           <>
@@ -34,6 +35,19 @@ export function BillingPage(): ReactNode {
       </Answer>
       <CreditLedgerPanel />
     </Page>
+  );
+}
+
+function StatementLinks(): ReactNode {
+  return (
+    <>
+      <LinkButton to="/billing/statements" size="xs" variant="default">
+        Statements
+      </LinkButton>
+      <LinkButton to="/billing/company" size="xs" variant="default">
+        Company data
+      </LinkButton>
+    </>
   );
 }
 
