@@ -279,4 +279,26 @@ describe("statements of months", () => {
       { numRuns: quickOrDeep(12, 150) },
     );
   });
+
+  test("say so when the books, or the text that was kept, are not what was closed", async () => {
+    const history = await History.begin();
+    const purchase = { kind: "purchase", month: 0, cents: 5, refund: null } as const;
+    await history.live(0, [purchase]);
+    const { orgId } = history;
+    const first = months[0] as Month;
+    expect((await documentOf(orgId, first)).differences).toEqual([]);
+    await lately("update transfer set amount = amount + 1 where ref = $1", [`start ${orgId}`]);
+    expect((await documentOf(orgId, first)).differences).toEqual([
+      "credits: the statement says 1 × grant $1000.000000, 1 × purchase $0.050000, " +
+        "the books say 1 × grant $1000.000001, 1 × purchase $0.050000",
+      "closing balance: the statement says 1000.050000, the books say 1000.050001",
+    ]);
+    await lately("update transfer set amount = amount - 1 where ref = $1", [`start ${orgId}`]);
+    const change = "update org_statement set document = replace(document, 'org_', 'orh_')";
+    await expect(backend.query(change)).rejects.toThrow();
+    await lately(`${change} where org_id = $1`, [orgId]);
+    expect((await documentOf(orgId, first)).differences).toEqual([
+      "the text of the statement is not the one that was closed: its hash differs",
+    ]);
+  });
 });

@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)("a statement", () => {
     await page.getByText("Tax ID DE 123456789").waitFor();
     await pageShown(page);
     await expectAccessible(page, "a statement");
-    await expectFits(page, "a statement");
+    await expectFits(page);
 
     await page.emulateMedia({ media: "print" });
     const around = page.locator("header, nav").filter({ visible: true });
