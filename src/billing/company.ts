@@ -30,7 +30,7 @@ export interface Company {
   /** ISO 3166-1, two capital letters. */
   readonly country: string;
   readonly taxId: { readonly type: TaxIdType; readonly value: string } | null;
-  /** Where invoices are sent, beside the account; empty: nowhere else. */
+  /** Kept with the company data; nothing is sent there yet. Empty: none. */
   readonly billingEmail: string;
   /** The customer's own purchase-order number; empty: none. */
   readonly purchaseOrder: string;
