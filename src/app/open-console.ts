@@ -134,6 +134,8 @@ export async function openConsole(
   const console = await createConsoleServer({
     identity,
     billing,
+    companies: backend.companyStore,
+    statements: backend.statementStore,
     optimize,
     operator: openOperator(options, parts),
     alerts: { store: backend.alertStore, canMail: mailer !== undefined },

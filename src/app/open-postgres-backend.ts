@@ -26,9 +26,12 @@ import {
 } from "../alerts/index.ts";
 import { readUnarchivedS } from "../backup/index.ts";
 import {
+  type CompanyStore,
+  PostgresCompanyStore,
   PostgresPurchaseStore,
   PostgresTopUpStore,
   type PurchaseStore,
+  type StatementStore,
   type TopUpStore,
 } from "../billing/index.ts";
 import {
@@ -81,6 +84,7 @@ import {
   listingTraffic,
   PostgresListingFigures,
   PostgresRecordStore,
+  PostgresStatementStore,
   PostgresUsageReports,
   PostgresUsageRollup,
   type RecordStore,
@@ -123,9 +127,11 @@ export interface PostgresBackend {
   readonly usageReports: UsageReports;
   readonly listingFigures: ListingFiguresStore;
   readonly usageRollup: UsageRollup;
+  readonly statementStore: StatementStore;
   readonly creditStore: CreditStore;
   readonly purchaseStore: PurchaseStore;
   readonly topUpStore: TopUpStore;
+  readonly companyStore: CompanyStore;
   readonly alertStore: AlertStore;
   readonly teamStore: TeamStore;
   readonly alertQueue: AlertQueue;
@@ -239,6 +245,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
     topUpStore: new PostgresTopUpStore(pool, changeLog),
+    ...statementsOf(pools, changeLog),
     ...alertsOf(pools, changeLog),
     teamStore: new PostgresTeamStore(pool, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
@@ -269,6 +276,16 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
       await ledgerBatchStore.close();
       await pools.close();
     },
+  };
+}
+
+function statementsOf(
+  { main, reports }: Pools,
+  changes: ChangeLog,
+): Pick<PostgresBackend, "companyStore" | "statementStore"> {
+  return {
+    companyStore: new PostgresCompanyStore(main, changes),
+    statementStore: new PostgresStatementStore(main, reports),
   };
 }
 

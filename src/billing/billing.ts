@@ -2,6 +2,7 @@ import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId } from "../core/index.ts";
 import type { TopUpPause } from "./top-up-store.ts";
 import type { TopUps } from "./top-ups.ts";
+import type { Company } from "./company.ts";
 
 export type PurchaseState =
   | "created"
@@ -59,6 +60,8 @@ export interface Billing {
       readonly backTo?: "billing" | "welcome";
       /** The payer agreed that the card is saved for automatic top-up. */
       readonly savesCard?: boolean;
+      /** For the invoice; absent: the organization has given no company data. */
+      readonly company?: Company;
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }>;

@@ -3,6 +3,7 @@ import { formatUsd, type MicroUsd, newRecordId, type OrgId, Repeated } from "../
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import { CardKeeper } from "./card-keeper.ts";
+import type { Company } from "./company.ts";
 import { PurchaseReconciler } from "./purchase-reconciler.ts";
 import { PurchaseService } from "./purchase-service.ts";
 import type { KnownPurchase } from "./purchase-store.ts";
@@ -100,6 +101,7 @@ export class StripeBilling implements OpenBilling {
       readonly email: string;
       readonly backTo?: "billing" | "welcome";
       readonly savesCard?: boolean;
+      readonly company?: Company;
     },
     by: ChangedBy,
   ): Promise<{ readonly purchase: PurchaseRecord; readonly checkoutUrl: string }> {
@@ -107,13 +109,14 @@ export class StripeBilling implements OpenBilling {
     const purchase = await this.#create(wanted, by);
     const { purchaseId } = purchase;
     const consoleUrl = this.#options.consoleUrl().replace(/\/+$/, "");
-    const { backTo = "billing" } = wanted;
+    const { backTo = "billing", company } = wanted;
     const next = backTo === "welcome" ? "?next=welcome" : "";
     try {
       const visit = {
         email: wanted.email,
         successUrl: `${consoleUrl}/billing/return/${purchaseId}${next}`,
         cancelUrl: `${consoleUrl}/${backTo}`,
+        ...(company === undefined ? {} : { company }),
       };
       const savesCard = wanted.savesCard === true && this.topUps !== undefined;
       const { sessionId, url } = savesCard

@@ -4,6 +4,8 @@ import { Agent as HttpsAgent } from "node:https";
 import { Stripe } from "stripe";
 
 import type { Clock } from "../core/index.ts";
+import type { Company } from "./company.ts";
+import { invoiceDataOf } from "./invoice-data.ts";
 import type { ClaimUpdate, PaymentEvent, SessionUpdate } from "./payment-update.ts";
 import type { KnownPurchase, OpenClaim } from "./purchase-store.ts";
 import { StripeCards } from "./stripe-cards.ts";
@@ -57,6 +59,7 @@ export class StripePayments {
       readonly cancelUrl: string;
       /** The card is saved with this customer. */
       readonly customerId?: string;
+      readonly company?: Company;
     },
   ): Promise<{ readonly sessionId: string; readonly url: string }> {
     const { purchaseId, orgId } = purchase;
@@ -84,7 +87,10 @@ export class StripePayments {
               metadata: { ...metadata, [SAVE_CARD]: "1" },
               payment_intent_data: { metadata, setup_future_usage: "off_session" as const },
             }),
-        invoice_creation: { enabled: true },
+        invoice_creation: {
+          enabled: true,
+          ...(visit.company === undefined ? {} : { invoice_data: invoiceDataOf(visit.company) }),
+        },
         expires_at: Math.floor(purchase.expiresAtMs / 1000),
         success_url: visit.successUrl,
         cancel_url: visit.cancelUrl,

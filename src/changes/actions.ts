@@ -39,6 +39,7 @@ export const ACTIONS = {
   "card.remove": seen("removed the saved card"),
   "topup.rule": seen("changed automatic top-up"),
   "topup.pause": seen("paused automatic top-up"),
+  "company.change": seen("changed the company data for statements and invoices"),
   "hold.place": seen("limited requests after unusual use", ["reason"]),
   "hold.lift": seen("lifted a restriction after unusual use", ["reason", "lifted_because"]),
   "alert.rules": seen("changed what the organization is alerted of"),

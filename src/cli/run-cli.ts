@@ -27,6 +27,7 @@ import { addServeCommands } from "./serve-command.ts";
 import { addSettlementCommand } from "./settlement-command.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
 import { addTopupCommand } from "./topup-command.ts";
+import { addStatementCommand } from "./statement-command.ts";
 import { addUnusualUseCommand } from "./unusual-use-command.ts";
 
 /**
@@ -77,6 +78,7 @@ export function commandLine(context: CommandContext): Command {
   addBillingCommand(program, context);
   addCreditCommand(program, context);
   addTopupCommand(program, context);
+  addStatementCommand(program, context);
   addKeyCommand(program, context);
   addLimitsCommand(program, context);
   addEndpointCommand(program, context);

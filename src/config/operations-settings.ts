@@ -2,6 +2,7 @@ import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
 import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts";
 import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
+import { ISSUER_SETTINGS, type IssuerConfig } from "./issuer-settings.ts";
 import { LISTING_SETTINGS, type ListingConfig } from "./listing-settings.ts";
 import { MAIL_SETTINGS, type MailConfig } from "./mail-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
@@ -15,6 +16,7 @@ import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.t
 export interface OperationsConfig
   extends
     ConformanceConfig,
+    IssuerConfig,
     MailConfig,
     MetricsConfig,
     BackupConfig,
@@ -66,6 +68,7 @@ export const OPERATIONS_SETTINGS: {
   ...CHANGE_LOG_SETTINGS,
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
+  ...ISSUER_SETTINGS,
   ...LISTING_SETTINGS,
   ...MAIL_SETTINGS,
   ...METRICS_SETTINGS,

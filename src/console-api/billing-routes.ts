@@ -16,7 +16,7 @@ export function billingHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof billingRoutes> {
-  const { billing, reports, clock } = deps;
+  const { billing, companies, reports, clock } = deps;
   return {
     "GET /api/console/billing": ({ session }) => readBilling(deps, session.orgId),
 
@@ -27,7 +27,9 @@ export function billingHandlers(
           const { orgId, email } = session;
           const backTo = body.back_to ?? "billing";
           const savesCard = body.save_card ?? false;
-          const wanted = { orgId, amountMicroUsd, email, backTo, savesCard };
+          const company = await companies.find(orgId);
+          const ofCompany = company === undefined ? {} : { company };
+          const wanted = { orgId, amountMicroUsd, email, backTo, savesCard, ...ofCompany };
           const started = await billing.startPurchase(wanted, by);
           return { purchase: shownPurchase(started.purchase), checkout_url: started.checkoutUrl };
         } catch (fault) {

@@ -10,10 +10,10 @@ import type {
   StoredConnection,
 } from "../accounts/index.ts";
 import type { AlertStore } from "../alerts/index.ts";
-import type { Billing } from "../billing/index.ts";
+import type { Billing, CompanyStore, StatementStore } from "../billing/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { ChangeStore } from "../changes/index.ts";
-import type { Config } from "../config/index.ts";
+import type { Config, IssuerConfig } from "../config/index.ts";
 import type { ClientAddresses, Clock } from "../core/index.ts";
 import type { Identity } from "../identity/index.ts";
 import type { OptimizeSearches } from "../optimize/index.ts";
@@ -46,6 +46,8 @@ export interface ConsoleLog {
 export interface ConsoleDeps {
   readonly identity: Identity;
   readonly billing: Billing;
+  readonly companies: CompanyStore;
+  readonly statements: StatementStore;
   readonly alerts: {
     readonly store: AlertStore;
     /** False: no mail server is configured. */
@@ -82,7 +84,12 @@ export interface ConsoleDeps {
   readonly operator: OperatorDeps;
   readonly config: Pick<
     Config,
-    "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | "allowPrivateUpstreams"
+    | "support"
+    | "privacyUrl"
+    | "termsUrl"
+    | "listingsPublicFigures"
+    | "allowPrivateUpstreams"
+    | keyof IssuerConfig
   >;
   readonly clock: Clock;
   readonly log: ConsoleLog;

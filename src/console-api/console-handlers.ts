@@ -16,6 +16,7 @@ import { priceChangeHandlers } from "./price-changes-routes.ts";
 import { openReportGates } from "./report-gates.ts";
 import { sessionHandlers } from "./session-routes.ts";
 import { topUpHandlers } from "./top-up-routes.ts";
+import { statementHandlers } from "./statement-routes.ts";
 import { usageHandlers } from "./usage-routes.ts";
 import { verificationHandlers } from "./verification-routes.ts";
 
@@ -28,6 +29,7 @@ export function consoleHandlers(deps: ConsoleDeps): Handlers {
     ...keyHandlers(deps, gates),
     ...billingHandlers(deps, gates),
     ...topUpHandlers(deps, gates),
+    ...statementHandlers(deps, gates),
     ...alertHandlers(deps, gates),
     ...usageHandlers(deps, gates),
     ...limitHandlers(deps, gates),

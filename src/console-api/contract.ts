@@ -27,6 +27,7 @@ import { priceChangeRoutes } from "./contract/price-changes.ts";
 import { sessionRoutes } from "./contract/session.ts";
 import type { RouteContract } from "./contract/shared.ts";
 import { topUpRoutes } from "./contract/top-up.ts";
+import { statementRoutes } from "./contract/statements.ts";
 import { usageRoutes } from "./contract/usage.ts";
 import { verificationRoutes } from "./contract/verification.ts";
 
@@ -46,6 +47,7 @@ export type * from "./contract/price-changes.ts";
 export type * from "./contract/session.ts";
 export type * from "./contract/shared.ts";
 export type * from "./contract/top-up.ts";
+export type * from "./contract/statements.ts";
 export type * from "./contract/usage.ts";
 export type * from "./contract/verification.ts";
 
@@ -55,6 +57,7 @@ export const ROUTES = {
   ...keyRoutes,
   ...billingRoutes,
   ...topUpRoutes,
+  ...statementRoutes,
   ...alertRoutes,
   ...usageRoutes,
   ...limitRoutes,

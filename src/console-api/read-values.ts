@@ -19,10 +19,15 @@ export function readAmount(text: string): MicroUsd {
 export function readName(text: string): string | ConsoleRefusal {
   const name = text.trim();
   if (name === "") return invalidField("name", "name must not be blank");
-  if (UNPRINTABLE.test(name)) {
+  if (isUnprintable(name)) {
     return invalidField("name", "name must be one line without control characters");
   }
   return name;
+}
+
+/** Has it what a line of text must not have? */
+export function isUnprintable(text: string): boolean {
+  return UNPRINTABLE.test(text);
 }
 
 /* Controls, and what turns or hides the text around it. */

@@ -149,6 +149,9 @@ export const PROVIDER_ACTIVITY_ATTEMPTS_MAX: number = 200_000;
 /** A day is summed up when requests of its last minute have long ended. */
 export const USAGE_ROLLUP_DELAY_HOURS: number = 3;
 
+/** A statement is closed when everything that ended in its month has long been written. */
+export const STATEMENT_DELAY_MS: number = 6 * 3_600_000;
+
 export const USAGE_ROLLUP_ORGS_MAX: number = 20;
 
 export const USAGE_ROLLUP_BATCHES_MAX: number = 10;

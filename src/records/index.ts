@@ -14,6 +14,7 @@ export {
 export type { NoticeFacts } from "./notice-facts.ts";
 export { PostgresListingFigures } from "./postgres-listing-figures.ts";
 export { PostgresRecordStore } from "./postgres-record-store.ts";
+export { PostgresStatementStore } from "./postgres-statement-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
 export type { PinnedPrices, RecordStore, Refused } from "./record-store.ts";

@@ -14,7 +14,8 @@ import type { ReportFilter } from "./usage-reports.ts";
 export const UNTOLD_END = "failed";
 
 const SUCCEEDED_END = "ok";
-const OPEN_END = "in_flight";
+/** Of a request that goes on. */
+export const OPEN_END = "in_flight";
 const LAST_END = lastOf("outcome || '/' || coalesce(error_class, '')");
 
 /**

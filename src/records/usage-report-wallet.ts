@@ -28,14 +28,7 @@ export function walletQuery(
   const { cursor = FROM_THE_NEWEST } = page;
   const text = `
   with line as (
-    select ${TRANSFER_COLUMNS}, amount from transfer
-    where credit_account = 'wallet:' || $1 and attempt_id is null
-    union all
-    select ${TRANSFER_COLUMNS}, -amount from transfer
-    where debit_account = 'receivable:' || $1 and attempt_id is null
-    union all
-    select ${TRANSFER_COLUMNS}, -amount from transfer
-    where debit_account = 'wallet:' || $1 and attempt_id is null and kind <> 'collect'
+    ${CREDIT_LINES_SQL}
     union all
     select extract(epoch from day)::bigint * 1000, -1, 'usage', to_char(day, 'YYYY-MM-DD'),
       -sum(debit)
@@ -58,6 +51,16 @@ export function walletQuery(
 
 const TRANSFER_COLUMNS = `floor(extract(epoch from at) * 1000)::bigint as at_ms, transfer_id as id,
       kind, ref`;
+
+/** $1 organization: what went in or out without a request, a line each. */
+export const CREDIT_LINES_SQL: string = `select ${TRANSFER_COLUMNS}, amount from transfer
+    where credit_account = 'wallet:' || $1 and attempt_id is null
+    union all
+    select ${TRANSFER_COLUMNS}, -amount from transfer
+    where debit_account = 'receivable:' || $1 and attempt_id is null
+    union all
+    select ${TRANSFER_COLUMNS}, -amount from transfer
+    where debit_account = 'wallet:' || $1 and attempt_id is null and kind <> 'collect'`;
 
 interface WalletCursor {
   readonly atMs: string;

@@ -35,6 +35,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0030-webhooks": "13c87c33941b8c6c767c4831eed8776e1ca1ed0f3def778d63331fed853470fa",
   "0031-top-up": "8f92681432e64cd97e3fbf630ec99885d04a4e76adadaaee01737f2451ebb399",
   "0028-teams": "90d1035d6d1d297178f3ea44c836de4ab73cc18f2ae8ccc92b7e8c1647dc2060",
+  "0032-statements": "7e4a67f59405d16e525ba75ec0bd9fb91d4b0340a31ac58d1febbd0b6f122e47",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

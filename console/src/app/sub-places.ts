@@ -22,6 +22,18 @@ export const SUB_PLACES: readonly SubPlace[] = [
   { to: "/welcome", label: "First steps", group: "Pages", keywords: ["welcome", "start"] },
   { to: "/models/compare", label: "Compare models", group: "Pages", isPublic: true },
   {
+    to: "/billing/statements",
+    label: "Statements",
+    group: "Pages",
+    keywords: ["invoice", "month"],
+  },
+  {
+    to: "/billing/company",
+    label: "Company data",
+    group: "Pages",
+    keywords: ["address", "tax id", "vat"],
+  },
+  {
     to: "/settings/alerts",
     label: "Alerts",
     group: "Pages",

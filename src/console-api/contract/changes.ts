@@ -13,6 +13,7 @@ const ACTION_GROUPS = [
   "credit",
   "purchase",
   "hold",
+  "company",
   "optimize",
   "member",
 ] as const;

@@ -69,6 +69,9 @@ const PAGES: Readonly<Record<string, string>> = {
   "/keys/$keyId": "ci",
   "/billing": "Billing",
   "/billing/return/$purchaseId": "Your purchase",
+  "/billing/company": "Company data",
+  "/billing/statements": "Statements",
+  "/billing/statements/$month": `Statement ${new Date().toISOString().slice(0, 7)}`,
   "/limits": "Limits",
   "/connections": "Connections",
   "/usage": "Usage",
@@ -113,10 +116,16 @@ const UNKNOWN_IDS: Ids = {
   $providerId: "nothing",
   $keyId: "nothing",
   $purchaseId: "nothing",
+  $month: "2001-01",
   $requestId: "01900000-0000-7000-8000-000000000000",
   $searchId: "nothing",
 };
-const CATALOG_IDS: Ids = { $: "test/a", $page: "quick-start", $providerId: "prov-a" };
+const CATALOG_IDS: Ids = {
+  $month: new Date().toISOString().slice(0, 7),
+  $: "test/a",
+  $page: "quick-start",
+  $providerId: "prov-a",
+};
 
 const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 const fixture = withConsole({

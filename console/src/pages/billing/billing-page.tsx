@@ -4,6 +4,7 @@ import { useEffect, useState, type ReactNode } from "react";
 import type { Billing, TopUp } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
+import { LinkButton } from "../../ui/app-link.tsx";
 import { FigureCard } from "../../ui/figure-card.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { compareUsd } from "../../ui/money-math.ts";
@@ -26,7 +27,7 @@ export function BillingPage(): ReactNode {
   const answer = useAnswer("GET /api/console/billing");
   const topUp = useTopUp();
   return (
-    <Page title="Billing" lead={LEAD}>
+    <Page title="Billing" lead={LEAD} actions={<StatementLinks />}>
       <Answer of={answer} skeleton={<BillingSkeleton />}>
         {(billing) => (
           <>
@@ -53,6 +54,19 @@ function useTopUp(): TopUp | undefined {
   const isCardPending = data?.is_card_pending === true;
   useEffect(() => setIsPending(isCardPending), [isCardPending]);
   return data;
+}
+
+function StatementLinks(): ReactNode {
+  return (
+    <>
+      <LinkButton to="/billing/statements" size="xs" variant="default">
+        Statements
+      </LinkButton>
+      <LinkButton to="/billing/company" size="xs" variant="default">
+        Company data
+      </LinkButton>
+    </>
+  );
 }
 
 function BalanceFigures({ billing }: { readonly billing: Billing }): ReactNode {

@@ -54,6 +54,7 @@ const KINDS: { readonly value: ChangeKind | "all"; readonly label: string }[] = 
   { value: "purchase", label: "Purchases" },
   { value: "credit", label: "Credit grants" },
   { value: "hold", label: "Restrictions" },
+  { value: "company", label: "Company data" },
   { value: "optimize", label: "Optimize" },
   { value: "member", label: "Members" },
   { value: "account", label: "Accounts" },

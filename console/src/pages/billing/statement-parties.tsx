@@ -1,0 +1,62 @@
+import { SimpleGrid, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { CompanyData, Issuer } from "../../../../src/console-api/contract.ts";
+import { AppLink } from "../../ui/app-link.tsx";
+
+/** Who a statement is from, and for whom. */
+export function StatementParties(props: {
+  readonly company: CompanyData | null;
+  readonly issuer: Issuer;
+}): ReactNode {
+  const { company, issuer } = props;
+  const from = [issuer.name ?? `Token Market at ${issuer.url}`, ...issuer.address_lines];
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }}>
+      <Party
+        title="From"
+        lines={[
+          ...from,
+          issuer.tax_id === null ? "" : `Tax ID ${issuer.tax_id}`,
+          issuer.note ?? "",
+        ]}
+      />
+      {company === null ? (
+        <Text size="sm">
+          No company data yet. <AppLink to="/billing/company">Add company data</AppLink>
+        </Text>
+      ) : (
+        <Party title="To" lines={linesOf(company)} />
+      )}
+    </SimpleGrid>
+  );
+}
+
+function linesOf(company: CompanyData): readonly string[] {
+  const { tax_id: taxId, purchase_order: order } = company;
+  return [
+    company.legal_name,
+    ...company.address_lines,
+    `${company.postal_code} ${company.city}`.trim(),
+    company.country,
+    taxId === null ? "" : `Tax ID ${taxId.value}`,
+    order === "" ? "" : `Purchase order ${order}`,
+  ];
+}
+
+function Party(props: { readonly title: string; readonly lines: readonly string[] }): ReactNode {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {props.title}
+      </Text>
+      {props.lines
+        .filter((line) => line !== "")
+        .map((line) => (
+          <Text key={line} size="sm">
+            {line}
+          </Text>
+        ))}
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import type { ReactNode } from "react";
+
+import type { StatementSummary } from "../../../../src/console-api/contract.ts";
+import { useAnswer } from "../../api/use-answer.ts";
+import { Answer } from "../../ui/answer.tsx";
+import { AppLink, LinkButton } from "../../ui/app-link.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+
+const LEAD =
+  "One statement for each UTC month: opening balance, credit, usage by model and key, closing balance.";
+
+/** `/billing/statements`: the months of the organization. */
+export function StatementsPage(): ReactNode {
+  const answer = useAnswer("GET /api/console/statements");
+  return (
+    <Page
+      title="Statements"
+      lead={LEAD}
+      crumbs={[{ label: "Billing", to: "/billing" }]}
+      actions={
+        <LinkButton to="/billing/company" size="xs" variant="default">
+          Company data
+        </LinkButton>
+      }
+    >
+      <Panel title="Months">
+        <Answer of={answer} skeleton={<Loading rows={4} />}>
+          {({ data }) => (
+            <DataTable
+              caption="Monthly statements"
+              columns={COLUMNS}
+              rows={data}
+              rowKey={({ month }) => month}
+            />
+          )}
+        </Answer>
+      </Panel>
+    </Page>
+  );
+}
+
+const STATES: Readonly<Record<StatementSummary["state"], string>> = {
+  so_far: "So far",
+  closing: "Closes within six hours",
+  due: "Closed when you open it",
+  closed: "Closed",
+};
+
+const COLUMNS: readonly Column<StatementSummary>[] = [
+  {
+    id: "month",
+    label: "Month",
+    render: ({ month }) => (
+      <AppLink to="/billing/statements/$month" params={{ month }}>
+        {month}
+      </AppLink>
+    ),
+  },
+  { id: "number", label: "Number", render: ({ number }) => number ?? "–" },
+  { id: "state", label: "State", render: ({ state }) => STATES[state] },
+  {
+    id: "closed",
+    label: "Closed",
+    render: ({ closed_at: at }) => (at === null ? "–" : <Time at={at} precision="minute" />),
+  },
+  {
+    id: "closing",
+    label: "Closing balance",
+    align: "right",
+    render: ({ closing_usd: usd }) => (usd === null ? "–" : <Money usd={usd} />),
+  },
+];

@@ -1,0 +1,100 @@
+import type { Pool, PoolClient } from "pg";
+
+import type { ChangedBy, ChangeLog, Facts } from "../changes/index.ts";
+import type { OrgId } from "../core/index.ts";
+import type { Company, CompanyStore, TaxIdType } from "./company.ts";
+
+/** Company data in PostgreSQL: one row for each organization that gave some. */
+export class PostgresCompanyStore implements CompanyStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async find(orgId: OrgId): Promise<Company | undefined> {
+    return await findCompany(this.#pool, orgId);
+  }
+
+  async change(orgId: OrgId, company: Company, by: ChangedBy): Promise<void> {
+    await this.#changes.write(by, async (client, note) => {
+      await client.query("select from org where org_id = $1 for no key update", [orgId]);
+      const known = await findCompany(client, orgId);
+      const before = known === undefined ? null : factsOf(known);
+      await client.query(SET_SQL, [
+        orgId,
+        company.legalName,
+        [...company.addressLines],
+        company.city,
+        company.postalCode,
+        company.country,
+        company.taxId?.type ?? null,
+        company.taxId?.value ?? null,
+        company.billingEmail,
+        company.purchaseOrder,
+      ]);
+      note({ action: "company.change", orgId, target: orgId, before, after: factsOf(company) });
+    });
+  }
+}
+
+interface CompanyRow {
+  readonly legal_name: string;
+  readonly address_lines: readonly string[];
+  readonly city: string;
+  readonly postal_code: string;
+  readonly country: string;
+  readonly tax_id_type: TaxIdType | null;
+  readonly tax_id: string | null;
+  readonly billing_email: string;
+  readonly purchase_order: string;
+}
+
+const FIND_SQL = `
+  select legal_name, address_lines, city, postal_code, country, tax_id_type, tax_id, billing_email,
+    purchase_order
+  from org_company where org_id = $1`;
+
+const SET_SQL = `
+  insert into org_company (org_id, legal_name, address_lines, city, postal_code, country,
+    tax_id_type, tax_id, billing_email, purchase_order)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  on conflict (org_id) do update set legal_name = excluded.legal_name,
+    address_lines = excluded.address_lines, city = excluded.city,
+    postal_code = excluded.postal_code, country = excluded.country,
+    tax_id_type = excluded.tax_id_type, tax_id = excluded.tax_id,
+    billing_email = excluded.billing_email, purchase_order = excluded.purchase_order,
+    changed_at = now()`;
+
+async function findCompany(client: Pool | PoolClient, orgId: OrgId): Promise<Company | undefined> {
+  const { rows } = await client.query<CompanyRow>(FIND_SQL, [orgId]);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { tax_id_type: type, tax_id: value } = row;
+  return {
+    legalName: row.legal_name,
+    addressLines: row.address_lines,
+    city: row.city,
+    postalCode: row.postal_code,
+    country: row.country,
+    taxId: type === null || value === null ? null : { type, value },
+    billingEmail: row.billing_email,
+    purchaseOrder: row.purchase_order,
+  };
+}
+
+function factsOf(company: Company): Facts {
+  const { taxId } = company;
+  return {
+    legal_name: company.legalName,
+    address_lines: company.addressLines,
+    city: company.city,
+    postal_code: company.postalCode,
+    country: company.country,
+    tax_id: taxId === null ? null : `${taxId.type} ${taxId.value}`,
+    billing_email: company.billingEmail,
+    purchase_order: company.purchaseOrder,
+  };
+}

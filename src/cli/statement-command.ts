@@ -1,0 +1,79 @@
+import type { Command } from "commander";
+
+import type { Backend } from "../app/index.ts";
+import { parseMonth, type Statement, statementCsv } from "../billing/index.ts";
+import {
+  answering,
+  onStoredData,
+  UsageFault,
+  withBackend,
+  type CommandAnswer,
+  type Flags,
+} from "./command-context.ts";
+import type { CommandContext } from "./command-io.ts";
+import { noSuchOrg } from "./key-command.ts";
+
+/** `statement` */
+export function addStatementCommand(program: Command, context: CommandContext): void {
+  onStoredData(program.command("statement"))
+    .description("print one month's statement of an organization; a month that is over is closed")
+    .requiredOption("--org <id>", "the organization")
+    .requiredOption("--month <month>", "a UTC month such as 2026-10")
+    .option("--csv", "as a table")
+    .action(
+      answering(context, (flags: Flags) =>
+        withBackend(context, flags, (backend) => statement(backend, flags)),
+      ),
+    );
+}
+
+async function statement(
+  { accountStore, statementStore }: Backend,
+  flags: Flags,
+): Promise<CommandAnswer> {
+  const month = parseMonth(String(flags["month"]));
+  if (month === undefined) throw new UsageFault("--month must be a UTC month such as 2026-10");
+  const org = await accountStore.findOrg(String(flags["org"]));
+  if (org === undefined) throw noSuchOrg(String(flags["org"]));
+  let found = await statementStore.read(org.orgId, month);
+  while (found === "later") found = await statementStore.read(org.orgId, month);
+  if (found === "unknown") {
+    throw new UsageFault(`${org.orgId} has no month ${month}: it did not exist, or is to come`);
+  }
+  const { document, differences } = found;
+  return {
+    json: {
+      state: found.state,
+      number: found.number,
+      closed_at: found.closedAtMs === null ? null : new Date(found.closedAtMs).toISOString(),
+      sha256: found.sha256,
+      differences,
+      ...document,
+    },
+    text: flags["csv"] === true ? statementCsv(found).trimEnd() : described(found),
+    exitCode: differences.length === 0 ? 0 : 1,
+  };
+}
+
+function described({ document, state, number, differences }: Statement): string {
+  const { month, opening_usd: opening, closing_usd: closing, usage_usd: usage } = document;
+  const head = number === null ? `${month}, ${STATES[state]}` : `statement ${number}`;
+  return [
+    head,
+    `opening balance  $${opening}`,
+    ...document.credits.map((each) => `${each.count} × ${each.kind}  $${each.amount_usd}`),
+    `usage  -$${usage}`,
+    ...document.models.map(
+      (each) => `  ${each.model}  ${each.requests} requests  $${each.cost_usd}`,
+    ),
+    `closing balance  $${closing}`,
+    ...differences.map((each) => `differs: ${each}`),
+  ].join("\n");
+}
+
+const STATES: Readonly<Record<Statement["state"], string>> = {
+  so_far: "so far",
+  closing: "over, not closed yet",
+  due: "over, not closed yet",
+  closed: "closed",
+};

@@ -1,0 +1,36 @@
+import { type Setting, text } from "./setting.ts";
+
+/** The operator's company, as statements show it. */
+export interface IssuerConfig {
+  readonly issuerName: string;
+  readonly issuerAddress: string;
+  readonly issuerTaxId: string;
+  readonly issuerNote: string;
+}
+
+const CHARACTERS_MAX = 400;
+
+export const ISSUER_SETTINGS: { readonly [K in keyof IssuerConfig]: Setting<IssuerConfig[K]> } = {
+  issuerName: bounded(
+    "billing.issuer.name",
+    "Legal name of your company on statements. Empty: only the name of the installation.",
+  ),
+  issuerAddress: bounded(
+    "billing.issuer.address",
+    "Its address, with ` | ` between the lines: `1 Main St | 12345 Springfield | US`.",
+  ),
+  issuerTaxId: bounded("billing.issuer.tax_id", "Its tax id, as statements show it."),
+  issuerNote: bounded(
+    "billing.issuer.note",
+    "A line at the end of every statement, such as a register number.",
+  ),
+};
+
+function bounded(path: string, doc: string): Setting<string> {
+  return { ...text(path, "", doc), problem: lineProblem };
+}
+
+function lineProblem(value: string): string | undefined {
+  if (value.length > CHARACTERS_MAX) return `must be at most ${CHARACTERS_MAX} characters`;
+  return /\p{Cc}/u.test(value) ? "must be one line without control characters" : undefined;
+}

@@ -1,0 +1,304 @@
+import * as fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+
+import type { AttemptId, KeyId, ModelId, OrgId } from "../../src/core/ids.ts";
+import { formatUsd, microUsd } from "../../src/core/money.ts";
+import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
+import { type Month, monthAfter, parseMonth, spanOfMonth } from "../../src/billing/statements.ts";
+import { quickOrDeep } from "../support/depth.ts";
+import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
+import { unknownRow } from "../support/old-days.ts";
+import { withBackend } from "../support/postgres.ts";
+import { testOperator } from "../support/test-operator.ts";
+import { rollAll } from "../support/usage-journal.ts";
+
+const MODELS = ["acme/small", "acme/large"] as const;
+const RESERVE = 1_000n;
+const backend = withBackend();
+let member: Membership;
+let months: readonly Month[] = [];
+
+beforeAll(async () => {
+  await pinPrices(backend);
+  member = await backend.ledgerBatchStore.join("statements", 600_000);
+  const now = new Date().toISOString().slice(0, 7);
+  const [year = 0, month = 0] = now.split("-").map(Number);
+  const first = new Date(Date.UTC(year, month - 4)).toISOString().slice(0, 7);
+  months = fourMonths(parseMonth(first) as Month);
+});
+
+function fourMonths(first: Month): readonly Month[] {
+  const found = [first];
+  for (let at = 1; at < 4; at++) found.push(monthAfter(found[at - 1] as Month));
+  return found;
+}
+
+type Spec =
+  | { readonly kind: "grant"; readonly month: number; readonly amount: number }
+  | {
+      readonly kind: "purchase";
+      readonly month: number;
+      readonly cents: number;
+      readonly refund: number | null;
+    }
+  | {
+      readonly kind: "attempt";
+      readonly month: number;
+      /** Where in the month it was admitted; its very edges more often than chance has them. */
+      readonly at: number;
+      readonly model: number;
+      readonly key: number;
+      readonly cost: number;
+      /** So many months after its admission it ended. */
+      readonly endsLater: number;
+      /** It was charged after a crash, and corrected so many months later. */
+      readonly correctedLater: number | null;
+    };
+
+const spec: fc.Arbitrary<Spec> = fc.oneof(
+  fc.record({
+    kind: fc.constant("grant" as const),
+    month: fc.nat(3),
+    amount: fc.integer({ min: 1, max: 900 }),
+  }),
+  fc.record({
+    kind: fc.constant("purchase" as const),
+    month: fc.nat(3),
+    cents: fc.integer({ min: 1, max: 50 }),
+    refund: fc.option(fc.integer({ min: 1, max: 50 })),
+  }),
+  fc.record({
+    kind: fc.constant("attempt" as const),
+    month: fc.nat(3),
+    at: fc.constantFrom(0, 0.3, 0.6, 1),
+    model: fc.nat(1),
+    key: fc.nat(1),
+    cost: fc.integer({ min: 0, max: 999 }),
+    endsLater: fc.constantFrom(0, 0, 0, 1, 2),
+    correctedLater: fc.option(fc.constantFrom(0, 1, 2)),
+  }),
+);
+
+/** What the statement of a month has to say, by plain addition. */
+interface Expected {
+  credits: bigint;
+  readonly models: Map<string, bigint>;
+  readonly keys: Map<string, bigint>;
+}
+
+class History {
+  readonly expected: readonly Expected[] = months.map(() => ({
+    credits: RESERVE * 0n,
+    models: new Map(),
+    keys: new Map(),
+  }));
+  readonly #held = new Map<Spec, AttemptId>();
+  #made = 0;
+
+  readonly orgId: OrgId;
+  readonly keys: readonly KeyId[];
+
+  constructor(orgId: OrgId, keys: readonly KeyId[]) {
+    this.orgId = orgId;
+    this.keys = keys;
+  }
+
+  static async begin(): Promise<History> {
+    const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000_000n });
+    const history = new History(orgId, [keyId, await keyOf(backend, orgId)]);
+    await lately("update org set created_at = $2 where org_id = $1", [orgId, instantIn(0, 0)]);
+    await lately("update transfer set at = $2 where ref = $1", [`start ${orgId}`, instantIn(0, 0)]);
+    history.#of(0).credits += 1_000_000_000n;
+    return history;
+  }
+
+  /** Everything of one month, in the order of time. */
+  async live(month: number, specs: readonly Spec[]): Promise<void> {
+    for (const each of specs) {
+      if (each.kind === "attempt") await this.#attempt(month, each);
+      else if (each.month === month) await this.#credit(month, each);
+    }
+  }
+
+  async #credit(month: number, each: Exclude<Spec, { kind: "attempt" }>): Promise<void> {
+    this.#made += 1;
+    const id = `${this.orgId}-${this.#made}`;
+    const [last] = await backend.query("select coalesce(max(transfer_id), 0) as id from transfer");
+    if (each.kind === "grant") {
+      const amountMicroUsd = microUsd(BigInt(each.amount));
+      const grant = { orgId: this.orgId, amountMicroUsd, ref: id };
+      await backend.creditStore.grant(grant, testOperator);
+      this.#of(month).credits += amountMicroUsd;
+    } else {
+      const micro = each.cents * 10_000;
+      await backend.query(
+        `insert into purchase (purchase_id, org_id, micro_usd, cents, is_test_money, created_at,
+          expires_at) values ($1, $2, $3, $4, true, now(), now())`,
+        [id, this.orgId, micro, each.cents],
+      );
+      await backend.query("select grant_purchase($1, null, null)", [id]);
+      this.#of(month).credits += BigInt(micro);
+      const back = Math.min((each.refund ?? 0) * 10_000, micro);
+      if (back > 0) {
+        const claim = "select claim_purchase($1, $2, 'refund', $3, false, true)";
+        await backend.query(claim, [id, `re-${id}`, back]);
+        this.#of(month).credits -= BigInt(back);
+      }
+    }
+    const moved = "update transfer set at = $2 where attempt_id is null and transfer_id > $1";
+    await lately(moved, [last?.["id"], instantIn(month, 0.5)]);
+  }
+
+  async #attempt(month: number, each: Extract<Spec, { kind: "attempt" }>): Promise<void> {
+    if (each.month === month) this.#held.set(each, await this.#hold(each));
+    const attemptId = this.#held.get(each);
+    if (attemptId === undefined) return;
+    const endsIn = Math.min(each.month + each.endsLater, 3);
+    const [keyId, modelId] = [this.keys[each.key] as KeyId, MODELS[each.model] as ModelId];
+    const count = (of: number, amount: bigint): void => {
+      add(this.#of(of).models, modelId, amount);
+      add(this.#of(of).keys, keyId, amount);
+    };
+    if (endsIn === month) {
+      const row = closeRow(attemptId, BigInt(each.cost));
+      await backend.ledgerBatchStore.closeBatch([
+        each.correctedLater === null ? row : unknownRow(attemptId),
+      ]);
+      const ended = [attemptId, instantIn(month, Math.max(each.at, 0.9))];
+      await lately("update attempt set closed_at = $2 where attempt_id = $1", ended);
+      count(month, each.correctedLater === null ? BigInt(each.cost) : RESERVE);
+    }
+    if (each.correctedLater !== null && Math.min(endsIn + each.correctedLater, 3) === month) {
+      await backend.ledgerBatchStore.closeBatch([closeRow(attemptId, BigInt(each.cost))]);
+      const corrected = [attemptId, instantIn(month, 1)];
+      await lately("update attempt set corrected_at = $2 where attempt_id = $1", corrected);
+      count(month, BigInt(each.cost) - RESERVE);
+    }
+  }
+
+  async #hold(each: Extract<Spec, { kind: "attempt" }>): Promise<AttemptId> {
+    const admitted = instantIn(each.month, each.at);
+    await backend.query("select ensure_attempt_partition($1::date)", [admitted.slice(0, 10)]);
+    const [first] = await backend.query("select attempt_id_at($1::timestamptz)::text as id", [
+      `${admitted.slice(0, 10)}T00:00:00Z`,
+    ]);
+    attempts += 1n;
+    const attemptId = (BigInt(String(first?.["id"])) + attempts) as AttemptId;
+    const of = { orgId: this.orgId, keyId: this.keys[each.key] as KeyId, attemptId };
+    const row = reserveRow(of, RESERVE, { modelId: MODELS[each.model] as ModelId });
+    const [outcome] = await backend.ledgerBatchStore.reserveBatch(member, [{ row, close: null }]);
+    if (outcome?.kind !== "reserved") throw new Error(`not reserved: ${outcome?.kind}`);
+    return attemptId;
+  }
+
+  #of(month: number): Expected {
+    return this.expected[month] as Expected;
+  }
+}
+
+let attempts = 0n;
+
+function add(to: Map<string, bigint>, name: string, amount: bigint): void {
+  to.set(name, (to.get(name) ?? 0n) + amount);
+}
+
+/** A share of the way through a month; 1 is its last millisecond. Nothing is later than now. */
+function instantIn(month: number, share: number): string {
+  const { fromMs, toMs } = spanOfMonth(months[month] as Month);
+  const endMs = Math.min(toMs, Date.now() - 1);
+  return new Date(Math.min(Math.floor(fromMs + share * (endMs - fromMs)), endMs - 1)).toISOString();
+}
+
+/** A change of what the books never let anyone change. */
+async function lately(sql: string, values: readonly unknown[]): Promise<void> {
+  await backend.query("set session_replication_role = replica");
+  await backend.query(sql, [...values]);
+  await backend.query("set session_replication_role = origin");
+}
+
+async function documentOf(orgId: OrgId, month: Month) {
+  const statement = await backend.statementStore.read(orgId, month);
+  if (typeof statement === "string") throw new Error(statement);
+  return statement;
+}
+
+/** As the document lists them: nothing that sums up to nothing. */
+function listed(sums: ReadonlyMap<string, bigint>): Readonly<Record<string, string>> {
+  const some = [...sums].filter(([, amount]) => amount !== 0n);
+  return Object.fromEntries(some.map(([name, amount]) => [name, formatUsd(microUsd(amount))]));
+}
+
+function costs(lines: readonly { readonly cost_usd: string }[], name: "model" | "key_id") {
+  const some = lines.filter(({ cost_usd: cost }) => cost !== "0.000000");
+  return Object.fromEntries(
+    some.map((line) => [String((line as Record<string, unknown>)[name]), line.cost_usd]),
+  );
+}
+
+async function expectStatements(history: History): Promise<void> {
+  const { orgId, expected } = history;
+  let balance = 0n;
+  let opening = formatUsd(microUsd(0n));
+  for (const [at, month] of months.entries()) {
+    const { document, state, number, differences } = await documentOf(orgId, month);
+    const { credits, models, keys } = expected[at] as Expected;
+    balance += credits - [...models.values()].reduce((sum, each) => sum + each, 0n);
+    expect(document).toMatchObject({
+      opening_usd: opening,
+      closing_usd: formatUsd(microUsd(balance)),
+      unlisted_usage_usd: "0.000000",
+      lines_left_out: 0,
+    });
+    expect(costs(document.models, "model")).toEqual(listed(models));
+    expect(costs(document.keys, "key_id")).toEqual(listed(keys));
+    expect(differences).toEqual([]);
+    expect([state, number === null]).toEqual(at === 3 ? ["so_far", true] : ["closed", false]);
+    opening = document.closing_usd;
+  }
+  const { settledMicroUsd } = await backend.recordStore.balance(orgId);
+  expect(settledMicroUsd).toBe(balance);
+}
+
+describe("statements of months", () => {
+  test("follow one another and add up to the balance, whatever ends late and is corrected later", async () => {
+    const history = fc.array(spec, { minLength: 1, maxLength: 14 });
+    const reads = fc.array(fc.boolean(), { minLength: 4, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(history, reads, fc.boolean(), async (specs, isRead, isRolled) => {
+        const [own, other] = [await History.begin(), await History.begin()];
+        for (const month of months.keys()) {
+          await own.live(month, specs);
+          await other.live(month, specs.slice(1));
+          if (isRolled) await rollAll(backend);
+          // A statement that is closed now does not see what comes later.
+          if (isRead[month] === true) await documentOf(own.orgId, months[month] as Month);
+        }
+        await expectStatements(own);
+        await expectStatements(other);
+      }),
+      { numRuns: quickOrDeep(12, 150) },
+    );
+  });
+
+  test("say so when the books, or the text that was kept, are not what was closed", async () => {
+    const history = await History.begin();
+    const purchase = { kind: "purchase", month: 0, cents: 5, refund: null } as const;
+    await history.live(0, [purchase]);
+    const { orgId } = history;
+    const first = months[0] as Month;
+    expect((await documentOf(orgId, first)).differences).toEqual([]);
+    await lately("update transfer set amount = amount + 1 where ref = $1", [`start ${orgId}`]);
+    expect((await documentOf(orgId, first)).differences).toEqual([
+      "credits: the statement says 1 × grant $1000.000000, 1 × purchase $0.050000, " +
+        "the books say 1 × grant $1000.000001, 1 × purchase $0.050000",
+      "closing balance: the statement says 1000.050000, the books say 1000.050001",
+    ]);
+    await lately("update transfer set amount = amount - 1 where ref = $1", [`start ${orgId}`]);
+    const change = "update org_statement set document = replace(document, 'org_', 'orh_')";
+    await expect(backend.query(change)).rejects.toThrow();
+    await lately(`${change} where org_id = $1`, [orgId]);
+    expect((await documentOf(orgId, first)).differences).toEqual([
+      "the text of the statement is not the one that was closed: its hash differs",
+    ]);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+
+import { expectAccessible, expectFits, hasChromium, withBrowser } from "../../support/browser.ts";
+import { newcomer, pageShown } from "../../support/console-steps.ts";
+import { withConsole } from "../../support/console-fixture.ts";
+
+const MONTH = new Date().toISOString().slice(0, 7);
+const fixture = withConsole();
+const browser = withBrowser();
+
+describe.skipIf(!hasChromium)("a statement", () => {
+  test("has the company data that were typed, and is printed without the console around it", async () => {
+    const { page, complaints } = await newcomer(fixture, browser, { name: "acme" });
+    await page.goto(`${fixture.consoleUrl}/billing/company`);
+    await page.getByLabel("Legal name").fill("Acme Ltd");
+    await page.getByLabel("Address").fill("1 Main St\nFloor 2");
+    await page.getByLabel("City").fill("London");
+    await page.getByLabel("Country code").fill("GB");
+    await page.getByLabel("Tax ID", { exact: true }).fill("US1");
+    await page.getByRole("button", { name: "Save company data" }).click();
+    await page.getByText("is not written as an id of this type is").first().waitFor();
+    await page.getByLabel("Tax ID", { exact: true }).fill("DE 123456789");
+    await page.getByRole("button", { name: "Save company data" }).click();
+    await page.getByText("Company data were saved").waitFor();
+    await expectAccessible(page, "company data");
+
+    await page.goto(`${fixture.consoleUrl}/billing/statements`);
+    await page.getByRole("link", { name: MONTH }).click();
+    await page.getByText("So far: this month is not over").waitFor();
+    await page.getByText("Acme Ltd").waitFor();
+    await page.getByText("Tax ID DE 123456789").waitFor();
+    await pageShown(page);
+    await expectAccessible(page, "a statement");
+    await expectFits(page);
+
+    await page.emulateMedia({ media: "print" });
+    const around = page.locator("header, nav").filter({ visible: true });
+    expect(await around.count()).toBe(0);
+    expect(await page.getByText("Closing balance").isVisible()).toBe(true);
+    expect(await page.getByText("Print or save as PDF").isVisible()).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+});
