@@ -122,8 +122,8 @@ export interface RequestPage {
   /** Null: there are no older ones. */
   readonly nextCursor: string | null;
   /**
-   * Older requests than of this instant were not searched. Newest first: the page is neither full
-   * nor the last one. Otherwise it is said on every page: the order is that of the requests since then.
+   * Older requests than of this instant were not searched. Newest first, the page is neither full
+   * nor the last one; in another order it is said on every page, and is what all of them sort.
    */
   readonly searchedToMs?: number;
 }
