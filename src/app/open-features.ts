@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { openAuthenticator } from "../accounts/index.ts";
 import {
   callInProcess,
+  quoteCall,
   type CallParts,
   type LivePorts,
   refuseBeforeBody,
@@ -142,6 +143,7 @@ async function compose(
     verification,
     vault: prepared.vault,
     chat: (request) => callInProcess({ ...walk, ports: ports.current }, chat, request),
+    quote: (principal, body) => quoteCall(ports.current, chat, { principal, body }),
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
