@@ -1,7 +1,7 @@
 const NAME = "tm-playground";
-/** 2: with the shelf of presets. */
-const VERSION = 2;
-const SHELVES = ["conversations", "videos", "presets"] as const;
+/** 2: with presets; 3: with images and searches. */
+const VERSION = 3;
+const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
 type Shelf = (typeof SHELVES)[number];
 
 /** Everything that is kept, by organization: one browser may serve several. */
