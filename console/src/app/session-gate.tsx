@@ -9,6 +9,7 @@ import { Fault } from "../ui/fault.tsx";
 import kit from "../ui/kit.module.css";
 import { Loading } from "../ui/loading.tsx";
 import { BareFrame } from "./bare-frame.tsx";
+import { KeptFragment } from "./kept-fragment.ts";
 import { Redirect } from "./redirect.tsx";
 import { pathOfOurs, type SignInReason } from "./sign-in-address.ts";
 
@@ -89,6 +90,7 @@ function reasonOf(session: Session, wasSignedIn: boolean): SignInReason | undefi
 function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): ReactElement {
   const [back] = useState(() => {
     const { pathname, search } = globalThis.location;
+    KeptFragment.keep(Date.now());
     return pathOfOurs(`${pathname}${search}`);
   });
   const search = {

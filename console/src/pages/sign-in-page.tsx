@@ -1,9 +1,10 @@
 import { Alert, Anchor, Button, Group, Paper, Stack, Text, Title } from "@mantine/core";
 import { useRouter } from "@tanstack/react-router";
-import { useEffect, type ReactElement } from "react";
+import { useEffect, useState, type ReactElement } from "react";
 
 import { useSession } from "../api/use-session.ts";
 import { BareFrame } from "../app/bare-frame.tsx";
+import { KeptFragment } from "../app/kept-fragment.ts";
 import { pathOfOurs, startAddress, type SignInReason } from "../app/sign-in-address.ts";
 import { Support } from "../app/support.tsx";
 import { useFilters } from "../app/use-filters.ts";
@@ -15,6 +16,8 @@ import shell from "../app/shell.module.css";
 export function SignInPage(): ReactElement {
   const { state, installation } = useSession();
   const [{ return: back, reason, request_id }] = useFilters<SignInSearch>();
+  // Browsers carry the fragment of a private page's address to where that page redirects.
+  useState(() => KeptFragment.keep(Date.now()));
   useEffect(() => {
     document.title = "Sign in · Token Market";
   }, []);

@@ -1,3 +1,5 @@
+import { beyondBounds, type ShelfBounds } from "./shelf-bounds.ts";
+
 const NAME = "tm-playground";
 /** 2: with presets; 3: with images and searches. */
 const VERSION = 3;
@@ -17,11 +19,11 @@ interface Kept {
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  readonly #keptMax: number;
+  readonly #bounds: ShelfBounds<T>;
 
-  constructor(shelf: Shelf, keptMax: number) {
+  constructor(shelf: Shelf, bounds: ShelfBounds<T>) {
     this.#shelf = shelf;
-    this.#keptMax = keptMax;
+    this.#bounds = bounds;
   }
 
   /** Newest first. */
@@ -34,8 +36,9 @@ export class BrowserShelf<T extends Kept> {
   async keep(record: T): Promise<boolean> {
     const kept = await this.#run("readwrite", (store) => store.put(record));
     if (kept === undefined) return false;
-    for (const old of (await this.list(record.orgId)).slice(this.#keptMax))
+    for (const old of beyondBounds(await this.list(record.orgId), this.#bounds)) {
       await this.forget(old.id);
+    }
     return true;
   }
 
