@@ -70,7 +70,7 @@ test("answers reach the browser of who started the search, add up to the results
   expect(json).toMatchObject({ held: true, next: 6, lost: 0, has_more: false, verdicts: [] });
   const answers = listAt(json, "answers");
   expect(
-    answers.map((each) => `${at(each, "prompt")} ${textAt(each, "model")}`).toSorted(),
+    answers.map((each) => `${Number(at(each, "prompt"))} ${textAt(each, "model")}`).toSorted(),
   ).toEqual(PROMPTS.flatMap((_none, n) => MODELS.map((model) => `${n} ${model}`)));
   for (const [index, model] of MODELS.entries()) {
     const own = answers.filter((each) => at(each, "model") === model);

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-import { readGuideCall, rewritten, withModel } from "./guide-call.ts";
-import { GUIDES } from "./guide-list.ts";
-import { readBlocks } from "./markdown-blocks.ts";
-import { shownJson } from "./run-guide-call.ts";
+import { readGuideCall, rewritten, withModel } from "../console/src/pages/docs/guide-call.ts";
+import { GUIDES } from "../console/src/pages/docs/guide-list.ts";
+import { readBlocks } from "../console/src/pages/docs/markdown-blocks.ts";
+import { shownJson } from "../console/src/pages/docs/run-guide-call.ts";
 
 function curlsOf(guide: string): readonly string[] {
   const blocks = readBlocks(readFileSync(`docs/guides/${guide}.md`, "utf8"));
