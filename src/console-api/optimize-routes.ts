@@ -55,8 +55,8 @@ export function optimizeHandlers(
         judgeModelId: judge ?? null,
         maxTokens: maxTokens ?? null,
       };
-      const estimate = await optimize.estimate(principal, wanted);
-      return "kind" in estimate ? refusedSearch(estimate) : shownEstimate(estimate);
+      const made = await optimize.estimate(principal, wanted);
+      return made.kind === "estimated" ? shownEstimate(made.estimate) : refusedSearch(made);
     },
 
     "GET /api/console/optimize/:search_id": async ({ session, params }) => {

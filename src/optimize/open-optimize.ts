@@ -111,7 +111,7 @@ class Optimize implements OptimizeSearches {
   async estimate(
     principal: Principal,
     wanted: WantedCalls,
-  ): Promise<SearchEstimate | OptimizeRefusal> {
+  ): Promise<{ readonly kind: "estimated"; readonly estimate: SearchEstimate } | OptimizeRefusal> {
     if (this.#estimating >= ESTIMATING_MAX) {
       const message = "other estimates are being made; try again in some seconds";
       return { kind: "refused", code: "unavailable", message };
@@ -119,7 +119,9 @@ class Optimize implements OptimizeSearches {
     this.#estimating += 1;
     try {
       const maxTokens = wanted.maxTokens ?? MAX_TOKENS_DEFAULT;
-      return await estimateSearch(this.#options, principal, { ...wanted, maxTokens });
+      const calls = { ...wanted, maxTokens };
+      const estimate = await estimateSearch(this.#options, principal, calls);
+      return { kind: "estimated", estimate };
     } finally {
       this.#estimating -= 1;
     }

@@ -114,7 +114,10 @@ export interface OptimizeSearches {
     by: ChangedBy,
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal>;
   /** What it could cost; nothing is made or sent. */
-  estimate(principal: Principal, wanted: WantedCalls): Promise<SearchEstimate | OptimizeRefusal>;
+  estimate(
+    principal: Principal,
+    wanted: WantedCalls,
+  ): Promise<{ readonly kind: "estimated"; readonly estimate: SearchEstimate } | OptimizeRefusal>;
   /**
    * What was answered after the first `after` events, to who started the search alone. Undefined:
    * this process holds nothing of it. It holds the last million characters, until ten minutes after

@@ -108,8 +108,8 @@ export type OptimizeVerdict = Static<typeof OptimizeVerdict>;
 
 export const OptimizeAnswers = Type.Object({
   /**
-   * False: nothing is held here. Answers are in the memory of the instance that runs the search, for
-   * who started it, until ten minutes after its end.
+   * False: nothing is held here. Answers are in the memory of the instance that runs the search,
+   * for who started it, until ten minutes after its end.
    */
   held: Type.Boolean(),
   answers: Type.Array(OptimizeAnswer),

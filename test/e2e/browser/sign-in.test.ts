@@ -84,21 +84,6 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(await page.content()).not.toContain(key.slice(0, 13));
   }
 
-  test("leads back to a shared preset, which neither the server nor the identity provider was sent", async () => {
-    const { page, complaints } = await visit();
-    fixture.provider.signInAs(newcomer("pat"));
-    const settings = { modelIds: ["test/b"], system: "Speak like a heron", parameters: {} };
-    const packed = Buffer.from(JSON.stringify(settings)).toString("base64url");
-    const sent: string[] = [];
-    page.on("request", (request) => sent.push(request.url().replace(/#.*/, "")));
-    await press(page, `/playground#preset=${packed}`);
-    await page.waitForURL((url) => url.pathname === "/playground");
-    await page.getByText("Speak like a heron").first().waitFor();
-    expect(sent.filter((url) => url.includes(packed.slice(0, 40)))).toEqual([]);
-    expect(await page.evaluate("JSON.stringify({ ...sessionStorage })")).not.toContain(packed);
-    expect(complaints).toEqual([]);
-  });
-
   test("leads from credit over the key to a call: a refused one is explained, and 2xx only is green", async () => {
     const { page, complaints } = await visit();
     fixture.provider.signInAs(newcomer("tom"));
