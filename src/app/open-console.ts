@@ -114,6 +114,8 @@ interface GatewayParts {
   readonly verification: Verification;
   /** Makes a chat call of wire_a within this process. */
   readonly chat: Parameters<typeof openModelCaller>[0];
+  /** What such a call could be held for at most. */
+  readonly quote: Parameters<typeof openOptimize>[0]["quote"];
   readonly playground: ConsoleDeps["playground"];
   readonly serverResponse: ConsoleDeps["serverResponse"];
   /** For the operator pages. */
@@ -236,7 +238,7 @@ function followEncryptionKey(live: LiveConfig): () => string {
 
 function openSearches(
   { live, clock, log, backend }: ConsoleOptions,
-  { catalog, chat }: GatewayParts,
+  { catalog, chat, quote }: GatewayParts,
 ): OptimizeSearches {
   return openOptimize({
     store: backend.optimizeStore,
@@ -244,6 +246,7 @@ function openSearches(
     log,
     caller: openModelCaller(chat, clock),
     callGapMs: live.current.optimizeCallGapMs,
+    quote,
     isChatModel: (id) => catalog.current.find(id)?.modality === "text",
   });
 }

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { openAuthenticator } from "../accounts/index.ts";
 import {
   callInProcess,
+  quoteCall,
   type CallParts,
   type LivePorts,
   refuseBeforeBody,
@@ -141,7 +142,7 @@ async function compose(
     catalog: holder,
     verification,
     vault: prepared.vault,
-    chat: (request) => callInProcess({ ...walk, ports: ports.current }, chat, request),
+    ...inProcess(walk, ports, chat),
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
@@ -161,6 +162,18 @@ async function compose(
     makeClaimLink: (email) => console.makeClaimLink(email),
     instanceId: ledger.instanceId,
     close: () => stack.close(),
+  };
+}
+
+/** Chat calls and their quotes without a socket. */
+function inProcess(
+  walk: GatewayServerOptions,
+  ports: LivePorts,
+  chat: ReturnType<typeof chatOn>,
+): Pick<Parameters<typeof openConsole>[1], "chat" | "quote"> {
+  return {
+    chat: (request) => callInProcess({ ...walk, ports: ports.current }, chat, request),
+    quote: (principal, body) => quoteCall(ports.current, chat, { principal, body }),
   };
 }
 

@@ -24,6 +24,7 @@ export type {
   TracedRequest,
   Tracing,
 } from "./request-trace.ts";
+export { quoteCall } from "./quote-call.ts";
 export { reportFault, refuseBeforeBody, refuseCall } from "./refuse-call.ts";
 export { serveCountTokens } from "./serve-count-tokens.ts";
 export { dryRunOf, serveRoute } from "./serve-route.ts";

@@ -37,7 +37,9 @@ export function findModel(
 
 /** The plan's input of one call, whatever its kind. */
 export function callPlanInput<R extends CallRequest>(
-  ports: Pick<CallPorts, "opensOwnKeys" | "health" | "clock" | "standing">,
+  ports: Pick<CallPorts, "opensOwnKeys" | "clock" | "standing"> & {
+    readonly health: Pick<CallPorts["health"], "mayTry">;
+  },
   principal: Principal,
   call: {
     readonly kind: CallKind<R>;

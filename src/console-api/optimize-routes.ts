@@ -1,20 +1,29 @@
 import { formatUsd, unreachable } from "../core/index.ts";
 import type {
+  FedEvents,
   OptimizeRefusal,
   OptimizeResult as FoundResult,
   OptimizeSearch as FoundSearch,
+  SearchEstimate,
 } from "../optimize/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
-import type { OptimizeResult, OptimizeSearch } from "./contract.ts";
+import type {
+  OptimizeAnswers,
+  OptimizeEstimate,
+  OptimizeResult,
+  OptimizeSearch,
+} from "./contract.ts";
 import type { optimizeRoutes } from "./contract/optimize.ts";
 import type { Handlers } from "./handler.ts";
+import { playgroundPrincipal } from "./playground-principal.ts";
 import { instant, instantOrNull, readAmount, readName } from "./read-values.ts";
 
 /** Optimize searches of the organization. */
-export function optimizeHandlers({
-  optimize,
-}: Pick<ConsoleDeps, "optimize">): Handlers<keyof typeof optimizeRoutes> {
+export function optimizeHandlers(
+  deps: Pick<ConsoleDeps, "optimize" | "customers" | "rules">,
+): Handlers<keyof typeof optimizeRoutes> {
+  const { optimize } = deps;
   return {
     "GET /api/console/optimize": async ({ session }) => ({
       data: (await optimize.list(session.orgId)).map(shownSearch),
@@ -36,9 +45,30 @@ export function optimizeHandlers({
       return started.kind === "started" ? shownSearch(started.search) : refusedSearch(started);
     },
 
+    "POST /api/console/optimize-estimate": async ({ session, body }) => {
+      // A search's own key does not exist yet; the Playground's is routed by the same rules.
+      const principal = await playgroundPrincipal(deps, session.orgId);
+      const { models: modelIds, prompts, judge_model: judge, max_tokens: maxTokens } = body;
+      const wanted = {
+        modelIds,
+        prompts,
+        judgeModelId: judge ?? null,
+        maxTokens: maxTokens ?? null,
+      };
+      const made = await optimize.estimate(principal, wanted);
+      return made.kind === "estimated" ? shownEstimate(made.estimate) : refusedSearch(made);
+    },
+
     "GET /api/console/optimize/:search_id": async ({ session, params }) => {
       const search = await optimize.find(session.orgId, params.search_id);
       return search === undefined ? notFound("search") : shownSearch(search);
+    },
+
+    "GET /api/console/optimize/:search_id/answers": async ({ session, params, query, by }) => {
+      const { search_id: searchId } = params;
+      if ((await optimize.find(session.orgId, searchId)) === undefined) return notFound("search");
+      const after = query.after ?? 0;
+      return shownAnswers(optimize.answers(session.orgId, searchId, { after, by }), after);
     },
 
     "POST /api/console/optimize/:search_id/stop": async ({ session, params, by }) => {
@@ -97,3 +127,51 @@ function shownResult(result: FoundResult): OptimizeResult {
     rank: result.rank,
   };
 }
+
+function shownEstimate(estimate: SearchEstimate): OptimizeEstimate {
+  const { calls, models, judge, mostMicroUsd, leastMs } = estimate;
+  return {
+    calls,
+    models: models.map(shownPart),
+    judge: judge === null ? null : shownPart(judge),
+    most_usd: formatUsd(mostMicroUsd),
+    least_ms: leastMs,
+  };
+}
+
+function shownPart(part: SearchEstimate["models"][number]): OptimizeEstimate["models"][number] {
+  return { model: part.modelId, most_usd: formatUsd(part.mostMicroUsd), message: part.message };
+}
+
+function shownAnswers(fed: FedEvents | undefined, after: number): OptimizeAnswers {
+  const { events, next, lost, hasMore } = fed ?? NOTHING_HELD;
+  return {
+    held: fed !== undefined,
+    answers: events.flatMap((event) =>
+      event.kind === "answer"
+        ? {
+            prompt: event.promptAt,
+            model: event.modelId,
+            text: event.text,
+            cost_usd: formatUsd(event.costMicroUsd),
+            ttft_ms: event.firstByteMs,
+            total_ms: event.totalMs,
+          }
+        : [],
+    ),
+    verdicts: events.flatMap((event) =>
+      event.kind === "verdict"
+        ? {
+            prompt: event.promptAt,
+            winner: event.winner,
+            cost_usd: formatUsd(event.costMicroUsd),
+          }
+        : [],
+    ),
+    next: fed === undefined ? after : next,
+    lost,
+    has_more: hasMore,
+  };
+}
+
+const NOTHING_HELD: FedEvents = { events: [], next: 0, lost: 0, hasMore: false };

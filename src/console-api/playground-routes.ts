@@ -1,11 +1,11 @@
 import type { FastifyInstance } from "fastify";
 
-import { type Principal, principalOf } from "../accounts/index.ts";
-import { assert, BODY_BYTES_MAX, type OrgId } from "../core/index.ts";
+import { BODY_BYTES_MAX } from "../core/index.ts";
 import { sendRefusal } from "./answer-request.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import { readOpenSession, foreignOriginProblem } from "./guard-request.ts";
+import { playgroundPrincipal } from "./playground-principal.ts";
 
 const PREFIX = "/playground";
 /** It spends the organization's credit, as a key does. */
@@ -37,10 +37,4 @@ export function playgroundRoutes(app: FastifyInstance, deps: ConsoleDeps): void 
       return undefined;
     },
   });
-}
-
-async function playgroundPrincipal(deps: ConsoleDeps, orgId: OrgId): Promise<Principal> {
-  const record = await deps.rules.findKey(await deps.customers.playgroundKey(orgId));
-  assert(record?.orgId === orgId, "the Playground key is the organization's own");
-  return principalOf(record);
 }

@@ -1,3 +1,4 @@
+export type { FedEvents } from "./answer-feed.ts";
 export { openModelCaller } from "./model-caller.ts";
 export { openOptimize } from "./open-optimize.ts";
 export type { OptimizeStore } from "./optimize-store.ts";
@@ -6,5 +7,6 @@ export type {
   OptimizeResult,
   OptimizeSearch,
   OptimizeSearches,
+  SearchEstimate,
 } from "./optimize.ts";
 export { PostgresOptimizeStore } from "./postgres-optimize-store.ts";

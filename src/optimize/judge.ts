@@ -46,6 +46,19 @@ export function askJudge(
   return { question, modelIds: shuffled.map(({ modelId }) => modelId) };
 }
 
+/** A question that is, as JSON, at least as long as any about answers of so many models. */
+export function longestQuestion(prompt: string, modelIds: readonly string[]): string {
+  const text = LONGEST_CHAR.repeat(ANSWER_CHARS_MAX);
+  return askJudge(
+    prompt,
+    modelIds.map((modelId) => ({ modelId, text })),
+    "",
+  ).question;
+}
+
+/** No character needs more bytes in JSON. */
+const LONGEST_CHAR = "\u0001";
+
 /** The model that the judge named; undefined for anything that is not clearly one letter. */
 export function readVerdict(reply: string, modelIds: readonly string[]): string | undefined {
   const match = /^(?:(?:the )?(?:best )?answer(?: is)?\s*:?\s*)?["'*([]*([A-H])["'*)\].]*$/i.exec(

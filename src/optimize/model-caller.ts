@@ -26,6 +26,8 @@ export type CallOutcome =
       readonly text: string;
       readonly costMicroUsd: MicroUsd;
       readonly firstByteMs: number | null;
+      /** Until the call had ended; null: it was never made. */
+      readonly totalMs: number | null;
     }
   /** A limit, or everything is cooling down: nothing was sent, ask again after the wait. */
   | { readonly kind: "wait"; readonly waitMs: number }
@@ -67,7 +69,10 @@ export function openModelCaller(
           reader.push(output);
         },
       });
-      const outcome = ended.then((end) => outcomeOf(end, reader.answer, firstByteMs));
+      const outcome = ended.then((end) => {
+        const totalMs = Math.round(clock.monotonicMs() - startedMs);
+        return outcomeOf(end, reader.answer, { firstByteMs, totalMs });
+      });
       return await Promise.race([outcome, left]);
     },
   };
@@ -76,7 +81,8 @@ export function openModelCaller(
 const ROUTE = "/v1/chat/completions";
 const UNREACHABLE: CallOutcome = { kind: "unreachable" };
 
-function bodyOf({ modelId, prompt, maxTokens }: CallWanted): Buffer {
+/** What a model is sent. */
+export function bodyOf({ modelId, prompt, maxTokens }: Omit<CallWanted, "key">): Buffer {
   const messages = [{ role: "user", content: prompt }];
   const body = { model: modelId, max_tokens: maxTokens, stream: true, messages };
   return Buffer.from(JSON.stringify(body));
@@ -85,9 +91,9 @@ function bodyOf({ modelId, prompt, maxTokens }: CallWanted): Buffer {
 function outcomeOf(
   { refusal, debitMicroUsd }: InProcessEnd,
   { text, isWhole }: ReadAnswer,
-  firstByteMs: number | null,
+  times: { readonly firstByteMs: number | null; readonly totalMs: number },
 ): CallOutcome {
-  const ended = { kind: "ended", costMicroUsd: debitMicroUsd, firstByteMs } as const;
+  const ended = { kind: "ended", costMicroUsd: debitMicroUsd, ...times } as const;
   if (refusal === undefined) return { ...ended, isAnswered: isWhole, text };
   return refusalOutcome(refusal) ?? { ...ended, isAnswered: false, text: "" };
 }

@@ -1,4 +1,4 @@
-import { newVirtualKey } from "../accounts/index.ts";
+import { newVirtualKey, type Principal } from "../accounts/index.ts";
 import { byGateway, type ChangedBy } from "../changes/index.ts";
 import {
   type Clock,
@@ -8,6 +8,9 @@ import {
   newRecordId,
   type OrgId,
 } from "../core/index.ts";
+import type { FedEvents } from "./answer-feed.ts";
+import { estimateSearch, type Quote } from "./estimate.ts";
+import { HeldFeeds } from "./held-feeds.ts";
 import type { ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
 import type { NewSearch, OptimizeStore } from "./optimize-store.ts";
@@ -15,12 +18,15 @@ import type {
   OptimizeRefusal,
   OptimizeSearch,
   OptimizeSearches,
+  SearchEstimate,
+  WantedCalls,
   WantedSearch,
 } from "./optimize.ts";
 import { SEARCH_LEASE_MS, SearchRun } from "./search-run.ts";
 
 const RUNNING_PER_ORG_MAX = 2;
 const RUNNING_MAX = 20;
+const ESTIMATING_MAX = 4;
 const MAX_TOKENS_DEFAULT = 512;
 const SWEEP_EVERY_MS = 10_000;
 const SHUT_DOWN = { state: "interrupted", message: "the program was shut down" } as const;
@@ -35,6 +41,7 @@ export interface OptimizeOptions {
   readonly isChatModel: (modelId: string) => boolean;
   /** Milliseconds between the starts of two calls of a search. */
   readonly callGapMs: number;
+  readonly quote: Quote;
 }
 
 /** Opens the searches, and ends as `interrupted` those whose process is gone, now and later. */
@@ -45,7 +52,9 @@ export function openOptimize(options: OptimizeOptions): OptimizeSearches {
 class Optimize implements OptimizeSearches {
   readonly #options: OptimizeOptions;
   readonly #runs = new Map<string, SearchRun>();
+  readonly #feeds = new HeldFeeds(RUNNING_MAX);
   readonly #sweeping: NodeJS.Timeout;
+  #estimating = 0;
   #isClosed = false;
 
   constructor(options: OptimizeOptions) {
@@ -94,8 +103,36 @@ class Optimize implements OptimizeSearches {
       const message = `${RUNNING_PER_ORG_MAX} searches are running; wait for one to end, or stop it`;
       return { kind: "refused", code: "conflict", message };
     }
-    this.#run(search, { key: raw, prompts, maxTokens: wanted.maxTokens ?? MAX_TOKENS_DEFAULT });
+    const maxTokens = wanted.maxTokens ?? MAX_TOKENS_DEFAULT;
+    this.#run(search, { key: raw, prompts, maxTokens, by });
     return { kind: "started", search };
+  }
+
+  async estimate(
+    principal: Principal,
+    wanted: WantedCalls,
+  ): Promise<{ readonly kind: "estimated"; readonly estimate: SearchEstimate } | OptimizeRefusal> {
+    if (this.#estimating >= ESTIMATING_MAX) {
+      const message = "other estimates are being made; try again in some seconds";
+      return { kind: "refused", code: "unavailable", message };
+    }
+    this.#estimating += 1;
+    try {
+      const maxTokens = wanted.maxTokens ?? MAX_TOKENS_DEFAULT;
+      const calls = { ...wanted, maxTokens };
+      const estimate = await estimateSearch(this.#options, principal, calls);
+      return { kind: "estimated", estimate };
+    } finally {
+      this.#estimating -= 1;
+    }
+  }
+
+  answers(
+    orgId: OrgId,
+    searchId: string,
+    { after, by }: { readonly after: number; readonly by: ChangedBy },
+  ): FedEvents | undefined {
+    return this.#feeds.find({ orgId, searchId, by })?.since(after);
   }
 
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
@@ -113,6 +150,7 @@ class Optimize implements OptimizeSearches {
     const runs = [...this.#runs.values()];
     for (const run of runs) run.stop(SHUT_DOWN, byGateway("optimize"));
     await Promise.all(runs.map((run) => run.done));
+    this.#feeds.close();
   }
 
   #servabilityOf(wanted: WantedSearch): OptimizeRefusal | undefined {
@@ -149,12 +187,18 @@ class Optimize implements OptimizeSearches {
       readonly key: string;
       readonly prompts: readonly string[];
       readonly maxTokens: number;
+      readonly by: ChangedBy;
     },
   ): void {
     const { store, caller, clock, log, callGapMs } = this.#options;
     const run = new SearchRun({ store, caller, clock, log, callGapMs, search, ...asked });
     this.#runs.set(search.searchId, run);
-    void run.done.finally(() => this.#runs.delete(search.searchId));
+    const { searchId, orgId } = search;
+    this.#feeds.hold({ searchId, orgId, by: asked.by }, run.feed);
+    void run.done.finally(() => {
+      this.#runs.delete(searchId);
+      this.#feeds.endSoon(searchId);
+    });
     // Closed while the search began: it ends with the others.
     if (this.#isClosed) run.stop(SHUT_DOWN, byGateway("optimize"));
   }

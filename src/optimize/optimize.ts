@@ -1,5 +1,7 @@
+import type { Principal } from "../accounts/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
+import type { FedEvents } from "./answer-feed.ts";
 
 export type OptimizeObjective = "lowest_cost" | "fastest" | "best_judged";
 
@@ -48,9 +50,8 @@ export interface OptimizeSearch {
   readonly results: readonly OptimizeResult[];
 }
 
-export interface WantedSearch {
-  readonly name: string;
-  readonly objective: OptimizeObjective;
+/** What decides how many calls there are and what each can cost. */
+export interface WantedCalls {
   /** Needed for `best_judged`; with another objective it adds the win rate. */
   readonly judgeModelId: string | null;
   /** 2 to 8, each once. */
@@ -59,6 +60,30 @@ export interface WantedSearch {
   readonly prompts: readonly string[];
   /** Longest answer in tokens, 1 to 4096; null: 512. */
   readonly maxTokens: number | null;
+}
+
+/** What a search could cost, at today's prices. */
+export interface SearchEstimate {
+  readonly calls: number;
+  /** In the order of the models wanted. */
+  readonly models: readonly EstimatedModel[];
+  readonly judge: EstimatedModel | null;
+  /** Of all calls; a budget below it ends the search earlier. */
+  readonly mostMicroUsd: MicroUsd;
+  /** The pauses between calls alone; answers that take longer than two of them add to it. */
+  readonly leastMs: number;
+}
+
+export interface EstimatedModel {
+  readonly modelId: string;
+  readonly mostMicroUsd: MicroUsd;
+  /** Why calls of it would be refused now; null: they would not. */
+  readonly message: string | null;
+}
+
+export interface WantedSearch extends WantedCalls {
+  readonly name: string;
+  readonly objective: OptimizeObjective;
   /** Above 0: the cap of the search's key. */
   readonly budgetMicroUsd: MicroUsd;
 }
@@ -88,6 +113,21 @@ export interface OptimizeSearches {
     wanted: WantedSearch,
     by: ChangedBy,
   ): Promise<{ readonly kind: "started"; readonly search: OptimizeSearch } | OptimizeRefusal>;
+  /** What it could cost; nothing is made or sent. */
+  estimate(
+    principal: Principal,
+    wanted: WantedCalls,
+  ): Promise<{ readonly kind: "estimated"; readonly estimate: SearchEstimate } | OptimizeRefusal>;
+  /**
+   * What was answered after the first `after` events, to who started the search alone. Undefined:
+   * this process holds nothing of it. It holds the last million characters, until ten minutes after
+   * the end.
+   */
+  answers(
+    orgId: OrgId,
+    searchId: string,
+    asked: { readonly after: number; readonly by: ChangedBy },
+  ): FedEvents | undefined;
   /** One that has ended stays as it is. Undefined: no such search. */
   stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined>;
   /** Ends what runs in this process as `interrupted`; their keys are disabled. */

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { byGateway, type ChangedBy } from "../changes/index.ts";
 import { type Clock, type Logger, ZERO_MICRO_USD } from "../core/index.ts";
+import { AnswerFeed } from "./answer-feed.ts";
+import { JUDGE_TOKENS_MAX } from "./estimate.ts";
 import { readVerdict } from "./judge.ts";
 import type { CallOutcome, ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
@@ -15,7 +17,6 @@ const WORKERS = 2;
 const CALL_TRIES_MAX = 12;
 const UNREACHABLE_MAX = 5;
 const SEARCH_MS_MAX = 2 * 3_600_000;
-const JUDGE_TOKENS_MAX = 1_024;
 const END_TRIES_MAX = 5;
 const END_RETRY_MS = 1_000;
 
@@ -42,6 +43,8 @@ type End = Pick<SearchEnd, "state" | "message">;
 export class SearchRun {
   /** Resolves when nothing of it runs any more and its end is written, where that was possible. */
   readonly done: Promise<void>;
+  /** What was answered, for the browser of who started it. */
+  readonly feed: AnswerFeed = new AnswerFeed();
   readonly #options: RunOptions;
   readonly #tasks: SearchTasks;
   readonly #tally: Tally;
@@ -188,10 +191,23 @@ export class SearchRun {
     if (task.kind === "judge") {
       const winner = outcome.isAnswered ? readVerdict(outcome.text, task.modelIds) : undefined;
       if (winner !== undefined) this.#tally.addVerdict(task.modelIds, winner);
+      const { costMicroUsd } = outcome;
+      const { promptAt } = task;
+      this.feed.push({ kind: "verdict", promptAt, winner: winner ?? null, costMicroUsd });
       return;
     }
     this.#tally.addCall(task.modelId, outcome);
     const text = outcome.isAnswered ? outcome.text : undefined;
+    const { costMicroUsd, firstByteMs, totalMs } = outcome;
+    this.feed.push({
+      kind: "answer",
+      promptAt: task.promptAt,
+      modelId: task.modelId,
+      text: text ?? null,
+      costMicroUsd,
+      firstByteMs,
+      totalMs,
+    });
     if (this.#tasks.answered(task.promptAt, task.modelId, text)) this.#callsDone += 1;
   }
 
@@ -244,6 +260,7 @@ const failedCall: Extract<CallOutcome, { kind: "ended" }> = {
   text: "",
   costMicroUsd: ZERO_MICRO_USD,
   firstByteMs: null,
+  totalMs: null,
 };
 
 const uncoveredEnds: Readonly<Record<"budget" | "organization", End>> = {

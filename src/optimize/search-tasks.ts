@@ -2,7 +2,12 @@ import { askJudge, type JudgedAnswer } from "./judge.ts";
 
 export type SearchTask =
   | { readonly kind: "answer"; readonly promptAt: number; readonly modelId: string }
-  | { readonly kind: "judge"; readonly question: string; readonly modelIds: readonly string[] };
+  | {
+      readonly kind: "judge";
+      readonly promptAt: number;
+      readonly question: string;
+      readonly modelIds: readonly string[];
+    };
 
 /**
  * The calls of a search in their order: one prompt to every candidate before the next prompt, so
@@ -61,7 +66,7 @@ export class SearchTasks {
     if (found.answers.length < 2) return true;
     const prompt = this.#prompts[promptAt] ?? "";
     const seed = `${this.#searchId}:${promptAt}`;
-    this.#judgements.push({ kind: "judge", ...askJudge(prompt, found.answers, seed) });
+    this.#judgements.push({ kind: "judge", promptAt, ...askJudge(prompt, found.answers, seed) });
     return false;
   }
 }

@@ -40,6 +40,7 @@ function opened(by: ModelCaller = caller): OptimizeSearches {
     caller: by,
     isChatModel: (modelId) => modelId.startsWith("test/"),
     callGapMs: 0,
+    quote: caller.quote,
   });
 }
 
@@ -196,7 +197,8 @@ test("the model whose answers the judge names wins, wherever they stand in its q
     ask: ({ modelId, prompt }) => {
       const letter = /answer ([A-H])\]\]\nby test\/b/.exec(prompt)?.[1];
       const text = letter === undefined ? `by ${modelId}` : `**${letter}**`;
-      const answered = { isAnswered: true, text, costMicroUsd: usd("0.000001"), firstByteMs: 1 };
+      const costMicroUsd = usd("0.000001");
+      const answered = { isAnswered: true, text, costMicroUsd, firstByteMs: 1, totalMs: 2 };
       return Promise.resolve({ kind: "ended", ...answered });
     },
   });
@@ -211,7 +213,13 @@ test("the model whose answers the judge names wins, wherever they stand in its q
     ["test/a", 0, 2],
     ["test/b", 1, 1],
   ]);
+  // What was answered and which of it won can be checked by who started the search.
+  const fed = other.answers(orgId, search.searchId, { after: 0, by: testOperator });
+  const won = fed?.events.filter(({ kind }) => kind === "verdict");
+  expect(won?.map(({ promptAt }) => promptAt).toSorted()).toEqual([0, 1, 2]);
+  expect(new Set(won?.map((each) => "winner" in each && each.winner))).toEqual(new Set(["test/b"]));
   await other.close();
+  expect(other.answers(orgId, search.searchId, { after: 0, by: testOperator })).toBeUndefined();
 });
 
 describe("what is refused", () => {

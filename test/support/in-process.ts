@@ -6,6 +6,7 @@ import {
   type InProcessEnd,
   type InProcessRequest,
 } from "../../src/call/in-process.ts";
+import { quoteCall } from "../../src/call/quote-call.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
 import { LiveConfig } from "../../src/config/live-config.ts";
 import { systemClock } from "../../src/core/time.ts";
@@ -13,6 +14,7 @@ import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
 import { chatOn } from "../../src/modality/chat/index.ts";
 import { openModelCaller, type ModelCaller } from "../../src/optimize/model-caller.ts";
+import type { Quote } from "../../src/optimize/estimate.ts";
 import { PROVIDER_KEY, type TestGateway } from "./gateway.ts";
 import { openaiChat } from "../../src/wire/openai-chat/index.ts";
 import { wires } from "../../src/wire/wires.ts";
@@ -26,6 +28,7 @@ export const chat = chatOn(openaiChat, wires);
 /** Calls without a socket, by an instance of its own over the gateway's database and providers. */
 export interface InProcessCalls extends ModelCaller {
   call(request: InProcessRequest): Promise<InProcessEnd>;
+  readonly quote: Quote;
   close(): Promise<void>;
 }
 
@@ -66,6 +69,7 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
   return {
     call,
     ...openModelCaller(call, clock),
+    quote: (principal, body) => quoteCall(ports, chat, { principal, body }),
     close: async () => {
       serving.close();
       await serving.upstream.close();

@@ -56,6 +56,72 @@ export const NewOptimizeSearch = Type.Object(
 );
 export type NewOptimizeSearch = Static<typeof NewOptimizeSearch>;
 
+/** What decides how many calls a search makes and what each can cost. */
+export const OptimizeCalls = Type.Object(
+  {
+    judge_model: Type.Optional(Id),
+    models: NewOptimizeSearch.properties.models,
+    prompts: NewOptimizeSearch.properties.prompts,
+    max_tokens: NewOptimizeSearch.properties.max_tokens,
+  },
+  { additionalProperties: false },
+);
+
+const EstimatedModel = Type.Object({
+  model: Type.String(),
+  most_usd: Usd,
+  /** Why its calls would be refused now; null: they would not. */
+  message: nullable(Type.String()),
+});
+
+export const OptimizeEstimate = Type.Object({
+  calls: Count,
+  models: Type.Array(EstimatedModel),
+  judge: nullable(EstimatedModel),
+  /** The most that all calls can cost at today's prices; a lower budget ends the search earlier. */
+  most_usd: Usd,
+  /** The pauses between calls alone; slow answers add to it. */
+  least_ms: Count,
+});
+export type OptimizeEstimate = Static<typeof OptimizeEstimate>;
+
+/** What one model answered to one prompt. */
+export const OptimizeAnswer = Type.Object({
+  /** 0 is the first prompt. */
+  prompt: Count,
+  model: Type.String(),
+  /** At most 16,000 characters; null: it did not answer. */
+  text: nullable(Type.String()),
+  cost_usd: Usd,
+  ttft_ms: nullable(Count),
+  total_ms: nullable(Count),
+});
+export type OptimizeAnswer = Static<typeof OptimizeAnswer>;
+
+export const OptimizeVerdict = Type.Object({
+  prompt: Count,
+  /** The model whose answer the judge preferred; null: its reply named none. */
+  winner: nullable(Type.String()),
+  cost_usd: Usd,
+});
+export type OptimizeVerdict = Static<typeof OptimizeVerdict>;
+
+export const OptimizeAnswers = Type.Object({
+  /**
+   * False: nothing is held here. Answers are in the memory of the instance that runs the search,
+   * for who started it, until ten minutes after its end.
+   */
+  held: Type.Boolean(),
+  answers: Type.Array(OptimizeAnswer),
+  verdicts: Type.Array(OptimizeVerdict),
+  /** `after` of the next request. */
+  next: Count,
+  /** How many of those asked for were forgotten before they were fetched. */
+  lost: Count,
+  has_more: Type.Boolean(),
+});
+export type OptimizeAnswers = Static<typeof OptimizeAnswers>;
+
 const params = Type.Object({ search_id: Id });
 
 export const optimizeRoutes = {
@@ -72,12 +138,30 @@ export const optimizeRoutes = {
     body: NewOptimizeSearch,
     answer: OptimizeSearch,
   },
+  "POST /api/console/optimize-estimate": {
+    summary: "What a search could cost at most; nothing is started, sent or stored",
+    access: "session",
+    needs: "keys",
+    body: OptimizeCalls,
+    answer: OptimizeEstimate,
+  },
   "GET /api/console/optimize/:search_id": {
     summary: "One search and its results so far",
     access: "session",
     needs: "read",
     params,
     answer: OptimizeSearch,
+  },
+  "GET /api/console/optimize/:search_id/answers": {
+    summary: "The answers of a search for who started it, held in memory while it runs",
+    access: "session",
+    needs: "keys",
+    params,
+    query: Type.Object(
+      { after: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })) },
+      { additionalProperties: false },
+    ),
+    answer: OptimizeAnswers,
   },
   "POST /api/console/optimize/:search_id/stop": {
     summary: "Stops a search; its results are kept",

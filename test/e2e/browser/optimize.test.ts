@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
@@ -53,7 +55,11 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     const secret = "heliotrope";
     const name = "First look";
     await fillIn(page, { name, prompts: [`${secret} one`, "two", "three"], budget: "5.00" });
-    await page.getByText(/Makes 6 calls.*at most \$5\.00/).waitFor();
+    await page
+      .getByText(/^6 calls, at least \d+ seconds?\. Estimated cost: at most \$\d/)
+      .waitFor();
+    await page.getByText(/The budget of \$5\.0+ covers all calls/).waitFor();
+    await expectAccessible(page, "a form with its estimate");
     await page.getByRole("button", { name: "Start search" }).click();
     await page.waitForURL(/\/optimize\/search_/);
     await page.getByRole("heading", { name, level: 1 }).waitFor();
@@ -64,8 +70,19 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await table.getByRole("row", { name: /^2 test\/dear 3 of 3 / }).waitFor();
     expect(await rows.count()).toBe(3);
     await page.getByRole("link", { name: "Balance: $9.97 available" }).waitFor();
+    const answers = page.getByRole("table", { name: "Answers by prompt and model" });
+    await answers.getByRole("row", { name: new RegExp(`^1\\. ${secret} one`) }).waitFor();
+    await answers.getByLabel("Prompt 1, answer of test/dear").getByText(secret).waitFor();
     await expectAccessible(page, "the results");
     await expectFits(page);
+    const saving = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    const csv = await readFile(await (await saving).path(), "utf8");
+    expect(csv.split("\r\n")).toHaveLength(8);
+    expect(csv).toContain(`1,${secret} one,test/cheap,yes,`);
+    // Nothing but this browser has them, and it still has them after a reload.
+    await page.reload();
+    await answers.getByLabel("Prompt 1, answer of test/dear").getByText(secret).waitFor();
 
     // What it spent is the organization's, under the search's own name, and its key is nowhere.
     const requests = await ask(fixture, page, "GET /api/console/requests");

@@ -83,6 +83,10 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await call.getByRole("link", { name: "Download image 1" }).click();
     expect((await download).suggestedFilename()).toMatch(/\.png$/);
     expect(await shownCost(call)).toBe(await recordedCost(orgId, call));
+    // What was paid for is there after a reload, from this browser alone.
+    await page.reload();
+    await call.getByAltText(`${prompt}, image 2`).waitFor();
+    expect(await drawnWidths(page)).toEqual([true, true]);
     expect(complaints).toEqual([]);
   });
 

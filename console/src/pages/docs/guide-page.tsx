@@ -1,19 +1,19 @@
-import { Button, CopyButton, NativeSelect, Text } from "@mantine/core";
+import { Button, CopyButton, Group, NativeSelect } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useState, type ReactElement } from "react";
+import { useMemo, useState, type ReactElement } from "react";
 
 import { useAnswer } from "../../api/use-answer.ts";
-import { useSession } from "../../api/use-session.ts";
 import { NotFound } from "../../app/not-found.tsx";
-import { KEY_VARIABLE } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { Fault } from "../../ui/fault.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
+import { chosenBlocks, modelOfGuide } from "./guide-blocks.ts";
 import { GUIDES } from "./guide-list.ts";
+import { KeyChoice } from "./key-choice.tsx";
 import { readBlocks } from "./markdown-blocks.ts";
 import { MarkdownView } from "./markdown-view.tsx";
-import { statusOf } from "../keys/match-keys.ts";
 
 /** One guide, from the same Markdown as in the repository, at this installation's address. */
 export function GuidePage(): ReactElement {
@@ -33,12 +33,59 @@ function Guide({ name, title }: { readonly name: string; readonly title: string 
       crumbs={[{ label: "Docs", to: "/docs" }]}
       actions={text.data === undefined ? null : <CopyMarkdown text={text.data} />}
     >
-      <KeyChoice />
-      {text.data === undefined ? null : <MarkdownView blocks={readBlocks(text.data)} />}
+      {text.data === undefined ? null : <GuideView text={text.data} />}
       {text.isError ? <Fault error={text.error} retry={() => void text.refetch()} /> : null}
       {text.isPending ? <Loading rows={6} /> : null}
     </Page>
   );
+}
+
+/** The guide with the choices of its reader in the code. */
+function GuideView({ text }: { readonly text: string }): ReactElement {
+  const blocks = useMemo(() => readBlocks(text), [text]);
+  const [rawKey, setRawKey] = useState("");
+  const [wanted, setWanted] = useState<string>();
+  const own = modelOfGuide(blocks);
+  const models = useAnswer("GET /api/catalog.json").data?.models ?? [];
+  const sample = useSampleModel();
+  const fitting = models.filter(({ modality }) => modality === own?.modality);
+  const modelId = fitting.some(({ id }) => id === wanted)
+    ? wanted
+    : defaultModel(own, fitting, sample);
+  const model =
+    own === undefined || modelId === undefined || modelId === own.modelId
+      ? undefined
+      : { from: own.modelId, to: modelId };
+  return (
+    <>
+      <Group align="flex-start" gap="md">
+        {own === undefined || fitting.length === 0 ? null : (
+          <NativeSelect
+            label="Model"
+            size="xs"
+            w="22rem"
+            maw="100%"
+            value={modelId ?? ""}
+            onChange={(event) => setWanted(event.currentTarget.value)}
+            data={fitting.map(({ id }) => id)}
+          />
+        )}
+        <KeyChoice rawKey={rawKey} onRawKey={setRawKey} />
+      </Group>
+      <MarkdownView blocks={chosenBlocks(blocks, { model, rawKey })} />
+    </>
+  );
+}
+
+/** The guide's own model where it is listed, else the sample of its kind. */
+function defaultModel(
+  own: ReturnType<typeof modelOfGuide>,
+  fitting: readonly { readonly id: string }[],
+  sample: string,
+): string | undefined {
+  const ids = fitting.map(({ id }) => id);
+  if (own !== undefined && ids.includes(own.modelId)) return own.modelId;
+  return ids.includes(sample) ? sample : ids[0];
 }
 
 async function readGuide(name: string, signal: AbortSignal): Promise<string> {
@@ -56,36 +103,5 @@ function CopyMarkdown({ text }: { readonly text: string }): ReactElement {
         </Button>
       )}
     </CopyButton>
-  );
-}
-
-/** Which of the reader's keys the examples run with: the console knows names, never the keys. */
-function KeyChoice(): ReactElement {
-  const isSignedIn = useSession().state === "signed_in";
-  const keys = useAnswer("GET /api/console/keys", undefined, { enabled: isSignedIn });
-  const [chosen, choose] = useState("");
-  const active = keys.data?.data.filter((key) => statusOf(key) === "active") ?? [];
-  const key = active.find(({ key_id }) => key_id === chosen) ?? active[0];
-  return (
-    <>
-      {active.length < 2 ? null : (
-        <NativeSelect
-          label="Your key"
-          size="xs"
-          maw="22rem"
-          value={key?.key_id ?? ""}
-          onChange={(event) => choose(event.currentTarget.value)}
-          data={active.map(({ key_id, name, label }) => ({
-            value: key_id,
-            label: `${name} (${label}…)`,
-          }))}
-        />
-      )}
-      <Text size="sm" c="dimmed">
-        {key === undefined
-          ? `Set one of your keys as the environment variable ${KEY_VARIABLE}.`
-          : `Set your key "${key.name}", which begins with ${key.label}, as the environment variable ${KEY_VARIABLE}. It was shown once, when it was created.`}
-      </Text>
-    </>
   );
 }

@@ -1,18 +1,27 @@
 import { Anchor, Code, List, Text, Title } from "@mantine/core";
-import type { ReactElement } from "react";
+import { Fragment, type ReactElement } from "react";
 
 import { AppLink } from "../../ui/app-link.tsx";
 import { CodeTabs } from "../../ui/code-tabs.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
+import type { ChosenBlock } from "./guide-blocks.ts";
+import { GuideRun } from "./guide-run.tsx";
 import type { Block } from "./markdown-blocks.ts";
 
 /** The blocks of a guide; its first heading is the page's own. */
-export function MarkdownView({ blocks }: { readonly blocks: readonly Block[] }): ReactElement {
-  const shown = blocks.filter((block) => block.kind !== "heading" || block.level > 1);
+export function MarkdownView({
+  blocks,
+}: {
+  readonly blocks: readonly ChosenBlock[];
+}): ReactElement {
+  const shown = blocks.filter(({ block }) => block.kind !== "heading" || block.level > 1);
   return (
     <>
-      {shown.map((block, at) => (
-        <BlockView key={at} block={block} />
+      {shown.map(({ block, call }, at) => (
+        <Fragment key={at}>
+          <BlockView block={block} />
+          {call === undefined ? null : <GuideRun call={call} />}
+        </Fragment>
       ))}
     </>
   );

@@ -17,13 +17,16 @@ import { useState, type FormEvent, type ReactElement } from "react";
 import type { Model, OptimizeSearch } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
+import { useSession } from "../../api/use-session.ts";
 import { formatCount } from "../../ui/count.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
-import { readUsdInput, showUsd, writeUsd } from "../../ui/money-math.ts";
+import { readUsdInput, writeUsd } from "../../ui/money-math.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
-import { callsOf, OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
+import { newKeptSearch, searchShelf } from "./kept-search.ts";
+import { OBJECTIVES, readPrompts, promptsProblem } from "./optimize-labels.ts";
+import { SearchEstimate } from "./search-estimate.tsx";
 
 const MODELS_MAX = 8;
 const NAME_CHARS_MAX = 64;
@@ -60,6 +63,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
     refreshes: ["GET /api/console/optimize"],
   });
   const navigate = useNavigate();
+  const { org } = useSession();
   const prompts = readPrompts(draft.prompts);
   const isFieldFault = FIELDS.some((name) => fieldError(start.error, name) !== undefined);
 
@@ -86,6 +90,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
           ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
         },
       });
+      await searchShelf.keep(newKeptSearch(search.search_id, org?.org_id ?? "", prompts));
       await navigate({
         to: "/optimize/$searchId",
         params: { searchId: search.search_id },
@@ -112,7 +117,7 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
             label="Prompts"
             description={
               "3 to 50 prompts, one per line. Separate prompts of several lines with a line of three dashes " +
-              "(---). They are sent to the models and not stored."
+              "(---). They are sent to the models; only this browser keeps them."
             }
             value={draft.prompts}
             onChange={(event) => change({ prompts: event.currentTarget.value })}
@@ -189,9 +194,13 @@ export function NewSearchForm({ models }: { readonly models: readonly Model[] })
           {start.error === null || isFieldFault ? null : <Fault error={start.error} />}
           <RoleNote need="keys" what="Starting a search" />
           <Group justify="space-between" align="center">
-            <Text size="sm" c="dimmed" maw="60ch">
-              {costLabel(draft, prompts.length)}
-            </Text>
+            <SearchEstimate
+              models={draft.models}
+              prompts={prompts}
+              judge={draft.judge}
+              maxTokens={draft.maxTokens}
+              budgetUsd={budgetOf(draft.budget)}
+            />
             <Button type="submit" loading={start.isPending} disabled={!mayStart}>
               Start search
             </Button>
@@ -228,14 +237,8 @@ function problemsOf(draft: Draft, prompts: readonly string[]): Problems {
   };
 }
 
-/** What a search costs, exactly as it is. */
-function costLabel({ budget, models, judge }: Draft, prompts: number): string {
-  const calls = callsOf(prompts, models.length, judge !== null);
-  const amount = readUsdInput(budget);
-  const many = `Makes ${formatCount(calls)} ${calls === 1 ? "call" : "calls"}`;
-  if (amount === undefined || amount === 0n) {
-    return `${many}. You pay the price of each call, and never more than the budget in total.`;
-  }
-  const most = showUsd(writeUsd(amount));
-  return `${many}. You pay the price of each call, at most ${most} in total: the search's key has this cap.`;
+/** Exact dollars; undefined: not an amount yet. */
+function budgetOf(text: string): string | undefined {
+  const amount = readUsdInput(text);
+  return amount === undefined || amount === 0n ? undefined : writeUsd(amount);
 }

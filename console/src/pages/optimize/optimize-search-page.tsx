@@ -7,6 +7,7 @@ import { useEffect, useRef, useState, type ReactElement } from "react";
 import type { OptimizeResult, OptimizeSearch } from "../../../../src/console-api/contract.ts";
 import { refreshAnswers, useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
+import { useSession } from "../../api/use-session.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -22,6 +23,7 @@ import { notifyDone } from "../../ui/notice.ts";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import { AnswersPanel } from "./answers-panel.tsx";
 import classes from "./optimize.module.css";
 import { objectiveLabel, STATES } from "./optimize-labels.ts";
 
@@ -83,6 +85,7 @@ function Lead({ search }: { readonly search: OptimizeSearch }): ReactElement {
 function SearchView({ search }: { readonly search: OptimizeSearch }): ReactElement {
   const share = search.calls_planned === 0 ? 0 : search.calls_done / search.calls_planned;
   const best = search.results.find(({ rank }) => rank === 1);
+  const { org } = useSession();
   return (
     <Stack gap="lg">
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
@@ -145,11 +148,11 @@ function SearchView({ search }: { readonly search: OptimizeSearch }): ReactEleme
           />
           <Text size="xs" c="dimmed">
             Cost per answer is the cost of a model's calls divided by its answers. The judge's calls
-            count toward the total spend, but not toward any model's cost. Prompts and answers are
-            not stored.
+            count toward the total spend, but not toward any model's cost.
           </Text>
         </Stack>
       </Panel>
+      <AnswersPanel key={search.search_id} search={search} orgId={org?.org_id ?? ""} />
       <Text size="sm" c="dimmed" component="div">
         Search ID <Copyable value={search.search_id} label="search ID" /> · its calls are in{" "}
         <AppLink to="/usage" search={{ key: "optimize" }} size="sm">

@@ -1,7 +1,9 @@
+import { beyondBounds, type ShelfBounds } from "./shelf-bounds.ts";
+
 const NAME = "tm-playground";
-/** 2: with the shelf of presets. */
-const VERSION = 2;
-const SHELVES = ["conversations", "videos", "presets"] as const;
+/** 2: with presets; 3: with images and searches. */
+const VERSION = 3;
+const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as const;
 type Shelf = (typeof SHELVES)[number];
 
 /** Everything that is kept, by organization: one browser may serve several. */
@@ -17,11 +19,11 @@ interface Kept {
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  readonly #keptMax: number;
+  readonly #bounds: ShelfBounds<T>;
 
-  constructor(shelf: Shelf, keptMax: number) {
+  constructor(shelf: Shelf, bounds: ShelfBounds<T>) {
     this.#shelf = shelf;
-    this.#keptMax = keptMax;
+    this.#bounds = bounds;
   }
 
   /** Newest first. */
@@ -34,8 +36,9 @@ export class BrowserShelf<T extends Kept> {
   async keep(record: T): Promise<boolean> {
     const kept = await this.#run("readwrite", (store) => store.put(record));
     if (kept === undefined) return false;
-    for (const old of (await this.list(record.orgId)).slice(this.#keptMax))
+    for (const old of beyondBounds(await this.list(record.orgId), this.#bounds)) {
       await this.forget(old.id);
+    }
     return true;
   }
 

@@ -11,6 +11,7 @@ import { ChatTools, type ChatDialog } from "./chat-tools.tsx";
 import type { ChatSettings, Turn } from "./chat-types.ts";
 import classes from "./chat.module.css";
 import { Composer } from "./composer.tsx";
+import { KeptFragment } from "../../../app/kept-fragment.ts";
 import { readPreset } from "./preset.ts";
 import { settingsProblem } from "./request-structures.ts";
 import { Thread } from "./thread.tsx";
@@ -135,7 +136,10 @@ function useChatOfAddress(
   props: ChatTabProps,
 ): { readonly chat: Chat; readonly presetProblem: string | undefined } {
   const { models, modelIds, isNamed, onModels } = props;
-  const [preset] = useState(() => readPreset(location.hash, models));
+  const [preset] = useState(
+    () => readPreset(location.hash, models) ?? readPreset(KeptFragment.read(Date.now()), models),
+  );
+  useEffect(() => KeptFragment.forget(), []);
   const chat = useChat({
     orgId,
     models,

@@ -3,6 +3,7 @@ import { Download, Sparkles, Square } from "lucide-react";
 import { useEffect, useRef, useState, type FormEvent, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/console-api/contract.ts";
+import { useSession } from "../../../api/use-session.ts";
 import { Copyable } from "../../../ui/copyable.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -13,22 +14,11 @@ import { MediaCode } from "../media-code.tsx";
 import { pickModel } from "../pick-model.ts";
 import classes from "../playground.module.css";
 import { useFreshBalance } from "../use-fresh-balance.ts";
-import { picturesOf, type Picture } from "./image-answer.ts";
+import { picturesOf } from "./image-answer.ts";
+import { CALLS_MAX, MEGABYTES_MAX, useImageCalls, type ImageCall } from "./use-image-calls.ts";
 
-/** Pictures are large: so many calls are shown, the newest first. */
-const CALLS_MAX = 12;
 /** The page reads the files out of the answer itself, and a call makes whole answers only. */
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
-
-interface ImageCall {
-  readonly id: string;
-  readonly prompt: string;
-  readonly modelName: string;
-  readonly pictures: readonly Picture[];
-  readonly costUsd: string | undefined;
-  readonly provider: string | undefined;
-  readonly requestId: string | undefined;
-}
 
 /** Makes pictures from a text. */
 export default function ImagesTab(props: {
@@ -45,7 +35,8 @@ export default function ImagesTab(props: {
   }
   const [values, setValues] = useState<FieldValues>({});
   const [prompt, setPrompt] = useState("");
-  const [calls, setCalls] = useState<readonly ImageCall[]>([]);
+  const orgId = useSession().org?.org_id ?? "";
+  const { calls, add, isSaved } = useImageCalls(orgId);
   const [running, setRunning] = useState<number>();
   const [fault, setFault] = useState<unknown>();
   const freshBalance = useFreshBalance();
@@ -62,16 +53,14 @@ export default function ImagesTab(props: {
     try {
       const body = { model: model.id, prompt, ...declared };
       const answer = await sendJson("/images/generations", { body, signal: controller.signal });
-      const made: ImageCall = {
-        id: crypto.randomUUID(),
+      add({
         prompt,
         modelName: model.name,
         pictures: picturesOf(answer.json, answer.requestId),
         costUsd: answer.costUsd,
         provider: answer.provider,
         requestId: answer.requestId,
-      };
-      setCalls((before) => [made, ...before].slice(0, CALLS_MAX));
+      });
     } catch (error) {
       if (!controller.signal.aborted) setFault(error);
     } finally {
@@ -141,7 +130,9 @@ export default function ImagesTab(props: {
           <Pictures key={call.id} call={call} />
         ))}
         <Text size="xs" c="dimmed">
-          Images are kept until you leave this page. Download the ones you want to keep.
+          {isSaved
+            ? `Your last ${CALLS_MAX} requests are kept in this browser, up to ${MEGABYTES_MAX} MB of images. Download the ones you want to keep for longer.`
+            : "This browser cannot keep images. Download the ones you want to keep before you leave this page."}
         </Text>
       </section>
       <aside className={classes.aside} data-open aria-label="Model and fields">

@@ -1,0 +1,73 @@
+/** The one HTTP request of a guide's curl command. */
+export interface GuideCall {
+  readonly method: "GET" | "POST";
+  /** Below `/v1`, with its query. */
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The model that it names; undefined: it names none. */
+  readonly modelId: string | undefined;
+  /** Its name in `POST /v1/route?for=`; undefined: it costs nothing. */
+  readonly quotedAs: string | undefined;
+}
+
+const QUOTED: Readonly<Record<string, string>> = {
+  "/chat/completions": "chat",
+  "/messages": "messages",
+  "/images/generations": "images",
+  "/videos": "videos",
+  "/decisions": "decisions",
+};
+
+/**
+ * Reads the request of a curl command of our guides; undefined: it is not one request of the
+ * gateway, or names what only a shell knows.
+ */
+export function readGuideCall(code: string): GuideCall | undefined {
+  if (code.split(/\bcurl\b/).length !== 2) return undefined;
+  const path = /"?https?:\/\/[^/\s"]+\/v1(\/[^\s"\\]*)"?/.exec(code)?.[1];
+  if (path === undefined || path.includes("$")) return undefined;
+  const sent = /-d '([\s\S]*?)'/.exec(code)?.[1];
+  if (sent === undefined) {
+    const modelId = new URLSearchParams(path.split("?")[1] ?? "").get("model") ?? undefined;
+    return { method: "GET", path, modelId, quotedAs: undefined };
+  }
+  const body = objectOf(sent);
+  if (body === undefined) return undefined;
+  const model = body["model"];
+  const modelId = typeof model === "string" ? model : undefined;
+  return { method: "POST", path, body, modelId, quotedAs: QUOTED[path] };
+}
+
+/** The same code for another model and another address, in any language of the guides. */
+export function rewritten(
+  code: string,
+  change: {
+    readonly model?: { readonly from: string; readonly to: string } | undefined;
+    readonly root?: { readonly from: string; readonly to: string } | undefined;
+  },
+): string {
+  const { model, root } = change;
+  const moved = root === undefined ? code : code.replaceAll(root.from, root.to);
+  return model === undefined ? moved : moved.replaceAll(model.from, model.to);
+}
+
+/** The call, for another model. */
+export function withModel(call: GuideCall, modelId: string): GuideCall {
+  if (call.modelId === undefined) return call;
+  if (call.body !== undefined) return { ...call, modelId, body: { ...call.body, model: modelId } };
+  const [path = "", query = ""] = call.path.split("?");
+  const search = new URLSearchParams(query);
+  search.set("model", modelId);
+  return { ...call, modelId, path: `${path}?${search.toString()}` };
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

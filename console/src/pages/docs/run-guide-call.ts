@@ -1,0 +1,80 @@
+import { writeUsd } from "../../ui/money-math.ts";
+import { member, send, sendJson, settledCost, text } from "../playground/gateway.ts";
+import type { GuideCall } from "./guide-call.ts";
+
+const SHOWN_CHARS_MAX = 20_000;
+const STRING_CHARS_MAX = 400;
+
+/** What a call would do, asked before it is made. */
+export interface GuideQuote {
+  /** Dollars that it would hold; undefined: it costs nothing, or could not be served. */
+  readonly mostUsd: string | undefined;
+  /** Why it would be refused; undefined: it would not. */
+  readonly refusal: string | undefined;
+}
+
+/** The gateway's own dry run of the call, with the session for a key. */
+export async function quoteGuideCall({ quotedAs, body }: GuideCall): Promise<GuideQuote> {
+  if (quotedAs === undefined || body === undefined) return FREE;
+  const { json } = await sendJson(`/route?for=${quotedAs}`, { body });
+  const micro = member(member(json, "estimate"), "reserve_micro_usd");
+  return {
+    mostUsd: typeof micro === "number" ? writeUsd(BigInt(micro)) : undefined,
+    refusal: text(member(member(json, "refusal"), "message")),
+  };
+}
+
+const FREE: GuideQuote = { mostUsd: undefined, refusal: undefined };
+
+export interface GuideAnswer {
+  readonly shown: string;
+  readonly requestId: string | undefined;
+  /** Dollars; undefined: it cost nothing, or is not settled yet. */
+  readonly costUsd: string | undefined;
+}
+
+/** Makes the call; `onText` gets what a stream has brought so far. Rejects with `GatewayFault`. */
+export async function runGuideCall(
+  { method, path, body, quotedAs }: GuideCall,
+  { signal, onText }: { readonly signal: AbortSignal; readonly onText: (text: string) => void },
+): Promise<GuideAnswer> {
+  const sent = method === "POST" && body !== undefined ? { body } : {};
+  const response = await send(path, { ...sent, signal });
+  const requestId = response.headers.get("x-request-id") ?? undefined;
+  const isJson = response.headers.get("content-type")?.includes("json") === true;
+  const whole = isJson ? await response.text() : await readStream(response, onText);
+  const costs = quotedAs !== undefined && requestId !== undefined;
+  return {
+    shown: isJson ? shownJson(whole) : whole,
+    requestId,
+    costUsd: costs ? await settledCost(requestId) : undefined,
+  };
+}
+
+async function readStream(response: Response, onText: (text: string) => void): Promise<string> {
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let shown = "";
+  for (;;) {
+    const part = await reader?.read();
+    if (part === undefined || part.done) return shown;
+    // Read to its end all the same: what is left unread would be a broken connection.
+    if (shown.length < SHOWN_CHARS_MAX) {
+      shown = (shown + decoder.decode(part.value, { stream: true })).slice(0, SHOWN_CHARS_MAX);
+      onText(shown);
+    }
+  }
+}
+
+/** Laid out for people; files inside of it are cut. */
+export function shownJson(body: string): string {
+  try {
+    const cut = (_name: string, value: unknown): unknown =>
+      typeof value === "string" && value.length > STRING_CHARS_MAX
+        ? `${value.slice(0, STRING_CHARS_MAX)}… (${value.length} characters)`
+        : value;
+    return JSON.stringify(JSON.parse(body), cut, 2).slice(0, SHOWN_CHARS_MAX);
+  } catch {
+    return body.slice(0, SHOWN_CHARS_MAX);
+  }
+}

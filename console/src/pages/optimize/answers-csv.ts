@@ -1,0 +1,52 @@
+import type { PromptRow } from "./kept-search.ts";
+
+const HEAD = [
+  "prompt_number",
+  "prompt",
+  "model",
+  "answered",
+  "answer",
+  "judged_best",
+  "cost_usd",
+  "ttft_ms",
+  "total_ms",
+];
+
+/** The answers as a file for spreadsheets, one answer a line; a text is never a formula in it. */
+export function answersCsv(rows: readonly PromptRow[], models: readonly string[]): string {
+  const lines = rows.flatMap(({ at, prompt, answers, winner }) =>
+    models.flatMap((model) => {
+      const answer = answers.get(model);
+      if (answer === undefined) return [];
+      const { text, cost_usd: cost, ttft_ms: ttft, total_ms: total } = answer;
+      const best = winner === undefined ? null : winner === model ? "yes" : "no";
+      return [
+        [
+          String(at + 1),
+          plain(prompt ?? null),
+          plain(model),
+          text === null ? "no" : "yes",
+          plain(text),
+          best,
+          cost,
+          ttft === null ? null : String(ttft),
+          total === null ? null : String(total),
+        ],
+      ];
+    }),
+  );
+  return [HEAD, ...lines].map((fields) => `${fields.map(fieldOf).join(",")}\r\n`).join("");
+}
+
+function plain(text: string | null): string | null {
+  return text !== null && BEGINS_FORMULA.test(text) ? `'${text}` : text;
+}
+
+/* As in the files that the server writes; a test holds the two together. */
+const BEGINS_FORMULA = /^[\s\0]*[=+\-@＝＋－＠]|^[\t\r\n\0]/;
+const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
+
+function fieldOf(field: string | null): string {
+  if (field === null) return "";
+  return field === "" || NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
+}

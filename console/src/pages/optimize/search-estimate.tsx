@@ -1,0 +1,111 @@
+import { Text } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+
+import type { OptimizeEstimate } from "../../../../src/console-api/contract.ts";
+import { call, type ApiFault } from "../../api/client.ts";
+import { formatCount } from "../../ui/count.tsx";
+import { compareUsd, showUsd } from "../../ui/money-math.ts";
+import { callsOf, promptsProblem } from "./optimize-labels.ts";
+
+const TYPING_MS = 600;
+
+export interface EstimateAsked {
+  readonly models: readonly string[];
+  readonly prompts: readonly string[];
+  readonly judge: string | null;
+  readonly maxTokens: number | undefined;
+}
+
+/** What the search that the form describes would cost at most, from the gateway's own quotes. */
+export function SearchEstimate(
+  props: EstimateAsked & { readonly budgetUsd: string | undefined },
+): ReactElement {
+  const { budgetUsd, models, prompts, judge, maxTokens } = props;
+  const [asked] = useDebouncedValue(
+    JSON.stringify({ models, prompts, judge, maxTokens }),
+    TYPING_MS,
+  );
+  const isReady = models.length >= 2 && promptsProblem(prompts) === undefined;
+  const estimate = useQuery<OptimizeEstimate, ApiFault>({
+    queryKey: ["optimize-estimate", asked],
+    queryFn: ({ signal }) => estimateOf(JSON.parse(asked) as EstimateAsked, signal),
+    enabled: isReady && isComplete(JSON.parse(asked) as EstimateAsked),
+    retry: false,
+  });
+  const isCurrent = asked === JSON.stringify({ models, prompts, judge, maxTokens });
+  return (
+    <Text size="sm" c="dimmed" maw="60ch" component="div" aria-live="polite">
+      {isReady ? (
+        <EstimateLines
+          calls={callsOf(prompts.length, models.length, judge !== null)}
+          estimate={isCurrent ? estimate.data : undefined}
+          fault={isCurrent ? estimate.error : null}
+          budgetUsd={budgetUsd}
+        />
+      ) : (
+        "Enter at least three prompts and choose at least two models to see what the search can cost."
+      )}
+    </Text>
+  );
+}
+
+function EstimateLines(props: {
+  readonly calls: number;
+  readonly estimate: OptimizeEstimate | undefined;
+  readonly fault: ApiFault | null;
+  readonly budgetUsd: string | undefined;
+}): ReactElement {
+  const { calls, estimate, fault, budgetUsd } = props;
+  const many = `${formatCount(calls)} calls`;
+  if (estimate === undefined) {
+    return <>{fault === null ? `${many}. Estimating the cost…` : `${many}. ${fault.message}`}</>;
+  }
+  const { most_usd: most, least_ms: leastMs, judge } = estimate;
+  const refused = [...estimate.models, ...(judge === null ? [] : [judge])].filter(
+    ({ message }) => message !== null,
+  );
+  return (
+    <>
+      {many}, at least {durationOf(leastMs)}. Estimated cost: at most {showUsd(most)}
+      {judge === null ? "" : `, of which the judge at most ${showUsd(judge.most_usd)}`}. You pay the
+      actual price of each call, usually much less.{" "}
+      {budgetUsd === undefined
+        ? "The budget is the most that you pay in total."
+        : compareUsd(most, budgetUsd) > 0
+          ? `You never pay more than the budget of ${showUsd(budgetUsd)}: the search stops before it exceeds that.`
+          : `The budget of ${showUsd(budgetUsd)} covers all calls.`}
+      {refused.map(({ model, message }) => (
+        <Text key={model} size="sm" c="red">
+          {model} cannot be called: {message}
+        </Text>
+      ))}
+    </>
+  );
+}
+
+function durationOf(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  if (seconds < 90) return seconds === 1 ? "1 second" : `${seconds} seconds`;
+  return `${Math.ceil(seconds / 60)} minutes`;
+}
+
+function isComplete({ models, prompts }: EstimateAsked): boolean {
+  return models.length >= 2 && promptsProblem(prompts) === undefined;
+}
+
+async function estimateOf(
+  { models, prompts, judge, maxTokens }: EstimateAsked,
+  signal: AbortSignal,
+): Promise<OptimizeEstimate> {
+  return await call("POST /api/console/optimize-estimate", {
+    body: {
+      models: [...models],
+      prompts: [...prompts],
+      ...(judge === null ? {} : { judge_model: judge }),
+      ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    },
+    signal,
+  });
+}

@@ -1,0 +1,65 @@
+import { useEffect, useRef, useState } from "react";
+
+import type { OptimizeSearch } from "../../../../src/console-api/contract.ts";
+import { call } from "../../api/client.ts";
+import { newKeptSearch, searchShelf, withFetched, type KeptSearch } from "./kept-search.ts";
+
+const POLL_MS = 2_000;
+/** After the end another instance is asked so often; then what is missing is not to be had. */
+const TRIES_AFTER_END = 5;
+
+export interface KeptState {
+  /** Undefined: this browser's database is still being read. */
+  readonly kept: KeptSearch | undefined;
+  /** False: this browser keeps nothing, so leaving the page loses the answers. */
+  readonly isSaved: boolean;
+}
+
+/** What this browser has of a search, fetched further while it runs. */
+export function useKeptSearch(search: OptimizeSearch, orgId: string): KeptState {
+  const [kept, setKept] = useState<KeptSearch>();
+  const [isSaved, setSaved] = useState(true);
+  const { search_id: id, state } = search;
+  const isRunning = useRef(true);
+  isRunning.current = state === "running";
+
+  useEffect(() => {
+    const abort = new AbortController();
+    void (async () => {
+      const all = await searchShelf.list(orgId);
+      let now = all.find((each) => each.id === id) ?? newKeptSearch(id, orgId, []);
+      if (abort.signal.aborted) return;
+      setKept(now);
+      for (let tries = 0; tries < TRIES_AFTER_END && !abort.signal.aborted;) {
+        const wasRunning = isRunning.current;
+        const fetched = await fetchAfter(id, now.next, abort.signal);
+        if (abort.signal.aborted) return;
+        const after = fetched === undefined ? now : withFetched(now, fetched);
+        if (after !== now) {
+          now = after;
+          setKept(now);
+          setSaved(await searchShelf.keep(now));
+        }
+        if (fetched?.has_more === true) continue;
+        if (fetched?.held === true && !wasRunning) return;
+        if (!wasRunning) tries += 1;
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+    })();
+    return () => abort.abort();
+  }, [id, orgId]);
+  return { kept, isSaved };
+}
+
+async function fetchAfter(id: string, after: number, signal: AbortSignal) {
+  try {
+    return await call("GET /api/console/optimize/:search_id/answers", {
+      params: { search_id: id },
+      query: { after },
+      signal,
+    });
+  } catch {
+    // Asked again.
+    return undefined;
+  }
+}

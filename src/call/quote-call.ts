@@ -1,0 +1,33 @@
+import type { Principal } from "../accounts/index.ts";
+import { deploymentAt } from "../catalog/index.ts";
+import { attemptInstantMs, type MicroUsd, type Result, refused } from "../core/index.ts";
+import { explainRoute } from "../routing/index.ts";
+import type { CallRequest } from "../wire/index.ts";
+import type { CallKind } from "./call-kind.ts";
+import { callPlanInput, findModel } from "./plan-call.ts";
+import type { CallPorts } from "./ports.ts";
+
+/**
+ * The most that a call with this body could be held for, wherever it may be served: read, planned
+ * and quoted as a call is, also for providers that are cooling down now. Nothing is held or sent,
+ * and no limit is asked.
+ */
+export function quoteCall<R extends CallRequest>(
+  ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "ledger">,
+  kind: CallKind<R>,
+  asked: { readonly principal: Principal; readonly body: Buffer },
+): Result<{ readonly most: MicroUsd }> {
+  const { principal, body } = asked;
+  const read = kind.read({ body, header: () => undefined });
+  if (!read.ok) return read;
+  const { request } = read;
+  const { model } = findModel(ports.catalog.current, principal, request.modelId);
+  const input = callPlanInput({ ...ports, health: { mayTry: () => "yes" } }, principal, { kind, request, model });
+  const { candidates, refusal } = explainRoute(input);
+  if (refusal !== undefined) return refused(refusal);
+  const nowMs = attemptInstantMs(ports.ledger.newAttemptId());
+  const quotes = candidates.map((each) => kind.quote(request, deploymentAt(each, nowMs)));
+  const [first, ...others] = quotes;
+  if (first === undefined) throw new Error("a plan without a refusal has a candidate");
+  return { ok: true, most: others.reduce((most, each) => (each > most ? each : most), first) };
+}

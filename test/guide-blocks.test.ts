@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+import { chosenBlocks, isRawKey, modelOfGuide } from "../console/src/pages/docs/guide-blocks.ts";
+import { GUIDES } from "../console/src/pages/docs/guide-list.ts";
+import { readBlocks } from "../console/src/pages/docs/markdown-blocks.ts";
+
+const RAW_KEY = "tm_vk_0123456789abcdef";
+
+function guide(name: string): ReturnType<typeof readBlocks> {
+  return readBlocks(readFileSync(`docs/guides/${name}.md`, "utf8"));
+}
+
+test("a pasted key is written into shell code, and into no program or text", () => {
+  for (const [name] of GUIDES) {
+    const chosen = chosenBlocks(guide(name), { model: undefined, rawKey: RAW_KEY });
+    const tabs = chosen.flatMap(({ block }) => (block.kind === "code" ? block.tabs : []));
+    const isShell = ({ label }: { readonly label: string }): boolean =>
+      label === "curl" || label === "Shell";
+    const shell = JSON.stringify(tabs.filter(isShell));
+    expect(shell).not.toContain("$TOKEN_MARKET_KEY");
+    expect(shell).toContain(RAW_KEY);
+    const texts = chosen.filter(({ block }) => block.kind !== "code");
+    const others = [tabs.filter((tab) => !isShell(tab)), texts, chosen.map(({ call }) => call)];
+    // What is run carries the session, never a key.
+    expect(JSON.stringify(others)).not.toContain(RAW_KEY);
+  }
+});
+
+test("a chosen model replaces the guide's own in what is shown and in what is run", () => {
+  const blocks = guide("images");
+  const own = modelOfGuide(blocks);
+  expect(own).toEqual({ modelId: "sim/image", modality: "image" });
+  const model = { from: "sim/image", to: "open/painter" };
+  const chosen = chosenBlocks(blocks, { model, rawKey: "" });
+  expect(JSON.stringify(chosen)).not.toContain("sim/image");
+  expect(chosen.find(({ call }) => call !== undefined)?.call?.modelId).toBe("open/painter");
+});
+
+test("a model that is there for its refusal stays", () => {
+  const model = { from: "sim/both", to: "open/other" };
+  const chosen = chosenBlocks(guide("errors"), { model, rawKey: "" });
+  const ids = chosen.flatMap(({ call }) => call?.modelId ?? []);
+  expect(ids).toContain("no/such-model");
+});
+
+test("only a virtual key is taken for one: nothing that a shell would run", () => {
+  expect(isRawKey(RAW_KEY)).toBe(true);
+  for (const text of [
+    "",
+    "sk-123456789",
+    "tm_vk_short",
+    "tm_vk_01234567$(id)",
+    "tm_vk_01234567 x",
+  ]) {
+    expect(isRawKey(text)).toBe(false);
+  }
+});
