@@ -1,6 +1,7 @@
 import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
+import type { KeyEdit } from "./edit-keys.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
 
@@ -51,13 +52,19 @@ export interface KeySummary {
   readonly label: string;
   readonly origin: KeyOrigin;
   readonly requestsPerMinuteCeiling: number;
+  /** By the UTC month. */
   readonly capMicroUsd: MicroUsd | null;
+  /** By the week from Monday on, and by the UTC day. */
+  readonly weekCapMicroUsd: MicroUsd | null;
+  readonly dayCapMicroUsd: MicroUsd | null;
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
   /** Null: never. An expired key works again when its expiry is moved; a disabled one never does. */
   readonly expiresAtMs: number | null;
   /** Null: every model. Never empty. */
   readonly models: readonly string[] | null;
+  /** Labels of its owner, sorted. */
+  readonly tags: readonly string[];
 }
 
 export interface NewKey {
@@ -72,6 +79,10 @@ export interface NewKey {
   readonly expiresAtMs?: number | null;
   /** Absent or null: every model. */
   readonly models?: readonly string[] | null;
+  /** Absent or null: no such cap. */
+  readonly weekCapMicroUsd?: MicroUsd | null;
+  readonly dayCapMicroUsd?: MicroUsd | null;
+  readonly tags?: readonly string[];
 }
 
 /** What operators and the console do with organizations and keys. */
@@ -94,16 +105,6 @@ export interface AccountStore {
     capMicroUsd: MicroUsd | null,
     by: ChangedBy,
   ): Promise<KeySummary | undefined>;
-  /** When the key expires; `null`: never. Undefined: no such key. */
-  setKeyExpiry(
-    keyId: string,
-    expiresAtMs: number | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
-  /** The models that it may call; `null`: all. Undefined: no such key. */
-  setKeyModels(
-    keyId: string,
-    models: readonly string[] | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
+  /** All of the change or none, from the next request on. Undefined: no such key. */
+  editKey(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined>;
 }

@@ -1,3 +1,4 @@
+import { type CapPeriod, mondayOf } from "../core/index.ts";
 import type { ModelAccount, ModelOrg, ModelSpender } from "./model-accounts.ts";
 import { chargeOf, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
 
@@ -26,6 +27,7 @@ export type ModelReserveOutcome =
   | {
       readonly kind: "cap";
       readonly scope: "org" | "key";
+      readonly period: CapPeriod;
       readonly cap: bigint;
       readonly settled: bigint;
       readonly inFlight: bigint;
@@ -41,6 +43,7 @@ export interface ModelCloseOutcome {
 /** From its reserve to its end. */
 export interface ModelHold extends ModelReserve {
   readonly month: number;
+  readonly day: number;
   member?: ModelMember;
   /** A job at the provider outlives its instance: adopted, never closed at the reserve. */
   isResumable: boolean;
@@ -70,6 +73,8 @@ export class LedgerModel {
   readonly epochs: Map<string, bigint> = new Map();
   /** The UTC month of now, as a running number. */
   month = 0;
+  /** The UTC day of now, as days since 1970. */
+  day = 0;
   readonly #isCollecting: boolean;
 
   /** `isCollecting` false: the caller decides when a wallet pays what it owes. */
@@ -105,10 +110,10 @@ export class LedgerModel {
     const key = org?.keys.get(row.key);
     if (org === undefined || key === undefined) return { kind: "unavailable" };
     for (const [scope, spender] of [["key", key] as const, ["org", org] as const]) {
-      const { cap, inFlight } = spender;
-      const settled = spender.months.get(this.month)?.settled ?? 0n;
-      if (cap !== null && settled + inFlight + row.amount > cap) {
-        return { kind: "cap", scope, cap, settled, inFlight };
+      const { inFlight } = spender;
+      for (const { period, cap, settled } of this.#capsOf(spender)) {
+        if (cap === null || settled + inFlight + row.amount <= cap) continue;
+        return { kind: "cap", scope, period, cap, settled, inFlight };
       }
     }
     const { settled, held } = this.wallet(row.org);
@@ -118,7 +123,7 @@ export class LedgerModel {
 
   /** Holds without asking whether it may. */
   hold(row: ModelReserve): void {
-    this.holds.set(row.attempt, newHold(row, this.month));
+    this.holds.set(row.attempt, newHold(row, this));
     this.account(`wallet:${row.org}`).reserved += row.amount;
     for (const spender of this.#spenders(row)) {
       spender.inFlight += row.amount;
@@ -129,7 +134,7 @@ export class LedgerModel {
   /** An attempt that was charged at its reserve, with what that moved, before this model began. */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
-    this.attempts.set(row.attempt, ended(newHold(row, this.month), "unknown_after_crash", charge));
+    this.attempts.set(row.attempt, ended(newHold(row, this), "unknown_after_crash", charge));
   }
 
   /** Of two closings the first counts; what was closed at its reserve is corrected once. */
@@ -150,7 +155,7 @@ export class LedgerModel {
     if (this.line(row.attempt) !== undefined) {
       this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
     } else {
-      this.attempts.set(row.attempt, ended(newHold(row, this.month), "void", NOTHING));
+      this.attempts.set(row.attempt, ended(newHold(row, this), "void", NOTHING));
     }
   }
 
@@ -318,11 +323,27 @@ export class LedgerModel {
     this.move(`wallet:${org}`, `receivable:${org}`, free < owed ? free : owed);
   }
 
-  /** The month of a debit is the month of admission. */
-  #spend(attempt: Readonly<ModelHold>, amount: bigint): void {
-    for (const spender of this.#spenders(attempt)) {
-      monthOf(spender, attempt.month).settled += amount;
+  /** The month and the day of a debit are those of admission. */
+  #spend({ month, day, ...of }: Readonly<ModelHold>, amount: bigint): void {
+    for (const spender of this.#spenders(of)) {
+      monthOf(spender, month).settled += amount;
+      spender.days.set(day, (spender.days.get(day) ?? 0n) + amount);
     }
+  }
+
+  /** What resets last comes first. */
+  #capsOf({ cap, periodCaps, months, days }: ModelSpender): readonly ModelCap[] {
+    const monday = mondayOf(this.day);
+    const ofWeek = (): bigint => {
+      let sum = 0n;
+      for (let day = monday; day < monday + 7; day += 1) sum += days.get(day) ?? 0n;
+      return sum;
+    };
+    return [
+      { period: "month", cap, settled: months.get(this.month)?.settled ?? 0n },
+      { period: "week", cap: periodCaps.week, settled: periodCaps.week === null ? 0n : ofWeek() },
+      { period: "day", cap: periodCaps.day, settled: days.get(this.day) ?? 0n },
+    ];
   }
 
   #crash(open: readonly ModelHold[]): number {
@@ -351,13 +372,22 @@ const PICO_PER_MICRO = 1_000_000n;
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
+interface ModelCap {
+  readonly period: CapPeriod;
+  readonly cap: bigint | null;
+  readonly settled: bigint;
+}
+
 /** What is answered of an end: the debit, and the excess that the platform bears. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
-function newHold(row: ModelReserve, month: number): ModelHold {
+function newHold(
+  row: ModelReserve,
+  { month, day }: { readonly month: number; readonly day: number },
+): ModelHold {
   const { attempt, org, key, provider, amount, member } = row;
   const of = member === undefined ? {} : { member };
-  return { attempt, org, key, provider, amount, ...of, month, isResumable: false };
+  return { attempt, org, key, provider, amount, ...of, month, day, isResumable: false };
 }
 
 function ended(hold: ModelHold, state: ModelAttempt["state"], charge: ModelCharge): ModelAttempt {
@@ -369,7 +399,13 @@ function openLine(hold: ModelHold): ModelLine {
 }
 
 function newSpender(): ModelSpender {
-  return { cap: null, inFlight: 0n, months: new Map() };
+  return {
+    cap: null,
+    periodCaps: { day: null, week: null },
+    inFlight: 0n,
+    months: new Map(),
+    days: new Map(),
+  };
 }
 
 function monthOf(spender: ModelSpender, month: number): { settled: bigint; reserved: bigint } {

@@ -9,9 +9,13 @@ export interface ModelAccount {
 export interface ModelSpender {
   /** Per month; null: no cap. */
   cap: bigint | null;
+  /** Per UTC day and per week from Monday on; only keys have such. */
+  readonly periodCaps: { day: bigint | null; week: bigint | null };
   /** Counts against the cap of every month. */
   inFlight: bigint;
   readonly months: Map<number, { settled: bigint; reserved: bigint }>;
+  /** Settled by the UTC day of admission, as days since 1970. */
+  readonly days: Map<number, bigint>;
 }
 
 /** With its virtual keys by id. */

@@ -15,8 +15,10 @@ export interface RefusalReason {
   /** Seconds, as in the header. */
   readonly retry_after?: number;
   readonly retry_at?: string;
-  /** Of a monthly cap. */
+  /** Of a cap. */
   readonly reset_at?: string;
+  /** Absent: the month. */
+  readonly cap_period?: "day" | "week";
   /** Requests or tokens that the limit allows. */
   readonly limit?: number;
   readonly cap_usd?: string;
@@ -37,7 +39,7 @@ export function refusalReason(
   { status, retryable, origin, limit, figures, ...when }: Refusal,
   dropped: readonly string[] = [],
 ): RefusalReason {
-  const { retryAfterSeconds, retryAtMs, capResetAtMs } = when;
+  const { retryAfterSeconds, retryAtMs, capResetAtMs, capPeriod } = when;
   const names = [...new Set(dropped)].slice(0, DROPPED_MAX);
   return {
     status,
@@ -48,6 +50,7 @@ export function refusalReason(
     ...(retryAfterSeconds !== undefined && { retry_after: retryAfterSeconds }),
     ...instantOf("retry_at", retryAtMs),
     ...instantOf("reset_at", capResetAtMs),
+    ...(capPeriod !== undefined && { cap_period: capPeriod }),
     ...(figures?.limit !== undefined && { limit: figures.limit }),
     ...usdOf("cap_usd", figures?.cap),
     ...usdOf("spent_usd", figures?.spent),

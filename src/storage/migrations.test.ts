@@ -31,6 +31,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0025-listing-index": "40599b747c19a69783fcab515431f28b985fd93ab51258c5013268af1cc27045",
   "0026-key-expiry": "17a546997e96d852c43b1b9cb43589226b20638ff4d71df6f419f2ebe8f1c4ee",
   "0027-key-models": "cbd3402480095eed11f04d28a7aacebd295925661e53e06164bab02af8110299",
+  "0029-period-caps": "2bbcf715a15bb4df53ed5a6929950c710cd98f4fd90c86c09e0eed70b3eab19c",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

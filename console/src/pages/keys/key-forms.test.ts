@@ -21,6 +21,11 @@ const KEY: Key = {
   rpm_effective: 10,
   cap_usd: "5.000000",
   spent_month_usd: "0.000000",
+  cap_week_usd: null,
+  spent_week_usd: null,
+  cap_day_usd: null,
+  spent_day_usd: null,
+  tags: [],
 };
 
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
