@@ -1,7 +1,6 @@
 import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
-import type { KeyEdit } from "./edit-keys.ts";
-import type { KeySummary, NewKey } from "./key-store.ts";
+import type { KeyEdit, KeySummary, NewKey } from "./key-store.ts";
 import type { LimitChange, LimitTarget } from "./rules-store.ts";
 
 export interface CustomerOrg {

@@ -1,27 +1,10 @@
 import type { PoolClient } from "pg";
 
 import type { Note } from "../changes/index.ts";
-import type { MicroUsd } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import { editedFacts, type KeyBefore, type KeyEditAction } from "./key-changes.ts";
-import type { KeySummary } from "./key-store.ts";
+import type { KeyEdit, KeySummary } from "./key-store.ts";
 import { keyColumns } from "./key-summary-rows.ts";
-
-/** What of a key is to be changed; absent: nothing of it. */
-export interface KeyEdit {
-  readonly name?: string;
-  /** By the month; null removes a cap. */
-  readonly capMicroUsd?: MicroUsd | null;
-  readonly weekCapMicroUsd?: MicroUsd | null;
-  readonly dayCapMicroUsd?: MicroUsd | null;
-  /** Null: never. */
-  readonly expiresAtMs?: number | null;
-  /** Null: every model. */
-  readonly models?: readonly string[] | null;
-  readonly tags?: readonly string[];
-  /** Permanent; a key that is disabled keeps its instant. */
-  readonly disable?: true;
-}
 
 /**
  * Changes all of these keys, and notes what was changed of each, or none: undefined when one of

@@ -1,7 +1,6 @@
 import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
-import type { KeyEdit } from "./edit-keys.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
 
@@ -83,6 +82,22 @@ export interface NewKey {
   readonly weekCapMicroUsd?: MicroUsd | null;
   readonly dayCapMicroUsd?: MicroUsd | null;
   readonly tags?: readonly string[];
+}
+
+/** What of a key is to be changed; absent: nothing of it. */
+export interface KeyEdit {
+  readonly name?: string;
+  /** By the month; null removes a cap. */
+  readonly capMicroUsd?: MicroUsd | null;
+  readonly weekCapMicroUsd?: MicroUsd | null;
+  readonly dayCapMicroUsd?: MicroUsd | null;
+  /** Null: never. */
+  readonly expiresAtMs?: number | null;
+  /** Null: every model. */
+  readonly models?: readonly string[] | null;
+  readonly tags?: readonly string[];
+  /** Permanent; a key that is disabled keeps its instant. */
+  readonly disable?: true;
 }
 
 /** What operators and the console do with organizations and keys. */

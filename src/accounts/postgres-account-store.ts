@@ -15,13 +15,14 @@ import {
 import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
 import type {
   AccountStore,
+  KeyEdit,
   KeyRecord,
   KeyStore,
   KeySummary,
   NewKey,
   OrgSummary,
 } from "./key-store.ts";
-import { editKeys, type KeyEdit } from "./edit-keys.ts";
+import { editKeys } from "./edit-keys.ts";
 import { changeOrgCap, createNotedKey } from "./key-changes.ts";
 import { keyColumns } from "./key-summary-rows.ts";
 import { CREATE_ORG_SQL, createdOrg } from "./org-rows.ts";

@@ -49,7 +49,7 @@ export function addKeyCapCommands(key: Command, context: CommandContext): void {
 export function readTagList(flag: string, text: string): readonly string[] {
   const words = text.split(",").map((tag) => tag.trim());
   const read = readTags(words.filter(Boolean));
-  if ("tags" in read) return read.tags;
+  if (read.ok) return read.tags;
   throw new UsageFault(`${flag}: ${read.problem}`);
 }
 

@@ -7,5 +7,5 @@ export function readKeyTags(
 ): readonly string[] | undefined | ConsoleRefusal {
   if (tags === undefined || tags === null) return undefined;
   const read = readTags(tags);
-  return "tags" in read ? read.tags : invalidField("tags", read.problem);
+  return read.ok ? read.tags : invalidField("tags", read.problem);
 }

@@ -1,5 +1,12 @@
-import { type CapPeriod, mondayOf } from "../core/index.ts";
-import type { ModelAccount, ModelOrg, ModelSpender } from "./model-accounts.ts";
+import type { CapPeriod } from "../core/index.ts";
+import {
+  capsOf,
+  type ModelAccount,
+  type ModelOrg,
+  type ModelSpender,
+  monthOf,
+  newSpender,
+} from "./model-accounts.ts";
 import { chargeOf, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
 
 // The ledger in plain memory, one row after the other, no batches and no locks: what the SQL functions
@@ -111,7 +118,7 @@ export class LedgerModel {
     if (org === undefined || key === undefined) return { kind: "unavailable" };
     for (const [scope, spender] of [["key", key] as const, ["org", org] as const]) {
       const { inFlight } = spender;
-      for (const { period, cap, settled } of this.#capsOf(spender)) {
+      for (const { period, cap, settled } of capsOf(spender, this)) {
         if (cap === null || settled + inFlight + row.amount <= cap) continue;
         return { kind: "cap", scope, period, cap, settled, inFlight };
       }
@@ -331,21 +338,6 @@ export class LedgerModel {
     }
   }
 
-  /** What resets last comes first. */
-  #capsOf({ cap, periodCaps, months, days }: ModelSpender): readonly ModelCap[] {
-    const monday = mondayOf(this.day);
-    const ofWeek = (): bigint => {
-      let sum = 0n;
-      for (let day = monday; day < monday + 7; day += 1) sum += days.get(day) ?? 0n;
-      return sum;
-    };
-    return [
-      { period: "month", cap, settled: months.get(this.month)?.settled ?? 0n },
-      { period: "week", cap: periodCaps.week, settled: periodCaps.week === null ? 0n : ofWeek() },
-      { period: "day", cap: periodCaps.day, settled: days.get(this.day) ?? 0n },
-    ];
-  }
-
   #crash(open: readonly ModelHold[]): number {
     const lost = open.filter((hold) => !hold.isResumable);
     for (const { attempt } of lost) this.close({ attempt, costPico: 0n, kind: "crash" });
@@ -372,12 +364,6 @@ const PICO_PER_MICRO = 1_000_000n;
 
 const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 
-interface ModelCap {
-  readonly period: CapPeriod;
-  readonly cap: bigint | null;
-  readonly settled: bigint;
-}
-
 /** What is answered of an end: the debit, and the excess that the platform bears. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
@@ -396,22 +382,4 @@ function ended(hold: ModelHold, state: ModelAttempt["state"], charge: ModelCharg
 
 function openLine(hold: ModelHold): ModelLine {
   return { ...hold, state: "open", isCorrected: false, ...NOTHING };
-}
-
-function newSpender(): ModelSpender {
-  return {
-    cap: null,
-    periodCaps: { day: null, week: null },
-    inFlight: 0n,
-    months: new Map(),
-    days: new Map(),
-  };
-}
-
-function monthOf(spender: ModelSpender, month: number): { settled: bigint; reserved: bigint } {
-  const known = spender.months.get(month);
-  if (known !== undefined) return known;
-  const fresh = { settled: 0n, reserved: 0n };
-  spender.months.set(month, fresh);
-  return fresh;
 }

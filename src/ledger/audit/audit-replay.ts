@@ -140,7 +140,7 @@ function readEntry(row: TextRow): JournalEntry {
         provider: c ?? "",
         amount: amount(x),
         month: Number(y),
-        day: Number(costPico),
+        day: Number(row[8]),
       };
     case "closed":
     case "corrected":
