@@ -87,7 +87,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async disableKey(keyId: string, by: ChangedBy): Promise<KeySummary | undefined> {
-    return await this.editKey(keyId, { disable: true }, by);
+    return await this.#edit(keyId, { disable: true }, by);
   }
 
   async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
@@ -101,10 +101,14 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     capMicroUsd: MicroUsd | null,
     by: ChangedBy,
   ): Promise<KeySummary | undefined> {
-    return await this.editKey(keyId, { capMicroUsd }, by);
+    return await this.#edit(keyId, { capMicroUsd }, by);
   }
 
   async editKey(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined> {
+    return await this.#edit(keyId, edit, by);
+  }
+
+  async #edit(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined> {
     const asked = { keyIds: [keyId], edit, where: "true", values: [] };
     const edited = await this.#changes.write(by, (client, note) => editKeys(client, note, asked));
     return edited?.[0];

@@ -24,7 +24,7 @@ import {
   text,
 } from "../storage/index.ts";
 import type { CustomerKeyEdit, CustomerOrg, CustomerStore } from "./customer-store.ts";
-import type { KeySummary, NewKey } from "./key-store.ts";
+import type { KeyEdit, KeySummary, NewKey } from "./key-store.ts";
 import { changeLimit } from "./change-limit.ts";
 import { editKeys } from "./edit-keys.ts";
 import { changeOrgCap, createdKey, createNotedKey } from "./key-changes.ts";
@@ -84,14 +84,7 @@ export class PostgresCustomerStore implements CustomerStore {
     { limit, ...edit }: CustomerKeyEdit,
     by: ChangedBy,
   ): Promise<readonly KeySummary[] | undefined> {
-    const asked = { keyIds, edit, where: OWN_KEYS_SQL, values: [orgId] };
-    return await this.#changes.write(by, async (client, note) => {
-      if (limit !== undefined) {
-        const stored = await changeLimit(client, note, { orgId, ...limit });
-        if (stored === undefined) return undefined;
-      }
-      return await editKeys(client, note, asked);
-    });
+    return await this.#edit(orgId, { keyIds, edit, limit, by });
   }
 
   async setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
@@ -101,7 +94,7 @@ export class PostgresCustomerStore implements CustomerStore {
   }
 
   async disableKey(orgId: OrgId, keyId: string, by: ChangedBy): Promise<KeySummary | undefined> {
-    return (await this.editKeys(orgId, [keyId], { disable: true }, by))?.[0];
+    return (await this.#edit(orgId, { keyIds: [keyId], edit: { disable: true }, by }))?.[0];
   }
 
   async playgroundKey(orgId: OrgId): Promise<KeyId> {
@@ -126,6 +119,27 @@ export class PostgresCustomerStore implements CustomerStore {
   async #findPlaygroundKey(orgId: OrgId): Promise<KeyId | undefined> {
     const { rows } = await this.#pool.query<{ key_id: KeyId }>(FIND_PLAYGROUND_KEY_SQL, [orgId]);
     return rows[0]?.key_id;
+  }
+
+  async #edit(
+    orgId: OrgId,
+    asked: {
+      readonly keyIds: readonly string[];
+      readonly edit: KeyEdit;
+      readonly limit?: CustomerKeyEdit["limit"] | undefined;
+      readonly by: ChangedBy;
+    },
+  ): Promise<readonly KeySummary[] | undefined> {
+    const { keyIds, edit, limit, by } = asked;
+    const wanted = { keyIds, edit, where: OWN_KEYS_SQL, values: [orgId] };
+    return await this.#changes.write(by, async (client, note) => {
+      const edited = await editKeys(client, note, wanted);
+      // Nothing was changed: there is nothing to take back.
+      if (edited === undefined || limit === undefined) return edited;
+      const stored = await changeLimit(client, note, { orgId, ...limit });
+      assert(stored !== undefined, "a limit of a key that is there can be stored");
+      return edited;
+    });
   }
 
   async #oneKey(sql: string, values: unknown[]): Promise<KeySummary | undefined> {

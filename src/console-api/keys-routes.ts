@@ -7,7 +7,7 @@ import { planLimitChange, type PlannedChange, ReportTimeout } from "../records/i
 import { askAboutCaps } from "./ask-about-cap.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
-import type { CreatedKey, Key, KeyChange, KeysChange, NewKey } from "./contract.ts";
+import type { CreatedKey, Key, KeyChange, KeyList, KeysChange, NewKey } from "./contract.ts";
 import type { keyRoutes } from "./contract/keys.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
@@ -27,24 +27,7 @@ export function keyHandlers(
   const { customers, reports, clock } = deps;
   return {
     "GET /api/console/keys": ({ session }) =>
-      gates.reads.run(session.orgId, async () => {
-        const [keys, periods, ground, activity] = await Promise.all([
-          customers.listKeys(session.orgId),
-          deps.records.periodSpend(session.orgId),
-          readGround(deps, session),
-          reports.keyActivity(session.orgId),
-        ]);
-        const byKey = new Map(activity.map((each) => [each.keyId, each]));
-        return {
-          data: keys.map((key) => {
-            const used = byKey.get(key.keyId) ?? UNUSED;
-            const own = periods.filter(({ keyId }) => keyId === key.keyId);
-            return shownKey(key, ground, { ...used, periods: own, nowMs: clock.nowMs() });
-          }),
-          ...capResets(clock.nowMs()),
-          rpm_max: ceilingOfNew(requestsPerMinuteCeilingOf("console"), ground),
-        };
-      }),
+      gates.reads.run(session.orgId, () => listKeys(deps, session)),
 
     "POST /api/console/keys": ({ session, body, by }) =>
       createKey(deps, session, { wanted: body, origin: "console", by }),
@@ -91,6 +74,26 @@ export function keyHandlers(
       const disabled = await customers.disableKey(session.orgId, key.keyId, by);
       return disabled === undefined ? NO_SUCH_KEY : await show(deps, session, disabled);
     },
+  };
+}
+
+async function listKeys(deps: ConsoleDeps, session: SignedIn): Promise<KeyList> {
+  const nowMs = deps.clock.nowMs();
+  const [keys, periods, ground, activity] = await Promise.all([
+    deps.customers.listKeys(session.orgId),
+    deps.records.periodSpend(session.orgId),
+    readGround(deps, session),
+    deps.reports.keyActivity(session.orgId),
+  ]);
+  const byKey = new Map(activity.map((each) => [each.keyId, each]));
+  return {
+    data: keys.map((key) => {
+      const used = byKey.get(key.keyId) ?? UNUSED;
+      const own = periods.filter(({ keyId }) => keyId === key.keyId);
+      return shownKey(key, ground, { ...used, periods: own, nowMs });
+    }),
+    ...capResets(nowMs),
+    rpm_max: ceilingOfNew(requestsPerMinuteCeilingOf("console"), ground),
   };
 }
 

@@ -287,7 +287,7 @@ function limitText(outcome: ModelReserveOutcome): string {
     case "low_balance":
       return `at most the balance available, ${outcome.available}`;
     case "cap":
-      return `cap of the ${outcome.scope} by the ${outcome.period} ${outcome.cap}, settled ${outcome.settled}, in flight ${outcome.inFlight}`;
+      return `cap of the ${outcome.scope}${outcome.period === "month" ? "" : ` by the ${outcome.period}`} ${outcome.cap}, settled ${outcome.settled}, in flight ${outcome.inFlight}`;
     case "reserved":
     case "unavailable":
       return outcome.kind;
