@@ -1,6 +1,7 @@
 import type { ChangedBy } from "../changes/index.ts";
 import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
-import type { KeySummary, NewKey } from "./key-store.ts";
+import type { KeyEdit, KeySummary, NewKey } from "./key-store.ts";
+import type { LimitChange, LimitTarget } from "./rules-store.ts";
 
 export interface CustomerOrg {
   readonly orgId: OrgId;
@@ -10,6 +11,11 @@ export interface CustomerOrg {
   readonly capMicroUsd: MicroUsd | null;
   readonly isFunded: boolean;
   readonly keysMaySetOrgLimits: boolean;
+}
+
+/** A change of keys, with one of a limit beside it. */
+export interface CustomerKeyEdit extends KeyEdit {
+  readonly limit?: { readonly target: LimitTarget; readonly change: LimitChange };
 }
 
 /**
@@ -24,33 +30,16 @@ export interface CustomerStore {
   findKey(orgId: OrgId, keyId: string): Promise<KeySummary | undefined>;
   /** `too_many`: the organization has as many keys as it may. */
   createKey(key: NewKey, by: ChangedBy): Promise<KeySummary | "too_many">;
-  renameKey(
+  /**
+   * All of the change of all of these keys or none, each noted in the change log. Undefined: one of
+   * them is not the organization's.
+   */
+  editKeys(
     orgId: OrgId,
-    keyId: string,
-    name: string,
+    keyIds: readonly string[],
+    edit: CustomerKeyEdit,
     by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
-  /** Null removes the cap. */
-  setKeyCap(
-    orgId: OrgId,
-    keyId: string,
-    capMicroUsd: MicroUsd | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
-  /** Null: never. An expired key works again when its expiry is moved. */
-  setKeyExpiry(
-    orgId: OrgId,
-    keyId: string,
-    expiresAtMs: number | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
-  /** Null: every model. */
-  setKeyModels(
-    orgId: OrgId,
-    keyId: string,
-    models: readonly string[] | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
+  ): Promise<readonly KeySummary[] | undefined>;
   setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean>;
   /** Permanent; a second call keeps the first instant. */
   disableKey(orgId: OrgId, keyId: string, by: ChangedBy): Promise<KeySummary | undefined>;

@@ -9,19 +9,30 @@ import {
   type OrgId,
   shownKeyId,
 } from "../core/index.ts";
-import { columns, instantMs, micro, opaque, orNull, type Row, text } from "../storage/index.ts";
+import { columns, micro, orNull, type Row, text } from "../storage/index.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
-import { insertKey, keyColumns } from "./key-summary-rows.ts";
+import { insertKey } from "./key-summary-rows.ts";
 
-export type KeyAction = "key.rename" | "key.cap" | "key.expiry" | "key.models" | "key.disable";
+export type KeyEditAction =
+  | "key.rename"
+  | "key.cap"
+  | "key.week-cap"
+  | "key.day-cap"
+  | "key.expiry"
+  | "key.models"
+  | "key.tags"
+  | "key.disable";
 
 /** What of a key its owners and operators change, before a change of it. */
-interface KeyBefore {
+export interface KeyBefore {
   readonly name: string;
   readonly capMicroUsd: MicroUsd | null;
+  readonly weekCapMicroUsd: MicroUsd | null;
+  readonly dayCapMicroUsd: MicroUsd | null;
   readonly disabledAtMs: number | null;
   readonly expiresAtMs: number | null;
   readonly models: readonly string[] | null;
+  readonly tags: readonly string[];
 }
 
 /** Makes a key and notes it. */
@@ -45,8 +56,12 @@ export function createdKey(key: {
   readonly capMicroUsd: MicroUsd | null;
   readonly expiresAtMs?: number | null;
   readonly models?: readonly string[] | null;
+  readonly weekCapMicroUsd?: MicroUsd | null;
+  readonly dayCapMicroUsd?: MicroUsd | null;
+  readonly tags?: readonly string[];
 }): Change {
-  const { name, origin, keyId, orgId, expiresAtMs = null, models = null } = key;
+  const { name, origin, keyId, orgId, expiresAtMs = null, models = null, tags = [] } = key;
+  const { weekCapMicroUsd: week = null, dayCapMicroUsd: day = null } = key;
   const target = shownKeyId({ keyOrigin: origin, keyId });
   const after = {
     name,
@@ -55,36 +70,26 @@ export function createdKey(key: {
     ...capFact(key.capMicroUsd),
     ...(expiresAtMs === null ? {} : expiryFact(expiresAtMs)),
     ...(models === null ? {} : { models }),
+    ...(week === null ? {} : { cap_week_usd: formatUsd(week) }),
+    ...(day === null ? {} : { cap_day_usd: formatUsd(day) }),
+    ...(tags.length === 0 ? {} : { tags }),
   };
   return { action: "key.create", orgId, target, before: null, after };
 }
 
-/** Changes one key, if `where` finds one, and notes what was changed. */
-export async function changeKey(
-  client: PoolClient,
-  note: Note,
-  change: {
-    readonly action: KeyAction;
-    readonly set: string;
-    readonly where: string;
-    readonly values: readonly unknown[];
-  },
-): Promise<KeySummary | undefined> {
-  const { rows } = await client.query<Row>(changeKeySql(change), [...change.values]);
-  const [row] = rows;
-  if (row === undefined) return undefined;
-  const key = keyColumns.read(row);
-  const before = FACTS[change.action](beforeColumns.read(row));
-  const after = FACTS[change.action](key);
-  note({ action: change.action, orgId: key.orgId, target: key.keyId, before, after });
-  return key;
+/** What of a key an action is about, as the log says it. */
+export function editedFacts(action: KeyEditAction, key: KeyBefore): Facts {
+  return FACTS[action](key);
 }
 
-const FACTS: Readonly<Record<KeyAction, (key: KeyBefore) => Facts>> = {
+const FACTS: Readonly<Record<KeyEditAction, (key: KeyBefore) => Facts>> = {
   "key.rename": ({ name }) => ({ name }),
   "key.cap": ({ capMicroUsd }) => capFact(capMicroUsd),
+  "key.week-cap": ({ weekCapMicroUsd }) => capFact(weekCapMicroUsd),
+  "key.day-cap": ({ dayCapMicroUsd }) => capFact(dayCapMicroUsd),
   "key.expiry": ({ expiresAtMs }) => expiryFact(expiresAtMs),
   "key.models": ({ models }) => ({ models }),
+  "key.tags": ({ tags }) => ({ tags }),
   "key.disable": ({ disabledAtMs }) => ({ disabled_at: instantOrNull(disabledAtMs) }),
 };
 
@@ -99,27 +104,6 @@ function instantOrNull(ms: number | null): string | null {
 /** A cap as the log says it. */
 export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: string | null } {
   return { cap_usd: capMicroUsd === null ? null : formatUsd(capMicroUsd) };
-}
-
-const beforeColumns = columns<KeyBefore>({
-  name: text("was_name"),
-  capMicroUsd: orNull(micro("was_cap")),
-  disabledAtMs: orNull(instantMs("was_disabled_at")),
-  expiresAtMs: orNull(instantMs("was_expires_at")),
-  models: orNull(opaque("was_models")),
-});
-
-function changeKeySql({ set, where }: { readonly set: string; readonly where: string }): string {
-  return `
-    update api_key k set ${set}
-    from (
-      select key_id as was_id, name as was_name, cap_micro_usd as was_cap,
-        disabled_at as was_disabled_at, expires_at as was_expires_at, models as was_models
-      from api_key where ${where} for no key update
-    ) was
-    where k.key_id = was.was_id
-    returning ${keyColumns.sqlOf("k")}, was_name, was_cap, was_disabled_at, was_expires_at,
-      was_models`;
 }
 
 /** The cap of an organization, and what it was. False: there is no such organization. */

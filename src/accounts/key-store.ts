@@ -51,13 +51,19 @@ export interface KeySummary {
   readonly label: string;
   readonly origin: KeyOrigin;
   readonly requestsPerMinuteCeiling: number;
+  /** By the UTC month. */
   readonly capMicroUsd: MicroUsd | null;
+  /** By the week from Monday on, and by the UTC day. */
+  readonly weekCapMicroUsd: MicroUsd | null;
+  readonly dayCapMicroUsd: MicroUsd | null;
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
   /** Null: never. An expired key works again when its expiry is moved; a disabled one never does. */
   readonly expiresAtMs: number | null;
   /** Null: every model. Never empty. */
   readonly models: readonly string[] | null;
+  /** Labels of its owner, sorted. */
+  readonly tags: readonly string[];
 }
 
 export interface NewKey {
@@ -72,6 +78,26 @@ export interface NewKey {
   readonly expiresAtMs?: number | null;
   /** Absent or null: every model. */
   readonly models?: readonly string[] | null;
+  /** Absent or null: no such cap. */
+  readonly weekCapMicroUsd?: MicroUsd | null;
+  readonly dayCapMicroUsd?: MicroUsd | null;
+  readonly tags?: readonly string[];
+}
+
+/** What of a key is to be changed; absent: nothing of it. */
+export interface KeyEdit {
+  readonly name?: string;
+  /** By the month; null removes a cap. */
+  readonly capMicroUsd?: MicroUsd | null;
+  readonly weekCapMicroUsd?: MicroUsd | null;
+  readonly dayCapMicroUsd?: MicroUsd | null;
+  /** Null: never. */
+  readonly expiresAtMs?: number | null;
+  /** Null: every model. */
+  readonly models?: readonly string[] | null;
+  readonly tags?: readonly string[];
+  /** Permanent; a key that is disabled keeps its instant. */
+  readonly disable?: true;
 }
 
 /** What operators and the console do with organizations and keys. */
@@ -94,16 +120,6 @@ export interface AccountStore {
     capMicroUsd: MicroUsd | null,
     by: ChangedBy,
   ): Promise<KeySummary | undefined>;
-  /** When the key expires; `null`: never. Undefined: no such key. */
-  setKeyExpiry(
-    keyId: string,
-    expiresAtMs: number | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
-  /** The models that it may call; `null`: all. Undefined: no such key. */
-  setKeyModels(
-    keyId: string,
-    models: readonly string[] | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
+  /** All of the change or none, from the next request on. Undefined: no such key. */
+  editKey(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined>;
 }

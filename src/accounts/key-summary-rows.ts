@@ -4,6 +4,7 @@ import { assert, MANAGED_ORIGINS, newKeyId } from "../core/index.ts";
 import {
   columns,
   type Columns,
+  computed,
   instantMs,
   integer,
   micro,
@@ -24,10 +25,13 @@ export const keyColumns: Columns<KeySummary> = columns({
   origin: text("origin"),
   requestsPerMinuteCeiling: integer("rpm_ceiling"),
   capMicroUsd: orNull(micro("cap_micro_usd")),
+  weekCapMicroUsd: orNull(micro("cap_week_micro_usd")),
+  dayCapMicroUsd: orNull(micro("cap_day_micro_usd")),
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
   expiresAtMs: orNull(instantMs("expires_at")),
   models: orNull(opaque("models")),
+  tags: computed("coalesce(tags, '{}')", opaque("tags")),
 });
 
 /** Makes a key; what an organization may have is checked by the caller. */
@@ -43,6 +47,9 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
     key.capMicroUsd,
     key.expiresAtMs === undefined || key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
     key.models ?? null,
+    key.weekCapMicroUsd ?? null,
+    key.dayCapMicroUsd ?? null,
+    key.tags === undefined || key.tags.length === 0 ? null : key.tags,
   ]);
   assert(rows[0] !== undefined, "a created key is returned");
   return keyColumns.read(rows[0]);
@@ -51,8 +58,9 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
 /* Notified like a change: a process may remember that there was no such key. */
 const INSERT_KEY_SQL = `
   insert into api_key
-    (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd, expires_at, models)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd, expires_at, models,
+      cap_week_micro_usd, cap_day_micro_usd, tags)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
   returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
 /** Is this row one of a key that the marketplace keeps for itself? */

@@ -15,13 +15,15 @@ import {
 import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
 import type {
   AccountStore,
+  KeyEdit,
   KeyRecord,
   KeyStore,
   KeySummary,
   NewKey,
   OrgSummary,
 } from "./key-store.ts";
-import { changeKey, changeOrgCap, createNotedKey, type KeyAction } from "./key-changes.ts";
+import { editKeys } from "./edit-keys.ts";
+import { changeOrgCap, createNotedKey } from "./key-changes.ts";
 import { keyColumns } from "./key-summary-rows.ts";
 import { CREATE_ORG_SQL, createdOrg } from "./org-rows.ts";
 
@@ -85,8 +87,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async disableKey(keyId: string, by: ChangedBy): Promise<KeySummary | undefined> {
-    const set = "disabled_at = coalesce(disabled_at, now())";
-    return await this.#changeKey(by, "key.disable", set, [keyId]);
+    return await this.#edit(keyId, { disable: true }, by);
   }
 
   async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
@@ -100,35 +101,17 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     capMicroUsd: MicroUsd | null,
     by: ChangedBy,
   ): Promise<KeySummary | undefined> {
-    return await this.#changeKey(by, "key.cap", "cap_micro_usd = $2", [keyId, capMicroUsd]);
+    return await this.#edit(keyId, { capMicroUsd }, by);
   }
 
-  async setKeyExpiry(
-    keyId: string,
-    expiresAtMs: number | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined> {
-    const at = expiresAtMs === null ? null : new Date(expiresAtMs);
-    return await this.#changeKey(by, "key.expiry", "expires_at = $2", [keyId, at]);
+  async editKey(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined> {
+    return await this.#edit(keyId, edit, by);
   }
 
-  async setKeyModels(
-    keyId: string,
-    models: readonly string[] | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined> {
-    return await this.#changeKey(by, "key.models", "models = $2", [keyId, models]);
-  }
-
-  #changeKey(
-    by: ChangedBy,
-    action: KeyAction,
-    set: string,
-    values: readonly unknown[],
-  ): Promise<KeySummary | undefined> {
-    return this.#changes.write(by, (client, note) =>
-      changeKey(client, note, { action, set, where: "key_id = $1", values }),
-    );
+  async #edit(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined> {
+    const asked = { keyIds: [keyId], edit, where: "true", values: [] };
+    const edited = await this.#changes.write(by, (client, note) => editKeys(client, note, asked));
+    return edited?.[0];
   }
 }
 

@@ -23,15 +23,11 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
-import type { CustomerOrg, CustomerStore } from "./customer-store.ts";
-import type { KeySummary, NewKey } from "./key-store.ts";
-import {
-  changeKey,
-  changeOrgCap,
-  createdKey,
-  createNotedKey,
-  type KeyAction,
-} from "./key-changes.ts";
+import type { CustomerKeyEdit, CustomerOrg, CustomerStore } from "./customer-store.ts";
+import type { KeyEdit, KeySummary, NewKey } from "./key-store.ts";
+import { changeLimit } from "./change-limit.ts";
+import { editKeys } from "./edit-keys.ts";
+import { changeOrgCap, createdKey, createNotedKey } from "./key-changes.ts";
 import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
 
 const DIGEST_BYTES = 32;
@@ -82,41 +78,13 @@ export class PostgresCustomerStore implements CustomerStore {
     return await this.#changes.write(by, (client, note) => createKey(client, note, key));
   }
 
-  async renameKey(
+  async editKeys(
     orgId: OrgId,
-    keyId: string,
-    name: string,
+    keyIds: readonly string[],
+    { limit, ...edit }: CustomerKeyEdit,
     by: ChangedBy,
-  ): Promise<KeySummary | undefined> {
-    return await this.#change(by, "key.rename", "name = $3", [orgId, keyId, name]);
-  }
-
-  async setKeyCap(
-    orgId: OrgId,
-    keyId: string,
-    capMicroUsd: MicroUsd | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined> {
-    return await this.#change(by, "key.cap", "cap_micro_usd = $3", [orgId, keyId, capMicroUsd]);
-  }
-
-  async setKeyExpiry(
-    orgId: OrgId,
-    keyId: string,
-    expiresAtMs: number | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined> {
-    const at = expiresAtMs === null ? null : new Date(expiresAtMs);
-    return await this.#change(by, "key.expiry", "expires_at = $3", [orgId, keyId, at]);
-  }
-
-  async setKeyModels(
-    orgId: OrgId,
-    keyId: string,
-    models: readonly string[] | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined> {
-    return await this.#change(by, "key.models", "models = $3", [orgId, keyId, models]);
+  ): Promise<readonly KeySummary[] | undefined> {
+    return await this.#edit(orgId, { keyIds, edit, limit, by });
   }
 
   async setOrgCap(orgId: OrgId, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
@@ -126,8 +94,7 @@ export class PostgresCustomerStore implements CustomerStore {
   }
 
   async disableKey(orgId: OrgId, keyId: string, by: ChangedBy): Promise<KeySummary | undefined> {
-    const set = "disabled_at = coalesce(disabled_at, now())";
-    return await this.#change(by, "key.disable", set, [orgId, keyId]);
+    return (await this.#edit(orgId, { keyIds: [keyId], edit: { disable: true }, by }))?.[0];
   }
 
   async playgroundKey(orgId: OrgId): Promise<KeyId> {
@@ -154,15 +121,25 @@ export class PostgresCustomerStore implements CustomerStore {
     return rows[0]?.key_id;
   }
 
-  #change(
-    by: ChangedBy,
-    action: KeyAction,
-    set: string,
-    values: unknown[],
-  ): Promise<KeySummary | undefined> {
-    return this.#changes.write(by, (client, note) =>
-      changeKey(client, note, { action, set, where: OWN_KEY_SQL, values }),
-    );
+  async #edit(
+    orgId: OrgId,
+    asked: {
+      readonly keyIds: readonly string[];
+      readonly edit: KeyEdit;
+      readonly limit?: CustomerKeyEdit["limit"] | undefined;
+      readonly by: ChangedBy;
+    },
+  ): Promise<readonly KeySummary[] | undefined> {
+    const { keyIds, edit, limit, by } = asked;
+    const wanted = { keyIds, edit, where: OWN_KEYS_SQL, values: [orgId] };
+    return await this.#changes.write(by, async (client, note) => {
+      const edited = await editKeys(client, note, wanted);
+      // Nothing was changed: there is nothing to take back.
+      if (edited === undefined || limit === undefined) return edited;
+      const stored = await changeLimit(client, note, { orgId, ...limit });
+      assert(stored !== undefined, "a limit of a key that is there can be stored");
+      return edited;
+    });
   }
 
   async #oneKey(sql: string, values: unknown[]): Promise<KeySummary | undefined> {
@@ -173,6 +150,8 @@ export class PostgresCustomerStore implements CustomerStore {
 
 /** $1 organization, $2 key: a key that people may see. */
 const OWN_KEY_SQL = `org_id = $1 and key_id = $2 and not ${MANAGED_SQL}`;
+/** $2 organization. */
+const OWN_KEYS_SQL = `org_id = $2 and not ${MANAGED_SQL}`;
 
 const orgColumns: Columns<CustomerOrg> = columns({
   orgId: text("org_id"),

@@ -109,7 +109,8 @@ import { type JobStore, PostgresJobStore } from "../videos/index.ts";
 import { type DatabaseOptions, openPools, type Pools } from "./open-pools.ts";
 
 /** Verbs that resolve when this process was notified of what they changed. */
-const KEY_CHANGES = ["createKey", "disableKey", "setOrgCap", "setKeyCap"] as const;
+const BY_OPERATOR = ["createKey", "disableKey", "setOrgCap", "setKeyCap", "editKey"] as const;
+const BY_PERSON = ["createKey", "disableKey", "setOrgCap", "editKeys"] as const;
 
 /** Every store of the program in one PostgreSQL database. */
 export interface PostgresBackend {
@@ -211,7 +212,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   const { main: pool, sessions, reports, direct } = pools;
   const accountNotices = new AccountNotices(pool, direct, options.log);
   const changeLog = new ChangeLog(pool, options.log);
-  const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, KEY_CHANGES);
+  const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, BY_OPERATOR);
   const books = { pool: sessions, changes: changeLog };
   const lanes = { connectionString: direct, log: options.log };
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
@@ -237,7 +238,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool, changeLog), accountNotices, [
       "lift",
     ]),
-    customerStore: noticed(new PostgresCustomerStore(pool, changeLog), accountNotices, KEY_CHANGES),
+    customerStore: noticed(new PostgresCustomerStore(pool, changeLog), accountNotices, BY_PERSON),
     recordStore: new PostgresRecordStore(pool),
     usageReports,
     listingFigures: new PostgresListingFigures(reports),

@@ -179,6 +179,7 @@ test("a spend cap names its scope and the instant at which it resets", () => {
   const cap = {
     kind: "cap",
     scope: "org",
+    period: "month",
     capMicroUsd: microUsd(1_000n),
     settledMicroUsd: microUsd(600n),
     inFlightMicroUsd: microUsd(0n),
@@ -186,12 +187,33 @@ test("a spend cap names its scope and the instant at which it resets", () => {
   } as const;
   expect(reserveRefusal(cap, microUsd(500n), CALLER)).toMatchObject({
     class: "insufficient_quota",
-    message: expect.stringMatching(/scope org.*2026-12-01T00:00:00.000Z/),
+    message: expect.stringMatching(/monthly spend cap .scope org.*2026-12-01T00:00:00.000Z/),
     limit: { scope: "org", kind: "spend", id: "org:org_a" },
     retryAfterSeconds: 60,
     capResetAtMs: resetAtMs,
     retryable: false,
   });
+});
+
+test.each([
+  ["day", "daily", "today"],
+  ["week", "weekly", "this week"],
+] as const)("a cap by the %s says so", (period, adjective, now) => {
+  const resetAtMs = Date.UTC(2026, 10, 30);
+  const cap = {
+    kind: "cap",
+    scope: "key",
+    period,
+    capMicroUsd: microUsd(1_000n),
+    settledMicroUsd: microUsd(600n),
+    inFlightMicroUsd: microUsd(0n),
+    resetAtMs,
+  } as const;
+  const refused = reserveRefusal(cap, microUsd(500n), CALLER);
+  expect(refused.message).toContain(`this key's ${adjective} spend cap (scope key) of $0.001000`);
+  expect(refused.message).toContain(`is spent ${now} and`);
+  expect(refused.message).toContain("resets at 2026-11-30T00:00:00.000Z");
+  expect(refused).toMatchObject({ capResetAtMs: resetAtMs, capPeriod: period });
 });
 
 test("a ledger that does not answer is a 503 with retry-after 2", () => {

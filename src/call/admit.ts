@@ -198,12 +198,14 @@ export function reserveRefusal(
       const id =
         outcome.scope === "org" ? `org:${principal.orgId}` : `key:${shownKeyId(principal)}`;
       const whose = outcome.scope === "org" ? "the organization's" : "this key's";
+      const { adjective, now } = PERIOD_WORDS[outcome.period];
       return refusal(
         "insufficient_quota",
-        `${whose} monthly spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be exceeded: $${formatUsd(outcome.settledMicroUsd)} is spent this month and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
+        `${whose} ${adjective} spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be exceeded: $${formatUsd(outcome.settledMicroUsd)} is spent ${now} and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
         {
           origin: "gateway_admission",
           limit: { scope: outcome.scope, kind: "spend", id },
+          ...(outcome.period === "month" ? {} : { capPeriod: outcome.period }),
           figures: {
             cap: outcome.capMicroUsd,
             spent: outcome.settledMicroUsd,
@@ -219,6 +221,13 @@ export function reserveRefusal(
       return unreachable(outcome);
   }
 }
+
+/** As messages name a period. */
+const PERIOD_WORDS = {
+  day: { adjective: "daily", now: "today" },
+  week: { adjective: "weekly", now: "this week" },
+  month: { adjective: "monthly", now: "this month" },
+} as const;
 
 function infrastructure(message: string): Refusal {
   return refusal("gateway_error", `${message}; retry in ${JOURNAL_RETRY_AFTER_SECONDS} seconds`, {

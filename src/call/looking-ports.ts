@@ -65,19 +65,24 @@ function lookingLedger(ledger: Ledger, spend: SpendReads): Ledger {
   };
 }
 
-/** The checks of the ledger in the ledger's order: the key's cap, the organization's, the balance. */
+/** The checks of the ledger in the ledger's order: the key's caps, the organization's, the balance. */
 async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<ReserveOutcome> {
   const { orgId, keyId, reserveMicroUsd: needed } = row;
-  const [balance, ofOrg, ofKey] = await Promise.all([
+  const [balance, ofOrg, ofKey, ofPeriods] = await Promise.all([
     spend.balance(orgId),
     spend.monthSpend(orgId),
     spend.monthSpend(orgId, keyId),
+    spend.periodSpend(orgId, keyId),
   ]);
-  for (const [scope, month] of [["key", ofKey] as const, ["org", ofOrg] as const]) {
-    const { capMicroUsd, spentMicroUsd, inFlightMicroUsd, resetAtMs } = month;
-    if (capMicroUsd === null || spentMicroUsd + inFlightMicroUsd + needed <= capMicroUsd) continue;
-    const settledMicroUsd = spentMicroUsd;
-    return { kind: "cap", scope, capMicroUsd, settledMicroUsd, inFlightMicroUsd, resetAtMs };
+  const caps = [
+    { scope: "key", period: "month", ...ofKey } as const,
+    ...ofPeriods.map(({ keyId: _, ...each }) => ({ scope: "key", ...each }) as const),
+    { scope: "org", period: "month", ...ofOrg } as const,
+  ];
+  for (const { capMicroUsd, spentMicroUsd: settledMicroUsd, ...cap } of caps) {
+    if (capMicroUsd === null || settledMicroUsd + cap.inFlightMicroUsd + needed <= capMicroUsd)
+      continue;
+    return { kind: "cap", ...cap, capMicroUsd, settledMicroUsd };
   }
   const { settledMicroUsd, heldMicroUsd } = balance;
   const availableMicroUsd = microUsd(settledMicroUsd - heldMicroUsd);

@@ -315,10 +315,11 @@ class ProcessOnModel {
       const { kind, available, held } = answer;
       return { kind, availableMicroUsd: microUsd(available), heldMicroUsd: microUsd(held) };
     }
-    const { kind, scope, cap, settled, inFlight } = answer;
+    const { kind, scope, period, cap, settled, inFlight } = answer;
     return {
       kind,
       scope,
+      period,
       capMicroUsd: microUsd(cap),
       settledMicroUsd: microUsd(settled),
       inFlightMicroUsd: microUsd(inFlight),

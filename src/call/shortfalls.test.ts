@@ -15,6 +15,7 @@ const LOW: ReserveOutcome = {
 const CAP: ReserveOutcome = {
   kind: "cap",
   scope: "key",
+  period: "month",
   capMicroUsd: microUsd(100n),
   settledMicroUsd: microUsd(50n),
   inFlightMicroUsd: microUsd(10n),

@@ -13,6 +13,7 @@ import {
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { instantOrNull, noSuchKey, shownKey } from "./key-answers.ts";
+import { addKeyCapCommands, readTagList } from "./key-cap-commands.ts";
 import { addKeyChangeCommands } from "./key-change-commands.ts";
 import { readLater } from "./read-instant.ts";
 
@@ -21,6 +22,7 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
   const key = program.command("key").description("create and manage virtual keys");
   addCreate(key, context);
   addKeyChangeCommands(key, context);
+  addKeyCapCommands(key, context);
   onStoredData(key.command("disable <key_id>"))
     .description("disable a key permanently; it stops working within five seconds")
     .action(
@@ -78,13 +80,16 @@ function addCreate(key: Command, context: CommandContext): void {
     .requiredOption("--name <name>", "name of the key")
     .option("--rpm <n>", "most requests per minute of the key")
     .option("--cap-usd <usd>", "monthly spend cap in dollars")
+    .option("--cap-week-usd <usd>", "weekly spend cap, from Monday 00:00 UTC on")
+    .option("--cap-day-usd <usd>", "daily spend cap, from 00:00 UTC on")
+    .option("--tag <tags>", "tags, with commas between them")
     .option("--expires-at <instant>", "refuse it from then on, such as 2027-01-31T00:00:00Z")
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async ({ accountStore }, by) => {
           const org = await accountStore.findOrg(String(flags["org"]));
           if (org === undefined) throw noSuchOrg(String(flags["org"]));
-          const { capUsd, expiresAt } = flags;
+          const { capUsd, capWeekUsd, capDayUsd, tag, expiresAt } = flags;
           const fresh = newVirtualKey();
           const newKey = {
             orgId: org.orgId,
@@ -94,6 +99,11 @@ function addCreate(key: Command, context: CommandContext): void {
             label: fresh.label,
             requestsPerMinuteCeiling: readRpm(flags["rpm"]),
             capMicroUsd: capUsd === undefined ? null : parseCap("--cap-usd", String(capUsd)),
+            weekCapMicroUsd:
+              capWeekUsd === undefined ? null : parseCap("--cap-week-usd", String(capWeekUsd)),
+            dayCapMicroUsd:
+              capDayUsd === undefined ? null : parseCap("--cap-day-usd", String(capDayUsd)),
+            tags: tag === undefined ? [] : readTagList("--tag", String(tag)),
             expiresAtMs:
               expiresAt === undefined ? null : readLater(String(expiresAt), "--expires-at"),
           } as const;

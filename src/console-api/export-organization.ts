@@ -67,7 +67,10 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       disabled_at: key.disabledAtMs === null ? null : instant(key.disabledAtMs),
       expires_at: key.expiresAtMs === null ? null : instant(key.expiresAtMs),
       models: key.models,
+      tags: key.tags,
       cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
+      cap_week_usd: key.weekCapMicroUsd === null ? null : formatUsd(key.weekCapMicroUsd),
+      cap_day_usd: key.dayCapMicroUsd === null ? null : formatUsd(key.dayCapMicroUsd),
     })),
     // Limits of managed keys would name them.
     limits: limits

@@ -3,25 +3,21 @@ import type { ChangedBy } from "../changes/index.ts";
 import { assert, formatUsd, ZERO_MICRO_USD } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import { newKeyCeilings, requestsPerMinuteCeilingOf } from "../limits/index.ts";
-import {
-  makeLimitChange,
-  planLimitChange,
-  type PlannedChange,
-  ReportTimeout,
-} from "../records/index.ts";
-import { askAboutCap } from "./ask-about-cap.ts";
+import { planLimitChange, type PlannedChange, ReportTimeout } from "../records/index.ts";
+import { askAboutCaps } from "./ask-about-cap.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
-import type { CreatedKey, Key, KeyChange, NewKey } from "./contract.ts";
+import type { CreatedKey, Key, KeyChange, KeyList, KeysChange, NewKey } from "./contract.ts";
 import type { keyRoutes } from "./contract/keys.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
-import { nextMonthStart } from "./month.ts";
+import { capResets } from "./month.ts";
 import { readAllowedModels } from "./read-allowed-models.ts";
 import { readExpiry } from "./read-expiry.ts";
-import { readCap, readName } from "./read-values.ts";
+import { readKeyTags } from "./read-key-tags.ts";
+import { readCap, readCaps, readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
-import { shownKey, type LimitGround, type ShownActivity } from "./show-key.ts";
+import { shownKey, type LimitGround } from "./show-key.ts";
 
 /** Keys of the organization. Managed ones are in none of these answers and open by no id. */
 export function keyHandlers(
@@ -31,22 +27,7 @@ export function keyHandlers(
   const { customers, reports, clock } = deps;
   return {
     "GET /api/console/keys": ({ session }) =>
-      gates.reads.run(session.orgId, async () => {
-        const [keys, ground, activity] = await Promise.all([
-          customers.listKeys(session.orgId),
-          readGround(deps, session),
-          reports.keyActivity(session.orgId),
-        ]);
-        const byKey = new Map(activity.map((each) => [each.keyId, each]));
-        return {
-          data: keys.map((key) => {
-            const used = byKey.get(key.keyId) ?? UNUSED;
-            return shownKey(key, ground, { ...used, nowMs: clock.nowMs() });
-          }),
-          cap_reset_at: nextMonthStart(clock.nowMs()),
-          rpm_max: ceilingOfNew(requestsPerMinuteCeilingOf("console"), ground),
-        };
-      }),
+      gates.reads.run(session.orgId, () => listKeys(deps, session)),
 
     "POST /api/console/keys": ({ session, body, by }) =>
       createKey(deps, session, { wanted: body, origin: "console", by }),
@@ -61,7 +42,7 @@ export function keyHandlers(
         const days = await reports.keyDays(orgId, key.keyId, DAYS_SHOWN);
         return {
           key: await show(deps, session, key),
-          cap_reset_at: nextMonthStart(clock.nowMs()),
+          ...capResets(clock.nowMs()),
           days: days.map(({ day, requests, debitMicroUsd }) => ({
             day,
             requests,
@@ -76,6 +57,16 @@ export function keyHandlers(
       return key === undefined ? NO_SUCH_KEY : await changeKey(deps, session, { key, body, by });
     },
 
+    "POST /api/console/keys/change": ({ session, body, by }) =>
+      changeKeys(deps, session, { body, by }),
+
+    "POST /api/console/keys/disable": async ({ session, body, by }) => {
+      const keyIds = [...new Set(body.key_ids)];
+      if (body.confirm_count !== keyIds.length) return NOT_COUNTED;
+      const disabled = await customers.editKeys(session.orgId, keyIds, { disable: true }, by);
+      return disabled === undefined ? NO_SUCH_KEYS : { changed: disabled.length };
+    },
+
     "POST /api/console/keys/:key_id/disable": async ({ session, params, body, by }) => {
       const key = await customers.findKey(session.orgId, params.key_id);
       if (key === undefined) return NO_SUCH_KEY;
@@ -86,15 +77,43 @@ export function keyHandlers(
   };
 }
 
+async function listKeys(deps: ConsoleDeps, session: SignedIn): Promise<KeyList> {
+  const nowMs = deps.clock.nowMs();
+  const [keys, periods, ground, activity] = await Promise.all([
+    deps.customers.listKeys(session.orgId),
+    deps.records.periodSpend(session.orgId),
+    readGround(deps, session),
+    deps.reports.keyActivity(session.orgId),
+  ]);
+  const byKey = new Map(activity.map((each) => [each.keyId, each]));
+  return {
+    data: keys.map((key) => {
+      const used = byKey.get(key.keyId) ?? UNUSED;
+      const own = periods.filter(({ keyId }) => keyId === key.keyId);
+      return shownKey(key, ground, { ...used, periods: own, nowMs });
+    }),
+    ...capResets(nowMs),
+    rpm_max: ceilingOfNew(requestsPerMinuteCeilingOf("console"), ground),
+  };
+}
+
 const DAYS_SHOWN = 30;
-const UNUSED: ShownActivity = { lastUsedAtMs: null, spentMonthMicroUsd: ZERO_MICRO_USD };
+const UNUSED = { lastUsedAtMs: null, spentMonthMicroUsd: ZERO_MICRO_USD } as const;
 
 const NO_SUCH_KEY = notFound("key");
 const NOT_CONFIRMED = invalidField(
   "confirm_name",
   "confirm_name is not the name of this key; type the name exactly as it is shown",
 );
+const NOT_COUNTED = invalidField(
+  "confirm_count",
+  "confirm_count is not the number of these keys; type how many keys are to be disabled",
+);
+const NO_SUCH_KEYS = notFound("key");
 const DISABLED = conflict("the key is permanently disabled; create another one");
+const DISABLED_AMONG = conflict(
+  "one of the keys is permanently disabled; leave it out, and send the others again",
+);
 const TOO_MANY_KEYS = conflict(
   "your organization has reached its maximum number of keys; disable an unused key, or contact support",
 );
@@ -121,6 +140,8 @@ async function createKey(
   const allowed = { models: wanted.models, kept: null };
   const models = await readAllowedModels(deps, session.orgId, allowed);
   if (models instanceof ConsoleRefusal) return models;
+  const tags = readKeyTags(wanted.tags);
+  if (tags instanceof ConsoleRefusal) return tags;
   const fresh = newVirtualKey();
   const newKey = {
     orgId: session.orgId,
@@ -130,6 +151,9 @@ async function createKey(
     label: fresh.label,
     requestsPerMinuteCeiling,
     capMicroUsd: readCap(wanted.cap_usd) ?? null,
+    weekCapMicroUsd: readCap(wanted.cap_week_usd) ?? null,
+    dayCapMicroUsd: readCap(wanted.cap_day_usd) ?? null,
+    tags: tags ?? [],
     expiresAtMs: expiresAtMs ?? null,
     models: models ?? null,
   };
@@ -167,7 +191,6 @@ async function changeKey(
   session: SignedIn,
   { key, body, by }: { readonly key: KeySummary; readonly body: KeyChange; readonly by: ChangedBy },
 ): Promise<Key | ConsoleRefusal> {
-  const { customers, rules } = deps;
   if (key.disabledAtMs !== null) return DISABLED;
   const name = body.name === undefined ? undefined : readName(body.name);
   if (name instanceof ConsoleRefusal) return name;
@@ -176,24 +199,54 @@ async function changeKey(
   const kept = { models: body.models, kept: key.models };
   const models = await readAllowedModels(deps, session.orgId, kept);
   if (models instanceof ConsoleRefusal) return models;
-  const cap = readCap(body.cap_usd);
-  const asked = { cap, confirm: body.confirm, keyId: key.keyId };
-  const question = await askAboutCap(deps, session, asked);
+  const tags = readKeyTags(body.tags);
+  if (tags instanceof ConsoleRefusal) return tags;
+  const caps = readCaps(body);
+  const { orgId, keyId } = key;
+  const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keyId });
   if (question !== undefined) return question;
   const { rpm = "" } = body;
   const planned = rpm === "" || rpm === null ? undefined : await planRpm(deps, key, rpm);
   if (planned instanceof ConsoleRefusal) return planned;
-  const { orgId, keyId } = key;
-  if (planned !== undefined) {
-    const made = await makeLimitChange(rules, planned, by);
-    if (!made.ok) return ofGateway(made.refusal);
-  }
-  if (name !== undefined) await customers.renameKey(orgId, keyId, name, by);
-  if (cap !== undefined) await customers.setKeyCap(orgId, keyId, cap, by);
-  if (expiresAtMs !== undefined) await customers.setKeyExpiry(orgId, keyId, expiresAtMs, by);
-  if (models !== undefined) await customers.setKeyModels(orgId, keyId, models, by);
-  const changed = await customers.findKey(orgId, keyId);
+  const edit = {
+    ...caps,
+    ...(name !== undefined && { name }),
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+    ...(models !== undefined && { models }),
+    ...(tags !== undefined && { tags }),
+    ...(planned !== undefined && { limit: planned }),
+  };
+  const [changed] = (await deps.customers.editKeys(orgId, [keyId], edit, by)) ?? [];
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
+}
+
+/** Caps, expiry and tags of several keys, in one step of the books. */
+async function changeKeys(
+  deps: ConsoleDeps,
+  session: SignedIn,
+  { body, by }: { readonly body: KeysChange; readonly by: ChangedBy },
+): Promise<{ readonly changed: number } | ConsoleRefusal> {
+  const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
+  if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
+  const tags = readKeyTags(body.tags);
+  if (tags instanceof ConsoleRefusal) return tags;
+  const caps = readCaps(body);
+  const keyIds = [...new Set(body.key_ids)];
+  const listed = await deps.customers.listKeys(session.orgId);
+  const keys = listed.filter(({ keyId }) => keyIds.includes(keyId));
+  if (keys.length !== keyIds.length) return NO_SUCH_KEYS;
+  if (keys.some(({ disabledAtMs }) => disabledAtMs !== null)) return DISABLED_AMONG;
+  for (const { keyId } of keys) {
+    const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keyId });
+    if (question !== undefined) return question;
+  }
+  const edit = {
+    ...caps,
+    ...(expiresAtMs !== undefined && { expiresAtMs }),
+    ...(tags !== undefined && { tags }),
+  };
+  const changed = await deps.customers.editKeys(session.orgId, keyIds, edit, by);
+  return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
 }
 
 /** 0 removes the key's own limit. */
@@ -223,12 +276,13 @@ function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
 
 async function show(deps: ConsoleDeps, session: SignedIn, key: KeySummary): Promise<Key> {
   const { orgId, keyId } = key;
-  const [ground, month, lastUsedAtMs] = await Promise.all([
+  const [ground, periods, month, lastUsedAtMs] = await Promise.all([
     readGround(deps, session),
+    deps.records.periodSpend(orgId, keyId),
     deps.records.monthSpend(orgId, keyId),
     readLastUse(deps, key),
   ]);
-  const used = { lastUsedAtMs, spentMonthMicroUsd: month.spentMicroUsd };
+  const used = { lastUsedAtMs, periods, spentMonthMicroUsd: month.spentMicroUsd };
   return shownKey(key, ground, { ...used, nowMs: deps.clock.nowMs() });
 }
 

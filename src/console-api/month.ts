@@ -1,7 +1,19 @@
+import { type CapPeriod, periodEndMs } from "../core/index.ts";
+
 /** The first instant of the next UTC month, in which caps begin anew. */
 export function nextMonthStart(nowMs: number): string {
   const now = new Date(nowMs);
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
+}
+
+/** When each cap of a key begins anew. */
+export function capResets(nowMs: number): {
+  readonly cap_reset_at: string;
+  readonly week_reset_at: string;
+  readonly day_reset_at: string;
+} {
+  const end = (period: CapPeriod): string => new Date(periodEndMs(period, nowMs)).toISOString();
+  return { cap_reset_at: end("month"), week_reset_at: end("week"), day_reset_at: end("day") };
 }
 
 /** The UTC month before, from its start for as long as this month has lasted, or to its end. */

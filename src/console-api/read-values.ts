@@ -8,6 +8,24 @@ export function readCap(text: string | null | undefined): MicroUsd | null | unde
   return amount === 0n ? null : amount;
 }
 
+/** The caps of a key that a change names; absent: the cap stays. */
+export function readCaps(body: {
+  readonly cap_usd?: string | null;
+  readonly cap_week_usd?: string | null;
+  readonly cap_day_usd?: string | null;
+}): {
+  readonly capMicroUsd?: MicroUsd | null;
+  readonly weekCapMicroUsd?: MicroUsd | null;
+  readonly dayCapMicroUsd?: MicroUsd | null;
+} {
+  const [month, week, day] = [body.cap_usd, body.cap_week_usd, body.cap_day_usd].map(readCap);
+  return {
+    ...(month !== undefined && { capMicroUsd: month }),
+    ...(week !== undefined && { weekCapMicroUsd: week }),
+    ...(day !== undefined && { dayCapMicroUsd: day }),
+  };
+}
+
 /** An amount that the contract's schema has let pass. */
 export function readAmount(text: string): MicroUsd {
   const amount = parseUsd(text);

@@ -1,5 +1,6 @@
 import type { KeySummary } from "../accounts/index.ts";
 import { formatUsd, type MicroUsd, unreachable } from "../core/index.ts";
+import type { PeriodSpend } from "../ledger/index.ts";
 import {
   type LimitDefaults,
   type LimitedKey,
@@ -19,13 +20,15 @@ export interface LimitGround {
 export interface ShownActivity {
   readonly lastUsedAtMs: number | null;
   readonly spentMonthMicroUsd: MicroUsd;
+  /** Of its caps by the week and the day. */
+  readonly periods: readonly PeriodSpend[];
 }
 
 /** A customer's key as pages show it: never more of its secret than the label. */
 export function shownKey(
   key: KeySummary,
   ground: LimitGround,
-  { lastUsedAtMs, spentMonthMicroUsd, nowMs }: ShownActivity & { readonly nowMs: number },
+  { lastUsedAtMs, spentMonthMicroUsd, periods, nowMs }: ShownActivity & { readonly nowMs: number },
 ): Key {
   const [row] = limitRows(limitedKey(key, ground), undefined, ground.limitDefaults);
   const ceiling = row?.ceilings.requestsPerMinute ?? key.requestsPerMinuteCeiling;
@@ -45,9 +48,23 @@ export function shownKey(
     rpm_ceiling: ceiling,
     rpm: own,
     rpm_effective: Math.min(held, row?.unfundedRequestsPerMinute ?? held),
-    cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
+    cap_usd: usdOrNull(key.capMicroUsd),
     spent_month_usd: formatUsd(spentMonthMicroUsd),
+    cap_week_usd: usdOrNull(key.weekCapMicroUsd),
+    spent_week_usd: spentIn(periods, "week"),
+    cap_day_usd: usdOrNull(key.dayCapMicroUsd),
+    spent_day_usd: spentIn(periods, "day"),
+    tags: [...key.tags],
   };
+}
+
+function usdOrNull(amount: MicroUsd | null): string | null {
+  return amount === null ? null : formatUsd(amount);
+}
+
+function spentIn(periods: readonly PeriodSpend[], period: PeriodSpend["period"]): string | null {
+  const found = periods.find((each) => each.period === period);
+  return found === undefined ? null : formatUsd(found.spentMicroUsd);
 }
 
 function isExpired({ expiresAtMs }: Pick<KeySummary, "expiresAtMs">, nowMs: number): boolean {

@@ -59,8 +59,8 @@ function tellBalance(reason: Reason): Told {
 }
 
 function capWords(reason: Reason): string {
-  const cap =
-    reason.limit_scope === "key" ? "This key's monthly cap" : "The organization's monthly cap";
+  const period = { day: "daily", week: "weekly", month: "monthly" }[reason.cap_period ?? "month"];
+  const cap = `${reason.limit_scope === "key" ? "This key's" : "The organization's"} ${period} cap`;
   return `${cap} of ${usd(reason.cap_usd)} would have been exceeded: ${usd(reason.spent_usd)} was spent, ${usd(reason.in_flight_usd)} was in progress, and this request could have cost up to ${usd(reason.needed_usd)}. Raise the cap, or wait until it resets on ${day(reason.reset_at)}.`;
 }
 

@@ -122,6 +122,8 @@ export const KEYS_PER_ORG_MAX: number = 1_000;
 
 /** Ids of models that a key may be bound to. */
 export const KEY_MODELS_MAX: number = 100;
+/** Tags of one key. */
+export const KEY_TAGS_MAX: number = 10;
 
 export const REPORT_CONNECTIONS_MAX: number = 3;
 

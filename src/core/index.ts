@@ -1,6 +1,7 @@
 export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
+export { type CapPeriod, DAY_MS, mondayOf, periodEndMs, utcDay } from "./cap-period.ts";
 export { ClientAddresses, networksProblem } from "./client-address.ts";
 export * from "./constants.ts";
 export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";
@@ -83,6 +84,7 @@ export { PAUSE_REASONS, type PauseReason, pauseSentence } from "./top-up-pauses.
 export { refused, type Refused, type Result } from "./result.ts";
 export { type ModelNames, type ServedModel, servedModelOf } from "./served-model.ts";
 export { asStoreFault, isStoreFault } from "./store-fault.ts";
+export { readTags } from "./key-tags.ts";
 export { listPieces, mapInTurns } from "./in-turns.ts";
 export { type Clock, isDay, systemClock } from "./time.ts";
 export {

@@ -1,3 +1,4 @@
+import type { CapPeriod } from "./cap-period.ts";
 import { JOURNAL_RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from "./constants.ts";
 import type { MicroUsd } from "./money.ts";
 
@@ -223,8 +224,10 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
   /** Wall-clock instant for `metadata.retry_at`. */
   readonly retryAtMs?: number;
-  /** First instant of the next UTC month: a spend cap, and only that. */
+  /** First instant of the next UTC month, week or day: a spend cap, and only that. */
   readonly capResetAtMs?: number;
+  /** Of a spend cap that is not monthly. */
+  readonly capPeriod?: Exclude<CapPeriod, "month">;
   /** `error.details.error_code` of wire_b, where an official client acts on it by itself. */
   readonly errorCode?: "thread_unsupported_request";
   /** The provider's own status when a provider answered. */

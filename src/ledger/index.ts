@@ -82,4 +82,4 @@ export { publicKeyText } from "./signed-text.ts";
 export { type DayArchive, dayFiles, type RetentionStore } from "./retention/retention.ts";
 export { retireDays, type RetireOutcome } from "./retention/retire-days.ts";
 export { openSigningKey, readPublicKey, type SigningKey } from "./retention/signing-key.ts";
-export type { Balance, MonthSpend, SpendReads } from "./spend-reads.ts";
+export type { Balance, MonthSpend, PeriodSpend, SpendReads } from "./spend-reads.ts";

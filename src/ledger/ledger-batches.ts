@@ -1,4 +1,4 @@
-import { assert, microUsd, unreachable } from "../core/index.ts";
+import { assert, type CapPeriod, microUsd, unreachable } from "../core/index.ts";
 import { batchValues, marks, readPlainColumn } from "../storage/index.ts";
 import { closeColumns, holdColumns } from "./attempt-columns.ts";
 import type { LaneConnection, LaneStatement } from "./lane-connection.ts";
@@ -10,7 +10,8 @@ const BATCH_PARAMETERS = 2 + CLOSE_PARAMETERS + holdColumns.cells.length;
 
 const batchStatement: LaneStatement = {
   name: "ledger_batch",
-  text: `select closed_row, closed_code, debited, over, refused_row, refused_code, a, b, c, reset_ms
+  text: `select closed_row, closed_code, debited, over, refused_row, refused_code, a, b, c, period,
+    period_reset_ms
     from ledger_batch(${marks(BATCH_PARAMETERS)})`,
 };
 const closeStatement: LaneStatement = {
@@ -68,9 +69,9 @@ function verdictsOf(
 /** Only the holds that were not taken are listed. */
 function outcomesOf(answer: readonly (string | null)[], rows: number): ReserveOutcome[] {
   const outcomes: ReserveOutcome[] = Array.from({ length: rows }, () => RESERVED);
-  const [at = [], codes, a, b, c] = answer.slice(4, 9).map(readPlainColumn);
+  const [at = [], codes, a, b, c, period, reset] = answer.slice(4, 11).map(readPlainColumn);
   at.forEach((n, i) => {
-    const numbers = [a?.[i], b?.[i], c?.[i], answer[9] ?? undefined];
+    const numbers = [a?.[i], b?.[i], c?.[i], period?.[i], reset?.[i]];
     outcomes[Number(n) - 1] = refusalOf(codes?.[i], numbers);
   });
   return outcomes;
@@ -83,7 +84,7 @@ const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
 
 function refusalOf(
   text: string | undefined,
-  [a = "0", b = "0", c = "0", resetMs]: readonly (string | undefined)[],
+  [a = "0", b = "0", c = "0", period, resetMs]: readonly (string | undefined)[],
 ): ReserveOutcome {
   const code = knownCode(REFUSAL_CODES, text);
   switch (code) {
@@ -98,6 +99,7 @@ function refusalOf(
       return {
         kind: "cap",
         scope: code === "2" ? "org" : "key",
+        period: knownPeriod(period),
         capMicroUsd: microUsd(BigInt(a)),
         settledMicroUsd: microUsd(BigInt(b)),
         inFlightMicroUsd: microUsd(BigInt(c)),
@@ -123,6 +125,11 @@ const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["k
   3: "unknown",
   4: "corrected",
 };
+
+function knownPeriod(text: string | undefined): CapPeriod {
+  assert(text === "day" || text === "week" || text === "month", "a cap is of a known period");
+  return text;
+}
 
 function knownCode<C extends string>(codes: readonly C[], text: string | undefined): C {
   const code = codes.find((each) => each === text);

@@ -1,4 +1,12 @@
-import type { ModelAccount, ModelOrg, ModelSpender } from "./model-accounts.ts";
+import type { CapPeriod } from "../core/index.ts";
+import {
+  capsOf,
+  type ModelAccount,
+  type ModelOrg,
+  type ModelSpender,
+  monthOf,
+  newSpender,
+} from "./model-accounts.ts";
 import { chargeOf, type ModelCharge, type ModelClose, NOTHING } from "./model-charge.ts";
 
 // The ledger in plain memory, one row after the other, no batches and no locks: what the SQL functions
@@ -26,6 +34,7 @@ export type ModelReserveOutcome =
   | {
       readonly kind: "cap";
       readonly scope: "org" | "key";
+      readonly period: CapPeriod;
       readonly cap: bigint;
       readonly settled: bigint;
       readonly inFlight: bigint;
@@ -41,6 +50,7 @@ export interface ModelCloseOutcome {
 /** From its reserve to its end. */
 export interface ModelHold extends ModelReserve {
   readonly month: number;
+  readonly day: number;
   member?: ModelMember;
   /** A job at the provider outlives its instance: adopted, never closed at the reserve. */
   isResumable: boolean;
@@ -70,6 +80,8 @@ export class LedgerModel {
   readonly epochs: Map<string, bigint> = new Map();
   /** The UTC month of now, as a running number. */
   month = 0;
+  /** The UTC day of now, as days since 1970. */
+  day = 0;
   readonly #isCollecting: boolean;
 
   /** `isCollecting` false: the caller decides when a wallet pays what it owes. */
@@ -105,10 +117,10 @@ export class LedgerModel {
     const key = org?.keys.get(row.key);
     if (org === undefined || key === undefined) return { kind: "unavailable" };
     for (const [scope, spender] of [["key", key] as const, ["org", org] as const]) {
-      const { cap, inFlight } = spender;
-      const settled = spender.months.get(this.month)?.settled ?? 0n;
-      if (cap !== null && settled + inFlight + row.amount > cap) {
-        return { kind: "cap", scope, cap, settled, inFlight };
+      const { inFlight } = spender;
+      for (const { period, cap, settled } of capsOf(spender, this)) {
+        if (cap === null || settled + inFlight + row.amount <= cap) continue;
+        return { kind: "cap", scope, period, cap, settled, inFlight };
       }
     }
     const { settled, held } = this.wallet(row.org);
@@ -118,7 +130,7 @@ export class LedgerModel {
 
   /** Holds without asking whether it may. */
   hold(row: ModelReserve): void {
-    this.holds.set(row.attempt, newHold(row, this.month));
+    this.holds.set(row.attempt, newHold(row, this));
     this.account(`wallet:${row.org}`).reserved += row.amount;
     for (const spender of this.#spenders(row)) {
       spender.inFlight += row.amount;
@@ -129,7 +141,7 @@ export class LedgerModel {
   /** An attempt that was charged at its reserve, with what that moved, before this model began. */
   keepCrashed(row: ModelReserve): void {
     const charge = { ...NOTHING, debit: row.amount };
-    this.attempts.set(row.attempt, ended(newHold(row, this.month), "unknown_after_crash", charge));
+    this.attempts.set(row.attempt, ended(newHold(row, this), "unknown_after_crash", charge));
   }
 
   /** Of two closings the first counts; what was closed at its reserve is corrected once. */
@@ -150,7 +162,7 @@ export class LedgerModel {
     if (this.line(row.attempt) !== undefined) {
       this.close({ attempt: row.attempt, costPico: 0n, kind: "void" });
     } else {
-      this.attempts.set(row.attempt, ended(newHold(row, this.month), "void", NOTHING));
+      this.attempts.set(row.attempt, ended(newHold(row, this), "void", NOTHING));
     }
   }
 
@@ -318,10 +330,11 @@ export class LedgerModel {
     this.move(`wallet:${org}`, `receivable:${org}`, free < owed ? free : owed);
   }
 
-  /** The month of a debit is the month of admission. */
-  #spend(attempt: Readonly<ModelHold>, amount: bigint): void {
-    for (const spender of this.#spenders(attempt)) {
-      monthOf(spender, attempt.month).settled += amount;
+  /** The month and the day of a debit are those of admission. */
+  #spend({ month, day, ...of }: Readonly<ModelHold>, amount: bigint): void {
+    for (const spender of this.#spenders(of)) {
+      monthOf(spender, month).settled += amount;
+      spender.days.set(day, (spender.days.get(day) ?? 0n) + amount);
     }
   }
 
@@ -354,10 +367,13 @@ const RESERVED: ModelReserveOutcome = { kind: "reserved" };
 /** What is answered of an end: the debit, and the excess that the platform bears. */
 type Charge = Pick<ModelCharge, "debit" | "overrun">;
 
-function newHold(row: ModelReserve, month: number): ModelHold {
+function newHold(
+  row: ModelReserve,
+  { month, day }: { readonly month: number; readonly day: number },
+): ModelHold {
   const { attempt, org, key, provider, amount, member } = row;
   const of = member === undefined ? {} : { member };
-  return { attempt, org, key, provider, amount, ...of, month, isResumable: false };
+  return { attempt, org, key, provider, amount, ...of, month, day, isResumable: false };
 }
 
 function ended(hold: ModelHold, state: ModelAttempt["state"], charge: ModelCharge): ModelAttempt {
@@ -366,16 +382,4 @@ function ended(hold: ModelHold, state: ModelAttempt["state"], charge: ModelCharg
 
 function openLine(hold: ModelHold): ModelLine {
   return { ...hold, state: "open", isCorrected: false, ...NOTHING };
-}
-
-function newSpender(): ModelSpender {
-  return { cap: null, inFlight: 0n, months: new Map() };
-}
-
-function monthOf(spender: ModelSpender, month: number): { settled: bigint; reserved: bigint } {
-  const known = spender.months.get(month);
-  if (known !== undefined) return known;
-  const fresh = { settled: 0n, reserved: 0n };
-  spender.months.set(month, fresh);
-  return fresh;
 }

@@ -1,6 +1,7 @@
 import type {
   CLIENT_LEFT,
   AttemptId,
+  CapPeriod,
   KeyId,
   MicroUsd,
   ModelId,
@@ -54,10 +55,12 @@ export type ReserveOutcome =
   | {
       readonly kind: "cap";
       readonly scope: "org" | "key";
+      /** Of several that refuse, the one that resets last. Organizations have monthly caps only. */
+      readonly period: CapPeriod;
       readonly capMicroUsd: MicroUsd;
       readonly settledMicroUsd: MicroUsd;
       readonly inFlightMicroUsd: MicroUsd;
-      /** First instant of the next UTC month. */
+      /** First instant of the next UTC day, week or month. */
       readonly resetAtMs: number;
     }
   /** Nothing was committed, and nothing must be dispatched: journal away, fenced, or over its queue. */

@@ -6,8 +6,12 @@ import { parseUsd } from "../core/index.ts";
 /** Access that a change closed: which key, connection or organization, and how. */
 export type AccessClosing =
   | { readonly kind: "key" | "connection"; readonly id: string }
-  /** A monthly cap in micro-dollars. */
-  | { readonly kind: "key_cap" | "org_cap"; readonly id: string; readonly cap: string }
+  /** A cap in micro-dollars. */
+  | {
+      readonly kind: "key_cap" | "key_day_cap" | "key_week_cap" | "org_cap";
+      readonly id: string;
+      readonly cap: string;
+    }
   | {
       readonly kind: "hold";
       readonly id: string;
@@ -67,6 +71,8 @@ function subjectOf({ action, target, facts }: LostChange): string | undefined {
   switch (action) {
     case "key.disable":
     case "key.cap":
+    case "key.week-cap":
+    case "key.day-cap":
     case "org.cap":
     case "connection.disable":
       return `${action} ${target}`;
@@ -86,10 +92,12 @@ function closingOf({ action, target: id, facts }: LostChange): AccessClosing | u
     case "connection.disable":
       return { kind: "connection", id };
     case "key.cap":
+    case "key.week-cap":
+    case "key.day-cap":
     case "org.cap": {
       const cap = parseUsd(textOf(facts["cap_usd"]));
       if (cap === undefined || cap <= 0n) return undefined;
-      return { kind: action === "key.cap" ? "key_cap" : "org_cap", id, cap: cap.toString() };
+      return { kind: CAP_KINDS[action], id, cap: cap.toString() };
     }
     case "hold.place":
       return {
@@ -104,6 +112,13 @@ function closingOf({ action, target: id, facts }: LostChange): AccessClosing | u
       return undefined;
   }
 }
+
+const CAP_KINDS = {
+  "key.cap": "key_cap",
+  "key.week-cap": "key_week_cap",
+  "key.day-cap": "key_day_cap",
+  "org.cap": "org_cap",
+} as const;
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";

@@ -1,3 +1,5 @@
+import { type CapPeriod, mondayOf } from "../core/index.ts";
+
 /** What is posted to one account, and what is held of it, in micro-dollars. */
 export interface ModelAccount {
   debits: bigint;
@@ -9,12 +11,58 @@ export interface ModelAccount {
 export interface ModelSpender {
   /** Per month; null: no cap. */
   cap: bigint | null;
+  /** Per UTC day and per week from Monday on; only keys have such. */
+  readonly periodCaps: { day: bigint | null; week: bigint | null };
   /** Counts against the cap of every month. */
   inFlight: bigint;
   readonly months: Map<number, { settled: bigint; reserved: bigint }>;
+  /** Settled by the UTC day of admission, as days since 1970. */
+  readonly days: Map<number, bigint>;
 }
 
 /** With its virtual keys by id. */
 export interface ModelOrg extends ModelSpender {
   readonly keys: Map<string, ModelSpender>;
+}
+
+interface ModelCap {
+  readonly period: CapPeriod;
+  readonly cap: bigint | null;
+  readonly settled: bigint;
+}
+
+/** The caps of a month and a day with what is settled; what resets last comes first. */
+export function capsOf(
+  { cap, periodCaps, months, days }: ModelSpender,
+  now: { readonly month: number; readonly day: number },
+): readonly ModelCap[] {
+  const monday = mondayOf(now.day);
+  let ofWeek = 0n;
+  for (let day = monday; day < monday + 7; day += 1) ofWeek += days.get(day) ?? 0n;
+  return [
+    { period: "month", cap, settled: months.get(now.month)?.settled ?? 0n },
+    { period: "week", cap: periodCaps.week, settled: ofWeek },
+    { period: "day", cap: periodCaps.day, settled: days.get(now.day) ?? 0n },
+  ];
+}
+
+export function newSpender(): ModelSpender {
+  return {
+    cap: null,
+    periodCaps: { day: null, week: null },
+    inFlight: 0n,
+    months: new Map(),
+    days: new Map(),
+  };
+}
+
+export function monthOf(
+  spender: ModelSpender,
+  month: number,
+): { settled: bigint; reserved: bigint } {
+  const known = spender.months.get(month);
+  if (known !== undefined) return known;
+  const fresh = { settled: 0n, reserved: 0n };
+  spender.months.set(month, fresh);
+  return fresh;
 }

@@ -15,8 +15,10 @@ export interface RefusalReason {
   /** Seconds, as in the header. */
   readonly retry_after?: number;
   readonly retry_at?: string;
-  /** Of a monthly cap. */
+  /** Of a cap. */
   readonly reset_at?: string;
+  /** Absent: the month. */
+  readonly cap_period?: "day" | "week";
   /** Requests or tokens that the limit allows. */
   readonly limit?: number;
   /** How much of it counted when the request came, and how much the request adds. */
@@ -40,7 +42,7 @@ export function refusalReason(
   { status, retryable, origin, limit, figures, ...when }: Refusal,
   dropped: readonly string[] = [],
 ): RefusalReason {
-  const { retryAfterSeconds, retryAtMs, capResetAtMs } = when;
+  const { retryAfterSeconds, retryAtMs, capResetAtMs, capPeriod } = when;
   const names = keptNames(dropped);
   return {
     status,
@@ -51,6 +53,7 @@ export function refusalReason(
     ...(retryAfterSeconds !== undefined && { retry_after: retryAfterSeconds }),
     ...instantOf("retry_at", retryAtMs),
     ...instantOf("reset_at", capResetAtMs),
+    ...(capPeriod !== undefined && { cap_period: capPeriod }),
     ...(figures?.limit !== undefined && { limit: figures.limit }),
     ...(figures?.used !== undefined && { used: figures.used }),
     ...(figures?.asked !== undefined && { asked: figures.asked }),

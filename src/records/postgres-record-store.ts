@@ -15,6 +15,7 @@ import {
   heldColumns,
   journalColumns,
   type MonthSpend,
+  type PeriodSpend,
   requestIdFrom,
   usageColumns,
 } from "../ledger/index.ts";
@@ -23,6 +24,8 @@ import {
   type Columns,
   count,
   inTransaction,
+  instantMs,
+  micro,
   orNull,
   queryInTime,
   type Row,
@@ -77,6 +80,11 @@ export class PostgresRecordStore implements RecordStore {
       capMicroUsd: row?.cap === null || row === undefined ? null : microUsd(row.cap),
       resetAtMs: row?.reset_at.getTime() ?? 0,
     };
+  }
+
+  async periodSpend(orgId: OrgId, keyId?: string): Promise<readonly PeriodSpend[]> {
+    const { rows } = await this.#read<Row>(PERIOD_SPEND_SQL, [orgId, keyId ?? null]);
+    return rows.map(periodColumns.read);
   }
 
   async usagePage(
@@ -167,6 +175,31 @@ const MONTH_SPEND_SQL = `
     (m.month + interval '1 month') at time zone 'utc' as reset_at
   from m, s, org o left join api_key k on k.key_id = $2
   where o.org_id = $1 and ($2 is null or k.org_id = o.org_id)`;
+
+/** $1 organization, $2 key, or null: all. What resets last comes first. */
+const PERIOD_SPEND_SQL = `
+  with d as (select (now() at time zone 'utc')::date as today,
+    date_trunc('week', now() at time zone 'utc')::date as monday)
+  select k.key_id, p.period, p.cap, coalesce((
+      select sum(settled) from spend_day
+      where key_id = k.key_id and day >= p.first and day < p.behind), 0)::bigint as spent,
+    coalesce((select sum(reserved) from spend where scope = 'key' and id = k.key_id), 0)::bigint
+      as in_flight,
+    p.behind::timestamp at time zone 'utc' as reset_at
+  from d, api_key k cross join lateral (values
+    ('week', k.cap_week_micro_usd, d.monday, d.monday + 7),
+    ('day', k.cap_day_micro_usd, d.today, d.today + 1)) as p(period, cap, first, behind)
+  where k.org_id = $1 and ($2::text is null or k.key_id = $2) and p.cap is not null
+  order by k.key_id, p.period desc`;
+
+const periodColumns: Columns<PeriodSpend> = columns({
+  keyId: word("key_id"),
+  period: word("period"),
+  spentMicroUsd: micro("spent"),
+  inFlightMicroUsd: micro("in_flight"),
+  capMicroUsd: micro("cap"),
+  resetAtMs: instantMs("reset_at"),
+});
 
 /** $1 organization, $2 first id, $3 id behind the last one. */
 function rangeValues(query: UsageQuery): [string, string, string] {

@@ -21,10 +21,11 @@ export async function serveLimits(
   if (use.scopes.some(({ usage }) => usage === undefined)) {
     return exchange.refuse(claimRefusal({ kind: "unavailable" }, deps.clock.nowMs()));
   }
-  const [org, key] = await Promise.all([
+  const [org, key, periods] = await Promise.all([
     deps.records.monthSpend(orgId),
     deps.records.monthSpend(orgId, keyId),
+    deps.records.periodSpend(orgId, keyId),
   ]);
-  const limits = shownLimits({ modelId, use, spend: { org, key } });
+  const limits = shownLimits({ modelId, use, spend: { org, key, periods } });
   exchange.answer("application/json", {}, Buffer.from(printJson(limits)));
 }

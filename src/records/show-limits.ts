@@ -1,6 +1,6 @@
 import type { DedicatedEndpoint } from "../accounts/index.ts";
 import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, usd } from "../core/index.ts";
-import type { MonthSpend } from "../ledger/index.ts";
+import type { MonthSpend, PeriodSpend } from "../ledger/index.ts";
 import {
   endpointScope,
   type LimitRow,
@@ -15,7 +15,12 @@ import type { LimitUse, UsedScope } from "./limit-use.ts";
 export interface ShownLimits {
   readonly modelId: string | undefined;
   readonly use: LimitUse;
-  readonly spend: { readonly org: MonthSpend; readonly key: MonthSpend };
+  readonly spend: {
+    readonly org: MonthSpend;
+    readonly key: MonthSpend;
+    /** Of the key's caps by the week and the day. */
+    readonly periods: readonly PeriodSpend[];
+  };
 }
 
 /** The answer of `GET /v1/limits`, for `printJson`. */
@@ -33,7 +38,13 @@ export function shownLimits({ modelId, use, spend }: ShownLimits): object {
       max: OUTPUT_TOKENS_MAX,
       default: OUTPUT_TOKENS_DEFAULT,
     },
-    spend: { org: shownSpend(spend.org), key: shownSpend(spend.key) },
+    spend: {
+      org: shownSpend(spend.org),
+      key: {
+        ...shownSpend(spend.key),
+        ...Object.fromEntries(spend.periods.map((each) => [each.period, shownSpend(each)])),
+      },
+    },
   };
 }
 

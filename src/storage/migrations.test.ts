@@ -36,6 +36,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0031-top-up": "8f92681432e64cd97e3fbf630ec99885d04a4e76adadaaee01737f2451ebb399",
   "0028-teams": "90d1035d6d1d297178f3ea44c836de4ab73cc18f2ae8ccc92b7e8c1647dc2060",
   "0032-statements": "7e4a67f59405d16e525ba75ec0bd9fb91d4b0340a31ac58d1febbd0b6f122e47",
+  "0035-period-caps": "6239fae09cf01ceb33c0a08c507a6efd345f7aae2361ec9c777768dded6978eb",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {
@@ -50,7 +51,7 @@ test("the folder has SQL only, numbered in one row that may have gaps: no file i
   expect([...new Set(numbers)]).toEqual(numbers);
 });
 
-test.each(["0011-purchase-prices.sql", "0033-answer-headers.sql"])(
+test.each(["0011-purchase-prices.sql", "0033-answer-headers.sql", "0035-period-caps.sql"])(
   "a reserve counts what is owed against the balance, in every place of %s",
   (file) => {
     const text = readFileSync(join(MIGRATIONS_FOLDER, file), "utf8");

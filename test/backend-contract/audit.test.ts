@@ -102,7 +102,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
 test("untouched books pass every check, one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
-    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 I19 rebuild replay-accounts replay-debits replay-spend",
+    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 I19 I20 rebuild replay-accounts replay-debits replay-spend",
   );
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, title: expect.any(String), violations: 0 });
@@ -233,6 +233,11 @@ const damages: readonly Damage[] = [
       I7: new RegExp(`${MONTH} 168, reserved 90 / settled 167, reserved 90$`),
       "replay-spend": new RegExp(`${MONTH} 168, reserved 90 / settled 167, reserved 90$`),
     },
+  },
+  {
+    what: "a day's spend that its key did not have",
+    sql: () => `insert into spend_day select '${keys[0]}', (now() at time zone 'utc')::date + 1, 1`,
+    found: { I20: /settled 1 \/ settled 0$/ },
   },
   {
     what: "an admission over the cap of its key",

@@ -298,7 +298,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "key.rename": {
     run: async () => {
       // A key is pasted into the wrong field.
-      await backend.customerStore.renameKey(orgId, keyId, `mine ${fresh.raw}`, account);
+      await backend.customerStore.editKeys(orgId, [keyId], { name: `mine ${fresh.raw}` }, account);
       const after = { name: "mine tm_vk_[redacted]" };
       return { by: account, target: keyId, before: { name: "ci" }, after };
     },
@@ -310,10 +310,36 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: operator, target: keyId, before, after };
     },
   },
+  "key.week-cap": {
+    run: async () => {
+      await backend.accountStore.editKey(keyId, { weekCapMicroUsd: microUsd(2n) }, operator);
+      const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000002" }];
+      return { by: operator, target: keyId, before, after };
+    },
+  },
+  "key.day-cap": {
+    run: async () => {
+      await backend.customerStore.editKeys(
+        orgId,
+        [keyId],
+        { dayCapMicroUsd: microUsd(1n) },
+        account,
+      );
+      const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000001" }];
+      return { by: account, target: keyId, before, after };
+    },
+  },
+  "key.tags": {
+    run: async () => {
+      const tags = ["batch", "eu"];
+      await backend.customerStore.editKeys(orgId, [keyId], { tags }, account);
+      return { by: account, target: keyId, before: { tags: [] }, after: { tags } };
+    },
+  },
   "key.expiry": {
     run: async () => {
       const atMs = Date.parse("2099-01-31T00:00:00Z");
-      await backend.customerStore.setKeyExpiry(orgId, keyId, atMs, account);
+      await backend.customerStore.editKeys(orgId, [keyId], { expiresAtMs: atMs }, account);
       const [before, after] = [{ expires_at: null }, { expires_at: "2099-01-31T00:00:00.000Z" }];
       return { by: account, target: keyId, before, after };
     },
@@ -321,7 +347,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "key.models": {
     run: async () => {
       const models = ["acme/nib"];
-      await backend.customerStore.setKeyModels(orgId, keyId, models, account);
+      await backend.customerStore.editKeys(orgId, [keyId], { models }, account);
       return { by: account, target: keyId, before: { models: null }, after: { models } };
     },
   },

@@ -68,29 +68,55 @@ describe("a key", () => {
     const keys = await backend.customerStore.listKeys(orgId);
     expect(keys.map((key) => key.keyId)).toEqual([keyId, older]);
     const { customerStore } = backend;
-    expect(await customerStore.renameKey(orgId, keyId, "nightly", testOperator)).toMatchObject({
-      name: "nightly",
-    });
-    expect(await customerStore.setKeyCap(orgId, keyId, microUsd(9n), testOperator)).toMatchObject({
-      capMicroUsd: 9n,
-    });
-    expect(await customerStore.setKeyCap(orgId, keyId, null, testOperator)).toMatchObject({
-      capMicroUsd: null,
-    });
+    expect(
+      await customerStore.editKeys(orgId, [keyId], { name: "nightly" }, testOperator),
+    ).toMatchObject([
+      {
+        name: "nightly",
+      },
+    ]);
+    expect(
+      await customerStore.editKeys(orgId, [keyId], { capMicroUsd: microUsd(9n) }, testOperator),
+    ).toMatchObject([
+      {
+        capMicroUsd: 9n,
+      },
+    ]);
+    expect(
+      await customerStore.editKeys(orgId, [keyId], { capMicroUsd: null }, testOperator),
+    ).toMatchObject([
+      {
+        capMicroUsd: null,
+      },
+    ]);
     const atMs = Date.parse("2099-01-31T00:00:00Z");
-    expect(await customerStore.setKeyExpiry(orgId, keyId, atMs, testOperator)).toMatchObject({
-      expiresAtMs: atMs,
-    });
-    expect(await customerStore.setKeyExpiry(orgId, keyId, null, testOperator)).toMatchObject({
-      expiresAtMs: null,
-    });
+    expect(
+      await customerStore.editKeys(orgId, [keyId], { expiresAtMs: atMs }, testOperator),
+    ).toMatchObject([
+      {
+        expiresAtMs: atMs,
+      },
+    ]);
+    expect(
+      await customerStore.editKeys(orgId, [keyId], { expiresAtMs: null }, testOperator),
+    ).toMatchObject([
+      {
+        expiresAtMs: null,
+      },
+    ]);
     const models = ["acme/b", "acme/a"];
-    expect(await customerStore.setKeyModels(orgId, keyId, models, testOperator)).toMatchObject({
-      models,
-    });
-    expect(await customerStore.setKeyModels(orgId, keyId, null, testOperator)).toMatchObject({
-      models: null,
-    });
+    expect(await customerStore.editKeys(orgId, [keyId], { models }, testOperator)).toMatchObject([
+      {
+        models,
+      },
+    ]);
+    expect(
+      await customerStore.editKeys(orgId, [keyId], { models: null }, testOperator),
+    ).toMatchObject([
+      {
+        models: null,
+      },
+    ]);
     const disabled = await customerStore.disableKey(orgId, keyId, testOperator);
     expect(disabled?.disabledAtMs).not.toBeNull();
     expect(await customerStore.disableKey(orgId, keyId, testOperator)).toEqual(disabled);
@@ -107,13 +133,22 @@ describe("a key", () => {
     const { customerStore } = backend;
     for (const keyId of [foreign, managed, playground, "key_nobody"]) {
       expect(await customerStore.findKey(mine.orgId, keyId)).toBeUndefined();
-      expect(await customerStore.renameKey(mine.orgId, keyId, "x", testOperator)).toBeUndefined();
       expect(
-        await customerStore.setKeyCap(mine.orgId, keyId, microUsd(1n), testOperator),
+        await customerStore.editKeys(mine.orgId, [keyId], { name: "x" }, testOperator),
       ).toBeUndefined();
-      expect(await customerStore.setKeyExpiry(mine.orgId, keyId, 9, testOperator)).toBeUndefined();
       expect(
-        await customerStore.setKeyModels(mine.orgId, keyId, ["acme/a"], testOperator),
+        await customerStore.editKeys(
+          mine.orgId,
+          [keyId],
+          { capMicroUsd: microUsd(1n) },
+          testOperator,
+        ),
+      ).toBeUndefined();
+      expect(
+        await customerStore.editKeys(mine.orgId, [keyId], { expiresAtMs: 9 }, testOperator),
+      ).toBeUndefined();
+      expect(
+        await customerStore.editKeys(mine.orgId, [keyId], { models: ["acme/a"] }, testOperator),
       ).toBeUndefined();
       expect(await customerStore.disableKey(mine.orgId, keyId, testOperator)).toBeUndefined();
     }
@@ -159,4 +194,37 @@ test("an organization has one Playground key, whichever request is first, which 
   });
   const { orgId: other } = await orgWithKey(backend, { creditMicroUsd: 0n });
   expect(await backend.customerStore.playgroundKey(other)).not.toBe(keyId);
+});
+
+test("a change of several keys is made of all of them or of none, with its entries in the log", async () => {
+  const { orgId, keyId: first } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const { keyId: another } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  const second = await keyOf(backend, orgId);
+  const store = backend.customerStore;
+  const edit = { dayCapMicroUsd: microUsd(7n), tags: ["batch"], name: "both" };
+  const limit = {
+    target: { source: "self", scope: "key", keyId: first },
+    change: { requestsPerMinute: 9 },
+  } as const;
+  const logged = async (): Promise<number> => {
+    const sql = "select count(*)::integer as n from change where org_id = $1";
+    return Number((await backend.query(sql, [orgId]))[0]?.["n"]);
+  };
+  const before = await logged();
+  expect(
+    await store.editKeys(orgId, [first, another], { ...edit, limit }, testOperator),
+  ).toBeUndefined();
+  expect(await store.findKey(orgId, first)).toMatchObject({ dayCapMicroUsd: null, tags: [] });
+  expect(await backend.rulesStore.listLimits(orgId)).toEqual([]);
+  expect(await logged()).toBe(before);
+  await store.editKeys(orgId, [first, second], { ...edit, limit }, testOperator);
+  for (const keyId of [first, second]) {
+    expect(await store.findKey(orgId, keyId)).toMatchObject({
+      name: "both",
+      dayCapMicroUsd: 7n,
+      tags: ["batch"],
+    });
+  }
+  expect(await backend.rulesStore.listLimits(orgId)).toMatchObject([{ requestsPerMinute: 9 }]);
+  expect(await logged()).toBe(before + 7);
 });

@@ -82,7 +82,8 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
   },
   {
     what: "a cap of a key by its customer",
-    run: ({ orgId, keyId }) => backend.customerStore.setKeyCap(orgId, keyId, DOLLAR, testOperator),
+    run: ({ orgId, keyId }) =>
+      backend.customerStore.editKeys(orgId, [keyId], { capMicroUsd: DOLLAR }, testOperator),
   },
   {
     what: "a cap of an organization",

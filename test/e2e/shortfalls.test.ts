@@ -84,7 +84,7 @@ const CHANGES: readonly Change[] = [
     what: "a cap of the key that its customer took away",
     limits: CAPPED,
     change: ({ customerStore }, { orgId, keyId }) =>
-      customerStore.setKeyCap(orgId, keyId, null, testOperator),
+      customerStore.editKeys(orgId, [keyId], { capMicroUsd: null }, testOperator),
   },
   {
     what: "a raised cap of the organization",

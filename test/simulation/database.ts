@@ -220,6 +220,7 @@ export class SimulatedDatabase {
         return {
           kind: "cap",
           scope: outcome.scope,
+          period: outcome.period,
           capMicroUsd: microUsd(outcome.cap),
           settledMicroUsd: microUsd(outcome.settled),
           inFlightMicroUsd: microUsd(outcome.inFlight),

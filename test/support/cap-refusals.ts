@@ -1,8 +1,9 @@
+import { type CapPeriod, periodEndMs } from "../../src/core/cap-period.ts";
 import { at, type HttpAnswer } from "./ask.ts";
 
 /** What a refusal by a cap says. */
-export function capOf(scope: "org" | "key"): object {
-  const reset = nextUtcMonth();
+export function capOf(scope: "org" | "key", period: CapPeriod = "month"): object {
+  const reset = new Date(periodEndMs(period, Date.now())).toISOString();
   return {
     status: 429,
     code: "insufficient_quota",
@@ -48,9 +49,4 @@ function withoutIds(metadata: unknown): unknown {
     '"limit_id":"$1:…"',
   );
   return JSON.parse(text) as unknown;
-}
-
-function nextUtcMonth(): string {
-  const now = new Date();
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
 }

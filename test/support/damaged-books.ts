@@ -20,6 +20,7 @@ const TABLES = [
   "provider_payment",
   "purchase",
   "purchase_claim",
+  "spend_day",
   "audit_checkpoint",
   "audit_checkpoint_account",
   "audit_checkpoint_spend",

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { unreachable } from "../../src/core/assert.ts";
+import { mondayOf, utcDay } from "../../src/core/cap-period.ts";
 import {
   newRecordId,
   type AttemptId,
@@ -45,7 +46,8 @@ export const INSTANCES = 2;
 const LEASE_MS = 3_600_000;
 const NO_ATTEMPT = 9_000_000_000n;
 
-let lastAttempt = 1n;
+/** Ids of today, as an instance makes them. */
+let lastAttempt = (BigInt(Date.now() - Date.UTC(2025, 0, 1)) << 22n) + 1n;
 let worldsMade = 0;
 
 export interface ReserveSpec {
@@ -91,7 +93,15 @@ export type LedgerCommand =
   | { readonly do: "pay"; readonly pick: number }
   | ({ readonly do: "claim" } & ClaimSpec)
   | { readonly do: "cap"; readonly org: number; readonly key: number; readonly cap: bigint | null }
+  | {
+      readonly do: "period cap";
+      readonly org: number;
+      readonly key: number;
+      readonly period: "day" | "week";
+      readonly cap: bigint | null;
+    }
   | { readonly do: "month" }
+  | { readonly do: "week" }
   | { readonly do: "attach job"; readonly pick: number }
   | { readonly do: "adopt"; readonly by: number; readonly limit: number }
   /** The instance starts again. */
@@ -112,6 +122,7 @@ export class LedgerFixture {
   /** Every kind of answer that was given so far. */
   readonly answers: Set<string> = new Set();
   readonly #number = ++worldsMade;
+  #weeks = 0;
   readonly #provider = `provider-${this.#number}` as ProviderId;
   readonly #dead = new Set<number>();
   readonly #backend: FreshBackend;
@@ -122,6 +133,7 @@ export class LedgerFixture {
 
   static async make(backend: FreshBackend): Promise<LedgerFixture> {
     const fixture = new LedgerFixture(backend);
+    await backend.query("select ensure_attempt_partitions(0)");
     for (let i = 0; i < INSTANCES; i++) await fixture.#join(i);
     await pinPrices(backend, { pinId: fixture.#provider, providerId: fixture.#provider });
     await pinMargin(backend, fixture.#provider);
@@ -145,6 +157,7 @@ export class LedgerFixture {
   }
 
   async run(step: LedgerCommand): Promise<void> {
+    this.model.day = utcDay(Date.now()) + 7 * this.#weeks;
     switch (step.do) {
       case "reserve":
         return await this.#reserve({
@@ -167,6 +180,11 @@ export class LedgerFixture {
         return await this.#claim(step);
       case "cap":
         return await this.#cap(step);
+      case "period cap":
+        return await this.#periodCap(step);
+      case "week":
+        this.#weeks += 1;
+        return await passWeek(this.#backend, this.orgs);
       case "month":
         this.model.month += 1;
         return await passMonth(this.#backend, this.orgs);
@@ -328,6 +346,16 @@ export class LedgerFixture {
     }
   }
 
+  async #periodCap(step: Extract<LedgerCommand, { do: "period cap" }>): Promise<void> {
+    const { id, keys } = this.#org(step.org);
+    const key = keys[step.key];
+    const spender = key && this.model.orgs.get(id)?.keys.get(key);
+    if (spender === undefined) throw new Error(`no key ${step.org} ${step.key}`);
+    spender.periodCaps[step.period] = step.cap;
+    const sql = `update api_key set cap_${step.period}_micro_usd = $2 where key_id = $1`;
+    await this.#backend.query(sql, [key, step.cap]);
+  }
+
   async #adopt(by: number, limit: number): Promise<void> {
     const adopted = await this.#backend.ledgerBatchStore.adoptAttempts(this.#member(by), limit);
     const found = new Set<bigint>(adopted.map(({ attemptId }) => attemptId));
@@ -422,6 +450,34 @@ export class LedgerFixture {
     agree(await this.#attemptsStored(), attemptsOf(this.model));
     agree(await this.#accountsStored(), accountsOf(this.model));
     agree(await this.#spendStored(), spendOf(this.model));
+    await this.#compareDays();
+  }
+
+  /** Of each day that is stored; and every day of this week is, of a key that has such a cap. */
+  async #compareDays(): Promise<void> {
+    const rows = await this.#backend.query(
+      `select key_id, day - date '1970-01-01' as day, settled from spend_day
+      where key_id = any ($1)`,
+      [this.orgs.flatMap(({ keys }) => keys)],
+    );
+    const stored = new Map(rows.map((row) => [`${row["key_id"]} ${row["day"]}`, row["settled"]]));
+    const today = this.model.day - 7 * this.#weeks;
+    for (const { keys } of this.model.orgs.values()) {
+      for (const [key, { days, periodCaps }] of keys) {
+        const isCapped = periodCaps.day !== null || periodCaps.week !== null;
+        for (const [day, settled] of days) {
+          const at = day - 7 * this.#weeks;
+          const found = stored.get(`${key} ${at}`);
+          if (found === undefined && !(isCapped && at >= mondayOf(today) && settled > 0n)) continue;
+          agree(String(found), String(settled));
+          stored.delete(`${key} ${at}`);
+        }
+      }
+    }
+    agree(
+      [...stored.values()].map(String),
+      [...stored.keys()].map(() => "0"),
+    );
   }
 
   async #attemptsStored(): Promise<Set<unknown>> {
@@ -525,6 +581,7 @@ function comparable(outcome: ReserveOutcome): ModelReserveOutcome {
       return {
         kind: outcome.kind,
         scope: outcome.scope,
+        period: outcome.period,
         cap: outcome.capMicroUsd,
         settled: outcome.settledMicroUsd,
         inFlight: outcome.inFlightMicroUsd,
@@ -538,7 +595,8 @@ function comparable(outcome: ReserveOutcome): ModelReserveOutcome {
 }
 
 function nameOf(outcome: ModelReserveOutcome): string {
-  return outcome.kind === "cap" ? `cap of ${outcome.scope}` : outcome.kind;
+  if (outcome.kind !== "cap") return outcome.kind;
+  return `cap of ${outcome.scope} by the ${outcome.period}`;
 }
 
 /** The database's clock cannot be set: the past of these organizations moves instead. */
@@ -554,6 +612,21 @@ async function passMonth(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Pr
   for (const table of ["attempt", "hold"]) {
     const past = "set month = month - interval '1 month' where org_id = any ($1)";
     await backend.query(`update ${table} ${past}`, [orgIds]);
+  }
+  await backend.query("commit");
+}
+
+/** As a month passes: by seven days, so that a Monday stays one. */
+async function passWeek(backend: FreshBackend, orgs: LedgerFixture["orgs"]): Promise<void> {
+  const keys = orgs.flatMap((org) => org.keys);
+  await backend.query("begin");
+  await backend.query("set local session_replication_role = replica");
+  for (const move of ["- 100000", "+ 100000 - 7"]) {
+    await backend.query(`update spend_day set day = day ${move} where key_id = any ($1)`, [keys]);
+  }
+  for (const table of ["attempt", "hold"]) {
+    const past = "set created_at = created_at - interval '7 days' where org_id = any ($1)";
+    await backend.query(`update ${table} ${past}`, [orgs.map(({ id }) => id)]);
   }
   await backend.query("commit");
 }

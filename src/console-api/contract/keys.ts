@@ -26,6 +26,13 @@ export const Key = Type.Object({
   rpm_effective: Count,
   cap_usd: nullable(Usd),
   spent_month_usd: Usd,
+  /** By the week from Monday on, and by the UTC day; what is spent is null where there is no such cap. */
+  cap_week_usd: nullable(Usd),
+  spent_week_usd: nullable(Usd),
+  cap_day_usd: nullable(Usd),
+  spent_day_usd: nullable(Usd),
+  /** Sorted. */
+  tags: Type.Array(Type.String()),
 });
 export type Key = Static<typeof Key>;
 
@@ -33,6 +40,9 @@ export const KeyList = Type.Object({
   data: Type.Array(Key),
   /** Start of the next UTC month: caps begin anew. */
   cap_reset_at: Instant,
+  /** The next Monday, and the next day, in UTC. */
+  week_reset_at: Instant,
+  day_reset_at: Instant,
   rpm_max: Count,
 });
 export type KeyList = Static<typeof KeyList>;
@@ -40,6 +50,8 @@ export type KeyList = Static<typeof KeyList>;
 export const KeyDetail = Type.Object({
   key: Key,
   cap_reset_at: Instant,
+  week_reset_at: Instant,
+  day_reset_at: Instant,
   /** The last 30 UTC days, oldest first, days without requests too. */
   days: Type.Array(Type.Object({ day: Type.String(), requests: Count, spent_usd: Usd })),
 });
@@ -55,6 +67,11 @@ const Expiry = Type.String({
   description: "an instant in UTC such as 2027-01-31T00:00:00Z, or `never`",
 });
 
+const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
+  maxItems: 10,
+  description: "at most 10 tags of 1 to 32 letters, digits or . _ - : /",
+});
+
 export const NewKey = Type.Object(
   {
     name: Name,
@@ -62,6 +79,10 @@ export const NewKey = Type.Object(
     rpm: Type.Optional(Type.Integer({ minimum: 1 })),
     /** Absent, empty or 0: no cap. */
     cap_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
+    /** The same by the week from Monday on, and by the UTC day. */
+    cap_week_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
+    cap_day_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
+    tags: Type.Optional(Tags),
     /** Absent or `never`: it does not expire. */
     expires_at: Type.Optional(Expiry),
     /** Absent or empty: all models. */
@@ -80,23 +101,42 @@ export type CreatedKey = Static<typeof CreatedKey>;
 
 const WholeNumber = Type.Integer({ minimum: 0, description: "a whole number of at least 0" });
 
+const Cap = Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")])));
+const Caps = { cap_usd: Cap, cap_week_usd: Cap, cap_day_usd: Cap };
+
 /**
- * Absent, null and `""` change nothing. `cap_usd` of `"0"` removes the cap; `rpm` of 0 removes the
+ * Absent, null and `""` change nothing. A cap of `"0"` removes the cap; `rpm` of 0 removes the
  * key's own limit, so that its ceiling holds again; `expires_at` of `never` removes the expiry;
- * `models` of `[]` allows all models again.
+ * `models` of `[]` allows all models again, and `tags` of `[]` removes them.
  */
 export const KeyChange = Type.Object(
   {
     name: Type.Optional(Name),
     rpm: Type.Optional(nullable(Type.Union([WholeNumber, Type.Literal("")]))),
-    cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
     expires_at: Type.Optional(nullable(Expiry)),
     models: Type.Optional(nullable(ModelIds)),
+    ...Caps,
+    tags: Type.Optional(nullable(Tags)),
     confirm: Confirm,
   },
   { additionalProperties: false },
 );
 export type KeyChange = Static<typeof KeyChange>;
+
+/** What is absent, null or `""` stays as it is. All of these keys are changed, or none. */
+export const KeysChange = Type.Object(
+  {
+    key_ids: Type.Array(Id, { minItems: 1, maxItems: 100 }),
+    ...Caps,
+    expires_at: Type.Optional(nullable(Expiry)),
+    tags: Type.Optional(nullable(Tags)),
+    confirm: Confirm,
+  },
+  { additionalProperties: false },
+);
+export type KeysChange = Static<typeof KeysChange>;
+
+export const ChangedKeys = Type.Object({ changed: Count });
 
 const keyParams = Type.Object({ key_id: Id });
 
@@ -131,13 +171,36 @@ export const keyRoutes = {
     answer: KeyDetail,
   },
   "PATCH /api/console/keys/:key_id": {
-    summary: "Renames a key, or changes its own limit and cap",
+    summary: "Changes a key's name, limit, caps, expiry, models and tags: all together or none",
     access: "session",
     needs: "keys",
     isSetting: true,
     params: keyParams,
     body: KeyChange,
     answer: Key,
+  },
+  "POST /api/console/keys/change": {
+    summary: "Changes caps, expiry or tags of up to 100 keys: all of them or none",
+    access: "session",
+    needs: "keys",
+    isSetting: true,
+    body: KeysChange,
+    answer: ChangedKeys,
+  },
+  "POST /api/console/keys/disable": {
+    summary: "Disables up to 100 keys permanently: all of them or none",
+    access: "session",
+    needs: "keys",
+    isSetting: true,
+    /** How many keys these are, typed by the person. */
+    body: Type.Object(
+      {
+        key_ids: Type.Array(Id, { minItems: 1, maxItems: 100 }),
+        confirm_count: Type.Integer({ minimum: 1 }),
+      },
+      { additionalProperties: false },
+    ),
+    answer: ChangedKeys,
   },
   "POST /api/console/keys/:key_id/disable": {
     summary: "Disables a key permanently; it may work for up to 5 more seconds",

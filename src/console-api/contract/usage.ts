@@ -206,6 +206,7 @@ export const RefusalReason = Type.Object({
   retryable: Type.Boolean(),
   origin: Type.Optional(Type.String()),
   limit_scope: Type.Optional(Type.String()),
+  cap_period: Type.Optional(oneOf("day", "week")),
   limit_kind: Type.Optional(Type.String()),
   limit_id: Type.Optional(Type.String()),
   /** Seconds. */

@@ -219,7 +219,41 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
       having count(distinct (org_id, key_id)) > 1 or count(distinct ordinal) < count(*)`,
     },
     rebuildQuery(span),
+    daysQuery(span),
   ];
+}
+
+/**
+ * Of the days whose attempts are all in the journal of the span. An id can be of the day before its
+ * admission, so that of days which were taken out the next one is not known either.
+ */
+function daysQuery(span: AuditSpan): AuditQuery {
+  const from =
+    span === undefined
+      ? "(select coalesce(max(day) + 2, '-infinity') from retired_day)"
+      : `date '${span.day}' + 1`;
+  const known = `day >= ${from}`;
+  return {
+    id: "I20",
+    title: "daily spend of every key with a cap by the day or the week is the sum of its attempts",
+    sql: `
+      with due as (
+        select key_id, day, sum(debit) as settled from (
+          select key_id, (created_at at time zone 'utc')::date as day, debit
+          from ${attemptsSql(span)} a where key_id in (select key_id from spend_day
+            union select key_id from api_key
+            where cap_day_micro_usd is not null or cap_week_micro_usd is not null)
+        ) x where ${known} group by key_id, day
+      )
+      select format('spend of key %s on %s', key_id, day) as what,
+        concat('settled ', coalesce(s.settled::text, 'of no row')) as found,
+        concat('settled ', coalesce(d.settled, 0)) as expected
+      from (select * from spend_day where ${known}) s full join due d using (key_id, day)
+      left join api_key k using (key_id)
+      where coalesce(s.settled, 0) <> coalesce(d.settled, 0) and (s.key_id is not null
+        or (day >= date_trunc('week', now() at time zone 'utc')
+          and (k.cap_day_micro_usd is not null or k.cap_week_micro_usd is not null)))`,
+  };
 }
 
 function rebuildQuery(span: AuditSpan): AuditQuery {

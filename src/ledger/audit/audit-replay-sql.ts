@@ -42,7 +42,7 @@ export function journalSizeSql(span: AuditSpan): string {
   return `
     select (select 2 * count(*) + count(corrected_at) from ${attemptsSql(span)} a)
         + (select count(*) from hold where not annulled)
-        + (select count(*) from cap_change)
+        + (select count(*) from cap_change) + (select count(*) from period_cap_change)
         + (select count(*) from transfer where attempt_id is null and ${after(span)}),
       ${retired}`;
 }
@@ -63,9 +63,13 @@ export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds
   return `
   select kind, position, attempt_id, a, b, c, x, y, cost_pico, owed_pico from (
     select 0 as step, 'cap' as kind, position, null::bigint as attempt_id, scope as a, id as b,
-      org_id as c, cap_micro_usd as x, null::bigint as y, null::numeric as cost_pico,
+      org_id as c, cap_micro_usd as x, 0::bigint as y, null::numeric as cost_pico,
       null::numeric as owed_pico
     from cap_change where ${orgsSql("org_id", orgs)}
+    union all
+    select 0, 'cap', position, null, 'key', key_id, org_id, cap_micro_usd,
+      case period when 'week' then 1 else 2 end, null, null
+    from period_cap_change where ${orgsSql("org_id", orgs)}
     union all
     ${span === undefined ? beforeAllSql(orgs, bounds) : beforeSql(span, orgs)}
     union all
@@ -89,7 +93,7 @@ export function journalSql(span: AuditSpan, orgs: OrgRange, bounds: ReplayBounds
 }
 
 const OPENING = `opened_position, attempt_id, org_id, key_id, provider_id, reserve,
-      ${monthNumber("month")}, null, null`;
+      ${monthNumber("month")}, (created_at at time zone 'utc')::date - date '1970-01-01', null`;
 
 /**
  * What happened before the first attempt that is still there comes as sums. An attempt that was
@@ -179,10 +183,13 @@ export function spendRowsSql(span: AuditSpan, orgs: OrgRange): string {
 
 export function capsSql(orgs: OrgRange): string {
   return `
-  select scope, id, org_id, cap from (
-    select 'org' as scope, org_id as id, org_id, cap_micro_usd as cap from org
-    union all select 'key', key_id, org_id, cap_micro_usd from api_key
+  select scope, id, org_id, period, cap from (
+    select 'org' as scope, org_id as id, org_id, 'month' as period, cap_micro_usd as cap from org
+    union all select 'key', key_id, org_id, 'month', cap_micro_usd from api_key
+    union all select 'key', key_id, org_id, 'week', cap_week_micro_usd from api_key
+    union all select 'key', key_id, org_id, 'day', cap_day_micro_usd from api_key
   ) x
-  where ${orgsSql("org_id", orgs)}
-    and (cap is not null or (scope, id) in (select scope, id from cap_change))`;
+  where ${orgsSql("org_id", orgs)} and (cap is not null or (scope, id, period) in (
+    select scope, id, 'month' from cap_change
+    union all select 'key', key_id, period from period_cap_change))`;
 }

@@ -1,6 +1,6 @@
 import type { PoolClient } from "pg";
 
-import { assert, AssertionFault } from "../../core/index.ts";
+import { assert, AssertionFault, type CapPeriod } from "../../core/index.ts";
 import type { ModelAccount } from "../model-accounts.ts";
 import * as sql from "./audit-replay-sql.ts";
 import type { AuditSpan, OrgRange } from "./audit-span.ts";
@@ -67,8 +67,8 @@ async function compareBooks(
     }
   }
   for await (const block of readBlocks(client, sql.capsSql(orgs))) {
-    for (const [scope, id, org, cap] of block) {
-      replay.compareCap(spender(scope, id, org), amountOrNull(cap));
+    for (const [scope, id, org, period, cap] of block) {
+      replay.compareCap(spender(scope, id, org), periodOf(period), amountOrNull(cap));
     }
   }
 }
@@ -116,7 +116,12 @@ function readEntry(row: TextRow): JournalEntry {
   const [kind, position, attempt, a, b, c, x, y, costPico, owedPico] = row;
   switch (kind) {
     case "cap":
-      return { kind, of: spender(a, b, c), cap: amountOrNull(x) };
+      return {
+        kind,
+        of: spender(a, b, c),
+        period: PERIODS[Number(y)] ?? "month",
+        cap: amountOrNull(x),
+      };
     case "retired":
       return { kind, of: spender(a, b, c), month: Number(y), settled: amount(x) };
     case "transfer":
@@ -135,6 +140,7 @@ function readEntry(row: TextRow): JournalEntry {
         provider: c ?? "",
         amount: amount(x),
         month: Number(y),
+        day: Number(row[8]),
       };
     case "closed":
     case "corrected":
@@ -153,6 +159,15 @@ function readEntry(row: TextRow): JournalEntry {
     default:
       throw new AssertionFault(`the journal has no lines of kind ${kind}`);
   }
+}
+
+/** By the number that a line of a cap has. */
+const PERIODS = ["month", "week", "day"] as const;
+
+function periodOf(text: Text): CapPeriod {
+  const period = PERIODS.find((each) => each === text);
+  assert(period !== undefined, "a cap is of a day, a week or a month");
+  return period;
 }
 
 function spender(scope: Text, id: Text, org: Text): SpenderName {

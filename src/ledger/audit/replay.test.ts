@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 
 import { runs } from "../../../test/support/depth.ts";
 import { unreachable } from "../../core/assert.ts";
+import type { CapPeriod } from "../../core/cap-period.ts";
 import { LedgerModel } from "../ledger-model.ts";
 import type { AuditCheck } from "./ledger-audit.ts";
 import { JournalReplay, type EndEntry, type JournalEntry, type SpenderName } from "./replay.ts";
@@ -12,7 +13,13 @@ const KEYS = ["first", "second"] as const;
 
 type Step =
   | { readonly do: "grant"; readonly amount: bigint }
-  | { readonly do: "cap"; readonly key: 0 | 1 | undefined; readonly cap: bigint | null }
+  | {
+      readonly do: "cap";
+      readonly key: 0 | 1 | undefined;
+      readonly period: CapPeriod;
+      readonly cap: bigint | null;
+    }
+  | { readonly do: "day" }
   | { readonly do: "reserve"; readonly key: 0 | 1; readonly amount: bigint }
   | { readonly do: "close"; readonly pick: number; readonly costPico: bigint | null }
   | { readonly do: "crash" }
@@ -27,6 +34,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     fc.record({
       do: fc.constant("cap" as const),
       key: fc.option(key, { nil: undefined }),
+      period: fc.constantFrom("month" as const, "month" as const, "week" as const, "day" as const),
       cap: fc.option(amount),
     }),
     fc.record({ do: fc.constant("reserve" as const), key, amount }),
@@ -34,6 +42,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     fc.record({ do: fc.constant("close" as const), pick: fc.nat(8), costPico }),
     fc.constant({ do: "crash" as const }),
     fc.constant({ do: "month" as const }),
+    fc.constant({ do: "day" as const }),
   ),
   { maxLength: 80, size: "max" },
 );
@@ -60,7 +69,7 @@ class Writer {
         });
         return;
       case "cap":
-        return this.#cap(step.key, step.cap);
+        return this.#cap(step);
       case "reserve":
         return this.#reserve(step.key, step.amount);
       case "close":
@@ -71,6 +80,9 @@ class Writer {
         for (const attempt of open) this.#ended("closed", attempt, null);
         return;
       }
+      case "day":
+        model.day += 1;
+        return;
       case "month":
         model.month += 1;
     }
@@ -80,24 +92,27 @@ class Writer {
     return this.model.lines().length;
   }
 
-  #cap(keyAt: 0 | 1 | undefined, cap: bigint | null): void {
+  #cap({ key: keyAt, period, cap }: Extract<Step, { do: "cap" }>): void {
     const org = this.model.orgs.get(ORG);
     const spender = keyAt === undefined ? org : org?.keys.get(KEYS[keyAt]);
-    if (spender !== undefined) spender.cap = cap;
+    if (spender !== undefined) {
+      if (period === "month") spender.cap = cap;
+      else spender.periodCaps[period] = cap;
+    }
     const of: SpenderName =
       keyAt === undefined
         ? { scope: "org", id: ORG, org: ORG }
         : { scope: "key", id: KEYS[keyAt], org: ORG };
-    this.journal.push({ kind: "cap", of, cap });
+    this.journal.push({ kind: "cap", of, period, cap });
   }
 
   #reserve(keyAt: 0 | 1, reserve: bigint): void {
-    const { month } = this.model;
+    const { month, day } = this.model;
     const position = BigInt(this.journal.length + 1);
     const attempt = BigInt(this.#attempts + 1);
     const row = { attempt, org: ORG, key: KEYS[keyAt], provider: "acme", amount: reserve };
     if (this.model.reserve(row).kind !== "reserved") return;
-    this.journal.push({ kind: "open", position, month, ...row });
+    this.journal.push({ kind: "open", position, month, day, ...row });
   }
 
   #close(pick: number, cost: bigint | null): void {
@@ -150,8 +165,10 @@ function replayed(journal: readonly JournalEntry[], model: LedgerModel): readonl
       [{ scope: "org", id: org, org }, spender] as const,
       ...[...keys].map(([id, each]) => [{ scope: "key", id, org }, each] as const),
     ];
-    for (const [of, { months, cap }] of named) {
-      replay.compareCap(of, cap);
+    for (const [of, { months, cap, periodCaps }] of named) {
+      replay.compareCap(of, "month", cap);
+      replay.compareCap(of, "week", periodCaps.week);
+      replay.compareCap(of, "day", periodCaps.day);
       for (const [month, spend] of months) replay.compareSpend(of, month, spend);
     }
   }
@@ -210,10 +227,14 @@ test("what the books have and the journal does not is reported, row by row", () 
   const of = { scope: "key", id: "key", org: "org" } as const;
   replay.compareAccount("wallet:org", { debits: 1n, credits: 2n, reserved: 0n });
   replay.compareSpend(of, 2026 * 12 + 10, { settled: 1n, reserved: 0n });
-  replay.compareCap(of, 5n);
+  replay.compareCap(of, "month", 5n);
+  replay.compareCap(of, "day", 6n);
   const broken = replay.finish().filter(({ violations }) => violations > 0);
   expect(Object.fromEntries(broken.map(({ id, examples }) => [id, examples]))).toEqual({
-    I8: [{ row: "cap of key key", found: "5", expected: "none" }],
+    I8: [
+      { row: "cap of key key", found: "5", expected: "none" },
+      { row: "cap by the day of key key", found: "6", expected: "none" },
+    ],
     "replay-accounts": [
       {
         row: "account wallet:org",

@@ -1,4 +1,4 @@
-import { unreachable } from "../../core/index.ts";
+import { type CapPeriod, unreachable } from "../../core/index.ts";
 import { LedgerModel, type ModelCloseOutcome, type ModelReserveOutcome } from "../ledger-model.ts";
 import type { ModelAccount, ModelSpender } from "../model-accounts.ts";
 import { AuditTally, type AuditCheck } from "./ledger-audit.ts";
@@ -12,7 +12,12 @@ export interface SpenderName {
 
 /** One line of the journal. A month is a running number of UTC months. */
 export type JournalEntry =
-  | { readonly kind: "cap"; readonly of: SpenderName; readonly cap: bigint | null }
+  | {
+      readonly kind: "cap";
+      readonly of: SpenderName;
+      readonly period: CapPeriod;
+      readonly cap: bigint | null;
+    }
   /** Spend of attempts that were retired from the journal. */
   | {
       readonly kind: "retired";
@@ -50,6 +55,8 @@ export interface OpenEntry {
   readonly provider: string;
   readonly amount: bigint;
   readonly month: number;
+  /** Since 1970. */
+  readonly day: number;
 }
 
 export interface EndEntry {
@@ -101,7 +108,7 @@ export class JournalReplay {
   take(entry: JournalEntry): void {
     switch (entry.kind) {
       case "cap":
-        this.#spender(entry.of).cap = entry.cap;
+        this.#setCap(entry);
         return;
       case "retired":
         this.#spender(entry.of).months.set(entry.month, { settled: entry.settled, reserved: 0n });
@@ -148,9 +155,11 @@ export class JournalReplay {
   }
 
   /** A stored cap has to be the last one of the journal. */
-  compareCap(of: SpenderName, cap: bigint | null): void {
-    const replayed = this.#spender(of).cap;
-    this.#admissions.compare(`cap of ${of.scope} ${of.id}`, capText(cap), capText(replayed));
+  compareCap(of: SpenderName, period: CapPeriod, cap: bigint | null): void {
+    const spender = this.#spender(of);
+    const replayed = period === "month" ? spender.cap : spender.periodCaps[period];
+    const row = `${period === "month" ? "cap" : `cap by the ${period}`} of ${of.scope} ${of.id}`;
+    this.#admissions.compare(row, capText(cap), capText(replayed));
   }
 
   /** Takes out the accounts of the platform: other replays move them too. */
@@ -173,8 +182,7 @@ export class JournalReplay {
   }
 
   #open(entry: OpenEntry): void {
-    this.#spender({ scope: "key", id: entry.key, org: entry.org });
-    this.#model.month = entry.month;
+    this.#admitted(entry);
     const outcome = this.#model.admit(entry);
     // While retired attempts were in flight it is not known which of their spend came when.
     const isKnown = outcome.kind !== "cap" || entry.position > this.#retiredThrough;
@@ -185,9 +193,25 @@ export class JournalReplay {
     this.#model.hold(entry);
   }
 
+  #setCap({ of, period, cap }: Extract<JournalEntry, { kind: "cap" }>): void {
+    const spender = this.#spender(of);
+    if (period === "month") spender.cap = cap;
+    else spender.periodCaps[period] = cap;
+  }
+
+  /** The model's clock, and of the days what caps need. */
+  #admitted({ key, org, month, day }: OpenEntry): void {
+    const spender = this.#spender({ scope: "key", id: key, org });
+    this.#model.month = month;
+    this.#model.day = day;
+    for (const { days } of [spender, this.#spender({ scope: "org", id: org, org })]) {
+      if (days.size <= DAYS_KEPT) continue;
+      for (const old of days.keys()) if (old < day - DAYS_KEPT) days.delete(old);
+    }
+  }
+
   #keep(entry: OpenEntry): void {
-    this.#spender({ scope: "key", id: entry.key, org: entry.org });
-    this.#model.month = entry.month;
+    this.#admitted(entry);
     if (entry.kind === "held") this.#model.hold(entry);
     else this.#model.keepCrashed(entry);
   }
@@ -225,6 +249,9 @@ export function isOfOrganization(account: string): boolean {
   return /^(wallet|receivable):/.test(account);
 }
 
+/** Two weeks: a clock may be set back. */
+const DAYS_KEPT = 14;
+
 const EMPTY_ACCOUNT: ModelAccount = { debits: 0n, credits: 0n, reserved: 0n };
 const EMPTY_MONTH: MonthSpend = { settled: 0n, reserved: 0n };
 
@@ -260,7 +287,7 @@ function limitText(outcome: ModelReserveOutcome): string {
     case "low_balance":
       return `at most the balance available, ${outcome.available}`;
     case "cap":
-      return `cap of the ${outcome.scope} ${outcome.cap}, settled ${outcome.settled}, in flight ${outcome.inFlight}`;
+      return `cap of the ${outcome.scope}${outcome.period === "month" ? "" : ` by the ${outcome.period}`} ${outcome.cap}, settled ${outcome.settled}, in flight ${outcome.inFlight}`;
     case "reserved":
     case "unavailable":
       return outcome.kind;

@@ -171,6 +171,7 @@ class PostgresRetentionSession implements RetentionSession {
           signature,
         ]);
         await this.#client.query(sql.retiredSpendSql(day), [day]);
+        await this.#client.query(sql.retiredDaysSql(day), [day]);
         await this.#client.query("create schema if not exists retired");
         // Last, and then the commit at once: every batch waits while this lock is held.
         await this.#whenFree(day, sql.detachSql(day));

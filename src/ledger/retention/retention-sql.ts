@@ -1,5 +1,8 @@
 import type { Day } from "./retention.ts";
 
+/** A week begins at most six days back, and an id may be of the days before. */
+const CAP_DAYS_BACK = 10;
+
 /** The table of a day; days are digits and hyphens, so that a name can be written into SQL. */
 export function dayTable(day: Day): string {
   return `attempt_${day.replaceAll("-", "")}`;
@@ -105,6 +108,16 @@ export function retiredSpendSql(day: Day): string {
     coalesce(org_id, key_id), month, sum(debit)
   from ${dayTable(day)} group by grouping sets ((org_id, month), (key_id, month))
   having sum(debit) > 0`;
+}
+
+/** $1 the day. What a cap by the day or the week may still ask for, by the day of admission. */
+export function retiredDaysSql(day: Day): string {
+  return `
+  insert into retired_spend_day (retired, key_id, day, settled)
+  select $1::date, key_id, (created_at at time zone 'utc')::date, sum(debit)
+  from ${dayTable(day)}
+  where $1::date >= (clock_timestamp() at time zone 'utc')::date - ${CAP_DAYS_BACK}
+  group by 2, 3 having sum(debit) > 0`;
 }
 
 export function detachSql(day: Day): readonly string[] {

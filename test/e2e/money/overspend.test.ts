@@ -7,6 +7,7 @@ import { brokenBooks, debitsOf, nothingHeld, until } from "../../support/books.t
 import { capOf, capsOf } from "../../support/cap-refusals.ts";
 import { gatedManifest, withGatedProvider } from "../../support/gated-provider.ts";
 import { withGateway, withSimulator, type TestAccount } from "../../support/gateway.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const REQUESTS = 200;
 const AFFORDABLE = 10;
@@ -130,6 +131,19 @@ describe("200 parallel requests with money for exactly ten", () => {
     expect(capsOf(refusedAtOnce)).toEqual([capOf("key")]);
     await afterwards(account, answers);
   });
+
+  test.each(["day", "week"] as const)(
+    "a key's cap by the %s does the same, and names the instant at which that one resets",
+    async (period) => {
+      const account = await gateway.account("100", { keyCapUsd: "50" });
+      const cap = microUsd(WORST * BigInt(AFFORDABLE));
+      const edit = period === "day" ? { dayCapMicroUsd: cap } : { weekCapMicroUsd: cap };
+      await gateway.backend.accountStore.editKey(account.keyId, edit, testOperator);
+      const { answers, refusedAtOnce } = await storm(account, [account.key]);
+      expect(capsOf(refusedAtOnce)).toEqual([capOf("key", period)]);
+      await afterwards(account, answers);
+    },
+  );
 
   test("an organization's cap lets exactly ten out over all its keys", async () => {
     const account = await gateway.account("100", { orgCapUsd: DOLLARS_FOR_TEN });

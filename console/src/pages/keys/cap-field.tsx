@@ -9,20 +9,22 @@ import { plainUsd } from "./read-cap.ts";
  */
 export function CapField(props: {
   readonly label?: string;
+  /** What of the calendar the cap follows. */
+  readonly applies?: string;
   /** The cap that holds now; null: none. */
   readonly currentUsd: string | null;
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly error: string | undefined;
 }): ReactNode {
-  const { currentUsd } = props;
+  const { currentUsd, applies = "Caps apply to the calendar month in UTC." } = props;
   return (
     <TextInput
       label={props.label ?? "Monthly cap in dollars"}
       description={
         currentUsd === null
-          ? "No cap is set. Leave blank for no cap. Caps apply to the calendar month in UTC."
-          : "Leave blank to keep the current cap. 0 removes it. Caps apply to the calendar month in UTC."
+          ? `No cap is set. Leave blank for no cap. ${applies}`
+          : `Leave blank to keep the current cap. 0 removes it. ${applies}`
       }
       placeholder={currentUsd === null ? "No cap" : plainUsd(currentUsd)}
       inputMode="decimal"

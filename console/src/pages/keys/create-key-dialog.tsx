@@ -12,9 +12,19 @@ import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { NAME_CHARS_MAX, readNewKey, type FieldProblems, type TypedKey } from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
 import { namesakeOf } from "./match-keys.ts";
+import { PeriodFields } from "./period-fields.tsx";
 import { useSubmission } from "./use-submission.ts";
 
-const BLANK: TypedKey = { name: "", rpm: "", cap: "", expiry: NO_EXPIRY, models: [] };
+const BLANK: TypedKey = {
+  name: "",
+  rpm: "",
+  cap: "",
+  capWeek: "",
+  capDay: "",
+  tags: "",
+  expiry: NO_EXPIRY,
+  models: [],
+};
 
 interface CreateProps {
   readonly rpmMax: number;
@@ -58,7 +68,16 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   return (
     <DialogForm
       submission={submission}
-      fields={["name", "rpm", "cap_usd", "expires_at", "models"]}
+      fields={[
+        "name",
+        "rpm",
+        "cap_usd",
+        "cap_week_usd",
+        "cap_day_usd",
+        "tags",
+        "expires_at",
+        "models",
+      ]}
       submitLabel="Create key"
       onSubmit={send}
       onCancel={onClose}
@@ -100,6 +119,11 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         value={typed.cap}
         onChange={(event) => setTyped({ ...typed, cap: event.currentTarget.value })}
         error={errorOf("cap_usd")}
+      />
+      <PeriodFields
+        value={typed}
+        onChange={(change) => setTyped({ ...typed, ...change })}
+        errorOf={errorOf}
       />
       <ExpiryField
         current={undefined}

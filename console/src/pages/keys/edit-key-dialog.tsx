@@ -11,10 +11,11 @@ import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
 import { readKeyChange, type FieldProblems, type TypedKey } from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
+import { PeriodFields } from "./period-fields.tsx";
 import { useLast } from "./use-last.ts";
 import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
-/** Changes a key's own limit, cap, expiry and models; open while there is a key. */
+/** Changes a key's own limit, caps, tags, expiry and models; open while there is a key. */
 export function EditKeyDialog(props: {
   readonly edited: Key | undefined;
   readonly onClose: () => void;
@@ -48,11 +49,14 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
   const [typed, setTyped] = useState<Omit<TypedKey, "name">>({
     rpm: "",
     cap: "",
+    capWeek: "",
+    capDay: "",
+    tags: edited.tags.join(", "),
     expiry: NO_EXPIRY,
     models: edited.models ?? [],
   });
   const [problems, setProblems] = useState<FieldProblems>({});
-  const sent = useRef<typeof typed.cap | null>(undefined);
+  const sent = useRef<string>(undefined);
 
   const send = (): void => {
     const read = readKeyChange(typed, { key: edited, nowMs: Date.now() });
@@ -60,10 +64,11 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     if (!read.isReady) return;
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
-      // What was asked about was this amount; another one asks again.
-      const { cap_usd: cap } = read.body;
-      const isAnswered = isConfirmNeeded(submission.fault) && cap === sent.current;
-      sent.current = cap;
+      // What was asked about were these amounts; others ask again.
+      const { cap_usd: month, cap_week_usd: week, cap_day_usd: day } = read.body;
+      const asked = JSON.stringify([month, week, day]);
+      const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
+      sent.current = asked;
       const body = { ...read.body, ...(isAnswered && { confirm: true }) };
       await change.mutateAsync({ params: { key_id: edited.key_id }, body });
       notifyDone(`“${edited.name}” was updated`);
@@ -74,7 +79,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
   return (
     <DialogForm
       submission={submission}
-      fields={["rpm", "cap_usd", "expires_at", "models"]}
+      fields={["rpm", "cap_usd", "cap_week_usd", "cap_day_usd", "tags", "expires_at", "models"]}
       submitLabel="Save"
       onSubmit={send}
       onCancel={onClose}
@@ -96,6 +101,12 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
         value={typed.cap}
         onChange={(cap) => setTyped({ ...typed, cap })}
         error={problems.cap_usd ?? fieldError(submission.fault, "cap_usd")}
+      />
+      <PeriodFields
+        edited={edited}
+        value={typed}
+        onChange={(change) => setTyped({ ...typed, ...change })}
+        errorOf={(field) => problems[field] ?? fieldError(submission.fault, field)}
       />
       <ExpiryField
         current={edited.expires_at}

@@ -3,8 +3,11 @@ import type { ReactNode } from "react";
 
 import type { Key } from "../../../../src/console-api/contract.ts";
 import { Copyable } from "../../ui/copyable.tsx";
+import { shareOf } from "../../ui/money-math.ts";
+import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import { ShareBar } from "../limits/used-bar.tsx";
 import { KeyName } from "./key-name.tsx";
 import { KeyLabel, KeyStatusBadge } from "./key-table.tsx";
 
@@ -29,6 +32,9 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
           {shown.expires_at === null ? "Never" : <Time at={shown.expires_at} />}
         </Fact>
         <Fact term="Models">{shown.models === null ? "All" : shown.models.join(", ")}</Fact>
+        {shown.tags.length === 0 ? null : <Fact term="Tags">{shown.tags.join(", ")}</Fact>}
+        <PeriodUse name="Today" spent={shown.spent_day_usd} cap={shown.cap_day_usd} />
+        <PeriodUse name="This week" spent={shown.spent_week_usd} cap={shown.cap_week_usd} />
         {shown.disabled_at === null ? null : (
           <Fact term="Disabled">
             <Time at={shown.disabled_at} />, permanently
@@ -39,6 +45,22 @@ export function KeyFacts({ shown }: { readonly shown: Key }): ReactNode {
         </Fact>
       </Group>
     </Panel>
+  );
+}
+
+/** How much of a cap by the day or the week is spent; nothing where there is none. */
+function PeriodUse(props: {
+  readonly name: string;
+  readonly spent: string | null;
+  readonly cap: string | null;
+}): ReactNode {
+  const { name, spent, cap } = props;
+  if (spent === null || cap === null) return null;
+  return (
+    <Fact term={`${name} (UTC)`}>
+      <Money usd={spent} isBrief /> of <Money usd={cap} isBrief />
+      <ShareBar share={shareOf(spent, cap)} />
+    </Fact>
   );
 }
 

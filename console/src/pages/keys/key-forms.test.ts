@@ -21,6 +21,11 @@ const KEY: Key = {
   rpm_effective: 10,
   cap_usd: "5.000000",
   spent_month_usd: "0.000000",
+  cap_week_usd: null,
+  spent_week_usd: null,
+  cap_day_usd: null,
+  spent_day_usd: null,
+  tags: [],
 };
 
 const NOW_MS = Date.parse("2026-11-24T12:00:00Z");
@@ -30,7 +35,19 @@ const CHANGED = { key: KEY, nowMs: NOW_MS };
 describe("a new key", () => {
   test("needs nothing but a name: blank limits are left to the ceiling", () => {
     expect(
-      readNewKey({ name: "  Nightly ", rpm: "", cap: "", expiry: NO_EXPIRY, models: [] }, NEW),
+      readNewKey(
+        {
+          name: "  Nightly ",
+          rpm: "",
+          cap: "",
+          capWeek: "",
+          capDay: "",
+          tags: "",
+          expiry: NO_EXPIRY,
+          models: [],
+        },
+        NEW,
+      ),
     ).toEqual({
       isReady: true,
       body: { name: "Nightly" },
@@ -39,7 +56,19 @@ describe("a new key", () => {
 
   test("takes a limit and a cap", () => {
     expect(
-      readNewKey({ name: "n", rpm: "60", cap: "12.5", expiry: NO_EXPIRY, models: [] }, NEW),
+      readNewKey(
+        {
+          name: "n",
+          rpm: "60",
+          cap: "12.5",
+          capWeek: "",
+          capDay: "",
+          tags: "",
+          expiry: NO_EXPIRY,
+          models: [],
+        },
+        NEW,
+      ),
     ).toEqual({
       isReady: true,
       body: { name: "n", rpm: 60, cap_usd: "12.5" },
@@ -48,7 +77,12 @@ describe("a new key", () => {
 
   test("takes an expiry", () => {
     const expiry = { choice: "30", date: "" } as const;
-    expect(readNewKey({ name: "n", rpm: "", cap: "", expiry, models: [] }, NEW)).toEqual({
+    expect(
+      readNewKey(
+        { name: "n", rpm: "", cap: "", capWeek: "", capDay: "", tags: "", expiry, models: [] },
+        NEW,
+      ),
+    ).toEqual({
       isReady: true,
       body: { name: "n", expires_at: "2026-12-24T12:00:00.000Z" },
     });
@@ -56,7 +90,16 @@ describe("a new key", () => {
 
   test("every field that is wrong is reported at once, each at its place", () => {
     const read = readNewKey(
-      { name: " ", rpm: "301", cap: "-1", expiry: NO_EXPIRY, models: [] },
+      {
+        name: " ",
+        rpm: "301",
+        cap: "-1",
+        capWeek: "",
+        capDay: "",
+        tags: "",
+        expiry: NO_EXPIRY,
+        models: [],
+      },
       NEW,
     );
     expect(read.isReady).toBe(false);
@@ -65,21 +108,38 @@ describe("a new key", () => {
 
   test.each(["0", "-5", "1.5", "1e2", "many"])("a limit of %s is refused", (rpm) => {
     expect(
-      readNewKey({ name: "n", rpm, cap: "", expiry: NO_EXPIRY, models: [] }, NEW).isReady,
+      readNewKey(
+        {
+          name: "n",
+          rpm,
+          cap: "",
+          capWeek: "",
+          capDay: "",
+          tags: "",
+          expiry: NO_EXPIRY,
+          models: [],
+        },
+        NEW,
+      ).isReady,
     ).toBe(false);
   });
 });
 
 describe("changing a key", () => {
   test("blank fields send nothing at all", () => {
-    expect(readKeyChange({ rpm: "", cap: " ", expiry: NO_EXPIRY, models: [] }, CHANGED)).toEqual({
+    expect(
+      readKeyChange(
+        { rpm: "", cap: " ", capWeek: "", capDay: "", tags: "", expiry: NO_EXPIRY, models: [] },
+        CHANGED,
+      ),
+    ).toEqual({
       isReady: true,
       body: {},
     });
   });
 
   test("an expiry can be moved and removed, and a date that has passed is refused", () => {
-    const typed = { rpm: "", cap: "", models: [] };
+    const typed = { rpm: "", cap: "", capWeek: "", capDay: "", tags: "", models: [] };
     const never = { ...typed, expiry: { choice: "never", date: "" } } as const;
     expect(readKeyChange(never, CHANGED)).toMatchObject({ body: { expires_at: "never" } });
     const past = { ...typed, expiry: { choice: "date", date: "2020-01-01" } } as const;
@@ -91,7 +151,7 @@ describe("changing a key", () => {
 
   test("its models are sent when they are others, and none means all again", () => {
     const capped = { ...CHANGED, key: { ...KEY, models: ["acme/a", "acme/b"] } };
-    const typed = { rpm: "", cap: "", expiry: NO_EXPIRY };
+    const typed = { rpm: "", cap: "", capWeek: "", capDay: "", tags: "", expiry: NO_EXPIRY };
     const read = (models: readonly string[]): unknown =>
       readKeyChange({ ...typed, models }, capped);
     expect(read(["acme/b", "acme/a"])).toEqual({ isReady: true, body: {} });
@@ -100,14 +160,22 @@ describe("changing a key", () => {
   });
 
   test("0 removes the limit and the cap", () => {
-    expect(readKeyChange({ rpm: "0", cap: "0", expiry: NO_EXPIRY, models: [] }, CHANGED)).toEqual({
+    expect(
+      readKeyChange(
+        { rpm: "0", cap: "0", capWeek: "", capDay: "", tags: "", expiry: NO_EXPIRY, models: [] },
+        CHANGED,
+      ),
+    ).toEqual({
       isReady: true,
       body: { rpm: 0, cap_usd: "0" },
     });
   });
 
   test("a limit above the key's ceiling is refused, and the sentence names the ceiling", () => {
-    const read = readKeyChange({ rpm: "21", cap: "", expiry: NO_EXPIRY, models: [] }, CHANGED);
+    const read = readKeyChange(
+      { rpm: "21", cap: "", capWeek: "", capDay: "", tags: "", expiry: NO_EXPIRY, models: [] },
+      CHANGED,
+    );
     expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 20");
   });
 });

@@ -7,7 +7,12 @@ type KeyChange = BodyOf<"PATCH /api/console/keys/:key_id">;
 
 /** Sentences for the fields that cannot be sent as they are. */
 export type FieldProblems = Readonly<
-  Partial<Record<"name" | "rpm" | "cap_usd" | "expires_at", string>>
+  Partial<
+    Record<
+      "name" | "rpm" | "cap_usd" | "cap_week_usd" | "cap_day_usd" | "tags" | "expires_at",
+      string
+    >
+  >
 >;
 
 export type ReadForm<T> =
@@ -19,6 +24,10 @@ export interface TypedKey {
   readonly name: string;
   readonly rpm: string;
   readonly cap: string;
+  readonly capWeek: string;
+  readonly capDay: string;
+  /** With commas between them. */
+  readonly tags: string;
   readonly expiry: TypedExpiry;
   /** Ids; none: all models. */
   readonly models: readonly string[];
@@ -30,13 +39,15 @@ export function readNewKey(
   { rpmMax, nowMs }: { readonly rpmMax: number; readonly nowMs: number },
 ): ReadForm<NewKey> {
   const name = typed.name.trim();
-  const cap = readCap(typed.cap);
+  const { caps, problems: capProblems } = readCaps(typed);
+  const tags = readTags(typed.tags);
   const expiry = readExpiryChoice(typed.expiry, nowMs);
   const rpmProblem = findRpmProblem(typed.rpm, 1, rpmMax);
   const problems = {
     ...nameProblem(name),
     ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
-    ...(cap.kind === "problem" ? { cap_usd: cap.problem } : {}),
+    ...capProblems,
+    ...(tags === undefined ? { tags: TAGS_HELP } : {}),
     ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
   };
   if (Object.keys(problems).length > 0) return { isReady: false, problems };
@@ -46,7 +57,8 @@ export function readNewKey(
     body: {
       name,
       ...(rpm === "" ? {} : { rpm: Number(rpm) }),
-      ...(cap.kind === "capped" ? { cap_usd: cap.capUsd } : {}),
+      ...caps,
+      ...(tags === undefined || tags.length === 0 ? {} : { tags }),
       ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
       ...(typed.models.length === 0 ? {} : { models: [...typed.models] }),
     },
@@ -58,26 +70,60 @@ export function readKeyChange(
   typed: Omit<TypedKey, "name">,
   { key, nowMs }: { readonly key: Key; readonly nowMs: number },
 ): ReadForm<KeyChange> {
-  const cap = readCap(typed.cap);
+  const { caps, problems: capProblems } = readCaps(typed);
+  const tags = readTags(typed.tags);
   const expiry = readExpiryChoice(typed.expiry, nowMs);
   const rpmProblem = findRpmProblem(typed.rpm, 0, key.rpm_ceiling);
   const problems = {
     ...(rpmProblem === undefined ? {} : { rpm: rpmProblem }),
-    ...(cap.kind === "problem" ? { cap_usd: cap.problem } : {}),
+    ...capProblems,
+    ...(tags === undefined ? { tags: TAGS_HELP } : {}),
     ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
   };
   if (Object.keys(problems).length > 0) return { isReady: false, problems };
   const rpm = typed.rpm.trim();
-  const capUsd = capInput(cap);
   return {
     isReady: true,
     body: {
       ...(rpm === "" ? {} : { rpm: Number(rpm) }),
-      ...(capUsd === undefined ? {} : { cap_usd: capUsd }),
+      ...caps,
+      ...(tags === undefined || isSameSet(tags, key.tags) ? {} : { tags }),
       ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
       ...(isSameSet(typed.models, key.models ?? []) ? {} : { models: [...typed.models] }),
     },
   };
+}
+
+/** The caps that are typed, as the server takes them; 0 removes one. */
+function readCaps(typed: Pick<TypedKey, "cap" | "capWeek" | "capDay">): {
+  readonly caps: { cap_usd?: string; cap_week_usd?: string; cap_day_usd?: string };
+  readonly problems: FieldProblems;
+} {
+  const fields = [
+    ["cap_usd", typed.cap],
+    ["cap_week_usd", typed.capWeek],
+    ["cap_day_usd", typed.capDay],
+  ] as const;
+  const caps: { cap_usd?: string; cap_week_usd?: string; cap_day_usd?: string } = {};
+  const problems: Partial<Record<(typeof fields)[number][0], string>> = {};
+  for (const [field, text] of fields) {
+    const read = readCap(text);
+    const input = read.kind === "problem" ? undefined : capInput(read);
+    if (read.kind === "problem") problems[field] = read.problem;
+    if (input !== undefined) caps[field] = input;
+  }
+  return { caps, problems };
+}
+
+export const TAGS_HELP =
+  "At most 10 tags with commas between them, each of 1 to 32 letters, digits or . _ - : /";
+
+/** Undefined: one of them is no tag. */
+function readTags(text: string): string[] | undefined {
+  const tags = [...new Set(text.split(",").map((tag) => tag.trim()))].filter(Boolean).sort();
+  return tags.length <= 10 && tags.every((tag) => /^[A-Za-z0-9._:/-]{1,32}$/.test(tag))
+    ? tags
+    : undefined;
 }
 
 export const NAME_CHARS_MAX = 64;

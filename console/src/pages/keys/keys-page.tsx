@@ -97,12 +97,15 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
     status: string | undefined;
     q: string | undefined;
     search: string | undefined;
+    tag: string | undefined;
   }>();
   const [search, setSearch] = useSearchText(filters.q ?? filters.search, (text) =>
     // Links of earlier releases say `search`.
     setFilters({ q: text === "" ? undefined : text, search: undefined }, { history: "typed" }),
   );
   const status = STATUSES.find(({ value }) => value === filters.status)?.value ?? "active";
+  const tags = [...new Set(list.data.flatMap((key) => key.tags))].sort().slice(0, TAGS_SHOWN);
+  const tag = tags.find((each) => each === filters.tag);
   return (
     <Panel>
       <Stack gap="md">
@@ -121,15 +124,29 @@ function KeyListPanel(props: { readonly list: KeyList; readonly onCreate: () => 
             onChange={(text) => setSearch(searchTermOf(text))}
           />
         </Group>
+        {tags.length === 0 ? null : (
+          <FilterChips
+            label="Tag"
+            options={[
+              { value: "", label: "All tags" },
+              ...tags.map((value) => ({ value, label: value })),
+            ]}
+            value={tag ?? ""}
+            onChange={(value) =>
+              setFilters({ tag: value === "" ? undefined : value }, { history: "step" })
+            }
+          />
+        )}
         <KeyTable
-          rows={matchKeys(list.data, { status, search })}
+          rows={matchKeys(list.data, { status, search, ...(tag !== undefined && { tag }) })}
           isFiltered={search !== "" || list.data.length > 0}
           onCreate={onCreate}
         />
         <Text size="sm" c="dimmed">
           Monthly caps follow the calendar month in UTC and reset on{" "}
-          <Time at={list.cap_reset_at} precision="day" />. If the organization has a cap too, the
-          strictest applies.
+          <Time at={list.cap_reset_at} precision="day" />, weekly caps on{" "}
+          <Time at={list.week_reset_at} precision="day" />, daily caps at 00:00 UTC. If the
+          organization has a cap too, the strictest applies.
         </Text>
       </Stack>
     </Panel>
@@ -143,6 +160,9 @@ function KeyListSkeleton(): ReactNode {
     </Panel>
   );
 }
+
+/** More of them would fill the page. */
+const TAGS_SHOWN = 30;
 
 const STATUSES: readonly { readonly value: KeyStatus; readonly label: string }[] = [
   { value: "active", label: "Active" },

@@ -68,6 +68,11 @@ function key(some: Partial<Key>): Key {
     rpm_effective: 300,
     cap_usd: null,
     spent_month_usd: "0.000000",
+    cap_week_usd: null,
+    spent_week_usd: null,
+    cap_day_usd: null,
+    spent_day_usd: null,
+    tags: [],
     ...some,
   };
 }

@@ -7,12 +7,13 @@ type StatusFacts = Pick<Key, "disabled_at" | "is_expired">;
 /** Keys of that status whose name has the text in it, or whose first characters are the text. */
 export function matchKeys(
   keys: readonly Key[],
-  wanted: { readonly status: KeyStatus; readonly search: string },
+  wanted: { readonly status: KeyStatus; readonly search: string; readonly tag?: string },
 ): readonly Key[] {
   const search = searchTermOf(wanted.search).toLowerCase();
   return keys.filter(
     (key) =>
       (wanted.status === "all" || wanted.status === statusOf(key)) &&
+      (wanted.tag === undefined || key.tags.includes(wanted.tag)) &&
       (key.name.toLowerCase().includes(search) || key.label.startsWith(search)),
   );
 }

@@ -1,0 +1,76 @@
+import type { PoolClient } from "pg";
+
+import type { Note } from "../changes/index.ts";
+import type { Row } from "../storage/index.ts";
+import { editedFacts, type KeyBefore, type KeyEditAction } from "./key-changes.ts";
+import type { KeyEdit, KeySummary } from "./key-store.ts";
+import { keyColumns } from "./key-summary-rows.ts";
+
+/**
+ * Changes all of these keys, and notes what was changed of each, or none: undefined when one of
+ * them is not among `where`, whose values begin at $2 behind the ids.
+ */
+export async function editKeys(
+  client: PoolClient,
+  note: Note,
+  asked: {
+    readonly keyIds: readonly string[];
+    readonly edit: KeyEdit;
+    readonly where: string;
+    readonly values: readonly unknown[];
+  },
+): Promise<readonly KeySummary[] | undefined> {
+  const { edit, where, values } = asked;
+  const keyIds = [...new Set(asked.keyIds)];
+  const { rows: locked } = await client.query<Row>(
+    `select ${keyColumns.sql} from api_key where key_id = any ($1) and ${where}
+    order by key_id for no key update`,
+    [keyIds, ...values],
+  );
+  if (locked.length !== keyIds.length) return undefined;
+  const before = new Map(locked.map(keyColumns.read).map((key) => [key.keyId, key]));
+  const { sets, setValues, actions } = assignments(edit);
+  if (sets.length === 0) return [...before.values()];
+  const { rows } = await client.query<Row>(
+    `update api_key set ${sets.join(", ")} where key_id = any ($1) returning ${keyColumns.sql}`,
+    [keyIds, ...setValues],
+  );
+  const after = rows.map(keyColumns.read);
+  for (const key of after) {
+    const was: KeyBefore = before.get(key.keyId) ?? key;
+    for (const action of actions) {
+      const facts = { before: editedFacts(action, was), after: editedFacts(action, key) };
+      note({ action, orgId: key.orgId, target: key.keyId, ...facts });
+    }
+  }
+  return after;
+}
+
+/** $1 are the ids. */
+function assignments(edit: KeyEdit): {
+  readonly sets: readonly string[];
+  readonly setValues: readonly unknown[];
+  readonly actions: readonly KeyEditAction[];
+} {
+  const { expiresAtMs: at } = edit;
+  const expires = at === undefined || at === null ? at : new Date(at);
+  const tags = edit.tags?.length === 0 ? null : edit.tags;
+  const columns: readonly (readonly [KeyEditAction, string, unknown])[] = [
+    ["key.rename", "name", edit.name],
+    ["key.cap", "cap_micro_usd", edit.capMicroUsd],
+    ["key.week-cap", "cap_week_micro_usd", edit.weekCapMicroUsd],
+    ["key.day-cap", "cap_day_micro_usd", edit.dayCapMicroUsd],
+    ["key.expiry", "expires_at", expires],
+    ["key.models", "models", edit.models],
+    ["key.tags", "tags", tags],
+  ];
+  const given = columns.filter(([, , value]) => value !== undefined);
+  const sets = given.map(([, column], i) => `${column} = $${i + 2}`);
+  const actions = given.map(([action]) => action);
+  if (edit.disable !== true) return { sets, setValues: given.map(([, , v]) => v), actions };
+  return {
+    sets: [...sets, "disabled_at = coalesce(disabled_at, now())"],
+    setValues: given.map(([, , value]) => value),
+    actions: [...actions, "key.disable"],
+  };
+}
