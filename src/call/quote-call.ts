@@ -22,7 +22,11 @@ export function quoteCall<R extends CallRequest>(
   if (!read.ok) return read;
   const { request } = read;
   const { model } = findModel(ports.catalog.current, principal, request.modelId);
-  const input = callPlanInput({ ...ports, health: { mayTry: () => "yes" } }, principal, { kind, request, model });
+  const input = callPlanInput({ ...ports, health: { mayTry: () => "yes" } }, principal, {
+    kind,
+    request,
+    model,
+  });
   const { candidates, refusal } = explainRoute(input);
   if (refusal !== undefined) return refused(refusal);
   const nowMs = attemptInstantMs(ports.ledger.newAttemptId());
