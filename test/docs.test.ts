@@ -83,7 +83,7 @@ function unknownSettings({ file, text }: Page): string[] {
       .concat(SPANS),
   );
   const groups = new Set([...known].flatMap((path) => /^(.+)\./.exec(path)?.[1] ?? []));
-  return [...text.matchAll(/`([a-z_]+)\.[a-z_]+/g)]
+  return [...text.matchAll(/`([a-z_]+(?:\.[a-z_]+)*)\.[a-z_]+/g)]
     .filter(
       ([name, group = ""]) =>
         groups.has(group) && !known.has(name.slice(1)) && !CHANGES.includes(name.slice(1)),

@@ -19,7 +19,8 @@ test("a pasted key is written into shell code, and into no program or text", () 
       label === "curl" || label === "Shell";
     const shell = JSON.stringify(tabs.filter(isShell));
     expect(shell).not.toContain("$TOKEN_MARKET_KEY");
-    expect(shell).toContain(RAW_KEY);
+    // The guide of webhooks has no call.
+    if (name !== "webhooks") expect(shell).toContain(RAW_KEY);
     const texts = chosen.filter(({ block }) => block.kind !== "code");
     const others = [tabs.filter((tab) => !isShell(tab)), texts, chosen.map(({ call }) => call)];
     // What is run carries the session, never a key.

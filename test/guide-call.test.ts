@@ -15,9 +15,11 @@ function curlsOf(guide: string): readonly string[] {
   );
 }
 
-test("every guide has a request that its page can run", () => {
+test("every guide of calls has a request that its page can run", () => {
   expect(readdirSync("docs/guides")).toHaveLength(GUIDES.length);
   for (const [guide] of GUIDES) {
+    // It is about requests that come from here.
+    if (guide === "webhooks") continue;
     const calls = curlsOf(guide).map(readGuideCall);
     expect(calls.filter((call) => call !== undefined).length, guide).toBeGreaterThan(0);
   }

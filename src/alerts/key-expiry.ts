@@ -26,9 +26,9 @@ function onceOf(keyId: string, days: number, atMs: number): string {
 }
 
 /*
- * Of several stages at once the last. One that began before the key was made is no news: whoever
- * makes a key for an hour knows that it ends. What is expired is read again for days, as a commit
- * may come late.
+ * Of several stages at once the last. One that began before the key was made is not reported: a
+ * person who makes a key for an hour knows that it ends. What is expired is read again for days, as
+ * a commit may come late.
  */
 export const EXPIRIES_SQL = `
   select k.org_id, k.key_id, k.name, k.expires_at, v.days

@@ -30,7 +30,7 @@ export class PostgresAlertQueue implements AlertQueue {
 
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
     return await inTransaction(this.#pool, async (client) => {
-      // The second statement sees the tries of whoever had these locks before.
+      // The second statement sees the tries of the process that held these locks before.
       const locked = await client.query<{ destination_id: string }>(LOCK_DUE_SQL, [
         limit,
         TRIES_AT_ONCE,

@@ -181,19 +181,25 @@ export async function openConsole(
       rollup = startUsageRollup({ rollup: backend.usageRollup, log });
     },
     endSearches: () => optimize.close(),
-    makeClaimLink: async (email) => {
-      if (!identity.isLocal) return undefined;
-      const by = byGateway("start");
-      const asked = { store: backend.identityStore.local, clock, consoleUrl: consoleUrl(), by };
-      const link = await makeClaimLink({ ...asked, ...(email === undefined ? {} : { email }) });
-      return link.url;
-    },
+    makeClaimLink: async (email) =>
+      identity.isLocal ? await localClaimLink(options, consoleUrl(), email) : undefined,
     close: async () => {
       await console.close();
       await worker.close();
       await rollup?.close();
     },
   };
+}
+
+async function localClaimLink(
+  { backend, clock }: ConsoleOptions,
+  consoleUrl: string,
+  email: string | undefined,
+): Promise<string> {
+  const by = byGateway("start");
+  const asked = { store: backend.identityStore.local, clock, consoleUrl, by };
+  const link = await makeClaimLink({ ...asked, ...(email === undefined ? {} : { email }) });
+  return link.url;
 }
 
 function openAlertWorker(

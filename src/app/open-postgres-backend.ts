@@ -245,10 +245,8 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
     purchaseStore: noticed(new PostgresPurchaseStore(pool, changeLog), accountNotices, ["grant"]),
-    topUpStore: new PostgresTopUpStore(pool, changeLog),
-    ...statementsOf(pools, changeLog),
-    ...alertsOf(pools, changeLog),
-    teamStore: new PostgresTeamStore(pool, changeLog),
+    ...accountingOf(pools, changeLog),
+    ...peopleOf(pools, changeLog),
     settlementStore: new PostgresSettlementStore(pool, changeLog),
     ledgerBatchStore,
     verdictStore: new PostgresVerdictStore(pool, changeLog),
@@ -280,21 +278,24 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   };
 }
 
-function statementsOf(
+function accountingOf(
   { main, reports }: Pools,
   changes: ChangeLog,
-): Pick<PostgresBackend, "companyStore" | "statementStore"> {
+): Pick<PostgresBackend, "topUpStore" | "companyStore" | "statementStore"> {
   return {
+    topUpStore: new PostgresTopUpStore(main, changes),
     companyStore: new PostgresCompanyStore(main, changes),
     statementStore: new PostgresStatementStore(main, reports),
   };
 }
 
-function alertsOf(
+/** Who belongs to an organization, and what is reported to them. */
+function peopleOf(
   { main }: Pools,
   changes: ChangeLog,
-): Pick<PostgresBackend, "alertStore" | "alertQueue" | "webhookSecrets"> {
+): Pick<PostgresBackend, "teamStore" | "alertStore" | "alertQueue" | "webhookSecrets"> {
   return {
+    teamStore: new PostgresTeamStore(main, changes),
     alertStore: new PostgresAlertStore(main, changes),
     alertQueue: new PostgresAlertQueue(main, changes),
     webhookSecrets: new PostgresWebhookSecrets(main, changes),

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import type { ChangedBy, ChangeLog, Facts } from "../changes/index.ts";
+import { type ChangedBy, type ChangeLog, type Facts, maskedEmail } from "../changes/index.ts";
 import type { OrgId } from "../core/index.ts";
 import type { Company, CompanyStore, TaxIdType } from "./company.ts";
 
@@ -35,7 +35,14 @@ export class PostgresCompanyStore implements CompanyStore {
         company.billingEmail,
         company.purchaseOrder,
       ]);
-      note({ action: "company.change", orgId, target: orgId, before, after: factsOf(company) });
+      note({
+        action: "company.change",
+        orgId,
+        target: orgId,
+        before,
+        after: factsOf(company),
+        isMaskedChange: known?.billingEmail !== company.billingEmail,
+      });
     });
   }
 }
@@ -94,7 +101,7 @@ function factsOf(company: Company): Facts {
     postal_code: company.postalCode,
     country: company.country,
     tax_id: taxId === null ? null : `${taxId.type} ${taxId.value}`,
-    billing_email: company.billingEmail,
+    billing_email: company.billingEmail === "" ? "" : maskedEmail(company.billingEmail),
     purchase_order: company.purchaseOrder,
   };
 }

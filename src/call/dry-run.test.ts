@@ -168,7 +168,7 @@ test("what a dry run says would happen to a request is what happens to it", asyn
         else refused += 1;
       }
     }),
-    { numRuns: quickOrDeep(90, 1_000) },
+    { numRuns: quickOrDeep(120, 1_000) },
   );
   expect(Math.min(sent, refused)).toBeGreaterThan(10);
 });

@@ -1,11 +1,5 @@
 import { type CapPeriod, periodEndMs } from "../core/index.ts";
 
-/** The first instant of the next UTC month, in which caps begin anew. */
-export function nextMonthStart(nowMs: number): string {
-  const now = new Date(nowMs);
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString();
-}
-
 /** When each cap of a key begins anew. */
 export function capResets(nowMs: number): {
   readonly cap_reset_at: string;

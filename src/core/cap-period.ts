@@ -1,7 +1,7 @@
 /** For how long a cap is there: the UTC day, the week from Monday on, or the month. */
 export type CapPeriod = "day" | "week" | "month";
 
-export const DAY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
 
 /** The UTC day of an instant, as days since 1970. */
 export function utcDay(nowMs: number): number {

@@ -1,7 +1,7 @@
 export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
-export { type CapPeriod, DAY_MS, mondayOf, periodEndMs, utcDay } from "./cap-period.ts";
+export { type CapPeriod, mondayOf, periodEndMs, utcDay } from "./cap-period.ts";
 export { ClientAddresses, networksProblem } from "./client-address.ts";
 export * from "./constants.ts";
 export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";

@@ -5,7 +5,7 @@ import type { AnswerFeed } from "./answer-feed.ts";
 /** For so long after its end the answers of a search can be fetched. */
 const HELD_AFTER_END_MS = 10 * 60_000;
 
-/** Whose answers these are: of the one who started the search, and of nobody else. */
+/** Whose answers these are: of the person who started the search, and of no other. */
 export interface FeedOwner {
   readonly orgId: OrgId;
   readonly searchId: string;

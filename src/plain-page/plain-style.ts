@@ -54,7 +54,8 @@ li { margin-bottom: 6px; }
 a { color: var(--link); }
 form { margin: 0 0 12px; }
 label { display: block; margin-bottom: 4px; font-weight: 500; }
-fieldset { margin: 0 0 16px; padding: 8px 12px; border: 1px solid var(--border); border-radius: 8px; }
+fieldset { margin: 0 0 16px; padding: 8px 12px; border: 1px solid var(--border);
+  border-radius: 8px; }
 input[type=email] { width: 100%; min-height: 44px; margin-bottom: 4px; padding: 8px 12px;
   font: inherit; color: inherit; background: var(--tm-surface);
   border: 1px solid var(--dimmed); border-radius: 8px; }

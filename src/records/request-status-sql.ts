@@ -14,7 +14,7 @@ import type { ReportFilter } from "./usage-reports.ts";
 export const UNTOLD_END = "failed";
 
 const SUCCEEDED_END = "ok";
-/** Of a request that goes on. */
+/** Of a request that has not ended. */
 export const OPEN_END = "in_flight";
 const LAST_END = lastOf("outcome || '/' || coalesce(error_class, '')");
 

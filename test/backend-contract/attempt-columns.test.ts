@@ -32,9 +32,9 @@ const member = ["text", "bigint"];
 const jobEnd = ["text", "text", "text", "timestamp with time zone", "numeric"];
 
 test.each([
-  { name: "ledger_batch", takes: [...member, ...closedArrays, ...heldArrays] },
+  { name: "ledger_batch_2", takes: [...member, ...closedArrays, ...heldArrays] },
   { name: "annul_attempt", takes: held },
-  { name: "close_batch", takes: closedArrays },
+  { name: "close_batch_2", takes: closedArrays },
   { name: "finish_job", takes: [...jobEnd, ...jobArrays] },
 ])("the parameters of $name are the declared columns, in their order", async ({ name, takes }) => {
   expect(await parametersOf(name)).toEqual(takes);

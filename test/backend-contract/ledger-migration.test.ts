@@ -23,7 +23,7 @@ const database = withDatabase();
  */
 async function migrateToSix(pool: Pool): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-six-"));
-  const filter = (path: string): boolean => !/^00(0[7-9]|1[013-9]|2[0-5]|33)/.test(basename(path));
+  const filter = (path: string): boolean => !/^00(0[7-9]|1[013-9]|2[0-5]|3[35])/.test(basename(path));
   cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
   await migrateDatabase(pool, { folder });
   rmSync(folder, { recursive: true });

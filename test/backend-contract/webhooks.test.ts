@@ -432,7 +432,7 @@ describe("what happens once", () => {
       ["key.expiring", "1"],
       ["key.expired", null],
     ]);
-    // One that was made for a shorter time than that is no news.
+    // A key that was made for a shorter time than that is not reported.
     const short = `update api_key set created_at = now(), expires_at = now() + interval '1 hour'
       where key_id = $1`;
     await backend.query(short, [keyId]);

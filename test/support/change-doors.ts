@@ -183,6 +183,7 @@ export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/organizations/:org_id/switch",
   "POST /api/console/alerts/destinations/:destination_id/test",
   "POST /api/console/alerts/destinations/:destination_id/send-again",
+  "POST /api/console/optimize-estimate",
   "POST /api/console/top-up/card",
 ];
 

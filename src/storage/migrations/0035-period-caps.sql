@@ -206,20 +206,13 @@ begin
   get diagnostics holds_placed = row_count;
 end $$;
 
--- The function of 0033, with the days. Its answer has two more columns: the period of a cap that
+-- `ledger_batch` of 0011, with the headers of answers and the days. Its answer has two more columns: the period of a cap that
 -- refused, and the instant at which that one resets.
 --
 -- Of holds it answers only those it did not take: 1 low balance (available, held), 2 org cap and
 -- 3 key cap (cap, settled, in flight), 4 no such key of this organization, 9 fenced. Of several caps
 -- of a key that refuse the one that resets last is named: to wait for another would be in vain.
-drop function ledger_batch(
-  text, bigint, bigint[], text[], text[], bigint[], bigint[], bigint[], bigint[], bigint[],
-  bigint[], numeric[], numeric[], smallint[], text[], bigint[], integer[], integer[], boolean[],
-  text[], boolean[], bigint[], bigint[], integer[], integer[], text[], bigint[], uuid[],
-  smallint[], text[], text[], text[], text[], text[], text[], text[], boolean[], bigint[],
-  bigint[]
-);
-create function ledger_batch(
+create function ledger_batch_2(
   p_instance text, p_epoch bigint,
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
   p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
@@ -547,8 +540,8 @@ begin
   on conflict (scope, id, month) do update set reserved = s.reserved + excluded.reserved;
 end $$;
 
--- The function of 0033, with the days.
-create or replace function close_batch(
+-- `close_batch` of 0011, with the headers of answers and the days.
+create function close_batch_2(
   p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
   p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
   p_internal_reasoning bigint[], p_cache_write_1h bigint[], p_cost numeric[],
@@ -578,7 +571,7 @@ begin
     where attempt_id = any (p_closed) and attempt_id between v_first and v_last));
   select l.closed_row, l.closed_code, l.debited, l.over
   into closed_row, closed_code, debited, over
-  from ledger_batch('', 0, p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
+  from ledger_batch_2('', 0, p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write,
     p_completion, p_internal_reasoning, p_cache_write_1h, p_cost, p_owed, p_status, p_error,
     p_started_ms, p_first_byte_ms, p_duration_ms, p_final, p_served_model, p_substituted,
     p_remaining_rpm, p_remaining_tpm, p_queue_ms, p_retry_after, p_dropped_params,
@@ -684,4 +677,53 @@ begin
   into closed_row, closed_code, debited, over
   from unnest(closed_row, closed_code) as t(n, code)
   left join attempt x on x.attempt_id = p_closed[t.n] and x.attempt_id between v_first and v_last;
+end $$;
+
+-- For a program of an earlier level: what it does not know is filled up with nulls.
+create or replace function ledger_batch(
+  p_instance text, p_epoch bigint,
+  p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
+  p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
+  p_internal_reasoning bigint[], p_cache_write_1h bigint[], p_cost numeric[],
+  p_owed numeric[], p_status smallint[], p_error text[],
+  p_started_ms bigint[], p_first_byte_ms integer[], p_duration_ms integer[], p_final boolean[],
+  p_served_model text[], p_substituted boolean[],
+  p_attempt bigint[], p_request uuid[], p_ordinal smallint[], p_org text[], p_key text[],
+  p_model text[], p_provider text[], p_upstream text[], p_pin text[], p_route text[],
+  p_stream boolean[], p_tokens bigint[], p_reserve bigint[],
+  out closed_row integer[], out closed_code integer[], out debited bigint[], out over bigint[],
+  out refused_row integer[], out refused_code integer[], out a bigint[], out b bigint[],
+  out c bigint[], out reset_ms bigint
+) language plpgsql set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+begin
+  select l.closed_row, l.closed_code, l.debited, l.over, l.refused_row, l.refused_code, l.a, l.b,
+    l.c, l.reset_ms
+  into closed_row, closed_code, debited, over, refused_row, refused_code, a, b, c, reset_ms
+  from ledger_batch_2(
+    p_instance, p_epoch, p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt,
+    p_cache_write, p_completion, p_internal_reasoning, p_cache_write_1h, p_cost, p_owed,
+    p_status, p_error, p_started_ms, p_first_byte_ms, p_duration_ms, p_final, p_served_model,
+    p_substituted, '{}', '{}', '{}', '{}', '{}', p_attempt, p_request, p_ordinal, p_org,
+    p_key, p_model, p_provider, p_upstream, p_pin, p_route, p_stream, p_tokens, p_reserve) l;
+end $$;
+
+create or replace function close_batch(
+  p_closed bigint[], p_outcome text[], p_basis text[], p_prompt bigint[],
+  p_cached_prompt bigint[], p_cache_write bigint[], p_completion bigint[],
+  p_internal_reasoning bigint[], p_cache_write_1h bigint[], p_cost numeric[],
+  p_owed numeric[], p_status smallint[], p_error text[],
+  p_started_ms bigint[], p_first_byte_ms integer[], p_duration_ms integer[], p_final boolean[],
+  p_served_model text[], p_substituted boolean[],
+  out closed_row integer[], out closed_code integer[], out debited bigint[], out over bigint[]
+) language plpgsql set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+begin
+  select l.closed_row, l.closed_code, l.debited, l.over
+  into closed_row, closed_code, debited, over
+  from close_batch_2(
+    p_closed, p_outcome, p_basis, p_prompt, p_cached_prompt, p_cache_write, p_completion,
+    p_internal_reasoning, p_cache_write_1h, p_cost, p_owed, p_status, p_error, p_started_ms,
+    p_first_byte_ms, p_duration_ms, p_final, p_served_model, p_substituted, '{}', '{}', '{}',
+    '{}', '{}') l;
 end $$;

@@ -23,7 +23,7 @@ export function modelOfGuide(
 ): { readonly modelId: string; readonly modality: Modality } | undefined {
   for (const block of blocks) {
     const call = callOf(block);
-    // One that nobody has is there for its refusal.
+    // A model that is not listed is an example of a refusal.
     if (call?.modelId === undefined || call.modelId.startsWith("no/")) continue;
     const modality = MODALITIES[call.quotedAs ?? ""] ?? "text";
     return { modelId: call.modelId, modality };

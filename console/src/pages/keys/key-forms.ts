@@ -118,7 +118,7 @@ function readCaps(typed: Pick<TypedKey, "cap" | "capWeek" | "capDay">): {
 export const TAGS_HELP =
   "At most 10 tags with commas between them, each of 1 to 32 letters, digits or . _ - : /";
 
-/** Undefined: one of them is no tag. */
+/** Undefined: one of them is not a valid tag. */
 function readTags(text: string): string[] | undefined {
   const tags = [...new Set(text.split(",").map((tag) => tag.trim()))].filter(Boolean).sort();
   return tags.length <= 10 && tags.every((tag) => /^[A-Za-z0-9._:/-]{1,32}$/.test(tag))

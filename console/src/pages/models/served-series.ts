@@ -5,7 +5,7 @@ import { showUtc } from "../../ui/time.tsx";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What a chart can tell apart. */
+/** As many as a chart can distinguish. */
 const LINES_MAX = 8;
 
 export type ServedMetric = "p50" | "p95" | "speed" | "success";

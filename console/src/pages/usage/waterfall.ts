@@ -22,7 +22,7 @@ const RUNNING_SHARE = 0.25;
 /**
  * The attempts at a request one after the other, as they run. One clock: a request's duration is the
  * sum of its attempts' durations, which are measured by a steady clock. The instants at which attempts
- * began are of the wall clock and leave room for the gateway's own time, so that an attempt that is
+ * began are of the wall clock and include the gateway's own time, so that an attempt that is
  * placed by them may end after its request.
  */
 export function waterfallOf(
