@@ -3,17 +3,19 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Pool } from "pg";
 import { expect, test } from "vitest";
-import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
-import type { AttemptId } from "../../src/core/ids.ts";
+import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import type { AttemptId, KeyId, OrgId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
 import { closeColumns, holdColumns } from "../../src/ledger/attempt-columns.ts";
 import type { CloseRow, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { batchValues, marks } from "../../src/storage/columns.ts";
 import { openPool } from "../../src/storage/connection.ts";
 import { migrateDatabase } from "../../src/storage/migrate.ts";
 import { MIGRATIONS_FOLDER } from "../../src/storage/migration-files.ts";
-import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import { closeRow, reserveRow, voidRow } from "../support/ledger-rows.ts";
 import { withDatabase } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
+import { testOperator } from "../support/test-operator.ts";
 
 const database = withDatabase();
 
@@ -23,10 +25,30 @@ const database = withDatabase();
  */
 async function migrateToSix(pool: Pool): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-six-"));
-  const filter = (path: string): boolean => !/^00(0[7-9]|1[013-9]|2[0-5]|3[35])/.test(basename(path));
+  const filter = (path: string): boolean =>
+    !/^00(0[7-9]|1[013-9]|2[0-58-9]|3)/.test(basename(path));
   cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
   await migrateDatabase(pool, { folder });
   rmSync(folder, { recursive: true });
+}
+
+/** As a program of that level made a key. */
+async function orgWithKeyAtSix(
+  pool: Pool,
+  backend: PostgresBackend,
+): Promise<{ readonly orgId: OrgId; readonly keyId: KeyId }> {
+  const { orgId } = await backend.accountStore.createOrg(
+    { name: "Acme", email: "a@example.com" },
+    testOperator,
+  );
+  const amountMicroUsd = microUsd(10_000n);
+  await backend.creditStore.grant({ orgId, amountMicroUsd, ref: "start" }, testOperator);
+  await pool.query(
+    `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+    values ('key_old', $1, decode(repeat('00', 32), 'hex'), 'tm_vk_000000', 'old', 'console', 300)`,
+    [orgId],
+  );
+  return { orgId, keyId: "key_old" as KeyId };
 }
 
 async function reserveAtSix(pool: Pool, rows: readonly ReserveRow[], epoch = 1): Promise<void> {
@@ -72,7 +94,7 @@ test("what was open before holds had their own table is closed, adopted and reco
   await pool.query(
     `insert into price_pin values ('pin-1', 'acme-ai', 'acme/small', 1, 1, 1, 1, 1)`,
   );
-  const org = await orgWithKey(backend, { creditMicroUsd: 10_000n });
+  const org = await orgWithKeyAtSix(pool, backend);
   await pool.query("select ensure_attempt_partition(day::date) from unnest($1::text[]) as t(day)", [
     ["2025-01-01", "2025-01-02"],
   ]);

@@ -81,11 +81,11 @@ async function factsOf(client: PoolClient, day: string, ids: Ids): Promise<reado
   ];
 }
 
-/** Each column as a member of the document. */
+/** Each column as a member of the document: as a row, since a function takes at most 100 arguments. */
 async function columnsOf(client: PoolClient, table: string): Promise<string> {
   const { rows } = await client.query<{ name: string; is_wide: boolean }>(COLUMNS_SQL, [table]);
   return rows
-    .map(({ name, is_wide: isWide }) => `'${name}', "${name}"${isWide ? "::text" : ""}`)
+    .map(({ name, is_wide: isWide }) => `"${name}"${isWide ? "::text" : ""} as "${name}"`)
     .join(", ");
 }
 
@@ -93,8 +93,8 @@ async function columnsOf(client: PoolClient, table: string): Promise<string> {
 async function* pages(client: PoolClient, fact: Fact): AsyncGenerator<string> {
   const { name, columns, table, key, where } = fact;
   await client.query(`declare facts no scroll cursor for
-    select json_build_object('fact', '${name}', ${columns})::text as line
-    from ${table} where ${where} order by ${key}`);
+    select row_to_json(f)::text as line
+    from (select '${name}' as fact, ${columns} from ${table} where ${where} order by ${table}.${key}) f`);
   for (;;) {
     const { rows } = await client.query<{ line: string }>(`fetch ${PAGE_ROWS} from facts`);
     if (rows.length > 0) yield rows.map(({ line }) => `${line}\n`).join("");
