@@ -150,7 +150,7 @@ describe("installed in an empty folder", () => {
       },
     });
     expect(answer.status).toBe(200);
-    const page = await httpCall(String(program.ready["console_url"]));
+    const page = await httpCall(`${String(program.ready["console_url"])}/models`);
     expect(page.status).toBe(200);
     expect(page.text).toContain("<script");
     await until("it says what to call", () => program.stdout().includes("sim/both"));
