@@ -108,7 +108,8 @@ async function fillBobsOrganization(): Promise<void> {
 const customerRoutes = Object.entries(ROUTES)
   .filter(([, { access }]) => access !== "operator")
   .map(([name]) => name);
-const routesWithIds = customerRoutes.filter((name) => name.includes(":"));
+/** A month is of every organization: what its statement shows is asked for below. */
+const routesWithIds = customerRoutes.filter((name) => name.replace(":month", "").includes(":"));
 
 function filled(route: string, ids: Readonly<Record<string, string>>): string {
   return route.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? `no ${name}`);
@@ -183,6 +184,19 @@ describe("an id of another organization", () => {
       // The request was served, so there is no refusal of it to explain.
       const expected = route.includes("refusals") ? 404 : 200;
       expect({ route, status }).toEqual({ route, status: expected });
+    }
+  });
+
+  test("is in no statement of a month", async () => {
+    const month = new Date().toISOString().slice(0, 7);
+    for (const form of ["", "/statement.csv", "/statement.json"]) {
+      const route = `GET /api/console/statements/${month}${form}`;
+      const [own, other] = await Promise.all([bob.ask(route), ann.ask(route)]);
+      expect([own.status, other.status]).toEqual([200, 200]);
+      expect(own.text).toContain("bobs");
+      for (const id of [bob.orgId, "bobs", ...Object.values(bobs)]) {
+        expect(other.text).not.toContain(id);
+      }
     }
   });
 
