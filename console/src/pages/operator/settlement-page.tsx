@@ -183,7 +183,7 @@ function PeriodActions(props: {
         <Button
           size="compact-xs"
           variant="default"
-          aria-label={`Record the payment of ${provider} from ${start}`}
+          aria-label={`Record payment of ${provider} from ${start}`}
           onClick={() => props.onPay(period)}
         >
           Record payment
