@@ -3,6 +3,7 @@ export { checkPorts, type Listener, listenersOf, listenFault } from "./check-por
 export { makeConsoleLink } from "./console-link.ts";
 export { databaseAddress, databasePassword } from "./database-password.ts";
 export { loadCatalog } from "./load-catalog.ts";
+export { readSettlementTerms } from "./settlement-terms.ts";
 export { type Logging, openLogging, openStandardError, type TextOutput } from "./logging.ts";
 export { backUpNow } from "./open-backups.ts";
 export { type Backend, type BackendOptions, openBackend, NoDatabaseFault } from "./open-backend.ts";

@@ -66,7 +66,7 @@ export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog
 }
 
 /** No folder was named, so a missing one is not a mistake. */
-function hasDefaultFolder({ manifestsDir }: Config): boolean {
+export function hasDefaultFolder({ manifestsDir }: Config): boolean {
   return manifestsDir === SETTINGS.manifestsDir.fallback;
 }
 

@@ -15,7 +15,7 @@ import {
 import type { CallParts, LivePorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import { byGateway } from "../changes/index.ts";
-import type { LiveConfig } from "../config/index.ts";
+import type { Environment, LiveConfig } from "../config/index.ts";
 import { type ConsoleDeps, createConsoleServer } from "../console-api/index.ts";
 import { ClientAddresses, type Clock } from "../core/index.ts";
 import {
@@ -39,6 +39,7 @@ import { CONSOLE_PAGES, GATEWAY_OPENAPI } from "./shipped-files.ts";
 
 export interface ConsoleOptions {
   readonly live: LiveConfig;
+  readonly env: Environment;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Backend;

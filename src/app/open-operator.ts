@@ -1,21 +1,30 @@
 import type { BackupFigures } from "../backup/index.ts";
 import type { CallParts } from "../call/index.ts";
-import { addressesOf, type LiveConfig, pathsOf } from "../config/index.ts";
+import { addressesOf, type Environment, type LiveConfig, pathsOf } from "../config/index.ts";
 import type { OperatorDeps } from "../console-api/index.ts";
+import type { Clock } from "../core/index.ts";
 import { normaliseEmail } from "../identity/index.ts";
 import { programSchemaLevel } from "../storage/index.ts";
 import type { Backend } from "./open-backend.ts";
+import { hasDefaultFolder } from "./open-catalog.ts";
+import { readSettlementTerms } from "./settlement-terms.ts";
 import { programVersion } from "./shipped-files.ts";
 
 /** What the operator pages of the console work with. */
 export function openOperator(
-  { live, backend }: { readonly live: LiveConfig; readonly backend: Backend },
+  options: {
+    readonly live: LiveConfig;
+    readonly backend: Backend;
+    readonly env: Environment;
+    readonly clock: Clock;
+  },
   parts: {
     readonly serve: Pick<CallParts, "pools">;
     readonly backups: { readonly figures: BackupFigures };
     readonly ledger: { readonly hasGoneBack: boolean };
   },
 ): OperatorDeps {
+  const { live, backend, env, clock } = options;
   const { serve, backups, ledger } = parts;
   const config = live.current;
   return {
@@ -24,6 +33,11 @@ export function openOperator(
     credit: backend.creditStore,
     purchases: backend.purchaseStore,
     settlement: backend.settlementStore,
+    readSettlementTerms: () => {
+      const { manifestsDir } = config;
+      const isFolderOptional = hasDefaultFolder(config);
+      return readSettlementTerms({ manifestsDir, isFolderOptional, env, clock });
+    },
     changes: backend.changeStore,
     pools: serve.pools,
     installation: {

@@ -1,19 +1,18 @@
-import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 
 import type { Command } from "commander";
 
-import { type Backend, loadCatalog } from "../app/index.ts";
+import { type Backend, readSettlementTerms } from "../app/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd, parseUsd, SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/index.ts";
 import {
   type ClosingOutcome,
+  compareStatement,
   ENTRY_COLUMNS,
   entryLine,
   type PeriodName,
   type ProviderClaim,
   readProviderClaim,
-  reconcile,
   type SettlementStatement,
   type SettlementStore,
   type SettlementTerms,
@@ -180,13 +179,10 @@ function closeText({ closed, throughMs, unlisted }: ClosingOutcome): string {
 /** Terms from the manifests folder; none when there is no folder and none was named. */
 function listedTerms(context: CommandContext, flags: Flags): ReadonlyMap<string, SettlementTerms> {
   const { manifestsDir } = readConfig(context, flags);
-  if (!existsSync(manifestsDir) && flags["manifests"] === undefined) return new Map();
-  const { env } = context;
-  const loaded = loadCatalog({ manifestsDir, env, clock, allowPrivateUpstreams: true });
-  if (loaded.ok) return loaded.settlementTerms;
-  // Terms that were guessed would close periods that cannot be opened again.
-  const issues = loaded.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
-  throw new UsageFault(`nothing was closed: the manifests are not valid:\n${issues.join("\n")}`);
+  const isFolderOptional = flags["manifests"] === undefined;
+  const read = readSettlementTerms({ manifestsDir, isFolderOptional, env: context.env, clock });
+  if (read.ok) return read.terms;
+  throw new UsageFault(`nothing was closed: ${read.problem}`);
 }
 
 async function list({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
@@ -287,13 +283,7 @@ async function compare(
   { bytes, claim }: { readonly bytes: Buffer; readonly claim: ProviderClaim },
 ): Promise<CommandAnswer> {
   const { period } = await findStatement(settlementStore, flags);
-  const found = await reconcile(
-    claim,
-    period.sums.costPicoUsd,
-    wholePeriod(period, settlementStore.entries(period)),
-  );
-  const sha256 = createHash("sha256").update(bytes).digest();
-  await settlementStore.recordClaim({ ...readPeriodName(flags), sha256, comparison: found }, by);
+  const found = await compareStatement(settlementStore, { period, claim, bytes }, by);
   const { providerId, startMs } = period;
   return {
     json: { provider_id: providerId, period: iso(startMs), ...reconciliationJson(found) },

@@ -2,7 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { claimOrgSetting } from "../call/index.ts";
 import { byCaller, type ChangedBy } from "../changes/index.ts";
-import { type Refusal, SETTINGS_REQUESTS_PER_MINUTE } from "../core/index.ts";
+import {
+  PAGE_STATEMENT_BODY_BYTES_MAX,
+  type Refusal,
+  SETTINGS_REQUESTS_PER_MINUTE,
+  SMALL_BODY_BYTES_MAX,
+} from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import { tokenCount } from "../limits/index.ts";
 import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
@@ -57,6 +62,7 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
   app.route({
     method,
     url,
+    bodyLimit: contract.takesFile === true ? PAGE_STATEMENT_BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX,
     // Before the body is read: it is not read without a session.
     onRequest: async (request, reply) => {
       const session = await openedBy(deps, contract, request);

@@ -1,7 +1,13 @@
 import type { OrgDirectory } from "../accounts/index.ts";
 import type { PurchaseStore } from "../billing/index.ts";
 import type { ChangeStore } from "../changes/index.ts";
-import type { BooksFigures, CreditStore, KnownInstance, SettlementStore } from "../ledger/index.ts";
+import type {
+  BooksFigures,
+  CreditStore,
+  KnownInstance,
+  SettlementStore,
+  SettlementTerms,
+} from "../ledger/index.ts";
 import type { PoolBoard } from "../limits/index.ts";
 
 /** What operators may read and do; every change is the function that the command calls. */
@@ -11,11 +17,18 @@ export interface OperatorDeps {
   readonly orgs: OrgDirectory;
   readonly credit: Pick<CreditStore, "grant">;
   readonly purchases: Pick<PurchaseStore, "listWaiting">;
-  readonly settlement: Pick<SettlementStore, "periods" | "balances" | "statement" | "pay">;
+  readonly settlement: Omit<SettlementStore, "bearLost" | "putBack">;
+  /** As the manifests are at this moment. */
+  readonly readSettlementTerms: () => TermsRead;
   readonly changes: Pick<ChangeStore, "list">;
   readonly pools: Pick<PoolBoard, "cooldownMs" | "usablePercent">;
   readonly installation: Installation;
 }
+
+/** How providers are paid, or why that is not known. */
+type TermsRead =
+  | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
+  | { readonly ok: false; readonly problem: string };
 
 /** How the installation is, as far as this instance knows. */
 export interface Installation {

@@ -1,22 +1,21 @@
-import { CreditFault, SettlementFault } from "../ledger/index.ts";
+import { CreditFault } from "../ledger/index.ts";
 import { formatUsd, parseKeyId, parseUsd } from "../core/index.ts";
 import type { ListedOrg } from "../accounts/index.ts";
 import { shownLine, shownPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
+import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { OperatorContract, OperatorOrgPage } from "./contract.ts";
 import type { operatorRoutes } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
 import { readOperatorHealth } from "./operator-health.ts";
+import { settlementHandlers } from "./operator-settlement-routes.ts";
+import { noSuch, refTaken } from "./operator-refusals.ts";
 import {
   shownListing,
   shownOperatorChange,
   shownOperatorLimit,
   shownOrg,
-  shownPeriod,
   shownRestriction,
-  shownSettlement,
-  shownStatement,
   shownWaiting,
 } from "./show-operator.ts";
 import type { ReportGates } from "./report-gates.ts";
@@ -180,60 +179,4 @@ function marketReads(deps: ConsoleDeps, gates: ReportGates): Part<"purchases"> &
       return { data: catalog.current.deployments.map((each) => shownListing(deps, each, nowMs)) };
     },
   };
-}
-
-const PERIODS_SHOWN = 200;
-
-function settlementHandlers(
-  { operator }: ConsoleDeps,
-  gates: ReportGates,
-): Part<"settlement"> & Part<":period_start"> & Part<"payment"> {
-  const nameOf = (params: { readonly provider_id: string; readonly period_start: string }) => ({
-    providerId: params.provider_id,
-    startMs: Date.parse(params.period_start),
-  });
-  return {
-    "GET /api/operator/settlement": ({ session }) =>
-      gates.reads.run(session.orgId, async () => {
-        const [balances, periods] = await Promise.all([
-          operator.settlement.balances(),
-          operator.settlement.periods(),
-        ]);
-        return shownSettlement(balances, periods.slice(0, PERIODS_SHOWN));
-      }),
-
-    "GET /api/operator/settlement/:provider_id/:period_start": ({ session, params }) =>
-      gates.reads.run(session.orgId, async () => {
-        const statement = await operator.settlement.statement(nameOf(params));
-        return statement === undefined ? noSuch("closed period") : shownStatement(statement);
-      }),
-
-    "POST /api/operator/settlement/:provider_id/:period_start/payment": async (call) => {
-      const { params, body, by } = call;
-      const ref = body.ref.trim();
-      if (ref === "") return invalidField("ref", "ref must not be blank");
-      try {
-        const { created, period } = await operator.settlement.pay({ ...nameOf(params), ref }, by);
-        return { is_new: created, period: shownPeriod(period) };
-      } catch (fault) {
-        if (!(fault instanceof SettlementFault)) throw fault;
-        if (fault.kind === "no_such_period") return noSuch("closed period");
-        return fault.kind === "ref_taken" ? refTaken(fault) : conflict(fault.message);
-      }
-    },
-  };
-}
-
-function refTaken(fault: Error): ConsoleRefusal {
-  return new ConsoleRefusal({
-    status: 409,
-    code: "conflict",
-    message: fault.message,
-    field: "ref",
-  });
-}
-
-function noSuch(what: string): ConsoleRefusal {
-  const message = `there is no such ${what}; check the ID`;
-  return new ConsoleRefusal({ status: 404, code: "not_found", message });
 }

@@ -3,16 +3,20 @@ import type { ListedOrg, RulesStore } from "../accounts/index.ts";
 import type { WaitingPurchase as StoredPurchase } from "../billing/index.ts";
 import type { Deployment } from "../catalog/index.ts";
 import { findAction, type RecordedChange } from "../changes/index.ts";
-import { formatExactUsd, formatUsd } from "../core/index.ts";
+import { formatExactUsd, formatUsd, type PicoUsd } from "../core/index.ts";
 import {
+  type ClosingOutcome,
   type ProviderBalance,
   type ProviderPeriod,
+  type Reconciliation,
   type SettlementStatement,
   linesByModel,
 } from "../ledger/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type {
   OperatorChange,
+  OperatorClosing,
+  OperatorComparison,
   OperatorLimit,
   OperatorListing,
   OperatorOrg,
@@ -145,6 +149,46 @@ export function shownSettlement(
     })),
     periods: periods.map(shownPeriod),
   };
+}
+
+export function shownClosing({ closed, throughMs, unlisted }: ClosingOutcome): OperatorClosing {
+  return {
+    closed: closed.slice(0, CLOSED_SHOWN).map(({ period }) => shownPeriod(period)),
+    closed_count: closed.length,
+    settled_through: instant(throughMs),
+    unlisted: unlisted.map((each) => ({ provider: each.providerId, terms_from: each.termsFrom })),
+  };
+}
+
+const CLOSED_SHOWN = 200;
+
+export function shownComparison(found: Reconciliation): OperatorComparison {
+  const { lines } = found;
+  return {
+    is_equal: found.isEqual,
+    their_usd: formatExactUsd(found.theirPicoUsd),
+    our_usd: formatExactUsd(found.ourPicoUsd),
+    difference_usd: formatExactUsd(found.differencePicoUsd),
+    their_lines_usd: exactOrNull(found.theirLinesPicoUsd),
+    lines: lines && {
+      compared: lines.compared,
+      differing: lines.differing,
+      only_theirs: lines.onlyTheirs,
+      only_ours: lines.onlyOurs,
+      unknown_claimed: lines.unknownClaimed,
+    },
+    first_differences: found.firstDiffering.map(({ kind, of, id, theirPicoUsd, ourPicoUsd }) => ({
+      kind,
+      of,
+      id,
+      their_usd: exactOrNull(theirPicoUsd),
+      our_usd: exactOrNull(ourPicoUsd),
+    })),
+  };
+}
+
+function exactOrNull(amount: PicoUsd | null): string | null {
+  return amount === null ? null : formatExactUsd(amount);
 }
 
 export function shownStatement({ period, lines, claims }: SettlementStatement): OperatorStatement {

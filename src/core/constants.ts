@@ -115,6 +115,13 @@ export const USAGE_FILE_GROUPS_MAX: number = 100_000;
 export const USAGE_FILES_PER_ORG_MAX: number = 4;
 
 export const SETTLEMENT_STATEMENT_BYTES_MAX: number = 64 * MiB;
+/** The same of a provider's statement that a page sends, beside a server that has other work. */
+export const PAGE_STATEMENT_BYTES_MAX: number = 1 * MiB;
+export const PAGE_STATEMENT_LINES_MAX: number = 20_000;
+/** Attempts of a period that such a statement is compared with line by line. */
+export const PAGE_STATEMENT_ATTEMPTS_MAX: number = 100_000;
+/** As a string of JSON, in which quotes and line breaks take two bytes. */
+export const PAGE_STATEMENT_BODY_BYTES_MAX: number = 3 * MiB;
 
 // Reports of the console
 /** Keys that an organization may have, disabled ones too. */
@@ -233,6 +240,10 @@ export const HEALTH_RETRY_AFTER_SECONDS: number = 5;
 assert(
   OUTPUT_TOKENS_DEFAULT <= OUTPUT_TOKENS_MAX,
   "the default output bound is within the maximum",
+);
+assert(
+  PAGE_STATEMENT_BODY_BYTES_MAX > 2 * PAGE_STATEMENT_BYTES_MAX,
+  "a statement with many quotes is refused with its own sentence",
 );
 assert(SMALL_BODY_BYTES_MAX <= BODY_BYTES_MAX, "no route takes more than the general body bound");
 assert(POOLED_BYTES_MAX <= POOL_BYTES_MAX, "each length that is lent fits into the pool");

@@ -42,17 +42,14 @@ export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";
 export { StuckAttempts } from "./stuck-attempts.ts";
+export { compareStatement } from "./provider-settlement/compare-statement.ts";
 export type { LostLine, LostVerdict } from "./provider-settlement/lost-terms.ts";
 export { periodFileName, readPeriodFile, signPeriod } from "./provider-settlement/period-file.ts";
 export { PostgresSettlementStore } from "./provider-settlement/postgres-settlement-store.ts";
 export { ENTRY_COLUMNS, entryLine, wholePeriod } from "./provider-settlement/settlement-entries.ts";
 export { type ProviderClaim, readProviderClaim } from "./provider-settlement/settlement-file.ts";
 export { linesByModel, type SettlementTerms } from "./provider-settlement/settlement-plan.ts";
-export {
-  type DifferingLine,
-  reconcile,
-  type Reconciliation,
-} from "./provider-settlement/settlement-reconcile.ts";
+export type { DifferingLine, Reconciliation } from "./provider-settlement/settlement-reconcile.ts";
 export { SettlementFault } from "./provider-settlement/settlement-store.ts";
 export type {
   ClaimComparison,

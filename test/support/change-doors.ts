@@ -174,6 +174,9 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/operator/organizations/:org_id/contract": ["limit.change"],
   "POST /api/operator/organizations/:org_id/lift": ["hold.lift"],
   "POST /api/operator/settlement/:provider_id/:period_start/payment": ["settlement.pay"],
+  "POST /api/operator/settlement/close": ["settlement.close"],
+  "POST /api/operator/settlement/:provider_id/deposits": ["settlement.deposit"],
+  "POST /api/operator/settlement/:provider_id/:period_start/reconcile": ["settlement.reconcile"],
 };
 
 /** They send one request or message, or change this session alone, and no setting. */

@@ -204,6 +204,49 @@ export const OperatorStatement = Type.Object({
 });
 export type OperatorStatement = Static<typeof OperatorStatement>;
 
+export const OperatorClosing = Type.Object({
+  /** In order of provider and time, 200 at most. */
+  closed: Type.Array(OperatorPeriod),
+  closed_count: Count,
+  /** Everything that ended before it stays as it is. */
+  settled_through: Instant,
+  /** Closed without a manifest: by the terms of the last period, or monthly in arrears. */
+  unlisted: Type.Array(
+    Type.Object({ provider: Type.String(), terms_from: oneOf("last_period", "default") }),
+  ),
+});
+export type OperatorClosing = Static<typeof OperatorClosing>;
+
+export const OperatorComparison = Type.Object({
+  is_equal: Type.Boolean(),
+  their_usd: ExactUsd,
+  our_usd: ExactUsd,
+  difference_usd: ExactUsd,
+  /** What their lines add up to, where that is not their total. */
+  their_lines_usd: nullable(ExactUsd),
+  /** Null: the statement has no lines. */
+  lines: nullable(
+    Type.Object({
+      compared: Count,
+      differing: Count,
+      only_theirs: Count,
+      only_ours: Count,
+      unknown_claimed: Count,
+    }),
+  ),
+  /** 20 at most; `lines` counts all. */
+  first_differences: Type.Array(
+    Type.Object({
+      kind: oneOf("differs", "only_theirs", "only_ours", "unknown_claimed"),
+      of: oneOf("attempt", "request"),
+      id: Type.String(),
+      their_usd: nullable(ExactUsd),
+      our_usd: nullable(ExactUsd),
+    }),
+  ),
+});
+export type OperatorComparison = Static<typeof OperatorComparison>;
+
 const orgParams = Type.Object({ org_id: Id });
 const periodParams = Type.Object({ provider_id: Id, period_start: Instant });
 /** Null: the default again. */
@@ -318,5 +361,33 @@ export const operatorRoutes = {
     params: periodParams,
     body: Type.Object({ ref: Reason }, { additionalProperties: false }),
     answer: Type.Object({ is_new: Type.Boolean(), period: OperatorPeriod }),
+  },
+  "POST /api/operator/settlement/close": {
+    summary: "Closes every period that is over; the command is `settlement close`",
+    access: "operator",
+    isSetting: true,
+    body: Type.Object({ provider_id: Type.Optional(Id) }, { additionalProperties: false }),
+    answer: OperatorClosing,
+  },
+  "POST /api/operator/settlement/:provider_id/deposits": {
+    summary: "Records a deposit, once per reference; the command is `settlement deposit`",
+    access: "operator",
+    isSetting: true,
+    params: Type.Object({ provider_id: Id }),
+    body: Type.Object({ amount_usd: UsdInput, ref: Reason }, { additionalProperties: false }),
+    answer: Type.Object({ is_new: Type.Boolean(), deposit_usd: Usd }),
+  },
+  "POST /api/operator/settlement/:provider_id/:period_start/reconcile": {
+    summary: "Compares a provider's own statement; the command is `settlement reconcile`",
+    access: "operator",
+    isSetting: true,
+    takesFile: true,
+    params: periodParams,
+    /** JSON or CSV as the command reads it: 1 MiB and 20,000 lines at most. */
+    body: Type.Object(
+      { statement: Type.String({ minLength: 1 }) },
+      { additionalProperties: false },
+    ),
+    answer: OperatorComparison,
   },
 } as const;

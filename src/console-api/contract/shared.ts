@@ -24,6 +24,8 @@ interface RouteShape {
   readonly summary: string;
   /** It changes a setting: an organization may change so many a minute. */
   readonly isSetting?: true;
+  /** Its body has a file in it, and may be larger than others. */
+  readonly takesFile?: true;
   readonly params?: TSchema;
   readonly query?: TSchema;
   readonly body?: TSchema;

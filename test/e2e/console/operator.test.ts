@@ -36,6 +36,11 @@ const BODIES: Readonly<Record<string, object>> = {
   "POST /api/operator/organizations/:org_id/contract": { scope: "org", rpm: 999 },
   "POST /api/operator/organizations/:org_id/lift": { reason: "looked at it" },
   "POST /api/operator/settlement/:provider_id/:period_start/payment": { ref: "wire-1" },
+  "POST /api/operator/settlement/close": {},
+  "POST /api/operator/settlement/:provider_id/deposits": { amount_usd: "5.00", ref: "wire-2" },
+  "POST /api/operator/settlement/:provider_id/:period_start/reconcile": {
+    statement: '{"total_usd":"1.5"}',
+  },
 };
 
 function filled(route: string): string {
@@ -97,9 +102,10 @@ describe("the operator routes", () => {
   });
 
   test("have changed nothing for those who were refused", async () => {
-    const { accountStore, rulesStore } = fixture.gateway.backend;
+    const { accountStore, rulesStore, changeStore } = fixture.gateway.backend;
     expect((await accountStore.findOrg(customer.orgId))?.balanceMicroUsd).toBe(0n);
     expect(await rulesStore.listLimits(customer.orgId)).toEqual([]);
+    expect(await changeStore.list({ actionPrefix: "settlement", limit: 1 })).toEqual([]);
   });
 
   test.each(operatorRoutes.filter((name) => name.startsWith("GET ")))(

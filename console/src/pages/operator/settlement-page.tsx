@@ -1,11 +1,16 @@
 import { Button, Group, Text, TextInput } from "@mantine/core";
 import { useState, type ReactElement, type ReactNode } from "react";
 
-import type { OperatorPeriod, OperatorSettlement } from "../../../../src/console-api/contract.ts";
+import type {
+  OperatorClosing,
+  OperatorPeriod,
+  OperatorSettlement,
+} from "../../../../src/console-api/contract.ts";
 import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useFilters } from "../../app/use-filters.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { LinkButton } from "../../ui/app-link.tsx";
+import { Banner } from "../../ui/banner.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
@@ -16,6 +21,8 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
+import { CloseDialog } from "./close-dialog.tsx";
+import { DepositDialog } from "./deposit-dialog.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 import { StatementPanel } from "./statement-panel.tsx";
 
@@ -27,10 +34,10 @@ export function OperatorSettlementPage(): ReactElement {
     <OperatorPage
       title="Settlement"
       crumbs={[{ label: "Operator", to: "/operator" }]}
-      lead="The commands settlement close and settlement reconcile close periods and compare statements."
+      lead="Changes need a sign-in within the last 12 hours and are in the change log under your account."
     >
       {provider === undefined || period === undefined ? null : (
-        <StatementPanel provider={provider} period={period} />
+        <StatementPanel key={`${provider} ${period}`} provider={provider} period={period} />
       )}
       <Answer of={found} skeleton={<Loading rows={12} />}>
         {(settlement) => <Settlement {...settlement} />}
@@ -41,9 +48,16 @@ export function OperatorSettlementPage(): ReactElement {
 
 function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
   const [paid, setPaid] = useState<OperatorPeriod>();
+  const [opened, setOpened] = useState<"close" | "deposit">();
+  const [closing, setClosing] = useState<OperatorClosing>();
+  const close = (): void => setOpened(undefined);
   return (
     <>
-      <Panel title="Balances with providers">
+      <Unlisted providers={closing?.unlisted ?? []} />
+      <Panel
+        title="Balances with providers"
+        actions={<OpenButton label="Record deposit" onOpen={() => setOpened("deposit")} />}
+      >
         <DataTable
           caption="Balances with providers"
           columns={BALANCES}
@@ -52,7 +66,10 @@ function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
           empty={<Empty title="No provider has served a request yet." />}
         />
       </Panel>
-      <Panel title="Closed periods">
+      <Panel
+        title="Closed periods"
+        actions={<OpenButton label="Close periods" onOpen={() => setOpened("close")} />}
+      >
         <DataTable
           caption="Closed periods"
           columns={periodColumns(setPaid)}
@@ -61,6 +78,8 @@ function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
           empty={<Empty title="No closed periods yet." />}
         />
       </Panel>
+      <CloseDialog opened={opened === "close"} onClose={close} onClosed={setClosing} />
+      <DepositDialog opened={opened === "deposit"} onClose={close} />
       <FormDialog
         opened={paid !== undefined}
         title="Record payment"
@@ -72,6 +91,25 @@ function Settlement({ balances, periods }: OperatorSettlement): ReactElement {
       </FormDialog>
     </>
   );
+}
+
+function OpenButton(props: { readonly label: string; readonly onOpen: () => void }): ReactElement {
+  return (
+    <Button size="xs" variant="default" onClick={props.onOpen}>
+      {props.label}
+    </Button>
+  );
+}
+
+/** Providers without a manifest were closed by other terms: an operator has to know by which. */
+function Unlisted(props: { readonly providers: OperatorClosing["unlisted"] }): ReactNode {
+  return props.providers.map(({ provider, terms_from: from }) => (
+    <Banner key={provider} tone="warn">
+      {from === "default"
+        ? `${provider} has no manifest: it is settled monthly, in arrears.`
+        : `${provider} has no manifest: it is settled by the terms of its last period.`}
+    </Banner>
+  ));
 }
 
 type Balance = OperatorSettlement["balances"][number];
@@ -145,7 +183,7 @@ function PeriodActions(props: {
         <Button
           size="compact-xs"
           variant="default"
-          aria-label={`Record the payment of ${provider} from ${start}`}
+          aria-label={`Record payment of ${provider} from ${start}`}
           onClick={() => props.onPay(period)}
         >
           Record payment

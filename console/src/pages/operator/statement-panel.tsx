@@ -1,7 +1,10 @@
-import { Stack } from "@mantine/core";
-import type { ReactElement } from "react";
+import { Button, Stack } from "@mantine/core";
+import { useState, type ReactElement } from "react";
 
-import type { OperatorStatement } from "../../../../src/console-api/contract.ts";
+import type {
+  OperatorComparison,
+  OperatorStatement,
+} from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { StatusBadge } from "../../ui/badge.tsx";
@@ -12,6 +15,8 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
+import { CompareDialog } from "./compare-dialog.tsx";
+import { Comparison } from "./comparison.tsx";
 
 /** One closed period by model, and how the provider's own statements compared with it. */
 export function StatementPanel(props: {
@@ -22,11 +27,28 @@ export function StatementPanel(props: {
   const found = useAnswer("GET /api/operator/settlement/:provider_id/:period_start", {
     params: { provider_id: provider, period_start: period },
   });
+  const [isOpened, setIsOpened] = useState(false);
+  const [compared, setCompared] = useState<OperatorComparison>();
   return (
-    <Panel title={`Statement of ${provider}, ${period.slice(0, 10)}`}>
+    <Panel
+      title={`Statement of ${provider}, ${period.slice(0, 10)}`}
+      actions={
+        <Button size="xs" variant="default" onClick={() => setIsOpened(true)}>
+          Compare statement
+        </Button>
+      }
+    >
+      <CompareDialog
+        opened={isOpened}
+        provider={provider}
+        period={period}
+        onClose={() => setIsOpened(false)}
+        onCompared={setCompared}
+      />
       <Answer of={found} skeleton={<Loading rows={6} />}>
         {(statement) => (
           <Stack gap="md">
+            {compared === undefined ? null : <Comparison found={compared} />}
             <DataTable
               caption="Models of the period"
               columns={MODELS}

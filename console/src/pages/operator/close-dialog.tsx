@@ -1,0 +1,60 @@
+import { Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { OperatorClosing } from "../../../../src/console-api/contract.ts";
+import { useChange } from "../../api/use-answer.ts";
+import { formatCount } from "../../ui/count.tsx";
+import { notifyDone } from "../../ui/notice.ts";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
+
+/** Closes every period that is over, after a question. */
+export function CloseDialog(props: {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  /** Providers that were closed without a manifest are shown by the page. */
+  readonly onClosed: (closing: OperatorClosing) => void;
+}): ReactNode {
+  return (
+    <FormDialog opened={props.opened} title="Close periods" onClose={props.onClose}>
+      <CloseForm onClose={props.onClose} onClosed={props.onClosed} />
+    </FormDialog>
+  );
+}
+
+function CloseForm(props: {
+  readonly onClose: () => void;
+  readonly onClosed: (closing: OperatorClosing) => void;
+}): ReactNode {
+  const { onClose, onClosed } = props;
+  const close = useChange("POST /api/operator/settlement/close", {
+    refreshes: ["GET /api/operator/settlement", "GET /api/operator/health"],
+  });
+  const submission = useSubmission();
+  const send = (): void =>
+    submission.run(async () => {
+      const closing = await close.mutateAsync({ body: {} });
+      notifyDone(closedText(closing.closed_count));
+      onClosed(closing);
+      onClose();
+    });
+  return (
+    <DialogForm
+      submission={submission}
+      fields={[]}
+      submitLabel="Close periods"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <Text size="sm">
+        Closes every period that has ended, of all providers, by the terms in their manifests. A
+        closed period cannot be opened again. It needs a sign-in within the last 12 hours.
+      </Text>
+    </DialogForm>
+  );
+}
+
+function closedText(count: number): string {
+  if (count === 0) return "Nothing to close: every period that has ended is closed";
+  return count === 1 ? "1 period was closed" : `${formatCount(count)} periods were closed`;
+}

@@ -1,0 +1,80 @@
+import { Text, TextInput } from "@mantine/core";
+import { useState, type ReactNode } from "react";
+
+import { useChange } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
+import { useSubmission } from "../keys/use-submission.ts";
+
+/** Records money that was paid to a provider in advance, once per reference. */
+export function DepositDialog(props: {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}): ReactNode {
+  return (
+    <FormDialog opened={props.opened} title="Record deposit" onClose={props.onClose}>
+      <DepositForm onClose={props.onClose} />
+    </FormDialog>
+  );
+}
+
+function DepositForm({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const deposit = useChange("POST /api/operator/settlement/:provider_id/deposits", {
+    refreshes: ["GET /api/operator/settlement"],
+  });
+  const submission = useSubmission();
+  const [typed, setTyped] = useState({ provider: "", amount: "", ref: "" });
+  const send = (): void =>
+    submission.run(async () => {
+      const { is_new: isNew } = await deposit.mutateAsync({
+        params: { provider_id: typed.provider.trim() },
+        body: { amount_usd: typed.amount.trim(), ref: typed.ref.trim() },
+      });
+      notifyDone(isNew ? "The deposit was recorded" : "This deposit was recorded before");
+      onClose();
+    });
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["provider_id", "amount_usd", "ref"]}
+      submitLabel="Record deposit"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      <Text size="sm">
+        Record money that you already paid to a provider in advance. This cannot be undone. It needs
+        a sign-in within the last 12 hours.
+      </Text>
+      <TextInput
+        label="Provider"
+        description="The ID in its manifest, such as acme-ai."
+        data-autofocus
+        autoComplete="off"
+        maxLength={63}
+        value={typed.provider}
+        onChange={(event) => setTyped({ ...typed, provider: event.currentTarget.value })}
+        error={fieldError(submission.fault, "provider_id")}
+      />
+      <TextInput
+        label="Dollars"
+        description="Above 0, at most six decimals, such as 500.00."
+        inputMode="decimal"
+        autoComplete="off"
+        maxLength={16}
+        value={typed.amount}
+        onChange={(event) => setTyped({ ...typed, amount: event.currentTarget.value })}
+        error={fieldError(submission.fault, "amount_usd")}
+      />
+      <TextInput
+        label="Reference"
+        description="Identifies this payment permanently: recording it again changes nothing."
+        autoComplete="off"
+        maxLength={200}
+        value={typed.ref}
+        onChange={(event) => setTyped({ ...typed, ref: event.currentTarget.value })}
+        error={fieldError(submission.fault, "ref")}
+      />
+    </DialogForm>
+  );
+}
