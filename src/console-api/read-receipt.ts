@@ -12,8 +12,8 @@ const HAS_ANOTHER = conflict(
 );
 
 /**
- * What an organization paid for one purchase. Only the purchases that the billing page lists have one:
- * nothing is asked of the payment provider, and nothing changes.
+ * What an organization paid for one purchase. Only the purchases that the billing page lists have
+ * one: nothing is asked of the payment provider, and nothing changes.
  */
 export async function readReceipt(
   deps: ConsoleDeps,

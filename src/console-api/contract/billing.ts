@@ -32,7 +32,7 @@ export const Purchase = Type.Object({
 });
 export type Purchase = Static<typeof Purchase>;
 
-/** What was paid for one purchase. It is no tax invoice. */
+/** What was paid for one purchase. It is not a tax invoice. */
 export const Receipt = Type.Object({
   /** The purchase is its number: there is one receipt of it. */
   number: Id,
