@@ -25,6 +25,8 @@ export interface PurchaseRecord {
   readonly grantedAtMs: number | null;
   readonly refundedMicroUsd: MicroUsd;
   readonly disputedMicroUsd: MicroUsd;
+  /** The payment's id at the payment provider; null: none is known. */
+  readonly paymentId: string | null;
   readonly receiptUrl: string | null;
   readonly isTestMoney: boolean;
   /** Made by the organization's rule, with its saved card. */

@@ -16,6 +16,7 @@ const purchase: KnownPurchase = {
   grantedAtMs: null,
   refundedMicroUsd: ZERO_MICRO_USD,
   disputedMicroUsd: ZERO_MICRO_USD,
+  paymentId: null,
   receiptUrl: null,
   isTestMoney: false,
   isAutomatic: false,

@@ -28,6 +28,7 @@ const purchaseColumns: Columns<StoredPurchase> = columns({
   grantedAtMs: orNull(instantMs("granted_at")),
   refundedMicroUsd: micro("refunded"),
   disputedMicroUsd: micro("disputed"),
+  paymentId: orNull(text("payment_id")),
   receiptUrl: orNull(text("receipt_url")),
   isTestMoney: bool("is_test_money"),
   isAutomatic: bool("is_automatic"),

@@ -6,7 +6,7 @@ import {
   type AlertDestination as StoredDestination,
 } from "../alerts/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { newRecordId, type OrgId } from "../core/index.ts";
+import { newRecordId, type OrgId, type Role } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { BodyOf, DestinationWithSecret } from "./contract.ts";
@@ -21,7 +21,7 @@ export function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof de
     "POST /api/console/alerts/destinations": ({ session, body, by }) =>
       body.channel === "email"
         ? addEmail(deps, session, { kinds: body.kinds, by })
-        : addWebhook(deps, session.orgId, { ...body, by }),
+        : addWebhook(deps, session, { ...body, by }),
 
     "PATCH /api/console/alerts/destinations/:destination_id": async (call) => {
       const { session, params, body, by } = call;
@@ -34,19 +34,19 @@ export function destinationHandlers(deps: ConsoleDeps): Handlers<keyof typeof de
       const { destination_id: id } = params;
       const changed = await alerts.store.changeDestination(session.orgId, id, change, by);
       if (changed === undefined) return NO_SUCH_DESTINATION;
-      return changed === "taken" ? TAKEN : shownDestination(changed);
+      return changed === "taken" ? TAKEN : shownDestination(changed, session.role);
     },
 
     "POST /api/console/alerts/destinations/:destination_id/rotate": async (call) => {
       const { session, params, by } = call;
-      return await rotateSecret(deps, session.orgId, params.destination_id, by);
+      return await rotateSecret(deps, session, params.destination_id, by);
     },
 
     "POST /api/console/alerts/destinations/:destination_id/remove": async (call) => {
       const { session, params, by } = call;
       const { destination_id: destinationId } = params;
       const isRemoved = await alerts.store.removeDestination(session.orgId, destinationId, by);
-      return isRemoved ? await readAlerts(deps, session.orgId) : NO_SUCH_DESTINATION;
+      return isRemoved ? await readAlerts(deps, session) : NO_SUCH_DESTINATION;
     },
 
     "POST /api/console/alerts/destinations/:destination_id/test": async ({ session, params }) => {
@@ -82,10 +82,15 @@ const TOO_MANY_WAIT = conflict(
 );
 const NOT_FAILED = conflict("only a delivery that has failed is sent again; this one has not");
 
+interface Member {
+  readonly orgId: OrgId;
+  readonly role: Role;
+}
+
 async function addEmail(
   { alerts }: ConsoleDeps,
   // The session's address was verified: no other mailbox can be filled.
-  { orgId, email: address }: { readonly orgId: OrgId; readonly email: string },
+  { orgId, role, email: address }: Member & { readonly email: string },
   asked: { readonly kinds: readonly string[] | null | undefined; readonly by: ChangedBy },
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
   if (!alerts.canMail) return NO_MAIL;
@@ -93,12 +98,13 @@ async function addEmail(
   if (kinds instanceof ConsoleRefusal) return kinds;
   const destinationId = newRecordId("dst");
   const wanted = { destinationId, channel: "email", address, kinds: kinds ?? null } as const;
-  return shownAdded(await alerts.store.addDestination(orgId, wanted, asked.by), null);
+  const added = await alerts.store.addDestination(orgId, wanted, asked.by);
+  return shownAdded(added, { secret: null, role });
 }
 
 async function addWebhook(
   { alerts, vault, config }: ConsoleDeps,
-  orgId: OrgId,
+  { orgId, role }: Member,
   asked: BodyOf<"POST /api/console/alerts/destinations"> & { readonly by: ChangedBy },
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
   if (vault === undefined) return NO_VAULT;
@@ -113,12 +119,12 @@ async function addWebhook(
   const address = new URL(url).href;
   const wanted = { destinationId, channel: "webhook", address, kinds: kinds ?? null } as const;
   const added = await alerts.store.addDestination(orgId, { ...wanted, sealedSecret }, asked.by);
-  return shownAdded(added, secret);
+  return shownAdded(added, { secret, role });
 }
 
 async function rotateSecret(
   { alerts, vault }: ConsoleDeps,
-  orgId: OrgId,
+  { orgId, role }: Member,
   destinationId: string,
   by: ChangedBy,
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
@@ -126,15 +132,15 @@ async function rotateSecret(
   const secret = newWebhookSecret();
   const sealed = sealSecret(vault, secret, { destinationId, orgId });
   const rotated = await alerts.store.rotateSecret(orgId, destinationId, sealed, by);
-  return rotated === undefined ? NO_SUCH_WEBHOOK : { ...shownDestination(rotated), secret };
+  return rotated === undefined ? NO_SUCH_WEBHOOK : { ...shownDestination(rotated, role), secret };
 }
 
 function shownAdded(
   added: StoredDestination | "taken" | "full",
-  secret: string | null,
+  { secret, role }: { readonly secret: string | null; readonly role: Role },
 ): DestinationWithSecret | ConsoleRefusal {
   if (added === "taken") return TAKEN;
-  return added === "full" ? FULL : { ...shownDestination(added), secret };
+  return added === "full" ? FULL : { ...shownDestination(added, role), secret };
 }
 
 /** Undefined: as it was; null: all kinds. */

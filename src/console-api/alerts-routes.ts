@@ -15,7 +15,7 @@ export function alertHandlers(
   return {
     ...destinationHandlers(deps),
 
-    "GET /api/console/alerts": ({ session }) => readAlerts(deps, session.orgId),
+    "GET /api/console/alerts": ({ session }) => readAlerts(deps, session),
 
     "PATCH /api/console/alerts": async ({ session, body, by }) => {
       const { balance_below_usd: below, cap_percents: percents, purchases, restrictions } = body;
@@ -28,12 +28,14 @@ export function alertHandlers(
         ...(keyExpiry === undefined ? {} : { hasKeyExpiry: keyExpiry }),
       };
       await alerts.store.changeRules(session.orgId, change, by);
-      return await readAlerts(deps, session.orgId);
+      return await readAlerts(deps, session);
     },
 
     "GET /api/console/alerts/deliveries": ({ session }) =>
       gates.reads.run(session.orgId, async () => ({
-        data: (await alerts.store.log(session.orgId)).map(shownDelivery),
+        data: (await alerts.store.log(session.orgId)).map((each) =>
+          shownDelivery(each, session.role),
+        ),
       })),
   };
 }

@@ -8,6 +8,7 @@ import type { billingRoutes } from "./contract/billing.ts";
 import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { instant, instantOrNull, readAmount } from "./read-values.ts";
+import { readReceipt } from "./read-receipt.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./show-balance.ts";
 
@@ -43,6 +44,9 @@ export function billingHandlers(
         const purchase = await billing.checkPurchase(session.orgId, params.purchase_id);
         return purchase === undefined ? notFound("purchase") : shownPurchase(purchase);
       }),
+
+    "GET /api/console/purchases/:purchase_id/receipt": ({ session, params }) =>
+      gates.reads.run(session.orgId, () => readReceipt(deps, session.orgId, params.purchase_id)),
 
     "GET /api/console/credit-ledger": ({ session, query }) =>
       gates.reads.run(session.orgId, async () => {

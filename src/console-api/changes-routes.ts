@@ -9,6 +9,7 @@ import { type FileAnswer, openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
+import { withShownAddress } from "./show-address.ts";
 
 /** The organization's own part of the change log. */
 export function changeHandlers(
@@ -125,6 +126,7 @@ function asked(
 
 function shownChange(change: RecordedChange, session: SignedIn): ShownChange {
   const { position, by, action, target, before, after } = change;
+  const { role } = session;
   return {
     position,
     at: instant(change.atMs),
@@ -134,8 +136,8 @@ function shownChange(change: RecordedChange, session: SignedIn): ShownChange {
     action,
     says: findAction(action)?.says ?? action,
     target,
-    before,
-    after,
+    before: withShownAddress(before, role),
+    after: withShownAddress(after, role),
     request_id: by.requestId,
     client_network: by.clientNetwork,
   };

@@ -77,7 +77,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       .filter(({ keyId }) => keyId === undefined || known.has(keyId))
       .map(exportedLimit),
     routing_policy: policy === undefined ? null : exportedPolicy(policy),
-    alerts: await exportedAlerts(deps, orgId),
+    alerts: await exportedAlerts(deps, session),
     connections: (await connections.list(orgId)).map(shownConnection),
     endpoints: endpoints.map((each) => shownEndpoint(catalog.current, each)),
     usage_holds: holds.map(({ family, state, createdAtMs }) => ({
@@ -114,8 +114,8 @@ async function exportedTeam({ team }: ConsoleDeps, orgId: OrgId): Promise<object
 }
 
 /** Without the secrets of webhooks. */
-async function exportedAlerts(deps: ConsoleDeps, orgId: OrgId): Promise<object> {
-  const { rules, destinations } = await readAlerts(deps, orgId);
+async function exportedAlerts(deps: ConsoleDeps, session: SignedIn): Promise<object> {
+  const { rules, destinations } = await readAlerts(deps, session);
   return { rules, destinations };
 }
 

@@ -8,6 +8,7 @@ test.each([
   "/keys",
   "/keys/key_1",
   "/billing/return/pur_1",
+  "/billing/purchases/pur_1/receipt",
   "/billing/company",
   "/billing/statements",
   "/billing/statements/2026-10",
@@ -23,9 +24,12 @@ test.each([
   expect(isReservedPath(path)).toBe(false);
 });
 
-test.each(["/keys/a/b", "/nowhere", "/sign-in/", "/requests"])("%s is not a page", (path) => {
-  expect(isPagePath(path)).toBe(false);
-});
+test.each(["/keys/a/b", "/billing/purchases/pur_1", "/nowhere", "/sign-in/", "/requests"])(
+  "%s is not a page",
+  (path) => {
+    expect(isPagePath(path)).toBe(false);
+  },
+);
 
 test.each([
   "/login",

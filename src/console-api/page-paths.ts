@@ -5,7 +5,7 @@ const PAGES: readonly RegExp[] = [
   /^\/docs(\/[a-z-]+)?$/,
   /^\/settings(\/(changes|alerts|members))?$/,
   /^\/(keys|optimize|providers)(\/[^/]+)?$/,
-  /^\/billing(\/(return\/[^/]+|company|statements(\/[^/]+)?))?$/,
+  /^\/billing(\/(return\/[^/]+|purchases\/[^/]+\/receipt|company|statements(\/[^/]+)?))?$/,
   /^\/requests\/[^/]+$/,
   /^\/operator(\/(organizations(\/[^/]+)?|review|listings|settlement))?$/,
   // Ids of models have slashes.

@@ -5,13 +5,17 @@ import {
   parseAlertKind,
   type AlertDestination as StoredDestination,
 } from "../alerts/index.ts";
-import { formatUsd, type OrgId } from "../core/index.ts";
+import { formatUsd, type OrgId, type Role } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { AlertDelivery, AlertDestination, Alerts } from "./contract.ts";
 import { instant, instantOrNull } from "./read-values.ts";
+import { shownAddress } from "./show-address.ts";
 
-/** What an organization has chosen, and what there is to choose. */
-export async function readAlerts({ alerts, vault }: ConsoleDeps, orgId: OrgId): Promise<Alerts> {
+/** What an organization has chosen, and what there is to choose, as a member may see it. */
+export async function readAlerts(
+  { alerts, vault }: ConsoleDeps,
+  { orgId, role }: { readonly orgId: OrgId; readonly role: Role },
+): Promise<Alerts> {
   const [rules, destinations] = await Promise.all([
     alerts.store.rules(orgId),
     alerts.store.destinations(orgId),
@@ -28,11 +32,11 @@ export async function readAlerts({ alerts, vault }: ConsoleDeps, orgId: OrgId): 
     can_email: alerts.canMail,
     can_webhook: vault !== undefined,
     kinds: CHOSEN_KINDS.map((kind) => ({ kind, label: ALERT_KINDS[kind].label })),
-    destinations: destinations.map(shownDestination),
+    destinations: destinations.map((each) => shownDestination(each, role)),
   };
 }
 
-export function shownDelivery(record: DeliveryRecord): AlertDelivery {
+export function shownDelivery(record: DeliveryRecord, role: Role): AlertDelivery {
   return {
     event_id: record.eventId,
     kind: record.kind,
@@ -40,7 +44,7 @@ export function shownDelivery(record: DeliveryRecord): AlertDelivery {
     at: instant(record.atMs),
     destination_id: record.destinationId,
     channel: record.channel,
-    address: record.address,
+    address: record.address === null ? null : shownAddress(record.address, role),
     state: record.state,
     tries: record.tries,
     next_try_at: record.state === "waiting" ? instantOrNull(record.nextAtMs) : null,
@@ -53,11 +57,11 @@ function labelOf(text: string): string {
   return kind === undefined ? text : ALERT_KINDS[kind].label;
 }
 
-export function shownDestination(destination: StoredDestination): AlertDestination {
+export function shownDestination(destination: StoredDestination, role: Role): AlertDestination {
   return {
     destination_id: destination.destinationId,
     channel: destination.channel,
-    address: destination.address,
+    address: shownAddress(destination.address, role),
     kinds: destination.kinds === null ? null : [...destination.kinds],
     created_at: instant(destination.createdAtMs),
     failing_since: instantOrNull(destination.failingSinceMs),

@@ -50,6 +50,7 @@ const keys: Load = () => import("../pages/keys/keys-page.tsx");
 const key: Load = () => import("../pages/keys/key-page.tsx");
 const billing: Load = () => import("../pages/billing/billing-page.tsx");
 const purchase: Load = () => import("../pages/billing/purchase-return-page.tsx");
+const receipt: Load = () => import("../pages/billing/receipt-page.tsx");
 const company: Load = () => import("../pages/billing/company-page.tsx");
 const statements: Load = () => import("../pages/billing/statements-page.tsx");
 const statement: Load = () => import("../pages/billing/statement-page.tsx");
@@ -101,6 +102,7 @@ const routes = root.addChildren([
       page(closed, "/keys/$keyId", key, "KeyPage"),
       page(closed, "/billing", billing, "BillingPage"),
       page(closed, "/billing/return/$purchaseId", purchase, "PurchaseReturnPage"),
+      page(closed, "/billing/purchases/$purchaseId/receipt", receipt, "ReceiptPage"),
       page(closed, "/billing/company", company, "CompanyPage"),
       page(closed, "/billing/statements", statements, "StatementsPage"),
       page(closed, "/billing/statements/$month", statement, "StatementPage"),

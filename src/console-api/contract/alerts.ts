@@ -5,7 +5,10 @@ import { Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts"
 export const AlertDestination = Type.Object({
   destination_id: Id,
   channel: oneOf("email", "webhook"),
-  /** An e-mail address, or the URL of a webhook. */
+  /**
+   * An e-mail address, or the URL of a webhook; of the latter roles without `billing` see scheme and
+   * host alone, then `/…`: the rest can contain a token.
+   */
   address: Type.String(),
   /** Kinds of the events that go there; null: all. */
   kinds: nullable(Type.Array(Type.String())),

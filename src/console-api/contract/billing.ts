@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 
 import { Balance, Id, Instant, nullable, oneOf, Page, Usd, UsdInput } from "./shared.ts";
+import { CompanyData, Issuer } from "./statements.ts";
 
 export const PurchaseStatus = oneOf(
   "created",
@@ -30,6 +31,24 @@ export const Purchase = Type.Object({
   is_automatic: Type.Boolean(),
 });
 export type Purchase = Static<typeof Purchase>;
+
+/** What was paid for one purchase. It is not a tax invoice. */
+export const Receipt = Type.Object({
+  /** The purchase is its number: there is one receipt of it. */
+  number: Id,
+  paid_at: Instant,
+  amount_usd: Usd,
+  /** What went back to the payer since. */
+  refunded_usd: Usd,
+  disputed_usd: Usd,
+  /** Of the payment at the payment provider. */
+  payment_reference: nullable(Type.String()),
+  is_test_money: Type.Boolean(),
+  is_automatic: Type.Boolean(),
+  company: nullable(CompanyData),
+  issuer: Issuer,
+});
+export type Receipt = Static<typeof Receipt>;
 
 export const Billing = Type.Object({
   balance: Balance,
@@ -107,6 +126,13 @@ export const billingRoutes = {
     needs: "read",
     params: Type.Object({ purchase_id: Id }),
     answer: Purchase,
+  },
+  "GET /api/console/purchases/:purchase_id/receipt": {
+    summary: "The receipt of a paid purchase whose payment provider issues none; not a tax invoice",
+    access: "session",
+    needs: "read",
+    params: Type.Object({ purchase_id: Id }),
+    answer: Receipt,
   },
   "GET /api/console/credit-ledger": {
     summary: "The wallet's entries, newest first",

@@ -69,6 +69,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/keys/$keyId": "ci",
   "/billing": "Billing",
   "/billing/return/$purchaseId": "Your purchase",
+  "/billing/purchases/$purchaseId/receipt": "Receipt",
   "/billing/company": "Company data",
   "/billing/statements": "Statements",
   "/billing/statements/$month": `Statement ${new Date().toISOString().slice(0, 7)}`,

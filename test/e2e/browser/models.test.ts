@@ -111,6 +111,10 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(new Set(table.column("Succeeded"))).toEqual(new Set(["100%", "90%", "–"]));
     await expectFits(page);
     await expectAccessible(page, "the models with figures");
+    await page.getByRole("group", { name: "Tokens per second" }).getByText("50+").click();
+    await page.waitForURL((url) => url.searchParams.get("speed") === "50");
+    await page.getByText("Speeds are those of your own calls", { exact: false }).waitFor();
+    expect((await readTable(page, "Models")).column("Tokens / s")).toEqual(["100"]);
     await open(page, "/models/compare?models=m/tie-a,m/old,m/newest");
     await page.getByRole("rowheader", { name: "First token, p50" }).waitFor();
     expect(complaints).toEqual([]);

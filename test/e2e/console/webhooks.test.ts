@@ -32,6 +32,17 @@ async function add(person: Person, path: string, more: object = {}): Promise<Htt
   return await person.do(`POST ${DESTINATIONS}`, { body });
 }
 
+/** A new member of Ann's organization. */
+async function join(role: "billing" | "developer" | "viewer"): Promise<Person> {
+  const member = await fixture.signIn(newcomer(`hooks-${role}`));
+  const body = { email: `hooks-${role}@example.com`, role };
+  await ann.do("POST /api/console/invitations", { body });
+  const { json } = await member.do("GET /api/console/received-invitations");
+  const id = textAt(json, "invitations.0.invitation_id");
+  await member.do(`POST /api/console/received-invitations/${id}/accept`);
+  return member;
+}
+
 function verified({ body, headers }: ReceivedWebhook, secret: string): unknown {
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }
@@ -122,6 +133,35 @@ describe("a webhook", () => {
       });
     }
     expect((await bob.do(`GET ${ALERTS}`)).text).not.toContain(id);
+  });
+
+  test("shows its path, which can contain a token, to who may change it alone", async () => {
+    const path = "/services/T0/hook-token-0123?key=hook-key-4567";
+    const id = textAt((await add(ann, path)).json, "destination_id");
+    await ann.do(`POST ${DESTINATIONS}/${id}/test`);
+    await until("the test alert is tried", async () => (await deliveriesTo(ann, id)).length > 0);
+    const reads = [
+      `GET ${ALERTS}`,
+      `GET ${ALERTS}/deliveries`,
+      "GET /api/console/changes",
+      "GET /api/console/changes.csv",
+      "GET /api/console/changes.ndjson",
+      "GET /api/console/export.json",
+    ];
+    for (const role of ["owner", "billing", "developer", "viewer"] as const) {
+      const member = role === "owner" ? ann : await join(role);
+      for (const route of reads) {
+        const { text } = await member.do(route);
+        const isWhole = text.includes("hook-token-0123") && text.includes("hook-key-4567");
+        const isPart = text.includes("hook-token") || text.includes("hook-key");
+        const told = isWhole ? "whole" : isPart ? "part" : "host";
+        const may = role === "owner" || role === "billing" ? "whole" : "host";
+        expect({ role, route, told }).toEqual({ role, route, told: may });
+        expect({ role, route, hasHost: text.includes(receiver.url) }).toMatchObject({
+          hasHost: true,
+        });
+      }
+    }
   });
 
   test("to one address is there once", async () => {

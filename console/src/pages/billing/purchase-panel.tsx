@@ -93,10 +93,10 @@ function Note({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** The payment provider's receipt; before there is one, the page that polls the payment. */
+/** The payment provider's receipt, else ours; before it is paid, the page that polls the payment. */
 function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
   const { purchase_id: id, receipt_url: url, status } = purchase;
-  if (url !== null && /^https?:\/\//i.test(url)) {
+  if (url !== null && !purchase.is_test_money && /^https?:\/\//i.test(url)) {
     return (
       <Anchor
         inherit
@@ -107,6 +107,18 @@ function Receipt({ purchase }: { readonly purchase: Purchase }): ReactNode {
       >
         Receipt <ExternalLink size={12} aria-hidden />
       </Anchor>
+    );
+  }
+  if (purchase.granted_at !== null) {
+    return (
+      <AppLink
+        to="/billing/purchases/$purchaseId/receipt"
+        params={{ purchaseId: id }}
+        inherit
+        aria-label={`Receipt for ${id}`}
+      >
+        Receipt
+      </AppLink>
     );
   }
   if (purchaseMessage(status).isDecided) return "–";

@@ -1,6 +1,6 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
-import { Download, Printer } from "lucide-react";
+import { Download } from "lucide-react";
 import type { ReactNode } from "react";
 
 import type { Statement } from "../../../../src/console-api/contract.ts";
@@ -11,6 +11,7 @@ import { Banner } from "../../ui/banner.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { PrintButton } from "./print-button.tsx";
 import { StatementParties } from "./statement-parties.tsx";
 import { StatementTables } from "./statement-tables.tsx";
 import styles from "./statement.module.css";
@@ -35,19 +36,11 @@ export function StatementPage(): ReactNode {
   );
 }
 
-/** The browser prints to paper or to a PDF file. */
 function StatementActions({ month }: { readonly month: string }): ReactNode {
   const base = `/api/console/statements/${encodeURIComponent(month)}/statement`;
   return (
     <div className={styles.actions}>
-      <Button
-        size="xs"
-        variant="default"
-        leftSection={<Printer size={14} aria-hidden />}
-        onClick={() => globalThis.print()}
-      >
-        Print or save as PDF
-      </Button>
+      <PrintButton />
       {["csv", "json"].map((format) => (
         <Button
           key={format}

@@ -109,9 +109,10 @@ test("prices by size and to come are said in words", () => {
 });
 
 test("how models were served is compared where it is known of one of them, the best marked", () => {
+  const byProvider = new Map<string, never>();
   const served = new Map([
-    ["small", { success: 0.99, ttftMs: 300, tokensPerSecond: null }],
-    ["large", { success: 0.97, ttftMs: 250, tokensPerSecond: 80 }],
+    ["small", { success: 0.99, ttftMs: 300, tokensPerSecond: null, byProvider }],
+    ["large", { success: 0.97, ttftMs: 250, tokensPerSecond: 80, byProvider }],
   ]);
   const line = (label: string) =>
     compareFacts([small, large, film], [], served)

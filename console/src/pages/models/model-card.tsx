@@ -10,17 +10,19 @@ import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel, shortTokens } from "./model-labels.ts";
 import { priceLine } from "./price-labels.ts";
 import styles from "./models.module.css";
+import type { ServedModels } from "./served.ts";
 
 export interface ModelCardProps {
   readonly model: Model;
   /** The price is that of the providers that fit. */
   readonly search: ModelSearch;
+  readonly served: ServedModels | undefined;
   readonly picks: Picks;
 }
 
 /** A model in a list of cards. */
-export function ModelCard({ model, search, picks }: ModelCardProps): ReactElement {
-  const listings = fittingListings(model, search);
+export function ModelCard({ model, search, served, picks }: ModelCardProps): ReactElement {
+  const listings = fittingListings(model, search, served);
   return (
     <Paper component="article" withBorder className={styles.card}>
       <div>

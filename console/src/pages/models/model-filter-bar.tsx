@@ -1,11 +1,18 @@
-import { Button, Checkbox, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, Select, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useEffect, useState, type ReactElement } from "react";
 
 import type { ChangeHow } from "../../app/use-filters.ts";
+import { formatCount, formatMs } from "../../ui/count.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { readContext, readPrice, type ModelChoices, type ModelSearch } from "./model-filters.ts";
+import {
+  readContext,
+  readFigure,
+  readPrice,
+  type ModelChoices,
+  type ModelSearch,
+} from "./model-filters.ts";
 import { countryName, MODALITY_NAMES } from "./model-labels.ts";
 import styles from "./models.module.css";
 
@@ -16,10 +23,13 @@ export interface ModelFilterBarProps {
   readonly search: ModelSearch;
   readonly change: Change;
   readonly choices: ModelChoices;
+  /** It is known how models were served: speeds can be chosen. */
+  readonly hasFigures: boolean;
 }
 
 /** All filters; each is part of the address, so that a view can be shared, and a step of Back. */
-export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps): ReactElement {
+export function ModelFilterBar(props: ModelFilterBarProps): ReactElement {
+  const { search, change, choices, hasFigures } = props;
   const choose = (wanted: Wanted): void => change(wanted, { history: "step" });
   const type = (wanted: Wanted): void => change(wanted, { history: "typed" });
   const [q, setQ] = useTyped(search.q, (text) => type({ q: text }));
@@ -52,22 +62,17 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           hint="Tokens, such as 128000 or 128k."
           onChange={(context) => type({ context })}
         />
-        <TypedField
-          label="Max input price"
-          placeholder="$ per million"
-          value={search.price}
-          isValid={(text) => readPrice(text) !== undefined}
-          hint="Dollars per million tokens, such as 0.50."
-          onChange={(price) => type({ price })}
-        />
-        <TypedField
-          label="Max output"
-          placeholder="$ per million"
-          value={search.output}
-          isValid={(text) => readPrice(text) !== undefined}
-          hint="Dollars per million tokens, such as 2.50."
-          onChange={(output) => type({ output })}
-        />
+        {PRICE_FIELDS.map(({ name, label }) => (
+          <TypedField
+            key={name}
+            label={label}
+            placeholder="$ per million"
+            value={search[name]}
+            isValid={(text) => readPrice(text) !== undefined}
+            hint="Dollars per million tokens, such as 0.50."
+            onChange={(price) => type({ [name]: price })}
+          />
+        ))}
         <ChoiceField
           label="Parameter"
           value={search.parameter}
@@ -87,6 +92,25 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
           choices={choices.countries.map((each) => ({ value: each, label: countryName(each) }))}
         />
       </div>
+      {hasFigures ? (
+        <div className={styles.filterLine}>
+          {SPEED_FILTERS.map((filter) => (
+            <div key={filter.name} className={styles.chipFilter}>
+              <Text component="span" size="sm" fw={500} aria-hidden>
+                {filter.label}
+              </Text>
+              <FilterChips
+                label={filter.label}
+                value={
+                  readFigure(search[filter.name]) === undefined ? "" : (search[filter.name] ?? "")
+                }
+                onChange={(value) => choose({ [filter.name]: value })}
+                options={speedChips(filter, search[filter.name])}
+              />
+            </div>
+          ))}
+        </div>
+      ) : null}
       <div className={styles.filterLine}>
         <Checkbox
           label="No prompt logging"
@@ -105,14 +129,61 @@ export function ModelFilterBar({ search, change, choices }: ModelFilterBarProps)
   );
 }
 
+const PRICE_FIELDS = [
+  { name: "price_min", label: "Min input price" },
+  { name: "price", label: "Max input price" },
+  { name: "output_min", label: "Min output price" },
+  { name: "output", label: "Max output price" },
+] as const;
+
+interface SpeedFilter {
+  readonly name: "ttft" | "speed";
+  readonly label: string;
+  readonly steps: readonly string[];
+  readonly show: (figure: number) => string;
+}
+
+/** Milliseconds to the first token at most, tokens per second at least. */
+const SPEED_FILTERS: readonly SpeedFilter[] = [
+  {
+    name: "ttft",
+    label: "First token within",
+    steps: ["500", "1000", "2000", "5000"],
+    show: formatMs,
+  },
+  {
+    name: "speed",
+    label: "Tokens per second",
+    steps: ["25", "50", "100", "200"],
+    show: (speed) => `${formatCount(speed)}+`,
+  },
+];
+
+/** The usual steps, and the one of the address where it is another. */
+function speedChips(
+  { steps, show }: SpeedFilter,
+  chosen: string | undefined,
+): readonly { readonly value: string; readonly label: string }[] {
+  const isOther = readFigure(chosen) !== undefined && !steps.includes(chosen ?? "");
+  const values = isOther ? [...steps, chosen ?? ""] : steps;
+  return [
+    { value: "", label: "Any" },
+    ...values.map((value) => ({ value, label: show(Number(value)) })),
+  ];
+}
+
 /** Every filter, off; how the list is shown stays as it is. */
 export const CLEARED = {
   q: undefined,
   modality: undefined,
   input: undefined,
   context: undefined,
+  price_min: undefined,
   price: undefined,
+  output_min: undefined,
   output: undefined,
+  ttft: undefined,
+  speed: undefined,
   parameter: undefined,
   provider: undefined,
   country: undefined,

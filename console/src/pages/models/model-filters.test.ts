@@ -1,7 +1,17 @@
 import { describe, expect, test } from "vitest";
 
-import { choicesOf, filterModels, readContext, readPrice } from "./model-filters.ts";
+import type { ListingFigures } from "../../../../src/console-api/contract.ts";
+import {
+  choicesOf,
+  filterModels,
+  fittingListings,
+  hasPriceFilter,
+  hasSpeedFilter,
+  readContext,
+  readPrice,
+} from "./model-filters.ts";
 import { listingOf, modelOf } from "./sample-models.test-data.ts";
+import { servedModels } from "./served.ts";
 
 const cheapLogged = listingOf({ provider: "cheap", prompt: "0.10", prompt_logging: "retained" });
 const dearPrivate = listingOf({ provider: "dear", prompt: "9", datacenters: ["DE"] });
@@ -26,6 +36,12 @@ const video = modelOf({
   providers: [listingOf({ billing: "reported_cost", context_length: null })],
 });
 const models = [video, vision, both];
+
+function figures(of: Partial<ListingFigures>): ListingFigures {
+  const none = { success: null, uptime: null, ttft_p50_ms: null, ttft_p95_ms: null };
+  const known = { provider: "a", model: "lab/both", calls: 9, tokens_per_second: null };
+  return { ...none, ...known, days: [], hours: [], ...of };
+}
 
 function found(search: Parameters<typeof filterModels>[1]): readonly string[] {
   return filterModels(models, search).map(({ id }) => id);
@@ -53,6 +69,20 @@ describe("finding a model", () => {
     expect(found({ output: "0.50" })).toEqual([]);
   });
 
+  test("a range of prices takes in both its bounds, to the last digit, of one provider", () => {
+    expect(found({ price_min: "2", price: "2" })).toEqual(["lab/vision"]);
+    expect(found({ price_min: "2.000001" })).toEqual(["lab/both"]);
+    expect(found({ price_min: "0.100001", price: "8.999999" })).toEqual(["lab/vision"]);
+    expect(found({ output_min: "2.000001" })).toEqual([]);
+    expect(found({ output_min: "2", output: "2" })).toEqual(found({ modality: "text" }));
+  });
+
+  test("prices are compared exactly where floating point is not", () => {
+    const third = modelOf({ providers: [listingOf({ prompt: "1000000.000001" })] });
+    expect(filterModels([third], { price: "1000000" })).toEqual([]);
+    expect(filterModels([third], { price_min: "1000000.000001" })).toEqual([third]);
+  });
+
   test("a price without a token to it fits no price filter", () => {
     expect(found({ price: "9999999" })).not.toContain("lab/video");
   });
@@ -73,6 +103,49 @@ describe("finding a model", () => {
     expect(found({ parameter: "tools" })).toEqual(["lab/vision"]);
     expect(found({ parameter: "toString" })).toEqual([]);
   });
+});
+
+describe("finding a model by its speed", () => {
+  const served = servedModels([
+    figures({ provider: "cheap", ttft_p50_ms: 400, tokens_per_second: 20 }),
+    figures({ provider: "dear", ttft_p50_ms: 2_000, tokens_per_second: 90 }),
+  ]);
+  const fast = (search: Parameters<typeof filterModels>[1]): readonly string[] =>
+    filterModels(models, search, served).map(({ id }) => id);
+
+  test("first token at most, tokens per second at least; what was not measured does not fit", () => {
+    expect(fast({ ttft: "400" })).toEqual(["lab/both"]);
+    expect(fast({ ttft: "399" })).toEqual([]);
+    expect(fast({ speed: "90" })).toEqual(["lab/both"]);
+    expect(fast({ speed: "91" })).toEqual([]);
+    expect(fast({})).toHaveLength(models.length);
+  });
+
+  test("must hold for the provider that has the price and the other figure", () => {
+    expect(fast({ ttft: "500", speed: "50" })).toEqual([]);
+    expect(fast({ speed: "50", price: "1" })).toEqual([]);
+    expect(fast({ speed: "50", price_min: "1" })).toEqual(["lab/both"]);
+    const listings = fittingListings(both, { speed: "50" }, served);
+    expect(listings.map(({ provider }) => provider)).toEqual(["dear"]);
+  });
+
+  test("leaves nothing out where no speed is known, or where it names none", () => {
+    expect(found({ ttft: "1", speed: "999" })).toHaveLength(models.length);
+    expect(fast({ ttft: "fast", speed: "-1" })).toHaveLength(models.length);
+  });
+});
+
+test("the page knows which filters need a word", () => {
+  expect([{ price_min: "1" }, { output: "$2" }, { price: "x" }].map(hasPriceFilter)).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect([{ ttft: "500" }, { speed: "50" }, { speed: "" }].map(hasSpeedFilter)).toEqual([
+    true,
+    true,
+    false,
+  ]);
 });
 
 test("a context is read as people write it", () => {

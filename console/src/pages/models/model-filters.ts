@@ -1,6 +1,7 @@
 import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
 import { parseUsd } from "../../ui/money-math.ts";
 import { tokenPrice, type Sku } from "./price-labels.ts";
+import type { ServedListing, ServedModels } from "./served.ts";
 
 /** What the models page keeps in its address. */
 export type ModelSearch = Readonly<
@@ -10,8 +11,12 @@ export type ModelSearch = Readonly<
       | "modality"
       | "input"
       | "context"
+      | "price_min"
       | "price"
+      | "output_min"
       | "output"
+      | "ttft"
+      | "speed"
       | "parameter"
       | "provider"
       | "country"
@@ -26,18 +31,22 @@ export type ModelSearch = Readonly<
 >;
 
 /**
- * The models that fit, in the order they came in, which is newest first. What a provider decides (price, country, logging, parameters) must hold for one and the same provider:
+ * The models that fit, in the order they came in, which is newest first. What a provider decides (price, speed, country, logging, parameters) must hold for one and the same provider:
  * a cheap one that logs prompts and an expensive one that does not are not one that is cheap and
- * does not log.
+ * does not log. Without figures of how models were served nothing is left out for its speed.
  */
-export function filterModels(models: readonly Model[], search: ModelSearch): readonly Model[] {
+export function filterModels(
+  models: readonly Model[],
+  search: ModelSearch,
+  served?: ServedModels,
+): readonly Model[] {
   const words = (search.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   return models.filter(
     (model) =>
       matchesWords(model, words) &&
       (search.modality === undefined || model.modality === search.modality) &&
       (search.input === undefined || model.input_modalities.includes(search.input)) &&
-      fittingListings(model, search).length > 0,
+      fittingListings(model, search, served).length > 0,
   );
 }
 
@@ -48,10 +57,15 @@ function matchesWords(model: Model, words: readonly string[]): boolean {
 }
 
 /** The model's providers that fit. */
-export function fittingListings(model: Model, search: ModelSearch): readonly ModelProvider[] {
+export function fittingListings(
+  model: Model,
+  search: ModelSearch,
+  served?: ServedModels,
+): readonly ModelProvider[] {
   const contextMin = readContext(search.context);
-  const priceMax = readPrice(search.price);
-  const outputMax = readPrice(search.output);
+  const input = readRange(search.price_min, search.price);
+  const output = readRange(search.output_min, search.output);
+  const figures = served?.get(model.id)?.byProvider;
   return model.providers.filter(
     (listing) =>
       (search.provider === undefined || listing.provider === search.provider) &&
@@ -59,8 +73,9 @@ export function fittingListings(model: Model, search: ModelSearch): readonly Mod
       (search.country === undefined || runsOnlyIn(listing, search.country)) &&
       (search.parameter === undefined || Object.hasOwn(listing.parameters, search.parameter)) &&
       (contextMin === undefined || (listing.context_length ?? 0) >= contextMin) &&
-      (priceMax === undefined || costsAtMost(listing, "prompt", priceMax)) &&
-      (outputMax === undefined || costsAtMost(listing, "completion", outputMax)),
+      costsWithin(listing, "prompt", input) &&
+      costsWithin(listing, "completion", output) &&
+      (served === undefined || isServedSo(figures?.get(listing.provider), search)),
   );
 }
 
@@ -69,9 +84,50 @@ function runsOnlyIn({ datacenters }: ModelProvider, country: string): boolean {
   return datacenters.length > 0 && datacenters.every((each) => each === country);
 }
 
-function costsAtMost(listing: ModelProvider, sku: Sku, priceMax: bigint): boolean {
-  const price = tokenPrice(listing, sku);
-  return price !== undefined && parseUsd(price) <= priceMax;
+/** Micro-dollars per million tokens; undefined: no bound on that side. */
+interface PriceRange {
+  readonly min: bigint | undefined;
+  readonly max: bigint | undefined;
+}
+
+function readRange(min: string | undefined, max: string | undefined): PriceRange {
+  return { min: readPrice(min), max: readPrice(max) };
+}
+
+/** Both bounds belong to the range. Without one, a listing that is not billed by the token fits too. */
+function costsWithin(listing: ModelProvider, sku: Sku, { min, max }: PriceRange): boolean {
+  if (min === undefined && max === undefined) return true;
+  const text = tokenPrice(listing, sku);
+  if (text === undefined) return false;
+  const price = parseUsd(text);
+  return (min === undefined || price >= min) && (max === undefined || price <= max);
+}
+
+/** A listing without the figure that is asked for is not known to be fast: it does not fit. */
+function isServedSo(figures: ServedListing | undefined, search: ModelSearch): boolean {
+  const ttftMaxMs = readFigure(search.ttft);
+  const speedMin = readFigure(search.speed);
+  const ttftMs = figures?.ttftMs ?? Infinity;
+  const speed = figures?.tokensPerSecond ?? -Infinity;
+  return (
+    (ttftMaxMs === undefined || ttftMs <= ttftMaxMs) &&
+    (speedMin === undefined || speed >= speedMin)
+  );
+}
+
+/** Milliseconds or tokens per second, as a whole number; undefined: no filter. */
+export function readFigure(text: string | undefined): number | undefined {
+  return /^\d{1,6}$/.test(text ?? "") ? Number(text) : undefined;
+}
+
+/** Is a bound on the price set? Then a model fits by one of its providers. */
+export function hasPriceFilter(search: ModelSearch): boolean {
+  const { price_min, price, output_min, output } = search;
+  return [price_min, price, output_min, output].some((text) => readPrice(text) !== undefined);
+}
+
+export function hasSpeedFilter({ ttft, speed }: ModelSearch): boolean {
+  return readFigure(ttft) !== undefined || readFigure(speed) !== undefined;
 }
 
 /** Tokens, as people write them: `"128000"`, `"128k"`, `"1M"`; undefined: no filter. */

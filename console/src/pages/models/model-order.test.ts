@@ -66,8 +66,8 @@ describe("the order of models", () => {
 
 test("models are ordered by how they were served, those without calls last in either direction", () => {
   const served = new Map([
-    ["both", { success: 0.9, ttftMs: 400, tokensPerSecond: 10 }],
-    ["wide", { success: 0.8, ttftMs: 200, tokensPerSecond: 90 }],
+    ["both", { success: 0.9, ttftMs: 400, tokensPerSecond: 10, byProvider: new Map() }],
+    ["wide", { success: 0.8, ttftMs: 200, tokensPerSecond: 90, byProvider: new Map() }],
   ]);
   const by = (sort: string) => orderModels(models, { sort }, served).map(({ id }) => id);
   expect(by("ttft")).toEqual(["wide", "both", "video"]);

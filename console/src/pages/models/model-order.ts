@@ -98,16 +98,17 @@ export function orderModels(
 
 type Key = bigint | number | string | undefined;
 
-function keyOf(
-  model: Model,
-  column: string,
-  by: { readonly search: ModelSearch; readonly served: ServedModels | undefined },
-): Key {
+interface SortedBy {
+  readonly search: ModelSearch;
+  readonly served: ServedModels | undefined;
+}
+
+function keyOf(model: Model, column: string, by: SortedBy): Key {
   const served = by.served?.get(model.id);
   switch (column) {
     case "prompt":
     case "completion":
-      return priceOf(model, column, by.search);
+      return priceOf(model, column, by);
     case "ttft":
       return served?.ttftMs ?? undefined;
     case "speed":
@@ -126,8 +127,8 @@ function keyOf(
 }
 
 /** Of the providers that fit; undefined: no price by the token. */
-function priceOf(model: Model, sku: Sku, search: ModelSearch): bigint | undefined {
-  const price = lowestPrice(fittingListings(model, search), sku);
+function priceOf(model: Model, sku: Sku, { search, served }: SortedBy): bigint | undefined {
+  const price = lowestPrice(fittingListings(model, search, served), sku);
   return price === undefined ? undefined : parseUsd(price);
 }
 

@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 import { useMemo, type ReactElement } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
+import type { Model, ModelProvider } from "../../../../src/console-api/contract.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/count.tsx";
@@ -54,6 +54,8 @@ function columnsFor(
   picks: Picks,
   served: ServedFor | undefined,
 ): readonly Column<Model>[] {
+  const fitting = (model: Model): readonly ModelProvider[] =>
+    fittingListings(model, search, served?.of);
   return [
     {
       id: "model",
@@ -92,8 +94,8 @@ function columnsFor(
         </span>
       ),
     },
-    priceColumn(search, "prompt", "Input / M"),
-    priceColumn(search, "completion", "Output / M"),
+    priceColumn(fitting, "prompt", "Input / M"),
+    priceColumn(fitting, "completion", "Output / M"),
     ...(served === undefined ? [] : servedColumns(served.of)),
     {
       id: "providers",
@@ -148,17 +150,21 @@ function servedColumns(served: ServedModels): readonly Column<Model>[] {
 }
 
 /** Where tokens are not what is billed, the price card's first line is shown for the output. */
-function priceColumn(search: ModelSearch, sku: Sku, label: string): Column<Model> {
+function priceColumn(
+  fitting: (model: Model) => readonly ModelProvider[],
+  sku: Sku,
+  label: string,
+): Column<Model> {
   return {
     id: sku,
     label,
     align: "right",
     sortValue: (model) => {
-      const price = lowestPrice(fittingListings(model, search), sku);
+      const price = lowestPrice(fitting(model), sku);
       return price === undefined ? -1n : parseUsd(price);
     },
     render: (model) => {
-      const listings = fittingListings(model, search);
+      const listings = fitting(model);
       const price = lowestPrice(listings, sku);
       if (price !== undefined) {
         return <span className={kit.figures}>{priceRange(listings, sku)}</span>;

@@ -21,12 +21,19 @@ import { Panel } from "../../ui/panel.tsx";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
 import { readPicks, writePicks } from "./compare-picks.ts";
 import { ModelCard } from "./model-card.tsx";
-import { choicesOf, filterModels, type ModelSearch } from "./model-filters.ts";
+import {
+  choicesOf,
+  filterModels,
+  hasPriceFilter,
+  hasSpeedFilter,
+  type ModelSearch,
+} from "./model-filters.ts";
 import { CLEARED, ModelFilterBar } from "./model-filter-bar.tsx";
 import { orderBySort, orderChoices, orderInAddress, orderModels, orderOf } from "./model-order.ts";
 import { ModelTable } from "./model-table.tsx";
 import styles from "./models.module.css";
-import { useServed } from "./use-served.ts";
+import type { ServedModels } from "./served.ts";
+import { useServed, type ServedFor } from "./use-served.ts";
 
 /** Every model that can be called, newest first. Open to every visitor. */
 export function ModelsPage(): ReactElement {
@@ -54,7 +61,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
   const choices = useMemo(() => choicesOf(models), [models]);
   const served = useServed();
   const found = useMemo(
-    () => orderModels(filterModels(models, search), search, served?.of),
+    () => orderModels(filterModels(models, search, served?.of), search, served?.of),
     [models, search, served],
   );
   const picks = useMemo(
@@ -75,13 +82,19 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
   return (
     <Stack gap="md">
       <Panel>
-        <ModelFilterBar search={search} change={change} choices={choices} />
+        <ModelFilterBar
+          search={search}
+          change={change}
+          choices={choices}
+          hasFigures={served !== undefined}
+        />
       </Panel>
       <div className={styles.resultLine}>
         <Text size="sm" c="dimmed" role="status">
           {found.length === models.length
             ? countLabel(models.length)
             : `${formatCount(found.length)} of ${countLabel(models.length)}`}
+          {filterNotes(search, served)}
         </Text>
         <div className={styles.order}>
           <Select
@@ -127,7 +140,7 @@ function ModelList({ models }: { readonly models: readonly Model[] }): ReactElem
           />
         </Panel>
       ) : (
-        <ModelCards models={found} search={search} picks={picks} />
+        <ModelCards models={found} search={search} served={served?.of} picks={picks} />
       )}
     </Stack>
   );
@@ -140,22 +153,37 @@ function countLabel(count: number): string {
   return count === 1 ? "1 model" : `${formatCount(count)} models`;
 }
 
+/** What the filters that are set mean, after the count. */
+function filterNotes(search: ModelSearch, served: ServedFor | undefined): string {
+  const notes = [
+    hasPriceFilter(search) ? "A model matches when one of its providers has such a price." : "",
+    hasSpeedFilter(search) ? (served === undefined ? NO_FIGURES : speedNote(served)) : "",
+  ];
+  return notes.map((note) => (note === "" ? "" : ` · ${note}`)).join("");
+}
+const NO_FIGURES = "Speeds are not known here, so that filter is not applied.";
+
+function speedNote({ whose }: ServedFor): string {
+  return `Speeds are those of ${whose} in the last 30 days; unmeasured models do not match.`;
+}
+
 /** More cards than this wait for a press: each is a good deal of page. */
 const CARDS_MAX = 60;
 
 function ModelCards(props: {
   readonly models: readonly Model[];
   readonly search: ModelSearch;
+  readonly served: ServedModels | undefined;
   readonly picks: Picks;
 }): ReactElement {
-  const { models, search, picks } = props;
+  const { models, search, served, picks } = props;
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? models : models.slice(0, CARDS_MAX);
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
         {shown.map((model) => (
-          <ModelCard key={model.id} model={model} search={search} picks={picks} />
+          <ModelCard key={model.id} model={model} search={search} served={served} picks={picks} />
         ))}
       </SimpleGrid>
       {shown.length === models.length ? null : (

@@ -24,7 +24,20 @@ test("a model is served as well as the best of its providers in each figure", ()
     figures("c", { tokens_per_second: 0 }),
     figures("d", { model: "acme/two" }),
   ]);
-  expect(served.get("acme/one")).toEqual({ success: 0.99, ttftMs: 300, tokensPerSecond: 40 });
-  expect(served.get("acme/two")).toEqual({ success: null, ttftMs: null, tokensPerSecond: null });
+  const best = { success: 0.99, ttftMs: 300, tokensPerSecond: 40 };
+  expect(served.get("acme/one")).toMatchObject(best);
+  const nothing = { success: null, ttftMs: null, tokensPerSecond: null };
+  expect(served.get("acme/two")).toMatchObject(nothing);
   expect(served.get("acme/none")).toBeUndefined();
+});
+
+test("the figures of each provider of a model are kept apart", () => {
+  const served = servedModels([
+    figures("a", { ttft_p50_ms: 300 }),
+    figures("b", { ttft_p50_ms: 500, tokens_per_second: 40 }),
+  ]);
+  expect([...(served.get("acme/one")?.byProvider ?? [])]).toEqual([
+    ["a", { ttftMs: 300, tokensPerSecond: null }],
+    ["b", { ttftMs: 500, tokensPerSecond: 40 }],
+  ]);
 });

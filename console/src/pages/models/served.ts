@@ -5,6 +5,14 @@ export interface Served {
   readonly success: number | null;
   readonly ttftMs: number | null;
   readonly tokensPerSecond: number | null;
+  /** The figures of each of its providers, by the provider's id. */
+  readonly byProvider: ReadonlyMap<string, ServedListing>;
+}
+
+/** How one provider served one model. */
+export interface ServedListing {
+  readonly ttftMs: number | null;
+  readonly tokensPerSecond: number | null;
 }
 
 /** By the id of the model; one without calls is not in it. */
@@ -13,12 +21,15 @@ export type ServedModels = ReadonlyMap<string, Served>;
 /** The best figure of each model's listings: the provider that a request can ask for. */
 export function servedModels(listings: readonly ListingFigures[]): ServedModels {
   const models = new Map<string, Served>();
-  for (const { model, success, ttft_p50_ms: ttftMs, tokens_per_second: speed } of listings) {
+  for (const listing of listings) {
+    const { model, success, ttft_p50_ms: ttftMs, tokens_per_second: speed } = listing;
     const known = models.get(model);
+    const own = { ttftMs, tokensPerSecond: speed };
     models.set(model, {
       success: better(known?.success, success, Math.max),
       ttftMs: better(known?.ttftMs, ttftMs, Math.min),
       tokensPerSecond: better(known?.tokensPerSecond, speed, Math.max),
+      byProvider: new Map([...(known?.byProvider ?? []), [listing.provider, own]]),
     });
   }
   return models;

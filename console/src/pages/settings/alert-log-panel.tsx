@@ -27,7 +27,7 @@ export function AlertLogPanel(): ReactNode {
             caption="Recent alerts and their deliveries"
             columns={COLUMNS}
             rows={data}
-            rowKey={({ event_id: id, address }) => `${id} ${address ?? ""}`}
+            rowKey={({ event_id: id, destination_id: to }) => `${id} ${to ?? ""}`}
             empty={<Empty title="No alerts yet." />}
           />
         )}

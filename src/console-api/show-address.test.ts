@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+
+import { shownAddress, withShownAddress } from "./show-address.ts";
+
+const TOKEN = "https://me:pass@hooks.example.com:8443/services/T0/secret?key=1#part";
+
+test.each([
+  ["owner", TOKEN],
+  ["billing", TOKEN],
+  ["developer", "https://hooks.example.com:8443/…"],
+  ["viewer", "https://hooks.example.com:8443/…"],
+] as const)("a member who is %s sees of a webhook's address what it may", (role, shown) => {
+  expect(shownAddress(TOKEN, role)).toBe(shown);
+});
+
+test("an e-mail address has no secret, and an address that cannot be read is not shown", () => {
+  expect(shownAddress("ann@example.com", "viewer")).toBe("ann@example.com");
+  expect(shownAddress("https://", "viewer")).toBe("…");
+});
+
+test("of a change only the address is shortened", () => {
+  const facts = { channel: "webhook", address: TOKEN, kinds: ["balance.low"] };
+  const address = "https://hooks.example.com:8443/…";
+  expect(withShownAddress(facts, "developer")).toEqual({ ...facts, address });
+  expect(withShownAddress(facts, "billing")).toEqual(facts);
+  expect(withShownAddress(null, "viewer")).toBeNull();
+});
