@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Checkbox, Group, Text, Tooltip } from "@mantine/core";
 import { Ban, SlidersHorizontal } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
@@ -14,6 +14,8 @@ import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { ShareBar } from "../limits/used-bar.tsx";
+import { ChosenBar } from "./chosen-bar.tsx";
+import { canBeChosen } from "./chosen-keys.ts";
 import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { expirySoon } from "./expiry-choice.ts";
@@ -31,12 +33,16 @@ export function KeyTable(props: {
 }): ReactNode {
   const [edited, setEdited] = useState<Key>();
   const [disabled, setDisabled] = useState<Key>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const mayChange = useMay("keys");
+  const choosing = mayChange ? { chosen, onChoose: setChosen } : undefined;
   return (
     <>
+      {mayChange ? <ChosenBar rows={props.rows} chosen={chosen} onChoose={setChosen} /> : null}
       <DataTable
         caption="Keys"
         kept={KEPT}
-        columns={[...COLUMNS, actionColumn(setEdited, setDisabled)]}
+        columns={[nameColumn(choosing), ...COLUMNS, actionColumn(setEdited, setDisabled)]}
         rows={props.rows}
         rowKey={(key) => key.key_id}
         empty={
@@ -68,13 +74,22 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
 
 const KEPT: Kept = { id: "keys", rows: ["key", "keys"] };
 
-const COLUMNS: readonly Column<Key>[] = [
-  {
+interface Choosing {
+  readonly chosen: ReadonlySet<string>;
+  readonly onChoose: (chosen: ReadonlySet<string>) => void;
+}
+
+/** The box to tick stands in it: the first column is always in sight, and heads the card of a phone. */
+function nameColumn(choosing: Choosing | undefined): Column<Key> {
+  return {
     id: "name",
     label: "Name and key",
-    render: (key) => <NameAndKey shown={key} />,
+    render: (key) => <NameAndKey shown={key} choosing={choosing} />,
     sortValue: (key) => key.name.toLowerCase(),
-  },
+  };
+}
+
+const COLUMNS: readonly Column<Key>[] = [
   {
     id: "created",
     label: "Created",
@@ -133,13 +148,35 @@ const COLUMNS: readonly Column<Key>[] = [
   },
 ];
 
-function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
+function NameAndKey(props: {
+  readonly shown: Key;
+  readonly choosing: Choosing | undefined;
+}): ReactNode {
+  const { shown, choosing } = props;
   return (
     <Group gap="sm" wrap="nowrap" miw={190}>
+      {choosing === undefined || !canBeChosen(shown) ? null : (
+        <ChooseKey shown={shown} {...choosing} />
+      )}
       <KeyName named={shown} isLink />
       <KeyLabel labelled={shown} />
       {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
     </Group>
+  );
+}
+
+function ChooseKey({ shown, chosen, onChoose }: Choosing & { readonly shown: Key }): ReactNode {
+  const { key_id: keyId, name } = shown;
+  return (
+    <Checkbox
+      size="xs"
+      aria-label={`Select ${name}`}
+      checked={chosen.has(keyId)}
+      onChange={(event) => {
+        const others = [...chosen].filter((each) => each !== keyId);
+        onChoose(new Set(event.currentTarget.checked ? [...others, keyId] : others));
+      }}
+    />
   );
 }
 
