@@ -273,6 +273,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
       ["Trial key", null, []],
     ]);
 
+    const south = page.getByRole("row", { name: "south" });
+    expect(await south.innerText()).toMatch(/\$3\.00 a day[^]*0% of daily cap/);
+
     await select();
     await page.getByRole("button", { name: "Disable selected" }).click();
     const dialog = page.getByRole("dialog", { name: "Disable 2 keys" });

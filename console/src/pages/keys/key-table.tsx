@@ -9,7 +9,7 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { parseUsd, shareOf } from "../../ui/money-math.ts";
+import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
@@ -21,6 +21,7 @@ import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { expirySoon } from "./expiry-choice.ts";
 import { KeyName } from "./key-name.tsx";
 import { statusOf } from "./match-keys.ts";
+import { strictestCap } from "./strictest-cap.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
@@ -136,7 +137,7 @@ const COLUMNS: readonly Column<Key>[] = [
     id: "cap",
     label: "Cap",
     align: "right",
-    render: (key) => (key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} isBrief />),
+    render: (key) => <Caps of={key} />,
     sortValue: (key) => (key.cap_usd === null ? -1n : parseUsd(key.cap_usd)),
   },
   {
@@ -187,14 +188,43 @@ function KeyModels({ models }: { readonly models: readonly string[] }): ReactNod
   return <span title={models.join("\n")}>{formatCount(models.length)} models</span>;
 }
 
-/** What was spent, and how much of the cap that is. */
+/** What was spent this month, and how much of the strictest cap is used: of its own period. */
 function Spent({ by }: { readonly by: Key }): ReactNode {
-  const { cap_usd: cap, spent_month_usd: spent } = by;
+  const cap = strictestCap(by);
   return (
     <>
-      <Money usd={spent} isBrief />
-      {cap === null ? null : <ShareBar share={parseUsd(cap) === 0n ? 1 : shareOf(spent, cap)} />}
+      <Money usd={by.spent_month_usd} isBrief />
+      {cap === undefined ? null : (
+        <>
+          <ShareBar share={cap.share} />
+          <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+            {Math.floor(cap.share * 100)}% of {cap.name} cap
+          </Text>
+        </>
+      )}
     </>
+  );
+}
+
+/** The caps by their periods; the monthly one needs no word for it. */
+function Caps({ of: key }: { readonly of: Key }): ReactNode {
+  const { cap_usd: month, cap_week_usd: week, cap_day_usd: day } = key;
+  if (month === null && week === null && day === null) return "No cap";
+  return (
+    <>
+      {month === null ? null : <Money usd={month} isBrief />}
+      <CapOfPeriod usd={week} period="week" />
+      <CapOfPeriod usd={day} period="day" />
+    </>
+  );
+}
+
+function CapOfPeriod(props: { readonly usd: string | null; readonly period: string }): ReactNode {
+  if (props.usd === null) return null;
+  return (
+    <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+      <Money usd={props.usd} isBrief /> a {props.period}
+    </Text>
   );
 }
 
