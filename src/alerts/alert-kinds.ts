@@ -27,11 +27,12 @@ export const ALERT_KINDS = {
   },
   "key_cap.reached": {
     label: "Key cap",
-    when: "A share of a key's monthly cap is used",
+    when: "A share of a key's monthly, weekly or daily cap is used",
     example: {
       percent: 80,
       spent_usd: "8.100000",
       cap_usd: "10.000000",
+      period: "day",
       key_id: "key_5f0c1b2a3d4e5f60718293a4",
       key_name: "production",
     },

@@ -44,14 +44,27 @@ const SETTINGS = { path: "/settings/alerts", action: "Open alert settings" };
 type Fact = (name: string) => string;
 
 function capSubject(fact: Fact): string {
-  return `${fact("percent")}% of a monthly cap used`;
+  return `${fact("percent")}% of a ${periodOf(fact).adjective} cap used`;
 }
 
 function capSentence(whose: string, fact: Fact): string {
+  const { adjective, end } = periodOf(fact);
   return (
-    `$${fact("spent_usd")} of the $${fact("cap_usd")} monthly cap of ${whose} are used ` +
-    `(${fact("percent")}%). At 100%, its requests are rejected until the next month.`
+    `$${fact("spent_usd")} of the $${fact("cap_usd")} ${adjective} cap of ${whose} are used ` +
+    `(${fact("percent")}%). At 100%, its requests are rejected until ${end}.`
   );
+}
+
+/** A cap of which no period is said is monthly. */
+function periodOf(fact: Fact): { readonly adjective: string; readonly end: string } {
+  switch (fact("period")) {
+    case "day":
+      return { adjective: "daily", end: "the next day (00:00 UTC)" };
+    case "week":
+      return { adjective: "weekly", end: "next Monday (00:00 UTC)" };
+    default:
+      return { adjective: "monthly", end: "the next month" };
+  }
 }
 
 function pauseText(reason: string): string {

@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { formatUsd, microUsd, type OrgId } from "../core/index.ts";
+import { type CapPeriod, formatUsd, microUsd, type OrgId } from "../core/index.ts";
 import { inTransaction } from "../storage/index.ts";
 import { expiryEvent, type ExpiryRow, EXPIRIES_SQL } from "./key-expiry.ts";
 import { topUpEvents } from "./notice-top-ups.ts";
@@ -41,6 +41,9 @@ interface CrossedRow {
   readonly measured: bigint;
   readonly most: bigint | null;
   readonly name: string | null;
+  /** Of a cap of a key. */
+  readonly key_id: string | null;
+  readonly cap_period: CapPeriod | null;
 }
 
 interface PurchaseRow {
@@ -68,7 +71,7 @@ function highestOf(rows: readonly CrossedRow[]): readonly CrossedRow[] {
 }
 
 function crossingEvent(row: CrossedRow): NewEvent {
-  const { org_id: orgId, kind, subject, threshold, measured, most, name } = row;
+  const { org_id: orgId, kind, threshold, measured, most, name } = row;
   if (kind === "balance.low") {
     const facts = {
       balance_usd: formatUsd(microUsd(measured)),
@@ -82,7 +85,8 @@ function crossingEvent(row: CrossedRow): NewEvent {
     cap_usd: formatUsd(microUsd(most ?? 0n)),
   };
   if (kind === "org_cap.reached") return { orgId, kind, facts: cap };
-  return { orgId, kind, facts: { ...cap, key_id: subject, key_name: name } };
+  const { key_id: keyId, cap_period: period } = row;
+  return { orgId, kind, facts: { ...cap, period, key_id: keyId, key_name: name } };
 }
 
 function purchaseEvent({
@@ -106,16 +110,21 @@ const LOCK_SQL = "select pg_try_advisory_xact_lock(hashtext('tokenmarket alerts'
 
 /*
  * A passed threshold is over once its value is a tenth of the threshold (of a cap: a
- * twentieth of it) on the other side, its rule is gone, or its month is over. Percent are compared
- * as products: exact.
+ * twentieth of it) on the other side, its rule is gone, or its month, week or day is over. Percent
+ * are compared as products: exact. The monthly cap of a key has the key as its subject, another
+ * one has its period behind it.
  */
 const CROSSED_SQL = `
-  with spent as (
+  with today as (
+    select (now() at time zone 'utc')::date as day,
+      date_trunc('week', now() at time zone 'utc')::date as monday
+  ), spent as (
     select scope, id, month, settled from spend
     where month = date_trunc('month', now() at time zone 'utc')::date
   ), measured as materialized (
     select r.org_id, 'balance.low' as kind, r.org_id as subject, r.balance_below as threshold,
       date '2000-01-01' as period, v.value as measured, null::bigint as most, null::text as name,
+      null::text as key_id, null::text as cap_period,
       v.value < r.balance_below as is_over,
       v.value >= r.balance_below + r.balance_below / 10 as is_clear
     from alert_rules r
@@ -125,20 +134,33 @@ const CROSSED_SQL = `
     ) v
     where r.balance_below is not null
     union all
-    select r.org_id, c.kind, c.subject, p.percent, c.month, c.settled, c.cap, c.name,
+    select r.org_id, c.kind, c.subject, p.percent, c.first, c.settled, c.cap, c.name,
+      c.key_id, c.cap_period,
       c.settled * 100 >= c.cap::numeric * p.percent,
       c.settled * 2000 < c.cap::numeric * p.percent * 19
     from alert_rules r
     cross join lateral unnest(r.cap_percents) as p (percent)
     cross join lateral (
       select 'org_cap.reached' as kind, o.org_id as subject, null as name,
-        o.cap_micro_usd as cap, s.month, s.settled
+        o.cap_micro_usd as cap, s.month as first, s.settled, null as key_id, null as cap_period
       from org o join spent s on s.scope = 'org' and s.id = o.org_id
       where o.org_id = r.org_id and o.cap_micro_usd is not null
       union all
-      select 'key_cap.reached', k.key_id, k.name, k.cap_micro_usd, s.month, s.settled
-      from api_key k join spent s on s.scope = 'key' and s.id = k.key_id
-      where k.org_id = r.org_id and k.cap_micro_usd is not null and k.disabled_at is null
+      select 'key_cap.reached', k.key_id || p.mark, k.name, p.cap, p.first, p.settled,
+        k.key_id, p.period
+      from api_key k cross join lateral (
+        select 'month' as period, '' as mark, k.cap_micro_usd as cap, s.month as first, s.settled
+        from spent s where s.scope = 'key' and s.id = k.key_id
+        union all
+        select v.period, ' ' || v.period, v.cap, v.first, (
+          select coalesce(sum(settled), 0)::bigint from spend_day
+          where key_id = k.key_id and day >= v.first and day < v.behind)
+        from today t cross join lateral (values
+          ('week', k.cap_week_micro_usd, t.monday, t.monday + 7),
+          ('day', k.cap_day_micro_usd, t.day, t.day + 1)) as v (period, cap, first, behind)
+        where v.cap is not null
+      ) p
+      where k.org_id = r.org_id and p.cap is not null and k.disabled_at is null
         and (k.expires_at is null or k.expires_at > now())
         and k.origin not in ('playground', 'optimize')
     ) c
@@ -155,7 +177,8 @@ const CROSSED_SQL = `
     on conflict do nothing
     returning org_id, kind, subject, threshold, period
   )
-  select m.org_id, m.kind, m.subject, m.threshold::bigint, m.measured, m.most, m.name
+  select m.org_id, m.kind, m.subject, m.threshold::bigint, m.measured, m.most, m.name, m.key_id,
+    m.cap_period
   from made join measured m using (org_id, kind, subject, threshold, period)`;
 
 /* A commit may come after the instant it has written: read again for days, reported once. */

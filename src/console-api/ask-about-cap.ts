@@ -46,9 +46,11 @@ export async function askAboutCaps(
     readonly keyId: KeyId;
   },
 ): Promise<ConsoleRefusal | undefined> {
-  const { capMicroUsd: cap, weekCapMicroUsd: week = null, dayCapMicroUsd: day = null } = caps;
+  const { capMicroUsd: cap, weekCapMicroUsd: week = null, dayCapMicroUsd: ofDay = null } = caps;
   const ofMonth = await askAboutCap(deps, session, { cap, confirm, keyId });
-  if (ofMonth !== undefined || confirm === true || (week === null && day === null)) return ofMonth;
+  if (ofMonth !== undefined || confirm === true || (week === null && ofDay === null)) {
+    return ofMonth;
+  }
   const today = utcDay(deps.clock.nowMs());
   // Of a key without such a cap the days of the reports are near enough for a question.
   const days = await deps.reports.keyDays(session.orgId, keyId, 7);
@@ -58,7 +60,7 @@ export async function askAboutCaps(
     }, 0n);
   for (const [name, wanted, first] of [
     ["this week", week, mondayOf(today)],
-    ["today", day, today],
+    ["today", ofDay, today],
   ] as const) {
     const spent = microUsd(spentSince(first));
     if (wanted === null || spent < wanted) continue;

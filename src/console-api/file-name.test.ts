@@ -21,6 +21,12 @@ test.each([
 
 test("however many values are filtered by, the name stays short enough for a file", () => {
   const long = Array.from({ length: 20 }, (_none, at) => `model-${at}-${"x".repeat(190)}`).join();
-  const name = fileNameOf(HOUR, { model: long, provider: long, key: long, status: long });
+  const name = fileNameOf(HOUR, {
+    model: long,
+    provider: long,
+    key: long,
+    tag: long,
+    status: long,
+  });
   expect(name.length).toBeLessThanOrEqual(255);
 });

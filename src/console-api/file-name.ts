@@ -12,9 +12,15 @@ const FILTER_CHARS_MAX = 40;
  */
 export function fileNameOf(
   { fromMs, toMs }: Pick<ReportFilter, "fromMs" | "toMs">,
-  { model, provider, key, status }: Pick<UsageFilters, "model" | "provider" | "key" | "status">,
+  {
+    model,
+    provider,
+    key,
+    tag,
+    status,
+  }: Pick<UsageFilters, "model" | "provider" | "key" | "tag" | "status">,
 ): string {
-  const filters = [model, provider, key, status].flatMap((text) => text ?? []);
+  const filters = [model, provider, key, tag, status].flatMap((text) => text ?? []);
   return ["requests", spanName(fromMs, toMs), ...filters.map(wordOf)].join("-").concat(".csv");
 }
 

@@ -50,6 +50,9 @@ function shown({ balance, month, facts, ...more }: Change): readonly string[] {
 const dollars = (amount: number): ReturnType<typeof microUsd> =>
   microUsd(BigInt(amount) * 1_000_000n);
 
+const CI = { keyId: "k1" as KeyId, name: "ci" };
+const LAB = { keyId: "k2" as KeyId, name: "lab" };
+
 describe("an organization is shown", () => {
   const cases: readonly (readonly [string, Change, readonly string[]])[] = [
     ["nothing while all is well", {}, []],
@@ -144,7 +147,7 @@ describe("an organization is shown", () => {
 });
 
 test("the worst comes first, and each says what happens, how often and until when", () => {
-  const key = { keyId: "k1" as KeyId, name: "ci", capMicroUsd: dollars(2) };
+  const key = { ...CI, period: "month", capMicroUsd: dollars(2) } as const;
   const notices = noticesOf({
     ...WELL,
     balance: { settledMicroUsd: dollars(0), heldMicroUsd: dollars(0) },
@@ -178,4 +181,51 @@ test("the worst comes first, and each says what happens, how often and until whe
       target: "k1",
     },
   ]);
+});
+
+describe("of caps of keys an organization reads", () => {
+  type Cap = NoticeGround["facts"]["cappedKeys"][number];
+  const cap = (of: typeof CI, period: Cap["period"], spent: number): Cap => ({
+    ...of,
+    period,
+    capMicroUsd: dollars(10),
+    spentMicroUsd: dollars(spent),
+  });
+  const cases: readonly (readonly [string, readonly Cap[], readonly string[]])[] = [
+    [
+      "which daily cap is used up, and that it resets the next day",
+      [cap(CI, "day", 10)],
+      [
+        "Key “ci” has used up its daily cap of $10.00: its requests are rejected until it resets on 25 November (UTC).",
+      ],
+    ],
+    [
+      "which weekly cap is near, and that it resets on Monday",
+      [cap(CI, "week", 9)],
+      ["Key “ci” has used $9.00 of its weekly cap of $10.00, which resets on 30 November (UTC)."],
+    ],
+    [
+      "of two full caps of a key the one that resets last, and nothing of one that is near",
+      [cap(CI, "day", 11), cap(CI, "week", 10), cap(CI, "month", 9)],
+      [
+        "Key “ci” has used up its weekly cap of $10.00: its requests are rejected until it resets on 30 November (UTC).",
+      ],
+    ],
+    [
+      "of several keys with full caps when the first resets",
+      [cap(CI, "day", 10), cap(LAB, "month", 10)],
+      [
+        "2 keys have used up their caps: their requests are rejected until the caps reset. The first of these caps resets on 25 November (UTC).",
+      ],
+    ],
+    [
+      "of several keys near caps of one period which period that is",
+      [cap(CI, "day", 9), cap(LAB, "day", 8)],
+      ["2 keys have used 80% or more of their daily caps. The caps reset on 25 November (UTC)."],
+    ],
+  ];
+  test.each(cases)("%s", (_, cappedKeys, expected) => {
+    const notices = noticesOf({ ...WELL, facts: { ...NOTHING, cappedKeys } });
+    expect(notices.map(({ text }) => text)).toEqual(expected);
+  });
 });

@@ -1,8 +1,15 @@
 import type { AbuseRestrictionRecord } from "../abuse/index.ts";
 import type { TopUpPause } from "../billing/index.ts";
-import { formatUsd, microUsd, type MicroUsd, pauseSentence } from "../core/index.ts";
+import {
+  type CapPeriod,
+  formatUsd,
+  microUsd,
+  type MicroUsd,
+  pauseSentence,
+  periodEndMs,
+} from "../core/index.ts";
 import type { Balance, MonthSpend } from "../ledger/index.ts";
-import type { NoticeFacts } from "../records/index.ts";
+import type { CappedKey, NoticeFacts } from "../records/index.ts";
 import type { Notice } from "./contract.ts";
 import { instant, instantOrNull } from "./read-values.ts";
 import { day, usd } from "./show-refusal.ts";
@@ -115,17 +122,23 @@ function capNotices({ month, facts }: NoticeGround): Notice[] {
   return [{ ...WARN, kind: "org_cap_near", text, action: "raise_cap" }];
 }
 
-function keyCapNotices({ facts, month }: NoticeGround): Notice[] {
-  const reset = day(instant(month.resetAtMs));
-  const full = facts.cappedKeys.filter((key) => key.spentMicroUsd >= key.capMicroUsd);
-  const near = facts.cappedKeys.filter((key) => key.spentMicroUsd < key.capMicroUsd);
+function keyCapNotices({ facts, nowMs }: NoticeGround): Notice[] {
+  const isFull = (key: CappedKey): boolean => key.spentMicroUsd >= key.capMicroUsd;
+  const fullCaps = facts.cappedKeys.filter(isFull);
+  // Of several full caps of a key, the one that resets last: to wait for another would be in vain.
+  const full = onePerKey(
+    fullCaps.toSorted((a, b) => PERIODS.indexOf(a.period) - PERIODS.indexOf(b.period)),
+  );
+  const near = onePerKey(facts.cappedKeys).filter(
+    ({ keyId }) => !full.some((each) => each.keyId === keyId),
+  );
   const notices: Notice[] = [];
   const [firstFull] = full;
   if (firstFull !== undefined) {
     const text =
       full.length === 1
-        ? `Key “${firstFull.name}” has used up its monthly cap of ${money(firstFull.capMicroUsd)}: its requests are rejected until it resets on ${reset}.`
-        : `${full.length} keys have used up their monthly caps: their requests are rejected until the caps reset on ${reset}.`;
+        ? `Key “${firstFull.name}” has used up its ${ADJECTIVES[firstFull.period]} cap of ${money(firstFull.capMicroUsd)}: its requests are rejected until it resets on ${resetOf(firstFull, nowMs)}.`
+        : fullText(full, nowMs);
     const target = full.length === 1 ? firstFull.keyId : null;
     notices.push({ ...WARN, kind: "key_cap_reached", text, action: "raise_cap", target });
   }
@@ -133,12 +146,45 @@ function keyCapNotices({ facts, month }: NoticeGround): Notice[] {
   if (firstNear !== undefined) {
     const text =
       near.length === 1
-        ? `Key “${firstNear.name}” has used ${money(firstNear.spentMicroUsd)} of its monthly cap of ${money(firstNear.capMicroUsd)}.`
-        : `${near.length} keys have used more than ${NEAR_PERCENT}% of their monthly caps.`;
+        ? `Key “${firstNear.name}” has used ${money(firstNear.spentMicroUsd)} of its ${ADJECTIVES[firstNear.period]} cap of ${money(firstNear.capMicroUsd)}, which resets on ${resetOf(firstNear, nowMs)}.`
+        : `${near.length} keys have used ${NEAR_PERCENT}% or more of their ${commonWord(near)}caps. ${firstReset(near, nowMs)}`;
     const target = near.length === 1 ? firstNear.keyId : null;
     notices.push({ ...INFO, kind: "key_cap_near", text, action: "raise_cap", target });
   }
   return notices;
+}
+
+/** What resets last comes first. */
+const PERIODS: readonly CapPeriod[] = ["month", "week", "day"];
+const ADJECTIVES = { month: "monthly", week: "weekly", day: "daily" } as const;
+
+/** The first cap of each key. */
+function onePerKey(caps: readonly CappedKey[]): readonly CappedKey[] {
+  const seen = new Set<string>();
+  return caps.filter(({ keyId }) => !seen.has(keyId) && seen.add(keyId));
+}
+
+function resetOf({ period }: CappedKey, nowMs: number): string {
+  return day(instant(periodEndMs(period, nowMs)));
+}
+
+function fullText(full: readonly CappedKey[], nowMs: number): string {
+  return `${full.length} keys have used up their ${commonWord(full)}caps: their requests are rejected until the caps reset. ${firstReset(full, nowMs)}`;
+}
+
+/** The period, where all of these caps have the same. */
+function commonWord(caps: readonly CappedKey[]): string {
+  const periods = new Set(caps.map(({ period }) => period));
+  const [only] = periods;
+  return only !== undefined && periods.size === 1 ? `${ADJECTIVES[only]} ` : "";
+}
+
+function firstReset(caps: readonly CappedKey[], nowMs: number): string {
+  const ends = caps.map(({ period }) => periodEndMs(period, nowMs));
+  const first = day(instant(Math.min(...ends)));
+  return new Set(ends).size === 1
+    ? `The caps reset on ${first}.`
+    : `The first of these caps resets on ${first}.`;
 }
 
 function holdNotices({ holds }: NoticeGround): Notice[] {

@@ -1,3 +1,4 @@
+import type { KeySummary } from "../accounts/index.ts";
 import {
   isManagedOrigin,
   type ManagedOrigin,
@@ -36,6 +37,25 @@ export function readFilters(
     ...(provider === undefined ? {} : { providerIds: provider }),
     ...(key === undefined ? {} : keyFilter(key)),
     ...(status === undefined ? {} : { statuses: status.filter(isStatus) }),
+  };
+}
+
+/**
+ * The same of those keys alone that have one of the tags. A tag is no part of a request: it stands
+ * for the keys that have it now. Managed keys have none.
+ */
+export function onlyTagged(
+  { managed, ...filter }: ReportFilter,
+  tag: string,
+  keys: readonly Pick<KeySummary, "keyId" | "tags">[],
+): ReportFilter {
+  const wanted = valuesOf(tag) ?? [];
+  const asked = filter.keyIds ?? (managed === undefined ? undefined : []);
+  const tagged = keys.filter(({ tags }) => tags.some((each) => wanted.includes(each)));
+  const keyIds = tagged.map(({ keyId }) => keyId);
+  return {
+    ...filter,
+    keyIds: asked === undefined ? keyIds : keyIds.filter((keyId) => asked.includes(keyId)),
   };
 }
 

@@ -16,7 +16,7 @@ import { openFile } from "./file-answer.ts";
 import { fileNameOf } from "./file-name.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
-import { readFilters } from "./read-filters.ts";
+import { onlyTagged, readFilters } from "./read-filters.ts";
 import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
@@ -29,15 +29,13 @@ export function usageHandlers(
   gates: ReportGates,
 ): Handlers<keyof typeof usageRoutes> {
   const { clock } = deps;
-  const filterOf = ({ orgId }: SignedIn, filters: UsageFilters): ReportFilter | ConsoleRefusal =>
-    readFilters(orgId, filters, clock.nowMs());
   return {
     "GET /api/console/overview": ({ session }) =>
       gates.reads.run(session.orgId, () => readOverview(deps, session)),
 
     "GET /api/console/usage": async ({ session, query }) => {
       const { group_by: by = "model", rank_by: rank = "spend", ...filters } = query;
-      const filter = filterOf(session, filters);
+      const filter = await filterOf(deps, session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
       return await gates.reads.run(session.orgId, async () => {
         const { reports, asOf } = datedReports(deps.reports);
@@ -51,7 +49,7 @@ export function usageHandlers(
 
     "GET /api/console/requests": async ({ session, query }) => {
       const { cursor, limit = PAGE_ROWS, sort: by, direction = "desc", ...filters } = query;
-      const filter = filterOf(session, filters);
+      const filter = await filterOf(deps, session, filters);
       if (filter instanceof ConsoleRefusal) return filter;
       return await gates.reads.run(session.orgId, async () => {
         const page = {
@@ -71,7 +69,7 @@ export function usageHandlers(
     },
 
     "GET /api/console/requests.csv": async ({ session, query }) => {
-      const filter = filterOf(session, query);
+      const filter = await filterOf(deps, session, query);
       if (filter instanceof ConsoleRefusal) return filter;
       const { orgId } = session;
       const contentType = "text/csv; charset=utf-8";
@@ -95,6 +93,16 @@ export function usageHandlers(
 }
 
 const PAGE_ROWS = 50;
+
+async function filterOf(
+  { clock, customers }: Pick<ConsoleDeps, "clock" | "customers">,
+  { orgId }: SignedIn,
+  { tag, ...filters }: UsageFilters,
+): Promise<ReportFilter | ConsoleRefusal> {
+  const filter = readFilters(orgId, filters, clock.nowMs());
+  if (filter instanceof ConsoleRefusal || tag === undefined) return filter;
+  return onlyTagged(filter, tag, await customers.listKeys(orgId));
+}
 
 function shownDetail(
   found: NonNullable<Awaited<ReturnType<UsageReports["request"]>>>,

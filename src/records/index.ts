@@ -11,7 +11,7 @@ export {
   readOrgScopes,
   type UsedScope,
 } from "./limit-use.ts";
-export type { NoticeFacts } from "./notice-facts.ts";
+export type { CappedKey, NoticeFacts } from "./notice-facts.ts";
 export { PostgresListingFigures } from "./postgres-listing-figures.ts";
 export { PostgresRecordStore } from "./postgres-record-store.ts";
 export { PostgresStatementStore } from "./postgres-statement-store.ts";

@@ -1,5 +1,12 @@
 import { MANAGED_SQL } from "../accounts/index.ts";
-import { CLIENT_LEFT, type KeyId, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
+import {
+  type CapPeriod,
+  CLIENT_LEFT,
+  type KeyId,
+  microUsd,
+  type MicroUsd,
+  type OrgId,
+} from "../core/index.ts";
 import { requestIdFrom } from "../ledger/index.ts";
 
 /** Why the gateway refused requests, as far as a customer can act on it. */
@@ -14,10 +21,11 @@ export type RefusalCause =
   | "provider"
   | "request";
 
-/** A key whose monthly cap is used up, or nearly. */
+/** A cap of a key that is used up, or nearly. A key may have one of each period. */
 export interface CappedKey {
   readonly keyId: KeyId;
   readonly name: string;
+  readonly period: CapPeriod;
   readonly capMicroUsd: MicroUsd;
   readonly spentMicroUsd: MicroUsd;
 }
@@ -32,7 +40,7 @@ export interface NoticeFacts {
   readonly neededUnderCapMicroUsd: MicroUsd | null;
   /** The first request refused for want of money since the last one that a provider was asked for. */
   readonly refusedSinceMs: number | null;
-  /** Those at 80% of their cap or above, fullest first. */
+  /** Caps of keys that are used by 80% or more, fullest first. */
   readonly cappedKeys: readonly CappedKey[];
   /** Models that were asked for in the last hour, by the newest requests. */
   readonly models: readonly string[];
@@ -53,7 +61,8 @@ export const CAUSE_SQL = `case
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ROWS_MAX = 1_000;
-const KEYS_MAX = 20;
+/** Of at least 20 keys: each has up to three. */
+const CAPS_MAX = 60;
 
 /** $1 organization, $2 first id of the last hour, $3 of the last day. All of it is bounded. */
 export const NOTICE_FACTS_SQL = `
@@ -69,16 +78,26 @@ export const NOTICE_FACTS_SQL = `
       and attempt_id >= attempt_id_at(now() - interval '25 hours')
     order by request_id desc limit 1
   ), capped as (
-    select k.key_id, k.name, k.cap_micro_usd as cap, s.spent
+    select k.key_id, k.name, p.period, p.cap, s.reserved + p.settled as spent
     from api_key k cross join lateral (
-      select coalesce(sum(reserved), 0) + coalesce(sum(settled) filter (
-        where month = date_trunc('month', now() at time zone 'utc')), 0) as spent
+      select coalesce(sum(reserved), 0) as reserved, coalesce(sum(settled) filter (
+        where month = date_trunc('month', now() at time zone 'utc')), 0) as of_month
       from spend where scope = 'key' and id = k.key_id
-    ) s
+    ) s cross join lateral (
+      select coalesce(sum(settled), 0) as of_week,
+        coalesce(sum(settled) filter (where day = (now() at time zone 'utc')::date), 0) as of_day
+      from spend_day
+      where (k.cap_week_micro_usd is not null or k.cap_day_micro_usd is not null)
+        and key_id = k.key_id
+        and day >= date_trunc('week', now() at time zone 'utc')::date
+        and day < date_trunc('week', now() at time zone 'utc')::date + 7
+    ) d cross join lateral (values
+      ('month', k.cap_micro_usd, s.of_month), ('week', k.cap_week_micro_usd, d.of_week),
+      ('day', k.cap_day_micro_usd, d.of_day)) as p (period, cap, settled)
     where k.org_id = $1 and k.disabled_at is null
       and (k.expires_at is null or k.expires_at > now()) and not ${MANAGED_SQL}
-      and s.spent >= k.cap_micro_usd * 0.8
-    order by s.spent / k.cap_micro_usd desc, k.key_id limit ${KEYS_MAX}
+      and s.reserved + p.settled >= p.cap * 0.8
+    order by (s.reserved + p.settled) / p.cap desc, k.key_id, p.period limit ${CAPS_MAX}
   )
   select
     (select coalesce(jsonb_object_agg(cause, n), '{}')
@@ -92,7 +111,8 @@ export const NOTICE_FACTS_SQL = `
         and error_class = 'insufficient_quota'
       order by request_id limit 1) as refused_since,
     (select coalesce(jsonb_agg(jsonb_build_object(
-      'key_id', key_id, 'name', name, 'cap', cap::text, 'spent', spent::text)), '[]')
+      'key_id', key_id, 'name', name, 'period', period, 'cap', cap::text,
+      'spent', spent::text)), '[]')
       from capped) as capped,
     (select coalesce(jsonb_agg(distinct model_id), '[]') from (
       (select model_id from attempt
@@ -129,6 +149,7 @@ export interface NoticeFactsRow {
   readonly capped: readonly {
     readonly key_id: KeyId;
     readonly name: string;
+    readonly period: CapPeriod;
     readonly cap: string;
     readonly spent: string;
   }[];
@@ -141,9 +162,10 @@ export function noticeFacts(row: NoticeFactsRow): NoticeFacts {
     neededMicroUsd: row.needed === null ? null : microUsd(row.needed),
     neededUnderCapMicroUsd: row.needed_under_cap === null ? null : microUsd(row.needed_under_cap),
     refusedSinceMs: row.refused_since?.getTime() ?? null,
-    cappedKeys: row.capped.map(({ key_id: keyId, name, cap, spent }) => ({
+    cappedKeys: row.capped.map(({ key_id: keyId, name, period, cap, spent }) => ({
       keyId,
       name,
+      period,
       capMicroUsd: microUsd(BigInt(cap)),
       spentMicroUsd: microUsd(BigInt(spent)),
     })),

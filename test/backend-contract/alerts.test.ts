@@ -9,6 +9,7 @@ import { newRecordId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { openMailer } from "../../src/mail/index.ts";
+import { keyOf } from "../support/ledger-rows.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -64,6 +65,15 @@ async function setSpend(micro: bigint): Promise<void> {
     values ('org', $1, date_trunc('month', now() at time zone 'utc')::date, $2)
     on conflict (scope, id, month) do update set settled = excluded.settled`,
     [orgId, micro],
+  );
+}
+
+async function settleOn(keyId: string, daysFromToday: number, micro: bigint): Promise<void> {
+  await backend.query(
+    `insert into spend_day (key_id, day, settled)
+    values ($1, (now() at time zone 'utc')::date + $2::integer, $3)
+    on conflict (key_id, day) do update set settled = excluded.settled`,
+    [keyId, daysFromToday, micro],
   );
 }
 
@@ -164,6 +174,38 @@ describe("a crossing is one event", () => {
     await backend.query("update alert_crossing set period = period - interval '1 month'");
     await backend.alertQueue.notice();
     expect(await told()).toHaveLength(3);
+  });
+
+  test("the caps of a key by the day, the week and the month apart, each with its period", async () => {
+    await setRules({ capPercents: [80] });
+    const keyId = await keyOf(backend, orgId);
+    await backend.query(
+      `update api_key set name = 'ci', cap_day_micro_usd = 10, cap_week_micro_usd = 100,
+        cap_micro_usd = 1000 where key_id = $1`,
+      [keyId],
+    );
+    // Of another week, whatever the day: it counts in no cap.
+    await settleOn(keyId, -8, 1_000n);
+    for (const settled of [7n, 8n, 9n]) {
+      await settleOn(keyId, 0, settled);
+      await backend.alertQueue.notice();
+    }
+    const key = { percent: 80, key_id: keyId, key_name: "ci" };
+    const day = { ...key, period: "day", spent_usd: "0.000008", cap_usd: "0.000010" };
+    expect(await told()).toEqual([{ kind: "key_cap.reached", facts: day }]);
+
+    await settleOn(keyId, 0, 80n);
+    await backend.alertQueue.notice();
+    const week = { ...key, period: "week", spent_usd: "0.000080", cap_usd: "0.000100" };
+    expect(await told()).toEqual([
+      { kind: "key_cap.reached", facts: day },
+      { kind: "key_cap.reached", facts: week },
+    ]);
+
+    await backend.query("update alert_crossing set period = period - 1 where subject like '% day'");
+    await backend.alertQueue.notice();
+    expect(await told()).toHaveLength(3);
+    expect((await told())[2]).toMatchObject({ facts: { period: "day" } });
   });
 
   test("a purchase that is granted after the rule, once", async () => {

@@ -161,3 +161,28 @@ test("why a request was refused is kept with it, for its organization alone", as
   ]);
   expect(await recordStore.refusedFor(other.orgId, fromMs)).toEqual([]);
 });
+
+test("caps of a key of which 80% are used are facts, each with its period and what it counts", async () => {
+  const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 0n });
+  await backend.query(
+    `update api_key set name = 'ci', cap_day_micro_usd = 10, cap_week_micro_usd = 10,
+      cap_micro_usd = 100 where key_id = $1`,
+    [keyId],
+  );
+  await backend.query(
+    `insert into spend_day (key_id, day, settled)
+    select $1, (now() at time zone 'utc')::date + n, 8 from unnest(array[0, -8, 8]) as n`,
+    [keyId],
+  );
+  await backend.query(
+    `insert into spend (scope, id, month, settled, reserved)
+    values ('key', $1, date_trunc('month', now() at time zone 'utc'), 77, 2)`,
+    [keyId],
+  );
+  const { cappedKeys } = await backend.recordStore.noticeFacts(orgId, systemClock.nowMs());
+  const ci = { keyId, name: "ci", capMicroUsd: 10n, spentMicroUsd: 10n };
+  expect(cappedKeys).toEqual([
+    { ...ci, period: "day" },
+    { ...ci, period: "week" },
+  ]);
+});

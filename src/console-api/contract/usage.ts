@@ -49,6 +49,8 @@ const filters = {
   provider: Type.Optional(Values),
   /** Ids of keys, or `playground` or `optimize` for the marketplace's own keys. */
   key: Type.Optional(Values),
+  /** Keys that have any of these tags now, disabled ones too, with all that they ever asked. */
+  tag: Type.Optional(Values),
   status: Type.Optional(Statuses),
 };
 export const UsageFilters = Type.Object(filters, { additionalProperties: false });

@@ -243,6 +243,63 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     expect(ann.complaints).toEqual([]);
   });
 
+  test("changes several selected keys at once, and disables them when their number is typed", async () => {
+    const ann = await newcomer(fixture, browser, { name: "several", usd: "5" });
+    const { page, orgId } = ann;
+    for (const name of ["north", "south", "spare"]) await makeKey(fixture, page, { name });
+    await open(page, "/keys");
+    const select = async (): Promise<void> => {
+      for (const name of ["north", "south"]) await page.getByLabel(`Select ${name}`).check();
+      await page.getByText("2 keys selected").waitFor();
+    };
+    await select();
+    await expectAccessible(page, "selected keys");
+    await page.getByRole("button", { name: "Change caps, expiry, or tags" }).click();
+    const form = page.getByRole("dialog", { name: "Change 2 keys" });
+    await form.getByLabel("Daily cap in dollars").fill("3");
+    await form.getByLabel("Tags").selectOption("replace");
+    await form.getByLabel("New tags").fill("ci, eu");
+    await expectAccessible(page, "a change of several keys");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.waitFor({ state: "detached" });
+    const { json } = await ask(fixture, page, "GET /api/console/keys");
+    const seen = (at(json, "data") as readonly object[]).map((key) =>
+      ["name", "cap_day_usd", "tags"].map((field) => at(key, field)),
+    );
+    expect(seen).toEqual([
+      ["spare", null, []],
+      ["south", "3.000000", ["ci", "eu"]],
+      ["north", "3.000000", ["ci", "eu"]],
+      ["Trial key", null, []],
+    ]);
+
+    const south = page.getByRole("row", { name: "south" });
+    expect(await south.innerText()).toMatch(/\$3\.00 a day[^]*0% of daily cap/);
+
+    await select();
+    await page.getByRole("button", { name: "Disable selected" }).click();
+    const dialog = page.getByRole("dialog", { name: "Disable 2 keys" });
+    const confirm = dialog.getByRole("button", { name: "Disable permanently" });
+    await dialog.getByLabel("Type 2 to confirm").fill("3");
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel("Type 2 to confirm").fill("2");
+    await expectAccessible(page, "disabling several keys");
+    await confirm.click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("row", { name: "north" }).waitFor({ state: "detached" });
+    await page.getByLabel("Select spare").waitFor();
+    expect(await page.getByRole("row", { name: "south" }).count()).toBe(0);
+
+    // Who may not change keys has nothing to select.
+    await runSql(fixture.gateway, "update org_member set role = 'viewer' where org_id = $1", [
+      orgId,
+    ]);
+    await open(page, "/keys");
+    await page.getByRole("row", { name: "spare" }).waitFor();
+    expect(await page.getByRole("checkbox").count()).toBe(0);
+    expect(ann.complaints).toEqual([]);
+  });
+
   test("knows nothing of the playground's own key: not in lists, by its id, nor in files", async () => {
     const ann = await newcomer(fixture, browser, { name: "managed", usd: "5" });
     const { page, orgId } = ann;

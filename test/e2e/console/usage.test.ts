@@ -102,6 +102,33 @@ describe("figures of a range", () => {
     await together("status", ["succeeded", "rejected_by_gateway"]);
   });
 
+  test("of a tag are those of the keys that have it now, of this organization alone", async () => {
+    const requestsOf = async (by: Person, filter: string): Promise<number> => {
+      const { json } = await by.do(`GET /api/console/usage?${filter}`);
+      const log = await by.do(`GET /api/console/requests?limit=200&${filter}`);
+      const file = await by.do(`GET /api/console/requests.csv?${filter}`);
+      const requests = Number(at(json, "totals.requests"));
+      expect(listAt(log.json, "data")).toHaveLength(requests);
+      expect(csvRows(file.text)).toHaveLength(requests + 1);
+      return requests;
+    };
+    expect(await requestsOf(ann, "tag=ci")).toBe(0);
+    const tag = (tags: readonly string[]): Promise<HttpAnswer> =>
+      ann.do("POST /api/console/keys/change", { body: { key_ids: [key.id], tags } });
+    await tag(["ci", "eu"]);
+    const ofKey = await requestsOf(ann, `key=${key.id}`);
+    expect(ofKey).toBeGreaterThan(0);
+    expect(await requestsOf(ann, "tag=ci")).toBe(ofKey);
+    // A key with two of the tags counts once.
+    expect(await requestsOf(ann, "tag=ci,eu")).toBe(ofKey);
+    expect(await requestsOf(ann, "tag=us")).toBe(0);
+    expect(await requestsOf(ann, "tag=ci&key=playground")).toBe(0);
+    const eve = await fixture.signIn(newcomer("eve"));
+    expect(await requestsOf(eve, "tag=ci")).toBe(0);
+    await tag([]);
+    expect(await requestsOf(ann, "tag=ci")).toBe(0);
+  });
+
   test("name keys and models as people do", async () => {
     const byKey = await ann.ask("GET /api/console/usage?group_by=key");
     const names = listAt(byKey.json, "groups").map((each) => at(each, "name"));

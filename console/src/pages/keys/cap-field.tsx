@@ -11,8 +11,8 @@ export function CapField(props: {
   readonly label?: string;
   /** What of the calendar the cap follows. */
   readonly applies?: string;
-  /** The cap that holds now; null: none. */
-  readonly currentUsd: string | null;
+  /** The cap that holds now; null: none; undefined: of several keys, each with its own. */
+  readonly currentUsd: string | null | undefined;
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly error: string | undefined;
@@ -21,12 +21,8 @@ export function CapField(props: {
   return (
     <TextInput
       label={props.label ?? "Monthly cap in dollars"}
-      description={
-        currentUsd === null
-          ? `No cap is set. Leave blank for no cap. ${applies}`
-          : `Leave blank to keep the current cap. 0 removes it. ${applies}`
-      }
-      placeholder={currentUsd === null ? "No cap" : plainUsd(currentUsd)}
+      description={`${blankHelp(currentUsd)} ${applies}`}
+      placeholder={placeholderOf(currentUsd)}
       inputMode="decimal"
       autoComplete="off"
       maxLength={20}
@@ -35,4 +31,16 @@ export function CapField(props: {
       error={props.error}
     />
   );
+}
+
+function blankHelp(currentUsd: string | null | undefined): string {
+  if (currentUsd === undefined) return "Leave blank to keep the cap of each key. 0 removes it.";
+  return currentUsd === null
+    ? "No cap is set. Leave blank for no cap."
+    : "Leave blank to keep the current cap. 0 removes it.";
+}
+
+function placeholderOf(currentUsd: string | null | undefined): string {
+  if (currentUsd === undefined) return "Keep";
+  return currentUsd === null ? "No cap" : plainUsd(currentUsd);
 }

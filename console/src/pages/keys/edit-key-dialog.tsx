@@ -105,7 +105,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
       <PeriodFields
         edited={edited}
         value={typed}
-        onChange={(change) => setTyped({ ...typed, ...change })}
+        onChange={(wanted) => setTyped({ ...typed, ...wanted })}
         errorOf={(field) => problems[field] ?? fieldError(submission.fault, field)}
       />
       <ExpiryField

@@ -12,7 +12,10 @@ const PERIODS: readonly { readonly value: ExpiryChoice; readonly label: string }
   { value: "date", label: "On a date" },
 ];
 
-/** When a key expires: `current` of undefined is a key that is being made. */
+/**
+ * When a key expires: `current` of undefined is a key that is being made, `each` several keys, each
+ * with its own.
+ */
 export function ExpiryField(props: {
   readonly current: string | null | undefined;
   readonly value: TypedExpiry;
@@ -49,6 +52,12 @@ export function ExpiryField(props: {
 function firstChoices(
   current: string | null | undefined,
 ): readonly { readonly value: ExpiryChoice; readonly label: string }[] {
+  if (current === "each") {
+    return [
+      { value: "", label: "Keep the expiry of each key" },
+      { value: "never", label: "Never" },
+    ];
+  }
   if (current === undefined || current === null) return [{ value: "", label: "Never" }];
   return [
     { value: "", label: `Keep ${showUtc(current)}` },

@@ -3,7 +3,13 @@ import { describe, expect, test } from "vitest";
 import type { Key } from "../../../../src/console-api/contract.ts";
 import { NewKey } from "../../../../src/console-api/contract/keys.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
-import { MODELS_MAX, readKeyChange, readNewKey } from "./key-forms.ts";
+import {
+  MODELS_MAX,
+  readKeyChange,
+  readKeysChange,
+  readNewKey,
+  type TypedKeysChange,
+} from "./key-forms.ts";
 
 const KEY: Key = {
   key_id: "key_1",
@@ -182,4 +188,43 @@ describe("changing a key", () => {
 
 test("as many models can be chosen as the server takes", () => {
   expect(NewKey.properties.models).toMatchObject({ maxItems: MODELS_MAX });
+});
+
+describe("a change of several keys", () => {
+  const KEEP: TypedKeysChange = {
+    cap: "",
+    capWeek: "",
+    capDay: "",
+    expiry: NO_EXPIRY,
+    tagsChoice: "keep",
+    tags: "left, over",
+  };
+
+  test.each<[string, Partial<TypedKeysChange>, object]>([
+    ["leaves what is blank or kept to each key", {}, {}],
+    [
+      "sets and removes caps by their period",
+      { cap: "0", capWeek: "7", capDay: "1.5" },
+      { cap_usd: "0", cap_week_usd: "7", cap_day_usd: "1.5" },
+    ],
+    ["replaces tags", { tagsChoice: "replace", tags: "b, a ,b" }, { tags: ["a", "b"] }],
+    ["removes tags only where that is chosen", { tagsChoice: "remove" }, { tags: [] }],
+    [
+      "moves the expiry",
+      { expiry: { choice: "7", date: "" } },
+      { expires_at: "2026-12-01T12:00:00.000Z" },
+    ],
+  ])("%s", (_, typed, body) => {
+    expect(readKeysChange({ ...KEEP, ...typed }, NOW_MS)).toEqual({ isReady: true, body });
+  });
+
+  test.each([
+    ["cap_day_usd", { capDay: "-1" }],
+    ["tags", { tagsChoice: "replace", tags: " , " }],
+    ["tags", { tagsChoice: "replace", tags: "no spaces" }],
+    ["expires_at", { expiry: { choice: "date", date: "" } }],
+  ] as const)("says what is wrong with %s before it is sent", (field, typed) => {
+    const read = readKeysChange({ ...KEEP, ...typed }, NOW_MS);
+    expect(read).toMatchObject({ isReady: false, problems: { [field]: expect.any(String) } });
+  });
 });

@@ -4,6 +4,7 @@ import { capInput, readCap } from "./read-cap.ts";
 
 type NewKey = BodyOf<"POST /api/console/keys">;
 type KeyChange = BodyOf<"PATCH /api/console/keys/:key_id">;
+type KeysChange = BodyOf<"POST /api/console/keys/change">;
 
 /** Sentences for the fields that cannot be sent as they are. */
 export type FieldProblems = Readonly<
@@ -90,6 +91,43 @@ export function readKeyChange(
       ...(tags === undefined || isSameSet(tags, key.tags) ? {} : { tags }),
       ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
       ...(isSameSet(typed.models, key.models ?? []) ? {} : { models: [...typed.models] }),
+    },
+  };
+}
+
+/** What becomes of the tags of several keys. */
+export type TagsChoice = "keep" | "replace" | "remove";
+
+/** The form of several keys as typed: what is blank or kept stays as each key has it. */
+export interface TypedKeysChange extends Pick<
+  TypedKey,
+  "cap" | "capWeek" | "capDay" | "tags" | "expiry"
+> {
+  readonly tagsChoice: TagsChoice;
+}
+
+/** The change of several keys, without which keys these are. */
+export function readKeysChange(
+  typed: TypedKeysChange,
+  nowMs: number,
+): ReadForm<Omit<KeysChange, "key_ids">> {
+  const { caps, problems: capProblems } = readCaps(typed);
+  const { tagsChoice } = typed;
+  const tags = tagsChoice === "replace" ? readTags(typed.tags) : [];
+  const areNoTags = tags === undefined || (tagsChoice === "replace" && tags.length === 0);
+  const expiry = readExpiryChoice(typed.expiry, nowMs);
+  const problems = {
+    ...capProblems,
+    ...(areNoTags ? { tags: TAGS_HELP } : {}),
+    ...(expiry.kind === "problem" ? { expires_at: expiry.problem } : {}),
+  };
+  if (areNoTags || Object.keys(problems).length > 0) return { isReady: false, problems };
+  return {
+    isReady: true,
+    body: {
+      ...caps,
+      ...(expiry.kind === "chosen" ? { expires_at: expiry.expiresAt } : {}),
+      ...(tagsChoice === "keep" ? {} : { tags }),
     },
   };
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Checkbox, Group, Text, Tooltip } from "@mantine/core";
 import { Ban, SlidersHorizontal } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
@@ -9,16 +9,19 @@ import { StatusBadge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/count.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
-import { parseUsd, shareOf } from "../../ui/money-math.ts";
+import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { ShareBar } from "../limits/used-bar.tsx";
+import { ChosenBar } from "./chosen-bar.tsx";
+import { canBeChosen } from "./chosen-keys.ts";
 import { DisableKeyDialog } from "./disable-key-dialog.tsx";
 import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { expirySoon } from "./expiry-choice.ts";
 import { KeyName } from "./key-name.tsx";
 import { statusOf } from "./match-keys.ts";
+import { strictestCap } from "./strictest-cap.ts";
 import { helloSnippets } from "../../snippets/chat-snippets.ts";
 import { useSampleModel } from "../../snippets/use-sample-model.ts";
 
@@ -31,12 +34,16 @@ export function KeyTable(props: {
 }): ReactNode {
   const [edited, setEdited] = useState<Key>();
   const [disabled, setDisabled] = useState<Key>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const mayChange = useMay("keys");
+  const choosing = mayChange ? { chosen, onChoose: setChosen } : undefined;
   return (
     <>
+      {mayChange ? <ChosenBar rows={props.rows} chosen={chosen} onChoose={setChosen} /> : null}
       <DataTable
         caption="Keys"
         kept={KEPT}
-        columns={[...COLUMNS, actionColumn(setEdited, setDisabled)]}
+        columns={[nameColumn(choosing), ...COLUMNS, actionColumn(setEdited, setDisabled)]}
         rows={props.rows}
         rowKey={(key) => key.key_id}
         empty={
@@ -68,13 +75,22 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }): ReactNode {
 
 const KEPT: Kept = { id: "keys", rows: ["key", "keys"] };
 
-const COLUMNS: readonly Column<Key>[] = [
-  {
+interface Choosing {
+  readonly chosen: ReadonlySet<string>;
+  readonly onChoose: (chosen: ReadonlySet<string>) => void;
+}
+
+/** The box to tick stands in it: the first column is always in sight, and heads the card of a phone. */
+function nameColumn(choosing: Choosing | undefined): Column<Key> {
+  return {
     id: "name",
     label: "Name and key",
-    render: (key) => <NameAndKey shown={key} />,
+    render: (key) => <NameAndKey shown={key} choosing={choosing} />,
     sortValue: (key) => key.name.toLowerCase(),
-  },
+  };
+}
+
+const COLUMNS: readonly Column<Key>[] = [
   {
     id: "created",
     label: "Created",
@@ -121,7 +137,7 @@ const COLUMNS: readonly Column<Key>[] = [
     id: "cap",
     label: "Cap",
     align: "right",
-    render: (key) => (key.cap_usd === null ? "No cap" : <Money usd={key.cap_usd} isBrief />),
+    render: (key) => <Caps of={key} />,
     sortValue: (key) => (key.cap_usd === null ? -1n : parseUsd(key.cap_usd)),
   },
   {
@@ -133,13 +149,35 @@ const COLUMNS: readonly Column<Key>[] = [
   },
 ];
 
-function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
+function NameAndKey(props: {
+  readonly shown: Key;
+  readonly choosing: Choosing | undefined;
+}): ReactNode {
+  const { shown, choosing } = props;
   return (
     <Group gap="sm" wrap="nowrap" miw={190}>
+      {choosing === undefined || !canBeChosen(shown) ? null : (
+        <ChooseKey shown={shown} {...choosing} />
+      )}
       <KeyName named={shown} isLink />
       <KeyLabel labelled={shown} />
       {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
     </Group>
+  );
+}
+
+function ChooseKey({ shown, chosen, onChoose }: Choosing & { readonly shown: Key }): ReactNode {
+  const { key_id: keyId, name } = shown;
+  return (
+    <Checkbox
+      size="xs"
+      aria-label={`Select ${name}`}
+      checked={chosen.has(keyId)}
+      onChange={(event) => {
+        const others = [...chosen].filter((each) => each !== keyId);
+        onChoose(new Set(event.currentTarget.checked ? [...others, keyId] : others));
+      }}
+    />
   );
 }
 
@@ -150,14 +188,43 @@ function KeyModels({ models }: { readonly models: readonly string[] }): ReactNod
   return <span title={models.join("\n")}>{formatCount(models.length)} models</span>;
 }
 
-/** What was spent, and how much of the cap that is. */
+/** What was spent this month, and how much of the strictest cap is used: of its own period. */
 function Spent({ by }: { readonly by: Key }): ReactNode {
-  const { cap_usd: cap, spent_month_usd: spent } = by;
+  const cap = strictestCap(by);
   return (
     <>
-      <Money usd={spent} isBrief />
-      {cap === null ? null : <ShareBar share={parseUsd(cap) === 0n ? 1 : shareOf(spent, cap)} />}
+      <Money usd={by.spent_month_usd} isBrief />
+      {cap === undefined ? null : (
+        <>
+          <ShareBar share={cap.share} />
+          <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+            {Math.floor(cap.share * 100)}% of {cap.name} cap
+          </Text>
+        </>
+      )}
     </>
+  );
+}
+
+/** The caps by their periods; the monthly one needs no word for it. */
+function Caps({ of: key }: { readonly of: Key }): ReactNode {
+  const { cap_usd: month, cap_week_usd: week, cap_day_usd: day } = key;
+  if (month === null && week === null && day === null) return "No cap";
+  return (
+    <>
+      {month === null ? null : <Money usd={month} isBrief />}
+      <CapOfPeriod usd={week} period="week" />
+      <CapOfPeriod usd={day} period="day" />
+    </>
+  );
+}
+
+function CapOfPeriod(props: { readonly usd: string | null; readonly period: string }): ReactNode {
+  if (props.usd === null) return null;
+  return (
+    <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+      <Money usd={props.usd} isBrief /> a {props.period}
+    </Text>
   );
 }
 

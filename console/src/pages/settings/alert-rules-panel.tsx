@@ -51,8 +51,8 @@ export function AlertRulesPanel({ rules }: { readonly rules: Alerts["rules"] }):
             w="100%"
           />
           <Checkbox.Group
-            label="Share of a monthly cap used"
-            description="Of the organization's cap and of each key's cap."
+            label="Share of a cap used"
+            description="Of the organization's monthly cap and of each key's monthly, weekly and daily cap."
             value={percents}
             onChange={setPercents}
           >

@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { X } from "lucide-react";
 import { useMemo, type ReactElement } from "react";
 
@@ -24,46 +24,63 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
   const choices = useChoices();
   const chosen = FILTERS.map(({ name }) => ({ name, values: valuesOf(search, name) }));
   const isAny = chosen.some(({ values }) => values.length > 0);
+  const hasTags = valuesOf(search, "tag").length > 0;
+  // Where no key has a tag there is nothing to choose.
+  const menus = FILTERS.filter(({ name }) => name !== "tag" || choices.tag.length > 0);
   return (
-    <div className={styles.scrollLine} data-scrolls role="group" aria-label="Filters">
-      {FILTERS.map(({ name, label }) => (
-        <FilterMenu
-          key={name}
-          label={label}
-          choices={choices[name]}
-          values={valuesOf(search, name)}
-          // What is ticked in one menu, one after the other, is one step of Back.
-          onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
-        />
-      ))}
-      {chosen.flatMap(({ name, values }) =>
-        values.map((value) => (
-          <ChosenValue
-            key={`${name} ${value}`}
-            filter={FILTERS.find((each) => each.name === name)?.label ?? name}
-            value={choices[name].find((each) => each.value === value)?.label ?? value}
-            onRemove={() => {
-              change({ [name]: writeValues(values.filter((other) => other !== value)) });
-            }}
+    <>
+      <div className={styles.scrollLine} data-scrolls role="group" aria-label="Filters">
+        {menus.map(({ name, label }) => (
+          <FilterMenu
+            key={name}
+            label={label}
+            choices={choices[name]}
+            values={valuesOf(search, name)}
+            // What is ticked in one menu, one after the other, is one step of Back.
+            onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
           />
-        )),
-      )}
-      {isAny ? (
-        <Button size="compact-sm" variant="subtle" onClick={() => change(NO_FILTERS)}>
-          Clear filters
-        </Button>
+        ))}
+        {chosen.flatMap(({ name, values }) =>
+          values.map((value) => (
+            <ChosenValue
+              key={`${name} ${value}`}
+              filter={FILTERS.find((each) => each.name === name)?.label ?? name}
+              value={choices[name].find((each) => each.value === value)?.label ?? value}
+              onRemove={() => {
+                change({ [name]: writeValues(values.filter((other) => other !== value)) });
+              }}
+            />
+          )),
+        )}
+        {isAny ? (
+          <Button size="compact-sm" variant="subtle" onClick={() => change(NO_FILTERS)}>
+            Clear filters
+          </Button>
+        ) : null}
+      </div>
+      {hasTags ? (
+        <Text size="sm" c="dimmed">
+          A tag includes the keys that have it now, with all of their requests.
+        </Text>
       ) : null}
-    </div>
+    </>
   );
 }
 
 const FILTERS: readonly { readonly name: FilterName; readonly label: string }[] = [
   { name: "model", label: "Model" },
   { name: "key", label: "Key" },
+  { name: "tag", label: "Tag" },
   { name: "provider", label: "Provider" },
   { name: "status", label: "Status" },
 ];
-const NO_FILTERS = { model: undefined, key: undefined, provider: undefined, status: undefined };
+const NO_FILTERS = {
+  model: undefined,
+  key: undefined,
+  tag: undefined,
+  provider: undefined,
+  status: undefined,
+};
 
 function ChosenValue(props: {
   readonly filter: string;
@@ -102,6 +119,9 @@ function useChoices(): Readonly<Record<FilterName, readonly Choice[]>> {
         })),
         ...OWN_KEYS,
       ],
+      tag: [...new Set((keys ?? []).flatMap(({ tags }) => tags))]
+        .sort()
+        .map((value) => ({ value, label: value })),
       provider: [...names].map(([value, label]) => ({ value, label })),
       status: STATUSES,
     };

@@ -13,6 +13,7 @@ export type UsageSearch = Readonly<
       | "metric"
       | "model"
       | "key"
+      | "tag"
       | "provider"
       | "status"
       | "cursor"
@@ -85,7 +86,7 @@ export function rangeOf({ range }: UsageSearch): Range {
 }
 
 /** What a page filters by. */
-export type FilterName = "model" | "key" | "provider" | "status";
+export type FilterName = "model" | "key" | "tag" | "provider" | "status";
 /** As the server has it. */
 export const FILTER_VALUES_MAX = 20;
 
@@ -118,7 +119,7 @@ export type Filters = Partial<
 /** What the figures, the log and its file are asked with: the same for all three. */
 export function filtersOf(search: UsageSearch, nowMs: number): Filters {
   const filters = { ...spanOf(search, nowMs) };
-  for (const name of ["model", "provider", "key", "status"] as const) {
+  for (const name of ["model", "provider", "key", "tag", "status"] as const) {
     const values = writeValues(valuesOf(search, name));
     if (values !== undefined) filters[name] = values;
   }

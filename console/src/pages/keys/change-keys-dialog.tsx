@@ -1,0 +1,165 @@
+import { NativeSelect, TextInput } from "@mantine/core";
+import { useRef, useState, type ReactNode } from "react";
+
+import { useChange } from "../../api/use-answer.ts";
+import { fieldError } from "../../ui/field-errors.ts";
+import { notifyDone } from "../../ui/notice.ts";
+import { CapField } from "./cap-field.tsx";
+import { countKeys, type ChosenKeysProps } from "./chosen-keys.ts";
+import { NO_EXPIRY } from "./expiry-choice.ts";
+import { ExpiryField } from "./expiry-field.tsx";
+import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import {
+  readKeysChange,
+  TAGS_HELP,
+  type FieldProblems,
+  type TagsChoice,
+  type TypedKeysChange,
+} from "./key-forms.ts";
+import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
+
+/** Changes caps, expiry or tags of the chosen keys, of all or of none. */
+export default function ChangeKeysDialog(props: ChosenKeysProps): ReactNode {
+  const title = `Change ${countKeys(props.keys.length)}`;
+  return (
+    <FormDialog opened title={title} onClose={props.onClose}>
+      <ChangeKeysForm {...props} />
+    </FormDialog>
+  );
+}
+
+function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps): ReactNode {
+  const change = useChange("POST /api/console/keys/change", {
+    refreshes: [
+      "GET /api/console/keys",
+      "GET /api/console/keys/:key_id",
+      "GET /api/console/limits",
+      "GET /api/console/overview",
+    ],
+  });
+  const submission = useSubmission();
+  const [typed, setTyped] = useState(NOTHING_TYPED);
+  const [problems, setProblems] = useState<FieldProblems>({});
+  const sent = useRef<string>(undefined);
+  const errorOf = (field: keyof FieldProblems): string | undefined =>
+    problems[field] ?? fieldError(submission.fault, field);
+
+  const send = (): void => {
+    const read = readKeysChange(typed, Date.now());
+    setProblems(read.isReady ? {} : read.problems);
+    if (!read.isReady) return;
+    if (Object.keys(read.body).length === 0) return onClose();
+    submission.run(async () => {
+      // What was asked about were these amounts; others ask again.
+      const { cap_usd: month, cap_week_usd: week, cap_day_usd: day } = read.body;
+      const asked = JSON.stringify([month, week, day]);
+      const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
+      sent.current = asked;
+      const key_ids = keys.map(({ key_id }) => key_id);
+      const body = { key_ids, ...read.body, ...(isAnswered && { confirm: true }) };
+      const { changed } = await change.mutateAsync({ body });
+      notifyDone(`${countKeys(changed)} updated`);
+      onDone();
+    });
+  };
+
+  return (
+    <DialogForm
+      submission={submission}
+      fields={["cap_usd", "cap_week_usd", "cap_day_usd", "tags", "expires_at"]}
+      submitLabel="Save"
+      onSubmit={send}
+      onCancel={onClose}
+    >
+      {CAPS.map(({ name, field, label, applies }) => (
+        <CapField
+          key={field}
+          label={label}
+          applies={applies}
+          currentUsd={undefined}
+          value={typed[name]}
+          onChange={(value) => setTyped({ ...typed, [name]: value })}
+          error={errorOf(field)}
+        />
+      ))}
+      <ExpiryField
+        current="each"
+        value={typed.expiry}
+        onChange={(expiry) => setTyped({ ...typed, expiry })}
+        error={errorOf("expires_at")}
+      />
+      <TagsFields
+        value={typed}
+        onChange={(wanted) => setTyped({ ...typed, ...wanted })}
+        error={errorOf("tags")}
+      />
+    </DialogForm>
+  );
+}
+
+type TypedTags = Pick<TypedKeysChange, "tagsChoice" | "tags">;
+
+function TagsFields(props: {
+  readonly value: TypedTags;
+  readonly onChange: (value: Partial<TypedTags>) => void;
+  readonly error: string | undefined;
+}): ReactNode {
+  const { value, onChange, error } = props;
+  return (
+    <>
+      <NativeSelect
+        label="Tags"
+        data={[...TAGS_CHOICES]}
+        value={value.tagsChoice}
+        onChange={(event) => onChange({ tagsChoice: event.currentTarget.value as TagsChoice })}
+      />
+      {value.tagsChoice === "replace" ? (
+        <TextInput
+          label="New tags"
+          description={TAGS_HELP}
+          autoComplete="off"
+          maxLength={400}
+          value={value.tags}
+          onChange={(event) => onChange({ tags: event.currentTarget.value })}
+          error={error}
+        />
+      ) : null}
+    </>
+  );
+}
+
+const TAGS_CHOICES: readonly { readonly value: TagsChoice; readonly label: string }[] = [
+  { value: "keep", label: "Keep the tags of each key" },
+  { value: "replace", label: "Replace the tags" },
+  { value: "remove", label: "Remove all tags" },
+];
+
+const NOTHING_TYPED: TypedKeysChange = {
+  cap: "",
+  capWeek: "",
+  capDay: "",
+  expiry: NO_EXPIRY,
+  tagsChoice: "keep",
+  tags: "",
+};
+
+const CAPS = [
+  {
+    name: "cap",
+    field: "cap_usd",
+    label: "Monthly cap in dollars",
+    applies: "Caps apply to the calendar month in UTC.",
+  },
+  {
+    name: "capWeek",
+    field: "cap_week_usd",
+    label: "Weekly cap in dollars",
+    applies: "Weeks begin on Monday at 00:00 UTC.",
+  },
+  {
+    name: "capDay",
+    field: "cap_day_usd",
+    label: "Daily cap in dollars",
+    applies: "Days begin at 00:00 UTC.",
+  },
+] as const;

@@ -1,0 +1,70 @@
+import { Button, Checkbox, Group, Text } from "@mantine/core";
+import { lazy, Suspense, useState, type ReactNode } from "react";
+
+import type { Key } from "../../../../src/console-api/contract.ts";
+import { canBeChosen, CHOSEN_MAX, chosenOf, countKeys } from "./chosen-keys.ts";
+
+const ChangeKeysDialog = lazy(() => import("./change-keys-dialog.tsx"));
+const DisableKeysDialog = lazy(() => import("./disable-keys-dialog.tsx"));
+
+/** Chooses all of these keys, and says what can be done to those that are chosen. */
+export function ChosenBar(props: {
+  readonly rows: readonly Key[];
+  readonly chosen: ReadonlySet<string>;
+  readonly onChoose: (chosen: ReadonlySet<string>) => void;
+}): ReactNode {
+  const { rows, chosen, onChoose } = props;
+  const [dialog, setDialog] = useState<"change" | "disable">();
+  const able = rows.filter(canBeChosen);
+  const keys = chosenOf(rows, chosen);
+  if (able.length === 0) return null;
+  const areAll = keys.length === able.length;
+  const areTooMany = keys.length > CHOSEN_MAX;
+  const close = (): void => setDialog(undefined);
+  const about = {
+    keys,
+    onClose: close,
+    onDone: () => {
+      close();
+      onChoose(new Set());
+    },
+  };
+  return (
+    <Group gap="sm" mih={36}>
+      <Checkbox
+        label={`Select all (${able.length})`}
+        checked={areAll}
+        indeterminate={keys.length > 0 && !areAll}
+        onChange={() => onChoose(new Set(areAll ? [] : able.map(({ key_id }) => key_id)))}
+      />
+      {keys.length === 0 ? null : (
+        <Group gap="sm" role="group" aria-label="Selected keys">
+          <Text size="sm" role="status">
+            {countKeys(keys.length)} selected
+            {areTooMany ? `; at most ${CHOSEN_MAX} can be changed at once` : ""}
+          </Text>
+          <Button
+            size="xs"
+            variant="default"
+            disabled={areTooMany}
+            onClick={() => setDialog("change")}
+          >
+            Change caps, expiry, or tags
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            disabled={areTooMany}
+            onClick={() => setDialog("disable")}
+          >
+            Disable selected
+          </Button>
+        </Group>
+      )}
+      <Suspense fallback={null}>
+        {dialog === "change" ? <ChangeKeysDialog {...about} /> : null}
+        {dialog === "disable" ? <DisableKeysDialog {...about} /> : null}
+      </Suspense>
+    </Group>
+  );
+}

@@ -1,0 +1,53 @@
+import { List, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import { useChange } from "../../api/use-answer.ts";
+import { ConfirmName } from "../../ui/confirm-name.tsx";
+import { notifyDone } from "../../ui/notice.ts";
+import { countKeys, type ChosenKeysProps } from "./chosen-keys.ts";
+
+/** Disables the chosen keys together, after their number was typed. */
+export default function DisableKeysDialog(props: ChosenKeysProps): ReactNode {
+  const { keys, onClose, onDone } = props;
+  const change = useChange("POST /api/console/keys/disable", {
+    refreshes: [
+      "GET /api/console/keys",
+      "GET /api/console/keys/:key_id",
+      "GET /api/console/limits",
+      "GET /api/console/overview",
+    ],
+  });
+  const disable = async (): Promise<void> => {
+    const { changed } = await change.mutateAsync({
+      body: { key_ids: keys.map(({ key_id }) => key_id), confirm_count: keys.length },
+    });
+    notifyDone(`${countKeys(changed)} disabled`);
+    onDone();
+  };
+  const more = keys.length - NAMES_MAX;
+  return (
+    <ConfirmName
+      opened
+      title={`Disable ${countKeys(keys.length)}`}
+      name={String(keys.length)}
+      confirmLabel="Disable permanently"
+      onConfirm={disable}
+      onClose={onClose}
+    >
+      <List size="sm" mb="sm">
+        {keys.slice(0, NAMES_MAX).map(({ key_id, name, label }) => (
+          <List.Item key={key_id}>
+            {name} ({label}…)
+          </List.Item>
+        ))}
+        {more > 0 ? <List.Item>and {more} more</List.Item> : null}
+      </List>
+      <Text size="sm">
+        This is permanent: the keys cannot be enabled again. They may still work for up to 5
+        seconds. After that, every request with them is rejected with 401.
+      </Text>
+    </ConfirmName>
+  );
+}
+
+const NAMES_MAX = 10;
