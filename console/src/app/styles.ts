@@ -27,7 +27,6 @@ import "@mantine/core/styles/Code.layer.css";
 import "@mantine/core/styles/Kbd.layer.css";
 import "@mantine/core/styles/List.layer.css";
 import "@mantine/core/styles/Notification.layer.css";
-import "@mantine/core/styles/Tooltip.layer.css";
 import "@mantine/core/styles/SimpleGrid.layer.css";
 import "@mantine/core/styles/Skeleton.layer.css";
 import "@mantine/core/styles/Stack.layer.css";
