@@ -13,7 +13,13 @@ import { ConsoleRefusal } from "./console-refusal.ts";
 import { landingPage } from "./landing-page.ts";
 import { otherName } from "./other-name.ts";
 import { NO_SUCH_PATH, readOperatorSession } from "./guard-operator.ts";
-import { isOperatorPage, isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
+import {
+  isOpenedByFragment,
+  isOperatorPage,
+  isPagePath,
+  isPrivatePage,
+  isReservedPath,
+} from "./page-paths.ts";
 import { pagePolicy } from "./security-headers.ts";
 
 const NONCE_BYTES = 16;
@@ -177,7 +183,8 @@ async function findDetour(
       if (path === "/sign-in") return backOf(url) ?? "/";
       return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
     }
-    const reason = isPrivatePage(path) ? await identity.sessionEndReason(cookie) : undefined;
+    if (!isPrivatePage(path) || isOpenedByFragment(path)) return undefined;
+    const reason = await identity.sessionEndReason(cookie);
     return reason === undefined ? undefined : `/sign-in?reason=${reason}&${back}`;
   } catch (fault) {
     log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");

@@ -61,9 +61,6 @@ export const theme: MantineThemeOverride = createTheme({
         attributes: { header: { role: "presentation" } },
       },
     },
-    Tooltip: {
-      defaultProps: { openDelay: 250, events: { hover: true, focus: true, touch: false } },
-    },
     // A link inside a sentence is known by its line, not by its colour alone.
     Anchor: { defaultProps: { underline: "always" } },
   },

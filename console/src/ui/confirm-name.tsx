@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type FormEvent, type ReactElement, type ReactNode } from "react";
 
+import { Dialog } from "./dialog.tsx";
 import { Fault } from "./fault.tsx";
 
 export interface ConfirmNameProps {
@@ -19,14 +20,14 @@ export interface ConfirmNameProps {
 /** Asks for the name before something is done that cannot be undone. */
 export function ConfirmName(props: ConfirmNameProps): ReactElement {
   return (
-    <Modal
+    <Dialog
       opened={props.opened}
       onClose={props.onClose}
       title={props.title}
       closeButtonProps={{ "aria-label": "Close dialog" }}
     >
       <ConfirmForm {...props} />
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useState, type ReactElement, type ReactNode } from "react";
 
+import { Dialog } from "./dialog.tsx";
 import { SecretField } from "./secret-field.tsx";
 
 export interface SecretOnceProps {
@@ -22,7 +23,7 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
     props.onSaved();
   }
   return (
-    <Modal
+    <Dialog
       opened={props.opened}
       onClose={close}
       title={props.title}
@@ -45,6 +46,6 @@ export function SecretOnce(props: SecretOnceProps): ReactElement {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

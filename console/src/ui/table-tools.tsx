@@ -1,9 +1,10 @@
-import { ActionIcon, Button, Popover, Text } from "@mantine/core";
+import { ActionIcon, Button, Text } from "@mantine/core";
 import { Check, Columns3, Copy } from "lucide-react";
 import { useState, type ReactElement, type RefObject } from "react";
 
 import { formatCount } from "./count.tsx";
 import kit from "./kit.module.css";
+import { MenuButton } from "./menu-button.tsx";
 import { notifyFault } from "./notice.ts";
 import type { Sort } from "./sort-rows.ts";
 import { writeSort } from "./table-state.ts";
@@ -47,8 +48,10 @@ export default function TableTools(props: TableToolsProps): ReactElement {
 /** The first column says which row it is: it cannot be taken out. */
 function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): ReactElement {
   return (
-    <Popover position="bottom-end" shadow="md" withinPortal trapFocus>
-      <Popover.Target>
+    <MenuButton
+      label="Columns"
+      position="bottom-end"
+      button={
         <Button
           size="compact-sm"
           variant="default"
@@ -56,26 +59,25 @@ function ColumnChooser({ columns, shown, choose, reset }: TableToolsProps): Reac
         >
           Columns
         </Button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label="Columns">
-        <fieldset className={styles.columns}>
-          <legend className={kit.hidden}>Columns that are shown</legend>
-          {columns.slice(1).map(({ id, label }) => (
-            <label key={id}>
-              <input
-                type="checkbox"
-                checked={shown.some((column) => column.id === id)}
-                onChange={(event) => choose(id, event.currentTarget.checked)}
-              />
-              {label}
-            </label>
-          ))}
-        </fieldset>
-        <Button size="compact-sm" variant="subtle" mt="xs" onClick={reset}>
-          Reset columns
-        </Button>
-      </Popover.Dropdown>
-    </Popover>
+      }
+    >
+      <fieldset className={styles.columns}>
+        <legend className={kit.hidden}>Columns that are shown</legend>
+        {columns.slice(1).map(({ id, label }) => (
+          <label key={id}>
+            <input
+              type="checkbox"
+              checked={shown.some((column) => column.id === id)}
+              onChange={(event) => choose(id, event.currentTarget.checked)}
+            />
+            {label}
+          </label>
+        ))}
+      </fieldset>
+      <Button size="compact-sm" variant="subtle" mt="xs" onClick={reset}>
+        Reset columns
+      </Button>
+    </MenuButton>
   );
 }
 

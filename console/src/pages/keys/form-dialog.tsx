@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import type { ReactNode, SyntheticEvent } from "react";
 
 import type { ApiFault } from "../../api/client.ts";
 import { Banner } from "../../ui/banner.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { isConfirmNeeded, type Submission } from "./use-submission.ts";
 
@@ -14,9 +15,9 @@ export function FormDialog(props: {
   readonly children: ReactNode;
 }): ReactNode {
   return (
-    <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
+    <Dialog opened={props.opened} onClose={props.onClose} title={props.title}>
       {props.children}
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Checkbox, Group, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Checkbox, Group, Text } from "@mantine/core";
 import { Ban, SlidersHorizontal } from "lucide-react";
 import { useState, type ReactNode } from "react";
 
@@ -13,6 +13,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
+import { Tip } from "../../ui/tip.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 import { ChosenBar } from "./chosen-bar.tsx";
 import { canBeChosen } from "./chosen-keys.ts";
@@ -299,7 +300,7 @@ function RowAction(props: {
 }): ReactNode {
   const mayChange = useMay("keys");
   return (
-    <Tooltip label={props.label}>
+    <Tip label={props.label}>
       <ActionIcon
         size={26}
         variant="default"
@@ -309,6 +310,6 @@ function RowAction(props: {
       >
         {props.children}
       </ActionIcon>
-    </Tooltip>
+    </Tip>
   );
 }

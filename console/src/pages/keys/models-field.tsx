@@ -1,32 +1,22 @@
-import { MultiSelect } from "@mantine/core";
-import type { ReactNode } from "react";
+import { Skeleton } from "@mantine/core";
+import { lazy, Suspense, type ReactNode } from "react";
 
-import { useAnswer } from "../../api/use-answer.ts";
-import { MODELS_MAX } from "./key-forms.ts";
+const ModelsSelect = lazy(() => import("./models-select.tsx"));
 
-/** The models that a key may call; none chosen: all. */
-export function ModelsField(props: {
+export interface ModelsFieldProps {
   readonly value: readonly string[];
   readonly onChange: (models: readonly string[]) => void;
   readonly error: string | undefined;
-}): ReactNode {
-  const listed = useAnswer("GET /api/models.json").data?.models ?? [];
-  const { value, onChange, error } = props;
+}
+
+/** The models that a key may call. The field is loaded with the form that has it, not with the page. */
+export function ModelsField(props: ModelsFieldProps): ReactNode {
   return (
-    <MultiSelect
-      label="Models"
-      description="Leave blank for all models. With a selection, the key can list and call only these models."
-      placeholder={value.length === 0 ? "All models" : undefined}
-      // A model that is no longer listed stays chosen until it is taken out.
-      data={[...new Set([...listed, ...value])]}
-      value={[...value]}
-      onChange={onChange}
-      limit={50}
-      maxValues={MODELS_MAX}
-      searchable
-      hidePickedOptions
-      nothingFoundMessage="No match"
-      error={error}
-    />
+    <Suspense fallback={<Skeleton height={FIELD_PX} />}>
+      <ModelsSelect {...props} />
+    </Suspense>
   );
 }
+
+/** With its label and description. */
+const FIELD_PX = 76;

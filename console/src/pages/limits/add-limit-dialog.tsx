@@ -18,7 +18,7 @@ interface AddProps {
 }
 
 /** Adds a limit of one model, for the organization or under one key. */
-export function AddLimitDialog({
+export default function AddLimitDialog({
   opened,
   ...props
 }: AddProps & { readonly opened: boolean }): ReactNode {

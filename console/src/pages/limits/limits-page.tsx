@@ -1,6 +1,6 @@
 import { Alert, Button, Skeleton } from "@mantine/core";
 import { Info, Plus } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { lazy, useState, type ReactNode } from "react";
 
 import type { Limits } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
@@ -12,11 +12,13 @@ import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
-import { AddLimitDialog } from "./add-limit-dialog.tsx";
+import { WhenOpened } from "../../ui/when-opened.tsx";
 import { CapPanel } from "./cap-panel.tsx";
 import { LimitPanel } from "./limit-panel.tsx";
 import { OrgMeters } from "./org-meters.tsx";
 import { RefusalPanel } from "./refusal-panel.tsx";
+
+const AddLimitDialog = lazy(() => import("./add-limit-dialog.tsx"));
 
 const LEAD =
   "Per-minute limits cover the last 60 seconds. A request must be within every limit that " +
@@ -55,11 +57,13 @@ export function LimitsPage(): ReactNode {
             <OrgMeters rows={limits.rows} />
             <LimitPanel rows={limits.rows} />
             <CapPanel caps={limits.caps} resetAt={limits.cap_reset_at} />
-            <AddLimitDialog
-              opened={isAdding}
-              rows={limits.rows}
-              onClose={() => setIsAdding(false)}
-            />
+            <WhenOpened opened={isAdding}>
+              <AddLimitDialog
+                opened={isAdding}
+                rows={limits.rows}
+                onClose={() => setIsAdding(false)}
+              />
+            </WhenOpened>
           </>
         )}
       </Answer>

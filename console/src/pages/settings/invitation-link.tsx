@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { SentInvitation } from "../../../../src/console-api/contract.ts";
 import { CodeBlock } from "../../ui/code-block.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { useLast } from "../keys/use-last.ts";
 
 /** The link of an invitation: it is shown here and nowhere else. */
@@ -12,7 +13,7 @@ export function InvitationLink(props: {
 }): ReactNode {
   const shown = useLast(props.sent);
   return (
-    <Modal
+    <Dialog
       opened={props.sent !== undefined}
       onClose={props.onClose}
       title={`Invitation for ${shown?.invitation.email ?? ""}`}
@@ -30,7 +31,7 @@ export function InvitationLink(props: {
           </Group>
         </Stack>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 

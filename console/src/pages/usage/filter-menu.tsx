@@ -1,8 +1,9 @@
-import { Button, Popover, Text, TextInput } from "@mantine/core";
+import { Button, Text, TextInput } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
 import kit from "../../ui/kit.module.css";
+import { MenuButton } from "../../ui/menu-button.tsx";
 import { FILTER_VALUES_MAX } from "./usage-search.ts";
 import styles from "./usage.module.css";
 
@@ -27,8 +28,10 @@ export function FilterMenu(props: FilterMenuProps): ReactElement {
   const { label, values } = props;
   const count = values.length === 0 ? "" : ` · ${values.length}`;
   return (
-    <Popover position="bottom-start" shadow="md" withinPortal trapFocus returnFocus>
-      <Popover.Target>
+    <MenuButton
+      label={label}
+      position="bottom-start"
+      button={
         <Button
           size="compact-sm"
           variant={values.length === 0 ? "default" : "light"}
@@ -37,11 +40,10 @@ export function FilterMenu(props: FilterMenuProps): ReactElement {
         >
           {`${label}${count}`}
         </Button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={label}>
-        <Choices {...props} />
-      </Popover.Dropdown>
-    </Popover>
+      }
+    >
+      <Choices {...props} />
+    </MenuButton>
   );
 }
 

@@ -1,4 +1,4 @@
-import { ActionIcon, Skeleton, Stack, Tooltip } from "@mantine/core";
+import { ActionIcon, Skeleton, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
 import { useCallback, useMemo, useState, type ReactElement } from "react";
@@ -11,6 +11,7 @@ import { Answer } from "../../ui/answer.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { Tip } from "../../ui/tip.tsx";
 import { FilterFields } from "./filter-fields.tsx";
 import { GroupRank } from "./group-rank.tsx";
 import { GroupsTable } from "./groups-table.tsx";
@@ -72,7 +73,7 @@ const ROUTES: readonly RouteName[] = ["GET /api/console/usage", "GET /api/consol
 function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }): ReactElement {
   const client = useQueryClient();
   return (
-    <Tooltip label="Refresh">
+    <Tip label="Refresh">
       <ActionIcon
         variant="default"
         size="lg"
@@ -84,7 +85,7 @@ function RefreshButton({ onRefresh }: { readonly onRefresh: () => void }): React
       >
         <RefreshCw size={16} aria-hidden />
       </ActionIcon>
-    </Tooltip>
+    </Tip>
   );
 }
 

@@ -1,6 +1,8 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useBlocker } from "@tanstack/react-router";
 import type { ReactElement, RefObject } from "react";
+
+import { Dialog } from "../../ui/dialog.tsx";
 
 /** Asks before a key that is not saved goes out of sight; the way to the checkout leads back to it. */
 export function LeaveGuard(props: {
@@ -15,7 +17,7 @@ export function LeaveGuard(props: {
   });
   const isBlocked = status === "blocked";
   return (
-    <Modal
+    <Dialog
       opened={isBlocked}
       onClose={() => reset?.()}
       title="Have you saved your key?"
@@ -35,6 +37,6 @@ export function LeaveGuard(props: {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,0 +1,29 @@
+import { MultiSelect } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import { useAnswer } from "../../api/use-answer.ts";
+import { MODELS_MAX } from "./key-forms.ts";
+import type { ModelsFieldProps } from "./models-field.tsx";
+
+/** The models that a key may call; none chosen: all. */
+export default function ModelsSelect(props: ModelsFieldProps): ReactNode {
+  const listed = useAnswer("GET /api/models.json").data?.models ?? [];
+  const { value, onChange, error } = props;
+  return (
+    <MultiSelect
+      label="Models"
+      description="Leave blank for all models. With a selection, the key can list and call only these models."
+      placeholder={value.length === 0 ? "All models" : undefined}
+      // A model that is no longer listed stays chosen until it is taken out.
+      data={[...new Set([...listed, ...value])]}
+      value={[...value]}
+      onChange={onChange}
+      limit={50}
+      maxValues={MODELS_MAX}
+      searchable
+      hidePickedOptions
+      nothingFoundMessage="No match"
+      error={error}
+    />
+  );
+}

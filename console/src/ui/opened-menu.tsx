@@ -1,0 +1,34 @@
+import { Popover } from "@mantine/core";
+import { cloneElement, useEffect, useRef, useState, type ReactElement, type Ref } from "react";
+
+import type { MenuButtonProps } from "./menu-button.tsx";
+
+/** It opens when it is there, from its own button, which has the focus again when it closes. */
+export default function OpenedMenu(props: MenuButtonProps): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    button.current?.focus();
+    setOpen(true);
+  }, []);
+  const shown = props.button as ReactElement<{
+    readonly ref?: Ref<HTMLButtonElement>;
+    readonly onClick?: () => void;
+  }>;
+  return (
+    <Popover
+      opened={isOpen}
+      onChange={setOpen}
+      position={props.position}
+      shadow="md"
+      withinPortal
+      trapFocus
+      returnFocus
+    >
+      <Popover.Target>
+        {cloneElement(shown, { ref: button, onClick: () => setOpen((now) => !now) })}
+      </Popover.Target>
+      <Popover.Dropdown aria-label={props.label}>{props.children}</Popover.Dropdown>
+    </Popover>
+  );
+}
