@@ -108,7 +108,8 @@ async function fillBobsOrganization(): Promise<void> {
 const customerRoutes = Object.entries(ROUTES)
   .filter(([, { access }]) => access !== "operator")
   .map(([name]) => name);
-const routesWithIds = customerRoutes.filter((name) => name.includes(":"));
+/** A month is an id of no organization: each has its own statement of it. */
+const routesWithIds = customerRoutes.filter((name) => /:(?!month\b)/.test(name));
 
 function filled(route: string, ids: Readonly<Record<string, string>>): string {
   return route.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? `no ${name}`);
