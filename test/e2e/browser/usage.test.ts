@@ -4,7 +4,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { formatUsd, microUsd } from "../../../src/core/money.ts";
 import { until } from "../../support/books.ts";
 import { expectAccessible, hasChromium, withBrowser } from "../../support/browser.ts";
-import { callGateway, newcomer, pageShown, type Newcomer } from "../../support/console-steps.ts";
+import {
+  ask,
+  callGateway,
+  newcomer,
+  pageShown,
+  type Newcomer,
+} from "../../support/console-steps.ts";
 import {
   readCsv,
   readMoney,
@@ -99,11 +105,15 @@ describe.skipIf(!hasChromium)("the usage page", () => {
 
   test("keeps range, filters and grouping in its address, and comes back as it was", async () => {
     const { page } = ann;
+    const body = { key_ids: [traffic.keys.alpha.keyId], tags: ["ci"] };
+    await ask(fixture, page, "POST /api/console/keys/change", body);
     await open(page, "/usage");
     await check(page, "Time range", "7 days");
     await check(page, "Group by", "Key");
     await choose(page, "Status", "Succeeded", "Cancelled");
     await choose(page, "Key", /^alpha /);
+    await choose(page, "Tag", "ci");
+    await page.getByText("A tag includes the keys that have it now").waitFor();
     await choose(page, "Model", "test/a");
     await choose(page, "Provider", "prov-a");
     const expected = {
@@ -111,6 +121,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       status: "succeeded,cancelled",
       by: "key",
       key: traffic.keys.alpha.keyId,
+      tag: "ci",
       model: "test/a",
       provider: "prov-a",
     };
