@@ -1,14 +1,17 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { agentSnippets } from "../../../console/src/snippets/agent-snippets.ts";
+import type { Snippet } from "../../../console/src/snippets/chat-snippets.ts";
+import { assert } from "../../../src/core/assert.ts";
 import { npmFolder } from "../../support/clients/client-folder.ts";
 import { codingAgents } from "../../support/clients/deep-clients.ts";
-import { followGuide, type GuideRun } from "../../support/clients/guide.ts";
+import { followGuide, runPrinted, type GuideRun } from "../../support/clients/guide.ts";
 import { withGateway, type TestAccount } from "../../support/gateway.ts";
 import { at } from "../../support/http-call.ts";
 import { walletOf } from "../../support/settled.ts";
 import { withResource } from "../../support/with-resource.ts";
 
-/* The agents as programs of the command line, in the versions and with the settings of the guide. */
+/* The agents as programs, in the versions of the guide, with its settings and with those of the console. */
 const CREDIT_MICRO_USD = 10_000_000n;
 
 const gateway = withGateway();
@@ -35,6 +38,24 @@ async function follow(
   const { key } = account;
   const input = { url: gateway.url, key, model, programs: programs.folder, ...more };
   return { run: await followGuide(heading, input), account };
+}
+
+/** How each agent is asked one question, where the console's page opens it. */
+const ASKED = {
+  "Claude Code": [/^claude /m, 'claude -p "say pong" '],
+  opencode: [/^opencode$/m, 'opencode run "say pong"'],
+} as const satisfies Partial<Record<Snippet["label"], readonly [RegExp, string]>>;
+
+/** What the welcome page prints for a new key, with no variable of ours set and nothing else changed. */
+async function runSnippet(label: keyof typeof ASKED, modelId: string): Promise<Followed> {
+  const account = await gateway.account("10.00");
+  const { key } = account;
+  const snippets = agentSnippets({ gatewayUrl: gateway.url, modelId, secret: key });
+  const { code = "" } = snippets.find((each) => each.label === label) ?? {};
+  const [opened, asked] = ASKED[label];
+  assert(opened.test(code), `the page opens ${label} by its last line`);
+  const input = { url: "", key: "", model: modelId, programs: programs.folder };
+  return { run: await runPrinted(code.replace(opened, asked), input), account };
 }
 
 /** It said what the simulated model says, and what that cost was debited. */
@@ -89,6 +110,18 @@ describe("Codex with the guide's settings", () => {
       expect(wallet.settled).toBeLessThan(CREDIT_MICRO_USD);
     },
   );
+});
+
+describe("an agent with what the welcome page prints", () => {
+  test.each([
+    ["Claude Code", "test/a"],
+    ["Claude Code", "test/b"],
+    ["opencode", "test/a"],
+    ["opencode", "test/b"],
+  ] as const)("%s answers in front of %s", async (label, model) => {
+    await expectAnswered(await runSnippet(label, model));
+    expect(at(gateway.simulator.calls().at(-1)?.body, "model")).toBe(model);
+  });
 });
 
 test("the dry run of the guide is an answer about the model", async () => {

@@ -53,9 +53,8 @@ export interface GuideEnvironment {
  * the first line of their block, and runs its commands in one shell.
  */
 export async function followGuide(heading: string, input: GuideEnvironment): Promise<GuideRun> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-guide-"));
-  try {
-    const blocks = guideBlocks(heading).filter(({ text }) => !INSTALL.test(text));
+  const blocks = guideBlocks(heading).filter(({ text }) => !INSTALL.test(text));
+  return await inEmptyFolder(async (folder) => {
     for (const { language, text } of blocks) {
       if (language === "sh" || language === "js") continue;
       const file = fileOf(text, folder);
@@ -64,6 +63,18 @@ export async function followGuide(heading: string, input: GuideEnvironment): Pro
     }
     const commands = blocks.filter(({ language }) => language === "sh").map(({ text }) => text);
     return await shell(filledIn(commands.join("\n"), input), folder, input);
+  });
+}
+
+/** Runs one block that a page prints whole, with the key and the model in it, as `followGuide` does. */
+export async function runPrinted(code: string, input: GuideEnvironment): Promise<GuideRun> {
+  return await inEmptyFolder((folder) => shell(filledIn(code, input), folder, input));
+}
+
+async function inEmptyFolder(use: (folder: string) => Promise<GuideRun>): Promise<GuideRun> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-guide-"));
+  try {
+    return await use(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
