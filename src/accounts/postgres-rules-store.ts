@@ -1,15 +1,8 @@
-import type { Pool, PoolClient, QueryResult, QueryResultRow } from "pg";
+import type { Pool, QueryResult, QueryResultRow } from "pg";
 
-import type { ChangedBy, ChangeLog, Facts, Note } from "../changes/index.ts";
-import {
-  assert,
-  type KeyId,
-  newRecordId,
-  type OrgId,
-  shownKeyId,
-  STORE_ANSWER_TIMEOUT_MS,
-} from "../core/index.ts";
-import type { LimitValues, StoredLimit } from "../limits/index.ts";
+import type { ChangedBy, ChangeLog, Facts } from "../changes/index.ts";
+import { newRecordId, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import type { StoredLimit } from "../limits/index.ts";
 import { columns, type Columns, instantMs, queryInTime, type Row, text } from "../storage/index.ts";
 import {
   endpointProperties,

@@ -76,13 +76,13 @@ async function lookAtReserve(spend: SpendReads, row: ReserveRow): Promise<Reserv
   ]);
   const caps = [
     { scope: "key", period: "month", ...ofKey } as const,
-    ...ofPeriods.map(({ keyId: _, ...each }) => ({ scope: "key", ...each }) as const),
+    ...ofPeriods.map((each) => ({ scope: "key", ...each }) as const),
     { scope: "org", period: "month", ...ofOrg } as const,
   ];
-  for (const { capMicroUsd, spentMicroUsd: settledMicroUsd, ...cap } of caps) {
-    if (capMicroUsd === null || settledMicroUsd + cap.inFlightMicroUsd + needed <= capMicroUsd)
-      continue;
-    return { kind: "cap", ...cap, capMicroUsd, settledMicroUsd };
+  for (const { scope, period, capMicroUsd, spentMicroUsd, inFlightMicroUsd, resetAtMs } of caps) {
+    if (capMicroUsd === null || spentMicroUsd + inFlightMicroUsd + needed <= capMicroUsd) continue;
+    const spent = { settledMicroUsd: spentMicroUsd, inFlightMicroUsd };
+    return { kind: "cap", scope, period, capMicroUsd, ...spent, resetAtMs };
   }
   const { settledMicroUsd, heldMicroUsd } = balance;
   const availableMicroUsd = microUsd(settledMicroUsd - heldMicroUsd);

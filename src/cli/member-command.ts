@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
-import { assert, type OrgId, parseRole, type Role, ROLES } from "../core/index.ts";
+import { assert, type OrgId, parseRole, type Role, ROLES, unreachable } from "../core/index.ts";
 import { isEmail, normaliseEmail } from "../identity/index.ts";
 import { type Member, TEAM_MAX } from "../team/index.ts";
 import {
@@ -138,6 +138,8 @@ function addProblem(problem: "no_account" | "member" | "full", email: string): s
       return `--email: ${email} is a member already; see \`member role\``;
     case "full":
       return `an organization has at most ${TEAM_MAX} members and open invitations; remove one first`;
+    default:
+      return unreachable(problem);
   }
 }
 

@@ -63,14 +63,14 @@ function settlementReads(
 }
 
 function paymentHandlers(deps: ConsoleDeps): Part<"payment"> & Part<"deposits"> {
-  const { settlement } = deps.operator;
+  const { operator } = deps;
   return {
     "POST /api/operator/settlement/:provider_id/:period_start/payment": async (call) => {
       const { params, body, by } = call;
       const ref = body.ref.trim();
       if (ref === "") return BLANK_REF;
       try {
-        const { created, period } = await settlement.pay({ ...nameOf(params), ref }, by);
+        const { created, period } = await operator.settlement.pay({ ...nameOf(params), ref }, by);
         return { is_new: created, period: shownPeriod(period) };
       } catch (fault) {
         return refusalOf(fault);
@@ -88,7 +88,7 @@ function paymentHandlers(deps: ConsoleDeps): Part<"payment"> & Part<"deposits"> 
       if (!(await isKnownProvider(deps, providerId))) return UNKNOWN_PROVIDER;
       try {
         const paid = { providerId, amountMicroUsd, ref };
-        const { created, balance } = await settlement.deposit(paid, by);
+        const { created, balance } = await operator.settlement.deposit(paid, by);
         return { is_new: created, deposit_usd: formatUsd(balance.depositMicroUsd) };
       } catch (fault) {
         return refusalOf(fault);
@@ -131,14 +131,13 @@ function closeHandlers({ operator }: ConsoleDeps, gates: ReportGates): Part<"/cl
 }
 
 function reconcileHandlers({ operator }: ConsoleDeps, gates: ReportGates): Part<"/reconcile"> {
-  const { settlement } = operator;
   return {
     "POST /api/operator/settlement/:provider_id/:period_start/reconcile": (call) =>
       gates.reads.run(call.session.orgId, async () => {
         const bytes = Buffer.from(call.body.statement, "utf8");
         const claim = readStatement(bytes);
         if (claim instanceof ConsoleRefusal) return claim;
-        const period = (await settlement.statement(nameOf(call.params)))?.period;
+        const period = (await operator.settlement.statement(nameOf(call.params)))?.period;
         if (period === undefined) return noSuch("closed period");
         const attempts = period.sums.attempts + period.late.corrections;
         if (claim.lines !== undefined && attempts > PAGE_STATEMENT_ATTEMPTS_MAX) {
@@ -146,7 +145,7 @@ function reconcileHandlers({ operator }: ConsoleDeps, gates: ReportGates): Part<
           return tooMuch(`this period has more than ${most} attempts`);
         }
         try {
-          const found = await compareStatement(settlement, { period, claim, bytes }, call.by);
+          const found = await compareStatement(settlement: operator.settlement, { period, claim, bytes }, call.by);
           return shownComparison(found);
         } catch (fault) {
           return refusalOf(fault);

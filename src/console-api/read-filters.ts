@@ -41,8 +41,8 @@ export function readFilters(
 }
 
 /**
- * The same of those keys alone that have one of the tags. A tag is no part of a request: it stands
- * for the keys that have it now. Managed keys have none.
+ * The same of those keys alone that have one of the tags. A tag is not stored with a request: it
+ * means the keys that have it now. Managed keys have none.
  */
 export function onlyTagged(
   { managed, ...filter }: ReportFilter,

@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
+
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import { assert } from "../../src/core/assert.ts";
 import type { AttemptId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveOutcome } from "../../src/ledger/ledger-store.ts";
@@ -199,7 +202,7 @@ class World {
           "a millisecond": this.#nowMs + 1,
           "a day": this.#nowMs + 24 * HOUR_MS,
         };
-        this.#nowMs = Math.min(to[each.how as keyof typeof to], START_MS + DAYS_MAX * 24 * HOUR_MS);
+        this.#nowMs = Math.min(to[each.how], START_MS + DAYS_MAX * 24 * HOUR_MS);
       }
     }
   }
@@ -216,7 +219,10 @@ class World {
     rows.forEach((row, i) => {
       const { reserveMicroUsd: reserve, attemptId: attempt } = row;
       const refused = this.requests.refusedBy(reserve, this.#nowMs);
-      expect(shown(outcomes[i])).toEqual(refused ?? "reserved");
+      assert(
+        isDeepStrictEqual(shown(outcomes[i]), refused ?? "reserved"),
+        `${JSON.stringify(shown(outcomes[i]))} is ${JSON.stringify(refused ?? "reserved")}`,
+      );
       this.seen.add(refused?.period ?? "reserved");
       if (refused === undefined)
         this.requests.admitted.push({ attempt, atMs: this.#nowMs, reserve, debit: undefined });

@@ -460,7 +460,9 @@ export class LedgerFixture {
       where key_id = any ($1)`,
       [this.orgs.flatMap(({ keys }) => keys)],
     );
-    const stored = new Map(rows.map((row) => [`${row["key_id"]} ${row["day"]}`, row["settled"]]));
+    const stored = new Map(
+      rows.map((row) => [`${String(row["key_id"])} ${String(row["day"])}`, row["settled"]]),
+    );
     const today = this.model.day - 7 * this.#weeks;
     for (const { keys } of this.model.orgs.values()) {
       for (const [key, { days, periodCaps }] of keys) {

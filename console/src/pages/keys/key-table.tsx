@@ -81,7 +81,7 @@ interface Choosing {
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-/** The box to tick stands in it: the first column is always in sight, and heads the card of a phone. */
+/** The checkbox is in it: the first column is always in sight, and heads the card of a phone. */
 function nameColumn(choosing: Choosing | undefined): Column<Key> {
   return {
     id: "name",

@@ -72,7 +72,7 @@ function InviteForm(props: {
         error={fieldError(submission.fault, "email")}
         data-autofocus
       />
-      <Radio.Group label="Role" value={role} onChange={(value) => setRole(value as RoleName)}>
+      <Radio.Group label="Role" value={role} onChange={setRole}>
         <Stack gap="xs" mt="xs">
           {ROLES.map(([name, meaning]) => (
             <Radio key={name} value={name} label={name} description={meaning} />
