@@ -145,7 +145,11 @@ function reconcileHandlers({ operator }: ConsoleDeps, gates: ReportGates): Part<
           return tooMuch(`this period has more than ${most} attempts`);
         }
         try {
-          const found = await compareStatement(settlement: operator.settlement, { period, claim, bytes }, call.by);
+          const found = await compareStatement(
+            operator.settlement,
+            { period, claim, bytes },
+            call.by,
+          );
           return shownComparison(found);
         } catch (fault) {
           return refusalOf(fault);
