@@ -1,4 +1,5 @@
 import { formatUsd, type MicroUsd, type Refusal } from "../core/index.ts";
+import { keptNames } from "./kept-names.ts";
 
 /**
  * Why the gateway refused a request, as it is kept and shown: the names are those of the error's
@@ -34,8 +35,6 @@ export interface RefusalReason {
 }
 
 const ID_CHARS_MAX = 200;
-const DROPPED_MAX = 32;
-const NAME_CHARS_MAX = 64;
 
 /** What is kept of a refusal: at most about 3 KB, however long the names are that a client chose. */
 export function refusalReason(
@@ -69,18 +68,12 @@ export function refusalReason(
 /** The names of fields that were not sent to a provider, as they are kept with an attempt; undefined: none. */
 export function droppedText(dropped: readonly string[]): string | undefined {
   if (dropped.length === 0) return undefined;
-  return keptNames(dropped)
-    .map((name) => name.replaceAll(",", "?"))
-    .join(",");
+  return keptNames(dropped).join(",");
 }
 
 /** What `droppedText` joined. */
 export function droppedNames(text: string | undefined): readonly string[] {
   return text === undefined ? [] : text.split(",");
-}
-
-function keptNames(dropped: readonly string[]): readonly string[] {
-  return [...new Set(dropped)].slice(0, DROPPED_MAX).map((name) => plain(name, NAME_CHARS_MAX));
 }
 
 function instantOf<K extends string>(
