@@ -37,7 +37,7 @@ export function KeyChoice(props: {
   }
 
   return (
-    <Stack gap={4} maw="60ch">
+    <Stack gap={4} miw={0} maw="min(60ch, 100%)">
       <NativeSelect
         label="Key in the code"
         size="xs"
