@@ -3,9 +3,8 @@ const NAMES_MAX = 32;
 const UNKNOWN = "unrecognized";
 
 /**
- * The parts of field names that are kept with a request. Any key of a body may be a word of a prompt,
- * so only names that the two chat interfaces and other gateways document are stored; read in their
- * references on 2026-11-26.
+ * The parts of field names that are kept with a request. Any key of a body may be a word of a
+ * prompt, so only names that the two chat interfaces and other gateways document are stored.
  */
 const PARTS: ReadonlySet<string> = new Set(
   (
