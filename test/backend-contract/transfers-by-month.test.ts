@@ -61,10 +61,10 @@ afterAll(async () => {
   await pool.end();
 });
 
-/** The schema before transfers had months, with the columns that this program writes of keys. */
+/** The schema before transfers had months, with the columns and functions that this program uses. */
 async function migrateToThirteen(to: Pool): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-thirteen-"));
-  const filter = (path: string): boolean => !/^00(1[4-9]|2[0-5])/.test(basename(path));
+  const filter = (path: string): boolean => !/^00(1[4-9]|2[0-58]|3[0-2])/.test(basename(path));
   cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
   await migrateDatabase(to, { folder });
   rmSync(folder, { recursive: true });
