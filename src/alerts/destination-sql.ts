@@ -98,7 +98,7 @@ export const INSERT_TEST_SQL = `
   )
   insert into alert_delivery (event_id, destination_id) select event_id, $3 from made`;
 
-/** One row where there is such a delivery; the tries begin anew. */
+/** One row where there is such a delivery; the tries start over. */
 export const AGAIN_SQL = `
   with asked as (
     select delivery_id from alert_delivery where destination_id = $1 and event_id = $2

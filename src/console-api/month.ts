@@ -1,6 +1,6 @@
 import { type CapPeriod, periodEndMs } from "../core/index.ts";
 
-/** When each cap of a key begins anew. */
+/** When each cap of a key resets. */
 export function capResets(nowMs: number): {
   readonly cap_reset_at: string;
   readonly week_reset_at: string;

@@ -107,7 +107,7 @@ describe("an answer is not waited for longer than its time", () => {
   });
 });
 
-test("a certificate that nobody vouches for is not accepted", async () => {
+test("a certificate of no known authority is not accepted", async () => {
   let asked = 0;
   const server = createSecureServer(selfSigned(), (_, response) => {
     asked += 1;

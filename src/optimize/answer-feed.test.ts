@@ -28,7 +28,7 @@ test("every answer is handed over in its order, and again to one who asks again"
   expect(promptsOf(feed, 3)).toEqual([]);
 });
 
-test("the memory is bounded: the oldest answers go, and a reader is told how many", () => {
+test("the memory is bounded: the oldest answers go, and a reader sees how many", () => {
   const feed = new AnswerFeed(1_000);
   for (let promptAt = 0; promptAt < 50; promptAt += 1) feed.push(answer(promptAt, 100));
   const held = feed.since(0);

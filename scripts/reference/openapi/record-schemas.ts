@@ -193,7 +193,11 @@ export const RECORD_SCHEMAS: Readonly<Record<string, Schema>> = {
       cost_micro_usd: microUsd,
       reserved_micro_usd: microUsd,
       usage: object(tokens),
-      dropped_params: said(list(text), "names of fields that were not sent to the provider"),
+      dropped_params: said(
+        list(text),
+        "names of fields that were not sent to the provider; `unrecognized` is shown for names that no " +
+          "interface documents, which are in the answer's header alone",
+      ),
       response_headers: said(
         { type: "object", additionalProperties: text },
         "the headers of the answer that say how it was served or why it was refused, by name",

@@ -38,7 +38,7 @@ export type Key = Static<typeof Key>;
 
 export const KeyList = Type.Object({
   data: Type.Array(Key),
-  /** Start of the next UTC month: caps begin anew. */
+  /** Start of the next UTC month: monthly caps reset. */
   cap_reset_at: Instant,
   /** The next Monday, and the next day, in UTC. */
   week_reset_at: Instant,

@@ -16,7 +16,7 @@ export function payPage(session: CheckoutSession): PlainPage {
     <p class="amount">${isSetup ? "Save a card" : money(session.amount_total, session.currency)}</p>
     <form method="post" action="${action("pay")}">${cards}<button>${button}</button></form>${isSetup ? "" : fail}
     <form method="post" action="${action("close")}"><button class="other">Close without ${isSetup ? "saving" : "paying"}</button></form>
-    <p class="small">For ${escapeHtml(session.customer_email ?? session.customer ?? "nobody")}</p>`;
+    <p class="small">For ${escapeHtml(session.customer_email ?? session.customer ?? "a payer without an email address")}</p>`;
   const over = `
     <p>This checkout ${session.status === "expired" ? "ended without a payment" : "is complete"}.</p>
     <p><a href="${escapeHtml(session.cancel_url)}">Back to the console</a></p>`;

@@ -26,7 +26,7 @@ test("a receipt says number, date, amount and reference", () => {
   ]);
 });
 
-test("what went back since is on it, and so is a top-up that nobody started", () => {
+test("what went back since is on it, and so is an automatic top-up", () => {
   const later = { refunded_usd: "10.000000", disputed_usd: "0.500001", is_automatic: true };
   const lines = receiptLines({ ...receipt, ...later, payment_reference: null });
   expect(lines.map(({ text }) => text).slice(2)).toEqual([

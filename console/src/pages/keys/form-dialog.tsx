@@ -7,7 +7,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Fault } from "../../ui/fault.tsx";
 import { isConfirmNeeded, type Submission } from "./use-submission.ts";
 
-/** A dialog; its content begins anew each time that it opens. */
+/** A dialog; its content is new each time that it opens. */
 export function FormDialog(props: {
   readonly opened: boolean;
   readonly title: string;
