@@ -5,7 +5,12 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 /** `deep`: every property with many fresh seeds, and the files that only a deep run has. */
 const isDeep = process.env["TM_TEST_DEPTH"] === "deep";
 const CONSOLE = "test/support/global-console.ts";
-const HEAVY = ["test/**/*.heavy.test.ts", "test/torture/**/*.test.ts"];
+/** What measures, loads or fills a machine: one file after the other, after all others. */
+const HEAVY = [
+  "test/**/*.heavy.test.ts",
+  "test/torture/**/*.test.ts",
+  "src/**/*.heavy.deep.test.ts",
+];
 const DEEP_ONLY = ["**/*.deep.test.ts"];
 const exclude = isDeep ? [] : DEEP_ONLY;
 
@@ -33,7 +38,7 @@ const config: ViteUserConfig = defineConfig({
             "test/tidy/*.test.ts",
             "test/support/*.test.ts",
           ],
-          exclude: [...exclude, "src/storage/**"],
+          exclude: [...exclude, ...HEAVY, "src/storage/**"],
           pool: "threads",
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
