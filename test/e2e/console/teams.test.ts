@@ -321,7 +321,7 @@ describe("the change log", () => {
     await ann.do(`PATCH /api/console/members/${bobId}`, { body: { role: "viewer" } });
     expect(await lineOf(ann, "key.create")).toMatchObject({ actor: bobEmail, target_name: null });
     expect(await lineOf(ann, "member.role")).toMatchObject({ actor: "You", target_name: bobEmail });
-    // Whoever may read the log reads the names.
+    // Each reader of the log reads the names.
     expect(await lineOf(bob, "member.role")).toMatchObject({ actor: annEmail });
     await ann.do(`POST /api/console/members/${bobId}/remove`);
     const former = `${bobEmail} (former member)`;
