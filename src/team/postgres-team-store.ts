@@ -72,14 +72,14 @@ export class PostgresTeamStore implements TeamStore {
   ): Promise<ReadonlyMap<string, KnownPerson>> {
     if (accountIds.length === 0) return new Map();
     const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
-    return new Map(
-      rows.flatMap(({ account_id: id, email, is_member: isMember, masked }) => {
-        if (isMember) return [[id, { email, isMember }]];
-        if (masked === null) return [];
-        const then = maskedEmail(email) === masked ? email : masked;
-        return [[id, { email: then, isMember }]];
-      }),
-    );
+    const people = new Map<string, KnownPerson>();
+    for (const { account_id: id, email, is_member: isMember, masked } of rows) {
+      if (isMember) people.set(id, { email, isMember });
+      else if (masked !== null) {
+        people.set(id, { email: maskedEmail(email) === masked ? email : masked, isMember });
+      }
+    }
+    return people;
   }
 
   async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -98,7 +98,8 @@ test("days of spend that no cap asks for any more leave, and no cap and no audit
   };
   const daysAgo = async (): Promise<unknown[]> =>
     await backend.query(
-      `select (now() at time zone 'utc')::date - day as ago, settled from spend_day order by day`,
+      `select (now() at time zone 'utc')::date - day as ago, settled::integer as settled
+      from spend_day order by day`,
     );
   await backend.query("update api_key set cap_week_micro_usd = 2000 where key_id = $1", [
     org.keyId,
@@ -109,9 +110,9 @@ test("days of spend that no cap asks for any more leave, and no cap and no audit
   await earlier(7);
   await spendNow(500n);
   const [old, before, now] = [
-    { ago: 14, settled: 320n },
-    { ago: 7, settled: 410n },
-    { ago: 0, settled: 500n },
+    { ago: 14, settled: 320 },
+    { ago: 7, settled: 410 },
+    { ago: 0, settled: 500 },
   ];
   expect(await daysAgo()).toEqual([old, before, now]);
   await backend.query(

@@ -245,11 +245,7 @@ async function openDayCapped(): Promise<TestAccount> {
 
 /** What the books have of the key's days, which began with this test. */
 async function spentToday({ keyId }: TestAccount): Promise<bigint> {
-  const [row] = await backend.query(
-    "select coalesce(sum(settled), 0)::bigint as settled from spend_day where key_id = $1",
-    [keyId],
-  );
-  const settled = row?.["settled"];
-  if (typeof settled !== "bigint") throw new Error("a sum is a bigint");
-  return settled;
+  const sql = "select coalesce(sum(settled), 0)::text as settled from spend_day where key_id = $1";
+  const [row] = await backend.query(sql, [keyId]);
+  return BigInt(String(row?.["settled"]));
 }
