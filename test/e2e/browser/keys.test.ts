@@ -138,8 +138,6 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await save();
     await row.getByText("No cap").waitFor();
     await expectServed(secret);
-    await open(page, `/keys/${keyId}`);
-    await page.getByText("Daily key cap applies first").waitFor();
     await (await edit()).fill("2.25");
     await save();
     await row.getByText("$2.25").waitFor();
@@ -200,6 +198,8 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await setTo("0");
     await row.getByText("No cap").waitFor();
     await expectServed(secret);
+    await open(page, `/keys/${keyId}`);
+    await page.getByText("Daily key cap applies first").waitFor();
     expect(ann.complaints).toEqual([]);
   });
 
