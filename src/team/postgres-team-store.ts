@@ -38,6 +38,7 @@ import {
   type Member,
   type MemberChange,
   type NewInvitation,
+  type PeopleById,
   type ReceivedInvitation,
   TEAM_MAX,
   type TeamStore,
@@ -66,17 +67,15 @@ export class PostgresTeamStore implements TeamStore {
     return rows.map(invitationColumns.read);
   }
 
-  async people(
-    orgId: OrgId,
-    accountIds: readonly string[],
-  ): Promise<ReadonlyMap<string, KnownPerson>> {
+  async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
     if (accountIds.length === 0) return new Map();
     const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
     const people = new Map<string, KnownPerson>();
-    for (const { account_id: id, email, is_member: isMember, masked } of rows) {
-      if (isMember) people.set(id, { email, isMember });
+    for (const { account_id: id, email, is_member: isNow, masked } of rows) {
+      if (isNow) people.set(id, { email, isMember: true });
       else if (masked !== null) {
-        people.set(id, { email: maskedEmail(email) === masked ? email : masked, isMember });
+        const then = maskedEmail(email) === masked ? email : masked;
+        people.set(id, { email: then, isMember: false });
       }
     }
     return people;

@@ -21,6 +21,9 @@ export interface KnownPerson {
   readonly isMember: boolean;
 }
 
+/** By the id of the account. */
+export type PeopleById = ReadonlyMap<string, KnownPerson>;
+
 /** An invitation that was neither accepted nor revoked; it may have expired. */
 export interface Invitation {
   readonly invitationId: string;
@@ -66,10 +69,10 @@ export interface TeamStore {
   members(orgId: OrgId): Promise<readonly Member[]>;
   invitations(orgId: OrgId): Promise<readonly Invitation[]>;
   /**
-   * Which people the accounts in the organization's change log are, now and not from the log: it keeps
-   * no address. An account that was never a member is not answered.
+   * Which people the accounts in the organization's change log are, now and not from the log: it
+   * keeps no address. An account that was never a member is not answered.
    */
-  people(orgId: OrgId, accountIds: readonly string[]): Promise<ReadonlyMap<string, KnownPerson>>;
+  people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById>;
   /** For operators: the address of each of these accounts. */
   emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   setRole(

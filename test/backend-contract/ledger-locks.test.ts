@@ -253,12 +253,11 @@ test("of parallel closings none is lost or counted twice, however often caps com
   const orgs = [await newOrg(1_000_000_000n), await newOrg(1_000_000_000n)] as const;
   const member = await backend.ledgerBatchStore.join("counting", LEASE_MS);
   const newId = await idsOfNow();
-  let ended = 0;
-  let isOver = false;
+  const storm = { ended: 0, isOver: false };
   const work = (nth: number): Promise<void> =>
     withLane(async (own) => {
-      while (!isOver) {
-        const org = orgs[(nth + ended) % 2] ?? orgs[0];
+      while (!storm.isOver) {
+        const org = orgs[(nth + storm.ended) % 2] ?? orgs[0];
         const rows = [1, 2, 3].map(() => reserveRow({ ...org, attemptId: newId() }, 100n));
         await runBatch(own, { member, closings: [], holds: rows });
         const [a, b, c] = rows.map(({ attemptId }) => attemptId) as [
@@ -266,11 +265,11 @@ test("of parallel closings none is lost or counted twice, however often caps com
           AttemptId,
           AttemptId,
         ];
-        const cost = BigInt(ended % 97);
+        const cost = BigInt(storm.ended % 97);
         await runBatch(own, { member, closings: [closeRow(a, cost)], holds: [] });
         await runCloseBatch(own, [closeRow(b, cost + 1n), unknownRow(c)]);
         await runCloseBatch(own, [closeRow(c, cost + 2n)]);
-        ended += 3;
+        storm.ended += 3;
       }
     });
   const workers = Promise.all([0, 1, 2, 3].map(work));
@@ -282,15 +281,15 @@ test("of parallel closings none is lost or counted twice, however often caps com
       [keys, day, week],
     );
   for (let round = 0; round < ROUNDS; round += 1) {
-    const from = ended;
+    const from = storm.ended;
     await setCaps(1_000_000_000, round % 2 === 0 ? null : 1_000_000_000);
     // Without a cap there are rows still, and they stay exact.
     await setCaps(null, null);
-    await until("more have ended", () => ended > from + 12);
+    await until("more have ended", () => storm.ended > from + 12);
   }
   await setCaps(1_000_000_000, null);
-  isOver = true;
+  storm.isOver = true;
   await workers;
   expect(await wrongDays(orgs)).toEqual([]);
-  expect(ended).toBeGreaterThan(ROUNDS * 12);
+  expect(storm.ended).toBeGreaterThan(ROUNDS * 12);
 });

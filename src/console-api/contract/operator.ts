@@ -100,11 +100,11 @@ export const OperatorChange = Type.Object({
   actor_kind: Type.String(),
   /** The operator's account or user, the account, the key, … */
   actor_id: Type.String(),
-  /** Null: it is no account, or one that was merged into another. */
+  /** Null: not an account, or one that was merged into another. */
   actor_email: nullable(Type.String()),
   says: Type.String(),
   target: Type.String(),
-  /** Null: the target is no account. */
+  /** Null: the target is not an account. */
   target_email: nullable(Type.String()),
 });
 export type OperatorChange = Static<typeof OperatorChange>;

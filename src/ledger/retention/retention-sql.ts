@@ -134,9 +134,9 @@ export function detachSql(day: Day): readonly string[] {
 export const PAST_SPEND_ROWS = 5_000;
 
 /*
- * A cap asks for days of this week, and where the clock was set back for those of the week before; the
- * audit compares what is there. A late closing may hold a row: it is not waited for, the next run
- * takes it.
+ * A cap asks for days of this week, and where the clock was set back for those of the week before;
+ * the audit compares what is there. A late closing may hold a row: it is not waited for, the next
+ * run takes it.
  */
 const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
 
