@@ -90,22 +90,29 @@ async function list(backend: Backend, flags: Flags): Promise<CommandAnswer> {
   const filter = await readFilter(backend, flags);
   const limit = readWhole(flags, "limit", { min: 1, max: LISTED_MAX }) ?? LISTED_DEFAULT;
   const changes = await backend.changeStore.list({ ...filter, limit });
+  const ids = new Set(changes.flatMap(({ by, target }) => [by.id, target]));
+  const emails = await backend.teamStore.emails([...ids].filter((id) => id.startsWith("acct_")));
   return {
-    json: { changes: changes.map(shown) },
-    text: changes.map(line).join("\n") || "there are no such changes",
+    json: { changes: changes.map((each) => shown(each, emails)) },
+    text: changes.map((each) => line(each, emails)).join("\n") || "there are no such changes",
   };
 }
 
-function shown(change: RecordedChange): object {
+/** Of accounts, as they are now: the log keeps no address. */
+type Emails = ReadonlyMap<string, string>;
+
+function shown(change: RecordedChange, emails: Emails): object {
   const { by } = change;
   return {
     position: change.position,
     at: new Date(change.atMs).toISOString(),
     actor_kind: by.kind,
     actor_id: by.id,
+    actor_email: emails.get(by.id) ?? null,
     org_id: change.orgId,
     action: change.action,
     target: change.target,
+    target_email: emails.get(change.target) ?? null,
     before: change.before,
     after: change.after,
     request_id: by.requestId,
@@ -113,10 +120,11 @@ function shown(change: RecordedChange): object {
   };
 }
 
-function line({ atMs, by, action, target, before, after }: RecordedChange): string {
+function line({ atMs, by, action, target, before, after }: RecordedChange, emails: Emails): string {
+  const named = (id: string): string => (emails.has(id) ? `${id} (${emails.get(id)})` : id);
   const at = new Date(atMs).toISOString();
   const facts = `${JSON.stringify(before)} → ${JSON.stringify(after)}`;
-  return `${at}  ${by.kind} ${by.id}  ${action}  ${target}  ${facts}`;
+  return `${at}  ${by.kind} ${named(by.id)}  ${action}  ${named(target)}  ${facts}`;
 }
 
 /** The file is the answer: with `--json` too, so nothing else is printed on standard output then. */

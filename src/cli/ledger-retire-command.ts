@@ -67,7 +67,8 @@ async function retireDaysOf(context: CommandContext, flags: Flags): Promise<RunA
   const olderThanDays = readDays(flags) ?? config.retentionAttemptsDays;
   if (olderThanDays === 0) {
     const text = "nothing is retired: retention.attempts_days is 0, which keeps all";
-    const nothing = { retired: [], refused_requests: 0, dropped: [], kept: [], stopped: null };
+    const gone = { retired: [], refused_requests: 0, past_spend_days: 0, dropped: [] };
+    const nothing = { ...gone, kept: [], stopped: null };
     return { json: { ok: true, ...nothing }, text, exitCode: 0 };
   }
   const archive = openDayArchive(config, textFlag(flags, "out"));
@@ -90,7 +91,7 @@ function answerOf(
   outcome: RetireOutcome,
   run: { readonly folder: string; readonly publicKey: string; readonly olderThanDays: number },
 ): RunAnswer {
-  const { retired, refusedRequests, dropped, kept, stopped } = outcome;
+  const { retired, refusedRequests, pastSpendDays, dropped, kept, stopped } = outcome;
   const ok = stopped === undefined && kept.length === 0;
   return {
     json: {
@@ -105,6 +106,7 @@ function answerOf(
         file: dayFiles(day).rows,
       })),
       refused_requests: refusedRequests,
+      past_spend_days: pastSpendDays,
       dropped,
       kept,
       stopped: stopped ?? null,

@@ -1,3 +1,4 @@
+import type { KeySummary } from "../accounts/index.ts";
 import { formatUsd, type KeyId, microUsd, type MicroUsd, mondayOf, utcDay } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -5,52 +6,79 @@ import { ConsoleRefusal } from "./console-refusal.ts";
 import { instant } from "./read-values.ts";
 import { day, usd } from "./show-refusal.ts";
 
+/** A cap that is spent already: until when it stops requests, and what is spent of it. */
+interface Stop {
+  readonly until: string;
+  /** "$4.00 of $1.00 is already spent this month". */
+  readonly spent: string;
+}
+
 /**
  * A cap that this month's spend has passed already stops requests at once, so it is set only when
  * that is confirmed. Undefined: there is nothing to ask.
  */
 export async function askAboutCap(
-  { records }: Pick<ConsoleDeps, "records">,
-  { orgId }: Pick<SignedIn, "orgId">,
-  asked: {
-    readonly cap: MicroUsd | null | undefined;
-    readonly confirm: boolean | undefined;
-    /** Absent: the organization's cap. */
-    readonly keyId?: string;
-  },
+  deps: Pick<ConsoleDeps, "records">,
+  session: Pick<SignedIn, "orgId">,
+  asked: { readonly cap: MicroUsd | null | undefined; readonly confirm: boolean | undefined },
 ): Promise<ConsoleRefusal | undefined> {
-  const { cap, confirm = false, keyId } = asked;
-  if (cap === undefined || cap === null || confirm) return undefined;
-  const month = await records.monthSpend(orgId, keyId);
-  if (month.spentMicroUsd < cap) return undefined;
-  const what = keyId === undefined ? "all requests" : "all requests with this key";
-  const message = `This stops ${what} until ${day(instant(month.resetAtMs))}: ${usd(formatUsd(month.spentMicroUsd))} of ${usd(formatUsd(cap))} is already spent this month. Confirm to set it anyway`;
-  return new ConsoleRefusal({ status: 409, code: "confirm_needed", message });
+  const { cap, confirm = false } = asked;
+  if (confirm) return undefined;
+  const stop = await stopOfMonth(deps, session, { cap });
+  return stop === undefined ? undefined : question("all requests", stop);
 }
 
-/** The same of all caps of a key. */
+interface CapsOfKey {
+  readonly capMicroUsd?: MicroUsd | null;
+  readonly weekCapMicroUsd?: MicroUsd | null;
+  readonly dayCapMicroUsd?: MicroUsd | null;
+}
+
+/** Names of keys that a question has; of the others it says how many. */
+const NAMED_MAX = 3;
+
+/** The same of all caps of these keys, in one question. */
 export async function askAboutCaps(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
   {
     caps,
-    confirm,
-    keyId,
+    confirm = false,
+    keys,
   }: {
-    readonly caps: {
-      readonly capMicroUsd?: MicroUsd | null;
-      readonly weekCapMicroUsd?: MicroUsd | null;
-      readonly dayCapMicroUsd?: MicroUsd | null;
-    };
+    readonly caps: CapsOfKey;
     readonly confirm: boolean | undefined;
-    readonly keyId: KeyId;
+    readonly keys: readonly Pick<KeySummary, "keyId" | "name">[];
   },
 ): Promise<ConsoleRefusal | undefined> {
-  const { capMicroUsd: cap, weekCapMicroUsd: week = null, dayCapMicroUsd: ofDay = null } = caps;
-  const ofMonth = await askAboutCap(deps, session, { cap, confirm, keyId });
-  if (ofMonth !== undefined || confirm === true || (week === null && ofDay === null)) {
-    return ofMonth;
+  if (confirm) return undefined;
+  const stops: (Stop & { readonly name: string })[] = [];
+  for (const { keyId, name } of keys) {
+    const stop = await stopOf(deps, session, { caps, keyId });
+    if (stop !== undefined) stops.push({ ...stop, name });
   }
+  const [first, ...others] = stops;
+  if (first === undefined) return undefined;
+  if (keys.length === 1) return question("all requests with this key", first);
+  const named = [first, ...others.slice(0, NAMED_MAX - 1)].map(
+    ({ name, until, spent }) => `${name} until ${until} (${spent})`,
+  );
+  const more = stops.length - named.length;
+  const list = more === 0 ? named.join("; ") : `${named.join("; ")}; and ${more} more`;
+  return confirmNeeded(
+    `This stops all requests with ${stops.length} of the ${keys.length} keys: ${list}`,
+  );
+}
+
+/** The cap that stops a key's requests, the one that resets last if several do. */
+async function stopOf(
+  deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
+  session: Pick<SignedIn, "orgId">,
+  { caps, keyId }: { readonly caps: CapsOfKey; readonly keyId: KeyId },
+): Promise<Stop | undefined> {
+  const { capMicroUsd: cap, weekCapMicroUsd: week = null, dayCapMicroUsd: ofDay = null } = caps;
+  const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
+  if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
   const today = utcDay(deps.clock.nowMs());
   // Of a key without such a cap the days of the reports are near enough for a question.
   const days = await deps.reports.keyDays(session.orgId, keyId, 7);
@@ -64,9 +92,33 @@ export async function askAboutCaps(
   ] as const) {
     const spent = microUsd(spentSince(first));
     if (wanted === null || spent < wanted) continue;
-    const until = name === "today" ? "until the end of the day (UTC)" : "until Monday (UTC)";
-    const message = `This stops all requests with this key ${until}: ${usd(formatUsd(spent))} of ${usd(formatUsd(wanted))} is already spent ${name}. Confirm to set it anyway`;
-    return new ConsoleRefusal({ status: 409, code: "confirm_needed", message });
+    const until = name === "today" ? "the end of the day (UTC)" : "Monday (UTC)";
+    return { until, spent: spentOf(spent, wanted, name) };
   }
   return undefined;
+}
+
+/** Without a key: of the organization. */
+async function stopOfMonth(
+  { records }: Pick<ConsoleDeps, "records">,
+  { orgId }: Pick<SignedIn, "orgId">,
+  { cap, keyId }: { readonly cap: MicroUsd | null | undefined; readonly keyId?: KeyId },
+): Promise<Stop | undefined> {
+  if (cap === undefined || cap === null) return undefined;
+  const { spentMicroUsd, resetAtMs } = await records.monthSpend(orgId, keyId);
+  if (spentMicroUsd < cap) return undefined;
+  return { until: day(instant(resetAtMs)), spent: spentOf(spentMicroUsd, cap, "this month") };
+}
+
+function spentOf(spent: MicroUsd, cap: MicroUsd, when: string): string {
+  return `${usd(formatUsd(spent))} of ${usd(formatUsd(cap))} is already spent ${when}`;
+}
+
+function question(what: string, { until, spent }: Stop): ConsoleRefusal {
+  return confirmNeeded(`This stops ${what} until ${until}: ${spent}`);
+}
+
+function confirmNeeded(what: string): ConsoleRefusal {
+  const message = `${what}. Confirm to set it anyway`;
+  return new ConsoleRefusal({ status: 409, code: "confirm_needed", message });
 }

@@ -1,6 +1,8 @@
 import { findAction, type RecordedChange } from "../changes/index.ts";
 import { csvLine, type OrgId, plainCell, unreachable } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
+import type { KnownPerson } from "../team/index.ts";
+import { accountsIn, nameOfPerson } from "./change-names.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { ConsoleRefusal } from "./console-refusal.ts";
 import type { ChangeKind, ShownChange } from "./contract.ts";
@@ -25,7 +27,7 @@ export function changeHandlers(
           ...(before === undefined ? {} : { before: Number(before) }),
           limit: PAGE_ROWS + 1,
         });
-        const data = page.slice(0, PAGE_ROWS).map((each) => shownChange(each, session));
+        const data = await shownChanges(deps, page.slice(0, PAGE_ROWS), session);
         const last = page.length > PAGE_ROWS ? data.at(-1) : undefined;
         return { data, next_before: last === undefined ? null : String(last.position) };
       }),
@@ -59,6 +61,7 @@ const CSV_COLUMNS = [
   "after",
   "request_id",
   "client_network",
+  "target_name",
 ] as const;
 
 const CSV: FileForm = {
@@ -97,7 +100,7 @@ function file(
 }
 
 async function* filePieces(
-  { changes }: ConsoleDeps,
+  deps: ConsoleDeps,
   of: {
     readonly session: SignedIn;
     readonly kind: ChangeKind | undefined;
@@ -109,10 +112,11 @@ async function* filePieces(
   yield form.head;
   for (;;) {
     const filter = { ...asked(session.orgId, kind), ...next, limit: FILE_PAGE_ROWS };
-    const page = await changes.page(filter);
+    const page = await deps.changes.page(filter);
     const last = page.at(-1);
     if (last === undefined) return;
-    yield page.map((each) => form.line(shownChange(each, session))).join("");
+    const shown = await shownChanges(deps, page, session);
+    yield shown.map(form.line).join("");
     next = { before: last.position };
   }
 }
@@ -124,18 +128,31 @@ function asked(
   return kind === undefined ? { orgId } : { orgId, actionPrefix: `${kind}.` };
 }
 
-function shownChange(change: RecordedChange, session: SignedIn): ShownChange {
+type People = ReadonlyMap<string, KnownPerson>;
+
+async function shownChanges(
+  { team }: ConsoleDeps,
+  changes: readonly RecordedChange[],
+  session: SignedIn,
+): Promise<ShownChange[]> {
+  const people = await team.store.people(session.orgId, accountsIn(changes));
+  return changes.map((each) => shownChange(each, session, people));
+}
+
+function shownChange(change: RecordedChange, session: SignedIn, people: People): ShownChange {
   const { position, by, action, target, before, after } = change;
   const { role } = session;
+  const person = people.get(target);
   return {
     position,
     at: instant(change.atMs),
     actor_kind: by.kind,
     actor_id: by.id || null,
-    actor: actorOf(by, session),
+    actor: actorOf(by, session, people),
     action,
     says: findAction(action)?.says ?? action,
     target,
+    target_name: person === undefined ? null : nameOfPerson(person),
     before: withShownAddress(before, role),
     after: withShownAddress(after, role),
     request_id: by.requestId,
@@ -143,10 +160,17 @@ function shownChange(change: RecordedChange, session: SignedIn): ShownChange {
   };
 }
 
-function actorOf({ kind, id }: RecordedChange["by"], { accountId }: SignedIn): string {
+function actorOf(
+  { kind, id }: RecordedChange["by"],
+  { accountId }: SignedIn,
+  people: People,
+): string {
   switch (kind) {
-    case "account":
-      return id === accountId ? "You" : `Member ${id}`;
+    case "account": {
+      const person = people.get(id);
+      if (id === accountId) return "You";
+      return person === undefined ? `Member ${id}` : nameOfPerson(person);
+    }
     case "key":
       return `Key ${id}`;
     case "operator":

@@ -2,7 +2,13 @@ import { type Refusal, RETRY_AFTER_SECONDS_MAX } from "../core/index.ts";
 
 /** Codes that only the console has, beside the gateway's canonical classes. */
 type ConsoleCode =
-  Refusal["class"] | "signed_out" | "forbidden" | "gone" | "conflict" | "confirm_needed";
+  | Refusal["class"]
+  | "signed_out"
+  | "forbidden"
+  | "gone"
+  | "conflict"
+  | "other_organization"
+  | "confirm_needed";
 
 /** Why the console does not do what it was asked; `ConsoleError` is made of it. */
 export class ConsoleRefusal {

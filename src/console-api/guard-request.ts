@@ -78,7 +78,7 @@ function roleRefusal(role: Role, need: Need): ConsoleRefusal {
 
 const OTHER_ORG = new ConsoleRefusal({
   status: 409,
-  code: "conflict",
+  code: "other_organization",
   message:
     "nothing was done: this page shows another organization than the one this browser is in now; reload the page",
 });

@@ -203,7 +203,7 @@ async function changeKey(
   if (tags instanceof ConsoleRefusal) return tags;
   const caps = readCaps(body);
   const { orgId, keyId } = key;
-  const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keyId });
+  const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keys: [key] });
   if (question !== undefined) return question;
   const { rpm = "" } = body;
   const planned = rpm === "" || rpm === null ? undefined : await planRpm(deps, key, rpm);
@@ -236,10 +236,8 @@ async function changeKeys(
   const keys = listed.filter(({ keyId }) => keyIds.includes(keyId));
   if (keys.length !== keyIds.length) return NO_SUCH_KEYS;
   if (keys.some(({ disabledAtMs }) => disabledAtMs !== null)) return DISABLED_AMONG;
-  for (const { keyId } of keys) {
-    const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keyId });
-    if (question !== undefined) return question;
-  }
+  const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keys });
+  if (question !== undefined) return question;
   const edit = {
     ...caps,
     ...(expiresAtMs !== undefined && { expiresAtMs }),

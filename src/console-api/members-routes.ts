@@ -196,7 +196,8 @@ function shownSent(deps: ConsoleDeps, { invitation, link, mail }: StoredSent): S
   return { invitation: shownInvitation(deps, invitation), link, mail };
 }
 
-function shownReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
+/** An invitation as the one who got it sees it. */
+export function shownReceived(received: StoredReceived, isYours: boolean): ReceivedInvitation {
   return {
     invitation_id: received.invitationId,
     org_name: received.orgName,

@@ -2,6 +2,7 @@ import { CreditFault } from "../ledger/index.ts";
 import { formatUsd, parseKeyId, parseUsd } from "../core/index.ts";
 import type { ListedOrg } from "../accounts/index.ts";
 import { shownLine, shownPurchase } from "./billing-routes.ts";
+import { accountsIn } from "./change-names.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { OperatorContract, OperatorOrgPage } from "./contract.ts";
@@ -72,7 +73,7 @@ function organizationReads(
 }
 
 async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPage> {
-  const { reports, billing, rules, abuseRestrictions, operator } = deps;
+  const { reports, billing, rules, abuseRestrictions, operator, team } = deps;
   const { orgId } = org;
   const [wallet, purchases, limits, restrictions, changes] = await Promise.all([
     reports.walletLines(orgId, { limit: PAGE_LINES }),
@@ -81,13 +82,14 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
     abuseRestrictions.list({ orgId, isWithPast: true }),
     operator.changes.list({ orgId, limit: PAGE_LINES }),
   ]);
+  const emails = await team.store.emails(accountsIn(changes));
   return {
     org: shownOrg(org),
     wallet: wallet.lines.map(shownLine),
     purchases: purchases.slice(0, PAGE_LINES).map(shownPurchase),
     limits: limits.map(shownOperatorLimit),
     restrictions: restrictions.slice(0, PAGE_LINES).map(shownRestriction),
-    changes: changes.map(shownOperatorChange),
+    changes: changes.map((each) => shownOperatorChange(each, emails)),
   };
 }
 

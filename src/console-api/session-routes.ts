@@ -10,6 +10,7 @@ import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
 import { isOperator } from "./guard-operator.ts";
 import { knownOrg } from "./known-org.ts";
+import { shownReceived } from "./members-routes.ts";
 import { instant, instantOrNull, readName } from "./read-values.ts";
 import { readNotices } from "./read-notices.ts";
 import type { ReportGates } from "./report-gates.ts";
@@ -139,11 +140,13 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
   if (!session.isVerified) {
     return { ...ANONYMOUS, ...rest, state: "unverified", user, expires_at, installation };
   }
-  const [{ org, balance, holds, notices }, joined, hasReveal] = await Promise.all([
+  const [{ org, balance, holds, notices }, joined, hasReveal, received] = await Promise.all([
     readNotices(deps, session),
     deps.identity.organizations(session),
     deps.identity.hasReveal(cookieHeader),
+    deps.team.store.received(session.accountId, deps.clock.nowMs()),
   ]);
+  const unused = joined.find(({ isUnused }) => isUnused);
   return {
     ...rest,
     state: "signed_in",
@@ -154,7 +157,9 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     others: joined
       .filter(({ orgId, isUnused }) => !isUnused && orgId !== session.orgId)
       .map(({ orgId, name }) => ({ org_id: orgId, name })),
-    own_deferred: joined.some(({ isUnused }) => isUnused),
+    own_deferred: unused !== undefined,
+    is_undecided: unused?.orgId === session.orgId,
+    invitations: received.map((each) => shownReceived(each, true)),
     balance: shownBalance(balance),
     is_operator: isOperator(session, deps.operator.emails()),
     is_funded: org.isFunded,
@@ -177,6 +182,8 @@ const ANONYMOUS = {
   may: [],
   others: [],
   own_deferred: false,
+  is_undecided: false,
+  invitations: [],
   balance: null,
   is_operator: false,
   is_funded: false,

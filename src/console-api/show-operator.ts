@@ -69,15 +69,20 @@ export function shownOperatorLimit(limit: StoredLimit): OperatorLimit {
   };
 }
 
-export function shownOperatorChange(change: RecordedChange): OperatorChange {
+export function shownOperatorChange(
+  change: RecordedChange,
+  emails: ReadonlyMap<string, string>,
+): OperatorChange {
   const { position, atMs, by, action, target } = change;
   return {
     position,
     at: instant(atMs),
     actor_kind: by.kind,
     actor_id: by.id,
+    actor_email: emails.get(by.id) ?? null,
     says: findAction(action)?.says ?? action,
     target,
+    target_email: emails.get(target) ?? null,
   };
 }
 

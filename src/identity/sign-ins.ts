@@ -79,7 +79,7 @@ export class SignIns {
     const { sessions, store, clock, log } = this.#options;
     const back = safeReturnPath(returnPath) ?? "/";
     const session = await sessions.read(cookieHeader);
-    if (session === undefined) return { location: "/sign-in?reason=expired", cookies: [] };
+    if (session === undefined) return { location: signInAgain("expired", back), cookies: [] };
     const sessionId = Buffer.from(session.sessionId, "hex");
     // Noted before the browser leaves: one that does not come back is not sent at every page.
     await store.noteTried(sessionId, clock.nowMs());
@@ -260,7 +260,7 @@ export class SignIns {
     try {
       const answer = await relyingParty.redeem(query, pending);
       const isSame = answer.issuer === session.issuer && answer.subject === session.subject;
-      if (!isSame) return await this.#ended(sessionId);
+      if (!isSame) return await this.#ended(sessionId, back);
       const { sid } = answer;
       await store.noteChecked(sessionId, {
         nowMs: clock.nowMs(),
@@ -269,7 +269,7 @@ export class SignIns {
       return { location: back, cookies: [] };
     } catch (fault) {
       if (isSaid(fault, ["login_required", "account_selection_required"])) {
-        return await this.#ended(sessionId);
+        return await this.#ended(sessionId, back);
       }
       log.warn(
         faultMessage(fault),
@@ -279,10 +279,10 @@ export class SignIns {
     }
   }
 
-  async #ended(sessionId: Buffer): Promise<Redirect> {
+  async #ended(sessionId: Buffer, back: string): Promise<Redirect> {
     const { store, clock } = this.#options;
     await store.endSession({ sessionId, reason: "idp-ended", nowMs: clock.nowMs() });
-    return { location: "/sign-in?reason=idp-ended", cookies: [] };
+    return { location: signInAgain("idp-ended", back), cookies: [] };
   }
 }
 
@@ -299,6 +299,12 @@ function landing(
   // A person who was invited decides first whether to join.
   if (isInvited) return "/join";
   return hasReveal ? "/welcome" : (returnPath ?? "/");
+}
+
+/** The sign-in page, which leads back to this page of ours. */
+function signInAgain(reason: "expired" | "idp-ended", back: string): string {
+  const query = new URLSearchParams({ reason, ...(back === "/" ? {} : { return: back }) });
+  return `/sign-in?${query.toString()}`;
 }
 
 function sessionCookie(jar: CookieJar, session: BrowserToken): string {

@@ -2,6 +2,7 @@ export { Invitations, type InvitationsOptions, type SentInvitation } from "./inv
 export { PostgresTeamStore } from "./postgres-team-store.ts";
 export {
   type Invitation,
+  type KnownPerson,
   type Member,
   type ReceivedInvitation,
   TEAM_MAX,

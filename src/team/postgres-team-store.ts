@@ -18,6 +18,7 @@ import {
   BY_LINK_SQL,
   CLAIM_MAIL_SQL,
   COUNT_TEAM_SQL,
+  EMAILS_SQL,
   invitationColumns,
   INVITATIONS_SQL,
   LOCK_ORG_SQL,
@@ -25,15 +26,19 @@ import {
   MEMBERS_SQL,
   ONE_MEMBER_SQL,
   type OneMemberRow,
+  PEOPLE_SQL,
+  type PersonRow,
   receivedColumns,
   RECEIVED_SQL,
 } from "./team-rows.ts";
 import {
   type Invitation,
   type InvitationLink,
+  type KnownPerson,
   type Member,
   type MemberChange,
   type NewInvitation,
+  type PeopleById,
   type ReceivedInvitation,
   TEAM_MAX,
   type TeamStore,
@@ -60,6 +65,28 @@ export class PostgresTeamStore implements TeamStore {
   async invitations(orgId: OrgId): Promise<readonly Invitation[]> {
     const { rows } = await this.#pool.query<Row>(INVITATIONS_SQL, [orgId]);
     return rows.map(invitationColumns.read);
+  }
+
+  async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
+    if (accountIds.length === 0) return new Map();
+    const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
+    const people = new Map<string, KnownPerson>();
+    for (const { account_id: id, email, is_member: isNow, masked } of rows) {
+      if (isNow) people.set(id, { email, isMember: true });
+      else if (masked !== null) {
+        const then = maskedEmail(email) === masked ? email : masked;
+        people.set(id, { email: then, isMember: false });
+      }
+    }
+    return people;
+  }
+
+  async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (accountIds.length === 0) return new Map();
+    const { rows } = await this.#pool.query<Pick<PersonRow, "account_id" | "email">>(EMAILS_SQL, [
+      accountIds,
+    ]);
+    return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
   async setRole(

@@ -45,6 +45,27 @@ export const MEMBERS_SQL = `
   from org_member m join console_account a using (account_id)
   where m.org_id = $1 order by m.joined_at, m.account_id limit ${ROWS_MAX}`;
 
+/* A member who was removed may have another address by now, which is nothing to the organization. */
+export const PEOPLE_SQL = `
+  select a.account_id, a.email, m.account_id is not null as is_member,
+    case when m.account_id is null then (
+      select coalesce(c.before ->> 'email', c.after ->> 'email') from change c
+      where c.org_id = $1 and c.target = a.account_id
+        and c.action in ('member.remove', 'member.leave', 'member.join')
+      order by c.position desc limit 1) end as masked
+  from console_account a left join org_member m on m.org_id = $1 and m.account_id = a.account_id
+  where a.account_id = any ($2)`;
+
+export interface PersonRow {
+  readonly account_id: string;
+  readonly email: string;
+  readonly is_member: boolean;
+  readonly masked: string | null;
+}
+
+export const EMAILS_SQL = `
+  select account_id, email from console_account where account_id = any ($1)`;
+
 export const INVITATIONS_SQL = `
   select ${invitationColumns.sql} from org_invitation
   where org_id = $1 and ended_at is null order by created_at, invitation_id limit ${ROWS_MAX}`;

@@ -14,6 +14,16 @@ export interface Member {
   readonly lastSeenAtMs: number | null;
 }
 
+/** An account as an organization knows it that it is or was a member of. */
+export interface KnownPerson {
+  /** Of a former member the address of then, or as much of it as the change log kept. */
+  readonly email: string;
+  readonly isMember: boolean;
+}
+
+/** By the id of the account. */
+export type PeopleById = ReadonlyMap<string, KnownPerson>;
+
 /** An invitation that was neither accepted nor revoked; it may have expired. */
 export interface Invitation {
   readonly invitationId: string;
@@ -58,6 +68,13 @@ export interface TeamStore {
   /** The one who joined first comes first; a bounded number. */
   members(orgId: OrgId): Promise<readonly Member[]>;
   invitations(orgId: OrgId): Promise<readonly Invitation[]>;
+  /**
+   * Which people the accounts in the organization's change log are, now and not from the log: it
+   * keeps no address. An account that was never a member is not answered.
+   */
+  people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById>;
+  /** For operators: the address of each of these accounts. */
+  emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   setRole(
     orgId: OrgId,
     change: { readonly accountId: string; readonly role: Role },

@@ -68,7 +68,7 @@ describe("a session whose provider gives no refresh token", () => {
     site.clock.forward(MINUTE_MS + 1_000);
     expect(await read()).toBeUndefined();
     expect(await reason()).toBe("expired");
-    expect((await recheck()).path).toBe("/sign-in?reason=expired");
+    expect((await recheck()).path).toBe("/sign-in?reason=expired&return=%2Fkeys");
   });
 
   test("asks the provider every 12 hours, and continues where it was", async () => {
@@ -85,9 +85,28 @@ describe("a session whose provider gives no refresh token", () => {
 
   test("ends when the provider says that no user is signed in there", async () => {
     provider.endSessions();
-    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended");
+    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
     expect(await read()).toBeUndefined();
     expect(await reason()).toBe("idp-ended");
+  });
+
+  test("that the provider has ended leads back to its page after signing in, and to no other place", async () => {
+    const endedAt = async (page: string): Promise<string> => {
+      provider.endSessions();
+      const { url } = await browser.open(`${site.url}/auth/recheck?return=${page}`);
+      expect(url.pathname).toBe("/sign-in");
+      const back = new URLSearchParams({ return: url.searchParams.get("return") ?? "" });
+      return (await browser.open(`${site.url}/auth/start?${back.toString()}`)).path;
+    };
+    expect(await endedAt("%2Fusage%3Frange%3D7d")).toBe("/usage?range=7d");
+    for (const foreign of [
+      "https://evil.example/",
+      "//evil.example",
+      "/\\evil.example",
+      "/auth/start",
+    ]) {
+      expect(await endedAt(encodeURIComponent(foreign))).toBe("/");
+    }
   });
 
   test("ends when another user is signed in there", async () => {
@@ -97,7 +116,7 @@ describe("a session whose provider gives no refresh token", () => {
     // Bob used Ada's browser for something else.
     const idp = new URL(provider.issuer);
     browser.adopt(other, idp, "idp_session");
-    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended");
+    expect((await recheck()).path).toBe("/sign-in?reason=idp-ended&return=%2Fkeys");
     expect(await read()).toBeUndefined();
   });
 

@@ -7,7 +7,9 @@ import type { CloseRow, ReserveOutcome } from "../../src/ledger/ledger-store.ts"
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
 import { runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
 import { until } from "../support/books.ts";
+import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { unknownRow } from "../support/old-days.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
@@ -18,6 +20,8 @@ import { withResource } from "../support/with-resource.ts";
  * batches, take-overs and settlement from waiting in a circle, and from slipping past each other.
  */
 const LEASE_MS = 3_600_000;
+/** Of caps that are set and removed amid closings. */
+const ROUNDS = quickOrDeep(12, 200);
 
 const backend = withPricedBackend();
 /** Holds the lock of a test. */
@@ -25,17 +29,27 @@ const blocker = withResource(connect, (client) => client.end());
 /** Tries what is not supposed to be locked. */
 const other = withResource(connect, (client) => client.end());
 /** A lane without the gateway's short time limits: how long a test waits depends on the machine. */
-const lane = withResource(
-  () =>
-    new LaneConnection({
-      connectionString: backend.connectionString,
-      name: "patient",
-      statementTimeoutMs: 60_000,
-      lockTimeoutMs: 60_000,
-      log: silentLog,
-    }),
-  (opened) => opened.close(),
-);
+const lane = withResource(openLane, (opened) => opened.close());
+
+function openLane(): LaneConnection {
+  return new LaneConnection({
+    connectionString: backend.connectionString,
+    name: "patient",
+    statementTimeoutMs: 60_000,
+    lockTimeoutMs: 60_000,
+    log: silentLog,
+  });
+}
+
+/** One more of them, for what runs beside the first. */
+async function withLane<T>(work: (own: LaneConnection) => Promise<T>): Promise<T> {
+  const own = openLane();
+  try {
+    return await work(own);
+  } finally {
+    await own.close();
+  }
+}
 
 beforeEach(() => blocker.query("begin"));
 afterEach(async () => {
@@ -63,8 +77,8 @@ const lockWallet = ({ orgId }: Org, mode = ""): [string, string[]] => [
   [`wallet:${orgId}`],
 ];
 
-function newOrg(): Promise<Org> {
-  return orgWithKey(backend, { creditMicroUsd: 1_000n });
+function newOrg(creditMicroUsd = 1_000n): Promise<Org> {
+  return orgWithKey(backend, { creditMicroUsd });
 }
 
 let lastAttempt = 0n;
@@ -178,4 +192,104 @@ test("a closing waits while the settlement horizon moves, and ends behind it", a
   expect(await closing).toMatchObject([{ kind: "closed" }]);
   const sql = "select closed_at >= $2 as is_behind from attempt where attempt_id = $1";
   expect(await backend.query(sql, [attemptId, rows[0]?.through])).toEqual([{ is_behind: true }]);
+});
+
+/** Ids of now, as instances make them: only such attempts are of a day that a cap asks for. */
+async function idsOfNow(): Promise<() => AttemptId> {
+  const today = "(now() at time zone 'utc')::date";
+  await backend.query(`select ensure_attempt_partition(${today} + n) from generate_series(0, 1) n`);
+  const [row] = await backend.query("select attempt_id_at(clock_timestamp())::text as id");
+  let next = BigInt(String(row?.["id"]));
+  return () => (next += 1n) as AttemptId;
+}
+
+/** Days of these organizations' keys that are not the sum of their attempts, of either side. */
+async function wrongDays(orgs: readonly Org[]): Promise<readonly unknown[]> {
+  return await backend.query(
+    `select key_id, day, s.settled as stored, d.settled as due
+    from (select * from spend_day where key_id = any ($1)) s
+    full join (
+      select key_id, (created_at at time zone 'utc')::date as day, sum(debit)::bigint as settled
+      from attempt where key_id = any ($1) group by 1, 2) d using (key_id, day)
+    where s.settled is distinct from d.settled`,
+    [orgs.map(({ keyId }) => keyId)],
+  );
+}
+
+test("what ends or is corrected while a first cap by the day is counted counts once", async () => {
+  const org = await newOrg();
+  const member = await backend.ledgerBatchStore.join("counted", LEASE_MS);
+  const newId = await idsOfNow();
+  const hold = async (): Promise<AttemptId> => {
+    const row = reserveRow({ ...org, attemptId: newId() }, 100n);
+    await runBatch(lane, { member, closings: [], holds: [row] });
+    return row.attemptId;
+  };
+  const [early, crashed, between, behind] = [
+    await hold(),
+    await hold(),
+    await hold(),
+    await hold(),
+  ];
+  await runCloseBatch(lane, [closeRow(early, 10n), unknownRow(crashed)]);
+  await blocker.query(...lockWallet(org));
+  const closing = runCloseBatch(lane, [closeRow(between, 30n), closeRow(crashed, 7n)]);
+  await waitingFor(1);
+  const sql = "update api_key set cap_day_micro_usd = 500 where key_id = $1";
+  const counting = other.query(sql, [org.keyId]);
+  await waitingFor(2);
+  const last = withLane((second) => runCloseBatch(second, [closeRow(behind, 5n)]));
+  await waitingFor(3);
+  await blocker.query("commit");
+  expect(await closing).toMatchObject([{ kind: "closed" }, { kind: "corrected" }]);
+  await counting;
+  await last;
+  const days = "select settled::integer as settled from spend_day where key_id = $1";
+  expect(await backend.query(days, [org.keyId])).toEqual([{ settled: 10 + 7 + 30 + 5 }]);
+  expect(await wrongDays([org])).toEqual([]);
+});
+
+test("of parallel closings none is lost or counted twice, however often caps come and go meanwhile", async () => {
+  const orgs = [await newOrg(1_000_000_000n), await newOrg(1_000_000_000n)] as const;
+  const member = await backend.ledgerBatchStore.join("counting", LEASE_MS);
+  const newId = await idsOfNow();
+  const storm = { ended: 0, isOver: false };
+  const work = (nth: number): Promise<void> =>
+    withLane(async (own) => {
+      while (!storm.isOver) {
+        const org = orgs[(nth + storm.ended) % 2] ?? orgs[0];
+        const rows = [1, 2, 3].map(() => reserveRow({ ...org, attemptId: newId() }, 100n));
+        await runBatch(own, { member, closings: [], holds: rows });
+        const [a, b, c] = rows.map(({ attemptId }) => attemptId) as [
+          AttemptId,
+          AttemptId,
+          AttemptId,
+        ];
+        const cost = BigInt(storm.ended % 97);
+        await runBatch(own, { member, closings: [closeRow(a, cost)], holds: [] });
+        await runCloseBatch(own, [closeRow(b, cost + 1n), unknownRow(c)]);
+        await runCloseBatch(own, [closeRow(c, cost + 2n)]);
+        storm.ended += 3;
+      }
+    });
+  const workers = Promise.all([0, 1, 2, 3].map(work));
+  const keys = orgs.map(({ keyId }) => keyId);
+  const setCaps = (day: number | null, week: number | null): Promise<unknown> =>
+    backend.query(
+      `update api_key set cap_day_micro_usd = $2, cap_week_micro_usd = $3
+      where key_id = any ($1)`,
+      [keys, day, week],
+    );
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const from = storm.ended;
+    await setCaps(1_000_000_000, round % 2 === 0 ? null : 1_000_000_000);
+    // Without a cap there are rows still, and they stay exact.
+    await setCaps(null, null);
+    await until("more have ended", () => storm.ended > from + 12);
+  }
+  await setCaps(1_000_000_000, null);
+  storm.isOver = true;
+  await workers;
+  expect(await wrongDays(orgs)).toEqual([]);
+  expect(storm.ended).toBeGreaterThan(ROUNDS * 12);
 });

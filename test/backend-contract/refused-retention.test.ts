@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { newRequestId } from "../../src/core/ids.ts";
+import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Day } from "../../src/ledger/retention/retention.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { closeRow } from "../support/ledger-rows.ts";
-import { dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
+import { brokenChecks, dayOf, retireOldDays, withOldBooks } from "../support/old-days.ts";
 
 const REFUSED = 70;
 const books = withOldBooks();
@@ -78,4 +79,55 @@ test("refused requests leave with the attempts of their day, and stay as long as
     "status",
   );
   expect(report.totals.requests).toBe(REFUSED);
+});
+
+test("days of spend that no cap asks for any more leave, and no cap and no audit sees a difference", async () => {
+  const { backend, org } = books;
+  const today = dayOf(new Date(systemClock.nowMs()).toISOString().slice(0, 10));
+  const spendNow = async (cost: bigint): Promise<void> =>
+    books.close(closeRow(await books.hold(today), cost));
+  /** Whatever was spent so far was spent so many days earlier. */
+  const earlier = async (days: number): Promise<void> => {
+    await backend.query("set session_replication_role = replica");
+    await backend.query("update spend_day set day = day - $1::integer", [days]);
+    await backend.query(
+      "update attempt set created_at = created_at - make_interval(days => $1) where key_id = $2",
+      [days, org.keyId],
+    );
+    await backend.query("set session_replication_role = origin");
+  };
+  const daysAgo = async (): Promise<unknown[]> =>
+    await backend.query(
+      `select (now() at time zone 'utc')::date - day as ago, settled::integer as settled
+      from spend_day order by day`,
+    );
+  await backend.query("update api_key set cap_week_micro_usd = 2000 where key_id = $1", [
+    org.keyId,
+  ]);
+  await spendNow(320n);
+  await earlier(7);
+  await spendNow(410n);
+  await earlier(7);
+  await spendNow(500n);
+  const [old, before, now] = [
+    { ago: 14, settled: 320 },
+    { ago: 7, settled: 410 },
+    { ago: 0, settled: 500 },
+  ];
+  expect(await daysAgo()).toEqual([old, before, now]);
+  await backend.query(
+    "insert into retired_spend_day select $1::date, $2, $1::date, 1 from retired_day limit 1",
+    [dayOf("2025-04-10"), org.keyId],
+  );
+
+  expect(await run()).toMatchObject({ pastSpendDays: 2 });
+  expect(await daysAgo()).toEqual([before, now]);
+  expect(await backend.query("select from retired_spend_day")).toEqual([]);
+  expect(await run()).toMatchObject({ pastSpendDays: 0 });
+  expect(await brokenChecks(books)).toEqual([]);
+  // 500 are settled, and 1,000 in flight: of 2,000 exactly 500 are left.
+  await books.hold(today);
+  const refused = books.hold(today, { reserveMicroUsd: microUsd(501n) });
+  await expect(refused).rejects.toThrow("not reserved: cap");
+  await books.hold(today, { reserveMicroUsd: microUsd(500n) });
 });

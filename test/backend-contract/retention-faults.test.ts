@@ -99,9 +99,17 @@ describe("a run that is ended anywhere is run again, and ends as if nothing had 
 
   const STEPS = (
     "daysOlderThan survey freeze survey pages stage readStaged readManifest publish retire " +
-    "deleteRefused detachedDays readManifest readPublished drop"
+    "deleteRefused deletePastSpend detachedDays readManifest readPublished drop"
   ).split(" ");
-  const WRITES = ["freeze", "stage", "publish", "retire", "deleteRefused", "drop"];
+  const WRITES = [
+    "freeze",
+    "stage",
+    "publish",
+    "retire",
+    "deleteRefused",
+    "deletePastSpend",
+    "drop",
+  ];
 
   test(`after every ${quickOrDeep("step that writes", "single step")}`, async () => {
     const failures: string[] = [];

@@ -212,6 +212,7 @@ describe("a day that is old enough", () => {
       kept: [],
       stopped: undefined,
       refusedRequests: 0,
+      pastSpendDays: 0,
     });
   });
 });

@@ -1,21 +1,28 @@
 import { Text } from "@mantine/core";
-import { Building2 } from "lucide-react";
+import { Link } from "@tanstack/react-router";
+import { Building2, MailOpen } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
 import { call } from "../api/client.ts";
 import { useSession } from "../api/use-session.ts";
 import { notifyFault } from "../ui/notice.ts";
+import { MovedNote } from "./moved-note.ts";
 import shell from "./shell.module.css";
 
-/** The other organizations of the account: choosing one loads the console anew in it. */
-export function OrgSwitch(): ReactElement | null {
-  const { others } = useSession();
+/**
+ * The other organizations of the account, and those that invite it: choosing one loads the console
+ * anew in it.
+ */
+export function OrgSwitch({ onLeave }: { readonly onLeave: () => void }): ReactElement | null {
+  const { others, invitations } = useSession();
   const [isBusy, setBusy] = useState(false);
-  if (others.length === 0) return null;
+  if (others.length + invitations.length === 0) return null;
   async function change(org_id: string): Promise<void> {
     setBusy(true);
     try {
-      await call("POST /api/console/organizations/:org_id/switch", { params: { org_id } });
+      await MovedNote.during(() =>
+        call("POST /api/console/organizations/:org_id/switch", { params: { org_id } }),
+      );
       globalThis.location.assign("/");
     } catch (fault) {
       setBusy(false);
@@ -37,6 +44,14 @@ export function OrgSwitch(): ReactElement | null {
             Go to {name}
           </Text>
         </button>
+      ))}
+      {invitations.map(({ invitation_id: id, org_name: name }) => (
+        <Link key={id} to="/join" className={shell.navLink} onClick={onLeave}>
+          <MailOpen size={16} aria-hidden />
+          <Text size="sm" truncate>
+            Invitation to {name}
+          </Text>
+        </Link>
       ))}
     </div>
   );

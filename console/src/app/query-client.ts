@@ -47,8 +47,10 @@ function listenForReturn(onReturn: (isFocused?: boolean) => void): () => void {
 const SESSION_CODES: ReadonlySet<string> = new Set([
   "signed_out",
   "email_not_verified",
-  // The role has changed, or another tab has gone to another organization.
+  // The role has changed.
   "forbidden",
+  // Another tab has gone to another organization, or the account was removed from this one.
+  "other_organization",
 ]);
 
 /** A refusal stays one; only an answer that never came, or a fault, may be another one next time. */

@@ -11,6 +11,7 @@ import kit from "../ui/kit.module.css";
 import { Loading } from "../ui/loading.tsx";
 import { BareFrame } from "./bare-frame.tsx";
 import { KeptFragment } from "./kept-fragment.ts";
+import { MovedNote } from "./moved-note.ts";
 import { Redirect } from "./redirect.tsx";
 import { signInAddress, type SignInReason } from "./sign-in-address.ts";
 
@@ -45,27 +46,42 @@ export function SessionGate(): ReactElement {
 
 /**
  * What one account was shown is not kept for the next: signing out, here or in another tab, forgets
- * every answer, and another account begins with a page of its own.
+ * every answer, and another account begins with a page of its own. So does another organization, and
+ * the page then says why it shows it.
  */
 function useForgetting(session: Session | undefined): void {
   const client = useQueryClient();
-  const last = useRef<string>(undefined);
-  const state = session?.state;
-  const orgId = session?.org?.org_id;
-  const account = `${orgId} ${session?.user?.email}`;
+  const last = useRef<Session>(undefined);
   useEffect(() => {
-    if (state === undefined) return;
-    if (state !== "signed_in") {
+    if (session === undefined) return;
+    if (session.state !== "signed_in") {
       noteShownOrg(undefined);
       if (last.current !== undefined) {
         client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION });
       }
       return;
     }
-    if (last.current !== undefined && last.current !== account) globalThis.location.reload();
-    else noteShownOrg(orgId);
-    last.current = account;
-  }, [client, state, account, orgId]);
+    const before = last.current;
+    last.current = session;
+    if (before === undefined || isSame(before, session)) noteShownOrg(session.org?.org_id);
+    // Where this page leads to another organization itself, it is being loaded anew already.
+    else if (!MovedNote.isExpected) {
+      noteMove(before, session);
+      globalThis.location.reload();
+    }
+  }, [client, session]);
+}
+
+function isSame(before: Session, now: Session): boolean {
+  return before.user?.email === now.user?.email && before.org?.org_id === now.org?.org_id;
+}
+
+/** Of the same person: removed from the organization, or moved by another tab. */
+function noteMove(before: Session, { user, others }: Session): void {
+  const { org, is_undecided: isUndecided } = before;
+  if (org === null || isUndecided || before.user?.email !== user?.email) return;
+  const isMember = others.some(({ org_id: id }) => id === org.org_id);
+  MovedNote.keep({ from: org.name, isMember }, Date.now());
 }
 const SESSION: RouteName = "GET /api/console/session";
 
@@ -81,7 +97,10 @@ export function PrivateGate(): ReactElement {
   useEffect(() => {
     if (session.state === "signed_in") wasSignedIn.current = true;
   }, [session.state]);
-  if (session.state === "signed_in") return <Outlet />;
+  if (session.state === "signed_in") {
+    // Invited before there was anything of their own: they first join, or begin an own one.
+    return session.is_undecided ? <Redirect to="/join" /> : <Outlet />;
+  }
   return <ToSignIn reason={reasonOf(session, wasSignedIn.current)} />;
 }
 

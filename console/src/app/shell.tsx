@@ -16,6 +16,7 @@ import { useSession } from "../api/use-session.ts";
 import { BalanceLink } from "./balance-link.tsx";
 import { Banners } from "./banners.tsx";
 import { Brand } from "./brand.tsx";
+import { MovedLine } from "./moved-line.tsx";
 import { Navigation } from "./navigation.tsx";
 import { SchemeSwitch } from "./scheme-switch.tsx";
 import shell from "./shell.module.css";
@@ -83,6 +84,7 @@ export function Shell({ children }: { readonly children?: ReactNode }): ReactEle
         </div>
         {isMenuOpen ? <div className={shell.shade} onClick={menu.close} /> : null}
         <main id="main" tabIndex={-1} ref={main} className={shell.main}>
+          <MovedLine />
           <Banners session={session} />
           <div className={shell.content}>{children ?? <Outlet />}</div>
         </main>

@@ -52,7 +52,7 @@ export default function UserMenuOpened({ onHelp }: { readonly onHelp: () => void
             {org === null ? null : `${org.name} · ${org.role}`}
           </Text>
         </div>
-        <OrgSwitch />
+        <OrgSwitch onLeave={close} />
         <Link to="/settings" className={shell.navLink} onClick={close} data-autofocus>
           <Settings size={16} aria-hidden />
           Settings

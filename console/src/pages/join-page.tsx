@@ -6,6 +6,8 @@ import { call } from "../api/client.ts";
 import { useAnswer, useChange } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
 import { BareFrame } from "../app/bare-frame.tsx";
+import { MovedLine } from "../app/moved-line.tsx";
+import { MovedNote } from "../app/moved-note.ts";
 import shell from "../app/shell.module.css";
 import { signOut } from "../app/sign-out.ts";
 import { Answer } from "../ui/answer.tsx";
@@ -28,6 +30,7 @@ export function JoinPage(): ReactElement {
   }, []);
   return (
     <BareFrame>
+      <MovedLine />
       <Paper withBorder className={shell.card}>
         <Stack gap="md">
           <Title order={1} size="h2">
@@ -70,7 +73,14 @@ function Found({ token }: { readonly token: string }): ReactElement {
   }
   const { invitation } = found;
   if (invitation === undefined) return <Loading rows={3} />;
-  if (invitation.is_yours) return <Offer invitation={invitation} />;
+  if (invitation.is_yours) {
+    return (
+      <>
+        <Offer invitation={invitation} />
+        <Instead />
+      </>
+    );
+  }
   return (
     <>
       <Text>
@@ -80,9 +90,7 @@ function Found({ token }: { readonly token: string }): ReactElement {
       </Text>
       <Group gap="xs">
         <Button onClick={() => void signOut().catch(notifyFault)}>Sign out</Button>
-        <LinkButton to="/" variant="default">
-          Go to overview
-        </LinkButton>
+        <Instead />
       </Group>
     </>
   );
@@ -110,6 +118,12 @@ function Received(): ReactElement {
 function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): ReactElement {
   const { invitation_id, org_name, role, invited_by, expires_at } = invitation;
   const accept = useChange("POST /api/console/received-invitations/:invitation_id/accept");
+  async function join(): Promise<void> {
+    await MovedNote.during(() => accept.mutateAsync({ params: { invitation_id } }));
+    forgetInvitation();
+    // A whole load: nothing of the organization before stays in memory.
+    globalThis.location.assign("/");
+  }
   return (
     <Stack gap="sm">
       <Text>
@@ -122,18 +136,8 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
       {accept.isError ? <Fault error={accept.error} /> : null}
       <Button
         loading={accept.isPending || accept.isSuccess}
-        onClick={() =>
-          accept.mutate(
-            { params: { invitation_id } },
-            {
-              onSuccess: () => {
-                forgetInvitation();
-                // A whole load: nothing of the organization before stays in memory.
-                globalThis.location.assign("/");
-              },
-            },
-          )
-        }
+        // A fault is shown above.
+        onClick={() => void join().catch(() => undefined)}
       >
         Join {org_name}
       </Button>
@@ -144,28 +148,28 @@ function Offer({ invitation }: { readonly invitation: ReceivedInvitation }): Rea
 /** A person who was invited before the first sign-in has an organization without a key. */
 function Instead(): ReactElement {
   const [fault, setFault] = useState<unknown>();
-  const { own_deferred: isDeferred } = useSession();
+  const { own_deferred: isDeferred, is_undecided: isUndecided } = useSession();
   async function start(): Promise<void> {
     try {
-      await call("POST /api/console/organizations/own");
+      await MovedNote.during(() => call("POST /api/console/organizations/own"));
       globalThis.location.assign("/welcome");
     } catch (error) {
       setFault(error);
     }
   }
-  if (!isDeferred) {
-    return (
-      <LinkButton to="/" variant="default">
-        Go to overview
-      </LinkButton>
-    );
-  }
   return (
     <>
+      {isUndecided ? null : (
+        <LinkButton to="/" variant="default">
+          Go to overview
+        </LinkButton>
+      )}
+      {isDeferred ? (
+        <Button variant="default" onClick={() => void start()}>
+          Start an organization of your own
+        </Button>
+      ) : null}
       {fault === undefined ? null : <Fault error={fault} />}
-      <Button variant="default" onClick={() => void start()}>
-        Start an organization of your own
-      </Button>
     </>
   );
 }

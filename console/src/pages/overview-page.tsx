@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import type { Overview } from "../../../src/console-api/contract.ts";
 import { useAnswer } from "../api/use-answer.ts";
 import { useSession } from "../api/use-session.ts";
+import { ReceivedInvitations } from "../app/received-invitations.tsx";
 import { AsOf } from "../ui/as-of.tsx";
 import { Answer } from "../ui/answer.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
@@ -31,6 +32,7 @@ export function OverviewPage(): ReactElement {
         </LinkButton>
       }
     >
+      <ReceivedInvitations />
       <Answer of={overview} skeleton={<OverviewSkeleton />}>
         {(data) => <Content overview={data} />}
       </Answer>

@@ -1,6 +1,7 @@
 import { useRef, type ReactElement } from "react";
 
 import { useSession } from "../api/use-session.ts";
+import { ReceivedInvitations } from "../app/received-invitations.tsx";
 import { LinkButton } from "../ui/app-link.tsx";
 import { parseUsd } from "../ui/money-math.ts";
 import { Page } from "../ui/page.tsx";
@@ -21,6 +22,7 @@ export function WelcomePage(): ReactElement {
   const hasCredit = parseUsd(session.balance?.available_usd ?? "0") > 0n;
   return (
     <Page title="Welcome" lead="Three steps to your first request.">
+      <ReceivedInvitations />
       <Step id="credit" number={1} title="Credit" isDone={hasCredit}>
         <CreditStep
           hasCredit={hasCredit}

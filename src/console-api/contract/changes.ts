@@ -26,12 +26,14 @@ export const ShownChange = Type.Object({
   actor_kind: oneOf("operator", "account", "key", "provider_news", "gateway"),
   /** The account's or the key's id; null: the operator, the payment provider or this program. */
   actor_id: nullable(Id),
-  /** Whose that is, for people: "You", "Token Market operator", … */
+  /** Whose that is, for people: "You", a member's e-mail address, "Token Market operator", … */
   actor: Type.String(),
   action: Type.String(),
   /** What was done, to be read after the actor's name. */
   says: Type.String(),
   target: Type.String(),
+  /** Of a person: the e-mail address; null: the target is not one, or not known any more. */
+  target_name: nullable(Type.String()),
   /** Only what changed; null: it was not there. */
   before: nullable(Type.Record(Type.String(), Type.Unknown())),
   /** Only what changed; null: it is gone. */

@@ -100,8 +100,12 @@ export const OperatorChange = Type.Object({
   actor_kind: Type.String(),
   /** The operator's account or user, the account, the key, … */
   actor_id: Type.String(),
+  /** Null: not an account, or one that was merged into another. */
+  actor_email: nullable(Type.String()),
   says: Type.String(),
   target: Type.String(),
+  /** Null: the target is not an account. */
+  target_email: nullable(Type.String()),
 });
 export type OperatorChange = Static<typeof OperatorChange>;
 

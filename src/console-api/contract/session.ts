@@ -1,6 +1,7 @@
 import { Type, type Static } from "typebox";
 
 import { NEEDS } from "../../core/roles.ts";
+import { ReceivedInvitation } from "./members.ts";
 import {
   Balance,
   CallFamily,
@@ -63,6 +64,10 @@ export const Session = Type.Object({
   others: Type.Array(Type.Object({ org_id: Id, name: Type.String() })),
   /** Invited before the first sign-in: the account's own organization has no trial key yet. */
   own_deferred: Type.Boolean(),
+  /** The session is in that organization: the person first joins one, or begins their own. */
+  is_undecided: Type.Boolean(),
+  /** Open invitations for the verified e-mail address of the account. */
+  invitations: Type.Array(ReceivedInvitation),
   balance: nullable(Balance),
   /** May open the operator pages. */
   is_operator: Type.Boolean(),

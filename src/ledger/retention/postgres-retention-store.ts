@@ -213,6 +213,17 @@ class PostgresRetentionSession implements RetentionSession {
     );
   }
 
+  async deletePastSpend(): Promise<number> {
+    let deleted = 0;
+    for (const text of [sql.DELETE_PAST_SPEND_SQL, sql.DELETE_RETIRED_PAST_SPEND_SQL]) {
+      for (let rows = sql.PAST_SPEND_ROWS; rows === sql.PAST_SPEND_ROWS;) {
+        rows = (await this.#client.query(text, [sql.PAST_SPEND_ROWS])).rowCount ?? 0;
+        deleted += rows;
+      }
+    }
+    return deleted;
+  }
+
   async close(): Promise<void> {
     // Unlocked at once: the server may notice the end of a connection later.
     await this.#client.query("select pg_advisory_unlock_all()").catch(() => undefined);

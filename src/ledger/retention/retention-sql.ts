@@ -129,3 +129,27 @@ export function detachSql(day: Day): readonly string[] {
     `alter table ${table} set schema retired`,
   ];
 }
+
+/** Rows that one statement deletes. */
+export const PAST_SPEND_ROWS = 5_000;
+
+/*
+ * A cap asks for days of this week, and where the clock was set back for those of the week before;
+ * the audit compares what is there. A late closing may hold a row: it is not waited for, the next
+ * run takes it.
+ */
+const PAST_SPEND = "date_trunc('week', clock_timestamp() at time zone 'utc')::date - 7";
+
+/** $1 rows at most. What keys with a cap by the day or the week settled in weeks that are over. */
+export const DELETE_PAST_SPEND_SQL = `
+  delete from spend_day s
+  using (select key_id, day from spend_day where day < ${PAST_SPEND}
+    order by day, key_id limit $1 for update skip locked) p
+  where s.key_id = p.key_id and s.day = p.day`;
+
+/** $1 rows at most. The same, of days that left the journal. */
+export const DELETE_RETIRED_PAST_SPEND_SQL = `
+  delete from retired_spend_day s
+  using (select retired, key_id, day from retired_spend_day where day < ${PAST_SPEND}
+    order by day, key_id, retired limit $1 for update skip locked) p
+  where s.retired = p.retired and s.key_id = p.key_id and s.day = p.day`;

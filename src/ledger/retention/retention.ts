@@ -81,6 +81,8 @@ export interface RetentionSession {
    * it was. They owe nothing, so that nothing of them is kept.
    */
   deleteRefused(olderThanDays: number, before: Day | undefined): Promise<number>;
+  /** Deletes what capped keys spent by the day in weeks that no cap asks for any more; how many rows. */
+  deletePastSpend(): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -33,6 +33,8 @@ export interface RetireOutcome {
   readonly stopped: { readonly day: Day; readonly reason: string } | undefined;
   /** Refused requests that were deleted with the attempts of their days. */
   readonly refusedRequests: number;
+  /** Days of capped keys that were deleted: of weeks that are over, so that no cap asks for them. */
+  readonly pastSpendDays: number;
   /** Days that were to be dropped and stay, and why. */
   readonly kept: readonly { readonly day: Day; readonly reason: string }[];
 }
@@ -58,8 +60,10 @@ export async function retireDays(
   }
   const refusedRequests = await deps.session.deleteRefused(options.olderThanDays, stopped?.day);
   if (refusedRequests > 0) deps.progress(`${refusedRequests} refused requests deleted`);
+  const pastSpendDays = await deps.session.deletePastSpend();
+  if (pastSpendDays > 0) deps.progress(`${pastSpendDays} past days of capped keys deleted`);
   const drops = options.drop ? await dropDetached(deps) : { dropped: [], kept: [] };
-  return { retired, stopped, refusedRequests, ...drops };
+  return { retired, stopped, refusedRequests, pastSpendDays, ...drops };
 }
 
 /** Answers the day as it was retired, or why it is not ready. */

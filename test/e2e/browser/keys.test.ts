@@ -169,7 +169,8 @@ describe.skipIf(!hasChromium)("the keys page", () => {
   test("has the organization's cap beside the keys' caps, and the strictest wins", async () => {
     const ann = await newcomer(fixture, browser, { name: "orgcap", usd: "5" });
     const { page } = ann;
-    const { secret, keyId } = await makeKey(fixture, page, { name: "under", cap_usd: "2" });
+    const under = { name: "under", cap_usd: "2", cap_week_usd: "1", cap_day_usd: "0.5" };
+    const { secret, keyId } = await makeKey(fixture, page, under);
     expect((await callGateway(fixture, secret)).status).toBe(200);
     await open(page, "/limits");
     const caps = page.getByRole("table", { name: "Monthly caps of the organization" });
@@ -188,11 +189,17 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await expectRefusedBy("org", secret);
     await open(page, `/keys/${keyId}`);
     await page.getByText("Organization cap applies first").waitFor();
+    const ofKey = page.getByRole("region", { name: "Caps on this key" });
+    expect(await ofKey.innerText()).toMatch(
+      /Daily key cap: .*Weekly key cap: .*Monthly key cap: /s,
+    );
     await expectAccessible(page, "the page of a key under two caps");
     await open(page, "/limits");
     await setTo("0");
     await row.getByText("No cap").waitFor();
     await expectServed(secret);
+    await open(page, `/keys/${keyId}`);
+    await page.getByText("Daily key cap applies first").waitFor();
     expect(ann.complaints).toEqual([]);
   });
 

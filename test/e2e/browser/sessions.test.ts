@@ -10,30 +10,43 @@ import {
   withBrowser,
   type Visitor,
 } from "../../support/browser.ts";
+import { until } from "../../support/books.ts";
 import { pageShown } from "../../support/console-steps.ts";
+import { startMailServer, type TestMailServer } from "../../support/mail-server.ts";
 import { runSql } from "../../support/sql.ts";
+import { withResource } from "../../support/with-resource.ts";
 import { newcomer, withProviderConsole } from "../console/provider-fixture.ts";
 
-const fixture = withProviderConsole();
+const mails: TestMailServer = withResource(() => startMailServer("pass"));
+const fixture = withProviderConsole(() => ({
+  settings: {
+    smtpHost: "127.0.0.1",
+    smtpPort: mails.port,
+    smtpSecurity: "none",
+    smtpUser: "user",
+    smtpPassword: "pass",
+    smtpFrom: "Token Market <invitations@example.com>",
+  },
+}));
 const browser = withBrowser();
 
-describe.skipIf(!hasChromium)("a session", () => {
-  /** A browser whose owner is signed in and has the page of this address open. */
-  async function signedIn(name: string, path: string): Promise<Visitor> {
-    const visitor = await newVisitor(browser, { theme: "dark" });
-    fixture.provider.signInAs(newcomer(name));
-    await visitor.page.goto(`${fixture.url}/auth/start`);
-    await pageShown(visitor.page);
-    // A key that is not saved yet would come before the page that was asked for.
-    if (visitor.page.url().endsWith("/welcome")) {
-      await visitor.page.getByRole("button", { name: "I saved it" }).click();
-      await visitor.page.getByText("This key is not shown again.").waitFor();
-    }
-    await visitor.page.goto(fixture.url + path);
-    await pageShown(visitor.page);
-    return visitor;
+/** A browser whose owner is signed in and has the page of this address open. */
+async function signedIn(name: string, path: string): Promise<Visitor> {
+  const visitor = await newVisitor(browser, { theme: "dark" });
+  fixture.provider.signInAs(newcomer(name));
+  await visitor.page.goto(`${fixture.url}/auth/start`);
+  await pageShown(visitor.page);
+  // A key that is not saved yet would come before the page that was asked for.
+  if (visitor.page.url().endsWith("/welcome")) {
+    await visitor.page.getByRole("button", { name: "I saved it" }).click();
+    await visitor.page.getByText("This key is not shown again.").waitFor();
   }
+  await visitor.page.goto(fixture.url + path);
+  await pageShown(visitor.page);
+  return visitor;
+}
 
+describe.skipIf(!hasChromium)("a session", () => {
   test("that is ended in one browser continues in another", async () => {
     const here = await signedIn("ann", "/settings");
     const there = await signedIn("ann", "/keys");
@@ -145,6 +158,120 @@ describe.skipIf(!hasChromium)("a session", () => {
     await page.bringToFront();
     await page.waitForURL((url) => url.pathname === "/sign-in");
     expect(complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasChromium)("an invitation", () => {
+  /** Presses what an owner presses; the link that the dialog shows, once. */
+  async function invite({ page }: Visitor, email: string, role: string): Promise<string> {
+    await page.getByRole("button", { name: "Invite", exact: true }).click();
+    const form = page.getByRole("dialog", { name: "Invite to the organization" });
+    await form.getByLabel("Email").fill(email);
+    await form.getByRole("radio", { name: role }).check();
+    await form.getByRole("button", { name: "Invite", exact: true }).click();
+    const made = page.getByRole("dialog", { name: `Invitation for ${email}` });
+    const link = await made.getByRole("group", { name: "Invitation link" }).innerText();
+    await made.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("row", { name: new RegExp(email) }).waitFor();
+    return link.trim();
+  }
+
+  async function remove({ page }: Visitor, email: string): Promise<void> {
+    await page.getByRole("button", { name: `Remove ${email}` }).click();
+    const question = page.getByRole("dialog", { name: "Remove member" });
+    await question.getByRole("textbox").fill(email);
+    await question.getByRole("button", { name: "Remove", exact: true }).click();
+    await page.getByText(`${email} was removed`).waitFor();
+  }
+
+  async function isDisabled(page: Page, name: string): Promise<boolean> {
+    return await page.getByRole("button", { name, exact: true }).isDisabled();
+  }
+
+  test("comes first to a person who is new, and their page follows their role until they are removed", async () => {
+    const owner = await signedIn("ida", "/settings/members");
+    const email = "jon@example.com";
+    const link = await invite(owner, email, "viewer");
+    await until("the invitation has arrived", async () => mails.received.length > 0);
+    const { to = [], source = "" } = mails.received.at(-1) ?? {};
+    expect(to).toEqual([email]);
+    expect(source.replaceAll("=\r\n", "").replaceAll("=3D", "=")).toContain(link);
+
+    // Without the link: the verified address is enough.
+    const guest = await newVisitor(browser);
+    const { page } = guest;
+    fixture.provider.signInAs(newcomer("jon"));
+    await page.goto(`${fixture.url}/keys`);
+    await page.getByRole("link", { name: "Continue with Scripted" }).click();
+    await page.waitForURL(`${fixture.url}/join`);
+    await page.getByText("ida@example.com invites you to ida as viewer.").waitFor();
+    await page.getByRole("button", { name: "Start an organization of your own" }).waitFor();
+    await expectAccessible(page, "invited");
+    // There is no other page for them until they have chosen.
+    for (const path of ["/welcome", "/", "/keys"]) {
+      await page.goto(fixture.url + path);
+      await page.getByRole("heading", { name: "Join an organization" }).waitFor();
+    }
+    await page.getByRole("button", { name: "Join ida" }).click();
+    await page.waitForURL(`${fixture.url}/`);
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+
+    await page.getByRole("link", { name: "Keys", exact: true }).click();
+    await page.getByText("Your role here is viewer").waitFor();
+    expect(await isDisabled(page, "Create key")).toBe(true);
+    await owner.page.reload();
+    await owner.page.getByRole("combobox", { name: `Role of ${email}` }).click();
+    await owner.page.getByRole("option", { name: "developer" }).click();
+    await owner.page.getByText(`${email} is now developer`).waitFor();
+    // The open page follows by itself.
+    await page.getByText("Your role here is viewer").waitFor({ state: "detached" });
+    expect(await isDisabled(page, "Create key")).toBe(false);
+    await page.goto(`${fixture.url}/settings/members`);
+    await page.getByText("Your role here is developer").waitFor();
+    expect(await isDisabled(page, "Invite")).toBe(true);
+
+    await remove(owner, email);
+    await page.getByRole("alert").getByText("You are no longer a member of ida.").waitFor();
+    await page.getByText("There is no open invitation for your email address.").waitFor();
+    await expectAccessible(page, "removed");
+    await page.getByRole("button", { name: "Start an organization of your own" }).click();
+    await page.waitForURL(`${fixture.url}/welcome`);
+    await page.locator("[data-secret]").waitFor();
+    expect([...owner.complaints, ...guest.complaints]).toEqual([]);
+  });
+
+  test("is offered beside an own organization, opened by its link, and the page says when it is over", async () => {
+    const owner = await signedIn("lea", "/settings/members");
+    const guest = await signedIn("kay", "/");
+    const { page } = guest;
+    const link = await invite(owner, "kay@example.com", "billing");
+    await page.reload();
+    const offer = page.getByRole("region", { name: "You are invited" });
+    await offer.getByText("lea@example.com invites you to lea as billing.").waitFor();
+    await expectAccessible(page, "invited beside an own organization");
+    await page.getByRole("button", { name: "Your account" }).click();
+    await page.getByRole("link", { name: "Invitation to lea" }).waitFor();
+    await page.goto(`${fixture.url}/welcome`);
+    await offer.getByRole("link", { name: "View invitation" }).click();
+    await page.waitForURL(`${fixture.url}/join`);
+
+    await page.goto("about:blank");
+    await page.goto(link);
+    await page.getByRole("button", { name: "Join lea" }).click();
+    await page.waitForURL(`${fixture.url}/`);
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(link.slice(-43));
+    await page.getByRole("button", { name: "Your account" }).click();
+    await page.getByText("lea · billing").waitFor();
+
+    await owner.page.reload();
+    await remove(owner, "kay@example.com");
+    const said = "You are no longer a member of lea. This page now shows kay.";
+    await page.getByRole("alert").getByText(said).waitFor();
+    await page.getByRole("button", { name: "Hide this notice", exact: true }).click();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    expect([...owner.complaints, ...guest.complaints]).toEqual([]);
   });
 });
 

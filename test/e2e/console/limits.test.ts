@@ -220,6 +220,28 @@ describe("the cap of the organization", () => {
     expect(scopes).toEqual(["org", "key", "key"]);
     expect(textAt(json, "cap_reset_at")).toMatch(/-01T00:00:00\.000Z$/);
   });
+
+  test("that several keys have spent already asks once, with how many and which", async () => {
+    const ids: string[] = [key.id];
+    for (const name of ["fresh one", "fresh two"]) {
+      const { json } = await ann.do("POST /api/console/keys", { body: { name } });
+      ids.push(textAt(json, "key.key_id"));
+    }
+    const body = { key_ids: ids, cap_usd: "0.000001" };
+    const ask = (more: object): Promise<HttpAnswer> =>
+      ann.ask("POST /api/console/keys/change", { body: { ...body, ...more } });
+    const asked = await ask({});
+    expect([asked.status, at(asked.json, "error.code")]).toEqual([409, "confirm_needed"]);
+    expect(textAt(asked.json, "error.message")).toMatch(
+      /^This stops all requests with 1 of the 3 keys: .+ until 1 .+ \(\$.+ of \$0\.000001 is already spent this month\)\. Confirm/,
+    );
+    const ofOne = await ann.ask("POST /api/console/keys/change", {
+      body: { ...body, key_ids: [key.id] },
+    });
+    expect(textAt(ofOne.json, "error.message")).toContain("all requests with this key until 1 ");
+    expect((await ask({ confirm: true })).json).toEqual({ changed: 3 });
+    expect((await ask({ cap_usd: "0" })).json).toEqual({ changed: 3 });
+  });
 });
 
 test("changes of settings have a window of their own, 60 a minute of an organization", async () => {

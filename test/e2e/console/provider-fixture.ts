@@ -56,9 +56,16 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The same for the tests of a file; it registers its own hooks. */
-export function withProviderConsole(options: ProviderFixtureOptions = {}): ProviderFixture {
-  return withResource(() => openProviderFixture(options));
+/**
+ * The same for the tests of a file; it registers its own hooks. Options that depend on what an earlier
+ * hook opened are given as a function.
+ */
+export function withProviderConsole(
+  options: ProviderFixtureOptions | (() => ProviderFixtureOptions) = {},
+): ProviderFixture {
+  return withResource(() =>
+    openProviderFixture(typeof options === "function" ? options() : options),
+  );
 }
 
 interface ProviderFixtureOptions extends TestGatewayOptions {

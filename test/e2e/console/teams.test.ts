@@ -177,13 +177,46 @@ describe("a person who was invited before the first sign-in", () => {
     const person = await fixture.signIn(newcomer("new-one"));
     const before = await person.do("GET /api/console/session");
     expect(before.json).toMatchObject({ has_reveal: false, is_funded: false });
+    expect(before.json).toMatchObject({ is_undecided: true, own_deferred: true });
+    expect(listAt(before.json, "invitations")).toEqual([
+      expect.objectContaining({ invitation_id: invitation.id, role: "billing", is_yours: true }),
+    ]);
     expect(await actionsOf(person)).not.toContain("key.create");
     await accept(person, invitation);
     const { json } = await person.do("GET /api/console/session");
     expect(json).toMatchObject({
       org: { org_id: ann.orgId, role: "billing" },
       others: [],
+      is_undecided: false,
+      own_deferred: true,
+      invitations: [],
     });
+  });
+
+  test("is offered the invitation at every later sign-in too, until it is decided", async () => {
+    const ann = await signedIn("host");
+    const invitation = await invite(ann, emailOf("slow-one"), "viewer");
+    await fixture.signIn(newcomer("slow-one"));
+    const again = await fixture.signIn(newcomer("slow-one"));
+    const session = async (): Promise<unknown> => (await again.do("GET /api/console/session")).json;
+    expect(await session()).toMatchObject({ is_undecided: true, has_reveal: false });
+    // One that is revoked leaves the choice of an own organization.
+    await ann.do(`POST /api/console/invitations/${invitation.id}/revoke`);
+    expect(await session()).toMatchObject({ is_undecided: true, invitations: [] });
+    await again.do("POST /api/console/organizations/own");
+    expect(await session()).toMatchObject({ is_undecided: false, has_reveal: true });
+  });
+
+  test("with an organization of their own is offered one too, and keeps both", async () => {
+    const ann = await signedIn("host");
+    const bob = await signedIn("settled");
+    const email = await emailAt(bob);
+    await invite(ann, email, "viewer");
+    const { json } = await bob.do("GET /api/console/session");
+    expect(json).toMatchObject({ is_undecided: false, has_reveal: true });
+    expect(listAt(json, "invitations")).toEqual([
+      expect.objectContaining({ email, role: "viewer", invited_by: await emailAt(ann) }),
+    ]);
   });
 
   test("can begin an organization of their own instead, once, with the trial key and starting credit", async () => {
@@ -213,7 +246,7 @@ describe("members", () => {
     expect(await orgOf(bob)).not.toBe(ann.orgId);
     const headers = { "x-tm-org": ann.orgId };
     const stale = await bob.ask("POST /api/console/keys", { body: { name: "stale" }, headers });
-    expect(stale.status).toBe(409);
+    expect([stale.status, at(stale.json, "error.code")]).toEqual([409, "other_organization"]);
     // The founder can be removed too, by another owner: the account gets an empty organization.
     const cara = await joined(ann, "cara", "owner");
     await cara.do(`POST /api/console/members/${await idOf(ann)}/remove`);
@@ -269,6 +302,50 @@ describe("members", () => {
     expect((await create()).status).toBe(403);
     await ann.do(`PATCH /api/console/members/${await idOf(bob)}`, { body: { role: "developer" } });
     expect((await create()).status).toBe(200);
+  });
+});
+
+describe("the change log", () => {
+  async function linesOf(person: Person): Promise<readonly unknown[]> {
+    return listAt((await person.do("GET /api/console/changes")).json, "data");
+  }
+  async function lineOf(person: Person, action: string): Promise<unknown> {
+    return (await linesOf(person)).find((each) => at(each, "action") === action);
+  }
+
+  test("names members by their address, former ones too, and itself keeps none", async () => {
+    const ann = await signedIn("logger");
+    const bob = await joined(ann, "worker", "developer");
+    const [annEmail, bobEmail, bobId] = [await emailAt(ann), await emailAt(bob), await idOf(bob)];
+    await bob.do("POST /api/console/keys", { body: { name: "of the worker" } });
+    await ann.do(`PATCH /api/console/members/${bobId}`, { body: { role: "viewer" } });
+    expect(await lineOf(ann, "key.create")).toMatchObject({ actor: bobEmail, target_name: null });
+    expect(await lineOf(ann, "member.role")).toMatchObject({ actor: "You", target_name: bobEmail });
+    // Each reader of the log reads the names.
+    expect(await lineOf(bob, "member.role")).toMatchObject({ actor: annEmail });
+    await ann.do(`POST /api/console/members/${bobId}/remove`);
+    const former = `${bobEmail} (former member)`;
+    expect(await lineOf(ann, "key.create")).toMatchObject({ actor: former });
+    expect(await lineOf(ann, "member.remove")).toMatchObject({ target_name: former });
+    const { text } = await ann.do("GET /api/console/changes.csv");
+    expect(text).toContain(former);
+    const stored = await fixture.gateway.backend.changeStore.list({
+      orgId: ann.orgId,
+      limit: 100,
+    });
+    expect(JSON.stringify(stored)).not.toContain(bobEmail);
+  });
+
+  test("does not show a former organization the address that a person has changed to", async () => {
+    const ann = await signedIn("logger");
+    const bob = await joined(ann, "mover", "developer");
+    const [subject = ""] = (await emailAt(bob)).split("@");
+    await ann.do(`POST /api/console/members/${await idOf(bob)}/remove`);
+    await fixture.signIn({ ...newcomer(subject), email: `${subject}@elsewhere.example` });
+    expect(await lineOf(ann, "member.join")).toMatchObject({
+      actor: "m…@example.com (former member)",
+    });
+    expect(JSON.stringify(await linesOf(ann))).not.toContain("elsewhere.example");
   });
 });
 

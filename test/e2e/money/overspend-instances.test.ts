@@ -11,6 +11,7 @@ import { openAccount, withSimulator, type TestAccount } from "../../support/gate
 import { serve, withOperatorFolder, withPrograms } from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";
 import type { RunningProgram } from "../../support/program.ts";
+import { testOperator } from "../../support/test-operator.ts";
 
 const REQUESTS = 240;
 const AFFORDABLE = 12;
@@ -178,4 +179,73 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
     expect(spent).toEqual(keys.map(() => ({ attempts: 4 })));
     await expectExactBooks(account, answers);
   });
+
+  test("a key's cap by the day binds: twelve go out, the others are refused until the day is over", async () => {
+    const account = await openDayCapped();
+    const { answers, refused } = await storm(account, [account.key]);
+    expect(capsOf(refused)).toEqual([capOf("key", "day")]);
+    await expectExactBooks(account, answers);
+    expect(await spentToday(account)).toBe(await debitsOf({ backend }, account));
+  });
+
+  test("kill -9 of one gateway amid that: what it left is charged once, and the day has room for the rest exactly", async () => {
+    const account = await openDayCapped();
+    const [dying, living] = gateways;
+    if (dying === undefined || living === undefined) throw new Error("two gateways run");
+    const before = provider.calls.length;
+    const lost = Array.from({ length: 7 }, () => askUntilDecided(dying, account.key));
+    const served = Array.from({ length: 5 }, () => askUntilDecided(living, account.key));
+    const cut = Promise.allSettled(lost);
+    await until("twelve are out", () => provider.calls.length - before === AFFORDABLE);
+    const oneMore = await askUntilDecided(living, account.key);
+    expect(capsOf([oneMore])).toEqual([capOf("key", "day")]);
+
+    await dying.end("SIGKILL");
+    expect((await cut).map(({ status }) => status)).toEqual(lost.map(() => "rejected"));
+    // Ten seconds that the test does not wait for: the lease of the instance with seven holds.
+    await backend.query(
+      `update instance_lease set lease_until = now() where instance_id = (
+        select instance_id from hold where org_id = $1 group by 1 having count(*) = 7)`,
+      [account.orgId],
+    );
+    for (const call of provider.calls.slice(before)) call.release();
+    const costs = (await Promise.all(served)).map((answer) => costOf(answer) ?? -1n);
+    await nothingHeld({ backend }, account);
+    const charged = costs.reduce((sum, cost) => sum + cost, 7n * WORST);
+    expect(await debitsOf({ backend }, account)).toBe(charged);
+    expect(await spentToday(account)).toBe(charged);
+
+    // As many as still fit, and none more.
+    const left = Number((BigInt(AFFORDABLE) * WORST - charged) / WORST);
+    expect(left).toBeGreaterThan(0);
+    const again = provider.calls.length;
+    const refused: HttpAnswer[] = [];
+    const more = Array.from({ length: left + 20 }, async () => {
+      const answer = await askUntilDecided(living, account.key);
+      if (answer.status !== 200) refused.push(answer);
+    });
+    await until("all others are refused", () => refused.length === 20);
+    await until("the rest are out", () => provider.calls.length - again === left);
+    for (const call of provider.calls.slice(again)) call.release();
+    await Promise.all(more);
+    expect(capsOf(refused)).toEqual([capOf("key", "day")]);
+    await nothingHeld({ backend }, account);
+    expect(await spentToday(account)).toBe(await debitsOf({ backend }, account));
+    expect(await brokenBooks({ backend })).toEqual([]);
+  });
 });
+
+/** Rich, with one key that may spend twelve requests a day. */
+async function openDayCapped(): Promise<TestAccount> {
+  const account = await openAccount(backend, formatUsd(holdsOf(200)));
+  const edit = { dayCapMicroUsd: holdsOf(AFFORDABLE) };
+  await backend.accountStore.editKey(account.keyId, edit, testOperator);
+  return account;
+}
+
+/** What the books have of the key's days, which began with this test. */
+async function spentToday({ keyId }: TestAccount): Promise<bigint> {
+  const sql = "select coalesce(sum(settled), 0)::text as settled from spend_day where key_id = $1";
+  const [row] = await backend.query(sql, [keyId]);
+  return BigInt(String(row?.["settled"]));
+}

@@ -65,4 +65,17 @@ test("each change is in the change log with the operator who made it", async () 
     expect(text).toContain(action);
   }
   expect(text).toContain('"operator"');
+  // By the accounts of this moment: the log itself has ids and masked addresses.
+  expect(text).toContain('"target":"acct_ann","target_email":"ann@example.com"');
+  const { stdout } = await runCommand(["changes", "list", "--org", orgId], {
+    ...OPERATOR_ENV,
+    ...env(),
+  });
+  expect(stdout).toContain("member.remove  acct_ann (ann@example.com)");
+  const exported = await runCommand(["changes", "export", "--org", orgId], {
+    ...OPERATOR_ENV,
+    ...env(),
+  });
+  expect(exported.stdout).toContain("acct_ann");
+  expect(exported.stdout).not.toContain("ann@example.com");
 });

@@ -1,7 +1,7 @@
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { Key } from "../../../../src/console-api/contract.ts";
+import type { KeyDetail } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { AppLink } from "../../ui/app-link.tsx";
@@ -11,8 +11,8 @@ import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { capsLeft, type CapLeft } from "./cap-left.ts";
 
-/** Which monthly cap refuses this key's requests first: its own, or the organization's. */
-export function CapLeftPanel(props: { readonly shown: Key; readonly resetAt: string }): ReactNode {
+/** Which cap refuses this key's requests first: one of its own, or the organization's. */
+export function CapLeftPanel({ detail }: { readonly detail: KeyDetail }): ReactNode {
   const answer = useAnswer("GET /api/console/limits");
   return (
     <Panel
@@ -24,31 +24,29 @@ export function CapLeftPanel(props: { readonly shown: Key; readonly resetAt: str
       }
     >
       <Answer of={answer} skeleton={<Loading rows={2} />}>
-        {(limits) => (
-          <Rows rows={capsLeft(limits.caps, props.shown.key_id)} resetAt={props.resetAt} />
-        )}
+        {({ caps }) => <Rows rows={capsLeft(caps, detail)} />}
       </Answer>
     </Panel>
   );
 }
 
-function Rows(props: { readonly rows: readonly CapLeft[]; readonly resetAt: string }): ReactNode {
-  const [first, second] = props.rows;
+function Rows({ rows }: { readonly rows: readonly CapLeft[] }): ReactNode {
+  const [first, ...others] = rows;
   if (first === undefined) {
-    return <Text size="sm">Neither this key nor the organization has a monthly cap.</Text>;
+    return <Text size="sm">Neither this key nor the organization has a cap.</Text>;
   }
   return (
     <Stack gap="xs">
       <Text size="sm">
-        {whose(first)} applies first: <Money usd={first.leftUsd} /> of{" "}
-        <Money usd={first.cap.cap_usd ?? "0.000000"} /> left. Resets on{" "}
-        <Time at={props.resetAt} precision="day" />.
+        {NAMES[first.of]} applies first: <Money usd={first.leftUsd} /> of{" "}
+        <Money usd={first.capUsd} /> left. It begins again on{" "}
+        <Time at={first.resetAt} precision="day" />.
       </Text>
-      {second === undefined ? null : (
-        <Text size="sm" c="dimmed">
-          {whose(second)}: <Money usd={second.leftUsd} /> left.
+      {others.map(({ of, leftUsd, resetAt }) => (
+        <Text key={of} size="sm" c="dimmed">
+          {NAMES[of]}: <Money usd={leftUsd} /> left until <Time at={resetAt} precision="day" />.
         </Text>
-      )}
+      ))}
       <Text size="sm" c="dimmed">
         Includes the maximum cost of requests in progress. The strictest cap applies.
       </Text>
@@ -56,6 +54,9 @@ function Rows(props: { readonly rows: readonly CapLeft[]; readonly resetAt: stri
   );
 }
 
-function whose({ cap }: CapLeft): string {
-  return cap.scope === "org" ? "Organization cap" : "Key cap";
-}
+const NAMES: Readonly<Record<CapLeft["of"], string>> = {
+  key_month: "Monthly key cap",
+  key_week: "Weekly key cap",
+  key_day: "Daily key cap",
+  organization: "Organization cap",
+};

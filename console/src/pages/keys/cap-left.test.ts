@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import type { Key } from "../../../../src/console-api/contract.ts";
 import { capsLeft, leftOf, type Cap } from "./cap-left.ts";
 
 test("what is in flight counts against a cap, to the micro-dollar", () => {
@@ -11,21 +12,76 @@ test("a cap that was lowered below what is spent leaves nothing, not less than n
   expect(leftOf(capOf({ cap_usd: "1.000000", spent_usd: "3.000000" }))).toBe("0.000000");
 });
 
-test("the cap with the least left bites first, whatever its height", () => {
-  const org = capOf({ scope: "org", key_id: null, cap_usd: "100.000000", spent_usd: "99.500000" });
-  const key = capOf({ cap_usd: "5.000000", spent_usd: "1.000000" });
-  expect(capsLeft([key, org], "key_1").map(({ cap }) => cap.scope)).toEqual(["org", "key"]);
+test("the cap with the least left applies first, whatever its height", () => {
+  const org = capOf({ ...ORG, cap_usd: "100.000000", spent_usd: "99.500000" });
+  const key = keyOf({ cap_usd: "5.000000", spent_month_usd: "1.000000" });
+  expect(namesOf([org], key)).toEqual(["organization", "key_month"]);
 });
 
-test("of two that leave as much the key's is named, as in a refusal", () => {
-  const org = capOf({ scope: "org", key_id: null, cap_usd: "5.000000" });
-  const key = capOf({ cap_usd: "5.000000" });
-  expect(capsLeft([org, key], "key_1").map(({ cap }) => cap.scope)).toEqual(["key", "org"]);
+test("caps by the day and the week are compared too, and say when they begin again", () => {
+  const key = keyOf({
+    cap_usd: "50.000000",
+    cap_week_usd: "9.000000",
+    spent_week_usd: "7.000000",
+    cap_day_usd: "3.000000",
+    spent_day_usd: "1.500000",
+  });
+  const own = capOf({ in_flight_usd: "0.250000" });
+  expect(capsLeft([own], { key, ...RESETS })).toEqual([
+    { of: "key_day", capUsd: "3.000000", leftUsd: "1.250000", resetAt: RESETS.day_reset_at },
+    { of: "key_week", capUsd: "9.000000", leftUsd: "1.750000", resetAt: RESETS.week_reset_at },
+    { of: "key_month", capUsd: "50.000000", leftUsd: "49.750000", resetAt: RESETS.cap_reset_at },
+  ]);
+});
+
+test("of those that leave as much, the key's that resets last is named, as in a refusal", () => {
+  const all = { cap_usd: "5.000000", cap_week_usd: "5.000000", cap_day_usd: "5.000000" };
+  const key = keyOf({ ...all, spent_week_usd: "0.000000", spent_day_usd: "0.000000" });
+  const org = capOf({ ...ORG, cap_usd: "5.000000" });
+  expect(namesOf([org], key)).toEqual(["key_month", "key_week", "key_day", "organization"]);
 });
 
 test("other keys' caps and absent caps are left out", () => {
-  expect(capsLeft([capOf({ key_id: "key_2" }), capOf({ cap_usd: null })], "key_1")).toEqual([]);
+  const org = capOf({ ...ORG, cap_usd: null });
+  expect(namesOf([capOf({ key_id: "key_2" }), org], keyOf({}))).toEqual([]);
 });
+
+const ORG = { scope: "org", key_id: null } as const;
+const RESETS = {
+  cap_reset_at: "2026-12-01T00:00:00.000Z",
+  week_reset_at: "2026-11-30T00:00:00.000Z",
+  day_reset_at: "2026-11-28T00:00:00.000Z",
+};
+
+function namesOf(caps: readonly Cap[], key: Key): readonly string[] {
+  return capsLeft(caps, { key, ...RESETS }).map(({ of }) => of);
+}
+
+function keyOf(some: Partial<Key>): Key {
+  return {
+    key_id: "key_1",
+    name: "Production",
+    label: "tm_vk_12345678",
+    origin: "console",
+    created_at: "2026-01-01T00:00:00.000Z",
+    disabled_at: null,
+    expires_at: null,
+    is_expired: false,
+    models: null,
+    last_used_at: null,
+    rpm_ceiling: 300,
+    rpm: null,
+    rpm_effective: 300,
+    cap_usd: null,
+    spent_month_usd: "0.000000",
+    cap_week_usd: null,
+    spent_week_usd: null,
+    cap_day_usd: null,
+    spent_day_usd: null,
+    tags: [],
+    ...some,
+  };
+}
 
 function capOf(some: Partial<Cap>): Cap {
   return {

@@ -45,7 +45,7 @@ export function KeyPage(): ReactNode {
             <KeyFigures detail={shown} />
             <KeyFacts shown={shown.key} />
             <KeySpendPanel days={shown.days} />
-            <CapLeftPanel shown={shown.key} resetAt={shown.cap_reset_at} />
+            <CapLeftPanel detail={shown} />
             <KeyRequestsPanel keyId={shown.key.key_id} since={shown.days[0]?.day} />
             {statusOf(shown.key) === "active" ? (
               <SamplePanel />

@@ -99,12 +99,14 @@ export const CHANGES: readonly Column<OperatorChange>[] = [
   {
     id: "who",
     label: "By",
-    render: ({ actor_kind: kind, actor_id: id }) => `${kind.replaceAll("_", " ")} ${id}`,
+    render: ({ actor_kind: kind, actor_id: id, actor_email: email }) =>
+      `${kind.replaceAll("_", " ")} ${email ?? id}`,
   },
   { id: "says", label: "Action", render: ({ says }) => says },
   {
     id: "target",
     label: "Object",
-    render: ({ target }) => <Copyable value={target} label="id" short />,
+    render: ({ target, target_email: email }) =>
+      email ?? <Copyable value={target} label="id" short />,
   },
 ];

@@ -147,7 +147,12 @@ const COLUMNS: readonly Column<ShownChange>[] = [
   {
     id: "target",
     label: "Object",
-    render: ({ target }) => <Copyable value={target} label="id" short />,
+    render: ({ target, target_name: name }) => (
+      <div style={{ overflowWrap: "anywhere" }}>
+        {name === null ? null : <Text size="sm">{name}</Text>}
+        <Copyable value={target} label="id" short />
+      </div>
+    ),
   },
   {
     id: "facts",

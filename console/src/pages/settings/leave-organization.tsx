@@ -3,6 +3,7 @@ import { useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
 import { useSession } from "../../api/use-session.ts";
+import { MovedNote } from "../../app/moved-note.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 
 /** Leaves after the organization's name was typed; the last owner is refused. */
@@ -21,7 +22,7 @@ export function LeaveOrganization(): ReactNode {
         name={org?.name ?? ""}
         confirmLabel="Leave"
         onConfirm={async () => {
-          await leave.mutateAsync();
+          await MovedNote.during(() => leave.mutateAsync());
           globalThis.location.assign("/");
         }}
         onClose={() => setOpen(false)}

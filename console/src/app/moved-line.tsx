@@ -1,0 +1,39 @@
+import { CloseButton } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+
+import { useSession } from "../api/use-session.ts";
+import { Banner } from "../ui/banner.tsx";
+import { MovedNote } from "./moved-note.ts";
+
+/** Read once a load, for whichever page is shown first and those after it. */
+let moved = MovedNote.take(Date.now());
+
+/** Above the page: why it shows another organization than a moment ago. */
+export function MovedLine(): ReactElement | null {
+  const { org, is_undecided: isUndecided } = useSession();
+  const [shown, setShown] = useState(moved);
+  if (shown === undefined || org === null) return null;
+  const now = isUndecided ? "" : ` This page now shows ${org.name}.`;
+  return (
+    <div role="alert">
+      <Banner
+        tone="warn"
+        action={
+          <CloseButton
+            size="sm"
+            aria-label="Hide this notice"
+            onClick={() => {
+              moved = undefined;
+              setShown(undefined);
+            }}
+          />
+        }
+      >
+        {shown.isMember
+          ? `Another tab of this browser has left ${shown.from}.`
+          : `You are no longer a member of ${shown.from}.`}
+        {now}
+      </Banner>
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+import { Group, Stack, Text } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import { useSession } from "../api/use-session.ts";
+import { LinkButton } from "../ui/app-link.tsx";
+import { Panel } from "../ui/panel.tsx";
+
+/** Open invitations of the person who is signed in, on the pages that are seen first. */
+export function ReceivedInvitations(): ReactElement | null {
+  const { invitations } = useSession();
+  if (invitations.length === 0) return null;
+  return (
+    <Panel title="You are invited">
+      <Stack gap="xs">
+        {invitations.map(({ invitation_id: id, org_name: name, role, invited_by: by }) => (
+          <Text key={id} size="sm">
+            {by ?? "An owner"} invites you to <strong>{name}</strong> as <strong>{role}</strong>.
+          </Text>
+        ))}
+        <Group>
+          <LinkButton to="/join" size="xs">
+            {invitations.length === 1 ? "View invitation" : "View invitations"}
+          </LinkButton>
+        </Group>
+      </Stack>
+    </Panel>
+  );
+}
