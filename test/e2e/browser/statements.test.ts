@@ -18,7 +18,7 @@ describe.skipIf(!hasChromium)("a statement", () => {
     await page.getByLabel("Country code").fill("GB");
     await page.getByLabel("Tax ID", { exact: true }).fill("US1");
     await page.getByRole("button", { name: "Save company data" }).click();
-    await page.getByText("is not written as an id of this type is").first().waitFor();
+    await page.getByText("The tax ID does not have the format of this type").first().waitFor();
     await page.getByLabel("Tax ID", { exact: true }).fill("DE 123456789");
     await page.getByRole("button", { name: "Save company data" }).click();
     await page.getByText("Company data were saved").waitFor();
