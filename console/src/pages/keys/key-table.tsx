@@ -103,7 +103,7 @@ const COLUMNS: readonly Column<Key>[] = [
     id: "models",
     label: "Models",
     shownFrom: "wide",
-    render: ({ models }) => (models === null ? "all" : <KeyModels models={models} />),
+    render: ({ models }) => (models === null ? "All" : <KeyModels models={models} />),
     sortValue: ({ models }) => models?.length ?? Infinity,
   },
   {
