@@ -111,7 +111,7 @@ function wrongOf(schema: TSchema | undefined, part: "body" | "text"): ErrorText[
   const check = compileCheck(schema, part);
   const fields = Object.keys((schema as { properties?: object }).properties ?? {});
   // What is missing would be said first, whatever else is wrong.
-  const checkFields = compileCheck({ ...schema, required: [] } as TSchema, part);
+  const checkFields = compileCheck({ ...schema, required: [] }, part);
   const wholes = [{}, [], null, { [UNKNOWN]: 1 }].map((value) => [check, value] as const);
   const wrong = fields.flatMap(wrongValues).map((value) => [checkFields, value] as const);
   return [...wholes, ...wrong].flatMap(([checked, value]) => {

@@ -6,7 +6,7 @@ export interface ErrorText {
   readonly text: string;
 }
 
-/** Values and results of these names are what went wrong, in the words that people read. */
+/** Values and results of these names are what went wrong, as people read it. */
 const NAMED = /problem|(?<!de)fault|error|trouble|message|refus/i;
 const MEMBERS: ReadonlySet<string> = new Set(["message", "problem", "error"]);
 const CALLS = /^(invalidField|invalid|conflict|rateLimited|set(Problem|Fault|Error))$|Fault$/;
@@ -89,7 +89,8 @@ function writtenOf(node: SyntaxNode): string {
 const FILLED = "5";
 
 function nameOf(value: unknown): string {
-  return String((value as { readonly name?: unknown } | null | undefined)?.name ?? "");
+  const name = (value as { readonly name?: unknown } | null | undefined)?.name;
+  return typeof name === "string" ? name : "";
 }
 
 /** What is wrong with a text as people read it; undefined: it is a sentence in plain English. */

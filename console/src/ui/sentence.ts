@@ -33,7 +33,7 @@ function label(name: string): string {
   return LABELS[name] ?? words;
 }
 
-/** Where the label is more than the words of the name. */
+/** Where the label is more than the name with spaces. */
 const LABELS: Readonly<Record<string, string>> = {
   rpm: "requests per minute",
   tpm: "tokens per minute",
