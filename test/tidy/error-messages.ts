@@ -57,7 +57,8 @@ function returnsIn(of: SyntaxNode, nodes: readonly SyntaxNode[]): readonly Synta
 function textsIn(value: unknown): readonly SyntaxNode[] {
   if (Array.isArray(value)) return value.flatMap(textsIn);
   const node = value as SyntaxNode | null | undefined;
-  switch (node?.type) {
+  if (node === null || node === undefined) return [];
+  switch (node.type) {
     case "Literal":
       return typeof node["value"] === "string" ? [node] : [];
     case "TemplateLiteral":
