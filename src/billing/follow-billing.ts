@@ -130,7 +130,7 @@ class FollowingBilling implements OpenBilling {
   #beginTopUp<T>(work: (topUps: TopUps) => Promise<T>): Promise<T> {
     return this.#begin((billing) => {
       if (billing.topUps !== undefined) return work(billing.topUps);
-      const message = "automatic top-up is not available here";
+      const message = "automatic top-up is not available here; ask your operator";
       return Promise.reject(new PurchaseFault("not_configured", message));
     });
   }

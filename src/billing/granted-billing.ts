@@ -18,7 +18,7 @@ export class GrantedBilling implements OpenBilling {
   }
 
   startPurchase(): Promise<never> {
-    const message = "credit cannot be bought here; the operator of this installation adds it";
+    const message = "credit cannot be bought here; ask the operator of this installation to add it";
     return Promise.reject(new PurchaseFault("not_configured", message));
   }
 

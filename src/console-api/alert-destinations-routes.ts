@@ -70,17 +70,19 @@ const NO_SUCH_DESTINATION = notFound("destination");
 const NO_SUCH_WEBHOOK = notFound("webhook");
 const NO_SUCH_DELIVERY = notFound("delivery to an enabled destination");
 const NO_MAIL = conflict(
-  "e-mail is not available here: the operator has not configured a mail server",
+  "e-mail is not available here; ask the operator to configure a mail server",
 );
 const NO_VAULT = conflict(
-  "webhooks are not available here: the operator has not configured an encryption key",
+  "webhooks are not available here; ask the operator to configure an encryption key",
 );
-const TAKEN = conflict("alerts already go to this address");
+const TAKEN = conflict("alerts already go to this address; change that destination instead");
 const FULL = conflict("an organization has at most 10 destinations; remove one first");
 const TOO_MANY_WAIT = conflict(
-  "too many alerts wait for this destination; send a test once they are delivered",
+  "too many alerts are waiting for this destination; send a test after they are delivered",
 );
-const NOT_FAILED = conflict("only a delivery that has failed is sent again; this one has not");
+const NOT_FAILED = conflict(
+  "only a failed delivery can be sent again; reload the page to see how this one ended",
+);
 
 interface Member {
   readonly orgId: OrgId;
@@ -153,5 +155,5 @@ function readKinds(
 
 const UNKNOWN_KIND = invalidField(
   "kinds",
-  `kinds has one that there is not; choose from ${CHOSEN_KINDS.join(", ")}`,
+  `kinds has an unknown entry; choose from ${CHOSEN_KINDS.join(", ")}`,
 );

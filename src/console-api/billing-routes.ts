@@ -109,7 +109,9 @@ export function shownPurchase(purchase: PurchaseRecord): Purchase {
 function refusedPurchase({ log }: ConsoleDeps, fault: PurchaseFault): ConsoleRefusal {
   if (fault.kind === "bad_amount") return invalidField("amount_usd", fault.message);
   if (fault.kind === "not_configured") {
-    return conflict("credit cannot be bought here; the operator of this installation adds it");
+    return conflict(
+      "credit cannot be bought here; ask the operator of this installation to add it",
+    );
   }
   log.error({ err: fault }, "the payment provider did not start a purchase");
   return new ConsoleRefusal({

@@ -64,9 +64,8 @@ async function documentOf(
   return PublicDocument.inTurns(pieces, LIST_KEPT_SECONDS);
 }
 
-const SUBSTITUTIONS_KEPT_MS = 60_000;
-/** Seldom, so that the difference of two answers is not a call. */
-const ACTIVITY_KEPT_MS = 3_600_000;
+/** Seldom, so that the difference of two answers is not a call, and its time not a call's. */
+const FACTS_KEPT_MS = 3_600_000;
 
 /** What all customers together saw of providers; without it the page shows the rest. */
 class ProviderFacts {
@@ -79,8 +78,8 @@ class ProviderFacts {
     this.#deps = deps;
     const read = async () =>
       new Map((await reports.providerActivity()).map((each) => [each.providerId, each]));
-    this.#activity = new KeptRead(read, clock, ACTIVITY_KEPT_MS);
-    this.#substitutions = new KeptRead(() => reports.substitutions(), clock, SUBSTITUTIONS_KEPT_MS);
+    this.#activity = new KeptRead(read, clock, FACTS_KEPT_MS);
+    this.#substitutions = new KeptRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
   }
 
   /** Of providers that many use, where the operator shows how they served all customers. */
@@ -89,8 +88,11 @@ class ProviderFacts {
     return await this.#orNothing(this.#activity.get(), new Map());
   }
 
+  /** Of all providers; how many answers they are only where the operator shows such figures. */
   async substitutions(): Promise<readonly Substitution[]> {
-    return await this.#orNothing(this.#substitutions.get(), []);
+    const found = await this.#orNothing(this.#substitutions.get(), []);
+    if (this.#deps.config.listingsPublicFigures) return found;
+    return found.map((each) => ({ ...each, share: null }));
   }
 
   async #orNothing<T>(read: Promise<T>, nothing: T): Promise<T> {

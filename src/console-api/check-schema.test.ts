@@ -24,12 +24,17 @@ describe("a body", () => {
   test.each<[string, unknown, string | undefined, string]>([
     ["with a field that the route does not have", { name: "a", cap: "1" }, "cap", "not a field"],
     ["without a field that it needs", {}, "name", "is missing"],
-    ["with a text where a number is due", { name: "a", rpm: "20" }, "rpm", "must be integer"],
+    [
+      "with a text where a number is due",
+      { name: "a", rpm: "20" },
+      "rpm",
+      "must be a whole number",
+    ],
     ["with a number where dollars are due", { name: "a", cap_usd: 5 }, "cap_usd", "six decimals"],
     ["with seven decimals", { name: "a", cap_usd: "1.0000001" }, "cap_usd", "six decimals"],
     ["with an amount below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
-    ["that is a list", [], undefined, "the request must be object"],
-    ["that is nothing", null, undefined, "the request must be object"],
+    ["that is a list", [], undefined, "the request must be an object"],
+    ["that is nothing", null, undefined, "the request must be an object"],
   ])("%s is refused by the name of the field", (_, body, field, words) => {
     const problem = newKey(body);
     expect(problem).toMatchObject({ field });

@@ -74,8 +74,44 @@ function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
   if (description !== undefined) return `must be ${description}`;
   if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
   if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";
-  return outer.message ?? "is not valid";
+  return boundWords(outer) ?? "is not valid";
 }
+
+/** What a value has to be by its type, its length or its size. */
+function boundWords({ keyword, params }: ErrorObject): string | undefined {
+  if (keyword === "type") return `must be ${typeWords(params["type"])}`;
+  const limit: unknown = params["limit"];
+  if (typeof limit !== "number") return undefined;
+  const words = BOUNDS[keyword];
+  if (words === undefined) return undefined;
+  const [before, thing] = words;
+  if (limit === 1 && before.endsWith("least") && thing !== "") return "must not be empty";
+  return `${before} ${limit.toLocaleString("en-US")}${thing === "" ? "" : ` ${thing}`}`;
+}
+
+const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
+  minLength: ["must have at least", "characters"],
+  maxLength: ["must have at most", "characters"],
+  minItems: ["must have at least", "entries"],
+  maxItems: ["must have at most", "entries"],
+  minimum: ["must be at least", ""],
+  maximum: ["must be at most", ""],
+};
+
+function typeWords(type: unknown): string {
+  const known: Readonly<Record<string, string>> = TYPES;
+  return (typeof type === "string" ? known[type] : undefined) ?? "of another type";
+}
+
+const TYPES = {
+  integer: "a whole number",
+  number: "a number",
+  string: "text",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  null: "null",
+} as const;
 
 function allowedOf({ params }: ErrorObject): string {
   const allowed: unknown = params["allowedValues"];

@@ -45,7 +45,7 @@ export function connectionHandlers(
 const NO_SUCH_CONNECTION = notFound("connection");
 const NO_SUCH_KEY = notFound("key");
 const NO_VAULT = conflict(
-  "provider keys cannot be stored here: the operator has not configured an encryption key",
+  "provider keys cannot be stored here; ask the operator to configure an encryption key",
 );
 
 async function readConnections(deps: ConsoleDeps, orgId: OrgId): Promise<Connections> {
@@ -76,10 +76,7 @@ async function addConnection(
   if (name instanceof ConsoleRefusal) return name;
   const provider = catalog.current.providers.find(({ id }) => id === wanted.provider);
   if (provider === undefined) {
-    return invalidField(
-      "provider",
-      "provider is not a provider of this marketplace; choose one from the list",
-    );
+    return invalidField("provider", "this provider is not listed here; choose one from the list");
   }
   const { provider_key: providerKey, key_id: keyId } = wanted;
   const reason = providerKeyProblem(providerKey);

@@ -29,7 +29,7 @@ const WORDS: Readonly<Record<RefusalClass, string>> = {
   email_not_verified:
     "The account's email address is not verified. Open the link in the verification email, then sign in again.",
   insufficient_quota:
-    "The maximum cost of the request is more than your available balance, or than what is left of a monthly cap. Add credit, raise or remove the cap, or lower max_tokens.",
+    "The maximum cost of the request is more than your available balance, or than what is left of a monthly cap. Add credit, raise or remove the cap, or ask for fewer output tokens.",
   usage_limited:
     "Unusual use was detected in an organization that has not bought credit, so requests of this type are limited for some minutes. Wait for the time in retry-after. Contact support if it continues.",
   usage_restricted:

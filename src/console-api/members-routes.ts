@@ -129,12 +129,14 @@ const NO_SUCH_INVITATION = notFound("invitation");
 const NO_SUCH_ORG = new ConsoleRefusal({
   status: 404,
   code: "not_found",
-  message: "your account is not a member of such an organization; check the id",
+  message: "your account is not a member of such an organization; check the ID",
 });
 const NO_EMAIL = invalidField("email", "email must be an e-mail address like ada@example.com");
 const INVITE_REFUSALS = {
-  member: conflict("this e-mail address is a member already"),
-  invited: conflict("this e-mail address is invited already; send that invitation again instead"),
+  member: conflict(
+    "this e-mail address is already a member; change the role in the list of members",
+  ),
+  invited: conflict("this e-mail address is already invited; send that invitation again instead"),
   full: conflict(
     `an organization has at most ${TEAM_MAX} members and open invitations; remove one first`,
   ),
@@ -145,7 +147,9 @@ const LINK_GONE = new ConsoleRefusal({
   message:
     "this invitation was used, revoked or replaced, or it has expired; ask the owner who invited you for a new one",
 });
-const NOTHING_DEFERRED = conflict("your account has an organization of its own already");
+const NOTHING_DEFERRED = conflict(
+  "your account already has its own organization; switch to it in the menu",
+);
 
 async function invitingFrom(deps: ConsoleDeps, session: SignedIn) {
   const { orgId, accountId, email } = session;

@@ -147,10 +147,13 @@ function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
   const keyId = key === undefined ? undefined : parseKeyId(key);
   if (key !== undefined && keyId === undefined) return noSuch("key");
   if ((scope === "model") !== (model !== undefined)) {
-    return invalidField("model", "name a model for scope model, and for no other scope");
+    return invalidField("model", "name a model for the scope model only");
   }
   if (scope === "org" && keyId !== undefined) {
-    return invalidField("key_id", "a contract of the whole organization names no key");
+    return invalidField(
+      "key_id",
+      "a contract of the whole organization cannot name a key; remove the key, or choose the scope key",
+    );
   }
   const change = {
     ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),

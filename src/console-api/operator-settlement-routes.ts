@@ -103,7 +103,7 @@ const UNKNOWN_PROVIDER = new ConsoleRefusal({
   status: 404,
   code: "not_found",
   message:
-    "no listing and no balance has this provider; check its ID, or use the command settlement deposit",
+    "this provider has no listing and no balance; check its ID, or use the command settlement deposit",
   field: "provider_id",
 });
 

@@ -6,7 +6,9 @@ import type { Receipt } from "./contract.ts";
 import { instant } from "./read-values.ts";
 import { shownCompany, shownIssuer } from "./show-company.ts";
 
-const NOT_PAID = conflict("this purchase has no receipt: it was not paid");
+const NOT_PAID = conflict(
+  "this purchase was not paid, so it has no receipt; see its state on the billing page",
+);
 const HAS_ANOTHER = conflict(
   "the payment provider issued the receipt of this purchase; open it on the billing page",
 );

@@ -72,7 +72,8 @@ export function sessionHandlers(
 const NO_SUCH_SESSION = new ConsoleRefusal({
   status: 404,
   code: "not_found",
-  message: "your account has no such session in another browser; it may have ended meanwhile",
+  message:
+    "your account has no such session in another browser; it may have ended. Reload the page",
 });
 
 async function readSessions(

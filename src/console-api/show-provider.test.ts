@@ -25,8 +25,9 @@ function shown(
   return shownProvider(PROVIDER, {
     activity: activity && { providerId: "acme", attempts: 200, ...activity },
     substitutions: [
-      { providerId: "acme", modelId: "one", servedModel: "one-mini", answers: 3 },
-      { providerId: "acme", modelId: "unlisted", servedModel: "secret", answers: 3 },
+      { providerId: "acme", modelId: "one", servedModel: "one-mini", share: null },
+      { providerId: "acme", modelId: "two", servedModel: "two-mini", share: 0.299 },
+      { providerId: "acme", modelId: "unlisted", servedModel: "secret", share: 1 },
     ],
     mayTry: (id) => (id === "acme/one" ? one : two),
   });
@@ -67,9 +68,10 @@ describe("a provider", () => {
     });
   });
 
-  test("shows which of its listed models were reported as another one, however few", () => {
+  test("shows which of its listed models were reported as another one, in whole percents at most", () => {
     expect(shown("yes", "yes").substitutions).toEqual([
-      { model: "one", served_model: "one-mini", answers: 3 },
+      { model: "one", served_model: "one-mini", share_24h: null },
+      { model: "two", served_model: "two-mini", share_24h: 0.29 },
     ]);
   });
 });

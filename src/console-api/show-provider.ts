@@ -34,17 +34,17 @@ export function shownProvider(
   };
 }
 
-/** However few: what a buyer was sold as another model is never hidden. */
+/** That a buyer was sold another model is never hidden, however few saw it; how often may be. */
 function shownSubstitutions(
   listed: readonly Deployment[],
   substitutions: readonly Substitution[],
 ): Provider["substitutions"] {
   return substitutions
     .filter((each) => listed.some(({ modelId }) => modelId === each.modelId))
-    .map(({ modelId, servedModel, answers }) => ({
+    .map(({ modelId, servedModel, share }) => ({
       model: modelId,
       served_model: servedModel,
-      answers,
+      share_24h: wholePercent(share),
     }));
 }
 

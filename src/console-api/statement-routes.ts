@@ -63,7 +63,7 @@ export function statementHandlers(
 }
 
 const CATCHING_UP = conflict(
-  "statements of earlier months are still being made; open this page again",
+  "statements of earlier months are still being prepared; open this page again in a minute",
 );
 
 async function readCompanyPage(deps: ConsoleDeps, orgId: OrgId): Promise<CompanyPage> {
@@ -166,7 +166,10 @@ function readCompany(body: CompanyData): Company | ConsoleRefusal {
   }
   const { taxId, billingEmail } = company;
   if (taxId !== null && !isTaxIdOf(taxId.type, taxId.value)) {
-    return invalidField("tax_id.value", "tax_id.value is not written as an id of this type is");
+    return invalidField(
+      "tax_id.value",
+      "tax_id.value does not have the format of this type; check it, or choose another type",
+    );
   }
   if (billingEmail !== "" && !EMAIL.test(billingEmail)) {
     return invalidField("billing_email", "billing_email must be one e-mail address, or empty");

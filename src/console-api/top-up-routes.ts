@@ -28,7 +28,7 @@ export function topUpHandlers(
     if (fault.kind === "not_configured") return NOT_AVAILABLE;
     log.error({ err: fault }, "the payment provider did not start saving a card");
     const message =
-      "the payment provider gave an unexpected answer; nothing was changed, try again";
+      "the payment provider returned an unexpected response; nothing was changed. Try again";
     return new ConsoleRefusal({ status: 502, code: "upstream_error", message });
   };
   return {
@@ -77,7 +77,7 @@ export function topUpHandlers(
 }
 
 const NOT_AVAILABLE = conflict("automatic top-up is not available here; ask your operator");
-const NO_CARD = conflict("there is no saved card to remove");
+const NO_CARD = conflict("there is no saved card to remove; reload the page");
 
 function shownTopUp(view: TopUpView | undefined): Omit<TopUp, "min_usd" | "max_usd"> {
   const { rule, pause, card } = view ?? {};

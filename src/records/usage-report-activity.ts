@@ -115,26 +115,37 @@ export interface SubstitutionRow {
   readonly provider_id: string;
   readonly model_id: string;
   readonly served_model: string;
-  readonly answers: bigint;
+  readonly share: number | null;
 }
 
-/** Of the newest attempts, like the activity: the ids carry the time. */
+/**
+ * Of the newest attempts, like the activity: the ids carry the time. What was substituted has to be
+ * of many organizations by itself: one that knows its own part would know the rest.
+ */
 export const SUBSTITUTIONS_SQL = `
-  select provider_id, model_id, mode() within group (order by served_model) as served_model,
-    count(*) as answers
-  from (
-    select provider_id, model_id, served_model, substituted from attempt
+  with newest as materialized (
+    select org_id, provider_id, model_id, served_model, substituted from attempt
     where attempt_id >= attempt_id_at(now() - interval '24 hours') and state in ('settled', 'void')
     order by attempt_id desc limit ${PROVIDER_ACTIVITY_ATTEMPTS_MAX}
-  ) newest
-  where substituted
-  group by provider_id, model_id order by provider_id, model_id`;
+  ), of_org as (
+    select provider_id, model_id, count(*) as answers,
+      count(*) filter (where substituted) as substituted
+    from newest where served_model is not null group by provider_id, model_id, org_id
+  )
+  select provider_id, model_id, (
+    select mode() within group (order by n.served_model) from newest n
+    where n.provider_id = o.provider_id and n.model_id = o.model_id and n.substituted
+  ) as served_model, case
+    when ${isOfManySql("answers", "answers")} and ${isOfManySql("substituted", "substituted")}
+    then sum(substituted)::float8 / sum(answers)::float8 end as share
+  from of_org o group by provider_id, model_id having sum(substituted) > 0
+  order by provider_id, model_id`;
 
 export function substitution(row: SubstitutionRow): Substitution {
   return {
     providerId: row.provider_id,
     modelId: row.model_id,
     servedModel: row.served_model,
-    answers: Number(row.answers),
+    share: row.share,
   };
 }

@@ -181,7 +181,8 @@ export interface Substitution {
   readonly modelId: string;
   /** The name that it reported most often. */
   readonly servedModel: string;
-  readonly answers: number;
+  /** Of the answers that named a model; null where they, or these alone, are of too few. */
+  readonly share: number | null;
 }
 
 /**

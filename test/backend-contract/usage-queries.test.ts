@@ -421,11 +421,17 @@ describe("a provider's day, over all customers", () => {
   /** Attempts of new organizations, each with its number of successes and failures. */
   async function attemptsAt(
     name: string,
-    orgs: readonly { readonly done: number; readonly failed?: number; readonly blamed?: number }[],
+    orgs: readonly {
+      readonly done: number;
+      readonly failed?: number;
+      readonly blamed?: number;
+      /** Of those done: answered by another model. */
+      readonly other?: number;
+    }[],
   ) {
     const [now] = await backend.query("select attempt_id_at(now())::text as id");
     let next = BigInt(String(now?.["id"])) + BigInt(name.length) * 10_000n;
-    for (const { done, failed = 0, blamed = 0 } of orgs) {
+    for (const { done, failed = 0, blamed = 0, other = 0 } of orgs) {
       const { orgId, keyId } = await orgWithKey(backend, { creditMicroUsd: 1_000_000n });
       const ids = Array.from({ length: done + failed + blamed }, () => next++ as AttemptId);
       const row = (attemptId: AttemptId) => ({
@@ -436,7 +442,8 @@ describe("a provider's day, over all customers", () => {
       if (first === undefined) continue;
       await backend.ledgerBatchStore.reserveBatch(member, [first, ...others]);
       const close = (attemptId: AttemptId, at: number) => {
-        if (at < done) return closeRow(attemptId, 1n, { firstByteMs: 40 });
+        const served = { name: at < other ? "other" : "own", isSubstituted: at < other };
+        if (at < done) return closeRow(attemptId, 1n, { firstByteMs: 40, served });
         if (at < done + failed) return voidRow(attemptId, { outcome: "timeout" });
         return voidRow(attemptId, { outcome: "failed", errorClass: "content_policy" as never });
       };
@@ -460,6 +467,22 @@ describe("a provider's day, over all customers", () => {
       succeeded: 210,
       firstByteP50Ms: 40,
     });
+  });
+
+  const half = { done: 140, other: 70 };
+  test.each([
+    ["of three organizations", "swaps", [half, half, half], 0.5],
+    ["of two organizations", "swaps-of-two", [half, { done: 280, other: 140 }], null],
+    ["beside answers of others", "swaps-of-one", [{ ...half, other: 0 }, half, half], null],
+    ["of few answers", "swaps-few", [{ ...half, other: 59 }, half, half], null],
+    ["mostly one's", "swaps-mostly", [{ done: 300, other: 141 }, half, half], null],
+    ["of a busy one", "swaps-busy", [{ done: 281, other: 70 }, half, half], null],
+    ["only once", "swaps-once", [{ done: 1, other: 1 }], null],
+  ])("names the model that answered for another, %s", async (_what, name, orgs, share) => {
+    await attemptsAt(name, orgs);
+    const all = await backend.usageReports.substitutions();
+    const found = all.filter(({ providerId }) => providerId === name);
+    expect(found).toEqual([expect.objectContaining({ servedModel: "other", share })]);
   });
 
   test.each([

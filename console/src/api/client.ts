@@ -6,7 +6,7 @@ import type {
   QueryOf,
   RouteName,
 } from "../../../src/console-api/contract.ts";
-import { sentence } from "../ui/sentence.ts";
+import { shownMessage } from "../ui/sentence.ts";
 
 /** What a route is called with; parts that it does not take are left out. */
 export type Asked<N extends RouteName> = Part<"params", ParamsOf<N>> &
@@ -35,7 +35,9 @@ export class ApiFault extends Error {
 
   constructor(status: number, body: Partial<ConsoleError> | undefined) {
     super(
-      sentence(body?.error?.message ?? "The console returned an unexpected response. Try again."),
+      shownMessage(
+        body?.error?.message ?? "The console returned an unexpected response. Try again.",
+      ),
     );
     this.status = status;
     this.code = body?.error?.code ?? "unknown";

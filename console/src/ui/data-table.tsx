@@ -6,10 +6,10 @@ import { sortRows, type Sort } from "./sort-rows.ts";
 import { TableFrame } from "./table-frame.tsx";
 import { TableHead } from "./table-head.tsx";
 import { cellClass, TableRow } from "./table-row.tsx";
-import { pageOf, PAGE_ROWS, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
+import { pageOf, readSize, readSort, writeSize, writeSort } from "./table-state.ts";
 import type { BodyProps, DataTableProps } from "./table-types.ts";
 import styles from "./table.module.css";
-import { useColumns, useTableSearch } from "./use-table-state.ts";
+import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
@@ -30,7 +30,8 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const { shown, choose, reset } = useColumns(kept?.id, props.columns);
   const search = useTableSearch(kept?.prefix ?? "");
   const { sorted, sort, onSort } = useSorted(props, search);
-  const size = kept === undefined || kept.pages === "server" ? 0 : readSize(search.size);
+  const usual = useUsualRows();
+  const size = kept === undefined || kept.pages === "server" ? 0 : readSize(search.size, usual);
   const page = pageOf(sorted.length, size, search.page);
   const onPage = useMemo(() => sorted.slice(page.from, page.to), [sorted, page.from, page.to]);
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
@@ -59,7 +60,9 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
           <ManyRows {...body} />
         </Suspense>
       )}
-      {kept === undefined || kept.pages === "server" || rows.length <= SIZE_MIN ? null : (
+      {kept === undefined ||
+      kept.pages === "server" ||
+      rows.length <= Math.min(SIZE_MIN, usual) ? null : (
         <Suspense fallback={<div className={styles.pages} />}>
           <TablePages
             caption={props.caption}
@@ -67,7 +70,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
             size={size}
             count={sorted.length}
             onPage={(to) => search.change({ page: to === 1 ? undefined : String(to) })}
-            onSize={(to) => search.change({ rows: writeSize(to, PAGE_ROWS), page: undefined })}
+            onSize={(to) => search.change({ rows: writeSize(to, usual), page: undefined })}
           />
         </Suspense>
       )}
@@ -108,9 +111,10 @@ function useSorted<T>(
   return { sorted, sort, onSort: props.onSort ?? (kept === undefined ? setOwnSort : toAddress) };
 }
 
-function AllRows<T>({ caption, columns, rows, rowKey, head }: BodyProps<T>): ReactElement {
+function AllRows<T>(props: BodyProps<T>): ReactElement {
+  const { caption, columns, rows, rowKey, head } = props;
   return (
-    <TableFrame caption={caption} columns={columns.length}>
+    <TableFrame caption={caption} columns={columns.length} isCards={props.isCards}>
       <table className={kit.table} role="table">
         <caption className={kit.hidden}>{caption}</caption>
         {head}

@@ -1,13 +1,39 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import { sentence } from "./sentence.ts";
+import { sentence, shownMessage } from "./sentence.ts";
 
-test.each([
-  ["there is no such key in your organization", "There is no such key in your organization."],
-  ["Too slow. Try again.", "Too slow. Try again."],
-  ["rpm 301 is above the ceiling of 300", "rpm 301 is above the ceiling of 300."],
-  ["cap_usd must be a string", "cap_usd must be a string."],
-  ["", ""],
-])("%s", (message, shown) => {
-  expect(sentence(message)).toBe(shown);
+describe("a message of the gateway", () => {
+  test.each([
+    ["the provider failed", "The provider failed."],
+    ["Too slow. Try again.", "Too slow. Try again."],
+    ["max_tokens must be at most 200", "max_tokens must be at most 200."],
+    ["", ""],
+  ])("%s", (message, shown) => {
+    expect(sentence(message)).toBe(shown);
+  });
+});
+
+describe("a message of the console's API", () => {
+  test.each([
+    [
+      "there is no such key in your organization; check the ID",
+      "There is no such key in your organization; check the ID.",
+    ],
+    [
+      "rpm 301 is above the ceiling of 300; choose less",
+      "Requests per minute 301 is above the ceiling of 300; choose less.",
+    ],
+    [
+      "month_max_usd must be at least amount_usd",
+      "The monthly maximum must be at least the amount.",
+    ],
+    ["e-mail is not available here", "E-mail is not available here."],
+    ["prompts[2] must not be empty", "Prompt 3 must not be empty."],
+    ["tax_id.value is not valid", "The tax ID is not valid."],
+    ["postal_code is missing", "Postal code is missing."],
+    ["use `never`, or run `npm run build`", "Use never, or run npm run build."],
+    ["see https://a.example/some_page?my_id=1", "See https://a.example/some_page?my_id=1."],
+  ])("%s", (message, shown) => {
+    expect(shownMessage(message)).toBe(shown);
+  });
 });

@@ -1,12 +1,55 @@
 /**
- * A message of the API as a sentence of a page: it begins with a capital letter, unless with the
+ * A message of the gateway as a sentence of a page: it begins with a capital letter, unless with the
  * name of a field, and ends with a full stop.
  */
 export function sentence(message: string): string {
   const [first = ""] = message.split(" ", 1);
-  const isName = FIELDS.has(first) || /[_.:/`-]/.test(first);
-  const begun = isName ? message : message.charAt(0).toUpperCase() + message.slice(1);
-  return begun === "" || /[.!?…)]$/.test(begun) ? begun : `${begun}.`;
+  const isName = /[_.:/`]/.test(first);
+  const begun = isName ? message : capitalized(message);
+  return begun === "" || /[.!?…][)”"]?$/.test(begun) ? begun : `${begun}.`;
 }
 
-const FIELDS: ReadonlySet<string> = new Set(["rpm", "tpm"]);
+/** A message of the console's API: where programs read the name of a field, people read its label. */
+export function shownMessage(message: string): string {
+  return capitalized(sentence(message.replaceAll("`", "").replace(FIELD, fieldLabel)));
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A name with an underscore or of the list below, and the place in it where it is a list. */
+const FIELD =
+  /(?<![\w./?&=-])(?:[a-z]+(?:_[a-z]+)+|rpm|tpm|url|ref)(?:\.[a-z_]+)?(?![\w-])|(?<![\w./])[a-z_]+\[\d+\]/g;
+
+function fieldLabel(name: string): string {
+  const [, list, at] = /^(\w+)\[(\d+)\]$/.exec(name) ?? [];
+  if (list !== undefined) return `${label(list).replace(/s$/, "")} ${Number(at) + 1}`;
+  return label(name);
+}
+
+function label(name: string): string {
+  const words = name.replace(/_usd$/, "").replace(/_id$/, " ID").replaceAll(/[_.]/g, " ");
+  return LABELS[name] ?? words;
+}
+
+/** Where the label is more than the name with spaces. */
+const LABELS: Readonly<Record<string, string>> = {
+  rpm: "requests per minute",
+  tpm: "tokens per minute",
+  url: "the address",
+  ref: "the reference",
+  cap_week_usd: "the weekly cap",
+  cap_day_usd: "the daily cap",
+  amount_usd: "the amount",
+  below_usd: "the balance that triggers a top-up",
+  balance_below_usd: "the balance to warn below",
+  month_max_usd: "the monthly maximum",
+  budget_usd: "the budget",
+  confirm_name: "the name that you typed",
+  confirm_count: "the number that you typed",
+  expires_at: "the expiry date",
+  key_ids: "keys",
+  "tax_id.value": "the tax ID",
+  "tax_id.type": "the type of the tax ID",
+};

@@ -14,6 +14,8 @@ export interface TableFrameProps {
   readonly caption: string;
   /** With more than three, the rows are cards where the window is narrow. */
   readonly columns: number;
+  /** They are cards there with fewer columns, too: what is in them is wide. */
+  readonly isCards?: boolean | undefined;
   /** Scrolls inside itself: a long table of which only the rows in sight are drawn. */
   readonly isTall?: boolean;
   readonly frame?: RefObject<HTMLDivElement | null>;
@@ -29,7 +31,7 @@ export function TableFrame(props: TableFrameProps): ReactElement {
     kit.tableScroll,
     styles.frame,
     ...(props.isTall === true ? [kit.tableTall] : []),
-    ...(props.columns > CARD_COLUMNS_MIN ? [styles.cards] : []),
+    ...(props.isCards === true || props.columns > CARD_COLUMNS_MIN ? [styles.cards] : []),
   ];
   return (
     <div

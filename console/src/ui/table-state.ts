@@ -4,8 +4,10 @@ import type { Sort } from "./sort-rows.ts";
 export type TableSearch = Readonly<Record<string, string | undefined>>;
 
 /** How many rows a page of a table may have; 0: all of them. */
-export const PAGE_SIZES: readonly number[] = [25, 50, 100, 200, 0];
+export const PAGE_SIZES: readonly number[] = [10, 25, 50, 100, 200, 0];
 export const PAGE_ROWS = 50;
+/** On a phone a row is a card, and fifty of them are thirteen screens. */
+export const PAGE_CARDS = 10;
 
 /** `"spent.desc"` as an order; undefined: the address names no column that can be sorted by. */
 export function readSort(text: string | undefined, sortable: readonly string[]): Sort | undefined {

@@ -31,6 +31,8 @@ export interface DataTableProps<T> {
   readonly sort?: Sort;
   /** Present: the page keeps the order, and `rows` come in the order that `sort` says. */
   readonly onSort?: (sort: Sort) => void;
+  /** Its rows are cards on a phone however few its columns are. */
+  readonly isCards?: boolean;
   /** Present: a count, pages, a choice of columns; what is chosen is remembered. */
   readonly kept?: Kept;
 }
@@ -38,7 +40,7 @@ export interface DataTableProps<T> {
 /** What draws the rows themselves. */
 export interface BodyProps<T> extends Pick<
   DataTableProps<T>,
-  "caption" | "columns" | "rows" | "rowKey"
+  "caption" | "columns" | "rows" | "rowKey" | "isCards"
 > {
   readonly head: ReactElement;
 }

@@ -4,6 +4,8 @@ import { useCallback, useState } from "react";
 import { useFilters } from "../app/use-filters.ts";
 import {
   isShown,
+  PAGE_CARDS,
+  PAGE_ROWS,
   readChoice,
   writeChoice,
   type ColumnChoice,
@@ -25,6 +27,17 @@ export interface Kept {
 
 /** From this width on, the columns of wide windows are shown. */
 const WIDE = "(min-width: 1600px)";
+
+/** How many rows a page has without a choice: fewer where each of them is a card. */
+export function useUsualRows(): number {
+  return useIsPhone() ? PAGE_CARDS : PAGE_ROWS;
+}
+
+/** Whether rows are cards: the same width as in the styles of tables. */
+export function useIsPhone(): boolean {
+  return useMediaQuery(PHONE, undefined, { getInitialValueInEffect: false }) ?? false;
+}
+const PHONE = "(max-width: 36em)";
 
 /** The parts of the address that belong to one table; each change is one step of Back. */
 export function useTableSearch(prefix: string): {

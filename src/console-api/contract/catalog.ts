@@ -113,9 +113,16 @@ export const Provider = Type.Object({
    */
   success_24h: nullable(Type.Number()),
   ttft_p50_ms: nullable(Count),
-  /** Models whose answers of the last 24 hours were reported to come from another one. */
+  /**
+   * Models whose answers of the last 24 hours were reported to come from another one, always named.
+   * Which share of the answers is null like the figures above, by the same bounds.
+   */
   substitutions: Type.Array(
-    Type.Object({ model: Type.String(), served_model: Type.String(), answers: Count }),
+    Type.Object({
+      model: Type.String(),
+      served_model: Type.String(),
+      share_24h: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+    }),
   ),
 });
 export type Provider = Static<typeof Provider>;

@@ -47,7 +47,12 @@ export type ShownChange = Static<typeof ShownChange>;
 const kindFilter = { kind: Type.Optional(oneOf(...ACTION_GROUPS)) };
 
 export const ChangesQuery = Type.Object(
-  { ...kindFilter, before: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })) },
+  {
+    ...kindFilter,
+    before: Type.Optional(
+      Type.String({ pattern: "^[0-9]{1,15}$", description: "a position of an earlier page" }),
+    ),
+  },
   { additionalProperties: false },
 );
 export const ChangesFilter = Type.Object(kindFilter, { additionalProperties: false });

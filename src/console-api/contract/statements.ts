@@ -30,7 +30,7 @@ export const CompanyData = Type.Object(
     /** Empty: the country has none. */
     postal_code: Type.String({ maxLength: 20 }),
     /** ISO 3166-1, two capital letters. */
-    country: Type.String({ pattern: "^[A-Z]{2}$" }),
+    country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
     tax_id: nullable(
       Type.Object(
         { type: TaxIdKind, value: Type.String({ minLength: 2, maxLength: 40 }) },
@@ -65,7 +65,10 @@ export const CompanyPage = Type.Object({
 export type CompanyPage = Static<typeof CompanyPage>;
 
 const StatementState = oneOf("so_far", "closing", "due", "closed");
-const MonthParam = Type.String({ pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])$" });
+const MonthParam = Type.String({
+  pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])$",
+  description: "a month like 2026-11",
+});
 
 export const StatementSummary = Type.Object({
   /** A UTC month, `2026-10`. */

@@ -68,11 +68,11 @@ describe.skipIf(!hasChromium)("an operator at the console", () => {
     await deposit.getByLabel("Dollars").fill("500.00");
     await deposit.getByLabel("Reference").fill("wire-2");
     await deposit.getByRole("button", { name: "Record deposit" }).click();
-    await deposit.getByText("no listing and no balance has this provider").waitFor();
+    await deposit.getByText("This provider has no listing and no balance").waitFor();
     await expectAccessible(page, "the dialog of a deposit");
     await deposit.getByLabel("Provider").fill("prov-b");
     await deposit.getByRole("button", { name: "Record deposit" }).click();
-    await page.getByText("The deposit was recorded").waitFor();
+    await page.getByText("The deposit wire-2 with prov-b was recorded").waitFor();
     const balances = page.getByRole("table", { name: "Balances with providers" });
     await balances.getByRole("row", { name: /^prov-b\b.*\$500\.00/ }).waitFor();
 

@@ -193,6 +193,14 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await page.getByRole("button", { name: "Attach files" }).click();
     await (await chooser).setFiles({ name: "pixel.png", mimeType: "image/png", buffer: PIXEL });
     await page.getByRole("list", { name: "Attached files" }).getByAltText("pixel.png").waitFor();
+    const wrong = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Attach files" }).click();
+    await (
+      await wrong
+    ).setFiles({ name: "words.png", mimeType: "image/png", buffer: Buffer.from("words") });
+    await page.getByText("words.png is damaged or not an image.").waitFor();
+    const attached = page.getByRole("list", { name: "Attached files" }).getByRole("listitem");
+    expect(await attached.count()).toBe(1);
     await expectAccessible(page, "a message with a file");
     const prompt = "What is on it?";
     await say(page, prompt);
@@ -200,6 +208,21 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       .getByText(/^cost \$/)
       .waitFor();
     expect(JSON.stringify(sentBodies(prompt).get("test/rich"))).toContain(PIXEL.toString("base64"));
+
+    // A model that takes no pictures is not sent the conversation, and the page says which it is.
+    await chooseModel(page, "Plain");
+    await page
+      .getByText("Plain does not accept images, and this conversation has pixel.png.")
+      .waitFor();
+    await page.getByLabel("Message", { exact: true }).fill("And now?");
+    expect(await page.getByRole("button", { name: "Send", exact: true }).isDisabled()).toBe(true);
+    const edited = "What is on it now?";
+    await page.getByRole("button", { name: "Edit and send again" }).click();
+    await page.getByLabel("Edited message").fill(edited);
+    await page.getByRole("button", { name: "Send again" }).click();
+    await answerOf(page, "Plain").getByText("Plain does not accept images").waitFor();
+    expect(sentBodies(edited).size).toBe(0);
+    await chooseModel(page, "Rich");
 
     await page.getByRole("button", { name: "Get code" }).click();
     const dialog = page.getByRole("dialog", { name: "Code for this request" });

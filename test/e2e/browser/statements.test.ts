@@ -18,15 +18,15 @@ describe.skipIf(!hasChromium)("a statement", () => {
     await page.getByLabel("Country code").fill("GB");
     await page.getByLabel("Tax ID", { exact: true }).fill("US1");
     await page.getByRole("button", { name: "Save company data" }).click();
-    await page.getByText("is not written as an id of this type is").first().waitFor();
+    await page.getByText("The tax ID does not have the format of this type").first().waitFor();
     await page.getByLabel("Tax ID", { exact: true }).fill("DE 123456789");
     await page.getByRole("button", { name: "Save company data" }).click();
-    await page.getByText("Company data were saved").waitFor();
+    await page.getByText("Company data was saved").waitFor();
     await expectAccessible(page, "company data");
 
     await page.goto(`${fixture.consoleUrl}/billing/statements`);
     await page.getByRole("link", { name: MONTH }).click();
-    await page.getByText("So far: this month is not over").waitFor();
+    await page.getByText("This month so far").waitFor();
     await page.getByText("Acme Ltd").waitFor();
     await page.getByText("Tax ID DE 123456789").waitFor();
     await pageShown(page);

@@ -76,7 +76,7 @@ describe("destinations of alerts", () => {
     const again = await bob.ask(`POST ${ALERTS}/destinations`, { body });
     expect([again.status, at(again.json, "error.message")]).toEqual([
       409,
-      "alerts already go to this address",
+      "alerts already go to this address; change that destination instead",
     ]);
     const other = await bob.ask(`POST ${ALERTS}/destinations`, {
       body: { ...body, address: "ceo@example.com" },

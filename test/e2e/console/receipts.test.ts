@@ -76,7 +76,7 @@ describe("the receipt of a purchase", () => {
     const refused = await ann.ask(receiptOf(id));
     expect([refused.status, at(refused.json, "error.message")]).toEqual([
       409,
-      "this purchase has no receipt: it was not paid",
+      "this purchase was not paid, so it has no receipt; see its state on the billing page",
     ]);
     const bob = await fixture.signIn(newcomer("bob"));
     expect((await bob.ask(receiptOf(await buy(ann)))).status).toBe(404);

@@ -180,7 +180,7 @@ describe("where nothing private is allowed and there is no encryption key", () =
     const refused = await eve.ask(`POST ${DESTINATIONS}`, { body });
     expect([refused.status, at(refused.json, "error.message")]).toEqual([
       409,
-      "webhooks are not available here: the operator has not configured an encryption key",
+      "webhooks are not available here; ask the operator to configure an encryption key",
     ]);
   });
 });

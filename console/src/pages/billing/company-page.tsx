@@ -68,7 +68,7 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }): Re
       billing_email: email,
       purchase_order: order,
     };
-    change.mutate({ body }, { onSuccess: () => notifyDone("Company data were saved") });
+    change.mutate({ body }, { onSuccess: () => notifyDone("Company data was saved") });
   }
 
   const problem = (field: string): string | undefined => fieldError(change.error, field);
@@ -93,7 +93,7 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }): Re
             required
             autosize
             minRows={2}
-            description="Street and the like, at most three lines."
+            description="Street address, up to three lines."
             {...field("Address", lines, setLines, 302)}
             error={problem("address_lines")}
           />
@@ -116,7 +116,7 @@ function CompanyForm({ company }: { readonly company: Answered["company"] }): Re
             w="100%"
           />
           <TextInput
-            description="Only how it is written is checked. Leave empty for none."
+            description="Only the format is checked. Leave blank if you have none."
             {...field("Tax ID", taxId, setTaxId, 40)}
             error={problem("tax_id.value")}
           />

@@ -23,7 +23,7 @@ export function PurchasePanel(props: { readonly purchases: readonly Purchase[] }
         columns={COLUMNS}
         rows={props.purchases}
         rowKey={(purchase) => purchase.purchase_id}
-        empty={<Empty title="No purchases yet" />}
+        empty={<Empty title="No purchases yet." />}
       />
     </Panel>
   );

@@ -89,8 +89,8 @@ const LEFT =
   "Requests of this month have been archived since, so its usage is no longer compared with them.";
 
 const STATES: Readonly<Record<Statement["state"], string>> = {
-  so_far: "So far: this month is not over",
-  closing: "Over, closes within six hours",
+  so_far: "This month so far",
+  closing: "Ended, closes within six hours",
   due: "Over",
   closed: "Closed",
 };

@@ -71,7 +71,7 @@ function balanceOf(statement: Statement): readonly BalanceLine[] {
       usd,
     })),
     { label: "Usage", usd: negated(statement.usage_usd) },
-    ...(isWhole ? [] : [{ label: "Of it: archived, not listed below", usd: negated(unlisted) }]),
+    ...(isWhole ? [] : [{ label: "Of which archived, not listed below", usd: negated(unlisted) }]),
     { label: "Closing balance", usd: statement.closing_usd },
   ];
 }

@@ -67,7 +67,7 @@ export function TopUpForm({ topUp }: { readonly topUp: TopUp }): ReactNode {
         <SimpleGrid cols={{ base: 1, sm: 3 }} w="100%">
           {field("below_usd", "When the balance falls below, in dollars", "Holds do not count.")}
           {field("amount_usd", "Buy, in dollars", range)}
-          {field("month_max_usd", "At most a month, in dollars", "Months are in UTC.")}
+          {field("month_max_usd", "Monthly maximum, in dollars", "Months are in UTC.")}
         </SimpleGrid>
         <Text size="sm" c="dimmed">
           By turning this on you allow these charges to your saved card without being asked each

@@ -49,7 +49,7 @@ function Progress({ topUp }: { readonly topUp: TopUp }): ReactNode {
   if (rule === null) {
     return (
       <Text c="dimmed">
-        Buys credit with your saved card when the balance is low, so that requests are not refused.
+        Buys credit with your saved card when the balance is low, so that requests are not rejected.
       </Text>
     );
   }

@@ -36,7 +36,7 @@ export function CapField(props: {
 function blankHelp(currentUsd: string | null | undefined): string {
   if (currentUsd === undefined) return "Leave blank to keep the cap of each key. 0 removes it.";
   return currentUsd === null
-    ? "No cap is set. Leave blank for no cap."
+    ? "Leave blank for no cap."
     : "Leave blank to keep the current cap. 0 removes it.";
 }
 

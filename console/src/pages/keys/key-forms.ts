@@ -154,7 +154,7 @@ function readCaps(typed: Pick<TypedKey, "cap" | "capWeek" | "capDay">): {
 }
 
 export const TAGS_HELP =
-  "At most 10 tags with commas between them, each of 1 to 32 letters, digits or . _ - : /";
+  "Up to 10 tags, separated by commas, each of 1 to 32 letters, digits or . _ - : /";
 
 /** Undefined: one of them is not a valid tag. */
 function readTags(text: string): string[] | undefined {

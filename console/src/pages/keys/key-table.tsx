@@ -103,7 +103,7 @@ const COLUMNS: readonly Column<Key>[] = [
     id: "models",
     label: "Models",
     shownFrom: "wide",
-    render: ({ models }) => (models === null ? "all" : <KeyModels models={models} />),
+    render: ({ models }) => (models === null ? "All" : <KeyModels models={models} />),
     sortValue: ({ models }) => models?.length ?? Infinity,
   },
   {
@@ -157,10 +157,13 @@ function NameAndKey(props: {
   const { shown, choosing } = props;
   return (
     <Group gap="sm" wrap="nowrap" miw={190}>
-      {choosing === undefined || !canBeChosen(shown) ? null : (
-        <ChooseKey shown={shown} {...choosing} />
-      )}
-      <KeyName named={shown} isLink />
+      {/* Together: on a phone the row breaks, and a checkbox of its own line marks nothing. */}
+      <Group gap="sm" wrap="nowrap" miw={0}>
+        {choosing === undefined || !canBeChosen(shown) ? null : (
+          <ChooseKey shown={shown} {...choosing} />
+        )}
+        <KeyName named={shown} isLink />
+      </Group>
       <KeyLabel labelled={shown} />
       {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
     </Group>

@@ -16,6 +16,7 @@ import { parseUsd } from "../../ui/money-math.ts";
 import type { ShownFrom } from "../../ui/table-state.ts";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { PolicyLinks } from "../providers/policy-links.tsx";
+import { substitutedShare } from "../providers/provider-labels.ts";
 import { ProviderStatus } from "../providers/provider-status.tsx";
 import { ListingVerdict } from "../verification/listing-verdict.tsx";
 import { CheckedNote } from "./checked-note.tsx";
@@ -72,13 +73,11 @@ function ReportedModel(props: {
   if (provider === undefined) return <>–</>;
   const found = provider.substitutions.find((each) => each.model === model);
   if (found === undefined) return <>as listed</>;
-  const { served_model, answers } = found;
+  const { served_model, share_24h: share } = found;
   return (
     <>
       <StatusBadge tone="warn">{served_model}</StatusBadge>
-      <span className={styles.priceNote}>
-        {formatCount(answers)} {answers === 1 ? "answer" : "answers"} in 24 hours
-      </span>
+      <span className={styles.priceNote}>{substitutedShare(share)}</span>
     </>
   );
 }

@@ -18,6 +18,7 @@ import { formatCount } from "../../ui/count.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { useIsPhone } from "../../ui/use-table-state.ts";
 import { CompareBar, type Picks } from "./compare-bar.tsx";
 import { readPicks, writePicks } from "./compare-picks.ts";
 import { ModelCard } from "./model-card.tsx";
@@ -167,8 +168,9 @@ function speedNote({ whose }: ServedFor): string {
   return `Speeds are those of ${whose} in the last 30 days; unmeasured models do not match.`;
 }
 
-/** More cards than this wait for a press: each is a good deal of page. */
-const CARDS_MAX = 60;
+/** More cards than this wait for a press: each is a good deal of page, and on a phone a third of it. */
+const CARDS_STEP = 60;
+const PHONE_CARDS_STEP = 12;
 
 function ModelCards(props: {
   readonly models: readonly Model[];
@@ -177,8 +179,10 @@ function ModelCards(props: {
   readonly picks: Picks;
 }): ReactElement {
   const { models, search, served, picks } = props;
-  const [isWhole, setWhole] = useState(false);
-  const shown = isWhole ? models : models.slice(0, CARDS_MAX);
+  const step = useIsPhone() ? PHONE_CARDS_STEP : CARDS_STEP;
+  const [steps, setSteps] = useState(1);
+  const shown = models.slice(0, steps * step);
+  const left = models.length - shown.length;
   return (
     <>
       <SimpleGrid cols={{ base: 1, sm: 2, xl: 3 }} spacing="md">
@@ -186,9 +190,9 @@ function ModelCards(props: {
           <ModelCard key={model.id} model={model} search={search} served={served} picks={picks} />
         ))}
       </SimpleGrid>
-      {shown.length === models.length ? null : (
-        <Button variant="default" onClick={() => setWhole(true)} mx="auto">
-          Show all {countLabel(models.length)}
+      {left === 0 ? null : (
+        <Button variant="default" onClick={() => setSteps(steps + 1)} mx="auto">
+          Show {formatCount(Math.min(step, left))} more of {countLabel(models.length)}
         </Button>
       )}
     </>

@@ -28,7 +28,8 @@ export function CompareDialog({
 
 /** The server refuses more with the same sentence: it need not be sent. */
 const BYTES_MAX = 1024 * 1024;
-const TOO_LARGE = "the file is larger than 1 MiB; compare it with the command settlement reconcile";
+const TOO_LARGE =
+  "The file is larger than 1 MiB. Compare it with the command settlement reconcile.";
 
 function CompareForm({ provider, period, onClose, onCompared }: CompareProps): ReactNode {
   const compare = useChange("POST /api/operator/settlement/:provider_id/:period_start/reconcile", {
@@ -52,7 +53,7 @@ function CompareForm({ provider, period, onClose, onCompared }: CompareProps): R
   const read = (file: File | null): void => {
     if (file === null) return;
     if (file.size > BYTES_MAX) return setProblem(TOO_LARGE);
-    void file.text().then(write, () => setProblem("the file cannot be read"));
+    void file.text().then(write, () => setProblem("The file could not be read. Choose it again."));
   };
   return (
     <DialogForm

@@ -31,7 +31,8 @@ function DepositForm({ onClose }: { readonly onClose: () => void }): ReactNode {
         params: { provider_id: typed.provider.trim() },
         body: { amount_usd: typed.amount.trim(), ref: typed.ref.trim() },
       });
-      notifyDone(isNew ? "The deposit was recorded" : "This deposit was recorded before");
+      const name = `The deposit ${typed.ref.trim()} with ${typed.provider.trim()}`;
+      notifyDone(`${name} was ${isNew ? "recorded" : "already recorded"}`);
       onClose();
     });
   return (

@@ -207,7 +207,8 @@ function PaymentForm(props: {
     submission.run(async () => {
       const params = { provider_id: period.provider, period_start: period.start };
       const { is_new: isNew } = await pay.mutateAsync({ params, body: { ref: ref.trim() } });
-      notifyDone(isNew ? "The payment was recorded" : "This payment was recorded before");
+      const name = `The payment ${ref.trim()} to ${period.provider}`;
+      notifyDone(`${name} was ${isNew ? "recorded" : "already recorded"}`);
       onClose();
     });
   return (

@@ -104,7 +104,7 @@ function Grid(props: {
                 </div>
                 {row.winner === null ? (
                   <Text size="xs" c="dimmed">
-                    The judge named no answer.
+                    The judge chose no answer.
                   </Text>
                 ) : null}
               </th>

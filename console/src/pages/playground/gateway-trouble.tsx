@@ -5,12 +5,14 @@ import type { ReactElement } from "react";
 import { signInAddress } from "../../app/sign-in-address.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { Copyable } from "../../ui/copyable.tsx";
+import { sentence } from "../../ui/sentence.ts";
 import { GatewayFault } from "./gateway.ts";
 
 /** A refused or failed call: the gateway's message, the class and the request ID. */
 export function GatewayTrouble(props: {
   readonly title: string;
-  readonly errorType: string;
+  /** Undefined: the gateway was not asked, or what it said was not an error of its own. */
+  readonly errorType: string | undefined;
   readonly message: string;
   readonly requestId?: string | undefined;
 }): ReactElement {
@@ -26,9 +28,11 @@ export function GatewayTrouble(props: {
       <Stack gap={6} align="flex-start">
         <Text size="sm">{sentence(message)}</Text>
         <Group gap="xs">
-          <Text size="xs" component="code">
-            {errorType}
-          </Text>
+          {errorType === undefined ? null : (
+            <Text size="xs">
+              Error type <code>{errorType}</code>
+            </Text>
+          )}
           {requestId === undefined ? null : (
             <Group gap={4}>
               <Text size="xs">Request ID</Text>
@@ -48,14 +52,15 @@ export function FaultTrouble({ fault }: { readonly fault: unknown }): ReactEleme
   return (
     <GatewayTrouble
       title="Something went wrong"
-      errorType={known?.errorType ?? "unknown"}
+      errorType={known?.errorType}
       message={known?.message ?? "Something on this page failed. Reload it."}
       requestId={known?.requestId}
     />
   );
 }
 
-function NextStep({ errorType }: { readonly errorType: string }): ReactElement | null {
+function NextStep(props: { readonly errorType: string | undefined }): ReactElement | null {
+  const { errorType } = props;
   if (errorType === "insufficient_quota") {
     return (
       <Text size="sm">
@@ -80,9 +85,4 @@ function NextStep({ errorType }: { readonly errorType: string }): ReactElement |
     );
   }
   return null;
-}
-
-function sentence(message: string): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

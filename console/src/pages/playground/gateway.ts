@@ -8,8 +8,8 @@ const ROOT = "/playground/v1";
 export class GatewayFault extends Error {
   override readonly name = "GatewayFault";
   readonly status: number;
-  /** The canonical class: `rate_limit`, `insufficient_quota`, … */
-  readonly errorType: string;
+  /** The canonical class: `rate_limit`, `insufficient_quota`, …; undefined: no error of the gateway. */
+  readonly errorType: string | undefined;
   readonly requestId: string | undefined;
 
   constructor(status: number, body: unknown) {
@@ -22,9 +22,7 @@ export class GatewayFault extends Error {
     );
     this.status = status;
     this.errorType =
-      text(member(member(error, "metadata"), "error_type")) ??
-      text(member(error, "code")) ??
-      (status === 0 ? "unreachable" : "unknown");
+      text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code"));
     this.requestId = text(member(body, "request_id"));
   }
 }

@@ -1,5 +1,6 @@
 import type { Provider } from "../../../../src/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
+import { formatShare } from "../../ui/count.tsx";
 
 /** A provider's health in a word, and what that means for requests. */
 export const PROVIDER_STATUS: Readonly<
@@ -17,6 +18,13 @@ export const PROVIDER_STATUS: Readonly<
     meaning: "It failed too often. Requests go to other providers for now.",
   },
 };
+
+/** How many answers came from another model, rounded down; only that some did where none says it. */
+export function substitutedShare(share: number | null): string {
+  if (share === null) return "in the last 24 hours";
+  const part = share === 0 ? "under 1%" : formatShare(share);
+  return `${part} of answers in 24 hours`;
+}
 
 /** An address of the web, for a link; undefined for anything else, such as a script. */
 export function webAddress(text: string | null): string | undefined {

@@ -26,7 +26,7 @@ import { ServedPanel } from "../models/served-panel.tsx";
 import { ConformancePanel } from "../verification/conformance-panel.tsx";
 import { PolicyLinks } from "./policy-links.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
-import { PROVIDER_STATUS } from "./provider-labels.ts";
+import { PROVIDER_STATUS, substitutedShare } from "./provider-labels.ts";
 import { servedModels, type ServedModel } from "./served-models.ts";
 
 const CRUMBS = [{ label: "Providers", to: "/providers" }];
@@ -69,7 +69,11 @@ function NoProvider(): ReactElement {
 /** Models that were answered with another one, as the provider itself reports. */
 function substitutionLabel({ substitutions }: Provider): string {
   if (substitutions.length === 0) return "None in the last 24 hours";
-  return substitutions.map((each) => `${each.served_model} for ${each.model}`).join(", ");
+  return substitutions
+    .map(({ model, served_model, share_24h }) => {
+      return `${served_model} for ${model}, ${substitutedShare(share_24h)}`;
+    })
+    .join("; ");
 }
 
 /** How it served all customers: nothing is said where that is not shown. */

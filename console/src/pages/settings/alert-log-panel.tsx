@@ -77,7 +77,10 @@ function SendAgain({ delivery }: { readonly delivery: AlertDelivery }): ReactNod
       onClick={() =>
         again.mutate(
           { params: { destination_id: id }, body: { event_id: eventId } },
-          { onSuccess: () => notifyDone("The alert was queued again"), onError: notifyFault },
+          {
+            onSuccess: () => notifyDone(`“${delivery.label}” was queued again`),
+            onError: notifyFault,
+          },
         )
       }
     >

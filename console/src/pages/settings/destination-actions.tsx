@@ -28,7 +28,7 @@ export function DestinationActions(props: {
     test.mutate(
       { params },
       {
-        onSuccess: () => notifyDone("A test was queued; its result is listed below"),
+        onSuccess: () => notifyDone(`A test to ${address} was queued; its result is listed below`),
         onError: notifyFault,
       },
     );

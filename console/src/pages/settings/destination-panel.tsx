@@ -57,8 +57,8 @@ export function DestinationPanel({ alerts }: { readonly alerts: Alerts }): React
         secret={secret ?? ""}
         note={
           <>
-            Your receiver checks with it that a webhook comes from here. This is the only time it is
-            shown.{" "}
+            Your receiver uses it to verify that a webhook comes from here. This is the only time it
+            is shown.{" "}
             <AppLink to="/docs/$page" params={{ page: "webhooks" }}>
               How to verify a webhook
             </AppLink>

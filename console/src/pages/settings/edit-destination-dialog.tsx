@@ -51,7 +51,7 @@ function EditForm({ destination, kinds, onClose }: EditProps): ReactNode {
         body: { is_enabled: isEnabled, kinds: chosen === null ? null : [...chosen] },
       });
       await refreshAnswers(client, REFRESHED);
-      notifyDone("The destination was saved");
+      notifyDone(`The destination ${destination.address} was saved`);
       onClose();
     });
   };
@@ -69,7 +69,7 @@ function EditForm({ destination, kinds, onClose }: EditProps): ReactNode {
       </Text>
       <Switch
         label="Enabled"
-        description="A disabled destination gets nothing, and what waits for it is dropped."
+        description="A disabled destination receives nothing, and pending deliveries are dropped."
         checked={isEnabled}
         onChange={(event) => setEnabled(event.currentTarget.checked)}
       />

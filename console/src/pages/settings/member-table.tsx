@@ -47,7 +47,7 @@ function columnsFor(
     {
       id: "seen",
       label: "Last seen",
-      render: ({ last_seen_at: at }) => (at === null ? "Not lately" : <Time at={at} />),
+      render: ({ last_seen_at: at }) => (at === null ? "Not recently" : <Time at={at} />),
     },
   ];
   if (!mayManage) return columns;

@@ -32,6 +32,7 @@ export function CheckTable({ listings, shown, onChoose }: CheckTableProps): Reac
         columns={columns}
         rows={listings}
         rowKey={({ model }) => model}
+        isCards
       />
       {hasChecks ? <Legend /> : null}
     </div>

@@ -6,6 +6,7 @@ import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable, CopyIcon } from "../../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../../ui/count.tsx";
 import { Money } from "../../../ui/money.tsx";
+import { sentence } from "../../../ui/sentence.ts";
 import { Tip } from "../../../ui/tip.tsx";
 import { GatewayTrouble } from "../gateway-trouble.tsx";
 import { ModelText } from "../model-text.tsx";
@@ -175,7 +176,7 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement 
     return (
       <GatewayTrouble
         title="No answer"
-        errorType={errorType ?? "unknown"}
+        errorType={errorType}
         message={message ?? "The gateway rejected this request."}
         requestId={requestId}
       />
@@ -186,7 +187,8 @@ function EndOfAnswer({ answer }: { readonly answer: ChatAnswer }): ReactElement 
       <div className={classes.endedEarly} role="alert">
         <StatusBadge tone="bad">Ended early</StatusBadge>
         <Text size="sm" component="div">
-          {message ?? "The answer ended early."} <code>{errorType ?? "connection"}</code>
+          {sentence(message ?? "The answer ended early.")}{" "}
+          {errorType === undefined ? null : <code>{errorType}</code>}
         </Text>
         {requestId === undefined ? null : <Copyable value={requestId} label="request ID" short />}
       </div>

@@ -13,6 +13,7 @@ import classes from "./chat.module.css";
 import { Composer } from "./composer.tsx";
 import { KeptFragment } from "../../../app/kept-fragment.ts";
 import { readPreset } from "./preset.ts";
+import { untakenProblem } from "./read-attachment.ts";
 import { settingsProblem } from "./request-structures.ts";
 import { Thread } from "./thread.tsx";
 import { ConversationTotals } from "./totals-line.tsx";
@@ -43,6 +44,7 @@ export default function ChatTab(props: ChatTabProps): ReactElement {
     () => settings.modelIds.flatMap((id) => models.filter((each) => each.id === id)),
     [models, settings.modelIds],
   );
+  const sent = useMemo(() => turns.flatMap(({ attachments }) => attachments), [turns]);
   function change(changed: Partial<ChatSettings>): void {
     chat.change(changed);
     if (changed.modelIds !== undefined) onModels(changed.modelIds);
@@ -71,8 +73,9 @@ export default function ChatTab(props: ChatTabProps): ReactElement {
         <Composer
           isBusy={chat.isBusy}
           canSend={chosen.length > 0}
-          settingsProblem={settingsProblem(settings)}
+          settingsProblem={settingsProblem(settings) ?? untakenBy(chosen, turns)}
           kinds={takenKinds(chosen)}
+          sent={sent}
           onSend={chat.say}
           onStop={chat.stop}
         />
@@ -122,6 +125,11 @@ export default function ChatTab(props: ChatTabProps): ReactElement {
       </Suspense>
     </div>
   );
+}
+
+/** What one of the chosen models cannot be sent of the conversation. */
+function untakenBy(chosen: readonly Model[], turns: readonly Turn[]): string | undefined {
+  return chosen.map((model) => untakenProblem(model, turns)).find((each) => each !== undefined);
 }
 
 /** A preset replaces what was set before, also where it sets nothing. */

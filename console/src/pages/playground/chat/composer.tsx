@@ -15,6 +15,8 @@ export interface ComposerProps {
   readonly settingsProblem?: string | undefined;
   /** Kinds of files that the chosen models take. */
   readonly kinds: readonly Attachment["kind"][];
+  /** What earlier messages carry: it is sent again with this one. */
+  readonly sent: readonly Attachment[];
   readonly onSend: (text: string, attachments: readonly Attachment[]) => void;
   readonly onStop: () => void;
 }
@@ -37,16 +39,13 @@ export function Composer(props: ComposerProps): ReactElement {
     (text.trim() !== "" || attached.length > 0);
 
   async function attach(files: readonly File[]): Promise<void> {
-    const reason = attachmentProblem(files, attached, kinds);
+    const reason = attachmentProblem(files, { attached, sent: props.sent }, kinds);
     setProblem(reason);
     resetFiles.current?.();
     if (reason !== undefined) return;
-    try {
-      const read = await Promise.all(files.map(readAttachment));
-      setAttached((before) => [...before, ...read]);
-    } catch {
-      setProblem("A file could not be read. Choose it again.");
-    }
+    const read = await Promise.all(files.map(async (file) => await readAttachment(file)));
+    setProblem(read.find((each) => typeof each === "string"));
+    setAttached((before) => [...before, ...read.filter((each) => typeof each !== "string")]);
   }
   function send(): void {
     if (!isSendable) return;

@@ -1,28 +1,73 @@
 import { expect, test } from "vitest";
 
-import { acceptedTypes, attachmentProblem } from "./read-attachment.ts";
+import {
+  acceptedTypes,
+  attachmentProblem,
+  type Decode,
+  readAttachment,
+  untakenProblem,
+} from "./read-attachment.ts";
 
 const png = { name: "a.png", type: "image/png", size: 1_000 };
+const nothing = { attached: [], sent: [] };
+const large = { kind: "image", name: "b", dataUrl: "x".repeat(4_000_000) } as const;
 
-test("a file of a kind that the models do not take is refused by its name", () => {
-  expect(attachmentProblem([png], [], ["image"])).toBeUndefined();
-  expect(attachmentProblem([png], [], ["file"])).toMatch(/like a\.png/);
-  expect(attachmentProblem([{ ...png, type: "text/html" }], [], ["image", "file"])).toMatch(
-    /do not accept/,
+test("a file of a kind that the models do not take is refused by its name, with what they take", () => {
+  expect(attachmentProblem([png], nothing, ["image"])).toBeUndefined();
+  expect(attachmentProblem([png], nothing, ["file"])).toBe(
+    "a.png cannot be attached. The selected models accept PDF files.",
+  );
+  const page = { ...png, name: "a.html", type: "text/html" };
+  expect(attachmentProblem([png, page], nothing, ["image", "file"])).toMatch(/^a\.html cannot/);
+});
+
+test("an empty file is refused by its name", () => {
+  expect(attachmentProblem([{ ...png, size: 0 }], nothing, ["image"])).toBe(
+    "a.png is empty. Choose another file.",
   );
 });
 
 test("files are bounded in number and in bytes, those attached before included", () => {
-  const attached = { kind: "image", name: "b", dataUrl: "x".repeat(4_000_000) } as const;
-  expect(attachmentProblem([{ ...png, size: 2_900_000 }], [attached], ["image"])).toBeUndefined();
-  expect(attachmentProblem([{ ...png, size: 3_100_000 }], [attached], ["image"])).toMatch(/6 MB/);
-  expect(
-    attachmentProblem(
-      Array.from({ length: 9 }, () => png),
-      [],
-      ["image"],
-    ),
-  ).toMatch(/8 files/);
+  const before = { ...nothing, attached: [large] };
+  expect(attachmentProblem([{ ...png, size: 2_900_000 }], before, ["image"])).toBeUndefined();
+  expect(attachmentProblem([{ ...png, size: 3_100_000 }], before, ["image"])).toBe(
+    "Attachments would be 6.1 MB in total, and at most 6 MB can be sent. Choose smaller files.",
+  );
+  const nine = Array.from({ length: 9 }, () => png);
+  expect(attachmentProblem(nine, nothing, ["image"])).toMatch(/at most 8 files/);
+});
+
+test("what earlier messages carry counts, as it is sent again", () => {
+  const before = { ...nothing, sent: [large] };
+  expect(attachmentProblem([{ ...png, size: 2_900_000 }], before, ["image"])).toBeUndefined();
+  expect(attachmentProblem([{ ...png, size: 3_100_000 }], before, ["image"])).toMatch(
+    /start a new conversation/,
+  );
+});
+
+test("what only calls itself an image, or has too many pixels, is refused in plain words", async () => {
+  const file = new File(["text"], "cat.png", { type: "image/png" });
+  const is =
+    (width: number, height: number): Decode =>
+    async () => ({ width, height });
+  expect(await readAttachment(file, () => Promise.reject(new Error("no image")))).toMatch(
+    /^cat\.png is damaged or not an image\./,
+  );
+  expect(await readAttachment(file, is(12_000, 10))).toMatch(
+    /^cat\.png is 12,000 by 10 pixels, and models accept at most 8,000 on a side\./,
+  );
+  expect(await readAttachment(file, is(10, 8_001))).toMatch(/8,001 pixels/);
+});
+
+test("a model is not sent a conversation with a file that it does not take", () => {
+  const image = { kind: "image", name: "cat.png", dataUrl: "" } as const;
+  const turns = [{ attachments: [] }, { attachments: [image] }];
+  const model = (...kinds: string[]) => ({ name: "Plain", input_modalities: kinds });
+  expect(untakenProblem(model("text"), turns)).toBe(
+    "Plain does not accept images, and this conversation has cat.png. Choose another model or start a new conversation.",
+  );
+  expect(untakenProblem(model("text", "image"), turns)).toBeUndefined();
+  expect(untakenProblem(model("text"), [{ attachments: [] }])).toBeUndefined();
 });
 
 test("the file dialog offers the types of the declared kinds only", () => {

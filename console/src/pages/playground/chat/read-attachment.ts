@@ -1,8 +1,13 @@
 import type { Attachment } from "./chat-types.ts";
 
 export const ATTACHMENTS_MAX = 8;
-/** Of all files of a message: as text they grow by a third, and a request has 10 MB at most. */
+/**
+ * Of all files of a conversation, as each request carries them all: as text they grow by a third,
+ * and a request has 10 MB at most.
+ */
 export const ATTACHMENT_BYTES_MAX = 6_000_000;
+/** Of a picture's longer side: providers refuse larger ones. */
+export const IMAGE_SIDE_PX_MAX = 8_000;
 
 const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
   "image/png": "image",
@@ -16,6 +21,12 @@ const KINDS: Readonly<Record<string, Attachment["kind"]>> = {
   "audio/mp3": "audio",
 };
 
+const FORMATS: Readonly<Record<Attachment["kind"], string>> = {
+  image: "PNG, JPEG, WebP and GIF images",
+  file: "PDF files",
+  audio: "WAV and MP3 audio",
+};
+
 /** For the file dialog: the types of these kinds. */
 export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
   return Object.keys(KINDS)
@@ -26,27 +37,96 @@ export function acceptedTypes(kinds: readonly Attachment["kind"][]): string {
 /** Why these files cannot be added to what is attached; undefined: they can. */
 export function attachmentProblem(
   files: readonly Pick<File, "name" | "type" | "size">[],
-  attached: readonly Attachment[],
+  before: {
+    /** To the message that is being written. */
+    readonly attached: readonly Attachment[];
+    /** With earlier messages of the conversation. */
+    readonly sent: readonly Attachment[];
+  },
   kinds: readonly Attachment["kind"][],
 ): string | undefined {
   const wrong = files.find(({ type }) => {
     const kind = KINDS[type];
     return kind === undefined || !kinds.includes(kind);
   });
-  if (wrong !== undefined) return `The selected models do not accept files like ${wrong.name}.`;
-  if (files.length + attached.length > ATTACHMENTS_MAX) {
-    return `Attach at most ${ATTACHMENTS_MAX} files.`;
+  if (wrong !== undefined) {
+    const accepted = kinds.map((kind) => FORMATS[kind]).join("; ");
+    return `${wrong.name} cannot be attached. The selected models accept ${accepted}.`;
   }
-  const bytes =
-    files.reduce((sum, { size }) => sum + size, 0) +
-    attached.reduce((sum, { dataUrl }) => sum + Math.ceil((dataUrl.length * 3) / 4), 0);
-  return bytes > ATTACHMENT_BYTES_MAX
-    ? "Attachments can be at most 6 MB in total. Choose smaller files."
+  const empty = files.find(({ size }) => size === 0);
+  if (empty !== undefined) return `${empty.name} is empty. Choose another file.`;
+  if (files.length + before.attached.length > ATTACHMENTS_MAX) {
+    return `A message can have at most ${ATTACHMENTS_MAX} files. Choose fewer.`;
+  }
+  return sizeProblem(files, before);
+}
+
+function sizeProblem(
+  files: readonly Pick<File, "size">[],
+  {
+    attached,
+    sent,
+  }: { readonly attached: readonly Attachment[]; readonly sent: readonly Attachment[] },
+): string | undefined {
+  const sentBytes = bytesOf(sent);
+  const bytes = files.reduce((sum, { size }) => sum + size, bytesOf(attached)) + sentBytes;
+  if (bytes <= ATTACHMENT_BYTES_MAX) return undefined;
+  const found = `Attachments would be ${megabytes(bytes)} in total, and at most ${megabytes(ATTACHMENT_BYTES_MAX)} can be sent.`;
+  return sentBytes === 0
+    ? `${found} Choose smaller files.`
+    : `${found} Earlier messages count too: start a new conversation, or choose smaller files.`;
+}
+
+function bytesOf(attached: readonly Attachment[]): number {
+  return attached.reduce((sum, { dataUrl }) => sum + Math.ceil((dataUrl.length * 3) / 4), 0);
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 100_000) / 10} MB`;
+}
+
+/** Of a picture, as far as it matters; rejects what is none. */
+export type Decode = (file: File) => Promise<{ readonly width: number; readonly height: number }>;
+
+/** The file as it is sent, or why it cannot be: what only looks like a picture costs a request. */
+export async function readAttachment(
+  file: File,
+  decode: Decode = decodeInBrowser,
+): Promise<Attachment | string> {
+  const kind = KINDS[file.type] ?? "file";
+  const problem = kind === "image" ? await imageProblem(file, decode) : undefined;
+  if (problem !== undefined) return problem;
+  try {
+    return { kind, name: file.name, dataUrl: await readAsDataUrl(file) };
+  } catch {
+    return `${file.name} could not be read. Choose it again.`;
+  }
+}
+
+async function imageProblem(file: File, decode: Decode): Promise<string | undefined> {
+  const size = await decode(file).catch(() => undefined);
+  if (size === undefined) {
+    return `${file.name} is damaged or not an image. Open it in an image editor and save it again.`;
+  }
+  const { width, height } = size;
+  return Math.max(width, height) > IMAGE_SIDE_PX_MAX
+    ? `${file.name} is ${pixels(width)} by ${pixels(height)} pixels, and models accept at most ${pixels(IMAGE_SIDE_PX_MAX)} on a side. Make it smaller.`
     : undefined;
 }
 
-export async function readAttachment(file: File): Promise<Attachment> {
-  const dataUrl = await new Promise<string>((resolve, reject) => {
+function pixels(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+async function decodeInBrowser(file: File): Promise<{ width: number; height: number }> {
+  const bitmap = await createImageBitmap(file);
+  const { width, height } = bitmap;
+  bitmap.close();
+  return { width, height };
+}
+
+async function readAsDataUrl(file: File): Promise<string> {
+  return await new Promise<string>((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener("load", () => {
       if (typeof reader.result === "string") resolve(reader.result);
@@ -54,5 +134,22 @@ export async function readAttachment(file: File): Promise<Attachment> {
     reader.addEventListener("error", () => reject(new Error(`${file.name} cannot be read`)));
     reader.readAsDataURL(file);
   });
-  return { kind: KINDS[file.type] ?? "file", name: file.name, dataUrl };
 }
+
+/** Why a model cannot be sent these messages: a file in them that it does not take. */
+export function untakenProblem(
+  model: { readonly name: string; readonly input_modalities: readonly string[] },
+  turns: readonly { readonly attachments: readonly Attachment[] }[],
+): string | undefined {
+  const untaken = turns
+    .flatMap(({ attachments }) => attachments)
+    .find(({ kind }) => !model.input_modalities.includes(kind));
+  if (untaken === undefined) return undefined;
+  return `${model.name} does not accept ${KIND_WORDS[untaken.kind]}, and this conversation has ${untaken.name}. Choose another model or start a new conversation.`;
+}
+
+const KIND_WORDS: Readonly<Record<Attachment["kind"], string>> = {
+  image: "images",
+  file: "PDF files",
+  audio: "audio",
+};

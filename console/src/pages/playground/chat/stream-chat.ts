@@ -134,10 +134,10 @@ export class AnswerAssembler {
   #readError(error: unknown): void {
     if (typeof error !== "object" || error === null) return;
     this.#error = {
-      errorType:
-        text(member(member(error, "metadata"), "error_type")) ??
-        text(member(error, "code")) ??
-        "unknown",
+      ...known({
+        errorType:
+          text(member(member(error, "metadata"), "error_type")) ?? text(member(error, "code")),
+      }),
       message: text(member(error, "message")) ?? "The provider failed.",
     };
   }
@@ -146,10 +146,10 @@ export class AnswerAssembler {
 function failed(fault: unknown, signal: AbortSignal): AnswerChange {
   if (signal.aborted) return { state: "stopped" };
   if (!(fault instanceof GatewayFault)) {
-    return { state: "ended_early", errorType: "connection", message: "The connection was lost." };
+    return { state: "ended_early", message: "The connection was lost. Try again." };
   }
   const { errorType, message, requestId } = fault;
-  return { state: "refused", errorType, message, ...known({ requestId }) };
+  return { state: "refused", message, ...known({ errorType, requestId }) };
 }
 
 /** Without the members that nothing is known of. */

@@ -17,6 +17,7 @@ import {
   withEnds,
 } from "./conversation.ts";
 import { OpenThread } from "./open-thread.ts";
+import { untakenProblem } from "./read-attachment.ts";
 import { streamChat } from "./stream-chat.ts";
 
 const KEPT_MAX = 50;
@@ -144,10 +145,16 @@ function useAnswers(
       for (const { modelId, attemptId, state } of turn.answers) {
         const model = models.find(({ id }) => id === modelId);
         if (model === undefined || state !== "waiting") continue;
+        const of = { turnId: turn.id, modelId, attemptId };
+        const problem = untakenProblem(model, turns);
+        if (problem !== undefined) {
+          const notSent = { state: "refused", message: problem } as const;
+          setConversation((before) => withAnswer(before, of, notSent));
+          continue;
+        }
         setRunning((count) => count + 1);
         let isRunning = true;
         void streamChat(chatBody(model, settings, turns), controller.signal, (change) => {
-          const of = { turnId: turn.id, modelId, attemptId };
           setConversation((before) => withAnswer(before, of, change));
           if (!isRunning || !isEnd(change.state)) return;
           isRunning = false;

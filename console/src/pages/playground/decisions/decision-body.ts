@@ -1,3 +1,5 @@
+import { sentence } from "../../../ui/sentence.ts";
+
 /** A question as it is in the form: only the fields of its type count. */
 export interface QuestionDraft {
   readonly id: string;
@@ -94,8 +96,8 @@ function stateOf(draft: DecisionDraft): { readonly value: unknown } | DraftProbl
       return { value };
     return { field: "state", message: "The state must be an object, an array, or text." };
   } catch (fault) {
-    const reason = fault instanceof Error ? fault.message : "";
-    return { field: "state", message: `This is not valid JSON: ${reason}` };
+    const reason = fault instanceof Error ? fault.message : "it cannot be read";
+    return { field: "state", message: sentence(`This is not valid JSON: ${reason}`) };
   }
 }
 
