@@ -26,7 +26,7 @@ const MODELS = ["acme/small", "acme/large"] as const;
 const RESERVE = 1_000n;
 const backend = withBackend();
 /** The same database, as another process has it open. */
-const other = withResource(
+const second = withResource(
   () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
   (opened) => opened.close(),
 );
@@ -409,11 +409,11 @@ describe("in the background", () => {
     const orgIds = [await lived(LAST), await lived(LAST), await lived(LAST)];
     await Promise.all([
       closeAll(backend),
-      closeAll(other),
+      closeAll(second),
       ...orgIds.map((orgId) => documentOf(orgId, lastMonth())),
     ]);
     await backend.query(isFreed);
-    await Promise.all([closeAll(other), closeAll(backend)]);
+    await Promise.all([closeAll(second), closeAll(backend)]);
     expect(await backend.statementClosing.oldestOpen()).toBeUndefined();
     for (const orgId of orgIds) {
       expect(await closedOf(orgId)).toEqual(months.slice(0, 3));
@@ -435,10 +435,10 @@ describe("in the background", () => {
     expect(await reportsOf(another)).toMatchObject([{ deliveries: 1 }]);
     expect(await backend.statementClosing.oldestOpen()).toBe(lastMonth());
     await backend.query("drop function refuse_event cascade");
-    expect(await closeAll(other)).toEqual([]);
+    expect(await closeAll(second)).toEqual([]);
     expect(await closedOf(orgId)).toEqual(months.slice(0, LAST));
     await backend.query(isFreed);
-    expect(await closeAll(other)).toEqual([]);
+    expect(await closeAll(second)).toEqual([]);
     expect(await closedOf(orgId)).toEqual(months.slice(0, 3));
     expect(await reportsOf(orgId)).toMatchObject([{ deliveries: 1 }]);
     expect(await reportsOf(another)).toMatchObject([{ deliveries: 1 }]);
@@ -453,10 +453,10 @@ describe("in the background", () => {
     await backend.statementClosing.oldestOpen();
     const leased = "update org_statement_pass set until_at = now() + interval '1 minute'";
     await backend.query(leased);
-    expect(await closeAll(other)).toEqual([]);
+    expect(await closeAll(second)).toEqual([]);
     expect([await closedOf(later), await reportsOf(later)]).toEqual([[], []]);
     await backend.query(isFreed);
-    await closeAll(other);
+    await closeAll(second);
     for (const each of [orgId, later]) {
       expect(await reportsOf(each)).toMatchObject([{ deliveries: 1 }]);
     }

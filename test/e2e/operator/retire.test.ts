@@ -191,9 +191,7 @@ describe("afterwards", () => {
     expect(statement).toMatchObject({ state: "closed", differences: [], hasLeft: true });
     const { document } = statement;
     expect(document.unlisted_usage_usd).toBe("0.000000");
-    expect(document.models.map(({ model, requests }) => [model, requests]).toSorted()).toEqual([
-      ["test/a", 2],
-      ["test/b", 1],
-    ]);
+    const counts = document.models.map(({ model, requests }) => [model, requests]);
+    expect(Object.fromEntries(counts)).toEqual({ "test/a": 2, "test/b": 1 });
   });
 });
