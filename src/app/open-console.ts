@@ -181,7 +181,7 @@ export async function openConsole(
       worker.start();
       jobs.push(
         startUsageRollup({ rollup: backend.usageRollup, log }),
-        startStatementClosing({ closing: backend.statementClosing, log }),
+        startStatementClosing({ closing: backend.statementClosing, clock, log }),
       );
     },
     endSearches: () => optimize.close(),

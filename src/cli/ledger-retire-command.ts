@@ -90,8 +90,8 @@ async function retireDaysOf(context: CommandContext, flags: Flags): Promise<RunA
 }
 
 /**
- * Closes what is due, so that a statement has the requests of its month one by one: behind their day
- * they are one sum. Answers where days must stay: another process may be at it, or one has failed.
+ * Closes what is due, so that a statement has the requests of its month one by one: behind their
+ * day they are one sum. Answers where days must stay: another process does it, or one has failed.
  */
 async function closeStatements(
   closing: Backend["statementClosing"],

@@ -85,7 +85,7 @@ function faultText(fault: unknown, timeoutMs: number): string {
     return `no answer within ${timeoutMs / 1_000} seconds`;
   }
   if (text === "ENOTFOUND" || text === "EAI_AGAIN") return "the name does not resolve";
-  const certificate = CERTIFICATE_FAULTS.find(([code]) => code.test(text));
+  const certificate = CERTIFICATE_FAULTS.find(([pattern]) => pattern.test(text));
   if (certificate !== undefined) return `not sent: ${certificate[1]} (${text})`;
   return /^[A-Z][A-Z0-9_]{2,60}$/.test(text) ? `no connection (${text})` : "no connection";
 }

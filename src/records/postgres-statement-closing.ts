@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import { type Month, spanOfMonth } from "../billing/index.ts";
-import { type OrgId, STATEMENT_DELAY_MS } from "../core/index.ts";
+import { type OrgId, STATEMENT_DELAY_MS, systemClock } from "../core/index.ts";
 import { idsOfDay } from "./report-parts.ts";
 import type { ReportSources } from "./report-sources.ts";
 import type { ClosedPiece, StatementClosing } from "./statement-closing.ts";
@@ -37,10 +37,10 @@ export class PostgresStatementClosing implements StatementClosing {
     const { month } = pass;
     const next = await this.#next(pass);
     const failed: ClosedPiece["failed"][number][] = [];
-    const endMs = performance.now() + PIECE_MAX_MS;
+    const endMs = systemClock.monotonicMs() + PIECE_MAX_MS;
     let examined = 0;
     for (const { org_id: orgId, may_have_moved: mayHaveMoved } of next) {
-      if (isClosed() || performance.now() >= endMs) break;
+      if (isClosed() || systemClock.monotonicMs() >= endMs) break;
       try {
         if (mayHaveMoved) await this.#closeMoved(orgId, month);
       } catch (fault) {
@@ -126,9 +126,11 @@ const OLDEST_OPEN_SQL = `
  */
 const NEXT_SQL = `
   with late as (
-    select org_id from attempt where corrected_at >= $2::timestamptz and corrected_at < $3::timestamptz
+    select org_id from attempt
+    where corrected_at >= $2::timestamptz and corrected_at < $3::timestamptz
     union select org_id from attempt
-    where attempt_id < $5 and (closed_at at time zone 'utc') >= ($2::timestamptz at time zone 'utc')
+    where attempt_id < $5
+      and (closed_at at time zone 'utc') >= ($2::timestamptz at time zone 'utc')
       and (closed_at at time zone 'utc') < ($3::timestamptz at time zone 'utc')
   )
   select o.org_id, exists (

@@ -1,9 +1,9 @@
 import type { Month } from "../billing/index.ts";
-import { type Logger, type OrgId, Repeated } from "../core/index.ts";
+import { type Clock, type Logger, type OrgId, Repeated } from "../core/index.ts";
 
 /** What a piece of the work did. */
 export interface ClosedPiece {
-  /** Organizations whose month was looked at. */
+  /** Organizations whose month was checked. */
   readonly examined: number;
   /** Their statement could not be made; the month is gone through once more. */
   readonly failed: readonly {
@@ -30,13 +30,14 @@ const WORK_MAX_MS = 30_000;
 /** Every process may run one: a month is one's at a time. */
 export function startStatementClosing(options: {
   readonly closing: StatementClosing;
+  readonly clock: Clock;
   readonly log: Logger;
 }): { close(): Promise<void> } {
-  const { closing, log } = options;
+  const { closing, clock, log } = options;
   const rounds = new Repeated(async () => {
-    const endMs = performance.now() + WORK_MAX_MS;
+    const endMs = clock.monotonicMs() + WORK_MAX_MS;
     try {
-      while (!rounds.isClosed && performance.now() < endMs) {
+      while (!rounds.isClosed && clock.monotonicMs() < endMs) {
         const { failed, hasMore } = await closing.closeSome(() => rounds.isClosed);
         for (const { orgId, month, fault } of failed) {
           const message = "a monthly statement could not be closed; this will be retried";
