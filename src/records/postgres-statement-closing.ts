@@ -114,7 +114,8 @@ const TAKE_SQL = `
     where ended_at is null and until_at < clock_timestamp()
     order by month limit 1 for update skip locked
   )
-  returning to_char(month, 'YYYY-MM') as month, after_org_id, has_failed, until_at::text as lease`;
+  returning to_char(month, 'YYYY-MM') as month, after_org_id, has_failed,
+    until_at::text as lease`;
 
 const OLDEST_OPEN_SQL = `
   select to_char(min(month), 'YYYY-MM') as month from org_statement_pass where ended_at is null`;
