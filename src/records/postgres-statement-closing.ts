@@ -121,9 +121,9 @@ const OLDEST_OPEN_SQL = `
   select to_char(min(month), 'YYYY-MM') as month from org_statement_pass where ended_at is null`;
 
 /*
- * $1 behind which organization, $2 and $3 the month, $4 how many, $5 and $6 the ids of attempts that
- * were admitted in it or some days before. What is older and was charged in it is late: few, and
- * found by when that was.
+ * $1 behind which organization, $2 and $3 the month, $4 how many, $5 and $6 the ids of attempts
+ * that were admitted in it or some days before. What is older and was charged in it is late: few,
+ * and found by when that was.
  */
 const NEXT_SQL = `
   with late as (
