@@ -52,6 +52,16 @@ export const ALERT_KINDS = {
     when: "Automatic top-up stopped until a person turns it on again",
     example: { reason: "card_declined" },
   },
+  "statement.ready": {
+    label: "Statement ready",
+    when: "The statement of a month with movement is closed, within hours of the month's end",
+    example: {
+      month: "2027-01",
+      number: "2027-01-000123",
+      usage_usd: "41.250000",
+      closing_usd: "8.750000",
+    },
+  },
   "requests.restricted": {
     label: "Requests restricted",
     when: "Requests of one kind are limited after unusual use",

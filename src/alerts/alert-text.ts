@@ -113,6 +113,14 @@ const WORDS: Readonly<Record<AlertKind, (fact: Fact) => Words>> = {
     path: "/billing",
     action: "Open billing",
   }),
+  "statement.ready": (fact) => ({
+    subject: `Statement of ${fact("month")}`,
+    sentence:
+      `The statement of ${fact("month")} is ready: $${fact("usage_usd")} of usage, and a ` +
+      `closing balance of $${fact("closing_usd")}.`,
+    path: `/billing/statements/${fact("month")}`,
+    action: "Open statement",
+  }),
   "requests.restricted": (fact) => ({
     subject: "Requests restricted",
     sentence:

@@ -27,7 +27,7 @@ import {
 } from "../identity/index.ts";
 import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
-import { startUsageRollup } from "../records/index.ts";
+import { startStatementClosing, startUsageRollup } from "../records/index.ts";
 import { Invitations, type InvitationsOptions, type TeamStore } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
@@ -173,13 +173,16 @@ export async function openConsole(
     consoleUrl,
     gatewayUrl,
   });
-  let rollup: ReturnType<typeof startUsageRollup> | undefined;
+  const jobs: { close(): Promise<void> }[] = [];
   return {
     server: console.server,
     start: () => {
       billing.start();
       worker.start();
-      rollup = startUsageRollup({ rollup: backend.usageRollup, log });
+      jobs.push(
+        startUsageRollup({ rollup: backend.usageRollup, log }),
+        startStatementClosing({ closing: backend.statementClosing, clock, log }),
+      );
     },
     endSearches: () => optimize.close(),
     makeClaimLink: async (email) =>
@@ -187,7 +190,7 @@ export async function openConsole(
     close: async () => {
       await console.close();
       await worker.close();
-      await rollup?.close();
+      await Promise.all(jobs.map((job) => job.close()));
     },
   };
 }

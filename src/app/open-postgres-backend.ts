@@ -84,10 +84,12 @@ import {
   listingTraffic,
   PostgresListingFigures,
   PostgresRecordStore,
+  PostgresStatementClosing,
   PostgresStatementStore,
   PostgresUsageReports,
   PostgresUsageRollup,
   type RecordStore,
+  type StatementClosing,
   type UsageReports,
   type UsageRollup,
 } from "../records/index.ts";
@@ -129,6 +131,7 @@ export interface PostgresBackend {
   readonly listingFigures: ListingFiguresStore;
   readonly usageRollup: UsageRollup;
   readonly statementStore: StatementStore;
+  readonly statementClosing: StatementClosing;
   readonly creditStore: CreditStore;
   readonly purchaseStore: PurchaseStore;
   readonly topUpStore: TopUpStore;
@@ -281,11 +284,12 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
 function accountingOf(
   { main, reports }: Pools,
   changes: ChangeLog,
-): Pick<PostgresBackend, "topUpStore" | "companyStore" | "statementStore"> {
+): Pick<PostgresBackend, "topUpStore" | "companyStore" | "statementStore" | "statementClosing"> {
   return {
     topUpStore: new PostgresTopUpStore(main, changes),
     companyStore: new PostgresCompanyStore(main, changes),
     statementStore: new PostgresStatementStore(main, reports),
+    statementClosing: new PostgresStatementClosing(main, reports),
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { isTaxIdOf, TAX_ID_TYPES } from "./company.ts";
+import { TAX_ID_TYPES } from "../core/tax-id-types.ts";
+import { isTaxIdOf } from "./company.ts";
 
 describe("a tax id", () => {
   test.each([

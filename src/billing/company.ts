@@ -1,25 +1,7 @@
 import type { ChangedBy } from "../changes/index.ts";
-import type { OrgId } from "../core/index.ts";
+import type { OrgId, TaxIdType } from "../core/index.ts";
 
-/** Kinds of tax ids: what is checked is how one is written, never whether it exists. */
-export const TAX_ID_TYPES = [
-  "eu_vat",
-  "gb_vat",
-  "ch_vat",
-  "no_vat",
-  "us_ein",
-  "ca_bn",
-  "au_abn",
-  "nz_gst",
-  "in_gst",
-  "jp_trn",
-  "sg_gst",
-  "br_cnpj",
-  "other",
-] as const;
-export type TaxIdType = (typeof TAX_ID_TYPES)[number];
-
-/** Who an organization is on its statements and invoices. Plain text, one line each. */
+/** Who an organization is on its statements, receipts and invoices. Plain text, one line each. */
 export interface Company {
   readonly legalName: string;
   /** Street and the like, three lines at most. */

@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from "pg";
 
 import { type ChangedBy, type ChangeLog, type Facts, maskedEmail } from "../changes/index.ts";
-import type { OrgId } from "../core/index.ts";
-import type { Company, CompanyStore, TaxIdType } from "./company.ts";
+import type { OrgId, TaxIdType } from "../core/index.ts";
+import type { Company, CompanyStore } from "./company.ts";
 
 /** Company data in PostgreSQL: one row for each organization that gave some. */
 export class PostgresCompanyStore implements CompanyStore {

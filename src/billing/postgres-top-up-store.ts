@@ -12,6 +12,7 @@ import {
 } from "./top-up-rows.ts";
 import * as sql from "./top-up-sql.ts";
 import type {
+  PausedTopUps,
   ListedTopUp,
   SavedCard,
   TopUpCharge,
@@ -217,6 +218,13 @@ export class PostgresTopUpStore implements TopUpStore {
     });
   }
 
+  async paused(): Promise<readonly PausedTopUps[]> {
+    const { rows } = await this.#pool.query<PausedRow>(sql.PAUSED);
+    return rows.map(({ paused_reason: reason, count, oldest }) => {
+      return { reason, count, oldestMs: oldest.getTime() };
+    });
+  }
+
   async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
     const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
     return rows.map((row) => {
@@ -230,6 +238,12 @@ export class PostgresTopUpStore implements TopUpStore {
 interface PauseRow {
   readonly paused_reason: PauseReason;
   readonly paused_at: Date;
+}
+
+interface PausedRow {
+  readonly paused_reason: PauseReason;
+  readonly count: number;
+  readonly oldest: Date;
 }
 
 interface CardRow {

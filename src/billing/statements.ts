@@ -109,7 +109,7 @@ export interface UsageLine {
 
 /**
  * `so_far`: the month is not over; `closing`: what ended in it may not be in the books yet;
- * `due`: it is closed when it is first read; `closed`: it is made and does not change.
+ * `due`: it is closed in the background, or when it is first read; `closed`: it is made and does not change.
  */
 export type StatementState = "so_far" | "closing" | "due" | "closed";
 

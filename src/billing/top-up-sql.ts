@@ -29,6 +29,10 @@ export const STATE = `
 export const PAUSE_OF = `
   select paused_reason, paused_at from top_up_rule where org_id = $1 and paused_at is not null`;
 
+export const PAUSED = `
+  select paused_reason, count(*)::integer as count, min(paused_at) as oldest
+  from top_up_rule where paused_at is not null group by 1 order by oldest, 1`;
+
 export const LOCK_RULE = `
   select is_on, below, amount, month_max from top_up_rule where org_id = $1 for update`;
 

@@ -62,6 +62,13 @@ export interface ListedTopUp extends TopUpRule {
   readonly monthMicroUsd: MicroUsd;
 }
 
+/** Rules that are paused for one reason. */
+export interface PausedTopUps {
+  readonly reason: PauseReason;
+  readonly count: number;
+  readonly oldestMs: number;
+}
+
 export interface TopUpTimes {
   readonly nowMs: number;
   /** The beginning of the UTC month. */
@@ -138,6 +145,8 @@ export interface TopUpStore {
     reason: PauseReason,
     by: ChangedBy,
   ): Promise<boolean>;
+  /** For operators: paused rules by their reason, the longest paused first. */
+  paused(): Promise<readonly PausedTopUps[]>;
   /** For operators: paused ones first. */
   list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]>;
 }

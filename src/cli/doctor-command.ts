@@ -28,6 +28,7 @@ import { encryptionChecks } from "./doctor/encryption-checks.ts";
 import { listingChecks } from "./doctor/listing-checks.ts";
 import { manifestChecks } from "./doctor/manifest-checks.ts";
 import { programChecks } from "./doctor/program-checks.ts";
+import { topUpChecks } from "./doctor/top-up-checks.ts";
 
 /** In the order of the report. A new group is a file of `doctor/` and an entry here. */
 const GROUPS: readonly CheckGroup[] = [programChecks, addressChecks, manifestChecks];
@@ -36,6 +37,7 @@ const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
   backupChecks,
   listingChecks,
   encryptionChecks,
+  topUpChecks,
 ];
 
 /** `doctor` */

@@ -3,9 +3,10 @@ import { basename, dirname } from "node:path";
 
 import type { Command } from "commander";
 
-import { openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
+import { type Backend, openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
 import { formatUsd } from "../core/index.ts";
 import {
+  type Day,
   dayFiles,
   type ExportCheck,
   publicKeyText,
@@ -72,19 +73,45 @@ async function retireDaysOf(context: CommandContext, flags: Flags): Promise<RunA
     return { json: { ok: true, ...nothing }, text, exitCode: 0 };
   }
   const archive = openDayArchive(config, textFlag(flags, "out"));
-  return await withBackend(context, flags, async ({ retentionStore }, by) => {
+  return await withBackend(context, flags, async ({ retentionStore, statementClosing }, by) => {
+    const progress = (line: string): void => void context.stderr.write(`${line}\n`);
+    const stopAt = await closeStatements(statementClosing, progress);
     const key = openExportKey(config);
     const session = await whenOurs(() => retentionStore.open(by));
     try {
-      const progress = (line: string): void => void context.stderr.write(`${line}\n`);
       const deps = { session, archive, key, progress };
-      const outcome = await retireDays(deps, { olderThanDays, drop: flags["drop"] === true });
+      const drop = flags["drop"] === true;
+      const outcome = await retireDays(deps, { olderThanDays, drop, stopAt });
       const publicKey = publicKeyText(key.publicKey);
       return answerOf(outcome, { folder: archive.folder, publicKey, olderThanDays });
     } finally {
       await session.close();
     }
   });
+}
+
+/**
+ * Closes what is due, so that a statement has the requests of its month one by one: behind their
+ * day they are one sum. Answers where days must stay: another process does it, or one has failed.
+ */
+async function closeStatements(
+  closing: Backend["statementClosing"],
+  progress: (line: string) => void,
+): Promise<{ readonly day: Day; readonly reason: string } | undefined> {
+  for (let hasMore = true; hasMore;) {
+    const piece = await closing.closeSome();
+    for (const { orgId, month, fault } of piece.failed) {
+      const why = fault instanceof Error ? fault.message : String(fault);
+      progress(`the statement of ${orgId} for ${month} could not be closed: ${why}`);
+    }
+    ({ hasMore } = piece);
+  }
+  const month = await closing.oldestOpen();
+  if (month === undefined) return undefined;
+  const reason =
+    `the monthly statements of ${month} are not all closed yet, and need its requests; ` +
+    "run this again later (those that failed are in the progress or in the gateway's log)";
+  return { day: `${month}-01` as Day, reason };
 }
 
 function answerOf(

@@ -1,6 +1,6 @@
 import { type Setting, text } from "./setting.ts";
 
-/** The operator's company, as statements show it. */
+/** The operator's company, as statements and receipts show it. */
 export interface IssuerConfig {
   readonly issuerName: string;
   readonly issuerAddress: string;
@@ -13,16 +13,16 @@ const CHARACTERS_MAX = 400;
 export const ISSUER_SETTINGS: { readonly [K in keyof IssuerConfig]: Setting<IssuerConfig[K]> } = {
   issuerName: bounded(
     "billing.issuer.name",
-    "Legal name of your company on statements. Empty: only the name of the installation.",
+    "Legal name of your company on statements and receipts. Empty: only the name of the installation.",
   ),
   issuerAddress: bounded(
     "billing.issuer.address",
     "Its address, with ` | ` between the lines: `1 Main St | 12345 Springfield | US`.",
   ),
-  issuerTaxId: bounded("billing.issuer.tax_id", "Its tax id, as statements show it."),
+  issuerTaxId: bounded("billing.issuer.tax_id", "Its tax id, as statements and receipts show it."),
   issuerNote: bounded(
     "billing.issuer.note",
-    "A line at the end of every statement, such as a register number.",
+    "A line under your company on every statement and receipt, such as a register number.",
   ),
 };
 

@@ -67,6 +67,16 @@ export async function resolvesToPrivate(hostname: string): Promise<boolean> {
 
 const PRIVATE = "not sent: the address is private";
 
+/** As OpenSSL and Node.js name them. */
+const CERTIFICATE_FAULTS: readonly (readonly [RegExp, string])[] = [
+  [/^ERR_TLS_CERT_ALTNAME_/, "the certificate is that of another host"],
+  [/^CERT_HAS_EXPIRED$/, "the certificate has expired"],
+  [
+    /^(CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE)_|INVALID_)/,
+    "the certificate is not valid",
+  ],
+];
+
 function faultText(fault: unknown, timeoutMs: number): string {
   const { name, code = "" } = fault as { readonly name?: string; readonly code?: unknown };
   const text = String(code);
@@ -75,5 +85,7 @@ function faultText(fault: unknown, timeoutMs: number): string {
     return `no answer within ${timeoutMs / 1_000} seconds`;
   }
   if (text === "ENOTFOUND" || text === "EAI_AGAIN") return "the name does not resolve";
+  const certificate = CERTIFICATE_FAULTS.find(([pattern]) => pattern.test(text));
+  if (certificate !== undefined) return `not sent: ${certificate[1]} (${text})`;
   return /^[A-Z][A-Z0-9_]{2,60}$/.test(text) ? `no connection (${text})` : "no connection";
 }

@@ -76,7 +76,7 @@ export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts"
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
 export { readManifest } from "./retention/retention-manifest.ts";
 export { publicKeyText } from "./signed-text.ts";
-export { type DayArchive, dayFiles, type RetentionStore } from "./retention/retention.ts";
+export { type Day, type DayArchive, dayFiles, type RetentionStore } from "./retention/retention.ts";
 export { retireDays, type RetireOutcome } from "./retention/retire-days.ts";
 export { openSigningKey, readPublicKey, type SigningKey } from "./retention/signing-key.ts";
 export type { Balance, MonthSpend, PeriodSpend, SpendReads } from "./spend-reads.ts";

@@ -14,6 +14,7 @@ export {
 export type { CappedKey, NoticeFacts } from "./notice-facts.ts";
 export { PostgresListingFigures } from "./postgres-listing-figures.ts";
 export { PostgresRecordStore } from "./postgres-record-store.ts";
+export { PostgresStatementClosing } from "./postgres-statement-closing.ts";
 export { PostgresStatementStore } from "./postgres-statement-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
@@ -29,6 +30,7 @@ export {
   serveUsage,
 } from "./serve-records.ts";
 export { changedLimit, sourceOf } from "./show-limits.ts";
+export { startStatementClosing, type StatementClosing } from "./statement-closing.ts";
 export { UsageCsv } from "./usage-csv.ts";
 export {
   type ProviderActivity,

@@ -36,6 +36,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0031-top-up": "8f92681432e64cd97e3fbf630ec99885d04a4e76adadaaee01737f2451ebb399",
   "0028-teams": "90d1035d6d1d297178f3ea44c836de4ab73cc18f2ae8ccc92b7e8c1647dc2060",
   "0032-statements": "7e4a67f59405d16e525ba75ec0bd9fb91d4b0340a31ac58d1febbd0b6f122e47",
+  "0036-statement-passes": "1bcad6b574ced295e3934d34dd8352a99fb4385254c90647e7797b6b95383db7",
   "0035-period-caps": "752f9d2936f8314712ba66e511a95ec958bed52d4e9592935c76f7c383f705ab",
 };
 

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { microUsd } from "../../src/core/money.ts";
+import type { Month, Statement } from "../../src/billing/statements.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { formatUsd, microUsd } from "../../src/core/money.ts";
 import { copyData } from "../../src/backup/data-copy.ts";
 import { auditBooks } from "../../src/ledger/audit/audit.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
@@ -35,6 +37,8 @@ const books = withOldBooks();
 let root: string;
 let key: SigningKey;
 let before: unknown;
+let closedBefore: Statement;
+let costOfJanuary: bigint;
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "tokenmarket-fold-"));
@@ -51,10 +55,29 @@ beforeAll(async () => {
   await grant("in-february");
   await books.settle();
   await close(NEXT_DAY);
+  await damage("update org set created_at = '2026-01-01'");
+  closedBefore = await statementOf(books.org.orgId, "2026-01");
+  costOfJanuary = await chargedIn(books.other.orgId);
   await retireOldDays(books, { key, archive: new DayFolder(join(root, "days")), drop: true });
   before = await figures();
 }, 60_000);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function statementOf(orgId: OrgId, month: string): Promise<Statement> {
+  const statement = await books.backend.statementStore.read(orgId, month as Month);
+  if (typeof statement === "string") throw new Error(statement);
+  return statement;
+}
+
+/** What attempts of an organization that ended in January cost at its end, by plain addition. */
+async function chargedIn(orgId: OrgId): Promise<bigint> {
+  const [row] = await books.backend.query(
+    `select sum(case when corrected_at >= '2026-02-01Z' then reserve else debit end)::text as cost
+    from attempt where org_id = $1 and closed_at < '2026-02-01Z'`,
+    [orgId],
+  );
+  return BigInt(String(row?.["cost"]));
+}
 
 async function toMonth(month: string): Promise<void> {
   await books.backend.query("select ensure_transfer_partition($1)", [month]);
@@ -313,6 +336,23 @@ test("the export proves itself, and a changed one does not", async () => {
   };
   const bad = await verifyFold({ manifest: other, rows: rows(), trustedKey });
   expect(bad.at(-1)).toMatchObject({ ok: false, detail: "the rows add up to other sums" });
+});
+
+test("a statement that was closed before stays as it is, and one that is made now has the same sums without lines", async () => {
+  const { org, other, backend } = books;
+  const kept = await statementOf(org.orgId, "2026-01");
+  expect(kept).toEqual({ ...closedBefore, hasLeft: true });
+  expect([kept.state, kept.differences]).toEqual(["closed", []]);
+  expect(kept.document.models).not.toEqual([]);
+  const late = await statementOf(other.orgId, "2026-01");
+  const cost = formatUsd(microUsd(costOfJanuary));
+  expect(late.document).toMatchObject({ usage_usd: cost, unlisted_usage_usd: cost, models: [] });
+  expect([late.state, late.differences, late.hasLeft]).toEqual(["closed", [], false]);
+  for (const { orgId } of [org, other]) {
+    const { document } = await statementOf(orgId, new Date().toISOString().slice(0, 7));
+    const { settledMicroUsd } = await backend.recordStore.balance(orgId);
+    expect(document.closing_usd).toBe(formatUsd(settledMicroUsd));
+  }
 });
 
 test("an error in a folded month is found by the audit", async () => {

@@ -1,7 +1,15 @@
 import * as fc from "fast-check";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import type { AttemptId, KeyId, ModelId, OrgId } from "../../src/core/ids.ts";
+import { ALERT_KINDS } from "../../src/alerts/alert-kinds.ts";
+import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
+import {
+  type AttemptId,
+  type KeyId,
+  type ModelId,
+  newRecordId,
+  type OrgId,
+} from "../../src/core/ids.ts";
 import { formatUsd, microUsd } from "../../src/core/money.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import { type Month, monthAfter, parseMonth, spanOfMonth } from "../../src/billing/statements.ts";
@@ -9,12 +17,19 @@ import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, keyOf, orgWithKey, pinPrices, reserveRow } from "../support/ledger-rows.ts";
 import { unknownRow } from "../support/old-days.ts";
 import { withBackend } from "../support/postgres.ts";
+import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 import { rollAll } from "../support/usage-journal.ts";
+import { withResource } from "../support/with-resource.ts";
 
 const MODELS = ["acme/small", "acme/large"] as const;
 const RESERVE = 1_000n;
 const backend = withBackend();
+/** The same database, as another process has it open. */
+const second = withResource(
+  () => openPostgresBackend({ connectionString: backend.connectionString, log: silentLog }),
+  (opened) => opened.close(),
+);
 let member: Membership;
 let months: readonly Month[] = [];
 
@@ -300,5 +315,150 @@ describe("statements of months", () => {
     expect((await documentOf(orgId, first)).differences).toEqual([
       "the text of the statement is not the one that was closed: its hash differs",
     ]);
+  });
+});
+
+/** Everything that one instance finds to do. */
+async function closeAll({ statementClosing }: Pick<typeof backend, "statementClosing">) {
+  const failed: unknown[] = [];
+  for (let hasMore = true; hasMore;) {
+    const piece = await statementClosing.closeSome();
+    failed.push(...piece.failed);
+    ({ hasMore } = piece);
+  }
+  return failed;
+}
+
+async function closedOf(orgId: OrgId): Promise<readonly unknown[]> {
+  const rows = await backend.query(
+    "select to_char(month, 'YYYY-MM') as month from org_statement where org_id = $1 order by month",
+    [orgId],
+  );
+  return rows.map(({ month }) => month);
+}
+
+async function reportsOf(orgId: OrgId) {
+  return await backend.query(
+    `select e.facts, count(d.delivery_id)::integer as deliveries
+    from alert_event e left join alert_delivery d using (event_id)
+    where e.org_id = $1 and e.kind = 'statement.ready' group by e.event_id`,
+    [orgId],
+  );
+}
+
+async function addAddress(orgId: OrgId, kinds: readonly string[] | null): Promise<void> {
+  const [destinationId, channel] = [newRecordId("dst"), "email"] as const;
+  const address = `${destinationId}@example.com`;
+  const wanted = { destinationId, channel, address, kinds };
+  await backend.alertStore.addDestination(orgId, wanted, testOperator);
+}
+
+const used = (month: number): Spec => ({
+  kind: "attempt",
+  month,
+  at: 0.3,
+  model: 0,
+  key: 0,
+  cost: 320,
+  endsLater: 0,
+  correctedLater: null,
+});
+
+/** An organization with usage in these months, and two addresses of which one wants statements. */
+async function lived(...of: readonly number[]): Promise<OrgId> {
+  const history = await History.begin();
+  for (const month of months.keys()) await history.live(month, of.map(used));
+  await addAddress(history.orgId, ["statement.ready"]);
+  await addAddress(history.orgId, ["balance.low"]);
+  return history.orgId;
+}
+
+describe("in the background", () => {
+  // The last month that is over; the one after it is running.
+  const LAST = 2;
+  const isFreed = "update org_statement_pass set until_at = '-infinity'";
+  const lastMonth = (): Month => months[LAST] as Month;
+
+  beforeEach(async () => {
+    await backend.query("delete from org_statement_pass");
+  });
+
+  test("a month that is over is closed for each organization with movement in it, and the newest is reported", async () => {
+    const [busy, still] = [await lived(0, LAST), await lived(0)];
+    const { orgId: empty } = await orgWithKey(backend, { creditMicroUsd: 0n });
+    await lately("update org set created_at = $2 where org_id = $1", [empty, instantIn(0, 0)]);
+    expect(await backend.statementClosing.oldestOpen()).toBeDefined();
+    expect(await closeAll(backend)).toEqual([]);
+    expect(await backend.statementClosing.oldestOpen()).toBeUndefined();
+    expect(await closedOf(busy)).toEqual(months.slice(0, 3));
+    expect([await closedOf(still), await closedOf(empty)]).toEqual([months.slice(0, 1), []]);
+    const { document, number } = await documentOf(busy, lastMonth());
+    const facts = {
+      month: lastMonth(),
+      number,
+      usage_usd: "0.000320",
+      closing_usd: document.closing_usd,
+    };
+    expect(await reportsOf(busy)).toEqual([{ facts, deliveries: 1 }]);
+    const { example } = ALERT_KINDS["statement.ready"];
+    expect(Object.keys(facts).toSorted()).toEqual(Object.keys(example).toSorted());
+    expect([await reportsOf(still), await reportsOf(empty)]).toEqual([[], []]);
+  });
+
+  test("a month is closed and reported once, whichever instances and readers close it", async () => {
+    const orgIds = [await lived(LAST), await lived(LAST), await lived(LAST)];
+    await Promise.all([
+      closeAll(backend),
+      closeAll(second),
+      ...orgIds.map((orgId) => documentOf(orgId, lastMonth())),
+    ]);
+    await backend.query(isFreed);
+    await Promise.all([closeAll(second), closeAll(backend)]);
+    expect(await backend.statementClosing.oldestOpen()).toBeUndefined();
+    for (const orgId of orgIds) {
+      expect(await closedOf(orgId)).toEqual(months.slice(0, 3));
+      expect(await reportsOf(orgId)).toMatchObject([{ deliveries: 1 }]);
+    }
+  });
+
+  test("a statement that cannot be reported is not closed either, and both are done once by the next pass", async () => {
+    const [orgId, another] = [await lived(LAST), await lived(LAST)];
+    await backend.query(`create function refuse_event() returns trigger language plpgsql as $$
+      begin
+        if new.org_id = '${orgId}' then raise 'the process ends here'; end if;
+        return new;
+      end $$`);
+    await backend.query(`create trigger ends_here before insert on alert_event
+      for each row execute function refuse_event()`);
+    expect(await closeAll(backend)).toMatchObject([{ orgId, month: lastMonth() }]);
+    expect(await closedOf(orgId)).toEqual(months.slice(0, LAST));
+    expect(await reportsOf(another)).toMatchObject([{ deliveries: 1 }]);
+    expect(await backend.statementClosing.oldestOpen()).toBe(lastMonth());
+    await backend.query("drop function refuse_event cascade");
+    expect(await closeAll(second)).toEqual([]);
+    expect(await closedOf(orgId)).toEqual(months.slice(0, LAST));
+    await backend.query(isFreed);
+    expect(await closeAll(second)).toEqual([]);
+    expect(await closedOf(orgId)).toEqual(months.slice(0, 3));
+    expect(await reportsOf(orgId)).toMatchObject([{ deliveries: 1 }]);
+    expect(await reportsOf(another)).toMatchObject([{ deliveries: 1 }]);
+    expect(await backend.statementClosing.oldestOpen()).toBeUndefined();
+  });
+
+  test("a month whose process has ended in the middle of it is another one's when its lease is over", async () => {
+    const orgId = await lived(LAST);
+    // It has closed this one, and neither said so nor mailed it.
+    await documentOf(orgId, lastMonth());
+    const later = await lived(LAST);
+    await backend.statementClosing.oldestOpen();
+    const leased = "update org_statement_pass set until_at = now() + interval '1 minute'";
+    await backend.query(leased);
+    expect(await closeAll(second)).toEqual([]);
+    expect([await closedOf(later), await reportsOf(later)]).toEqual([[], []]);
+    await backend.query(isFreed);
+    await closeAll(second);
+    for (const each of [orgId, later]) {
+      expect(await reportsOf(each)).toMatchObject([{ deliveries: 1 }]);
+    }
   });
 });

@@ -1,12 +1,21 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
+interface Certified {
+  /** Whose it is. */
+  readonly host?: string;
+  readonly lastYear?: number;
+}
+
 /** A self-signed certificate, made on the spot: no key is kept in the repository. */
-export function selfSigned(): { readonly key: string; readonly cert: string } {
+export function selfSigned({ host = "secret-provider-host", lastYear = 2099 }: Certified = {}): {
+  readonly key: string;
+  readonly cert: string;
+} {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = der(0x30, OID_ECDSA_SHA256);
-  const attribute = der(0x30, OID_COMMON_NAME, der(0x0c, Buffer.from("secret-provider-host")));
+  const attribute = der(0x30, OID_COMMON_NAME, der(0x0c, Buffer.from(host)));
   const name = der(0x30, der(0x31, attribute));
-  const years = der(0x30, time("20200101000000Z"), time("20991231235959Z"));
+  const years = der(0x30, time("20200101000000Z"), time(`${lastYear}1231235959Z`));
   const publicKeyInfo = publicKey.export({ type: "spki", format: "der" });
   const serial = der(0x02, Buffer.of(1));
   const toSign = der(0x30, serial, algorithm, name, years, name, publicKeyInfo);

@@ -11,6 +11,8 @@ export interface DoctorCheck {
   readonly level: CheckLevel;
   /** What was found; where something is wrong, with the next step. */
   readonly detail: string;
+  /** The same for programs, with `--json`. */
+  readonly facts?: Readonly<Record<string, unknown>>;
 }
 
 /** What every check may read: the surroundings, the configuration, and the catalog made of it. */

@@ -1,24 +1,9 @@
 import { Type, type Static } from "typebox";
 
+import { TAX_ID_TYPES } from "../../core/tax-id-types.ts";
 import { Count, Instant, nullable, oneOf, Usd } from "./shared.ts";
 
-const TaxIdKind = oneOf(
-  "eu_vat",
-  "gb_vat",
-  "ch_vat",
-  "no_vat",
-  "us_ein",
-  "ca_bn",
-  "au_abn",
-  "nz_gst",
-  "in_gst",
-  "jp_trn",
-  "sg_gst",
-  "br_cnpj",
-  "other",
-);
-
-/** Who an organization is on its statements and invoices. Plain text, one line each. */
+/** Who an organization is on its statements, receipts and invoices. Plain text, one line each. */
 export const CompanyData = Type.Object(
   {
     legal_name: Type.String({ minLength: 1, maxLength: 200 }),
@@ -33,7 +18,7 @@ export const CompanyData = Type.Object(
     country: Type.String({ pattern: "^[A-Z]{2}$", description: "a country code like DE" }),
     tax_id: nullable(
       Type.Object(
-        { type: TaxIdKind, value: Type.String({ minLength: 2, maxLength: 40 }) },
+        { type: oneOf(...TAX_ID_TYPES), value: Type.String({ minLength: 2, maxLength: 40 }) },
         { additionalProperties: false },
       ),
     ),
@@ -73,7 +58,8 @@ const MonthParam = Type.String({
 export const StatementSummary = Type.Object({
   /** A UTC month, `2026-10`. */
   month: Type.String(),
-  /** `closing`: over for less than six hours; `due`: it is closed when it is first opened. */
+  /** `closing`: over for less than six hours; `due`: it is closed in the background, or when it is
+   * first opened. */
   state: StatementState,
   /** These four are null until the statement is closed, at the latest when it is first read. */
   number: nullable(Type.String()),

@@ -152,6 +152,8 @@ export class CheckoutApi {
     if (!isSetup && !isAmount) return invalid("line_items", "amount");
     if (!isWebAddress(successUrl)) return invalid("success_url", "address");
     if (!isWebAddress(cancelUrl)) return invalid("cancel_url", "address");
+    const invoiceFields = readInvoiceFields(form);
+    if (invoiceFields === undefined) return invalid("invoice_creation", "list of fields");
     const usage = textAt(form, "payment_intent_data", "setup_future_usage");
     const session = this.#book.createSession({
       mode: isSetup ? "setup" : "payment",
@@ -163,6 +165,7 @@ export class CheckoutApi {
       email: textAt(form, "customer_email") ?? null,
       metadata: textsAt(form, "metadata"),
       paymentMetadata: textsAt(form, "payment_intent_data", "metadata"),
+      invoiceFields,
       successUrl,
       cancelUrl,
       // Without one: a day.
@@ -240,4 +243,22 @@ function invalid(param: string, what: string): ApiAnswer {
 
 function refused(status: number, error: object): ApiAnswer {
   return { status, body: { error } };
+}
+
+const INVOICE_FIELDS_MAX = 4;
+const FIELD_NAME_MAX = 40;
+const FIELD_VALUE_MAX = 140;
+
+/** What Stripe prints on an invoice besides its lines; undefined: more than it takes. */
+function readInvoiceFields(form: FormFields): Readonly<Record<string, string>> | undefined {
+  const fields: Record<string, string> = {};
+  const path = ["invoice_creation", "invoice_data", "custom_fields"] as const;
+  for (let at = 0; ; at += 1) {
+    const name = textAt(form, ...path, String(at), "name");
+    const value = textAt(form, ...path, String(at), "value");
+    if (name === undefined || value === undefined) return fields;
+    const isLong = name.length > FIELD_NAME_MAX || value.length > FIELD_VALUE_MAX;
+    if (at >= INVOICE_FIELDS_MAX || isLong) return undefined;
+    fields[name] = value;
+  }
 }

@@ -32,6 +32,7 @@ export interface NewSession {
   readonly email: string | null;
   readonly metadata: Record<string, string>;
   readonly paymentMetadata: Record<string, string>;
+  readonly invoiceFields?: Readonly<Record<string, string>>;
   readonly successUrl: string;
   readonly cancelUrl: string;
   readonly expiresAtSeconds: number;
@@ -84,6 +85,7 @@ export class CheckoutBook {
       customer_email: wanted.email,
       metadata: wanted.metadata,
       payment_metadata: wanted.paymentMetadata,
+      invoice_fields: wanted.invoiceFields ?? {},
       payment_intent: null,
       setup_intent: null,
       customer: wanted.customer ?? null,

@@ -13,6 +13,8 @@ export interface CheckoutSession {
   readonly metadata: Record<string, string>;
   /** Of ours: what the payment will say. */
   readonly payment_metadata: Record<string, string>;
+  /** Of ours: what its invoice will say, by the names of the fields. */
+  readonly invoice_fields: Readonly<Record<string, string>>;
   payment_intent: string | null;
   setup_intent: string | null;
   readonly customer: string | null;

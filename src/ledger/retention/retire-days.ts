@@ -45,12 +45,19 @@ export interface RetireOutcome {
  */
 export async function retireDays(
   deps: RetireDeps,
-  options: { readonly olderThanDays: number; readonly drop: boolean },
+  options: {
+    readonly olderThanDays: number;
+    readonly drop: boolean;
+    /** From that day on everything stays, for this reason. */
+    readonly stopAt?: { readonly day: Day; readonly reason: string } | undefined;
+  },
 ): Promise<RetireOutcome> {
   const retired: DaySurvey[] = [];
   let stopped: RetireOutcome["stopped"];
   for (const day of await deps.session.daysOlderThan(options.olderThanDays)) {
-    const done = await retireDay(deps, day);
+    const { stopAt } = options;
+    const isFree = stopAt === undefined || day < stopAt.day;
+    const done = isFree ? await retireDay(deps, day) : stopAt.reason;
     if (typeof done === "string") {
       stopped = { day, reason: done };
       deps.progress(`${day}: stays: ${done}`);

@@ -71,6 +71,25 @@ describe("the receipt of a purchase", () => {
     });
   });
 
+  test("has an invoice of the payment provider beside it, which names the company, its address and tax id", async () => {
+    const invoiceOf = async (person: Person): Promise<unknown> => {
+      const { pay } = await start(person);
+      const id = pay.split("/").at(-2) ?? "";
+      return fixture.checkout?.book.session(id)?.invoice_fields;
+    };
+    const eve = await fixture.signIn(newcomer("eve"));
+    expect(await invoiceOf(eve)).toEqual({});
+    const tax = { tax_id: { type: "gb_vat", value: "GB 123 4567 89" } };
+    await eve.do("POST /api/console/company", { body: { ...COMPANY, ...tax } });
+    expect(await invoiceOf(eve)).toEqual({
+      Company: "Acme Ltd",
+      Address: "1 Main St, EC1A 1BB London, GB",
+      "Tax ID": "GB 123 4567 89",
+      "Purchase order": "PO-77",
+    });
+    expect(await invoiceOf(await fixture.signIn(newcomer("fay")))).toEqual({});
+  });
+
   test("is not there before it is paid, nor for another organization", async () => {
     const { id } = await start(ann);
     const refused = await ann.ask(receiptOf(id));

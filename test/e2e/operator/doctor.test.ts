@@ -146,6 +146,37 @@ describe("warns, with the command that repairs it, and answers 0", () => {
     expect(bad[0]?.detail).toContain("TEST_PROVIDER_KEY");
   });
 
+  test("of automatic top-ups that are paused, by reason, with their number and the oldest", async () => {
+    await verify();
+    await backend.query(`
+      insert into org (org_id, name, email, email_verified)
+      select 'org_' || n, 'Acme', 'a@example.com', true from generate_series(1, 4) as n`);
+    await backend.query(`
+      insert into top_up_rule (org_id, is_on, below, amount, month_max, paused_at, paused_reason)
+      values ('org_1', false, 1, 10000, 10000, '2026-05-02T00:00Z', 'card_declined'),
+        ('org_2', false, 1, 10000, 10000, '2026-05-01T00:00Z', 'card_declined'),
+        ('org_3', false, 1, 10000, 10000, '2026-05-03T00:00Z', 'operator'),
+        ('org_4', true, 1, 10000, 10000, null, null)`);
+    const { code, bad } = await doctor();
+    expect(code).toBe(0);
+    expect(bad).toEqual([
+      {
+        id: "automatic top-up",
+        level: "warning",
+        ok: true,
+        detail:
+          "paused: 2 card_declined (the oldest since 2026-05-01T00:00:00.000Z), 1 operator (the oldest " +
+          "since 2026-05-03T00:00:00.000Z); `tokenmarket topup list` names the organizations",
+        facts: {
+          paused: [
+            { reason: "card_declined", count: 2, oldest_at: "2026-05-01T00:00:00.000Z" },
+            { reason: "operator", count: 1, oldest_at: "2026-05-03T00:00:00.000Z" },
+          ],
+        },
+      },
+    ]);
+  });
+
   test("of a listing that require_verified keeps from customers", async () => {
     const { bad } = await doctor({ TM_CATALOG_REQUIRE_VERIFIED: "1" });
     expect(bad[0]?.detail).toContain("not routed while require_verified is set");

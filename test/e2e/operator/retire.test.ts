@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { parseMonth } from "../../../src/billing/index.ts";
 import { ask, at, get } from "../../support/ask.ts";
 import { startTestGateway, type TestAccount, type TestGateway } from "../../support/gateway.ts";
 import { jsonCommand, OPERATOR_ENV, type JsonAnswer } from "../../support/operator.ts";
@@ -92,6 +93,30 @@ test("where nothing is old enough, or all is to be kept, nothing changes", async
   expect(off).toMatchObject({ code: 0, json: { ok: true, retired: [] } });
 });
 
+test("a day stays until the statement of its month is closed, which the command does first", async () => {
+  const month = oldDay.slice(0, 7);
+  await runSql(
+    gateway,
+    `update org set created_at = '${oldDay}' where org_id = '${account.orgId}';
+    create function refuse_statement() returns trigger language plpgsql
+      as 'begin raise ''no statement today''; end';
+    create trigger refused before insert on org_statement
+      for each row execute function refuse_statement();`,
+    [],
+  );
+  const stays = await command(retire);
+  expect(stays).toMatchObject({ code: 1, json: { ok: false, retired: [] } });
+  expect(at(stays.json, "stopped", "reason")).toContain(`the monthly statements of ${month} are`);
+  expect(stays.stderr).toContain(`the statement of ${account.orgId} for ${month}`);
+  expect(stays.stderr).toContain("no statement today");
+  await runSql(
+    gateway,
+    `drop function refuse_statement cascade;
+    update org_statement_pass set until_at = '-infinity'`,
+    [],
+  );
+});
+
 test("killed at every step and run again, it ends as if nothing had been", async () => {
   await expectExactBooks();
   const killed: string[] = [];
@@ -156,5 +181,17 @@ describe("afterwards", () => {
     const cost = Number(at(kept.json, "data", "cost_micro_usd"));
     expect(at(json, "balance", "settled_micro_usd")).toBe(5_000_000 - 4 * cost);
     expect(await served("test/b")).toBeDefined();
+  });
+
+  test("the statement that was closed before has the requests one by one, and says that they left", async () => {
+    const month = parseMonth(oldDay.slice(0, 7));
+    if (month === undefined) throw new Error(oldDay);
+    const statement = await gateway.backend.statementStore.read(account.orgId, month);
+    if (typeof statement === "string") throw new Error(statement);
+    expect(statement).toMatchObject({ state: "closed", differences: [], hasLeft: true });
+    const { document } = statement;
+    expect(document.unlisted_usage_usd).toBe("0.000000");
+    const counts = document.models.map(({ model, requests }) => [model, requests]);
+    expect(Object.fromEntries(counts)).toEqual({ "test/a": 2, "test/b": 1 });
   });
 });

@@ -107,7 +107,7 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
     label: "Date",
     render: ({ kind, at }) => <Time at={at} precision={kind === "usage" ? "day" : "minute"} />,
   },
-  { id: "kind", label: "Type", render: ({ kind }) => KIND_LABELS[kind] },
+  { id: "kind", label: "Type", render: ({ kind }) => <Kind kind={kind} /> },
   {
     id: "ref",
     label: "Reference",
@@ -122,6 +122,21 @@ const COLUMNS: readonly Column<CreditEntry>[] = [
     sortValue: (entry) => parseUsd(entry.amount_usd),
   },
 ];
+
+/** Credit that was given is on the statement of its month; a receipt is of a payment. */
+function Kind({ kind }: Pick<CreditEntry, "kind">): ReactNode {
+  const isGiven = kind === "grant" || kind === "welcome";
+  return (
+    <>
+      {KIND_LABELS[kind]}
+      {isGiven ? (
+        <Text size="xs" c="dimmed">
+          no payment, no receipt
+        </Text>
+      ) : null}
+    </>
+  );
+}
 
 const KIND_LABELS: Readonly<Record<CreditEntry["kind"], string>> = {
   purchase: "Purchase",

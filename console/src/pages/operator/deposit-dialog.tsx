@@ -6,6 +6,7 @@ import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
+import { AmountFields } from "./amount-fields.tsx";
 
 /** Records money that was paid to a provider in advance, once per reference. */
 export function DepositDialog(props: {
@@ -57,24 +58,12 @@ function DepositForm({ onClose }: { readonly onClose: () => void }): ReactNode {
         onChange={(event) => setTyped({ ...typed, provider: event.currentTarget.value })}
         error={fieldError(submission.fault, "provider_id")}
       />
-      <TextInput
-        label="Dollars"
-        description="Above 0, at most six decimals, such as 500.00."
-        inputMode="decimal"
-        autoComplete="off"
-        maxLength={16}
-        value={typed.amount}
-        onChange={(event) => setTyped({ ...typed, amount: event.currentTarget.value })}
-        error={fieldError(submission.fault, "amount_usd")}
-      />
-      <TextInput
-        label="Reference"
-        description="Identifies this payment permanently: recording it again changes nothing."
-        autoComplete="off"
-        maxLength={200}
-        value={typed.ref}
-        onChange={(event) => setTyped({ ...typed, ref: event.currentTarget.value })}
-        error={fieldError(submission.fault, "ref")}
+      <AmountFields
+        submission={submission}
+        typed={typed}
+        onTyped={(change) => setTyped({ ...typed, ...change })}
+        example="500.00"
+        refMeans="Identifies this payment permanently: recording it again changes nothing."
       />
     </DialogForm>
   );

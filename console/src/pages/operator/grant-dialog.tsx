@@ -1,11 +1,11 @@
-import { Checkbox, TextInput } from "@mantine/core";
+import { Checkbox } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
 import { useChange } from "../../api/use-answer.ts";
-import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
 import { DialogForm, FormDialog } from "../keys/form-dialog.tsx";
 import { useSubmission } from "../keys/use-submission.ts";
+import { AmountFields } from "./amount-fields.tsx";
 import { ORG_READERS } from "./org-readers.ts";
 
 interface GrantProps {
@@ -53,25 +53,13 @@ function GrantForm({ orgId, amountUsd = "", reference = "", onClose }: GrantProp
       onSubmit={send}
       onCancel={onClose}
     >
-      <TextInput
-        label="Dollars"
-        description="Above 0, at most six decimals, such as 25.00."
-        data-autofocus
-        inputMode="decimal"
-        autoComplete="off"
-        maxLength={16}
-        value={typed.amount}
-        onChange={(event) => setTyped({ ...typed, amount: event.currentTarget.value })}
-        error={fieldError(submission.fault, "amount_usd")}
-      />
-      <TextInput
-        label="Reference"
-        description="Identifies this grant permanently: granting it again changes nothing."
-        autoComplete="off"
-        maxLength={200}
-        value={typed.ref}
-        onChange={(event) => setTyped({ ...typed, ref: event.currentTarget.value })}
-        error={fieldError(submission.fault, "ref")}
+      <AmountFields
+        submission={submission}
+        typed={typed}
+        onTyped={(change) => setTyped({ ...typed, ...change })}
+        example="25.00"
+        refMeans="Identifies this grant permanently: granting it again changes nothing."
+        isFirst
       />
       <Checkbox
         label="Trial credit"

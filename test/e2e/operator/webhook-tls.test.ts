@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+
+import { Webhook } from "standardwebhooks";
+import { expect, test } from "vitest";
+
+import { openKeyVault } from "../../../src/accounts/key-vault.ts";
+import { newWebhookSecret, sealSecret } from "../../../src/alerts/webhook-secret.ts";
+import { newRecordId } from "../../../src/core/ids.ts";
+import { until } from "../../support/books.ts";
+import { serve, withOperatorFolder } from "../../support/operator.ts";
+import { withBackend } from "../../support/postgres.ts";
+import { selfSigned } from "../../support/self-signed.ts";
+import { testOperator } from "../../support/test-operator.ts";
+import { withResource } from "../../support/with-resource.ts";
+
+const KEY = Buffer.alloc(32, 7).toString("base64");
+
+/** A receiver over TLS, with a certificate that was made for it. */
+interface SecureReceiver {
+  readonly port: number;
+  readonly cert: string;
+  readonly received: { readonly body: string; readonly headers: Record<string, string> }[];
+  close(): void;
+}
+
+async function openReceiver(of: Parameters<typeof selfSigned>[0]): Promise<SecureReceiver> {
+  const certificate = selfSigned(of);
+  const received: SecureReceiver["received"] = [];
+  const server: Server = createServer(certificate, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const headers = request.headers as Record<string, string>;
+      received.push({ body: Buffer.concat(chunks).toString(), headers });
+      response.writeHead(204).end();
+    });
+  });
+  server.on("tlsClientError", () => undefined);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { port, cert: certificate.cert, received, close };
+}
+
+const backend = withBackend();
+const folder = withOperatorFolder({ url: "http://127.0.0.1:9" });
+const trusted = withResource(() => openReceiver({ host: "localhost" }));
+const expired = withResource(() => openReceiver({ host: "localhost", lastYear: 2024 }));
+const stranger = withResource(() => openReceiver({ host: "localhost" }));
+const program = withResource(
+  () => {
+    // The authorities that the process trusts besides the public ones.
+    const extra = join(folder.root, "extra-ca.pem");
+    writeFileSync(extra, `${trusted.cert}${expired.cert}`);
+    return serve(folder, {
+      DATABASE_URL: backend.connectionString,
+      TM_ENCRYPTION_KEY: KEY,
+      NODE_EXTRA_CA_CERTS: extra,
+    });
+  },
+  (running) => running.end("SIGTERM"),
+);
+
+test("webhooks are delivered over TLS to a certificate that is trusted, and to no other, which the log says", async () => {
+  const org = { name: "Ada & Co", email: "ada@example.com" };
+  const { orgId } = await backend.accountStore.createOrg(org, testOperator);
+  const vault = openKeyVault(KEY);
+  if (vault === undefined) throw new Error("there is a key");
+  const secret = newWebhookSecret();
+  const add = async (address: string): Promise<void> => {
+    const destinationId = newRecordId("dst");
+    const sealedSecret = sealSecret(vault, secret, { destinationId, orgId });
+    const wanted = { destinationId, channel: "webhook", address, kinds: null } as const;
+    await backend.alertStore.addDestination(orgId, { ...wanted, sealedSecret }, testOperator);
+    await backend.alertStore.sendTest(orgId, destinationId);
+  };
+  const answers = {
+    [`https://localhost:${trusted.port}/hook`]: "status 204",
+    [`https://127.0.0.1:${trusted.port}/hook`]:
+      "not sent: the certificate is that of another host (ERR_TLS_CERT_ALTNAME_INVALID)",
+    [`https://localhost:${expired.port}/hook`]:
+      "not sent: the certificate has expired (CERT_HAS_EXPIRED)",
+    [`https://localhost:${stranger.port}/hook`]:
+      "not sent: the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)",
+  };
+  for (const address of Object.keys(answers)) await add(address);
+  expect(program.ready).toHaveProperty("gateway_url");
+  const log = await until("each was tried", async () => {
+    const lines = await backend.alertStore.log(orgId);
+    return lines.every(({ lastAnswer }) => lastAnswer !== null) && lines;
+  });
+  const said = log.map(({ address, lastAnswer }) => [address, lastAnswer]);
+  expect(Object.fromEntries(said)).toEqual(answers);
+  expect([expired.received, stranger.received]).toEqual([[], []]);
+  const [got, ...more] = trusted.received;
+  expect(more).toEqual([]);
+  expect(new Webhook(secret).verify(got?.body ?? "", got?.headers ?? {})).toMatchObject({
+    type: "alerts.test",
+    data: { org_id: orgId },
+  });
+});
