@@ -62,7 +62,7 @@ async function useKeys(context: BrowserContext, address: string): Promise<Intera
   const done = [
     await noted(page, "keys: a key in the search", () => typeAndErase(page, "worker 99")),
     await noted(page, "keys: selecting one, and all", async () => {
-      await clickEach(page, ["Select worker 0", "Select worker 1", /^Select all/, /^Select all/]);
+      await tickEach(page, ["Select worker 0", "Select worker 1", /^Select all/, /^Select all/]);
     }),
     await noted(page, "keys: sorting", () => sortBy(page, ["Name and key", "Spent this month"])),
     await noted(page, "keys: Tab", () => pressTab(page)),
@@ -77,7 +77,7 @@ async function useRequests(context: BrowserContext, address: string): Promise<In
     await noted(page, "log of requests: sorting", () => sortBy(page, ["Cost", "Duration"])),
     await noted(page, "log of requests: choosing columns", async () => {
       await page.getByRole("button", { name: "Columns" }).last().click();
-      await clickEach(page, ["Provider", "Route", "Route", "Provider"]);
+      await tickEach(page, ["Provider", "Route", "Route", "Provider"]);
       await page.keyboard.press("Escape");
     }),
     await noted(page, "log of requests: Tab", () => pressTab(page)),
@@ -123,9 +123,9 @@ async function sortBy(page: Page, columns: readonly string[]): Promise<void> {
   }
 }
 
-async function clickEach(page: Page, labels: readonly (string | RegExp)[]): Promise<void> {
+async function tickEach(page: Page, labels: readonly (string | RegExp)[]): Promise<void> {
   for (const label of labels) {
-    await page.getByLabel(label, { exact: true }).last().click();
+    await page.getByRole("checkbox", { name: label, exact: true }).last().click();
     await page.waitForTimeout(300);
   }
 }

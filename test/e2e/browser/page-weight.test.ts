@@ -78,7 +78,7 @@ describe("the files of a page that a link opens", () => {
   ])("are within their budgets: $page", ({ own, scriptKb, styleKb, files }) => {
     const found = filesOf(["first", ...own, ...(own.length === 0 ? [] : ["pages"])]);
     const kbOf = (suffix: string): number =>
-      sum(found.filter((file) => file.endsWith(suffix)).map(sentBytes)) / 1024;
+      totalOf(found.filter((file) => file.endsWith(suffix)).map(sentBytes)) / 1024;
     expect(kbOf(".js")).toBeGreaterThan(scriptKb - 10);
     expect(kbOf(".js")).toBeLessThanOrEqual(scriptKb);
     expect(kbOf(".css")).toBeLessThanOrEqual(styleKb);
@@ -115,6 +115,6 @@ describe("the files of a page that a link opens", () => {
   }
 });
 
-function sum(numbers: readonly number[]): number {
+function totalOf(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
