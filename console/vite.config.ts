@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import react from "@vitejs/plugin-react";
 import { defineConfig, type UserConfig } from "vite";
 
@@ -7,19 +9,46 @@ const FIRST = /console\/src\/(main|pages\/overview-page)\.tsx$/;
 /* What opens is large, and a page that has not opened it does without: each kind is a file of its own. */
 const FIELDS =
   /@mantine\/(hooks\/|core\/esm\/(core\/|components\/(InputBase|TextInput|NativeSelect|Checkbox|Portal)\/))/;
+const CHOICES = /@mantine\/core\/.+\/(Combobox|Select|Popover|ScrollArea)\//;
+const MORE_CHOICES = /@mantine\/core\/.+\/(MultiSelect|Autocomplete|Pill|PillsInput|NumberInput)\//;
 const DIALOGS = /@mantine\/core\/.+\/(Modal|ModalBase|Drawer)\//;
-const CHOICES =
-  /@mantine\/core\/.+\/(Combobox|Select|MultiSelect|Autocomplete|Pill|PillsInput|Popover|ScrollArea|NumberInput)\//;
-/** What only the playground's tabs share has choices in it: other pages would load them too. */
-const NOT_OF_TABS = /^(?!.*\/playground\/(model-picker|parameter-field|media-code)\.tsx$)/;
+
+/* What pages share: the parts that most of them have, and what only those of one kind need. */
+const PARTS = new RegExp(
+  [
+    "console/src/(ui|api|app|pages/keys/(form-dialog|use-submission))",
+    "lucide-react",
+    "@mantine/core/.+/(Code|FileButton)/",
+  ].join("|"),
+);
+const SNIPPETS = /console\/src\/snippets\//;
+/** Every tab of the playground has these, with choices in them: other pages would load them too. */
+const OF_TABS = /\/playground\/(playground-page|model-picker|parameter-field)\.tsx$/;
+const OF_MEDIA = /\/playground\/(media-code|call-panel)\.tsx$/;
+const OF_CALLS = /\/playground\/[a-z-]+\.ts$|\/playground\/gateway-trouble\.tsx$/;
+const OF_KIND = /console\/src\/pages\/(?!playground)([a-z]+)\//;
+
+/** `"keys"` for what the pages of keys share. */
+function kindOf(module: string): string | null {
+  return OF_KIND.exec(module)?.[1] ?? null;
+}
 
 const config: UserConfig = defineConfig({
   root: import.meta.dirname,
   base: "/",
   plugins: [react()],
+  resolve: {
+    alias: [
+      { find: /^react$/, replacement: join(import.meta.dirname, "src/app/react.js") },
+      { find: /^react-dom$/, replacement: "preact/compat" },
+      { find: /^react(-dom)?\/(client|jsx-runtime)$/, replacement: "preact/compat/$2" },
+    ],
+  },
   build: {
     outDir: "../dist/console",
     emptyOutDir: true,
+    // Which files a page asks for, for the test of its weight; the server sends no such name.
+    manifest: ".chunks.json",
     // The content security policy allows no inline script and no data address for one.
     assetsInlineLimit: 0,
     sourcemap: false,
@@ -32,11 +61,17 @@ const config: UserConfig = defineConfig({
         // without a cache asks for a handful of files, not for one a component.
         codeSplitting: {
           groups: [
-            { name: "first", test: FIRST, priority: 5 },
-            { name: "fields", test: FIELDS, priority: 4 },
-            { name: "dialogs", test: DIALOGS, priority: 3 },
-            { name: "choices", test: CHOICES, priority: 2 },
-            { name: "pages", test: NOT_OF_TABS, minShareCount: 3, priority: 1 },
+            { name: "first", test: FIRST, priority: 9 },
+            { name: "fields", test: FIELDS, priority: 8 },
+            { name: "choices", test: CHOICES, priority: 7 },
+            { name: "more-choices", test: MORE_CHOICES, priority: 6 },
+            { name: "dialogs", test: DIALOGS, priority: 5 },
+            { name: "pages", test: PARTS, minShareCount: 2, priority: 4 },
+            { name: "snippets", test: SNIPPETS, minShareCount: 2, priority: 3 },
+            { name: "calls", test: OF_CALLS, minShareCount: 2, priority: 3 },
+            { name: kindOf, debugName: "kinds", test: OF_KIND, minShareCount: 2, priority: 2 },
+            { name: "playground", test: OF_TABS, priority: 1 },
+            { name: "media", test: OF_MEDIA, minShareCount: 2, priority: 0 },
           ],
         },
       },

@@ -11,7 +11,7 @@ import { Panel } from "../ui/panel.tsx";
 import { ERROR_ROWS, type ErrorRow } from "./docs/error-rows.ts";
 import { GUIDES } from "./docs/guide-list.ts";
 import { ROUTE_ROWS } from "./docs/route-rows.ts";
-import { Facts } from "./settings/facts.tsx";
+import { Facts } from "../ui/facts.tsx";
 
 /** What a programmer needs to begin: addresses, routes, errors, limits. It needs no internet. */
 export function DocsPage(): ReactElement {

@@ -1,6 +1,6 @@
 import { CloseButton, Kbd, TextInput } from "@mantine/core";
 import { Search } from "lucide-react";
-import type { ReactElement } from "react";
+import { useReducer, type ReactElement } from "react";
 
 import kit from "./kit.module.css";
 
@@ -12,6 +12,8 @@ export interface SearchFieldProps {
 
 /** A search over a list; `/` brings the reader here. */
 export function SearchField({ label, value, onChange }: SearchFieldProps): ReactElement {
+  // The caller may keep less than what was typed; the field then shows that, also when it stays the same.
+  const [, showKept] = useReducer((times: number) => times + 1, 0);
   return (
     <TextInput
       type="text"
@@ -19,7 +21,10 @@ export function SearchField({ label, value, onChange }: SearchFieldProps): React
       aria-label={label}
       placeholder={label}
       value={value}
-      onChange={(event) => onChange(event.currentTarget.value)}
+      onChange={(event) => {
+        onChange(event.currentTarget.value);
+        showKept();
+      }}
       data-search-field
       autoComplete="off"
       spellCheck={false}

@@ -1,3 +1,6 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+
 import type { Page, Response } from "playwright-core";
 import { describe, expect, test } from "vitest";
 
@@ -55,3 +58,63 @@ describe.skipIf(!hasChromium)("the first page that a visitor opens", () => {
     expect(total).toBeLessThanOrEqual(FIRST_PAGE_BYTES_MAX);
   }
 });
+
+/**
+ * What the server sends, compressed, before a page of a link is whole: its own file and those that
+ * this one imports. Each budget is a little above what the page weighs now; data comes on top.
+ */
+describe("the files of a page that a link opens", () => {
+  const folder = resolve(import.meta.dirname, "../../../dist/console");
+
+  test.for([
+    { page: "/", own: [], scriptKb: 89, styleKb: 15, files: 3 },
+    { page: "/docs", own: ["docs-page"], scriptKb: 107, styleKb: 21, files: 8 },
+    { page: "/docs/$page", own: ["guide-page"], scriptKb: 121, styleKb: 21, files: 12 },
+    { page: "/keys", own: ["keys-page", "table-tools"], scriptKb: 116, styleKb: 21, files: 11 },
+    { page: "/usage", own: ["usage-page", "table-tools"], scriptKb: 124, styleKb: 23, files: 13 },
+    { page: "/models", own: ["models-page"], scriptKb: 138, styleKb: 22, files: 10 },
+    { page: "/billing", own: ["billing-page"], scriptKb: 111, styleKb: 21, files: 10 },
+    { page: "/playground", own: ["playground", "chat-tab"], scriptKb: 149, styleKb: 23, files: 13 },
+  ])("are within their budgets: $page", ({ own, scriptKb, styleKb, files }) => {
+    const found = filesOf(["first", ...own, ...(own.length === 0 ? [] : ["pages"])]);
+    const kbOf = (suffix: string): number =>
+      totalOf(found.filter((file) => file.endsWith(suffix)).map(sentBytes)) / 1024;
+    expect(kbOf(".js")).toBeGreaterThan(scriptKb - 10);
+    expect(kbOf(".js")).toBeLessThanOrEqual(scriptKb);
+    expect(kbOf(".css")).toBeLessThanOrEqual(styleKb);
+    expect(found.length).toBeLessThanOrEqual(files);
+  });
+
+  interface Chunk {
+    readonly file: string;
+    readonly name?: string;
+    readonly css?: readonly string[];
+    readonly imports?: readonly string[];
+  }
+
+  function filesOf(names: readonly string[]): readonly string[] {
+    const text = readFileSync(join(folder, ".chunks.json"), "utf8");
+    const chunks = new Map(Object.entries(JSON.parse(text) as Record<string, Chunk>));
+    const found = new Set<string>();
+    function add({ file, css = [], imports = [] }: Chunk): void {
+      if (found.has(file)) return;
+      for (const each of [file, ...css]) found.add(each);
+      for (const name of imports) add(chunks.get(name) as Chunk);
+    }
+    for (const name of names) {
+      const own = [...chunks.values()].find((each) => each.name === name);
+      if (own === undefined) throw new Error(`the build has no file ${name}`);
+      add(own);
+    }
+    return [...found];
+  }
+
+  function sentBytes(file: string): number {
+    const path = join(folder, file);
+    return statSync(existsSync(`${path}.br`) ? `${path}.br` : path).size;
+  }
+});
+
+function totalOf(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

@@ -60,7 +60,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await page.getByLabel("Size", { exact: true }).selectOption("1536x1024");
     await page.getByLabel("Quality").selectOption("low");
     // More than four is not to be had: the field takes the most there is.
-    const count = page.getByRole("textbox", { name: "Images" });
+    const count = page.getByRole("spinbutton", { name: "Images" });
     await count.fill("9");
     await count.blur();
     expect(await count.inputValue()).toBe("4");
@@ -184,7 +184,7 @@ async function optionsOf(page: Page, label: string): Promise<readonly string[]> 
   const values = await page
     .getByLabel(label, { exact: true })
     .locator("option")
-    .evaluateAll((all) => all.map((each) => each.getAttribute("value") ?? ""));
+    .evaluateAll((all) => all.map((each) => (each as { value?: string }).value ?? ""));
   return values.filter((each) => each !== "");
 }
 

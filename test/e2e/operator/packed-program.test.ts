@@ -95,7 +95,7 @@ describe("the tarball", () => {
     const allowed =
       /^(package\.json|(README|CHANGELOG)\.md|LICENSE|dist\/.+\.js|dist\/(catalog\/manifest|conformance)\/.+\.d\.ts|dist\/console\/.+|dist\/storage\/migrations\/.+\.sql|dist\/(listing-sources|moving-in)\/[a-z-]+\.json|manifests\/.+\.json|schema\/.+\.json|docs\/.+\.md|docs\/soak\.svg|examples\/.+)$/;
     expect(packed.files.filter((file) => !allowed.test(file))).toEqual([]);
-    const unneeded = /\.test\.|fixtures|\.map$|\.built-from|docs\/decisions\//;
+    const unneeded = /\.test\.|fixtures|\.map$|\.built-from|\.chunks\.json|docs\/decisions\//;
     expect(packed.files.filter((file) => unneeded.test(file))).toEqual([]);
     const pointing = programFiles().filter(({ text }) => text.includes("sourceMappingURL"));
     expect(pointing.map(({ file }) => file)).toEqual([]);

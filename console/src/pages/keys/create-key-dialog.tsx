@@ -5,7 +5,12 @@ import { useState, type ReactNode } from "react";
 import type { CreatedKey } from "../../../../src/console-api/contract.ts";
 import { call } from "../../api/client.ts";
 import { useAnswer } from "../../api/use-answer.ts";
+import { useSession } from "../../api/use-session.ts";
+import { CallSnippets } from "../../snippets/call-snippets.tsx";
+import { helloSnippets } from "../../snippets/chat-snippets.ts";
+import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { fieldError } from "../../ui/field-errors.ts";
+import { SecretOnce } from "../../ui/secret-once.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
@@ -26,22 +31,57 @@ const BLANK: TypedKey = {
   models: [],
 };
 
+/**
+ * Asks for the name and the limits of a new key, then shows the raw key: what shows it was loaded
+ * before the key is made, and the raw key is in the memory of this dialog alone.
+ */
+export default function CreateKeyDialog(props: {
+  readonly opened: boolean;
+  readonly rpmMax: number;
+  readonly onClose: () => void;
+  /** The reader has the raw key: the caller says where the focus goes. */
+  readonly onSaved: () => void;
+}): ReactNode {
+  const { opened, rpmMax, onClose } = props;
+  const [created, setCreated] = useState<CreatedKey>();
+  return (
+    <>
+      <FormDialog opened={opened} title="Create key" onClose={onClose}>
+        <CreateKeyForm
+          rpmMax={rpmMax}
+          onClose={onClose}
+          onCreated={(key) => {
+            onClose();
+            setCreated(key);
+          }}
+        />
+      </FormDialog>
+      <SecretOnce
+        opened={created !== undefined}
+        title={`Save your key “${created?.key.name ?? ""}”`}
+        secret={created?.secret ?? ""}
+        note="Copy it now. It is shown only once and cannot be recovered."
+        onSaved={() => {
+          setCreated(undefined);
+          props.onSaved();
+        }}
+      >
+        {created === undefined ? null : <FirstCall secret={created.secret} />}
+      </SecretOnce>
+    </>
+  );
+}
+
+function FirstCall({ secret }: { readonly secret: string }): ReactNode {
+  const { gateway_url: gatewayUrl } = useSession().installation;
+  const modelId = useSampleModel();
+  return <CallSnippets of={(wire) => helloSnippets(wire, { gatewayUrl, modelId, secret })} />;
+}
+
 interface CreateProps {
   readonly rpmMax: number;
   readonly onCreated: (created: CreatedKey) => void;
   readonly onClose: () => void;
-}
-
-/** Asks for the name and the limits of a new key; the raw key goes to `onCreated` and no cache. */
-export function CreateKeyDialog({
-  opened,
-  ...props
-}: CreateProps & { readonly opened: boolean }): ReactNode {
-  return (
-    <FormDialog opened={opened} title="Create key" onClose={props.onClose}>
-      <CreateKeyForm {...props} />
-    </FormDialog>
-  );
 }
 
 function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {

@@ -11,7 +11,7 @@ import { FactList } from "../models/fact-list.tsx";
 import { useLast } from "./use-last.ts";
 
 /** Disables a key after its name was typed; open while there is a key. */
-export function DisableKeyDialog(props: {
+export default function DisableKeyDialog(props: {
   readonly disabled: Key | undefined;
   readonly onClose: () => void;
 }): ReactNode {

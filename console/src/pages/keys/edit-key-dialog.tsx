@@ -16,7 +16,7 @@ import { useLast } from "./use-last.ts";
 import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
 /** Changes a key's own limit, caps, tags, expiry and models; open while there is a key. */
-export function EditKeyDialog(props: {
+export default function EditKeyDialog(props: {
   readonly edited: Key | undefined;
   readonly onClose: () => void;
 }): ReactNode {

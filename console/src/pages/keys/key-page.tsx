@@ -19,9 +19,8 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { Time } from "../../ui/time.tsx";
-import { DisableKeyDialog } from "./disable-key-dialog.tsx";
-import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { CapLeftPanel } from "./cap-left-panel.tsx";
+import { KeyDialogs } from "./key-dialogs.tsx";
 import { statusOf } from "./match-keys.ts";
 import { KeyFacts } from "./key-facts.tsx";
 import { KeyRequestsPanel } from "./key-requests-panel.tsx";
@@ -71,8 +70,11 @@ function KeyActions({ detail }: { readonly detail: KeyDetail }): ReactNode {
       <Button variant="default" disabled={!mayChange} onClick={() => setOpened("disable")}>
         Disable
       </Button>
-      <EditKeyDialog edited={opened === "edit" ? detail.key : undefined} onClose={close} />
-      <DisableKeyDialog disabled={opened === "disable" ? detail.key : undefined} onClose={close} />
+      <KeyDialogs
+        edited={opened === "edit" ? detail.key : undefined}
+        disabled={opened === "disable" ? detail.key : undefined}
+        onClose={close}
+      />
     </>
   );
 }

@@ -17,9 +17,8 @@ import { Tip } from "../../ui/tip.tsx";
 import { ShareBar } from "../limits/used-bar.tsx";
 import { ChosenBar } from "./chosen-bar.tsx";
 import { canBeChosen } from "./chosen-keys.ts";
-import { DisableKeyDialog } from "./disable-key-dialog.tsx";
-import { EditKeyDialog } from "./edit-key-dialog.tsx";
 import { expirySoon } from "./expiry-choice.ts";
+import { KeyDialogs } from "./key-dialogs.tsx";
 import { KeyName } from "./key-name.tsx";
 import { statusOf } from "./match-keys.ts";
 import { strictestCap } from "./strictest-cap.ts";
@@ -55,8 +54,14 @@ export function KeyTable(props: {
           )
         }
       />
-      <EditKeyDialog edited={edited} onClose={() => setEdited(undefined)} />
-      <DisableKeyDialog disabled={disabled} onClose={() => setDisabled(undefined)} />
+      <KeyDialogs
+        edited={edited}
+        disabled={disabled}
+        onClose={() => {
+          setEdited(undefined);
+          setDisabled(undefined);
+        }}
+      />
     </>
   );
 }

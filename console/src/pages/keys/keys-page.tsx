@@ -1,15 +1,11 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { Plus } from "lucide-react";
-import { useRef, useState, type ReactNode } from "react";
+import { lazy, useRef, type ReactNode } from "react";
 
-import type { CreatedKey, KeyList } from "../../../../src/console-api/contract.ts";
+import type { KeyList } from "../../../../src/console-api/contract.ts";
 import { useAnswer } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
-import { useSession } from "../../api/use-session.ts";
 import { useFilters } from "../../app/use-filters.ts";
-import { CallSnippets } from "../../snippets/call-snippets.tsx";
-import { helloSnippets } from "../../snippets/chat-snippets.ts";
-import { useSampleModel } from "../../snippets/use-sample-model.ts";
 import { Answer } from "../../ui/answer.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Loading } from "../../ui/loading.tsx";
@@ -17,12 +13,13 @@ import { Page } from "../../ui/page.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
-import { SecretOnce } from "../../ui/secret-once.tsx";
 import { Time } from "../../ui/time.tsx";
-import { CreateKeyDialog } from "./create-key-dialog.tsx";
+import { WhenOpened } from "../../ui/when-opened.tsx";
 import { KeyTable } from "./key-table.tsx";
 import { matchKeys, searchTermOf, type KeyStatus } from "./match-keys.ts";
 import { useSearchText } from "./use-search-text.ts";
+
+const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 
 /** `/keys`: every key of the organization that a person made. */
 export function KeysPage(): ReactNode {
@@ -31,18 +28,10 @@ export function KeysPage(): ReactNode {
   const [filters, setFilters] = useFilters<{ create: string | undefined }>();
   const isCreating = filters.create !== undefined;
   const setIsCreating = (to: boolean): void => setFilters({ create: to ? "1" : undefined });
-  // The raw key is in this page's memory alone, and only until it was saved.
-  const [created, setCreated] = useState<CreatedKey>();
   const create = (): void => setIsCreating(true);
   const mayChange = useMay("keys");
-  const { gateway_url: gatewayUrl } = useSession().installation;
-  const sample = { gatewayUrl, modelId: useSampleModel() };
   const createButton = useRef<HTMLButtonElement>(null);
-  const forget = (): void => {
-    setCreated(undefined);
-    // The form that opened the dialog is gone: the focus returns to where it was.
-    createButton.current?.focus();
-  };
+  const isOpened = isCreating && mayChange && answer.data !== undefined;
   return (
     <Page
       title="Keys"
@@ -61,32 +50,17 @@ export function KeysPage(): ReactNode {
     >
       <RoleNote need="keys" what="Creating and changing keys" />
       <Answer of={answer} skeleton={<KeyListSkeleton />}>
-        {(list) => (
-          <>
-            <KeyListPanel list={list} onCreate={create} />
-            <CreateKeyDialog
-              opened={isCreating && mayChange}
-              rpmMax={list.rpm_max}
-              onClose={() => setIsCreating(false)}
-              onCreated={(key) => {
-                setIsCreating(false);
-                setCreated(key);
-              }}
-            />
-          </>
-        )}
+        {(list) => <KeyListPanel list={list} onCreate={create} />}
       </Answer>
-      <SecretOnce
-        opened={created !== undefined}
-        title={`Save your key “${created?.key.name ?? ""}”`}
-        secret={created?.secret ?? ""}
-        note="Copy it now. It is shown only once and cannot be recovered."
-        onSaved={forget}
-      >
-        {created === undefined ? null : (
-          <CallSnippets of={(wire) => helloSnippets(wire, { ...sample, secret: created.secret })} />
-        )}
-      </SecretOnce>
+      <WhenOpened opened={isOpened}>
+        <CreateKeyDialog
+          opened={isOpened}
+          rpmMax={answer.data?.rpm_max ?? 0}
+          onClose={() => setIsCreating(false)}
+          // The form that opened the dialog is gone: the focus returns to where it was.
+          onSaved={() => createButton.current?.focus()}
+        />
+      </WhenOpened>
     </Page>
   );
 }

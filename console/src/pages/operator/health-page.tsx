@@ -11,7 +11,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { Facts } from "../settings/facts.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { OperatorPage } from "./operator-frame.tsx";
 
 const REFRESH_MS = 30_000;

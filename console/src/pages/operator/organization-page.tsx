@@ -12,7 +12,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { Facts } from "../settings/facts.tsx";
+import { Facts } from "../../ui/facts.tsx";
 import { ContractDialog } from "./contract-dialog.tsx";
 import { GrantDialog } from "./grant-dialog.tsx";
 import { LiftDialog } from "./lift-dialog.tsx";

@@ -37,9 +37,6 @@ const TAGS = [
 const KNOWN: ReadonlySet<string> = new Set(TAGS);
 export type MarkdownTag = (typeof TAGS)[number] | "heading" | "hr" | "br" | "block";
 
-/** Beyond it an answer is shown as it was written: a page stays quick whatever a model sends. */
-export const MARKDOWN_CHARS_MAX = 200_000;
-
 const LINK = /^(?:https?:\/\/|mailto:)/i;
 const reader = new MarkdownIt({ html: false, linkify: true, breaks: true });
 // A link without a scheme in the text is as often a file name as an address.

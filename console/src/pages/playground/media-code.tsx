@@ -1,4 +1,4 @@
-import { Button, Modal } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { Code } from "lucide-react";
 import { useState, type ReactElement } from "react";
 
@@ -8,6 +8,7 @@ import { CallSnippets } from "../../snippets/call-snippets.tsx";
 import { KEY_HINT } from "../../snippets/chat-snippets.ts";
 import { bodySnippets } from "../../snippets/media-snippets.ts";
 import { AppLink } from "../../ui/app-link.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -29,7 +30,7 @@ export function MediaCode(props: {
         Get code
       </Button>
       {body === undefined ? null : (
-        <Modal
+        <Dialog
           opened
           onClose={() => setBody(undefined)}
           title="Code for this request"
@@ -45,7 +46,7 @@ export function MediaCode(props: {
               </>
             }
           />
-        </Modal>
+        </Dialog>
       )}
     </>
   );

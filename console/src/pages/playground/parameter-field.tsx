@@ -1,5 +1,5 @@
-import { NativeSelect, NumberInput, Switch, Textarea } from "@mantine/core";
-import type { ReactElement } from "react";
+import { NativeSelect, Switch, Textarea, TextInput } from "@mantine/core";
+import { useState, type ReactElement } from "react";
 
 import type { Descriptor } from "../../../../src/console-api/contract.ts";
 
@@ -53,23 +53,41 @@ export function ParameterField(props: ParameterFieldProps): ReactElement {
   );
 }
 
+/** The browser's own field: the library's would cost the playground 12 KB. */
 function NumberField(props: ParameterFieldProps & { readonly label: string }): ReactElement {
   const { label, descriptor, value, onChange } = props;
   const { min, max, type, unit } = descriptor;
+  // As it was typed, for as long as it is that number: "0.50" stays "0.50".
+  const [typed, setTyped] = useState("");
+  const isTyped = numberOf(typed) === value;
   return (
-    <NumberInput
+    <TextInput
+      type="number"
       label={label}
       placeholder={defaultLabel(descriptor)}
       description={boundsLabel(min, max, unit)}
-      value={typeof value === "number" ? value : ""}
-      onChange={(changed) => onChange(typeof changed === "number" ? changed : undefined)}
-      {...(min === undefined ? {} : { min })}
-      {...(max === undefined ? {} : { max })}
+      value={isTyped ? typed : String(value ?? "")}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        onChange(numberOf(event.currentTarget.value));
+      }}
+      onBlur={() => {
+        if (typeof value === "number") onChange(allowed(value, descriptor));
+      }}
+      min={min}
+      max={max}
       step={type === "integer" ? 1 : stepOf(min, max)}
-      allowDecimal={type !== "integer"}
-      clampBehavior="blur"
     />
   );
+}
+
+function numberOf(text: string): number | undefined {
+  return text === "" ? undefined : Number(text);
+}
+
+/** The nearest number that the listing takes. */
+function allowed(value: number, { min = -Infinity, max = Infinity, type }: Descriptor): number {
+  return Math.min(max, Math.max(min, type === "integer" ? Math.trunc(value) : value));
 }
 
 const PARAMETER_LABELS: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
 import { Time } from "../../ui/time.tsx";
-import { Facts } from "./facts.tsx";
+import { Facts } from "../../ui/facts.tsx";
 
 /** The organization: its name, and what its keys may do. */
 export function OrganizationPanel({ org }: { readonly org: Settings["org"] }): ReactElement {

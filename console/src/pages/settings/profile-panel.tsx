@@ -5,7 +5,7 @@ import type { Settings } from "../../../../src/console-api/contract.ts";
 import { StatusBadge } from "../../ui/badge.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
-import { Facts } from "./facts.tsx";
+import { Facts } from "../../ui/facts.tsx";
 
 /** The person; it comes from the identity provider and is changed there. */
 export function ProfilePanel({ user }: { readonly user: Settings["user"] }): ReactElement {

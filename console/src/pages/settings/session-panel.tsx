@@ -8,7 +8,7 @@ import { notifyFault } from "../../ui/notice.ts";
 import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 import { browserName } from "./browser-name.ts";
-import { Facts } from "./facts.tsx";
+import { Facts } from "../../ui/facts.tsx";
 
 /** This browser's session, and how many others there are. */
 export function SessionPanel(props: { readonly sessions: Settings["sessions"] }): ReactElement {

@@ -1,17 +1,16 @@
 import { Button, Text } from "@mantine/core";
 import { X } from "lucide-react";
-import { useMemo, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
-import { useAnswer } from "../../api/use-answer.ts";
-import { FilterMenu, type Choice } from "./filter-menu.tsx";
+import { FilterMenu } from "./filter-menu.tsx";
 import {
-  STATUSES,
   valuesOf,
   writeValues,
   type ChangeSearch,
   type FilterName,
   type UsageSearch,
 } from "./usage-search.ts";
+import { useChoices } from "./use-choices.ts";
 import styles from "./usage.module.css";
 
 export interface FilterFieldsProps {
@@ -21,20 +20,20 @@ export interface FilterFieldsProps {
 
 /** Which requests are shown: a line of menus, and what is chosen in them. */
 export function FilterFields({ search, change }: FilterFieldsProps): ReactElement {
-  const choices = useChoices();
+  const tags = useChoices("tag");
   const chosen = FILTERS.map(({ name }) => ({ name, values: valuesOf(search, name) }));
   const isAny = chosen.some(({ values }) => values.length > 0);
   const hasTags = valuesOf(search, "tag").length > 0;
   // Where no key has a tag there is nothing to choose.
-  const menus = FILTERS.filter(({ name }) => name !== "tag" || choices.tag.length > 0);
+  const menus = FILTERS.filter(({ name }) => name !== "tag" || (tags ?? []).length > 0);
   return (
     <>
       <div className={styles.scrollLine} data-scrolls role="group" aria-label="Filters">
         {menus.map(({ name, label }) => (
           <FilterMenu
             key={name}
+            name={name}
             label={label}
-            choices={choices[name]}
             values={valuesOf(search, name)}
             // What is ticked in one menu, one after the other, is one step of Back.
             onChange={(values) => change({ [name]: writeValues(values) }, { history: "typed" })}
@@ -44,8 +43,8 @@ export function FilterFields({ search, change }: FilterFieldsProps): ReactElemen
           values.map((value) => (
             <ChosenValue
               key={`${name} ${value}`}
-              filter={FILTERS.find((each) => each.name === name)?.label ?? name}
-              value={choices[name].find((each) => each.value === value)?.label ?? value}
+              name={name}
+              value={value}
               onRemove={() => {
                 change({ [name]: writeValues(values.filter((other) => other !== value)) });
               }}
@@ -83,11 +82,13 @@ const NO_FILTERS = {
 };
 
 function ChosenValue(props: {
-  readonly filter: string;
+  readonly name: FilterName;
   readonly value: string;
   readonly onRemove: () => void;
 }): ReactElement {
-  const { filter, value } = props;
+  const filter = FILTERS.find((each) => each.name === props.name)?.label ?? props.name;
+  const known = useChoices(props.name)?.find((each) => each.value === props.value);
+  const value = known?.label ?? props.value;
   return (
     <button
       type="button"
@@ -102,34 +103,3 @@ function ChosenValue(props: {
     </button>
   );
 }
-
-/** What there is to choose from, by the catalog and the organization's keys. */
-function useChoices(): Readonly<Record<FilterName, readonly Choice[]>> {
-  const catalog = useAnswer("GET /api/catalog.json").data?.models;
-  const keys = useAnswer("GET /api/console/keys").data?.data;
-  return useMemo(() => {
-    const providers = (catalog ?? []).flatMap((model) => model.providers);
-    const names = new Map(providers.map(({ provider, name }) => [provider, name]));
-    return {
-      model: (catalog ?? []).map(({ id }) => ({ value: id, label: id })),
-      key: [
-        ...(keys ?? []).map(({ key_id, name, label }) => ({
-          value: key_id,
-          label: `${name} (${label}…)`,
-        })),
-        ...OWN_KEYS,
-      ],
-      tag: [...new Set((keys ?? []).flatMap(({ tags }) => tags))]
-        .sort()
-        .map((value) => ({ value, label: value })),
-      provider: [...names].map(([value, label]) => ({ value, label })),
-      status: STATUSES,
-    };
-  }, [catalog, keys]);
-}
-
-/** The marketplace's own keys have no row among the keys, but their spend is the customer's. */
-const OWN_KEYS = [
-  { value: "playground", label: "Playground" },
-  { value: "optimize", label: "Optimize searches" },
-] as const;

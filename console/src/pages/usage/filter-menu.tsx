@@ -1,20 +1,16 @@
 import { Button, Text, TextInput } from "@mantine/core";
 import { ChevronDown } from "lucide-react";
-import { useState, type ReactElement } from "react";
+import { useEffect, useRef, useState, type ReactElement } from "react";
 
 import kit from "../../ui/kit.module.css";
 import { MenuButton } from "../../ui/menu-button.tsx";
-import { FILTER_VALUES_MAX } from "./usage-search.ts";
+import { FILTER_VALUES_MAX, type FilterName } from "./usage-search.ts";
+import { useChoices, type Choice } from "./use-choices.ts";
 import styles from "./usage.module.css";
 
-export interface Choice {
-  readonly value: string;
-  readonly label: string;
-}
-
 export interface FilterMenuProps {
+  readonly name: FilterName;
   readonly label: string;
-  readonly choices: readonly Choice[];
   readonly values: readonly string[];
   readonly onChange: (values: readonly string[]) => void;
 }
@@ -47,9 +43,16 @@ export function FilterMenu(props: FilterMenuProps): ReactElement {
   );
 }
 
-function Choices({ label, choices, values, onChange }: FilterMenuProps): ReactElement {
+function Choices({ name, label, values, onChange }: FilterMenuProps): ReactElement {
   const [typed, setTyped] = useState("");
-  const all = withChosen(choices, values);
+  const choices = useChoices(name);
+  const search = useRef<HTMLInputElement>(null);
+  const isKnown = choices !== undefined;
+  // The menu may have opened before there was anything to type for.
+  useEffect(() => {
+    if (isKnown) search.current?.focus({ preventScroll: true });
+  }, [isKnown]);
+  const all = withChosen(choices ?? [], values);
   const wanted = typed.trim().toLowerCase();
   const found = all.filter((each) => each.label.toLowerCase().includes(wanted));
   const isFull = values.length >= FILTER_VALUES_MAX;
@@ -57,6 +60,7 @@ function Choices({ label, choices, values, onChange }: FilterMenuProps): ReactEl
     <div className={styles.menu}>
       {all.length < SEARCHED_FROM ? null : (
         <TextInput
+          ref={search}
           aria-label={`Find in ${label.toLowerCase()}`}
           placeholder="Search"
           size="xs"
@@ -86,7 +90,7 @@ function Choices({ label, choices, values, onChange }: FilterMenuProps): ReactEl
         })}
       </fieldset>
       <Text size="xs" c="dimmed" role="status">
-        {noteOf({ found: found.length, isFull })}
+        {isKnown ? noteOf({ found: found.length, isFull }) : "Loading"}
       </Text>
     </div>
   );

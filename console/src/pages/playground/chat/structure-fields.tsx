@@ -1,11 +1,14 @@
-import { Button, MultiSelect, Stack, Switch, Text, Textarea } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
+import { Button, Stack, Switch, Text, Textarea } from "@mantine/core";
+import { lazy, useState, type ReactElement, type ReactNode } from "react";
 
 import type { Model } from "../../../../../src/console-api/contract.ts";
+import { WhenOpened } from "../../../ui/when-opened.tsx";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
-import type { ChatSettings, Routing } from "./chat-types.ts";
+import type { ChatSettings } from "./chat-types.ts";
 import { canReasonOff, readSchema, readTools, routingBody, takes } from "./request-structures.ts";
+
+const RoutingFields = lazy(() => import("./routing-fields.tsx"));
 
 export interface StructureFieldsProps {
   /** Those that are asked. */
@@ -65,13 +68,16 @@ function Section(props: {
   readonly isSet: boolean;
   readonly children: ReactNode;
 }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details className={classes.section}>
+    <details className={classes.section} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         {props.title}
         {props.isSet ? " (set)" : ""}
       </summary>
-      <div>{props.children}</div>
+      <div>
+        <WhenOpened opened={isOpen}>{props.children}</WhenOpened>
+      </div>
     </details>
   );
 }
@@ -122,55 +128,6 @@ function notTaken(models: readonly Model[]): string | undefined {
   if (models.length === 0) return undefined;
   return `Not sent to ${models.map(({ name }) => name).join(", ")}`;
 }
-
-function RoutingFields(props: {
-  readonly models: readonly Model[];
-  readonly routing: Routing;
-  readonly onChange: (routing: Routing) => void;
-}): ReactElement {
-  const { models, routing, onChange } = props;
-  const ids = new Set(models.flatMap(({ providers }) => providers.map((each) => each.provider)));
-  // What a link brought stays visible, also where no chosen model has it.
-  for (const id of [routing.order, routing.only, routing.ignore].flat()) {
-    if (id !== undefined) ids.add(id);
-  }
-  const data = [...ids].toSorted();
-  return (
-    <Stack gap="sm">
-      {LISTS.map(({ name, label, help }) => (
-        <MultiSelect
-          key={name}
-          label={label}
-          description={help}
-          data={data}
-          value={[...(routing[name] ?? [])]}
-          onChange={(chosen) => onChange({ ...routing, [name]: chosen })}
-          searchable
-          nothingFoundMessage="No match"
-          comboboxProps={{ withinPortal: false }}
-        />
-      ))}
-      <Switch
-        label="No fallbacks"
-        description="Only the first provider is tried"
-        checked={routing.isFirstOnly === true}
-        onChange={(event) => onChange({ ...routing, isFirstOnly: event.currentTarget.checked })}
-      />
-      <Switch
-        label="Require parameters"
-        description="Only providers that accept every parameter sent"
-        checked={routing.isStrict === true}
-        onChange={(event) => onChange({ ...routing, isStrict: event.currentTarget.checked })}
-      />
-    </Stack>
-  );
-}
-
-const LISTS = [
-  { name: "order", label: "Try first", help: "In this order" },
-  { name: "only", label: "Only these providers", help: "All others are left out" },
-  { name: "ignore", label: "Never these providers", help: "Left out" },
-] as const;
 
 const TOOLS_EXAMPLE = `[
   {

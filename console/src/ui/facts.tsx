@@ -1,6 +1,6 @@
 import { Fragment, type ReactElement, type ReactNode } from "react";
 
-import kit from "../../ui/kit.module.css";
+import kit from "./kit.module.css";
 
 /** Names and what they are, in two columns. */
 export function Facts(props: {

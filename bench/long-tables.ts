@@ -1,0 +1,213 @@
+import type { BrowserContext, Page } from "playwright-core";
+
+import { modelOf } from "../console/src/pages/models/sample-models.test-data.ts";
+import type {
+  Catalog,
+  Key,
+  KeyList,
+  RequestList,
+  RequestRow,
+} from "../src/console-api/contract.ts";
+
+/** How many rows the tables have that a person works with here. */
+export const TABLE_ROWS = 1_000;
+
+export interface Interaction {
+  readonly what: string;
+  readonly medianMs: number;
+  readonly longestMs: number;
+}
+
+/** From a key or click to the frame that shows what it did, as the browser itself measures it. */
+const NOTE_EVENTS = `globalThis.noted = [];
+new PerformanceObserver((list) => {
+  for (const each of list.getEntries()) if (each.interactionId) globalThis.noted.push(each);
+}).observe({ type: "event", durationThreshold: 16, buffered: true });`;
+
+/** Works with the long tables of the console as a person does: types, chooses, sorts, moves on. */
+export async function useLongTables(
+  context: BrowserContext,
+  origin: string,
+): Promise<readonly Interaction[]> {
+  return [
+    ...(await useModels(context, `${origin}/models`)),
+    ...(await useModelTable(context, `${origin}/models?view=table&rows=all`)),
+    ...(await useKeys(context, `${origin}/keys?rows=all`)),
+    ...(await useRequests(context, `${origin}/usage`)),
+  ];
+}
+
+async function useModels(context: BrowserContext, address: string): Promise<Interaction[]> {
+  const page = await openWith(context, address, "**/api/catalog.json", catalog());
+  const done = [
+    await noted(page, "cards of models: a key in the search", () => typeAndErase(page, "model-99")),
+    await noted(page, "cards of models: Tab", () => pressTab(page)),
+  ];
+  await page.close();
+  return done;
+}
+
+async function useModelTable(context: BrowserContext, address: string): Promise<Interaction[]> {
+  const page = await openWith(context, address, "**/api/catalog.json", catalog());
+  const done = [
+    await noted(page, "table of models: a key in the search", () => typeAndErase(page, "model-99")),
+    await noted(page, "table of models: sorting", () => sortBy(page, ["Model", "Context"])),
+  ];
+  await page.close();
+  return done;
+}
+
+async function useKeys(context: BrowserContext, address: string): Promise<Interaction[]> {
+  const page = await openWith(context, address, /\/api\/console\/keys$/, keyList());
+  const done = [
+    await noted(page, "keys: a key in the search", () => typeAndErase(page, "worker 99")),
+    await noted(page, "keys: selecting one, and all", async () => {
+      await tickEach(page, ["Select worker 0", "Select worker 1", /^Select all/, /^Select all/]);
+    }),
+    await noted(page, "keys: sorting", () => sortBy(page, ["Name and key", "Spent this month"])),
+    await noted(page, "keys: Tab", () => pressTab(page)),
+  ];
+  await page.close();
+  return done;
+}
+
+async function useRequests(context: BrowserContext, address: string): Promise<Interaction[]> {
+  const page = await openWith(context, address, /\/api\/console\/requests(\?|$)/, requestList());
+  const done = [
+    await noted(page, "log of requests: sorting", () => sortBy(page, ["Cost", "Duration"])),
+    await noted(page, "log of requests: choosing columns", async () => {
+      await page.getByRole("button", { name: "Columns" }).last().click();
+      await tickEach(page, ["Provider", "Route", "Route", "Provider"]);
+      await page.keyboard.press("Escape");
+    }),
+    await noted(page, "log of requests: Tab", () => pressTab(page)),
+  ];
+  await page.close();
+  return done;
+}
+
+async function openWith(
+  context: BrowserContext,
+  address: string,
+  route: string | RegExp,
+  json: object,
+): Promise<Page> {
+  const page = await context.newPage();
+  await page.route(route, (asked) => asked.fulfill({ json }));
+  await page.addInitScript(NOTE_EVENTS);
+  await page.goto(address, { waitUntil: "networkidle" });
+  return page;
+}
+
+async function typeAndErase(page: Page, text: string): Promise<void> {
+  await page.getByRole("searchbox").first().click();
+  await page.keyboard.type(text, { delay: 120 });
+  for (let times = 0; times < text.length; times += 1) {
+    await page.keyboard.press("Backspace", { delay: 60 });
+    await page.waitForTimeout(100);
+  }
+}
+
+async function pressTab(page: Page): Promise<void> {
+  for (let times = 0; times < 12; times += 1) {
+    await page.keyboard.press("Tab", { delay: 60 });
+    await page.waitForTimeout(60);
+  }
+}
+
+/** Each twice: in one direction, then in the other. */
+async function sortBy(page: Page, columns: readonly string[]): Promise<void> {
+  for (const name of columns.flatMap((column) => [column, column])) {
+    await page.locator("thead").getByRole("button", { name, exact: true }).last().click();
+    await page.waitForTimeout(300);
+  }
+}
+
+async function tickEach(page: Page, labels: readonly (string | RegExp)[]): Promise<void> {
+  for (const label of labels) {
+    await page.getByRole("checkbox", { name: label, exact: true }).last().click();
+    await page.waitForTimeout(300);
+  }
+}
+
+async function noted(page: Page, what: string, act: () => Promise<void>): Promise<Interaction> {
+  await page.evaluate("globalThis.noted.length = 0");
+  await act();
+  await page.waitForTimeout(300);
+  const all = await page.evaluate<number[]>("globalThis.noted.map(({ duration }) => duration)");
+  const sorted = all.toSorted((a, b) => a - b);
+  // What took less than a frame is not reported at all.
+  const medianMs = sorted[sorted.length >> 1] ?? 16;
+  return { what, medianMs, longestMs: sorted.at(-1) ?? 16 };
+}
+
+function rowsOf<T>(row: (at: number) => T): T[] {
+  return Array.from({ length: TABLE_ROWS }, (_none, at) => row(at));
+}
+
+function catalog(): Catalog {
+  return {
+    models: rowsOf((at) => modelOf({ id: `lab-${at % 20}/model-${at}`, name: `Model ${at}` })),
+  };
+}
+
+function instantOf(at: number): string {
+  return new Date(Date.UTC(2026, 0, 1) - at * 60_000).toISOString();
+}
+
+function idOf(at: number): string {
+  return `0193a5b0-1234-7abc-9def-${at.toString(16).padStart(12, "0")}`;
+}
+
+function keyList(): KeyList {
+  const key = (at: number): Key => ({
+    key_id: idOf(at),
+    name: `worker ${at}`,
+    label: `tm_vk_${at.toString(16).padStart(6, "0")}`,
+    origin: "console",
+    created_at: instantOf(at),
+    disabled_at: null,
+    expires_at: null,
+    is_expired: false,
+    models: null,
+    last_used_at: instantOf(at),
+    rpm_ceiling: 300,
+    rpm: 60,
+    rpm_effective: 60,
+    cap_usd: "20",
+    spent_month_usd: String(at % 20),
+    cap_week_usd: null,
+    spent_week_usd: null,
+    cap_day_usd: null,
+    spent_day_usd: null,
+    tags: [`team-${at % 5}`],
+  });
+  const reset = {
+    cap_reset_at: instantOf(0),
+    week_reset_at: instantOf(0),
+    day_reset_at: instantOf(0),
+  };
+  return { data: rowsOf(key), ...reset, rpm_max: 300 };
+}
+
+function requestList(): RequestList {
+  const row = (at: number): RequestRow => ({
+    request_id: idOf(at),
+    created_at: instantOf(at),
+    model: `lab-${at % 20}/model-${at % 100}`,
+    key_id: idOf(at % 10),
+    source: `worker ${at % 10}`,
+    provider: `provider-${at % 5}`,
+    route: "/v1/chat/completions",
+    stream: at % 2 === 0,
+    attempts: 1,
+    status: "succeeded",
+    outcome: "completed",
+    error_class: null,
+    tokens: { prompt: at, cached_prompt: 0, cache_write: 0, completion: 7, internal_reasoning: 0 },
+    first_byte_ms: 200,
+    duration_ms: 900 + at,
+    cost_usd: "0.0012",
+  });
+  return { data: rowsOf(row), next_cursor: null };
+}

@@ -1,0 +1,55 @@
+import { MultiSelect, Stack, Switch } from "@mantine/core";
+import type { ReactElement } from "react";
+
+import type { Model } from "../../../../../src/console-api/contract.ts";
+import type { Routing } from "./chat-types.ts";
+
+/** Which providers may serve, and in which order. */
+export default function RoutingFields(props: {
+  readonly models: readonly Model[];
+  readonly routing: Routing;
+  readonly onChange: (routing: Routing) => void;
+}): ReactElement {
+  const { models, routing, onChange } = props;
+  const ids = new Set(models.flatMap(({ providers }) => providers.map((each) => each.provider)));
+  // What a link brought stays visible, also where no chosen model has it.
+  for (const id of [routing.order, routing.only, routing.ignore].flat()) {
+    if (id !== undefined) ids.add(id);
+  }
+  const data = [...ids].toSorted();
+  return (
+    <Stack gap="sm">
+      {LISTS.map(({ name, label, help }) => (
+        <MultiSelect
+          key={name}
+          label={label}
+          description={help}
+          data={data}
+          value={[...(routing[name] ?? [])]}
+          onChange={(chosen) => onChange({ ...routing, [name]: chosen })}
+          searchable
+          nothingFoundMessage="No match"
+          comboboxProps={{ withinPortal: false }}
+        />
+      ))}
+      <Switch
+        label="No fallbacks"
+        description="Only the first provider is tried"
+        checked={routing.isFirstOnly === true}
+        onChange={(event) => onChange({ ...routing, isFirstOnly: event.currentTarget.checked })}
+      />
+      <Switch
+        label="Require parameters"
+        description="Only providers that accept every parameter sent"
+        checked={routing.isStrict === true}
+        onChange={(event) => onChange({ ...routing, isStrict: event.currentTarget.checked })}
+      />
+    </Stack>
+  );
+}
+
+const LISTS = [
+  { name: "order", label: "Try first", help: "In this order" },
+  { name: "only", label: "Only these providers", help: "All others are left out" },
+  { name: "ignore", label: "Never these providers", help: "Left out" },
+] as const;

@@ -1,0 +1,62 @@
+import { useMemo } from "react";
+
+import { useAnswer } from "../../api/use-answer.ts";
+import { STATUSES, type FilterName } from "./usage-search.ts";
+
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+/**
+ * What a filter can be set to, by the catalog and the organization's keys; undefined: not known yet.
+ * The catalog is long, so it is asked for with the menu that shows it and not with the page.
+ */
+export function useChoices(name: FilterName): readonly Choice[] | undefined {
+  const isOfCatalog = name === "model" || name === "provider";
+  const isOfKeys = name === "key" || name === "tag";
+  const catalog = useAnswer("GET /api/catalog.json", undefined, { enabled: isOfCatalog });
+  const list = useAnswer("GET /api/console/keys", undefined, { enabled: isOfKeys });
+  const models = catalog.data?.models;
+  const keys = list.data?.data;
+  return useMemo(() => {
+    switch (name) {
+      case "model":
+        return models?.map(({ id }) => ({ value: id, label: id }));
+      case "provider":
+        return models && providersOf(models.flatMap(({ providers }) => providers));
+      case "key":
+        return keys && [...keys.map(keyChoice), ...OWN_KEYS];
+      case "tag":
+        return keys && tagsOf(keys);
+      default:
+        return STATUSES;
+    }
+  }, [name, models, keys]);
+}
+
+function providersOf(
+  listings: readonly { readonly provider: string; readonly name: string }[],
+): readonly Choice[] {
+  const names = new Map(listings.map(({ provider, name }) => [provider, name]));
+  return [...names].map(([value, label]) => ({ value, label }));
+}
+
+function keyChoice(key: {
+  readonly key_id: string;
+  readonly name: string;
+  readonly label: string;
+}): Choice {
+  return { value: key.key_id, label: `${key.name} (${key.label}…)` };
+}
+
+function tagsOf(keys: readonly { readonly tags: readonly string[] }[]): readonly Choice[] {
+  const tags = new Set(keys.flatMap((key) => key.tags));
+  return [...tags].sort().map((value) => ({ value, label: value }));
+}
+
+/** The marketplace's own keys have no row among the keys, but their spend is the customer's. */
+const OWN_KEYS = [
+  { value: "playground", label: "Playground" },
+  { value: "optimize", label: "Optimize searches" },
+] as const;
