@@ -29,6 +29,7 @@ export function useChoices(name: FilterName): readonly Choice[] | undefined {
         return keys && [...keys.map(keyChoice), ...OWN_KEYS];
       case "tag":
         return keys && tagsOf(keys);
+      case "status":
       default:
         return STATUSES;
     }
