@@ -82,7 +82,7 @@ describe("a listing", () => {
     expect(shown({ state: "unchecked" })).toMatchObject({ ...nothing, flaws: [], checks: [] });
   });
 
-  test("that is suspect has the counts of what live answers broke", () => {
+  test("that is suspect says in whole percents what live answers broke, and how many of whom not", () => {
     const breaches = {
       answers: 240,
       substituted: 12,
@@ -95,13 +95,12 @@ describe("a listing", () => {
     const suspect = { providerId: "lab", modelId: "lab/chat", sinceMs: 0, breaches };
     expect(shown({ state: "unchecked", suspect }).suspect).toEqual({
       since: "1970-01-01T00:00:00.000Z",
-      answers: 240,
-      substituted: 12,
-      usage_missing: 1,
-      usage_impossible: 2,
-      bound_exceeded: 3,
-      wrong_finish: 0,
-      unreadable: 4,
+      substituted_percent: 5,
+      usage_missing_percent: 1,
+      usage_impossible_percent: 1,
+      bound_exceeded_percent: 1,
+      wrong_finish_percent: 0,
+      unreadable_percent: 2,
     });
   });
 

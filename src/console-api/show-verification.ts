@@ -54,15 +54,16 @@ function shownSuspicion({
   sinceMs,
   breaches,
 }: SuspectListing): NonNullable<ListingTrust["suspect"]> {
+  const share = (count: number): number =>
+    count === 0 ? 0 : Math.max(1, Math.round((100 * count) / Math.max(count, breaches.answers)));
   return {
     since: instant(sinceMs),
-    answers: breaches.answers,
-    substituted: breaches.substituted,
-    usage_missing: breaches.usageMissing,
-    usage_impossible: breaches.usageImpossible,
-    bound_exceeded: breaches.boundExceeded,
-    wrong_finish: breaches.wrongFinish,
-    unreadable: breaches.unreadable,
+    substituted_percent: share(breaches.substituted),
+    usage_missing_percent: share(breaches.usageMissing),
+    usage_impossible_percent: share(breaches.usageImpossible),
+    bound_exceeded_percent: share(breaches.boundExceeded),
+    wrong_finish_percent: share(breaches.wrongFinish),
+    unreadable_percent: share(breaches.unreadable),
   };
 }
 

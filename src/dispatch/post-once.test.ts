@@ -120,7 +120,7 @@ test("a certificate of no known authority is not accepted", async () => {
   const { port } = server.address() as AddressInfo;
   expect(await post(`https://127.0.0.1:${port}/`)).toEqual({
     kind: "unanswered",
-    fault: "no connection (DEPTH_ZERO_SELF_SIGNED_CERT)",
+    fault: "not sent: the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)",
   });
   expect(asked).toBe(0);
 });

@@ -7,6 +7,8 @@ import { TableRow } from "./table-row.tsx";
 import type { BodyProps } from "./table-types.ts";
 
 const ROW_HEIGHT_PX = 44;
+/** Drawn above and below those in sight: what one turn of a wheel shows. */
+const ROWS_AROUND = 5;
 
 /** A long table in a box of its own: only the rows in sight, and some around them, are in the page. */
 export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
@@ -16,7 +18,7 @@ export default function ManyRows<T>(props: BodyProps<T>): ReactElement {
     count: rows.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => ROW_HEIGHT_PX,
-    overscan: 12,
+    overscan: ROWS_AROUND,
   });
   const items = virtual.getVirtualItems();
   const above = items[0]?.start ?? 0;

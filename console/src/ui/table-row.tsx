@@ -1,16 +1,20 @@
-import type { ReactElement } from "react";
+import { memo, type ReactElement } from "react";
 
 import kit from "./kit.module.css";
 import type { Column } from "./table-types.ts";
 import styles from "./table.module.css";
 
-/** One row of a data table. */
-export function TableRow<T>(props: {
+interface RowProps<T> {
   readonly columns: readonly Column<T>[];
   readonly row: T;
   /** Its place among all rows, the head included, where not all rows are in the page. */
   readonly index?: number;
-}): ReactElement {
+}
+
+/** One row of a data table; drawn again only when the row, or the table's columns, are others. */
+export const TableRow = memo(RowOfCells) as <T>(props: RowProps<T>) => ReactElement;
+
+function RowOfCells<T>(props: RowProps<T>): ReactElement {
   return (
     <tr role="row" aria-rowindex={props.index}>
       {props.columns.map((column) => (

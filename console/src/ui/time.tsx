@@ -24,19 +24,10 @@ export function showUtc(at: string, precision: "day" | "minute" | "second" = "mi
   return precision === "day" || text === at ? text : `${text} UTC`;
 }
 
-function inZone(at: string, precision: "day" | "minute" | "second", timeZone?: string): string {
+function inZone(at: string, precision: "day" | "minute" | "second", timeZone?: "UTC"): string {
   const ms = Date.parse(at);
   if (Number.isNaN(ms)) return at;
-  const parts = new Intl.DateTimeFormat("en-US", {
-    day: "numeric",
-    month: "short",
-    year: "numeric",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    hourCycle: "h23",
-    ...(timeZone === undefined ? {} : { timeZone }),
-  }).formatToParts(ms);
+  const parts = (timeZone === undefined ? OWN_ZONE : UTC).formatToParts(ms);
   const part = (wanted: string): string => parts.find(({ type }) => type === wanted)?.value ?? "";
   // Put together here: what a locale makes of them is not the same in every browser.
   const day = `${part("day")} ${part("month")} ${part("year")}`;
@@ -44,3 +35,16 @@ function inZone(at: string, precision: "day" | "minute" | "second", timeZone?: s
   const minute = `${day}, ${part("hour")}:${part("minute")}`;
   return precision === "minute" ? minute : `${minute}:${part("second")}`;
 }
+
+const PARTS: Intl.DateTimeFormatOptions = {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+};
+/* Made once: making one costs more than all the rest of a table's cell. */
+const OWN_ZONE = new Intl.DateTimeFormat("en-US", PARTS);
+const UTC = new Intl.DateTimeFormat("en-US", { ...PARTS, timeZone: "UTC" });

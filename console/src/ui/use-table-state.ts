@@ -1,5 +1,5 @@
 import { useMediaQuery } from "@mantine/hooks";
-import { useCallback, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 
 import { useFilters } from "../app/use-filters.ts";
 import {
@@ -79,8 +79,13 @@ export function useColumns<C extends { readonly id: string; readonly shownFrom?:
     setChoice(next);
     if (table !== undefined) writeChoice(table, next);
   };
+  // The same array as before, as long as it has the same columns: rows are not drawn again for it.
+  const shown = useMemo(
+    () => columns.filter((column) => isShown(column, { choice, isWide })),
+    [columns, choice, isWide],
+  );
   return {
-    shown: columns.filter((column) => isShown(column, { choice, isWide })),
+    shown,
     choose: (id, isWanted) => keep({ ...choice, [id]: isWanted }),
     reset: () => keep({}),
   };

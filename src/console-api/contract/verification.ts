@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, nullable, oneOf } from "./shared.ts";
+import { Id, Instant, nullable, oneOf } from "./shared.ts";
 
 const CheckStatus = oneOf("pass", "warn", "fail", "skip", "error");
 const RunVerdict = oneOf("pass", "warn", "fail", "inconclusive");
@@ -26,16 +26,21 @@ export const CheckFinding = Type.Object({
 });
 export type CheckFinding = Static<typeof CheckFinding>;
 
-/** Answers of live traffic that broke a promise of the listing, out of so many. */
+/** Whole percent, at least 1 where there was anything. */
+const Share = Type.Integer({ minimum: 0, maximum: 100 });
+
+/**
+ * How many of the latest live answers broke a promise of the listing. Shares and no counts: they are
+ * answers to other customers, whose traffic is their own matter.
+ */
 export const Suspicion = Type.Object({
   since: Instant,
-  answers: Count,
-  substituted: Count,
-  usage_missing: Count,
-  usage_impossible: Count,
-  bound_exceeded: Count,
-  wrong_finish: Count,
-  unreadable: Count,
+  substituted_percent: Share,
+  usage_missing_percent: Share,
+  usage_impossible_percent: Share,
+  bound_exceeded_percent: Share,
+  wrong_finish_percent: Share,
+  unreadable_percent: Share,
 });
 export type Suspicion = Static<typeof Suspicion>;
 

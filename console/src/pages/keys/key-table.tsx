@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Checkbox, Group, Text } from "@mantine/core";
 import { Ban, SlidersHorizontal } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { createContext, useContext, useMemo, useState, type ReactNode } from "react";
 
 import type { Key } from "../../../../src/console-api/contract.ts";
 import { useMay } from "../../api/use-may.ts";
@@ -36,14 +36,21 @@ export function KeyTable(props: {
   const [disabled, setDisabled] = useState<Key>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const mayChange = useMay("keys");
-  const choosing = mayChange ? { chosen, onChoose: setChosen } : undefined;
+  const choosing = useMemo(
+    () => (mayChange ? { chosen, onChoose: setChosen } : undefined),
+    [mayChange, chosen],
+  );
+  const columns = useMemo(
+    () => [...COLUMNS, actionColumn({ mayChange, onEdit: setEdited, onDisable: setDisabled })],
+    [mayChange],
+  );
   return (
-    <>
+    <ChoosingContext value={choosing}>
       {mayChange ? <ChosenBar rows={props.rows} chosen={chosen} onChoose={setChosen} /> : null}
       <DataTable
         caption="Keys"
         kept={KEPT}
-        columns={[nameColumn(choosing), ...COLUMNS, actionColumn(setEdited, setDisabled)]}
+        columns={columns}
         rows={props.rows}
         rowKey={(key) => key.key_id}
         empty={
@@ -62,7 +69,7 @@ export function KeyTable(props: {
           setDisabled(undefined);
         }}
       />
-    </>
+    </ChoosingContext>
   );
 }
 
@@ -86,17 +93,17 @@ interface Choosing {
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
-/** The checkbox is in it: the first column is always in sight, and heads the card of a phone. */
-function nameColumn(choosing: Choosing | undefined): Column<Key> {
-  return {
-    id: "name",
-    label: "Name and key",
-    render: (key) => <NameAndKey shown={key} choosing={choosing} />,
-    sortValue: (key) => key.name.toLowerCase(),
-  };
-}
+/** Absent for those who may not change keys. Not in the columns: a choice draws checkboxes alone. */
+const ChoosingContext = createContext<Choosing | undefined>(undefined);
 
 const COLUMNS: readonly Column<Key>[] = [
+  {
+    // The checkbox is in it: the first column is always in sight, and heads the card of a phone.
+    id: "name",
+    label: "Name and key",
+    render: (key) => <NameAndKey shown={key} />,
+    sortValue: (key) => key.name.toLowerCase(),
+  },
   {
     id: "created",
     label: "Created",
@@ -155,18 +162,12 @@ const COLUMNS: readonly Column<Key>[] = [
   },
 ];
 
-function NameAndKey(props: {
-  readonly shown: Key;
-  readonly choosing: Choosing | undefined;
-}): ReactNode {
-  const { shown, choosing } = props;
+function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
   return (
     <Group gap="sm" wrap="nowrap" miw={190}>
       {/* Together: on a phone the row breaks, and a checkbox of its own line marks nothing. */}
       <Group gap="sm" wrap="nowrap" miw={0}>
-        {choosing === undefined || !canBeChosen(shown) ? null : (
-          <ChooseKey shown={shown} {...choosing} />
-        )}
+        {canBeChosen(shown) ? <ChooseKey shown={shown} /> : null}
         <KeyName named={shown} isLink />
       </Group>
       <KeyLabel labelled={shown} />
@@ -175,7 +176,10 @@ function NameAndKey(props: {
   );
 }
 
-function ChooseKey({ shown, chosen, onChoose }: Choosing & { readonly shown: Key }): ReactNode {
+function ChooseKey({ shown }: { readonly shown: Key }): ReactNode {
+  const choosing = useContext(ChoosingContext);
+  if (choosing === undefined) return null;
+  const { chosen, onChoose } = choosing;
   const { key_id: keyId, name } = shown;
   return (
     <Checkbox
@@ -282,7 +286,12 @@ function OwnLimit({ limited }: { readonly limited: Key }): ReactNode {
   );
 }
 
-function actionColumn(onEdit: (key: Key) => void, onDisable: (key: Key) => void): Column<Key> {
+function actionColumn(props: {
+  readonly mayChange: boolean;
+  readonly onEdit: (key: Key) => void;
+  readonly onDisable: (key: Key) => void;
+}): Column<Key> {
+  const { mayChange, onEdit, onDisable } = props;
   return {
     id: "actions",
     label: "Actions",
@@ -290,10 +299,14 @@ function actionColumn(onEdit: (key: Key) => void, onDisable: (key: Key) => void)
     render: (key) =>
       key.disabled_at === null ? (
         <Group gap={4} wrap="nowrap" justify="flex-end">
-          <RowAction label={`Edit ${key.name}`} onClick={() => onEdit(key)}>
+          <RowAction mayChange={mayChange} label={`Edit ${key.name}`} onClick={() => onEdit(key)}>
             <SlidersHorizontal size={15} aria-hidden />
           </RowAction>
-          <RowAction label={`Disable ${key.name}`} onClick={() => onDisable(key)}>
+          <RowAction
+            mayChange={mayChange}
+            label={`Disable ${key.name}`}
+            onClick={() => onDisable(key)}
+          >
             <Ban size={15} aria-hidden />
           </RowAction>
         </Group>
@@ -302,18 +315,18 @@ function actionColumn(onEdit: (key: Key) => void, onDisable: (key: Key) => void)
 }
 
 function RowAction(props: {
+  readonly mayChange: boolean;
   readonly label: string;
   readonly onClick: () => void;
   readonly children: ReactNode;
 }): ReactNode {
-  const mayChange = useMay("keys");
   return (
     <Tip label={props.label}>
       <ActionIcon
         size={26}
         variant="default"
         aria-label={props.label}
-        disabled={!mayChange}
+        disabled={!props.mayChange}
         onClick={props.onClick}
       >
         {props.children}

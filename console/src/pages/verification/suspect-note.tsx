@@ -3,7 +3,6 @@ import { CircleAlert } from "lucide-react";
 import type { ReactElement } from "react";
 
 import type { ListingTrust } from "../../../../src/console-api/contract.ts";
-import { formatCount } from "../../ui/count.tsx";
 import { Time } from "../../ui/time.tsx";
 import { breachLines } from "./verification-labels.ts";
 import styles from "./verification.module.css";
@@ -20,7 +19,7 @@ export function SuspectNote({ suspect }: Pick<ListingTrust, "suspect">): ReactEl
         </Text>
         <Text size="sm">
           Live answers do not match what the listing promises, so it is tried last until a run
-          passes. Of {formatCount(suspect.answers)} answers:
+          passes. Of the latest answers:
         </Text>
         <ul className={styles.breaches}>
           {breachLines(suspect).map((line) => (

@@ -12,13 +12,12 @@ import {
 
 const SUSPICION = {
   since: "2026-11-20T10:00:00.000Z",
-  answers: 240,
-  substituted: 12,
-  usage_missing: 0,
-  usage_impossible: 0,
-  bound_exceeded: 0,
-  wrong_finish: 0,
-  unreadable: 1,
+  substituted_percent: 5,
+  usage_missing_percent: 0,
+  usage_impossible_percent: 0,
+  bound_exceeded_percent: 0,
+  wrong_finish_percent: 0,
+  unreadable_percent: 1,
 };
 
 function listing(model: string, change: Partial<ListingTrust> = {}): ListingTrust {
@@ -57,11 +56,8 @@ test("checks are in the order of their numbers, each once", () => {
   expect(checkIds(listings)).toEqual(["C1", "C2", "C3", "C10", "C12"]);
 });
 
-test("what live answers broke is counted, and what they kept is not named", () => {
-  expect(breachLines(SUSPICION)).toEqual([
-    "12 (5%) named another model",
-    "1 (0.4%) could not be read",
-  ]);
+test("what live answers broke is named with its share, and what they kept is not", () => {
+  expect(breachLines(SUSPICION)).toEqual(["5% named another model", "1% could not be read"]);
 });
 
 test("a provider's listings are counted without those of others", () => {

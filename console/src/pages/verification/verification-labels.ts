@@ -6,7 +6,6 @@ import type {
   Suspicion,
 } from "../../../../src/console-api/contract.ts";
 import type { Tone } from "../../ui/badge.tsx";
-import { formatCount, formatShare } from "../../ui/count.tsx";
 
 /** How far a listing is trusted, in a word, and what that means. */
 export const TRUST: Readonly<
@@ -84,32 +83,30 @@ function numberOf(id: string): number {
   return Number(id.slice(1));
 }
 
-/** What live answers broke, one line for each promise that was: `"12 (5%) named another model"`. */
+/** What live answers broke, one line for each promise that was: `"5% named another model"`. */
 export function breachLines(suspicion: Suspicion): readonly string[] {
-  const { answers } = suspicion;
-  return BREACHES.filter(([name]) => suspicion[name] > 0).map(([name, what]) => {
-    const count = suspicion[name];
-    return `${formatCount(count)} (${formatShare(count / Math.max(1, answers))}) ${what}`;
-  });
+  return BREACHES.filter(([name]) => suspicion[name] > 0).map(
+    ([name, what]) => `${suspicion[name]}% ${what}`,
+  );
 }
 
 const BREACHES: readonly (readonly [
   (
-    | "substituted"
-    | "usage_missing"
-    | "usage_impossible"
-    | "bound_exceeded"
-    | "wrong_finish"
-    | "unreadable"
+    | "substituted_percent"
+    | "usage_missing_percent"
+    | "usage_impossible_percent"
+    | "bound_exceeded_percent"
+    | "wrong_finish_percent"
+    | "unreadable_percent"
   ),
   string,
 ])[] = [
-  ["substituted", "named another model"],
-  ["usage_missing", "reported no usage"],
-  ["usage_impossible", "reported impossible usage"],
-  ["bound_exceeded", "exceeded the output limit"],
-  ["wrong_finish", "had a missing or wrong finish reason"],
-  ["unreadable", "could not be read"],
+  ["substituted_percent", "named another model"],
+  ["usage_missing_percent", "reported no usage"],
+  ["usage_impossible_percent", "reported impossible usage"],
+  ["bound_exceeded_percent", "exceeded the output limit"],
+  ["wrong_finish_percent", "had a missing or wrong finish reason"],
+  ["unreadable_percent", "could not be read"],
 ];
 
 /** How many of a provider's listings are verified, and how many are suspect. */
