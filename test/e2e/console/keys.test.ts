@@ -69,7 +69,7 @@ describe("a key made in the console", () => {
     ["with a blank name", { name: "  " }, "name", "blank"],
     ["with a name of two lines", { name: "a\nb" }, "name", "one line"],
     ["with a name of 65 characters", { name: "n".repeat(65) }, "name", "64"],
-    ["with 0 requests a minute", { name: "a", rpm: 0 }, "rpm", ">= 1"],
+    ["with 0 requests a minute", { name: "a", rpm: 0 }, "rpm", "at least 1"],
     ["with 301 requests a minute", { name: "a", rpm: 301 }, "rpm", "ceiling of 300"],
     ["with a cap below zero", { name: "a", cap_usd: "-1" }, "cap_usd", "not negative"],
     ["with a field that does not exist", { name: "a", limit: 1 }, "limit", "not a field"],
