@@ -13,8 +13,10 @@ import { useColumns, useTableSearch, useUsualRows } from "./use-table-state.ts";
 
 export type { Column } from "./table-types.ts";
 
-/** Above this many rows only those in sight are in the page. */
+/** Of a page with more rows only those in sight are drawn. */
 const ROWS_WHOLE_MAX = 200;
+/** The same of a table without pages: a search makes it long and short with every letter. */
+const ROWS_OF_ALL_MAX = 60;
 const ManyRows = lazy(() => import("./many-rows.tsx")) as <T>(props: BodyProps<T>) => ReactElement;
 /** What changes a table is fetched after the first page that a visitor opens. */
 const TableTools = lazy(() => import("./table-tools.tsx"));
@@ -36,6 +38,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
   const onPage = useMemo(() => sorted.slice(page.from, page.to), [sorted, page.from, page.to]);
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
 
+  const isAll = kept !== undefined && kept.pages !== "server" && size === 0;
   const head = <TableHead columns={shown} sort={sort} onSort={onSort} />;
   const body = { ...props, columns: shown, rows: onPage, head };
   return (
@@ -53,7 +56,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactElement {
           </Suspense>
         </div>
       )}
-      {onPage.length <= ROWS_WHOLE_MAX ? (
+      {onPage.length <= (isAll ? ROWS_OF_ALL_MAX : ROWS_WHOLE_MAX) ? (
         <AllRows {...body} />
       ) : (
         <Suspense fallback={<Loading rows={12} />}>

@@ -30,8 +30,8 @@ export type CheckFinding = Static<typeof CheckFinding>;
 const Share = Type.Integer({ minimum: 0, maximum: 100 });
 
 /**
- * How many of the latest live answers broke a promise of the listing. Shares and no counts: they are
- * answers to other customers, whose traffic is their own matter.
+ * How many of the latest live answers broke a promise of the listing. Shares and no counts, since
+ * they are answers to other customers, whose traffic is their own matter.
  */
 export const Suspicion = Type.Object({
   since: Instant,

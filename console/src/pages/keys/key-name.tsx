@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Text, TextInput } from "@mantine/core";
+import { Button, Group, Text, TextInput } from "@mantine/core";
 import { Pencil } from "lucide-react";
 import { useState, type KeyboardEvent, type ReactNode, type SyntheticEvent } from "react";
 
@@ -6,6 +6,7 @@ import type { Key } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { AppLink } from "../../ui/app-link.tsx";
 import { fieldError } from "../../ui/field-errors.ts";
+import { RowButton, RowLine } from "../../ui/row-parts.tsx";
 import { NAME_CHARS_MAX, nameProblem } from "./key-forms.ts";
 import { useSubmission } from "./use-submission.ts";
 
@@ -29,7 +30,7 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
     </Text>
   );
   return (
-    <Group gap={10} wrap="nowrap">
+    <RowLine>
       {isLink ? (
         <AppLink to="/keys/$keyId" params={{ keyId: named.key_id }} inherit>
           {text}
@@ -37,18 +38,16 @@ export function KeyName(props: { readonly named: Key; readonly isLink: boolean }
       ) : (
         text
       )}
-      <ActionIcon
+      <RowButton
         // The form is gone: without this, the keyboard would start again at the top of the page.
         autoFocus={renaming === "done"}
-        variant="subtle"
-        color="gray"
-        size={24}
-        aria-label={`Rename ${named.name}`}
+        isQuiet
+        label={`Rename ${named.name}`}
         onClick={() => setRenaming("now")}
       >
         <Pencil size={14} aria-hidden />
-      </ActionIcon>
-    </Group>
+      </RowButton>
+    </RowLine>
   );
 }
 

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Checkbox, Group, Text } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { Ban, SlidersHorizontal } from "lucide-react";
 import { createContext, useContext, useMemo, useState, type ReactNode } from "react";
 
@@ -11,6 +11,8 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { parseUsd } from "../../ui/money-math.ts";
 import { Money } from "../../ui/money.tsx";
+import { RowButton, RowLine } from "../../ui/row-parts.tsx";
+import tables from "../../ui/table.module.css";
 import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { Tip } from "../../ui/tip.tsx";
@@ -164,15 +166,15 @@ const COLUMNS: readonly Column<Key>[] = [
 
 function NameAndKey({ shown }: { readonly shown: Key }): ReactNode {
   return (
-    <Group gap="sm" wrap="nowrap" miw={190}>
+    <RowLine className={tables.first}>
       {/* Together: on a phone the row breaks, and a checkbox of its own line marks nothing. */}
-      <Group gap="sm" wrap="nowrap" miw={0}>
+      <RowLine>
         {canBeChosen(shown) ? <ChooseKey shown={shown} /> : null}
         <KeyName named={shown} isLink />
-      </Group>
+      </RowLine>
       <KeyLabel labelled={shown} />
       {hasNews(shown) ? <KeyStatusBadge stated={shown} /> : null}
-    </Group>
+    </RowLine>
   );
 }
 
@@ -182,8 +184,9 @@ function ChooseKey({ shown }: { readonly shown: Key }): ReactNode {
   const { chosen, onChoose } = choosing;
   const { key_id: keyId, name } = shown;
   return (
-    <Checkbox
-      size="xs"
+    <input
+      type="checkbox"
+      className={tables.check}
       aria-label={`Select ${name}`}
       checked={chosen.has(keyId)}
       onChange={(event) => {
@@ -298,7 +301,7 @@ function actionColumn(props: {
     align: "right",
     render: (key) =>
       key.disabled_at === null ? (
-        <Group gap={4} wrap="nowrap" justify="flex-end">
+        <RowLine isEnd>
           <RowAction mayChange={mayChange} label={`Edit ${key.name}`} onClick={() => onEdit(key)}>
             <SlidersHorizontal size={15} aria-hidden />
           </RowAction>
@@ -309,7 +312,7 @@ function actionColumn(props: {
           >
             <Ban size={15} aria-hidden />
           </RowAction>
-        </Group>
+        </RowLine>
       ) : null,
   };
 }
@@ -322,15 +325,9 @@ function RowAction(props: {
 }): ReactNode {
   return (
     <Tip label={props.label}>
-      <ActionIcon
-        size={26}
-        variant="default"
-        aria-label={props.label}
-        disabled={!props.mayChange}
-        onClick={props.onClick}
-      >
+      <RowButton label={props.label} disabled={!props.mayChange} onClick={props.onClick}>
         {props.children}
-      </ActionIcon>
+      </RowButton>
     </Tip>
   );
 }
