@@ -48,7 +48,7 @@ import { withResource } from "../support/with-resource.ts";
 const GROUPINGS: readonly ReportGroupBy[] = ["model", "key", "provider", "day", "status"];
 const STATUSES = Object.keys(REQUEST_STATUSES) as RequestStatus[];
 const HOUR_MS = 3_600_000;
-const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(2, 40));
+const RUNS = Number(process.env["PROPERTY_RUNS"] ?? quickOrDeep(2, 15));
 const WRONG_HOURS_SQL =
   "select cache_write, cache_write_1h from usage_sum where cache_write <> 2 * cache_write_1h";
 /** The middle of a span is at most so far from any of its numbers. */
