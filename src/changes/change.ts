@@ -47,3 +47,13 @@ export interface RecordedChange {
   readonly before: Facts | null;
   readonly after: Facts | null;
 }
+
+const ACCOUNT_PREFIX = "acct_";
+
+/** Ids of the accounts that made these changes and of those that they were made to, each once. */
+export function accountsIn(
+  changes: readonly Pick<RecordedChange, "by" | "target">[],
+): readonly string[] {
+  const ids = changes.flatMap(({ by, target }) => [by.id, target]);
+  return [...new Set(ids)].filter((id) => id.startsWith(ACCOUNT_PREFIX));
+}

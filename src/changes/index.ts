@@ -1,6 +1,12 @@
 export { findAction } from "./actions.ts";
 export { checkChain, exportLines } from "./change-chain.ts";
-export type { Change, ChangedBy, Facts, RecordedChange } from "./change.ts";
+export {
+  accountsIn,
+  type Change,
+  type ChangedBy,
+  type Facts,
+  type RecordedChange,
+} from "./change.ts";
 export { ChangeLog, type Note } from "./change-log.ts";
 export type { ChangeFilter, ChangeStore } from "./change-store.ts";
 export type { ExportedChange } from "./exported-change.ts";

@@ -7,6 +7,7 @@ import type { Command } from "commander";
 
 import { type Backend, openExportKey, readExportKey } from "../app/index.ts";
 import {
+  accountsIn,
   type ChangedBy,
   type ChangeFilter,
   checkChain,
@@ -90,8 +91,7 @@ async function list(backend: Backend, flags: Flags): Promise<CommandAnswer> {
   const filter = await readFilter(backend, flags);
   const limit = readWhole(flags, "limit", { min: 1, max: LISTED_MAX }) ?? LISTED_DEFAULT;
   const changes = await backend.changeStore.list({ ...filter, limit });
-  const ids = new Set(changes.flatMap(({ by, target }) => [by.id, target]));
-  const emails = await backend.teamStore.emails([...ids].filter((id) => id.startsWith("acct_")));
+  const emails = await backend.teamStore.emails(accountsIn(changes));
   return {
     json: { changes: changes.map((each) => shown(each, emails)) },
     text: changes.map((each) => line(each, emails)).join("\n") || "there are no such changes",

@@ -1,8 +1,7 @@
-import { findAction, type RecordedChange } from "../changes/index.ts";
+import { accountsIn, findAction, type RecordedChange } from "../changes/index.ts";
 import { csvLine, type OrgId, plainCell, unreachable } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { KnownPerson } from "../team/index.ts";
-import { accountsIn, nameOfPerson } from "./change-names.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { ConsoleRefusal } from "./console-refusal.ts";
 import type { ChangeKind, ShownChange } from "./contract.ts";
@@ -158,6 +157,11 @@ function shownChange(change: RecordedChange, session: SignedIn, people: People):
     request_id: by.requestId,
     client_network: by.clientNetwork,
   };
+}
+
+/** A person as the organization knows them. */
+function nameOfPerson({ email, isMember }: KnownPerson): string {
+  return isMember ? email : `${email} (former member)`;
 }
 
 function actorOf(

@@ -1,8 +1,8 @@
 import { CreditFault } from "../ledger/index.ts";
 import { formatUsd, parseKeyId, parseUsd } from "../core/index.ts";
 import type { ListedOrg } from "../accounts/index.ts";
+import { accountsIn } from "../changes/index.ts";
 import { shownLine, shownPurchase } from "./billing-routes.ts";
-import { accountsIn } from "./change-names.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { OperatorContract, OperatorOrgPage } from "./contract.ts";

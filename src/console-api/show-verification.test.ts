@@ -82,7 +82,7 @@ describe("a listing", () => {
     expect(shown({ state: "unchecked" })).toMatchObject({ ...nothing, flaws: [], checks: [] });
   });
 
-  test("that is suspect says in whole percents what live answers broke, and how many of whom not", () => {
+  test("that is suspect says which share of live answers broke which promise, and no counts", () => {
     const breaches = {
       answers: 240,
       substituted: 12,

@@ -98,7 +98,7 @@ export function PrivateGate(): ReactElement {
     if (session.state === "signed_in") wasSignedIn.current = true;
   }, [session.state]);
   if (session.state === "signed_in") {
-    // Invited before there was anything of their own: they first join, or begin an own one.
+    // A person who was invited before they had an organization first joins one, or begins their own.
     return session.is_undecided ? <Redirect to="/join" /> : <Outlet />;
   }
   return <ToSignIn reason={reasonOf(session, wasSignedIn.current)} />;

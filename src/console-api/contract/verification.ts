@@ -26,7 +26,7 @@ export const CheckFinding = Type.Object({
 });
 export type CheckFinding = Static<typeof CheckFinding>;
 
-/** Whole percent, at least 1 where there was anything. */
+/** Whole percent; at least 1 where the promise was broken at all. */
 const Share = Type.Integer({ minimum: 0, maximum: 100 });
 
 /**

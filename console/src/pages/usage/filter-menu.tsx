@@ -48,7 +48,7 @@ function Choices({ name, label, values, onChange }: FilterMenuProps): ReactEleme
   const choices = useChoices(name);
   const search = useRef<HTMLInputElement>(null);
   const isKnown = choices !== undefined;
-  // The menu may have opened before there was anything to type for.
+  // The menu may have opened before its choices were known, and the field was not there yet.
   useEffect(() => {
     if (isKnown) search.current?.focus({ preventScroll: true });
   }, [isKnown]);
