@@ -95,6 +95,8 @@ const config: ViteUserConfig = defineConfig({
     isolate: false,
     // What one project has compiled, the next ones read.
     experimental: { fsModuleCache: true },
+    // For what a page shows in its own time: a busy machine is not a failure.
+    expect: { poll: { timeout: 30_000, interval: 50 } },
     testTimeout: isDeep ? 900_000 : 120_000,
     hookTimeout: isDeep ? 900_000 : 180_000,
   },

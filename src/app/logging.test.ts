@@ -21,8 +21,7 @@ beforeEach(() => {
 /** What a reader gets that takes every line break of Unicode for one, as some do. */
 function writtenLines(): unknown[] {
   logging.flush();
-  // Half a character has no form in UTF-8, which a log is written in.
-  const text = Buffer.from(written.join("")).toString();
+  const text = written.join("");
   expect(text.endsWith("\n")).toBe(true);
   const lines = text.slice(0, -1).split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/u);
   return lines.map((line) => JSON.parse(line) as unknown);
@@ -41,11 +40,12 @@ describe("each message is one line of JSON", () => {
     ["other control characters", "\0\u0001\b\t\v\f\u001b[2J\u007f\u009f"],
     ["quotes and backslashes", '"}\\"\\\n{"'],
     ["half a character", "\ud800 and \udfff"],
+    ["the escape of one, as text", "\\ud800 and \\\\udfff"],
   ])("with %s in it, as text and as a value", (_what, text) => {
     logging.log.info({ value: text, [text]: 1 }, text);
     logging.log.info("next");
     const [line, next] = writtenLines();
-    const kept = Buffer.from(text).toString();
+    const kept = text.toWellFormed();
     expect(line).toMatchObject({ msg: kept, value: kept });
     expect(next).toMatchObject({ msg: "next" });
   });

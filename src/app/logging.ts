@@ -35,7 +35,7 @@ export function openLogging({ level, secrets, output }: LoggingOptions): Logging
   const redacting = new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      batches.write(escapeBreaks(hidden.redact(line)));
+      batches.write(replaceHalves(escapeBreaks(hidden.redact(line))));
       done();
     },
   });
@@ -117,4 +117,17 @@ function escapeBreaks(line: string): string {
     UNICODE_BREAKS,
     (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+/** An escape in JSON. `JSON.stringify` never writes the two of a pair as escapes. */
+const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
+
+/**
+ * UTF-8 cannot encode half a surrogate pair, and strict JSON parsers reject its escape, which Node 26
+ * writes and Node 20 and 24 do not. U+FFFD takes its place, so that a line is the same on each.
+ */
+function replaceHalves(line: string): string {
+  const whole = line.toWellFormed();
+  if (!whole.includes("\\ud")) return whole;
+  return whole.replaceAll(ESCAPES, (each) => (each.length === 2 ? each : "\ufffd"));
 }

@@ -1,6 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 
 import { parseUsd } from "../../src/core/money.ts";
+import { until } from "./books.ts";
 
 export type Wire = "wire_a" | "wire_b";
 
@@ -48,6 +49,32 @@ export function ask(gatewayUrl: string, asked: Ask): Promise<HttpAnswer> {
   return post(gatewayUrl, { key: asked.key, path: PATHS[asked.wire], body: bodyOf(asked) });
 }
 
+/**
+ * The same with a provider that holds its answer back (fault `hold:event:N`): it goes on when a part
+ * of the answer is here, so that output had started before whatever comes next.
+ */
+export async function askInTwo(
+  gatewayUrl: string,
+  asked: Ask,
+  provider: { release(): void },
+): Promise<HttpAnswer> {
+  let part = "";
+  let isOver = false;
+  const sent = openPost(gatewayUrl, {
+    key: asked.key,
+    path: PATHS[asked.wire],
+    body: bodyOf(asked),
+  });
+  const answer = exchange(sent, (text) => (part += text)).finally(() => (isOver = true));
+  await until("output starts", () => isOver || /You said|word1|"delta"/.test(part));
+  // The part may be here before the provider has come to where it holds.
+  await until("the answer has ended", () => {
+    provider.release();
+    return isOver;
+  });
+  return await answer;
+}
+
 export function post(
   gatewayUrl: string,
   input: { readonly key: string; readonly path: string; readonly body: string },
@@ -86,13 +113,19 @@ function openPost(
   return sent;
 }
 
-async function exchange(sent: ClientRequest): Promise<HttpAnswer> {
+async function exchange(
+  sent: ClientRequest,
+  onText: (text: string) => void = () => {},
+): Promise<HttpAnswer> {
   const response = await new Promise<IncomingMessage>((done, failed) => {
     sent.once("response", done);
     sent.once("error", failed);
   });
   const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer);
+    onText(String(chunk));
+  }
   return answerOf(response, Buffer.concat(chunks).toString());
 }
 

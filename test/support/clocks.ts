@@ -37,16 +37,17 @@ export class StoppedClock implements Clock {
 }
 
 const TICK_MS = 10;
-/** At most so much passes at once. */
+/** A wait that the machine prolonged counts for this much at most. */
 const STEP_MS = 20;
 
 /**
- * A clock on which no time passes while this process does not get the processor: with the provider
- * in the same process a short time limit is reached by one that is silent, and by no other.
+ * A clock on which time passes only while the event loop of this process waits: with the provider in
+ * the same process a short time limit is reached by one that is silent, and by no other, however
+ * much the process has to do.
  */
 export class PatientClock implements Clock {
   #passedMs = 0;
-  #seenMs = systemClock.monotonicMs();
+  #seenIdleMs = performance.eventLoopUtilization().idle;
   readonly #beganMs = systemClock.nowMs();
   readonly #timer = setInterval(() => this.#tick(), TICK_MS).unref();
 
@@ -67,8 +68,8 @@ export class PatientClock implements Clock {
   }
 
   #tick(): void {
-    const nowMs = systemClock.monotonicMs();
-    this.#passedMs += Math.min(nowMs - this.#seenMs, STEP_MS);
-    this.#seenMs = nowMs;
+    const { idle } = performance.eventLoopUtilization();
+    this.#passedMs += Math.min(idle - this.#seenIdleMs, STEP_MS);
+    this.#seenIdleMs = idle;
   }
 }

@@ -1,5 +1,7 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { useCallback, useRef } from "react";
+
+import { readSearch, type Search } from "./search-text.ts";
 
 /** How a change of filters enters the history of the browser. */
 export interface ChangeHow {
@@ -21,36 +23,39 @@ export function useFilters<T extends Record<string, string | undefined>>(): [
 ] {
   const filters = useSearch({ strict: false }) as unknown as T;
   const navigate = useNavigate();
-  const typed = useRef<Search | undefined>(undefined);
-  const shown = useRef<Search>(filters);
-  shown.current = filters;
+  const typed = useRef<Change | undefined>(undefined);
+  const { history } = useRouter();
   const change = useCallback(
     (wanted: Partial<T>, how: ChangeHow = {}): void => {
       void navigate({
         to: ".",
-        search: (before: Search) => withChange(before, wanted),
+        search: (before: Change) => withChange(before, wanted),
         replace:
           how.history === undefined ||
-          (how.history === "typed" && isTypedOn(wanted, typed.current, shown.current)),
+          (how.history === "typed" && isTypedOn(wanted, typed.current, history.location.search)),
         resetScroll: false,
       });
       typed.current = how.history === "typed" ? wanted : undefined;
     },
-    [navigate],
+    [navigate, history],
   );
   return [filters, change];
 }
 
-type Search = Readonly<Record<string, string | undefined>>;
+type Change = Readonly<Record<string, string | undefined>>;
 
-/** More of what was typed last, which the address still shows: Back was not pressed in between. */
-function isTypedOn(wanted: Search, last: Search | undefined, shown: Search): boolean {
+/**
+ * True for more of what was typed last while the address still has that: Back was not pressed in
+ * between. The page itself may not be drawn yet with what the address says.
+ */
+function isTypedOn(wanted: Change, last: Change | undefined, address: string): boolean {
+  const shown: Change = readSearch(address);
   if (last === undefined || Object.keys(wanted).join() !== Object.keys(last).join()) return false;
   return Object.entries(last).every(([name, value]) => (shown[name] ?? "") === (value ?? ""));
 }
 
 /** Another filter shows other rows, and begins at the first page of them. */
-function withChange(before: Search, wanted: Search): Search {
+function withChange(before: Change, wanted: Change): Search {
   const after: Record<string, string> = {};
   for (const [name, value] of Object.entries({ ...before, page: undefined, ...wanted })) {
     if (value !== undefined && value !== "") after[name] = value;

@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import type { Frame } from "./dialect.ts";
 import { cheatedStatus, isPage } from "./error-cheats.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
+import type { HeldAnswers } from "./held-answers.ts";
 import { jsonText, type JsonObject } from "./json.ts";
 
 /** One answer on its way: where it goes, what goes wrong with it, and whether anybody listens. */
@@ -13,6 +14,8 @@ export interface Delivery {
   readonly faults: Faults;
   /** Aborted when the client has left or the simulator closes. */
   readonly gone: AbortSignal;
+  /** Where an answer waits that the `hold` fault keeps back. */
+  readonly held: HeldAnswers;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -98,9 +101,10 @@ export async function deliverStream(
   const { faults, response } = delivery;
   if (faults.gzip_bomb === true) return await deliverBomb(delivery, 200);
   const planned = plannedFrames(frames, errorFrame, faults);
-  const events = planned.map((frame, index) => eventBytes(frame, index, faults));
+  const single = planned.map((frame, index) => eventBytes(frame, index, faults));
+  const events = faults.one_piece === true ? [Buffer.concat(single)] : single;
   const length =
-    faults.wrong_length === undefined
+    faults.wrong_length === undefined && faults.one_piece === undefined
       ? undefined
       : events.reduce((sum, one) => sum + one.length, 0);
   writeHead(delivery, 200, { type: "text/event-stream; charset=utf-8", length });
@@ -199,7 +203,8 @@ class Sink {
 
   /** Called before event `index`: is this where it ends or hangs? */
   async reach(index: number): Promise<void> {
-    const { reset, hang: hanging } = this.#delivery.faults;
+    const { hold, reset, hang: hanging } = this.#delivery.faults;
+    if (isEvent(hold, index)) await this.#delivery.held.wait(this.#delivery.gone);
     if (isEvent(reset, index)) await this.#reset();
     if (isEvent(hanging, index)) await hang(this.#delivery);
   }

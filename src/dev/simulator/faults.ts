@@ -54,8 +54,10 @@ export interface Faults extends Cheating {
   readonly jitter?: number;
   /** Milliseconds before the first answer of the simulator begins. */
   readonly slow_start?: number;
-  /** Sends no output until the simulator receives a release request. */
-  readonly hold?: true;
+  /** From here on nothing is sent until the simulator receives a release request. */
+  readonly hold?: FaultPoint;
+  /** All events of a stream are one piece of its body. */
+  readonly one_piece?: true;
   /** Fields laid over the usage that is reported. */
   readonly usage?: JsonObject;
   /** The document ends in its middle. */
@@ -81,6 +83,8 @@ const flag: Reader = (argument) => (argument === "" ? true : undefined);
 const text: Reader = (argument) => (argument === "" ? undefined : argument);
 const bound: Reader = (argument) => (/^\d{1,9}$/.test(argument) ? Number(argument) : undefined);
 const whole: Reader = (argument) => (/^-?\d{1,10}$/.test(argument) ? Number(argument) : undefined);
+
+const readHold = readPoint(/^(accept)$|^(event):(\d{1,9})$/);
 
 const READERS: Readonly<Record<keyof Faults, Reader>> = {
   refuse: flag,
@@ -112,7 +116,9 @@ const READERS: Readonly<Record<keyof Faults, Reader>> = {
   slow: whole,
   jitter: bound,
   slow_start: bound,
-  hold: flag,
+  hold: (argument) =>
+    argument === "" ? { at: "accept", count: 0 } : readHold(argument, undefined),
+  one_piece: flag,
   usage: readObject,
   bad_json: flag,
   chunked: flag,

@@ -160,9 +160,10 @@ class RequestRouter {
         response,
         faults: chosen.faults,
         gone: gone.signal,
+        held: this.held,
         headers: { [route.requestIdHeader]: `req_${serial}` },
       };
-      if (chosen.faults.hold === true) await this.held.wait(gone.signal);
+      if (chosen.faults.hold?.at === "accept") await this.held.wait(gone.signal);
       await this.#startDelay.wait(arrival, chosen.faults, gone.signal);
       const bodyBytes = Buffer.byteLength(bodyText);
       const received = { delivery, method, path, headers, body, bodyBytes, serial };

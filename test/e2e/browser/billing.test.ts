@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByText("has not confirmed a payment yet").waitFor();
     await page.getByText("This page updates automatically").waitFor();
     await expectAccessible(page, "a purchase that waits");
-    expect(await page.getByText("Payment confirmed").count()).toBe(0);
+    await expect.poll(() => page.getByText("Payment confirmed").count()).toBe(0);
     await page.getByText(UNFUNDED).waitFor();
     await page.getByRole("link", { name: "Balance: $0.00 available" }).waitFor();
     expect(complaints).toEqual([]);
@@ -102,8 +102,8 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await open(page, "/billing");
     await page.getByRole("link", { name: "Balance: $25.00 available" }).waitFor();
     const ledger = page.getByRole("table", { name: "Entries of the credit ledger" });
-    expect(await ledger.getByRole("row", { name: "Purchase" }).count()).toBe(1);
-    expect(await ledger.getByRole("row").count()).toBe(2);
+    await expect.poll(() => ledger.getByRole("row", { name: "Purchase" }).count()).toBe(1);
+    await expect.poll(() => ledger.getByRole("row").count()).toBe(2);
     const { json } = await ask(fixture, page, "GET /api/console/credit-ledger");
     expect(listAt(json, "data")).toMatchObject([{ kind: "purchase", amount_usd: "25.000000" }]);
     expect(complaints).toEqual([]);
@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)("buying credit", () => {
     await page.getByRole("link", { name: "Balance: $15.00 available" }).waitFor();
     await page.getByRole("row", { name: "Dispute won" }).getByText("+$15.000000").waitFor();
     // Credit was held once: the low limit of those who never had any does not come back.
-    expect(await page.getByText(UNFUNDED).count()).toBe(0);
+    await expect.poll(() => page.getByText(UNFUNDED).count()).toBe(0);
     expect((await sessionOf(fixture, page)).is_funded).toBe(true);
     expect(complaints).toEqual([]);
   });

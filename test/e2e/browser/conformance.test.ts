@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     const row = (model: string) =>
       page.getByRole("row").filter({ has: page.getByRole("link", { name: model, exact: true }) });
     const table = page.getByRole("table", { name: "Checks of each listing" });
-    expect(await table.locator("thead").innerText()).toContain("C12");
+    await expect.poll(() => table.locator("thead").innerText()).toContain("C12");
     const verdicts = (await readTable(page, "Checks of each listing")).column("Verdict");
     expect(verdicts.map((cell) => cell.split(/\s/)[0])).toEqual([
       "Verified",
@@ -109,7 +109,9 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
 
     await table.getByRole("button", { name: "Details of lab/chat-large-preview" }).press("Enter");
     const note = page.getByRole("note", { name: "Suspect by live answers" });
-    expect(await note.innerText()).toMatch(/Of the latest answers:\s+5% named another model/);
+    await expect
+      .poll(() => note.innerText())
+      .toMatch(/Of the latest answers:\s+5% named another model/);
     await expectAccessible(page, "a suspect listing");
     const mark = `${NOT_SUBSTITUTED}: failed, of lab/chat-two`;
     await table.getByRole("button", { name: mark }).press("Enter");
@@ -124,7 +126,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
       .getByRole("button", { name: "C4 usage arithmetic: passed, of lab/chat-one" })
       .click();
     await page.getByText("all is as C4 wants it").waitFor();
-    expect(await row("lab/new").getByText("Unchecked").count()).toBe(1);
+    await expect.poll(() => row("lab/new").getByText("Unchecked").count()).toBe(1);
     expect(complaints).toEqual([]);
   });
 
@@ -180,7 +182,7 @@ describe.skipIf(!hasChromium)("what conformance runs found", () => {
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     for (const path of ["/providers", "/models/lab/chat-two", "/providers/lab-a"]) {
       await open(page, path);
-      expect(await page.locator("main").innerText()).not.toMatch(/C7|Verified|Suspect/);
+      await expect.poll(() => page.locator("main").innerText()).not.toMatch(/C7|Verified|Suspect/);
     }
     await page.getByText("Sign in to see the results of conformance runs.").waitFor();
     expect(asked.filter((path) => path.startsWith("/api/console/verification"))).toEqual([]);

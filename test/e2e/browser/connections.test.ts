@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     await dialog.getByRole("button", { name: "Add connection" }).click();
     await dialog.getByText("Enter at least 8 characters").waitFor();
     await field.fill(OWN_KEY);
-    expect(await field.getAttribute("type")).toBe("password");
+    await expect.poll(() => field.getAttribute("type")).toBe("password");
     await expectAccessible(page, "the form of a connection");
     await dialog.getByRole("button", { name: "Add connection" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     await confirm.getByRole("button", { name: "Disable permanently" }).click();
     await confirm.waitFor({ state: "detached" });
     await row.getByText("disabled").waitFor();
-    expect(await row.getByRole("button").count()).toBe(0);
+    await expect.poll(() => row.getByRole("button").count()).toBe(0);
     await expectAccessible(page, "a disabled connection");
     await usesKey(secret, PROVIDER_KEY);
     await expectNoWayBack(page);
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)("the organization's keys at providers", () => {
     await dialog.getByRole("button", { name: "Add connection" }).click();
     await dialog.getByRole("alert").getByText("active connection to this provider").waitFor();
     // A secret that was sent is in no field any more.
-    expect(await field.inputValue()).toBe("");
+    await expect.poll(() => field.inputValue()).toBe("");
     await expectAccessible(page, "a second connection");
     expect(complaints).toEqual([]);
   });

@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)("the first minute with dev", () => {
     await page.getByText("Your first request succeeded.").waitFor();
     await trial.read(page);
     const figures = trial.figures();
-    expect(await page.locator("[data-secret]").innerText()).toBe(secret);
+    await expect.poll(() => page.locator("[data-secret]").innerText()).toBe(secret);
     await trial.click(page, "I saved it");
     await page.getByText("This key is not shown again.").waitFor();
     keep("customer", { ...figures, clicks: trial.figures().clicks });

@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)("the guides", () => {
     await page.goto(`${fixture.consoleUrl}/docs/quick-start`);
     await page.getByLabel("Model", { exact: true }).selectOption("test/dear");
     const code = page.getByRole("group", { name: "curl example" }).first();
-    expect(await code.innerText()).toContain('"model":"test/dear"');
+    await expect.poll(() => code.innerText()).toContain('"model":"test/dear"');
     await expectAccessible(page, "a guide");
     await page.getByRole("button", { name: "Run" }).first().click();
     await page.getByText(/^This request costs at most \$0\.0\d+, from/).waitFor();

@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await expectAccessible(page, "the new key");
     await page.keyboard.press("Escape");
     await page.mouse.click(5, 5);
-    expect(await shown.locator("[data-secret]").innerText()).toBe(secret);
+    await expect.poll(() => shown.locator("[data-secret]").innerText()).toBe(secret);
     // Below it is a call that runs as it is copied.
     expect((await shown.innerText()).split(secret)).toHaveLength(3);
     await shown.getByRole("button", { name: "Copy" }).first().click();
@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     // The focus stays where it was, not at the top of the page.
     await focused(page.getByRole("button", { name: "Create key" }));
     const row = page.getByRole("row", { name: "by hand" });
-    expect(await row.innerText()).toMatch(/50\/min[^]*\$3\.50/);
+    await expect.poll(() => row.innerText()).toMatch(/50\/min[^]*\$3\.50/);
     expect(complaints).toEqual([]);
   });
 
@@ -120,8 +120,8 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     };
 
     const field = await edit();
-    expect(await field.inputValue()).toBe("");
-    expect(await field.getAttribute("placeholder")).toBe(TINY_USD);
+    await expect.poll(() => field.inputValue()).toBe("");
+    await expect.poll(() => field.getAttribute("placeholder")).toBe(TINY_USD);
     await dialog.getByText("Leave blank to keep the current cap. 0 removes it.").waitFor();
     for (const [typed, words] of Object.entries(NO_CAPS)) {
       await field.fill(typed);
@@ -190,9 +190,9 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await open(page, `/keys/${keyId}`);
     await page.getByText("Organization cap applies first").waitFor();
     const ofKey = page.getByRole("region", { name: "Caps on this key" });
-    expect(await ofKey.innerText()).toMatch(
-      /Daily key cap: .*Weekly key cap: .*Monthly key cap: /s,
-    );
+    await expect
+      .poll(() => ofKey.innerText())
+      .toMatch(/Daily key cap: .*Weekly key cap: .*Monthly key cap: /s);
     await expectAccessible(page, "the page of a key under two caps");
     await open(page, "/limits");
     await setTo("0");
@@ -217,7 +217,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     }
     const confirm = dialog.getByRole("button", { name: "Disable permanently" });
     await dialog.getByLabel("Type old laptop to confirm").fill("old lapto");
-    expect(await confirm.isDisabled()).toBe(true);
+    await expect.poll(() => confirm.isDisabled()).toBe(true);
     await dialog.getByLabel("Type old laptop to confirm").press("End");
     await page.keyboard.type("p");
     await expectAccessible(page, "disabling a key");
@@ -239,8 +239,8 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.reload();
     await row.waitFor();
     const struck = row.getByRole("link", { name: "old laptop" }).locator(STRUCK);
-    expect(await struck.count()).toBe(1);
-    expect(await page.getByRole("button", { name: /enable/i }).count()).toBe(0);
+    await expect.poll(() => struck.count()).toBe(1);
+    await expect.poll(() => page.getByRole("button", { name: /enable/i }).count()).toBe(0);
     await expectAccessible(page, "disabled keys");
     for (const verb of ["enable", "restore", "undisable"]) {
       const { status } = await ask(fixture, page, `POST /api/console/keys/${keyId}/${verb}`);
@@ -281,21 +281,21 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     ]);
 
     const south = page.getByRole("row", { name: "south" });
-    expect(await south.innerText()).toMatch(/\$3\.00 a day[^]*0% of daily cap/);
+    await expect.poll(() => south.innerText()).toMatch(/\$3\.00 a day[^]*0% of daily cap/);
 
     await select();
     await page.getByRole("button", { name: "Disable selected" }).click();
     const dialog = page.getByRole("dialog", { name: "Disable 2 keys" });
     const confirm = dialog.getByRole("button", { name: "Disable permanently" });
     await dialog.getByLabel("Type 2 to confirm").fill("3");
-    expect(await confirm.isDisabled()).toBe(true);
+    await expect.poll(() => confirm.isDisabled()).toBe(true);
     await dialog.getByLabel("Type 2 to confirm").fill("2");
     await expectAccessible(page, "disabling several keys");
     await confirm.click();
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("row", { name: "north" }).waitFor({ state: "detached" });
     await page.getByLabel("Select spare").waitFor();
-    expect(await page.getByRole("row", { name: "south" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("row", { name: "south" }).count()).toBe(0);
 
     // Who may not change keys has nothing to select.
     await runSql(fixture.gateway, "update org_member set role = 'viewer' where org_id = $1", [
@@ -303,7 +303,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     ]);
     await open(page, "/keys");
     await page.getByRole("row", { name: "spare" }).waitFor();
-    expect(await page.getByRole("checkbox").count()).toBe(0);
+    await expect.poll(() => page.getByRole("checkbox").count()).toBe(0);
     expect(ann.complaints).toEqual([]);
   });
 
@@ -322,7 +322,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
       expect(await page.content()).not.toContain(managed);
     }
     await open(page, "/keys?status=all");
-    expect(await page.getByRole("row").count()).toBe(2);
+    await expect.poll(() => page.getByRole("row").count()).toBe(2);
     await page.getByRole("row", { name: "Trial key" }).waitFor();
 
     await page.goto(`${fixture.consoleUrl}/keys/${managed}`);

@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     });
 
     await edit.click();
-    expect(await field.getAttribute("placeholder")).toBe("2");
+    await expect.poll(() => field.getAttribute("placeholder")).toBe("2");
     await dialog.getByLabel("Remove my limit of 2").check();
     await save(dialog);
     await dialog.waitFor({ state: "detached" });
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     const caps = page.getByRole("table", { name: /^Monthly caps/ });
     await limits.getByRole("row", { name: "narrow" }).waitFor();
     await caps.getByRole("row", { name: "narrow" }).waitFor();
-    expect(await page.getByRole("row", { name: "worker-" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("row", { name: "worker-" }).count()).toBe(0);
     await page.getByText("13 keys have only the default limits").waitFor();
     await page.getByText("13 keys have no cap").waitFor();
     await expectAccessible(page, "limits with many keys");
@@ -205,7 +205,7 @@ describe.skipIf(!hasChromium)("the limits page", () => {
     await limits.getByRole("row", { name: "worker-15" }).waitFor();
     await page.getByRole("searchbox", { name: "Key with a cap" }).fill("worker-2");
     await caps.getByRole("row", { name: "worker-21" }).waitFor();
-    expect(await caps.getByRole("row", { name: "worker-" }).count()).toBe(2);
+    await expect.poll(() => caps.getByRole("row", { name: "worker-" }).count()).toBe(2);
     const headings = page.getByRole("heading", { level: 2 });
     expect((await headings.allInnerTexts())[0]).toBe("Why was my request rejected?");
     expect(complaints).toEqual([]);

@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
   test("models stand newest first, equal dates by name, and without a date last", async () => {
     const { page, complaints } = await newVisitor(browser);
     await open(page, "/models");
-    expect(await cardIds(page)).toEqual(NEWEST_FIRST);
+    await expect.poll(() => cardIds(page)).toEqual(NEWEST_FIRST);
     await expectAccessible(page, "the models page");
     await page.getByText("Table", { exact: true }).click();
     await page.waitForURL((url) => url.searchParams.get("view") === "table");
@@ -126,15 +126,15 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await page.getByRole("searchbox", { name: "Search models and providers" }).fill("tie");
     await page.waitForURL((url) => url.searchParams.get("q") === "tie");
     await until("the cards follow", async () => (await cardIds(page)).length === 2);
-    expect(await cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
+    await expect.poll(() => cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
     await page.reload();
     await pageShown(page);
-    expect(await cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
+    await expect.poll(() => cardIds(page)).toEqual(["m/tie-a", "m/tie-b"]);
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.getByLabel("Min. context").fill("100k");
     await page.waitForURL((url) => url.searchParams.get("context") === "100k");
     await until("the cards follow", async () => (await cardIds(page)).length === 5);
-    expect(await cardIds(page)).not.toContain("m/old");
+    await expect.poll(() => cardIds(page)).not.toContain("m/old");
     expect(complaints).toEqual([]);
   });
 
@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     for (const id of HIDDEN) {
       await open(page, `/models/${id}`);
       await page.getByText("Model not found.", { exact: false }).waitFor();
-      expect(await page.getByRole("table").count()).toBe(0);
+      await expect.poll(() => page.getByRole("table").count()).toBe(0);
     }
     await expectAccessible(page, "a model that is not listed");
     await open(page, "/providers/private-house");
@@ -183,15 +183,17 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await page.getByRole("button", { name: "Context" }).click();
     await page.waitForURL((url) => url.searchParams.get("sort") === "context-asc");
     const contexts = page.getByRole("columnheader", { name: "Context" });
-    expect(await contexts.getAttribute("aria-sort")).toBe("ascending");
+    await expect.poll(() => contexts.getAttribute("aria-sort")).toBe("ascending");
     await page.goBack();
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("view") === null);
-    expect([search("sort"), search("context"), search("logging")]).toEqual([null, "100k", "none"]);
+    await expect
+      .poll(() => ["sort", "context", "logging"].map(search))
+      .toEqual([null, "100k", "none"]);
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("context") === null);
     expect(search("logging")).toBe("none");
-    expect(await page.getByLabel("Min. context").inputValue()).toBe("");
+    await expect.poll(() => page.getByLabel("Min. context").inputValue()).toBe("");
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("logging") === null);
     expect(complaints).toEqual([]);
@@ -207,7 +209,9 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     for (const id of ["m/newest", "m/old", "m/tie-a", "m/tie-b"]) {
       await page.getByLabel(`Compare ${id}`, { exact: true }).check();
     }
-    expect(await page.getByLabel("Compare m/none-a", { exact: true }).isDisabled()).toBe(true);
+    await expect
+      .poll(() => page.getByLabel("Compare m/none-a", { exact: true }).isDisabled())
+      .toBe(true);
     await page.getByRole("link", { name: "Compare 4 models" }).click();
     await page.waitForURL((url) => url.pathname === "/models/compare");
     await pageShown(page);
@@ -235,7 +239,7 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     const { secret } = await makeKey(fixture, page, { name: "ci" });
     await open(page, "/keys");
     const notice = page.getByText("Prices rise on 1 Jan 2098", { exact: false });
-    expect(await notice.count()).toBe(0);
+    await expect.poll(() => notice.count()).toBe(0);
     await callGateway(fixture, secret, chatBody("m/old"));
     await until("the notice is answered", async () => {
       const { json } = await ask(fixture, page, "GET /api/console/price-changes");
@@ -243,13 +247,13 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     });
     await page.reload();
     await notice.waitFor();
-    expect(await notice.textContent()).toContain("prompt $1 → $3");
+    await expect.poll(() => notice.textContent()).toContain("prompt $1 → $3");
     await expectAccessible(page, "a notice of prices");
     await page.getByRole("button", { name: /^Dismiss the notice about/ }).click();
     await notice.waitFor({ state: "detached" });
     await page.reload();
     await pageShown(page);
-    expect(await notice.count()).toBe(0);
+    await expect.poll(() => notice.count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 
@@ -276,8 +280,8 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     await page.getByText("Price increase from 1 Jan 2098").waitFor();
     await choose(page, ["Prices checked"]);
     const link = page.getByRole("link", { name: /^1 Nov 2026, the provider's page/ });
-    expect(await link.getAttribute("href")).toBe("https://example.com/prices");
-    expect(await link.getAttribute("rel")).toContain("noopener");
+    await expect.poll(() => link.getAttribute("href")).toBe("https://example.com/prices");
+    await expect.poll(() => link.getAttribute("rel")).toContain("noopener");
     await expectAccessible(page, "a model with terms");
     await open(page, "/providers/open-house");
     const served = await readTable(page, "Models of this provider");
@@ -295,8 +299,8 @@ describe.skipIf(!hasChromium)("the models and providers pages", () => {
     expect(table.rows).toHaveLength(1);
     await choose(page, ["Policies"]);
     const link = page.getByRole("link", { name: "Privacy of open-house, in a new tab" });
-    expect(await link.getAttribute("href")).toBe("https://example.com/privacy");
-    expect(await link.getAttribute("rel")).toContain("noopener");
+    await expect.poll(() => link.getAttribute("href")).toBe("https://example.com/privacy");
+    await expect.poll(() => link.getAttribute("rel")).toContain("noopener");
     await expectAccessible(page, "the providers page");
     expect(complaints).toEqual([]);
   });

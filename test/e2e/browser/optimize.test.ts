@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     const rows = table.getByRole("row");
     await table.getByRole("row", { name: /^1 test\/cheap 3 of 3 / }).waitFor();
     await table.getByRole("row", { name: /^2 test\/dear 3 of 3 / }).waitFor();
-    expect(await rows.count()).toBe(3);
+    await expect.poll(() => rows.count()).toBe(3);
     await page.getByRole("link", { name: "Balance: $9.97 available" }).waitFor();
     const answers = page.getByRole("table", { name: "Answers by prompt and model" });
     await answers.getByLabel("Prompt 1", { exact: true }).getByText(`1. ${secret} one`).waitFor();
@@ -93,7 +93,9 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.getByRole("link", { name: "Try it in the playground" }).click();
     await page.waitForURL(/\/playground\?/);
     await page.getByRole("combobox", { name: "Model" }).waitFor();
-    expect(await page.getByRole("combobox", { name: "Model" }).inputValue()).toBe("Cheap");
+    await expect
+      .poll(() => page.getByRole("combobox", { name: "Model" }).inputValue())
+      .toBe("Cheap");
     expect(complaints).toEqual([]);
   });
 
@@ -110,7 +112,7 @@ describe.skipIf(!hasChromium)("optimize searches", () => {
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Stop search" });
     const stop = dialog.getByRole("button", { name: "Stop search" });
-    expect(await stop.isDisabled()).toBe(true);
+    await expect.poll(() => stop.isDisabled()).toBe(true);
     await dialog.getByRole("textbox").fill(name);
     await expectAccessible(page, "the question before a search is stopped");
     await stop.click();

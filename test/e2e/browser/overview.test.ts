@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)("the first page", () => {
     await makeTraffic(fixture, page);
     await page.goto(fixture.consoleUrl);
     await page.getByRole("heading", { name: "Top models" }).waitFor();
-    expect(await page.getByText("of 3 done").count()).toBe(0);
+    await expect.poll(() => page.getByText("of 3 done").count()).toBe(0);
     expect(visitor.complaints).toEqual([]);
   });
 
@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("the first page", () => {
   /** Eight requests in the last 24 hours, and four in those before. */
   async function expectCompared({ page, orgId }: Newcomer): Promise<void> {
     const said = page.getByText("100% higher than in the 24 hours before");
-    expect(await said.count()).toBe(0);
+    await expect.poll(() => said.count()).toBe(0);
     await runSql(
       fixture.gateway,
       "insert into refused_minute values ($1, date_trunc('minute', now() - interval '30 hours'), 'k', 0, 4)",

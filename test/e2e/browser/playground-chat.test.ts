@@ -103,11 +103,11 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await answer.getByText("served by gate").waitFor();
     // What was shown at first was a part of what was shown in the end.
     const whole = Array.from({ length: 40 }, (_none, at) => `word${at + 1}`).join(" ");
-    expect(await text.innerText()).toBe(whole);
+    await expect.poll(() => text.innerText()).toBe(whole);
     expect(first.length).toBeLessThan(whole.length);
 
     const costMicroUsd = await recordedCost(orgId, answer);
-    expect(await shownCost(answer)).toBe(costMicroUsd);
+    await expect.poll(() => shownCost(answer)).toBe(costMicroUsd);
     expect(costMicroUsd).toBeGreaterThan(10_000n);
     await page.getByRole("link", { name: /balance: \$9\.\d\d available/ }).waitFor();
     await expectAccessible(page, "an answer");
@@ -128,10 +128,10 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     rest.release();
     await answer.getByText(/^cost \$/).waitFor();
-    expect(await text.innerText()).not.toContain("word24");
+    await expect.poll(() => text.innerText()).not.toContain("word24");
     const costMicroUsd = await recordedCost(orgId, answer);
     expect(costMicroUsd).toBeGreaterThan(0n);
-    expect(await shownCost(answer)).toBe(costMicroUsd);
+    await expect.poll(() => shownCost(answer)).toBe(costMicroUsd);
     await expectAccessible(page, "a stopped answer");
     expect(complaints).toEqual([]);
   });
@@ -141,12 +141,12 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await say(page, "Break off [words:20] [[fault:error_at_event:6]]");
     const answer = answerOf(page, "Plain");
     await answer.getByText("Ended early").waitFor();
-    expect(await answer.getByText(/^word1\b/).innerText()).not.toContain("word20");
+    await expect.poll(() => answer.getByText(/^word1\b/).innerText()).not.toContain("word20");
     const said = answer.getByRole("alert");
     await said.getByText("upstream_error", { exact: true }).waitFor();
     await said.getByRole("button", { name: "Copy request ID" }).waitFor();
     await answer.getByText(/^cost \$/).waitFor();
-    expect(await shownCost(answer)).toBe(await recordedCost(orgId, answer));
+    await expect.poll(() => shownCost(answer)).toBe(await recordedCost(orgId, answer));
     await expectAccessible(page, "an answer that ended early");
     expect(complaints).toEqual([]);
   });
@@ -155,14 +155,14 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     const { page, complaints } = await chatter("compare");
     const parameters = page.getByRole("region", { name: "Parameters" });
     await parameters.getByLabel("Max output tokens").fill("200");
-    expect(await parameters.getByLabel("Temperature").count()).toBe(0);
-    expect(await page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
+    await expect.poll(() => parameters.getByLabel("Temperature").count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
 
     await page.getByRole("button", { name: "Compare with another model" }).click();
     await parameters.getByLabel("Temperature").fill("0.5");
     await parameters.getByLabel("Reasoning effort").selectOption("high");
     // Only what both take may be attached.
-    expect(await page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("button", { name: "Attach files" }).count()).toBe(0);
     const prompt = "Compare yourselves";
     await say(page, prompt);
     for (const name of ["Plain", "Rich"]) {
@@ -173,7 +173,9 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     }
     for (const name of ["Plain", "Rich"]) {
       const totals = page.getByRole("group", { name: `Totals of ${name}` });
-      expect(await totals.innerText()).toMatch(/total\s*\$0\.\d+.*first token \d+.*tokens\/s/s);
+      await expect
+        .poll(() => totals.innerText())
+        .toMatch(/total\s*\$0\.\d+.*first token \d+.*tokens\/s/s);
     }
     await page.getByText(/^conversation total/).waitFor();
     await expectAccessible(page, "two answers side by side");
@@ -200,7 +202,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     ).setFiles({ name: "words.png", mimeType: "image/png", buffer: Buffer.from("words") });
     await page.getByText("words.png is damaged or not an image.").waitFor();
     const attached = page.getByRole("list", { name: "Attached files" }).getByRole("listitem");
-    expect(await attached.count()).toBe(1);
+    await expect.poll(() => attached.count()).toBe(1);
     await expectAccessible(page, "a message with a file");
     const prompt = "What is on it?";
     await say(page, prompt);
@@ -215,7 +217,9 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       .getByText("Plain does not accept images, and this conversation has pixel.png.")
       .waitFor();
     await page.getByLabel("Message", { exact: true }).fill("And now?");
-    expect(await page.getByRole("button", { name: "Send", exact: true }).isDisabled()).toBe(true);
+    await expect
+      .poll(() => page.getByRole("button", { name: "Send", exact: true }).isDisabled())
+      .toBe(true);
     const edited = "What is on it now?";
     await page.getByRole("button", { name: "Edit and send again" }).click();
     await page.getByLabel("Edited message").fill(edited);
@@ -286,7 +290,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await expectAccessible(page, "a message that is edited");
     await page.getByRole("button", { name: "Send again" }).click();
     await answerOf(page, "Plain").getByText("You said: Other words").waitFor();
-    expect(await page.getByRole("log").innerText()).not.toContain("First words");
+    await expect.poll(() => page.getByRole("log").innerText()).not.toContain("First words");
     expect(complaints).toEqual([]);
   });
 
@@ -299,9 +303,9 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     const answer = answerOf(page, "Plain");
     await answer.locator("li strong", { hasText: "bold" }).waitFor();
     await answer.getByText("<img src=x onerror=alert(1)>").waitFor();
-    expect(await answer.locator("img").count()).toBe(0);
+    await expect.poll(() => answer.locator("img").count()).toBe(0);
     const link = answer.getByRole("link", { name: "away" });
-    expect(await link.getAttribute("rel")).toContain("noopener");
+    await expect.poll(() => link.getAttribute("rel")).toContain("noopener");
     await answer.getByRole("link", { name: "Image: cat" }).waitFor();
     await answer.getByText(/^cost \$/).waitFor();
     await expectAccessible(page, "an answer in Markdown");
@@ -390,7 +394,9 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
     await other.goto(link ?? "");
     await other.getByText("Tools (set)").waitFor();
     await other.getByText("Routing (set)").waitFor();
-    expect(await other.getByRole("combobox", { name: "Model" }).inputValue()).toBe("Rich");
+    await expect
+      .poll(() => other.getByRole("combobox", { name: "Model" }).inputValue())
+      .toBe("Rich");
     expect(other.url()).not.toContain("preset");
     expect(complaints).toEqual([]);
   });

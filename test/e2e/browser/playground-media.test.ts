@@ -56,14 +56,14 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     const { page, complaints, orgId } = await maker("images", "images");
     await page.getByRole("textbox", { name: "Prompt" }).waitFor();
     await expectAccessible(page, "an empty gallery");
-    expect(await optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);
+    await expect.poll(() => optionsOf(page, "Size")).toEqual(["1024x1024", "1536x1024"]);
     await page.getByLabel("Size", { exact: true }).selectOption("1536x1024");
     await page.getByLabel("Quality").selectOption("low");
     // More than four is not to be had: the field takes the most there is.
     const count = page.getByRole("spinbutton", { name: "Images" });
     await count.fill("9");
     await count.blur();
-    expect(await count.inputValue()).toBe("4");
+    await expect.poll(() => count.inputValue()).toBe("4");
     await count.fill("2");
     const prompt = "a lighthouse";
     await page.getByRole("textbox", { name: "Prompt" }).fill(prompt);
@@ -71,8 +71,8 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
 
     const call = page.getByRole("article", { name: prompt });
     await call.getByAltText(`${prompt}, image 2`).waitFor();
-    expect(await call.getByRole("img").count()).toBe(2);
-    expect(await drawnWidths(page)).toEqual([true, true]);
+    await expect.poll(() => call.getByRole("img").count()).toBe(2);
+    await expect.poll(() => drawnWidths(page)).toEqual([true, true]);
     await call.getByText("served by painter").waitFor();
     await expectAccessible(page, "two pictures");
     await expectFits(page);
@@ -82,11 +82,11 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     const download = page.waitForEvent("download");
     await call.getByRole("link", { name: "Download image 1" }).click();
     expect((await download).suggestedFilename()).toMatch(/\.png$/);
-    expect(await shownCost(call)).toBe(await recordedCost(orgId, call));
+    await expect.poll(() => shownCost(call)).toBe(await recordedCost(orgId, call));
     // What was paid for is there after a reload, from this browser alone.
     await page.reload();
     await call.getByAltText(`${prompt}, image 2`).waitFor();
-    expect(await drawnWidths(page)).toEqual([true, true]);
+    await expect.poll(() => drawnWidths(page)).toEqual([true, true]);
     expect(complaints).toEqual([]);
   });
 
@@ -161,7 +161,7 @@ describe.skipIf(!hasChromium)("the playground's pictures, videos and decisions",
     await expectAccessible(page, "typed answers");
     await expectFits(page);
     const panel = page.locator("section", { has: answers });
-    expect(await shownCost(panel)).toBe(await recordedCost(orgId, panel));
+    await expect.poll(() => shownCost(panel)).toBe(await recordedCost(orgId, panel));
     await page.getByRole("button", { name: "Get code" }).click();
     await page.getByText(`${fixture.gateway.url}/v1/decisions`).waitFor();
     await expectAccessible(page, "the code of a decision");

@@ -23,16 +23,20 @@ describe.skipIf(!hasChromium)("the page of a request", () => {
     await open(page, `/requests/${traffic.threeAttemptsId}`);
     await page.getByRole("heading", { name: "3 attempts", exact: true }).waitFor();
     const heads = page.getByRole("heading", { level: 3 });
-    expect(await heads.allInnerTexts()).toEqual(["1. first", "2. second", "3. third"]);
+    await expect.poll(() => heads.allInnerTexts()).toEqual(["1. first", "2. second", "3. third"]);
     await page.getByText(/^first .*status 503.* so the gateway continued with second\.$/).waitFor();
     await page.getByText(/^second .* so the gateway continued with third\.$/).waitFor();
-    expect(await page.getByText(/the gateway (?:continued|tried again)/).count()).toBe(2);
+    await expect
+      .poll(() => page.getByText(/the gateway (?:continued|tried again)/).count())
+      .toBe(2);
     const ran = page.getByRole("list", { name: "When each attempt ran" }).getByRole("listitem");
-    expect(await ran.allInnerTexts()).toEqual([
-      expect.stringMatching(/^1\. first\s+\+\d+ ms, took /),
-      expect.stringMatching(/^2\. second\s+\+\d+ ms, took /),
-      expect.stringMatching(/^3\. third\s+\+\d+ ms, took .*first token after /),
-    ]);
+    await expect
+      .poll(() => ran.allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^1\. first\s+\+\d+ ms, took /),
+        expect.stringMatching(/^2\. second\s+\+\d+ ms, took /),
+        expect.stringMatching(/^3\. third\s+\+\d+ ms, took .*first token after /),
+      ]);
     await expectAccessible(page, "a request with three attempts");
   });
 

@@ -104,7 +104,7 @@ describe.skipIf(!hasChromium)("a session", () => {
     await page.getByRole("link", { name: "Continue with Scripted" }).click();
     await page.waitForURL((url) => url.pathname === "/playground");
     await page.getByRole("combobox", { name: "Model" }).waitFor();
-    expect(await page.getByLabel("System prompt").inputValue()).toBe(system);
+    await expect.poll(() => page.getByLabel("System prompt").inputValue()).toBe(system);
     expect(new URL(page.url()).searchParams.get("model")).toBe("test/b");
     // Only the link itself had it in its address, and it is not opened once more.
     const having = shown.filter((address) => address.includes(packed));
@@ -216,17 +216,17 @@ describe.skipIf(!hasChromium)("an invitation", () => {
 
     await page.getByRole("link", { name: "Keys", exact: true }).click();
     await page.getByText("Your role here is viewer").waitFor();
-    expect(await isDisabled(page, "Create key")).toBe(true);
+    await expect.poll(() => isDisabled(page, "Create key")).toBe(true);
     await owner.page.reload();
     await owner.page.getByRole("combobox", { name: `Role of ${email}` }).click();
     await owner.page.getByRole("option", { name: "developer" }).click();
     await owner.page.getByText(`${email} is now developer`).waitFor();
     // The open page follows by itself.
     await page.getByText("Your role here is viewer").waitFor({ state: "detached" });
-    expect(await isDisabled(page, "Create key")).toBe(false);
+    await expect.poll(() => isDisabled(page, "Create key")).toBe(false);
     await page.goto(`${fixture.url}/settings/members`);
     await page.getByText("Your role here is developer").waitFor();
-    expect(await isDisabled(page, "Invite")).toBe(true);
+    await expect.poll(() => isDisabled(page, "Invite")).toBe(true);
 
     await remove(owner, email);
     await page.getByRole("alert").getByText("You are no longer a member of ida.").waitFor();
@@ -258,7 +258,7 @@ describe.skipIf(!hasChromium)("an invitation", () => {
     await page.getByRole("button", { name: "Join lea" }).click();
     await page.waitForURL(`${fixture.url}/`);
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-    expect(await page.getByRole("alert").count()).toBe(0);
+    await expect.poll(() => page.getByRole("alert").count()).toBe(0);
     expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(link.slice(-43));
     await page.getByRole("button", { name: "Your account" }).click();
     await page.getByText("lea · billing").waitFor();

@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.waitForURL(`${fixture.consoleUrl}/keys/*`);
     await page.keyboard.press("Control+k");
     await page.getByRole("option", { name: "Trial key" }).first().waitFor();
-    expect(await page.getByRole("listbox").innerText()).toMatch(/^Recent\nTrial key/);
+    await expect.poll(() => page.getByRole("listbox").innerText()).toMatch(/^Recent\nTrial key/);
     await field.fill("top up");
     await page.getByRole("option", { name: "Add credit", selected: true }).waitFor();
     await field.fill("coding agents");
@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     // The palette comes with a modifier, so it answers, and nothing else did before it.
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search pages, keys, and models" }).waitFor();
-    expect(await dialog.count()).toBe(0);
+    await expect.poll(() => dialog.count()).toBe(0);
     expect(new URL(page.url()).pathname).toBe("/keys");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Keyboard shortcuts" }).first().click();
@@ -135,7 +135,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await focused.waitFor();
     // Typing is typing: letters go nowhere else.
     await page.keyboard.type("gk?");
-    expect(await focused.inputValue()).toBe("gk?");
+    await expect.poll(() => focused.inputValue()).toBe("gk?");
     expect(new URL(page.url()).pathname).toBe("/models");
   });
 
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)("every page", () => {
     await page.keyboard.press("Tab");
     const skip = page.getByRole("link", { name: "Skip to content" });
     await page.locator("a:focus", { hasText: "Skip to content" }).waitFor();
-    expect(await skip.isVisible()).toBe(true);
+    await expect.poll(() => skip.isVisible()).toBe(true);
     await page.keyboard.press("Enter");
     await page.locator("main:focus").waitFor();
     await page.keyboard.press("Tab");
@@ -168,17 +168,17 @@ describe.skipIf(!hasChromium)("every page", () => {
     await open("/billing");
     await page.getByRole("link", { name: "Test balance: $0.00 available" }).waitFor();
     const notices = page.getByRole("region", { name: "Notices" });
-    expect(await notices.innerText()).not.toContain("Test mode");
+    await expect.poll(() => notices.innerText()).not.toContain("Test mode");
     await notices.getByRole("button", { name: "and 1 more" }).click();
-    expect(await notices.innerText()).toContain(
-      "on one machine only. Test mode: credit bought here",
-    );
+    await expect
+      .poll(() => notices.innerText())
+      .toContain("on one machine only. Test mode: credit bought here");
     await expectAccessible(page, "all notices");
     await notices.getByRole("button", { name: "Hide this notice until tomorrow" }).click();
     await notices.getByText("Test mode").waitFor({ state: "detached" });
     await open("/billing");
     await page.getByRole("link", { name: "Test balance: $0.00 available" }).waitFor();
-    expect(await notices.getByRole("button").count()).toBe(0);
+    await expect.poll(() => notices.getByRole("button").count()).toBe(0);
   });
 
   test("complained of nothing in all of this", () => {

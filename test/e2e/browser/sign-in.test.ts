@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     expect(key).toMatch(/^tm_vk_[0-9a-f]{48}$/);
     await expectAccessible(page, "welcome");
     const tabs = page.getByRole("tab");
-    expect(await tabs.allInnerTexts()).toEqual(TABS);
+    await expect.poll(() => tabs.allInnerTexts()).toEqual(TABS);
     await page.getByRole("tab", { name: "Claude Code" }).click();
     await page.getByText(`ANTHROPIC_AUTH_TOKEN=${key}`).waitFor();
     await page.getByRole("button", { name: "Copy", exact: true }).click();
@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     await page.goBack();
     await page.waitForURL(`${fixture.url}/welcome`);
-    expect(await secret.innerText()).toBe(key);
+    await expect.poll(() => secret.innerText()).toBe(key);
     await page.getByRole("button", { name: "I saved it" }).click();
     await page.getByText("This key is not shown again.").waitFor();
     await page.reload();
@@ -94,14 +94,14 @@ describe.skipIf(!hasChromium)("signing in", () => {
       httpCall(fixture.gateway.url + path, { headers: bearer(key), body });
     expect((await call("/v1/chat/completions", chatBody("test/a"))).status).toBe(429);
     await page.getByText("It arrived and was rejected: there is no credit yet.").waitFor();
-    expect(await page.getByText("Your first request succeeded.").count()).toBe(0);
+    await expect.poll(() => page.getByText("Your first request succeeded.").count()).toBe(0);
     await expectAccessible(page, "refused");
     await page.getByRole("alert").getByRole("button", { name: "Add credit" }).click();
     await page.getByRole("button", { name: "Pay $25.00" }).click();
     await page.getByRole("button", { name: "Pay with test money" }).click();
     // Back without a step between, and the key is still there.
     await page.waitForURL(`${fixture.url}/welcome`);
-    expect(await page.locator("[data-secret]").innerText()).toBe(key);
+    await expect.poll(() => page.locator("[data-secret]").innerText()).toBe(key);
     await page.getByText("Your balance is $25.00").waitFor();
     const first = await call("/v1/chat/completions", chatBody("test/a"));
     expect(first.status, first.text).toBe(200);
@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     fixture.provider.signInAs({ ...eve, emailVerified: true });
     await page.getByRole("link", { name: "Check again" }).click();
     await page.waitForURL(`${fixture.url}/welcome`);
-    expect(await page.locator("[data-secret]").innerText()).toMatch(/^tm_vk_/);
+    await expect.poll(() => page.locator("[data-secret]").innerText()).toMatch(/^tm_vk_/);
     expect(complaints).toEqual([]);
   });
 
@@ -222,7 +222,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     await expectAccessible(page, "denied");
     await page.goto(`${fixture.url}/sign-in?reason=denied&request_id=Call+0900+now`);
     await page.getByRole("link", { name: "Continue with Scripted" }).waitFor();
-    expect(await page.locator("body").innerText()).not.toContain("0900");
+    await expect.poll(() => page.locator("body").innerText()).not.toContain("0900");
     expect(complaints).toEqual([]);
   });
 

@@ -35,9 +35,9 @@ describe.skipIf(!hasChromium)("a statement", () => {
 
     await page.emulateMedia({ media: "print" });
     const around = page.locator("header, nav").filter({ visible: true });
-    expect(await around.count()).toBe(0);
-    expect(await page.getByText("Closing balance").isVisible()).toBe(true);
-    expect(await page.getByText("Print or save as PDF").isVisible()).toBe(false);
+    await expect.poll(() => around.count()).toBe(0);
+    await expect.poll(() => page.getByText("Closing balance").isVisible()).toBe(true);
+    await expect.poll(() => page.getByText("Print or save as PDF").isVisible()).toBe(false);
     expect(complaints).toEqual([]);
   });
 });

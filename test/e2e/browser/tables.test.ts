@@ -57,26 +57,26 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await open(page, "/keys");
     await page.getByText(/^5\d keys$/).waitFor();
     const names = page.getByRole("table", { name: "Keys" }).locator("tbody tr td:first-child");
-    expect(await names.count()).toBe(50);
+    await expect.poll(() => names.count()).toBe(50);
     await page.getByRole("button", { name: "Name and key" }).click();
     await page.waitForURL((url) => url.searchParams.get("sort") === "name.asc");
-    expect(await names.first().innerText()).toContain("number 00");
+    await expect.poll(() => names.first().innerText()).toContain("number 00");
     await page.getByRole("button", { name: "Next" }).click();
     await page.waitForURL((url) => url.searchParams.get("page") === "2");
     await page.getByText(/^51–5\d of 5\d$/).waitFor();
     await page.reload();
     await page.getByText(/^51–5\d of 5\d$/).waitFor();
-    expect(await names.count()).toBeLessThan(10);
+    await expect.poll(() => names.count()).toBeLessThan(10);
     await expectAccessible(page, "the second page of keys");
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("page") === null);
-    expect(await names.count()).toBe(50);
+    await expect.poll(() => names.count()).toBe(50);
     await page.goBack();
     await page.waitForURL((url) => url.searchParams.get("sort") === null);
-    expect(await names.first().innerText()).not.toContain("number 00");
+    await expect.poll(() => names.first().innerText()).not.toContain("number 00");
     await page.getByLabel("Rows per page").selectOption("All");
     await page.waitForURL((url) => url.searchParams.get("rows") === "all");
-    expect(await names.count()).toBeGreaterThan(KEYS);
+    await expect.poll(() => names.count()).toBeGreaterThan(KEYS);
   });
 
   test("show the columns that were chosen, also after a reload, and copy what they show", async () => {
@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await header.waitFor({ state: "detached" });
     await page.reload();
     await page.getByRole("table", { name: "Keys" }).waitFor();
-    expect(await header.count()).toBe(0);
+    await expect.poll(() => header.count()).toBe(0);
     await page.getByRole("button", { name: "Copy the rows" }).click();
     await page.getByRole("button", { name: "Copied the rows" }).waitFor();
     const copied = String(await page.evaluate("navigator.clipboard.readText()")).split("\n");
@@ -112,9 +112,9 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     const links = page.getByRole("table", { name: "Keys" }).locator("td:first-child a");
     await links.first().focus();
     await page.keyboard.press("ArrowDown");
-    expect(await isFocused(links.nth(1))).toBe(true);
+    await expect.poll(() => isFocused(links.nth(1))).toBe(true);
     await page.keyboard.press("ArrowUp");
-    expect(await isFocused(links.first())).toBe(true);
+    await expect.poll(() => isFocused(links.first())).toBe(true);
   });
 
   test("are cards on a phone, each value with the name of its column", async () => {
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)("the tables of the console", () => {
     await open(page, "/keys?rows=25");
     await page.getByLabel("Sort by").selectOption("Name and key, descending");
     await page.waitForURL((url) => url.searchParams.get("sort") === "name.desc");
-    expect(await page.getByRole("row").count()).toBe(26);
+    await expect.poll(() => page.getByRole("row").count()).toBe(26);
     await expectAccessible(page, "keys on a phone");
     await page.setViewportSize({ width: 1280, height: 900 });
   });

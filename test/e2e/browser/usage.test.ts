@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const { page, orgId } = ann;
     await open(page, "/usage");
     const said = page.getByText("100% higher than in the 24 hours before");
-    expect(await said.count()).toBe(0);
+    await expect.poll(() => said.count()).toBe(0);
     await runSql(
       fixture.gateway,
       "insert into refused_minute values ($1, date_trunc('minute', now() - interval '30 hours'), 'k', 0, $2)",
@@ -131,8 +131,8 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     });
     const expectView = async (): Promise<void> => {
       await pageShown(page);
-      expect(await isChecked(page, "Time range", "7 days")).toBe(true);
-      expect(await isChecked(page, "Group by", "Key")).toBe(true);
+      await expect.poll(() => isChecked(page, "Time range", "7 days")).toBe(true);
+      await expect.poll(() => isChecked(page, "Group by", "Key")).toBe(true);
       for (const chip of ["Model: test/a", "Status: Succeeded", "Status: Cancelled"]) {
         await page.getByRole("button", { name: `Remove the filter ${chip}` }).waitFor();
       }
@@ -140,7 +140,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
       expect(log.column("Model")).toEqual(["test/a"]);
       expect(log.column("Key")).toEqual(["alpha"]);
       expect((await readTable(page, "Figures by key")).total("Requests")).toBe("1");
-      expect(await downloadedRows(page)).toHaveLength(1);
+      await expect.poll(() => downloadedRows(page)).toHaveLength(1);
     };
     await until("the log follows the filters", async () => {
       const log = await readTable(page, "Requests, newest first");
@@ -167,10 +167,10 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await days.first().click();
     await page.waitForURL((url) => url.searchParams.get("from") === `${day}T00:00`);
     await pageShown(page);
-    expect(await page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
+    await expect.poll(() => page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
     await page.reload();
     await pageShown(page);
-    expect(await page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
+    await expect.poll(() => page.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
     await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
     await page.getByRole("button", { name: "Show", exact: true }).click();
     const alert = page.getByRole("alert");
@@ -212,7 +212,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     await page.getByRole("button", { name: "Search further back" }).click();
     await page.waitForURL((url) => url.searchParams.get("cursor") === cursor);
     await page.getByText("No requests match this time range and these filters.").waitFor();
-    expect(await page.getByText("Searched back to").count()).toBe(0);
+    await expect.poll(() => page.getByText("Searched back to").count()).toBe(0);
     await page.unroute("**/api/console/requests?*");
   });
 
@@ -222,7 +222,7 @@ describe.skipIf(!hasChromium)("the usage page", () => {
     const byCost = await readTable(page, "Requests, sorted");
     const costs = byCost.column("Cost").map((text) => readMoney(text));
     expect(costs).toEqual(costs.toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0)));
-    expect(await page.getByRole("switch", { name: "Live" }).isDisabled()).toBe(true);
+    await expect.poll(() => page.getByRole("switch", { name: "Live" }).isDisabled()).toBe(true);
     await open(page, "/usage?range=1h");
     const log = await readTable(page, "Requests, newest first");
     await page.getByRole("switch", { name: "Live" }).check({ force: true });

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import { ask, at, eventsOf, type Ask, type SseEvent, type Wire } from "../../support/ask.ts";
+import {
+  ask,
+  askInTwo,
+  at,
+  eventsOf,
+  type Ask,
+  type SseEvent,
+  type Wire,
+} from "../../support/ask.ts";
 import { brokenBooks, ended, nothingHeld, until } from "../../support/books.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
 import { PatientClock } from "../../support/clocks.ts";
@@ -23,20 +31,35 @@ const FAULTS = [
 const WIRES = ["wire_a", "wire_b"] as const;
 
 const gateway = withGateway(() => {
-  const names = [...FAULTS.map((each) => each.name), "well"];
+  const names = [...FAULTS.flatMap(({ name }) => [name, `${name}-at-once`]), "well", "second"];
   return {
     clock,
     settings: { keepaliveMs: KEEPALIVE_MS, streamIdleTimeoutMs: IDLE_MS, concurrentRequests: 50 },
-    manifests: WIRES.map((dialect) =>
+    manifests: WIRES.flatMap((dialect) => [
       simulatorManifest({
         provider: dialect.replace("_", "-"),
         dialect,
         models: names.map((name) => textModel(`${name}/${dialect}`)),
       }),
-    ),
+      simulatorManifest({
+        provider: `${dialect.replace("_", "-")}-second`,
+        dialect,
+        priority: 1,
+        baseUrl: "{simulator}/second/v1",
+        models: [textModel(`second/${dialect}`)],
+      }),
+    ]),
   };
 });
 const account = withAccount(gateway, "100");
+
+/** A streamed question for a listing; the fault is said in its text. */
+function askOf(given: { wire: Wire; upstream: Wire; name: string }, fault: string): Ask {
+  const { wire, upstream, name } = given;
+  const model = `${name}/${upstream}`;
+  const text = fault === "" ? "[words:20]" : `[words:20] [[fault:${fault}]]`;
+  return { key: account.key, wire, model, stream: true, text };
+}
 
 function isKeepAlive(event: SseEvent): boolean {
   return event.comment !== undefined || event.event === "ping";
@@ -49,13 +72,8 @@ const CASES = FAULTS.flatMap((fault) =>
 describe("a stream that dies after output ends with one terminal event and not a byte more", () => {
   test.each(CASES)("$name on $wire from $upstream", async (given) => {
     const { wire, upstream, fault } = given;
-    const answer = await ask(gateway.url, {
-      key: account.key,
-      wire,
-      model: `${given.name}/${upstream}`,
-      stream: true,
-      text: `[words:20] [[fault:${fault}]]`,
-    });
+    const asked = askOf({ wire, upstream, name: given.name }, `hold:event:6;${fault}`);
+    const answer = await askInTwo(gateway.url, asked, gateway.simulator);
     expect(answer.status).toBe(200);
     expect(answer.text).toContain("word1");
     const events = eventsOf(answer.text);
@@ -96,6 +114,37 @@ describe("a stream that dies after output ends with one terminal event and not a
       error: { type: "api_error", error_type: cls },
     });
   }
+});
+
+const IN_ONE_PIECE = CASES.filter(({ name }) => name === "error-event" || name === "half-event");
+
+describe("a stream that dies in the same piece as its first content has sent nothing yet", () => {
+  test.each(IN_ONE_PIECE)("$name on $wire from $upstream", async ({ name, fault, ...given }) => {
+    const asked = askOf({ ...given, name: `${name}-at-once` }, `one_piece;${fault}`);
+    const answer = await ask(gateway.url, asked);
+    expect(answer.status).toBeGreaterThanOrEqual(500);
+    expect(at(answer.json, "error")).toBeDefined();
+    expect(answer.text).not.toContain("word1");
+    const record = await ended(gateway, account, answer.requestId);
+    // The messages wire has reported the prompt by then, and reported usage is paid; nothing else is.
+    const isReported = given.upstream === "wire_b" && name === "error-event";
+    expect(record.attempts.map(({ basis }) => basis)).toEqual([isReported ? "partial" : "none"]);
+    expect(record.attempts.map(({ debitMicroUsd }) => debitMicroUsd > 0n)).toEqual([isReported]);
+  });
+
+  test.each(WIRES)("the next candidate serves it, on %s", async (wire) => {
+    const model = `second/${wire}`;
+    const path = wire === "wire_a" ? "/a/v1/chat/completions" : "/b/v1/messages";
+    const fault = "one_piece;error_at_event:6";
+    gateway.simulator.script({ path, model, fault, times: 1 });
+    const answer = await ask(gateway.url, askOf({ wire, upstream: wire, name: "second" }, ""));
+    expect(answer.status).toBe(200);
+    expect(answer.headers["x-tm-attempts"]).toBe("2");
+    expect(answer.headers["x-tm-provider"]).toBe(`${wire.replace("_", "-")}-second`);
+    const record = await ended(gateway, account, answer.requestId);
+    const first = wire === "wire_b" ? "partial" : "none";
+    expect(record.attempts.map(({ basis }) => basis)).toEqual([first, "reported"]);
+  });
 });
 
 describe("keep-alives", () => {

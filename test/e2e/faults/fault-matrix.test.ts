@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from "node:https";
 
 import { describe, expect, test } from "vitest";
 
-import { ask, at, eventsOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
+import { ask, askInTwo, at, eventsOf, type Ask, type HttpAnswer } from "../../support/ask.ts";
 import { brokenBooks, debitOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { PatientClock } from "../../support/clocks.ts";
 import {
@@ -114,7 +114,7 @@ describe("every fault has one answer, and the same again", () => {
     for (let run = 1; run <= 2; run += 1) {
       const before = secondCalls();
       misbehave(row, run);
-      const answer = await ask(gateway.url, askOf(row, run));
+      const answer = await askInTwo(gateway.url, askOf(row, run), gateway.simulator);
       expect(answer.status).toBe(row.status);
       expectHeaders(row, answer);
       expectBody(row, answer);
@@ -269,7 +269,7 @@ test("with every fault at once, a healthy listing loses no request", async () =>
   const floods = new Set(["F19", "F20", "F25"]);
   const faults = FAULT_ROWS.filter((row) => !floods.has(row.id)).map((row) => {
     misbehave(row, 1);
-    return ask(gateway.url, askOf(row, 1));
+    return askInTwo(gateway.url, askOf(row, 1), gateway.simulator);
   });
   const healthy = Array.from({ length: 20 }, (_none, n) => {
     const wire = n % 2 === 0 ? "wire_a" : "wire_b";

@@ -163,7 +163,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ...died,
     id: "F13",
     what: "a stream is reset after its output started",
-    fault: "reset:event:3",
+    fault: "hold:event:3;reset:event:3",
     second: true,
   },
   {
@@ -171,7 +171,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ...died,
     id: "F14",
     what: "a stream is reset after its output started",
-    fault: "reset:event:5",
+    fault: "hold:event:5;reset:event:5",
     second: true,
   },
   {
@@ -179,7 +179,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ...died,
     id: "F15",
     what: "a stream ends cleanly without its end mark",
-    fault: "no_terminal",
+    fault: "hold:event:3;no_terminal",
     second: true,
   },
   {
@@ -204,7 +204,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     ...died,
     id: "F18",
     what: "one malformed event after output started",
-    fault: "bad_json_at_event:5",
+    fault: "hold:event:5;bad_json_at_event:5",
     class: "gateway_error",
     second: true,
   },
@@ -214,7 +214,7 @@ export const FAULT_ROWS: readonly FaultRow[] = [
     id: "F19",
     what: "a stream that never ends",
     maxTokens: 8,
-    fault: "endless",
+    fault: "hold:event:3;endless",
   },
   {
     ...chatStream,

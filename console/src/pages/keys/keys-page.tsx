@@ -17,7 +17,7 @@ import { Time } from "../../ui/time.tsx";
 import { WhenOpened } from "../../ui/when-opened.tsx";
 import { KeyTable } from "./key-table.tsx";
 import { matchKeys, searchTermOf, type KeyStatus } from "./match-keys.ts";
-import { useSearchText } from "./use-search-text.ts";
+import { useSearchText } from "../../app/use-search-text.ts";
 
 const CreateKeyDialog = lazy(() => import("./create-key-dialog.tsx"));
 

@@ -13,7 +13,7 @@ import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
 import { leftOf, type Cap } from "../keys/cap-left.ts";
-import { useSearchText } from "../keys/use-search-text.ts";
+import { useSearchText } from "../../app/use-search-text.ts";
 import { EditCapDialog } from "./edit-cap-dialog.tsx";
 import { QuietNote } from "./quiet-note.tsx";
 import { tellingCaps } from "./quiet-rows.ts";

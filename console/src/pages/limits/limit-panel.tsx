@@ -13,7 +13,7 @@ import { FilterChips } from "../../ui/filter-chips.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import type { Kept } from "../../ui/use-table-state.ts";
-import { useSearchText } from "../keys/use-search-text.ts";
+import { useSearchText } from "../../app/use-search-text.ts";
 import { EditLimitDialog } from "./edit-limit-dialog.tsx";
 import { KIND_LABELS, LIMIT_KINDS, scopeOf, type LimitKind } from "./limit-change.ts";
 import { QuietNote } from "./quiet-note.tsx";

@@ -1,11 +1,11 @@
 import { Button, Checkbox, Select, Text, TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
-import { useEffect, useState, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
 import type { ChangeHow } from "../../app/use-filters.ts";
 import { formatCount, formatMs } from "../../ui/count.tsx";
 import { FilterChips } from "../../ui/filter-chips.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
+import { useSearchText } from "../../app/use-search-text.ts";
 import {
   readContext,
   readFigure,
@@ -32,7 +32,7 @@ export function ModelFilterBar(props: ModelFilterBarProps): ReactElement {
   const { search, change, choices, hasFigures } = props;
   const choose = (wanted: Wanted): void => change(wanted, { history: "step" });
   const type = (wanted: Wanted): void => change(wanted, { history: "typed" });
-  const [q, setQ] = useTyped(search.q, (text) => type({ q: text }));
+  const [q, setQ] = useSearchText(search.q, (text) => type({ q: text }), TYPING_MS);
   return (
     <div className={styles.filters}>
       <div className={styles.filterLine}>
@@ -224,7 +224,7 @@ function TypedField(props: {
   readonly isValid: (text: string) => boolean;
   readonly onChange: (value: string | undefined) => void;
 }): ReactElement {
-  const [text, setText] = useTyped(props.value, props.onChange);
+  const [text, setText] = useSearchText(props.value, props.onChange, TYPING_MS);
   const isWrong = text !== "" && !props.isValid(text);
   return (
     <TextInput
@@ -241,24 +241,6 @@ function TypedField(props: {
 }
 
 const TYPING_MS = 250;
-
-/** A text of the address with a field's own state: the address follows when typing pauses. */
-function useTyped(
-  inAddress: string | undefined,
-  write: (text: string | undefined) => void,
-): [string, (text: string) => void] {
-  const [text, setText] = useState(inAddress ?? "");
-  const writeSoon = useDebouncedCallback(write, TYPING_MS);
-  // A link to another view, or "clear filters", sets the field.
-  useEffect(() => setText(inAddress ?? ""), [inAddress]);
-  return [
-    text,
-    (typed) => {
-      setText(typed);
-      writeSoon(typed === "" ? undefined : typed);
-    },
-  ];
-}
 
 function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);

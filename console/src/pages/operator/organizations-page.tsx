@@ -1,5 +1,4 @@
 import { Group, Stack, Text } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
 import type { ReactElement } from "react";
 
 import type { OperatorOrg } from "../../../../src/console-api/contract.ts";
@@ -15,7 +14,7 @@ import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
 import { Time } from "../../ui/time.tsx";
-import { useSearchText } from "../keys/use-search-text.ts";
+import { useSearchText } from "../../app/use-search-text.ts";
 import { OperatorPage } from "./operator-frame.tsx";
 
 /** A question for every letter would be more than the reader can read. */
@@ -24,11 +23,11 @@ const TYPING_MS = 250;
 /** Every organization of the installation, newest first. */
 export function OperatorOrganizationsPage(): ReactElement {
   const [search, change] = useFilters<{ q?: string; cursor?: string }>();
-  const askSoon = useDebouncedCallback(
-    (text: string) => change({ q: text, cursor: "" }, { history: "typed" }),
+  const [typed, ask] = useSearchText(
+    search.q,
+    (text) => change({ q: text, cursor: "" }, { history: "typed" }),
     TYPING_MS,
   );
-  const [typed, ask] = useSearchText(search.q, askSoon);
   const { q = "", cursor = "" } = search;
   const query = { ...(q === "" ? {} : { q }), ...(cursor === "" ? {} : { cursor }) };
   const found = useAnswer("GET /api/operator/organizations", { query });
