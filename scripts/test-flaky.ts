@@ -66,6 +66,7 @@ async function findFlaky(count: number): Promise<number> {
       const run = await runTests();
       runs.push(run);
       process.stderr.write(`run ${n} of ${count}: ${run.ok ? "green" : "RED"}, ${run.seconds} s\n`);
+      for (const { name } of redTests([run])) process.stderr.write(`  red: ${name}\n`);
     }
   } finally {
     for (const child of load) child.kill("SIGKILL");

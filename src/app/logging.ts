@@ -123,8 +123,8 @@ function escapeBreaks(line: string): string {
 const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
 /**
- * UTF-8 cannot encode half a surrogate pair, and strict JSON parsers reject its escape, which Node 26
- * writes and Node 20 and 24 do not. U+FFFD takes its place, so that a line is the same on each.
+ * UTF-8 cannot encode half a surrogate pair, and strict JSON parsers reject its escape, which only
+ * Node 26 writes. U+FFFD takes its place, so that a line is the same on each Node.
  */
 function replaceHalves(line: string): string {
   const whole = line.toWellFormed();
