@@ -91,7 +91,9 @@ export class SseReader {
     else if (start === end) this.#dispatch();
     else if (hasField(bytes, start, end, DATA)) this.#addData(valueAfter(bytes, start + 4, end));
     else if (hasField(bytes, start, end, EVENT)) {
-      this.#name = valueAfter(bytes, start + 5, end).toString("utf8").trim();
+      this.#name = valueAfter(bytes, start + 5, end)
+        .toString("utf8")
+        .trim();
     }
     // Comments, `id`, `retry` and unknown fields mean nothing to a gateway.
   }
