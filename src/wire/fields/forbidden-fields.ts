@@ -6,9 +6,18 @@ import {
   NODE_SIZE,
   READ_DEPTH_MAX,
   scanJson,
+  UNKNOWN_FIELDS_MAX,
 } from "../../json/index.ts";
 import { chatVocabulary } from "./chat-vocabulary.ts";
 import { type Problem, problem } from "./check-shape.ts";
+
+const BACKSLASH = 0x5c;
+const ZERO = 0x30;
+const NINE = 0x39;
+const UPPER_A = 0x41;
+const UPPER_Z = 0x5a;
+const LOWER_A = 0x61;
+const LOWER_Z = 0x7a;
 
 /**
  * Names of credentials and destinations that client libraries and gateways read from a body at any
@@ -29,6 +38,12 @@ const topNames = new Set([
   "extraheaders", "extraquery", "headers", "host", "organization", "organizationid", "secret",
   "token", "url",
 ]); // prettier-ignore
+
+const deepHashes = new Set(
+  [...deepNames].map((name) => plainHash(Buffer.from(name), 0, name.length)),
+);
+/** A smaller container holds none: `{"proxy":0}`. */
+const TELLING_BYTES_MIN = 11;
 
 /** Longer than every name above, with separators; what is longer is none of these. */
 const NAME_CHARS_MAX = 64;
@@ -94,9 +109,11 @@ interface Place {
 
 class CredentialWalk {
   readonly #path: (string | number)[] = [];
+  #message = NOT_TAKEN;
+  #oddNames = 0;
 
   problem(): Problem {
-    return problem(NOT_TAKEN, ...this.#path);
+    return problem(this.#message, ...this.#path);
   }
 
   /** Is there one in this value? Then the path leads to it. */
@@ -119,15 +136,33 @@ class CredentialWalk {
   #visitObject(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
     const end = doc.next(node);
     for (let key = node + NODE_SIZE; key < end; key = doc.next(key + NODE_SIZE)) {
+      if (this.#isRefused(doc, key)) return true;
+      const value = key + NODE_SIZE;
+      if (doc.end(value) - doc.start(value) < TELLING_BYTES_MIN) continue;
       const name = nameAt(doc, key);
+      if (skipped.has(name)) continue;
       this.#path.push(name);
-      if (isNamedIn(deepNames, name)) return true;
-      const place = { node: key + NODE_SIZE, depth: depth + 1 };
-      const isSkipped = skipped.has(name);
-      if (!isSkipped && this.visit(doc, place, skippedIn(name, skipped))) return true;
+      const inside = skippedIn(name, skipped);
+      if (this.visit(doc, { node: value, depth: depth + 1 }, inside)) return true;
       this.#path.pop();
     }
     return false;
+  }
+
+  /** Names in other letters or with escapes cost a hundred times more, so they are bounded. */
+  #isRefused(doc: JsonDocument, key: JsonNode): boolean {
+    const bytes = doc.end(key) - doc.start(key);
+    if (doc.keyWord(key) !== 0 || bytes > NAME_BYTES_MAX) return false;
+    const hash = plainHash(doc.body, doc.start(key) + 1, doc.end(key) - 1);
+    if (hash !== undefined && !deepHashes.has(hash)) return false;
+    if (hash === undefined && ++this.#oddNames > UNKNOWN_FIELDS_MAX) {
+      this.#message = `has more than ${UNKNOWN_FIELDS_MAX} names in other letters; send fewer`;
+      return true;
+    }
+    const name = doc.text(key);
+    if (!isNamedIn(deepNames, name)) return false;
+    this.#path.push(name);
+    return true;
   }
 
   #visitArray(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
@@ -150,9 +185,25 @@ function skippedIn(name: string, skipped: Skipped): Skipped {
   return schemaHolders.has(name) ? schemaNames : NONE;
 }
 
-/** Words of the vocabulary are not decoded, and names that are too long for a credential neither. */
+/** Names on the way to a credential; one that is too long to be shown is not decoded. */
 function nameAt(doc: JsonDocument, key: JsonNode): string {
   const known = chatVocabulary.nameOf(doc.keyWord(key));
   if (known !== undefined) return known;
-  return doc.end(key) - doc.start(key) > NAME_BYTES_MAX ? "" : doc.text(key);
+  return doc.end(key) - doc.start(key) > NAME_BYTES_MAX ? "…" : doc.text(key);
+}
+
+/**
+ * A hash of the letters and digits of a name, in lower case, so that nothing has to be decoded;
+ * undefined where the name is not plain ASCII.
+ */
+function plainHash(body: Buffer, start: number, end: number): number | undefined {
+  let hash = 0;
+  for (let at = start; at < end; at += 1) {
+    let code = body[at] ?? 0;
+    if (code > 0x7f || code === BACKSLASH) return undefined;
+    if (code >= UPPER_A && code <= UPPER_Z) code += LOWER_A - UPPER_A;
+    const isLetter = code >= LOWER_A && code <= LOWER_Z;
+    if (isLetter || (code >= ZERO && code <= NINE)) hash = (Math.imul(hash, 31) + code) | 0;
+  }
+  return hash;
 }

@@ -115,6 +115,16 @@ describe("credentials and destinations at any depth", () => {
     }
   });
 
+  test("names in other letters are bounded, for each costs far more than a plain one", () => {
+    const names = (count: number): object =>
+      Object.fromEntries(Array.from({ length: count }, (_each, at) => [`\u212A${at}`, 1]));
+    for (const wire of wires) {
+      readGood(wire, { metadata: { a: names(1_000) } });
+      const { message } = readBad(wire, { metadata: { a: names(1_001) } });
+      expect(message).toContain("metadata.a has more than 1000 names in other letters");
+    }
+  });
+
   test("names in messages, schemas and a caller's notes are the customer's own", () => {
     const schema = { type: "object", properties: { api_key: { type: "string" } } };
     const input = { api_key: "k", base_url: "u" };
