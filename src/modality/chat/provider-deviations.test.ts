@@ -260,7 +260,7 @@ describe("what a provider of the client's own wire breaks is mended", () => {
         expect(bridge.state).toBe("complete");
         expect(text).not.toContain("content_filter_results");
         const choices = choicesOf(text);
-        expect(choices.every(({ index, delta: said }) => index === 0 && said !== undefined)).toBe(
+        expect(choices.every(({ index, delta: part }) => index === 0 && part !== undefined)).toBe(
           true,
         );
         expect(choices.at(-1)?.finish_reason ?? "stop").toBe("stop");
@@ -314,12 +314,19 @@ describe("what a provider of the client's own wire breaks is mended", () => {
     const { text } = play(openStream(wiresB), [
       events(
         start,
-        ...[textStart(3), said(3, "a"), said(3, "b"), stop(3), textStart(3), said(3, "c"), stop(3)],
-        ...[
-          { type: "content_block_delta", index: 0 },
-          { type: "content_block_start", index: 9 },
-        ],
-        ...[textStart(1), said(1, "d"), said(1, "e"), stop(1)],
+        textStart(3),
+        said(3, "a"),
+        said(3, "b"),
+        stop(3),
+        textStart(3),
+        said(3, "c"),
+        stop(3),
+        { type: "content_block_delta", index: 0 },
+        { type: "content_block_start", index: 9 },
+        textStart(1),
+        said(1, "d"),
+        said(1, "e"),
+        stop(1),
         { type: "message_delta", usage: { output_tokens: 5 } },
         ...close("end_turn"),
       ),
