@@ -43,7 +43,7 @@ export function wordOfReason(reason: FinishReason, usesFunctions: boolean): stri
 }
 
 /** What the answer holds and the client knows, beside the provider's word for its end. */
-export interface WordUse {
+interface WordUse {
   readonly hasCalls: boolean;
   readonly usesFunctions: boolean;
 }
