@@ -11,6 +11,7 @@ import {
   type ChatCall,
   chatVocabulary,
   type ClientRequest,
+  findCredential,
   findPricedFields,
   MediaCollector,
   type MediaPart,
@@ -80,7 +81,7 @@ export function checkBody(
   const read = readJsonObject(body, chatVocabulary, keyRules);
   if (!read.ok) return read;
   const { doc } = read;
-  const found = codec.checkBody(doc, 0);
+  const found = codec.checkBody(doc, 0) ?? findCredential(doc);
   if (found !== undefined) {
     return refused(invalidRequest(`${codec.renderPath(found.path)} ${found.message}`));
   }

@@ -29,10 +29,11 @@ export class ToolCallReader {
     this.#reading = reading;
   }
 
-  read(fragment: unknown, emit: Emit): void {
+  /** Gives the number of the call that the fragment belongs to; undefined: it is no fragment. */
+  read(fragment: unknown, emit: Emit): number | undefined {
     const fields = asObject(fragment);
     const fn = asObject(fields?.["function"]);
-    if (fields === undefined) return;
+    if (fields === undefined) return undefined;
     const id = textOf(fields["id"]);
     const name = textOf(fn?.["name"]);
     const call = this.#find(fields["index"], id, name);
@@ -40,6 +41,7 @@ export class ToolCallReader {
     if (call.name === "") call.name = name;
     if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
     this.#advance(call, argumentText(fn?.["arguments"]), emit);
+    return call.call;
   }
 
   get hasCalls(): boolean {
