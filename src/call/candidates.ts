@@ -10,7 +10,7 @@ import {
 import type { TokenCount } from "../limits/index.ts";
 import { allCooling, type RoutePlan } from "../routing/index.ts";
 import type { UpstreamRequest } from "../wire/index.ts";
-import { claimScopes } from "./admit.ts";
+import { claimScopes, sizeRefusal } from "./admit.ts";
 import type { Step } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { MarketplaceClaim } from "./marketplace-claim.ts";
@@ -146,10 +146,12 @@ export function enterPool(
   const { pool } = deployment;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
-  const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
-  if (cooldownMs > 0) return refused(poolCooldowns(pool.id, cooldownMs, nowMs));
   const part = ports.pools.claimOf(pool, principal.orgId, monotonicMs);
   const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
+  const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
+  if (cooldownMs > 0) {
+    return refused(sizeRefusal(parts, tokens) ?? poolCooldowns(pool.id, cooldownMs, nowMs));
+  }
   if (parts.length === 0) return { ok: true, pool: undefined };
   const claiming = claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
   return claiming.then((outcome) => {
@@ -173,8 +175,10 @@ function poolCooldowns(poolId: string, cooldownMs: number, nowMs: number): Refus
   );
 }
 
+/** The pool that has capacity first; one that is too small for the request never has. */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
-  const waitOf = (each: Refusal): number => each.retryAfterSeconds ?? RETRY_AFTER_SECONDS_MAX;
+  const waitOf = ({ retryable, retryAfterSeconds }: Refusal): number =>
+    retryable ? (retryAfterSeconds ?? 0) : Infinity;
   return known === undefined || waitOf(other) < waitOf(known) ? other : known;
 }
 

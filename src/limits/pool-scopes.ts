@@ -8,7 +8,10 @@ import type { PoolClaim, Pool } from "./pool.ts";
  * pool's percentage; both are rounded down and at least 1.
  */
 export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): PoolClaim {
-  const usable = portionOfAll(declaredLimits(pool), usablePercent);
+  const declared = declaredLimits(pool);
+  const usable = portionOfAll(declared, usablePercent);
+  const share = (of: LimitSet): LimitSet => portionOfAll(of, pool.orgSharePercent);
+  const isThrottled = usablePercent < 100;
   const shownId = `pool-share:${pool.id}`;
   return {
     slot: poolSlot(pool.id),
@@ -17,9 +20,15 @@ export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): Pool
         scope: "pool",
         id: `${shownId}@${orgId}`,
         shownId,
-        limits: portionOfAll(usable, pool.orgSharePercent),
+        limits: share(usable),
+        ...(isThrottled && { whole: share(declared) }),
       },
-      { scope: "pool", id: poolScopeId(pool.id), limits: usable },
+      {
+        scope: "pool",
+        id: poolScopeId(pool.id),
+        limits: usable,
+        ...(isThrottled && { whole: declared }),
+      },
     ],
   };
 }
