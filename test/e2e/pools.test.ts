@@ -25,6 +25,7 @@ const gateway = withGateway({
         textModel("pool/other", perMinute(4)),
         textModel("pool/daily", dailyTokens(400)),
         textModel("pool/tight", dailyTokens(400)),
+        textModel("pool/hourly", { capacity: [{ type: "request", per: "hour", value: 2 }] }),
       ],
     }),
     simulatorManifest({
@@ -100,6 +101,16 @@ describe("a provider's declared capacity", () => {
     const statuses: number[] = [];
     for (let n = 0; n < 6; n += 1) statuses.push((await chat(account, "pool/daily")).status);
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
+  });
+
+  test("of an hour says when it has room again, and no official client sleeps until then", async () => {
+    const account = await gateway.account("5.00");
+    expect((await chat(account, "pool/hourly")).status).toBe(200);
+    const refused = await chat(account, "pool/hourly");
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({ "x-should-retry": "false" });
+    expect(at(refused.json, "error.metadata")).toMatchObject({ retryable: true });
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(3_500);
   });
 
   test("smaller than one request refuses it for good, also while it cools, unless another has room later", async () => {
