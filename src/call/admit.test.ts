@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { simulatorManifest, textModel } from "../../test/support/gateway.ts";
+import { openRecipe, RECIPE_PRINCIPAL } from "../../test/support/recipe.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
 import {
@@ -11,6 +13,7 @@ import {
   type TokenCount,
 } from "../limits/limit-store.ts";
 import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
+import type { Pool } from "../limits/pool.ts";
 import {
   claimScopes,
   reserveRefusal,
@@ -18,7 +21,16 @@ import {
   type ClaimPart,
   type HoldAsked,
 } from "./admit.ts";
+import { enterPool } from "./candidates.ts";
 
+const MANIFESTS = [
+  simulatorManifest({
+    provider: "only",
+    dialect: "wire_a",
+    baseUrl: "https://only.example/v1",
+    models: [textModel("m/all")],
+  }),
+];
 const CALLER = {
   orgId: "org_a" as OrgId,
   keyId: "key_a" as KeyId,
@@ -231,6 +243,50 @@ describe("a request that no empty window would admit", () => {
       }),
     );
   });
+});
+
+test("after the wait that a pool tells, a lone request passes, however often the provider said 429", async () => {
+  const pool: Pool = {
+    id: "p",
+    capacity: [{ type: "completion", per: "minute", value: 100 }],
+    tokensPerMinute: 200,
+    orgSharePercent: 50,
+  };
+  const some = fc.record({
+    waitMs: fc.nat(20_000),
+    throttle: fc.boolean(),
+    input: fc.integer({ min: 0, max: 60 }),
+    output: fc.integer({ min: 0, max: 55 }),
+  });
+  let waits = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(some, { minLength: 1, maxLength: 8 }), async (steps) => {
+      const at = { ms: 1_000 };
+      const recipe = openRecipe({ nowMs: () => at.ms, monotonicMs: () => at.ms }, MANIFESTS);
+      const { pools } = recipe.deps;
+      const [first] = recipe.deps.catalog.current.deployments;
+      if (first === undefined) throw new Error("the catalog has a deployment");
+      const deployment = { ...first, pool };
+      for (const { waitMs, throttle, input, output } of steps) {
+        at.ms += waitMs;
+        if (throttle) pools.throttled(pool, 1, at.ms);
+        // A pool that cools tells when it has cooled, and asks no window.
+        at.ms += 1_000;
+        const tokens = tokenCount(input, output);
+        const asked = { deployment, tokens, marketplace: undefined };
+        let entered = await enterPool(recipe.deps, RECIPE_PRINCIPAL, asked);
+        if (!entered.ok && entered.refusal.retryable) {
+          at.ms += (entered.refusal.retryAfterSeconds ?? 0) * 1_000;
+          entered = await enterPool(recipe.deps, RECIPE_PRINCIPAL, asked);
+          waits += 1;
+        }
+        expect(entered.ok).toBe(output <= 50 && input + output <= 100);
+        if (entered.ok) entered.pool?.release(tokens, at.ms);
+      }
+    }),
+    { numRuns: 40 },
+  );
+  expect(waits).toBeGreaterThan(10);
 });
 
 describe("a balance refusal", () => {

@@ -20,6 +20,7 @@ import {
   type LimitStore,
   mostTokens,
   neverFits,
+  secondsThrottled,
   type ScopeClaim,
   type TokenCount,
 } from "../limits/index.ts";
@@ -67,7 +68,8 @@ export async function claimScopes(
       continue;
     }
     claimed.undo(input.monotonicMs);
-    return refused(claimRefusal(explained(outcome, input), input.nowMs));
+    const waited = withThrottle(explained(outcome, input), part.scopes, input.tokens);
+    return refused(claimRefusal(waited, input.nowMs));
   }
   return { ok: true, claimed };
 }
@@ -84,6 +86,18 @@ function explained(outcome: RefusedClaim, input: ClaimInput): ExplainedClaim {
   const endsSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, seconds);
   const retryAfterSeconds = Math.max(outcome.retryAfterSeconds, endsSeconds);
   return { ...outcome, departed: departed.count, retryAfterSeconds };
+}
+
+/** A window that is throttled below the request may be empty: then it waits for the throttle alone. */
+function withThrottle(
+  outcome: ExplainedClaim,
+  scopes: readonly ScopeClaim[],
+  tokens: TokenCount,
+): ExplainedClaim {
+  const seconds = secondsThrottled(scopes, tokens);
+  if (outcome.kind !== "refused" || seconds === 0) return outcome;
+  const inWindow = outcome.used === 0 ? 0 : outcome.retryAfterSeconds;
+  return { ...outcome, retryAfterSeconds: Math.max(seconds, inWindow) };
 }
 
 function claimPart(

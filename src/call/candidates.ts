@@ -1,13 +1,7 @@
 import type { Principal } from "../accounts/index.ts";
 import type { Deployment } from "../catalog/index.ts";
-import {
-  refusal,
-  type Refusal,
-  refused,
-  type Result,
-  RETRY_AFTER_SECONDS_MAX,
-} from "../core/index.ts";
-import type { TokenCount } from "../limits/index.ts";
+import { refusal, type Refusal, refused, type Result } from "../core/index.ts";
+import { secondsThrottled, type TokenCount } from "../limits/index.ts";
 import { allCooling, type RoutePlan } from "../routing/index.ts";
 import type { UpstreamRequest } from "../wire/index.ts";
 import { claimScopes, sizeRefusal } from "./admit.ts";
@@ -150,7 +144,9 @@ export function enterPool(
   const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
   const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
   if (cooldownMs > 0) {
-    return refused(sizeRefusal(parts, tokens) ?? poolCooldowns(pool.id, cooldownMs, nowMs));
+    const throttledMs = part === undefined ? 0 : secondsThrottled(part.scopes, tokens) * 1000;
+    const waitMs = Math.max(cooldownMs, throttledMs);
+    return refused(sizeRefusal(parts, tokens) ?? poolCooldowns(pool.id, waitMs, nowMs));
   }
   if (parts.length === 0) return { ok: true, pool: undefined };
   const claiming = claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
@@ -161,8 +157,8 @@ export function enterPool(
   });
 }
 
-function poolCooldowns(poolId: string, cooldownMs: number, nowMs: number): Refusal {
-  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.ceil(cooldownMs / 1000));
+function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
+  const retryAfterSeconds = Math.ceil(waitMs / 1000);
   return refusal(
     "rate_limit",
     `the provider has rate-limited this model and its capacity is paused; retry in ${retryAfterSeconds} s, or choose another model meanwhile`,

@@ -20,7 +20,7 @@ export function neverFits(
   tokens: TokenCount,
 ): NeverFits | undefined {
   for (const scope of scopes) {
-    const { tokensPerMinute: limit, windows } = scope.whole ?? scope.limits;
+    const { tokensPerMinute: limit, windows } = scope.whole?.limits ?? scope.limits;
     if (limit !== undefined && tokens.tokens > limit) {
       return { scope, kind: "tpm", limit, asked: tokens.tokens };
     }
@@ -33,9 +33,17 @@ export function neverFits(
   return undefined;
 }
 
+/** Seconds until no throttle makes these scopes too small for the request; 0: none does. */
+export function secondsThrottled(scopes: readonly ScopeClaim[], tokens: TokenCount): number {
+  const waits = scopes.map(({ whole, ...now }) =>
+    whole !== undefined && neverFits([now], tokens) !== undefined ? whole.inSeconds : 0,
+  );
+  return Math.max(0, ...waits);
+}
+
 /** The most tokens of one request that all of these scopes allow; infinite: they limit none. */
 export function mostTokens(scopes: readonly ScopeClaim[]): TokenCount {
-  const limits = scopes.map(({ whole, limits: now }) => whole ?? now);
+  const limits = scopes.map(({ whole, limits: now }) => whole?.limits ?? now);
   const windows = limits.flatMap((each) => each.windows ?? []);
   const ofKind = (kind: "prompt" | "completion"): number =>
     Math.min(...windows.flatMap((each) => (each.kind === kind ? [each.limit] : [])));

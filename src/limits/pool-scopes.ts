@@ -1,5 +1,6 @@
 import { assert, type OrgId } from "../core/index.ts";
-import type { DeclaredWindow, LimitSet } from "./limit-store.ts";
+import type { DeclaredWindow, LimitSet, ScopeClaim } from "./limit-store.ts";
+import { secondsUntilWhole } from "./pool-throttle.ts";
 import type { PoolClaim, Pool } from "./pool.ts";
 
 /**
@@ -11,7 +12,8 @@ export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): Pool
   const declared = declaredLimits(pool);
   const usable = portionOfAll(declared, usablePercent);
   const share = (of: LimitSet): LimitSet => portionOfAll(of, pool.orgSharePercent);
-  const isThrottled = usablePercent < 100;
+  const wholeOf = (limits: LimitSet): Pick<ScopeClaim, "whole"> =>
+    usablePercent === 100 ? {} : { whole: { limits, inSeconds: secondsUntilWhole(usablePercent) } };
   const shownId = `pool-share:${pool.id}`;
   return {
     slot: poolSlot(pool.id),
@@ -21,13 +23,13 @@ export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): Pool
         id: `${shownId}@${orgId}`,
         shownId,
         limits: share(usable),
-        ...(isThrottled && { whole: share(declared) }),
+        ...wholeOf(share(declared)),
       },
       {
         scope: "pool",
         id: poolScopeId(pool.id),
         limits: usable,
-        ...(isThrottled && { whole: declared }),
+        ...wholeOf(declared),
       },
     ],
   };
