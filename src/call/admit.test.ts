@@ -254,7 +254,7 @@ test("after the wait that a pool tells, a lone request passes, however often the
   };
   const some = fc.record({
     waitMs: fc.nat(20_000),
-    throttle: fc.boolean(),
+    throttles: fc.nat(9),
     input: fc.integer({ min: 0, max: 60 }),
     output: fc.integer({ min: 0, max: 55 }),
   });
@@ -267,11 +267,10 @@ test("after the wait that a pool tells, a lone request passes, however often the
       const [first] = recipe.deps.catalog.current.deployments;
       if (first === undefined) throw new Error("the catalog has a deployment");
       const deployment = { ...first, pool };
-      for (const { waitMs, throttle, input, output } of steps) {
+      for (const { waitMs, throttles, input, output } of steps) {
         at.ms += waitMs;
-        if (throttle) pools.throttled(pool, 1, at.ms);
         // A pool that cools tells when it has cooled, and asks no window.
-        at.ms += 1_000;
+        for (let n = 0; n < throttles; n += 1, at.ms += 1_000) pools.throttled(pool, 1, at.ms);
         const tokens = tokenCount(input, output);
         const asked = { deployment, tokens, marketplace: undefined };
         let entered = await enterPool(recipe.deps, RECIPE_PRINCIPAL, asked);
