@@ -15,7 +15,15 @@ import {
   unreachable,
 } from "../core/index.ts";
 import type { ReserveOutcome } from "../ledger/index.ts";
-import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/index.ts";
+import {
+  type ClaimOutcome,
+  type LimitStore,
+  mostTokens,
+  neverFits,
+  secondsThrottled,
+  type ScopeClaim,
+  type TokenCount,
+} from "../limits/index.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
 import type { Departed } from "./detached-read-limit.ts";
 
@@ -42,11 +50,14 @@ export interface ClaimInput {
 /**
  * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
  * leaves no trace. They are asked before money is held: the cheap check protects the database.
+ * A request that none of them would ever admit is told so, whatever else refuses it now.
  */
 export async function claimScopes(
   limits: LimitStore,
   input: ClaimInput,
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  const tooLarge = sizeRefusal(input.parts, input.tokens);
+  if (tooLarge !== undefined) return refused(tooLarge);
   const claimed = new ClaimedScopes(limits);
   for (const part of input.parts) {
     const answer = claimPart(limits, input, part);
@@ -57,7 +68,8 @@ export async function claimScopes(
       continue;
     }
     claimed.undo(input.monotonicMs);
-    return refused(claimRefusal(explained(outcome, input), input.nowMs));
+    const waited = withThrottle(explained(outcome, input), part.scopes, input.tokens);
+    return refused(claimRefusal(waited, input.nowMs));
   }
   return { ok: true, claimed };
 }
@@ -71,8 +83,21 @@ function explained(outcome: RefusedClaim, input: ClaimInput): ExplainedClaim {
   const departed = input.departed?.(input.principal.orgId, outcome.id);
   if (departed === undefined || departed.count === 0) return outcome;
   const seconds = Math.ceil((departed.firstEndsAtMs - input.monotonicMs) / 1000);
-  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
+  const endsSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, seconds);
+  const retryAfterSeconds = Math.max(outcome.retryAfterSeconds, endsSeconds);
   return { ...outcome, departed: departed.count, retryAfterSeconds };
+}
+
+/** A window that is throttled below the request may be empty: then it waits for the throttle alone. */
+function withThrottle(
+  outcome: ExplainedClaim,
+  scopes: readonly ScopeClaim[],
+  tokens: TokenCount,
+): ExplainedClaim {
+  const seconds = secondsThrottled(scopes, tokens);
+  if (outcome.kind !== "refused" || seconds === 0) return outcome;
+  const inWindow = outcome.used === 0 ? 0 : outcome.retryAfterSeconds;
+  return { ...outcome, retryAfterSeconds: Math.max(seconds, inWindow) };
 }
 
 function claimPart(
@@ -135,6 +160,52 @@ export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
   });
 }
 
+/** Why a request of this size is never admitted, and how large it may be; undefined: it is, alone. */
+export function sizeRefusal(parts: readonly ClaimPart[], tokens: TokenCount): Refusal | undefined {
+  for (const { scopes } of parts) {
+    const never = neverFits(scopes, tokens);
+    if (never === undefined) continue;
+    const { kind, limit, asked } = never;
+    const { scope, id, shownId = id } = never.scope;
+    const allowed = LIMIT_LABELS[kind]?.(limit) ?? "less than that";
+    const most = mostTokens(parts.flatMap((each) => each.scopes));
+    return refusal(
+      "rate_limit",
+      `${SCOPE_LABELS[scope]} is limited to ${allowed}, and this request alone may take ${asked}, so it is never admitted; ${fittingWords(most, tokens)}`,
+      {
+        origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
+        limit: { scope, kind, id: shownId },
+        figures: { limit, asked },
+        retryable: false,
+      },
+    );
+  }
+  return undefined;
+}
+
+/** The largest input with the output asked for, and the other way round. A byte counts as a token. */
+function fittingWords(most: TokenCount, asked: TokenCount): string {
+  const { promptTokens: input, completionTokens: output } = asked;
+  const bytes = Math.min(most.promptTokens, most.tokens - output);
+  const outputTokens = Math.min(most.completionTokens, most.tokens - input);
+  const withOutput = output === 0 ? "" : ` with this max_tokens of ${output}`;
+  const fitting = [
+    ...(bytes > 0 && output <= most.completionTokens
+      ? [`at most ${bytes} bytes${withOutput}`]
+      : []),
+    ...(output > 0 && outputTokens > 0 && input <= most.promptTokens
+      ? [`at most ${outputTokens} output tokens with this input`]
+      : []),
+  ];
+  if (fitting.length > 0) return `what fits is ${fitting.join(", or ")}`;
+  const together = [
+    `${Math.min(most.promptTokens, most.tokens)} bytes`,
+    `${Math.min(most.completionTokens, most.tokens)} output tokens`,
+    ...(most.tokens === Infinity ? [] : [`${most.tokens} of both together`]),
+  ];
+  return `what fits is at most ${together.join(", ")}`;
+}
+
 /** `: 60 used in the last minute`; of what every request adds as much to, that is not said. */
 function usedWords({ limitKind, used, asked }: ExplainedClaim & { kind: "refused" }): string {
   const when = USED_WHEN[limitKind];
@@ -162,64 +233,104 @@ const NEXT_STEP = {
   pool: "or choose another model meanwhile",
 } as const;
 
+/** What a hold asked for. */
+export interface HoldAsked {
+  readonly needed: MicroUsd;
+  /** The most output tokens that so much money pays; undefined: the price does not depend on them. */
+  readonly outputWithin: (micros: bigint) => number | undefined;
+}
+
 /** The error of a refused hold: the numbers and the next step. */
 export function reserveRefusal(
   outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
-  needed: MicroUsd,
   principal: Pick<Principal, "orgId" | "keyId" | "keyOrigin">,
+  asked: HoldAsked,
 ): Refusal {
   switch (outcome.kind) {
     case "unavailable":
       return infrastructure(
         "the ledger journal does not answer; nothing was sent and nothing charged",
       );
-    case "low_balance": {
-      const transient = outcome.availableMicroUsd + outcome.heldMicroUsd >= needed;
-      const next = transient
-        ? "retry when a running request has ended"
-        : "buy credit or lower max_tokens";
-      return refusal(
-        "insufficient_quota",
-        `this request may cost up to $${formatUsd(needed)}; $${formatUsd(outcome.availableMicroUsd)} is available and $${formatUsd(outcome.heldMicroUsd)} is held by running requests; ${next}`,
-        {
-          origin: "gateway_admission",
-          limit: { scope: "org", kind: "spend" },
-          figures: {
-            available: outcome.availableMicroUsd,
-            inFlight: outcome.heldMicroUsd,
-            needed,
-          },
-          retryable: transient,
-        },
-      );
-    }
-    case "cap": {
-      const reset = new Date(outcome.resetAtMs).toISOString();
-      const id =
-        outcome.scope === "org" ? `org:${principal.orgId}` : `key:${shownKeyId(principal)}`;
-      const whose = outcome.scope === "org" ? "the organization's" : "this key's";
-      const { adjective, now } = PERIOD_WORDS[outcome.period];
-      return refusal(
-        "insufficient_quota",
-        `${whose} ${adjective} spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be exceeded: $${formatUsd(outcome.settledMicroUsd)} is spent ${now} and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
-        {
-          origin: "gateway_admission",
-          limit: { scope: outcome.scope, kind: "spend", id },
-          ...(outcome.period === "month" ? {} : { capPeriod: outcome.period }),
-          figures: {
-            cap: outcome.capMicroUsd,
-            spent: outcome.settledMicroUsd,
-            inFlight: outcome.inFlightMicroUsd,
-            needed,
-          },
-          retryable: false,
-          capResetAtMs: outcome.resetAtMs,
-        },
-      );
-    }
+    case "low_balance":
+      return balanceRefusal(outcome, asked);
+    case "cap":
+      return capRefusal(outcome, principal, asked);
     default:
       return unreachable(outcome);
   }
+}
+
+function balanceRefusal(
+  outcome: Extract<ReserveOutcome, { kind: "low_balance" }>,
+  asked: HoldAsked,
+): Refusal {
+  const { availableMicroUsd: available, heldMicroUsd: inFlight } = outcome;
+  const { needed } = asked;
+  const transient = available + inFlight >= needed;
+  const { fits, lower } = payableWords(asked, available, "this balance");
+  const next = transient ? "retry when a running request has ended" : `buy credit or ${lower}`;
+  return refusal(
+    "insufficient_quota",
+    `this request may cost up to $${formatUsd(needed)}; $${formatUsd(available)} is available and $${formatUsd(inFlight)} is held by running requests; ${fits}${next}`,
+    {
+      origin: "gateway_admission",
+      limit: { scope: "org", kind: "spend" },
+      figures: { available, inFlight, needed },
+      retryable: transient,
+    },
+  );
+}
+
+function capRefusal(
+  outcome: Extract<ReserveOutcome, { kind: "cap" }>,
+  principal: Pick<Principal, "orgId" | "keyId" | "keyOrigin">,
+  asked: HoldAsked,
+): Refusal {
+  const { scope, period, resetAtMs } = outcome;
+  const { capMicroUsd: cap, settledMicroUsd: spent, inFlightMicroUsd: inFlight } = outcome;
+  const { needed } = asked;
+  const id = scope === "org" ? `org:${principal.orgId}` : `key:${shownKeyId(principal)}`;
+  const whose = scope === "org" ? "the organization's" : "this key's";
+  const { adjective, now } = PERIOD_WORDS[period];
+  const isLarger = needed > cap;
+  const { fits, lower } = isLarger
+    ? payableWords(asked, cap, "the whole cap")
+    : payableWords(asked, cap - spent - inFlight, "what is left of it");
+  const reset = new Date(resetAtMs).toISOString();
+  const next = isLarger
+    ? `${lower} or raise the cap; that it resets at ${reset} does not help`
+    : `${lower}, raise the cap or resend after it resets at ${reset}`;
+  return refusal(
+    "insufficient_quota",
+    `${whose} ${adjective} spend cap (scope ${scope}) of $${formatUsd(cap)} would be exceeded: $${formatUsd(spent)} is spent ${now} and $${formatUsd(inFlight)} in flight, this request may cost up to $${formatUsd(needed)}; ${fits}${next}`,
+    {
+      origin: "gateway_admission",
+      limit: { scope, kind: "spend", id },
+      ...(period === "month" ? {} : { capPeriod: period }),
+      figures: { cap, spent, inFlight, needed },
+      retryable: false,
+      capResetAtMs: resetAtMs,
+    },
+  );
+}
+
+/** How much output so much money pays, and what of the request would have to be less. */
+function payableWords(
+  { outputWithin }: HoldAsked,
+  micros: bigint,
+  whose: string,
+): { readonly fits: string; readonly lower: string } {
+  const output = outputWithin(micros);
+  if (output === undefined) return { fits: "", lower: "ask for less" };
+  return output === 0
+    ? {
+        fits: `not even its input and one output token fit with ${whose}; `,
+        lower: "shorten its input",
+      }
+    : {
+        fits: `what fits is at most ${output} output tokens with ${whose}; `,
+        lower: "lower max_tokens",
+      };
 }
 
 /** As messages name a period. */

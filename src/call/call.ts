@@ -25,6 +25,7 @@ import { noteUse } from "./note-use.ts";
 import { waitForPacing } from "./pacing.ts";
 import { callPlanInput, findModel } from "./plan-call.ts";
 import type { CallPorts } from "./ports.ts";
+import { outputWithin } from "./quote-call.ts";
 import { refuseCall, routingDeadlinePassed } from "./refuse-call.ts";
 import { sumTokens } from "./settlement.ts";
 
@@ -143,20 +144,24 @@ async function holdFirst<R extends CallRequest>(
   }
   const toHold = attemptToHold(ports, client, { call, candidate, ordinal: 1, nowMs });
   const held = await hold.reserve(toHold.reserve, candidate.pool);
-  const refusal = refusalOfHold(held, toHold, principal);
+  const refusal = refusalOfHold(held, toHold, { call, principal });
   toHold.trace?.reserved(refusal);
   if (refusal === undefined) return toHold;
   leaveCircuit(ports, candidate);
   return refused(refusal);
 }
 
-function refusalOfHold(
+function refusalOfHold<R extends CallRequest>(
   held: ReserveOutcome,
-  { reserve }: HeldAttempt,
-  principal: Principal,
+  { reserve, candidate }: HeldAttempt,
+  of: { readonly call: AcceptedCall<R>; readonly principal: Principal },
 ): Refusal | undefined {
   if (held.kind === "reserved") return undefined;
-  return reserveRefusal(held, reserve.reserveMicroUsd, principal);
+  const { kind, request } = of.call;
+  return reserveRefusal(held, of.principal, {
+    needed: reserve.reserveMicroUsd,
+    outputWithin: (micros) => outputWithin(kind, request, candidate.step.deployment, micros),
+  });
 }
 
 /** Made once for each attempt: the answer has these headers, and the row of its attempt. */
@@ -218,7 +223,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const toHold = attemptToHold(ports, client, { call, candidate, ordinal, nowMs });
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
-    toHold.trace?.reserved(refusalOfHold(rolled, toHold, client.principal));
+    toHold.trace?.reserved(refusalOfHold(rolled, toHold, { call, principal: client.principal }));
     // Without money for the next candidate the caller gets the error of the last one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { PLAIN_RULES } from "../accounts/account-rules.ts";
@@ -52,6 +53,29 @@ test("a key has 600 refused requests a minute, and its organization 1,800", () =
   expect(opened.check(fourth)).toMatchObject({ limit: { scope: "org", id: "refusals:org_a" } });
   clock.ms = 62_000;
   for (const key of [FUNDED, ...others, fourth]) expect(opened.check(key)).toBeUndefined();
+});
+
+test("after the wait that it is told, a key whose window of refused requests is full is read again", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(70_000), { minLength: 1, maxLength: 80 }), (waits) => {
+      const { clock, opened, refuse } = windows();
+      for (const waitMs of waits) {
+        refuse(UNFUNDED, 7);
+        const full = opened.check(UNFUNDED);
+        if (full === undefined) {
+          clock.ms += waitMs % 3_000;
+          continue;
+        }
+        clock.ms += waitMs % ((full.retryAfterSeconds ?? 0) * 1_000);
+        clock.ms += (opened.check(UNFUNDED)?.retryAfterSeconds ?? 0) * 1_000;
+        expect(opened.check(UNFUNDED)).toBeUndefined();
+        // It is not full at once again: what was told has left its window.
+        refuse(UNFUNDED, 1);
+        expect(opened.check(UNFUNDED)?.retryAfterSeconds ?? 0).toBeLessThanOrEqual(61);
+      }
+    }),
+    { numRuns: 50 },
+  );
 });
 
 test("a change ends the memory of the caller's own full minute, and not of its refused requests", () => {

@@ -46,6 +46,8 @@ export interface ScopeClaim {
    */
   readonly shownId?: string;
   readonly limits: LimitSet;
+  /** What it allows again when it is not throttled any more; absent: it is not throttled. */
+  readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
   /**
    * False: the request neither counts in nor is refused by what this scope allows in requests
    * (traffic that is exempt from the rule for organizations without credit). Default true.

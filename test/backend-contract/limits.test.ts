@@ -125,7 +125,7 @@ for (const kind of limitBackends) {
         kind: "refused",
         limitKind: "tpm",
         limit: 1_000,
-        retryAfterSeconds: 60,
+        retryAfterSeconds: 61,
       });
     });
 
@@ -330,7 +330,7 @@ for (const kind of limitBackends) {
         }
         const lease = await caller.take([scope], 90);
         expect(lease).toMatchObject({ remainingRequests: 0, remainingTokens: 0, queueMs: 0 });
-        expect(await caller.claim([scope])).toMatchObject({
+        expect(await caller.claim([scope], 0)).toMatchObject({
           limitKind: "rpm",
           retryAfterSeconds: 1,
         });

@@ -4,12 +4,13 @@ import type {
   LimitClaim,
   LimitLease,
   LimitStore,
+  ScopeClaim,
   ScopeUsage,
   TokenCount,
 } from "../limit-store.ts";
 import type { RollingWindow } from "../rolling-window.ts";
 import { SteadySeconds } from "../steady-seconds.ts";
-import { ScopeUse, type StoreTime } from "./scope-use.ts";
+import { type Excess, ScopeUse, type StoreTime, withLongerWait } from "./scope-use.ts";
 
 const SWEPT_PER_NEW_SCOPE = 2;
 const SWEPT_PER_SECOND = 64;
@@ -53,15 +54,18 @@ export class MemoryLimitStore implements LimitStore {
 
   claim(claim: LimitClaim): ClaimOutcome {
     const now = this.#moveTo(claim.nowMs);
+    let first: ScopeClaim | undefined;
+    let found: Excess | undefined;
     for (const scope of claim.scopes) {
       const use = this.#useOf(scope.id);
       use.advance(now.second);
-      const excess = use.excess(scope, claim, now);
-      if (excess !== undefined) {
-        const { kind: limitKind, ...numbers } = excess;
-        const { scope: name, id, shownId = id } = scope;
-        return { kind: "refused", scope: name, limitKind, id: shownId, ...numbers };
-      }
+      found = withLongerWait(found, use.excess(scope, claim, now));
+      if (found !== undefined) first ??= scope;
+    }
+    if (found !== undefined && first !== undefined) {
+      const { kind: limitKind, ...numbers } = found;
+      const { scope, id, shownId = id } = first;
+      return { kind: "refused", scope, limitKind, id: shownId, ...numbers };
     }
     const uses = claim.scopes.map(({ id }) => this.#useOf(id));
     return { kind: "claimed", lease: take(claim, uses, now) };

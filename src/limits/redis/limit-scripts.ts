@@ -13,7 +13,8 @@ export const USAGE_SECONDS = 130;
  * ARGV: time, lease id, tokens, prompt tokens, completion tokens, the limits as JSON (see
  * `claim-spec.ts`). Answers {1, second, remaining requests, remaining tokens, queue ms, turns…},
  * {0, scope, reason, retry-after, used, asked} (the last two where something is counted) or {2}:
- * the slot must be rebuilt first.
+ * the slot must be rebuilt first. The first limit that refuses is named, with the longest wait of
+ * all that do.
  */
 const CLAIM = `
 local mark = readMark(KEYS[1])
@@ -35,11 +36,13 @@ local function secondsUntilLeft(ring, quantity, amount)
     if blob then left = left + cmsgpack.unpack(blob)[quantity] end
     if left >= amount then return (newest + i) * ring.length - second end
   end
-  return (newest + 60) * ring.length - second
+  return (newest + 61) * ring.length - second
 end
 
-local function refusal(scope, reason, seconds, used, asked)
-  return { 0, scope, reason, math.max(1, math.min(60, math.ceil(seconds))), used, asked }
+local refused
+local function refuse(scope, reason, seconds, used, asked)
+  refused = refused or { 0, scope, reason, 1, used, asked }
+  refused[4] = math.max(refused[4], math.ceil(seconds))
 end
 
 local plans = {}
@@ -49,15 +52,15 @@ for i = 2, #spec do
   local amounts = { counts, tokens, prompt, completion }
   local ring = ringAt(usage, 1, second)
   local rings, h = { [1] = ring }, ring.head
-  if h[11] > us then return refusal(i - 2, 0, (h[11] - us) / 1000000) end
+  if h[11] > us then refuse(i - 2, 0, (h[11] - us) / 1000000) end
   if counts == 1 then
-    if rps >= 0 and h[2] >= rps then return refusal(i - 2, 1, 1, h[2], 1) end
+    if rps >= 0 and h[2] >= rps then refuse(i - 2, 1, 1, h[2], 1) end
     if rpm >= 0 and h[6] >= rpm then
-      return refusal(i - 2, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm), h[6], 1)
+      refuse(i - 2, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm), h[6], 1)
     end
   end
   if tpm >= 0 and h[7] + tokens > tpm then
-    return refusal(i - 2, 3, secondsUntilLeft(ring, 2, h[7] + tokens - tpm), h[7], tokens)
+    refuse(i - 2, 3, secondsUntilLeft(ring, 2, h[7] + tokens - tpm), h[7], tokens)
   end
   for w = 1, #windows, 3 do
     local length, q, limit = windows[w], windows[w + 1], windows[w + 2]
@@ -66,7 +69,7 @@ for i = 2, #spec do
     local over = long.head[5 + q] + amounts[q] - limit
     if over > 0 and (q > 1 or counts == 1) then
       local wait = secondsUntilLeft(long, q, over)
-      return refusal(i - 2, 6 + (w - 1) / 3, wait, long.head[5 + q], amounts[q])
+      refuse(i - 2, 6 + (w - 1) / 3, wait, long.head[5 + q], amounts[q])
     end
   end
   local held = redis.call('ZCARD', leases)
@@ -74,14 +77,15 @@ for i = 2, #spec do
     redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
     held = redis.call('ZCARD', leases)
   end
-  if concurrent >= 0 and held >= concurrent then return refusal(i - 2, 4, 1, held, 1) end
+  if concurrent >= 0 and held >= concurrent then refuse(i - 2, 4, 1, held, 1) end
   local wait = 0
   if interval > 0 and counts == 1 then
     wait = math.max(0, h[10] - us)
-    if wait > waitMax then return refusal(i - 2, 5, (wait - waitMax) / 1000000) end
+    if wait > waitMax then refuse(i - 2, 5, (wait - waitMax) / 1000000) end
   end
   plans[#plans + 1] = { rings, amounts, wait, held }
 end
+if refused then return refused end
 
 local requestsLeft, tokensLeft, queue, turns = -1, -1, 0, {}
 for n, plan in ipairs(plans) do
