@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { startNameServer } from "../../test/support/name-server.ts";
+import { nameServer } from "../../test/support/name-server.ts";
 import { ForeignNames } from "../dispatch/resolve-names.ts";
 import { checkWebhookAddress, webhookAddressProblem } from "./webhook-address.ts";
 
@@ -45,13 +45,13 @@ describe("the address of a webhook", () => {
   });
 
   test("is not a name that has a private address", async () => {
-    const { address } = await startNameServer("10.1.2.3");
+    const { address } = await nameServer("10.1.2.3");
     const check = (servers: readonly string[]): ReturnType<typeof checkWebhookAddress> => {
       const find = new ForeignNames(servers).of("org_1");
       return checkWebhookAddress("https://hooks.example/", { allowPrivate: false, find });
     };
     expect(await check([address])).toEqual({ problem: expect.stringContaining("private network") });
-    const { address: open } = await startNameServer("93.184.215.14");
+    const { address: open } = await nameServer("93.184.215.14");
     expect(await check([open])).toBeUndefined();
   });
 });

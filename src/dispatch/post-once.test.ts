@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { selfSigned } from "../../test/support/self-signed.ts";
-import { startNameServer } from "../../test/support/name-server.ts";
+import { nameServer } from "../../test/support/name-server.ts";
 import { postOnce, type PostEnd } from "./post-once.ts";
 import { type FindAddresses, ForeignNames } from "./resolve-names.ts";
 
@@ -43,7 +43,7 @@ describe("what is refused without a connection", () => {
   test.each([["127.0.0.1"], ["localhost"], ["hooks.example"]])("%s", async (host) => {
     const { port, connections } = await listen((_, response) => response.end(), "0.0.0.0");
     const url = `http://${host}:${port}/`;
-    const { address } = await startNameServer("127.0.0.1");
+    const { address } = await nameServer("127.0.0.1");
     const find = new ForeignNames([address]).of("org_1");
     expect(await post(url, false, find)).toEqual({
       kind: "unanswered",

@@ -8,9 +8,17 @@ export interface NameServer {
   readonly address: string;
   /** Names that it was asked for, each as often as it was. */
   readonly asked: readonly string[];
+  close(): void;
 }
 
-/** A name server on loopback for one test: every name has this IPv4 address; "silent": no answer. */
+/** The same for one test. */
+export async function nameServer(answer: string): Promise<NameServer> {
+  const server = await startNameServer(answer);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A name server on loopback: every name has this IPv4 address; "silent": no answer. */
 export async function startNameServer(answer: string): Promise<NameServer> {
   const socket = createSocket("udp4");
   const asked: string[] = [];
@@ -21,8 +29,7 @@ export async function startNameServer(answer: string): Promise<NameServer> {
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
-  onTestFinished(() => void socket.close());
-  return { address: `127.0.0.1:${socket.address().port}`, asked };
+  return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => socket.close() };
 }
 
 function nameIn(labels: Buffer): string {
