@@ -134,9 +134,7 @@ export async function openConsole(
   const { catalog, serve, ports, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
   const optimize = openSearches(options, parts);
   const mailer = openMailer(live.current);
-  const { allowPrivateUpstreams: allowPrivate, webhookNameServers } = live.current;
-  const names = new ForeignNames(webhookNameServers.split(",").filter((each) => each !== ""));
-  const worker = openAlertWorker(options, { mailer, vault, consoleUrl, allowPrivate, names });
+  const { worker, alerts } = openAlerts(options, { mailer, vault, consoleUrl });
   const console = await createConsoleServer({
     identity,
     billing,
@@ -144,12 +142,7 @@ export async function openConsole(
     statements: backend.statementStore,
     optimize,
     operator: openOperator(options, parts),
-    alerts: {
-      store: backend.alertStore,
-      canMail: mailer !== undefined,
-      checkAddress: (url, orgId) =>
-        checkWebhookAddress(url, { allowPrivate, find: names.of(orgId) }),
-    },
+    alerts,
     team: openTeam(backend.teamStore, { mailer, consoleUrl, clock }),
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
@@ -214,17 +207,26 @@ async function localClaimLink(
   return link.url;
 }
 
-function openAlertWorker(
-  { clock, log, backend }: ConsoleOptions,
+function openAlerts(
+  { live, clock, log, backend }: ConsoleOptions,
   parts: Pick<GatewayParts & Addresses, "vault" | "consoleUrl"> & {
     readonly mailer: ReturnType<typeof openMailer>;
-    readonly allowPrivate: boolean;
-    readonly names: ForeignNames;
   },
-): AlertWorker {
-  const { mailer, vault, consoleUrl, allowPrivate, names } = parts;
+): { readonly worker: AlertWorker; readonly alerts: ConsoleDeps["alerts"] } {
+  const { mailer, vault, consoleUrl } = parts;
+  const { allowPrivateUpstreams: allowPrivate, webhookNameServers } = live.current;
+  const names = new ForeignNames(webhookNameServers.split(/[\s,]+/).filter((each) => each !== ""));
   const webhook = openWebhookSender({ clock, vault: () => vault.current, allowPrivate, names });
-  return new AlertWorker({ queue: backend.alertQueue, mailer, webhook, consoleUrl, clock, log });
+  const queue = backend.alertQueue;
+  return {
+    worker: new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log }),
+    alerts: {
+      store: backend.alertStore,
+      canMail: mailer !== undefined,
+      checkAddress: (url, orgId) =>
+        checkWebhookAddress(url, { allowPrivate, find: names.of(orgId) }),
+    },
+  };
 }
 
 function openTeam(

@@ -13,6 +13,10 @@ export interface UpstreamConfig {
 
 const BY_PROVIDER = "For some providers: `provider=value` pairs after it, separated by commas.";
 
+/** Empty too: there is none. */
+const NAME_SERVER =
+  /^\s*((\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?|[\da-f]*:[\da-f:.]+)?\s*$/i;
+
 export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
   upstreamIdleMs: integer(
     "timeouts.upstream_idle_ms",
@@ -23,7 +27,7 @@ export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
   ),
   upstreamProxy: {
     path: "upstreams.proxy",
-    alsoEnv: ["HTTPS_PROXY", "https_proxy"],
+    alsoEnv: ["HTTPS_PROXY"],
     kind: "string",
     fallback: "",
     secret: true,
@@ -41,7 +45,7 @@ export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
   },
   upstreamNoProxy: {
     path: "upstreams.no_proxy",
-    alsoEnv: ["NO_PROXY", "no_proxy"],
+    alsoEnv: ["NO_PROXY"],
     kind: "string",
     fallback: "",
     doc: "Hosts and domains, separated by commas, that are reached without the proxy; `*`: all.",
@@ -61,12 +65,18 @@ export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
     "",
     `PEM file of the private key of \`upstreams.client_cert_file\`, not encrypted. ${BY_PROVIDER}`,
   ),
-  webhookNameServers: text(
-    "webhooks.name_servers",
-    "",
-    "Addresses of name servers, separated by commas, that are asked for the names in customers' " +
-      "webhook addresses. Empty: those of the system.",
-  ),
+  webhookNameServers: {
+    ...text(
+      "webhooks.name_servers",
+      "",
+      "Addresses of name servers, separated by commas, that are asked for the names in customers' " +
+        "webhook addresses. Empty: those of the system.",
+    ),
+    problem: (value) =>
+      value.split(",").every((each) => NAME_SERVER.test(each))
+        ? undefined
+        : "must be IP addresses, each with a port where it is not 53",
+  },
 };
 
 /** Reads `value,provider=value,…`. */

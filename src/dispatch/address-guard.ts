@@ -1,4 +1,5 @@
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { callbackify } from "node:util";
 
 import type { FindAddresses } from "./resolve-names.ts";
 
@@ -65,19 +66,18 @@ export function isPrivateHost(hostname: string): boolean {
  * nothing.
  */
 export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {
+  const findThen = callbackify(find);
   return (hostname, { all }, callback) => {
-    find(hostname).then(
-      (addresses) => {
-        const first = addresses[0];
-        const isRefused = !allowPrivate && addresses.some((each) => isPrivateAddress(each.address));
-        if (first === undefined || isRefused) {
-          return callback(new PrivateAddressError("the name has a private address"), "");
-        }
-        if (all === true) return callback(null, [...addresses]);
-        return callback(null, first.address, first.family);
-      },
-      (fault: NodeJS.ErrnoException) => callback(fault, ""),
-    );
+    findThen(hostname, (fault, addresses) => {
+      if (fault !== null) return callback(fault, "");
+      const first = addresses[0];
+      const isRefused = !allowPrivate && addresses.some((each) => isPrivateAddress(each.address));
+      if (first === undefined || isRefused) {
+        return callback(new PrivateAddressError("the name has a private address"), "");
+      }
+      if (all === true) return callback(null, [...addresses]);
+      return callback(null, first.address, first.family);
+    });
   };
 }
 

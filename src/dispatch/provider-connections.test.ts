@@ -13,8 +13,8 @@ import { UpstreamClient } from "./upstream-client.ts";
 interface Opened {
   readonly provider: ClosingProvider;
   /** The status of the answer, or the code of what went wrong. */
-  send(text: string): Promise<unknown>;
-  sentAgain(): number;
+  readonly send: (text: string) => Promise<unknown>;
+  readonly sentAgain: () => number;
 }
 
 async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
@@ -45,7 +45,7 @@ async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
       const body = {
         length: bytes.length,
         toBuffer: () => bytes,
-        writeTo: (target: Uint8Array) => void target.set(bytes),
+        writeTo: (target: Uint8Array) => target.set(bytes),
       };
       const request = { path: "/chat/completions", headers: {}, body, droppedParams: [] };
       client.send(deployment, request as unknown as Parameters<typeof client.send>[1], {

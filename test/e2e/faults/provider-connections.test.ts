@@ -1,16 +1,18 @@
-import { createServer as createProxyServer, type Server } from "node:http";
-import { readFileSync } from "node:fs";
+import { createServer as createProxyServer } from "node:http";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createSecureServer } from "node:https";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { hasOpenssl, makeAuthority } from "../../support/authority.ts";
 import { ask, type HttpAnswer } from "../../support/ask.ts";
 import { ended, nothingHeld } from "../../support/books.ts";
 import { CHAT_ANSWER, startClosingProvider } from "../../support/closing-provider.ts";
 import { simulatorManifest, textModel, withAccount, withGateway } from "../../support/gateway.ts";
 import { withServer } from "../../support/local-server.ts";
+import { selfSigned } from "../../support/self-signed.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const closing = withResource(startClosingProvider, (provider) => provider.close());
@@ -60,21 +62,26 @@ describe("a provider that closes kept connections", () => {
   });
 });
 
-describe.runIf(hasOpenssl)("providers behind a proxy, with an authority and a certificate", () => {
-  const authority = withResource(makeAuthority, (made) => made.close());
-  const secure = withServer(() => {
-    const [ca, cert, key] = [authority.caFile, authority.certFile, authority.keyFile].map((file) =>
-      readFileSync(file),
-    );
-    return createSecureServer(
-      { cert, key, ca, requestCert: true, rejectUnauthorized: true },
+describe("providers behind a proxy, with an authority and a certificate of a client", () => {
+  const [authority, client] = [selfSigned({ host: "localhost" }), selfSigned({ host: "gateway" })];
+  const folder = withResource(
+    () => ({ path: mkdtempSync(join(tmpdir(), "tokenmarket-certificates-")) }),
+    ({ path }) => rmSync(path, { recursive: true }),
+  );
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder.path, name), text);
+    return join(folder.path, name);
+  };
+  const secure = withServer(() =>
+    createSecureServer(
+      { ...authority, ca: client.cert, requestCert: true, rejectUnauthorized: true },
       (request, response) => {
         request.resume().on("end", () => {
           response.writeHead(200, { "content-type": "application/json" }).end(CHAT_ANSWER);
         });
       },
-    ) as unknown as Server;
-  });
+    ),
+  );
   const tunnels: string[] = [];
   const proxy = withServer(() => {
     const server = createProxyServer();
@@ -96,40 +103,42 @@ describe.runIf(hasOpenssl)("providers behind a proxy, with an authority and a ce
   const gateway = withGateway(() => {
     const base = `https://localhost:${secure.port}/v1`;
     const names = ["tunnelled", "straight", "stranger", "distrusting", "denied"];
-    const { caFile, certFile, keyFile } = authority;
     return {
       manifests: names.map((name) => manifest(name, base)),
       settings: {
         upstreamProxy: `http://user:pass@127.0.0.1:${proxy.port},straight=,stranger=,distrusting=,denied=${proxy.url}`,
-        upstreamCaFile: `${caFile},distrusting=`,
-        upstreamCertFile: `${certFile},stranger=,distrusting=`,
-        upstreamKeyFile: `${keyFile},stranger=,distrusting=`,
+        upstreamCaFile: `${file("ca.pem", authority.cert)},distrusting=`,
+        upstreamCertFile: `${file("client.pem", client.cert)},stranger=,distrusting=`,
+        upstreamKeyFile: `${file("client.key", client.key)},stranger=,distrusting=`,
       },
     };
   });
   const account = withAccount(gateway, "100");
 
-  test.each([
-    ["tunnelled", 200, 1, undefined],
-    ["straight", 200, 0, undefined],
-    ["stranger", 502, 0, /stranger: (tls|reset) [A-Z_]+/],
-    ["distrusting", 502, 0, /distrusting: tls \w*(SELF_SIGNED|UNABLE)\w+/],
-    ["denied", 502, 0, /denied: refused proxy status 407/],
-  ] as const)("%s is answered %i through %i tunnels", async (provider, status, count, reason) => {
+  const call = async (provider: string): Promise<HttpAnswer> => {
     tunnels.length = 0;
-    const asked = {
-      key: account.key,
-      wire: "wire_a",
-      model: `test/${provider}`,
-      text: "hi",
-    } as const;
-    const answer = await ask(gateway.url, asked);
-    expect(answer.status).toBe(status);
+    const model = `test/${provider}`;
+    return await ask(gateway.url, { key: account.key, wire: "wire_a", model, text: "hi" });
+  };
+
+  test.each([
+    ["tunnelled", 1],
+    ["straight", 0],
+  ])("are reached as their settings say: %s through %i tunnels", async (provider, count) => {
+    expect((await call(provider)).status).toBe(200);
     expect(tunnels).toEqual(Array.from({ length: count }, () => `localhost:${secure.port}`));
-    if (reason !== undefined) {
-      const lines = gateway.log().split("\n");
-      expect(lines.find((each) => each.includes(answer.requestId))).toMatch(reason);
-      expect(answer.text).not.toMatch(/certificate|tls|proxy/i);
-    }
+  });
+
+  test.each([
+    ["stranger", /stranger: (tls|reset) [A-Z_]+/],
+    ["distrusting", /distrusting: tls \w*(SELF_SIGNED|UNABLE)\w+/],
+    ["denied", /denied: refused proxy status 407/],
+  ])("are not reached without them: %s, and the log alone says why", async (provider, reason) => {
+    const { status, text, requestId } = await call(provider);
+    expect(status).toBe(502);
+    expect(tunnels).toEqual([]);
+    const lines = gateway.log().split("\n");
+    expect(lines.find((each) => each.includes(requestId))).toMatch(reason);
+    expect(text).not.toMatch(/certificate|tls|proxy/i);
   });
 });
