@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import type { KeyVault, StoredConnection } from "../accounts/index.ts";
 import type { BackupFigures } from "../backup/index.ts";
-import { AlertWorker, openWebhookSender } from "../alerts/index.ts";
+import { AlertWorker, checkWebhookAddress, openWebhookSender } from "../alerts/index.ts";
 import {
   type Billing,
   type BillingOptions,
@@ -15,6 +15,7 @@ import {
 import type { CallParts, LivePorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import { byGateway } from "../changes/index.ts";
+import { ForeignNames } from "../dispatch/index.ts";
 import type { Environment, LiveConfig } from "../config/index.ts";
 import { type ConsoleDeps, createConsoleServer } from "../console-api/index.ts";
 import { ClientAddresses, type Clock } from "../core/index.ts";
@@ -133,7 +134,7 @@ export async function openConsole(
   const { catalog, serve, ports, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
   const optimize = openSearches(options, parts);
   const mailer = openMailer(live.current);
-  const worker = openAlertWorker(options, { mailer, vault, consoleUrl });
+  const { worker, alerts } = openAlerts(options, { mailer, vault, consoleUrl });
   const console = await createConsoleServer({
     identity,
     billing,
@@ -141,7 +142,7 @@ export async function openConsole(
     statements: backend.statementStore,
     optimize,
     operator: openOperator(options, parts),
-    alerts: { store: backend.alertStore, canMail: mailer !== undefined },
+    alerts,
     team: openTeam(backend.teamStore, { mailer, consoleUrl, clock }),
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
@@ -206,16 +207,26 @@ async function localClaimLink(
   return link.url;
 }
 
-function openAlertWorker(
+function openAlerts(
   { live, clock, log, backend }: ConsoleOptions,
   parts: Pick<GatewayParts & Addresses, "vault" | "consoleUrl"> & {
     readonly mailer: ReturnType<typeof openMailer>;
   },
-): AlertWorker {
+): { readonly worker: AlertWorker; readonly alerts: ConsoleDeps["alerts"] } {
   const { mailer, vault, consoleUrl } = parts;
-  const allowPrivate = live.current.allowPrivateUpstreams;
-  const webhook = openWebhookSender({ clock, vault: () => vault.current, allowPrivate });
-  return new AlertWorker({ queue: backend.alertQueue, mailer, webhook, consoleUrl, clock, log });
+  const { allowPrivateUpstreams: allowPrivate, webhookNameServers } = live.current;
+  const names = new ForeignNames(webhookNameServers.split(/[\s,]+/).filter((each) => each !== ""));
+  const webhook = openWebhookSender({ clock, vault: () => vault.current, allowPrivate, names });
+  const queue = backend.alertQueue;
+  return {
+    worker: new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log }),
+    alerts: {
+      store: backend.alertStore,
+      canMail: mailer !== undefined,
+      checkAddress: (url, orgId) =>
+        checkWebhookAddress(url, { allowPrivate, find: names.of(orgId) }),
+    },
+  };
 }
 
 function openTeam(

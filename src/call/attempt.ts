@@ -97,6 +97,7 @@ async function dispatch<R extends CallRequest>(
   }
   const result = await startAttempt(ports, client, input).ended;
   const { failure } = result;
+  if (failure?.reason !== undefined) client.unreached?.(deployment.providerId, failure.reason);
   const nowMs = ports.clock.monotonicMs();
   input.held.trace?.ended(nowMs);
   const outcome = healthOutcome(ports, client, { deployment, failure });

@@ -3,6 +3,7 @@ import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
 import { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
 import { TIMEOUT_SETTINGS, type TimeoutConfig } from "./timeout-settings.ts";
+import { UPSTREAM_SETTINGS, type UpstreamConfig } from "./upstream-settings.ts";
 import { UNUSUAL_USE_SETTINGS, type UnusualUseConfig } from "./unusual-use-settings.ts";
 import { atMost, flag, integer, live, ofCommands, text, type SettingRows } from "./setting.ts";
 
@@ -10,7 +11,13 @@ export { environmentName, type Setting } from "./setting.ts";
 
 /** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
 export interface Config
-  extends ConsoleConfig, LimitConfig, OperationsConfig, TimeoutConfig, UnusualUseConfig {
+  extends
+    ConsoleConfig,
+    LimitConfig,
+    OperationsConfig,
+    TimeoutConfig,
+    UpstreamConfig,
+    UnusualUseConfig {
   readonly port: number;
   readonly consolePort: number;
   readonly internalPort: number;
@@ -136,6 +143,7 @@ export const SETTINGS: SettingRows<Config> = {
   ),
   ...OPERATIONS_SETTINGS,
   ...TIMEOUT_SETTINGS,
+  ...UPSTREAM_SETTINGS,
   decisionsPublicForm: live(
     text(
       "decisions.public_form_providers",

@@ -99,7 +99,7 @@ function changedBy(
   return byCaller({ kind, id: of.session.accountId, requestId, clientAddress });
 }
 
-/** Runs a change within the organization's changes of a minute; a refused one is not counted. */
+/** Runs a change within the organization's changes of a minute; one that is refused cheaply is not counted. */
 async function changeSetting(
   { limitUse }: ConsoleDeps,
   { orgId }: SignedIn,
@@ -112,7 +112,7 @@ async function changeSetting(
   let isMade = false;
   try {
     const answer = await run();
-    isMade = !(answer instanceof ConsoleRefusal);
+    isMade = !(answer instanceof ConsoleRefusal) || answer.isCounted;
     return answer;
   } finally {
     if (isMade) claimed.release(tokenCount(0, 0), nowMs);

@@ -48,6 +48,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   watchedAt = -1;
   /** What was served, for the log line. */
   served: ServedHeaders = {};
+  readonly unreachedProviders: string[] = [];
   refusal: Refusal | undefined;
   ownTimeFromMs: number;
   /** Was the answer begun as a stream, and did it end with an error then? For the metrics. */
@@ -123,6 +124,10 @@ export class HttpExchange implements ClientExchange, Deadline {
     response.writeHead(200, list);
     // Chunks are framed here, each in one write; the server would make four of every event.
     response.chunkedEncoding = false;
+  }
+
+  unreached(provider: string, reason: string): void {
+    this.unreachedProviders.push(`${provider}: ${reason}`);
   }
 
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
