@@ -210,7 +210,7 @@ export interface ListedModel {
   readonly released?: string;
   /** YYYY-MM-DD */
   readonly deprecationDate?: string;
-  /** Routed deployments only, lowest priority first, then provider id. Never empty. */
+  /** Routed deployments only, lowest priority first, then the cheapest, then provider id. Never empty. */
   readonly deployments: readonly Deployment[];
 }
 

@@ -13,7 +13,7 @@ import { deepFreeze } from "./deep-freeze.ts";
 import { keyOwners, keyProblems, type KeyOwners, type KeyRules } from "./key-origins.ts";
 import { listProviders } from "./list-providers.ts";
 import type { Manifest } from "./manifest/index.ts";
-import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
+import { byProviderThenModel, mergeModels, type Listing } from "./merge-models.ts";
 import { shortHash } from "./price-sheet.ts";
 import { purchaseNotes } from "./purchase-notes.ts";
 
@@ -70,7 +70,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       nowMs,
     }),
   }));
-  const single = compiled.sort(byRoutingOrder);
+  const single = compiled.sort(byProviderThenModel);
   const pools = compilePools(
     input.pools ?? NO_POOLS,
     single.map(({ deployment }) => deployment),

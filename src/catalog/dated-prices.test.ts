@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Catalog, Deployment } from "./catalog.ts";
+import type { ManifestFile } from "./catalog-input.ts";
 import { type CatalogOutcome, compileCatalog } from "./compile-catalog.ts";
 import { deploymentAt } from "./deployment-at.ts";
 import { edited, textManifest, type Edits, type Json } from "./manifest/fixtures/samples.ts";
@@ -83,6 +84,28 @@ describe("prices with dates", () => {
     const before = compiled({ price_changes: CHANGES }, NEW_YEAR - 1).buildId;
     expect(compiled({ price_changes: CHANGES }, 0).buildId).toBe(before);
     expect(compiled({ price_changes: CHANGES }, NEW_YEAR).buildId).not.toBe(before);
+  });
+
+  test("of equal listings decide anew which is tried first when they take effect", () => {
+    const listing = (provider: string, terms: Json): ManifestFile => {
+      const document = edited(textManifest(), {
+        "/provider/id": provider,
+        "/listing_terms": { "acme/nib": terms },
+        "/models/1/pricing": plain(provider === "acme" ? "1" : "1.5", "2"),
+      });
+      const verdict = validateManifest(JSON.stringify(document));
+      if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
+      return { file: `${provider}.json`, manifest: verdict.manifest, sha256: "0".repeat(64) };
+    };
+    const manifests = [listing("acme", { price_changes: CHANGES }), listing("zeta", {})];
+    const firstAt = (nowMs: number): string | undefined => {
+      const keys = { isOwnVariable: () => false, origins: new Map() };
+      const input = { manifests, hasKey: () => true, keys, today: "2026-11-22", nowMs };
+      const outcome = compileCatalog(input);
+      return outcome.ok ? outcome.catalog.find("acme/nib")?.deployments[0]?.providerId : undefined;
+    };
+    expect(firstAt(NEW_YEAR - 1)).toBe("acme");
+    expect(firstAt(NEW_YEAR)).toBe("zeta");
   });
 
   test("bring their tiers with them and leave those of before behind", () => {
