@@ -27,7 +27,12 @@ import { BufferPool, type Clock, Deadlines } from "../core/index.ts";
 import { attemptClassifier, type AttemptTimeouts, UpstreamClient } from "../dispatch/index.ts";
 import type { Ledger } from "../ledger/index.ts";
 import { limitScopes, PoolBoard, type ScopeClaim } from "../limits/index.ts";
-import { HealthExchange, MemoryDeploymentHealth, RepeatedFailures } from "../routing/index.ts";
+import {
+  Affinity,
+  HealthExchange,
+  MemoryDeploymentHealth,
+  RepeatedFailures,
+} from "../routing/index.ts";
 import type { WireTable } from "../wire/index.ts";
 import { followAbuseSettings } from "./open-abuse-monitor.ts";
 import type { Backend } from "./open-backend.ts";
@@ -122,6 +127,7 @@ export function openServing(
     drains,
     metrics: new GatewayMetrics(config.metricsListingsMax),
     repeats: new RepeatedFailures(),
+    affinity: new Affinity(),
     usage,
     refusals,
     shortfalls: new Shortfalls(clock),
