@@ -105,6 +105,19 @@ describe("manifest import", () => {
     expect(existsSync(out)).toBe(false);
   });
 
+  test("a file that is there stays as it is when the import would list nothing, told to or not", async () => {
+    const out = join(folder, "kept.json");
+    writeFileSync(out, "what is listed now");
+    const other = join(folder, "models.dev-2026-08-01.json");
+    writeFileSync(other, JSON.stringify({ groq: { id: "groq", models: {} } }));
+    const staged = ["--models", "openai/gpt-oss-120b", "--against", `models.dev=${other}`];
+    const answer = await run(...forGroq, ...staged, "--overwrite", "--json", "--out", out, litellm);
+    expect(answer).toMatchObject({ code: 1 });
+    const told = JSON.parse(answer.stdout) as Answer;
+    expect(told).toMatchObject({ file: null, listed: [], staged: ["openai/gpt-oss-120b"] });
+    expect(readFileSync(out, "utf8")).toBe("what is listed now");
+  });
+
   test("a file that is there already stays as it is", async () => {
     const out = join(folder, "mine.json");
     writeFileSync(out, "by hand");

@@ -70,7 +70,7 @@ function schemaProblems(value: unknown): ManifestProblem[] {
 }
 
 function compileSchema(): ValidateFunction {
-  const ajv = new Ajv2020({ allErrors: true, verbose: true });
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true });
   ajv.addVocabulary(["x-rule", "x-help"]);
   return ajv.compile(manifestSchema);
 }
