@@ -7,6 +7,7 @@ import { deploymentAt } from "./deployment-at.ts";
 import { edited, textManifest, type Edits, type Json } from "./manifest/fixtures/samples.ts";
 import { price } from "./manifest/fixtures/rule-case.ts";
 import { validateManifest } from "./manifest/index.ts";
+import { priceJumps } from "./price-notes.ts";
 import { ownKeyDeployment } from "./own-key-deployment.ts";
 
 const NEW_YEAR = Date.parse("2027-01-01T00:00:00Z");
@@ -211,5 +212,31 @@ describe("pins", () => {
         ?.deployments[0]?.prices?.pinId;
     expect(pinOf("token")).toBeDefined();
     expect(pinOf("token")).not.toBe(pinOf("reported_cost"));
+  });
+});
+
+describe("a price that is rarely meant", () => {
+  test("above 10,000 dollars per million tokens of text is noted, in a tier or later as well", () => {
+    const isNoted = (terms: Json, more: Edits = {}): boolean =>
+      compiledWithNotes(terms, 0, more).notes.some(({ reason }) => reason === "price_implausible");
+    const far = plain("1", "10000.000001");
+    expect(isNoted({}, { "/models/1/pricing": plain("10000", "1") })).toBe(false);
+    expect(isNoted({}, { "/models/1/pricing": far })).toBe(true);
+    expect(isNoted({ price_tiers: [{ above_prompt_tokens: 9, pricing: far }] })).toBe(true);
+    expect(isNoted({ price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: far }] })).toBe(true);
+  });
+
+  test("is one that a catalog has a hundred times higher or lower than the one before", () => {
+    const before = compiled({});
+    const jumps = (terms: Json, pricing: Json): readonly string[] =>
+      priceJumps(before, compiled(terms, 0, { "/models/1/pricing": pricing }));
+    expect(jumps({}, plain("99.9", "0.0201"))).toEqual([]);
+    expect(jumps({}, plain("100", "2"))).toEqual(["acme/acme/nib"]);
+    expect(jumps({}, plain("1", "0.02"))).toEqual(["acme/acme/nib"]);
+    expect(jumps({}, plain("0", "0"))).toEqual([]);
+    const later = { price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: plain("150", "2") }] };
+    expect(jumps(later, plain("1", "2"))).toEqual(["acme/acme/nib"]);
+    // It was announced, and nobody refused it then: taking effect is no surprise.
+    expect(priceJumps(compiled(later), compiled(later, NEW_YEAR))).toEqual([]);
   });
 });
