@@ -178,6 +178,24 @@ describe("manifest import", () => {
     expect(stderr).toMatch(message);
   });
 
+  test("no message quotes more than 200 characters of a file", async () => {
+    const long = "x".repeat(1_000_000);
+    const file = join(folder, "long.json");
+    writeFileSync(file, JSON.stringify({ [`groq/${long}`]: { litellm_provider: "groq" } }));
+    const named = await run(...forGroq, "--json", file);
+    expect(named.code).toBe(1);
+    expect((JSON.parse(named.stdout) as Answer).skipped).toHaveLength(1);
+    writeFileSync(file, `{"${long}": 1, "${long}": 2}`);
+    const twice = await run(...forGroq, file);
+    expect(twice.stderr).toMatch(/has the key \/x{199}… twice/);
+    writeFileSync(file, JSON.stringify({ manifest_version: "1", listing_terms: { [long]: 1 } }));
+    const checked = await run("manifest", "check", file);
+    expect(checked.stdout).toContain(`/listing_terms/${"x".repeat(200)}…`);
+    for (const { stdout, stderr } of [named, twice, checked]) {
+      expect(stdout.length + stderr.length).toBeLessThan(10_000);
+    }
+  });
+
   test("a file with a key twice, or over 16 MiB, is refused", async () => {
     const file = join(folder, "bad.json");
     writeFileSync(file, '{"a": 1, "a": 2}');

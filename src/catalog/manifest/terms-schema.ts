@@ -1,4 +1,4 @@
-import { Type, type TSchema, type TUnsafe } from "typebox";
+import { type TOptional, type TSchema, type TString, type TUnsafe, Type } from "typebox";
 import type {
   ManifestChecked,
   ManifestExtraPricing,
@@ -150,7 +150,7 @@ const imageTokensRule = rule(
   "must be an integer greater than 0, or 1 to 64 entries with tokens, size and quality",
 );
 
-function imageLabel(description: string): TSchema {
+function imageLabel(description: string): TOptional<TString> {
   return Type.Optional(
     Type.String({ minLength: 1, maxLength: 64, description, ...imageTokensRule }),
   );
