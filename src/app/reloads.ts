@@ -190,7 +190,7 @@ export class Reloads {
       events.reload("catalog", "unchanged");
       return undefined;
     }
-    // A start takes any prices, so that who means these restarts; nobody else is charged them.
+    // A start takes any prices, so that an operator who means these restarts.
     const jumps = priceJumps(holder.current, loaded.catalog);
     if (jumps.length > 0) {
       events.reload("catalog", "failed");

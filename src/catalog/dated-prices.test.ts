@@ -236,7 +236,7 @@ describe("a price that is rarely meant", () => {
     expect(jumps({}, plain("0", "0"))).toEqual([]);
     const later = { price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: plain("150", "2") }] };
     expect(jumps(later, plain("1", "2"))).toEqual(["acme/acme/nib"]);
-    // It was announced, and nobody refused it then: taking effect is no surprise.
+    // It was announced and taken then, so that it may take effect.
     expect(priceJumps(compiled(later), compiled(later, NEW_YEAR))).toEqual([]);
   });
 });
