@@ -19,7 +19,7 @@ export function byProviderThenModel(a: Listing, b: Listing): number {
 
 /**
  * Among the listings of one model lower priority is tried first. Of equals the cheaper one is, so
- * that a provider's name costs nobody money; where that is equal too, its id decides.
+ * that a provider's name costs no client money; where that is equal too, its id decides.
  */
 function byRoutingOrder(a: Listing, b: Listing): number {
   return (
