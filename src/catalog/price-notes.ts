@@ -56,7 +56,7 @@ export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   });
 }
 
-/** Zero has a factor to nothing: a listing may begin or cease to be free. */
+/** Zero is not compared: a listing may begin or cease to be free. */
 function isFarFrom(a: bigint, b: bigint): boolean {
   if (a === 0n || b === 0n) return false;
   return a >= b * JUMP_FACTOR || b >= a * JUMP_FACTOR;
