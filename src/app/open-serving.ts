@@ -32,7 +32,12 @@ import {
 } from "../dispatch/index.ts";
 import type { Ledger } from "../ledger/index.ts";
 import { limitScopes, PoolBoard, type ScopeClaim } from "../limits/index.ts";
-import { HealthExchange, MemoryDeploymentHealth, RepeatedFailures } from "../routing/index.ts";
+import {
+  Affinity,
+  HealthExchange,
+  MemoryDeploymentHealth,
+  RepeatedFailures,
+} from "../routing/index.ts";
 import type { WireTable } from "../wire/index.ts";
 import { followAbuseSettings } from "./open-abuse-monitor.ts";
 import type { Backend } from "./open-backend.ts";
@@ -134,6 +139,7 @@ export function openServing(
     drains,
     metrics,
     repeats: new RepeatedFailures(),
+    affinity: new Affinity(),
     usage,
     refusals,
     shortfalls: new Shortfalls(clock),

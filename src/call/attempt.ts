@@ -105,6 +105,10 @@ async function dispatch<R extends CallRequest>(
   if (failure?.coolSeconds !== undefined) {
     ports.pools.throttled(deployment.pool, failure.coolSeconds, nowMs);
   }
+  const { conversation } = input.call;
+  if (failure === undefined && conversation !== undefined) {
+    ports.affinity.note(conversation, deployment.id, nowMs);
+  }
   ports.metrics.attempt(deployment, result);
   return result;
 }

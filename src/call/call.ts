@@ -23,7 +23,7 @@ import { answerClient, Delivery, servedHeaders } from "./deliver.ts";
 import { marketplaceClaim } from "./marketplace-claim.ts";
 import { noteUse } from "./note-use.ts";
 import { waitForPacing } from "./pacing.ts";
-import { callPlanInput, findModel } from "./plan-call.ts";
+import { callPlanInput, conversationOf, findModel } from "./plan-call.ts";
 import type { CallPorts } from "./ports.ts";
 import { outputWithin } from "./quote-call.ts";
 import { refuseCall, routingDeadlinePassed } from "./refuse-call.ts";
@@ -84,7 +84,8 @@ function acceptCall<R extends CallRequest>(
   const { request } = read;
   const { modelId } = request;
   const { model, endpoint } = findModel(ports.catalog.current, principal, modelId);
-  const plan = planRoute(callPlanInput(ports, principal, { kind, request, model }));
+  const conversation = conversationOf(principal, request, model);
+  const plan = planRoute(callPlanInput(ports, principal, { kind, request, model, conversation }));
   if (plan.kind === "refused") return { ...refused(plan.refusal), request };
   const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
   if (!candidates.hasNext() && candidates.unencoded !== undefined) {
@@ -98,8 +99,8 @@ function acceptCall<R extends CallRequest>(
     principal.rules.policy?.timeoutMs ?? Infinity,
   );
   const { trace } = client;
-  const call = { kind, request, candidates, tokens, limited, marketplace, timeoutMs, trace };
-  return { ok: true, call };
+  const asked = { kind, request, candidates, conversation };
+  return { ok: true, call: { ...asked, tokens, limited, marketplace, timeoutMs, trace } };
 }
 
 /** What would refuse this request now; undefined: nothing. `looking`: read-only ports. */

@@ -13,7 +13,7 @@ import type { CallPorts } from "./ports.ts";
  * and no limit is asked.
  */
 export function quoteCall<R extends CallRequest>(
-  ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "ledger">,
+  ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
   kind: CallKind<R>,
   asked: { readonly principal: Principal; readonly body: Buffer },
 ): Result<{ readonly most: MicroUsd }> {

@@ -56,6 +56,15 @@ export type SettingName = keyof Config;
  * Every setting, once. The configuration reader, the environment names and the reference page are
  * made from this table. Milliseconds end in `_ms`.
  */
+/** Its pages, cookies and sign-in are at the root of an origin, so that it cannot be below a path. */
+function consoleUrlProblem(value: string): string | undefined {
+  if (value === "") return undefined;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  return /^https?:$/.test(url?.protocol ?? "") && `${url?.origin}/` === url?.href
+    ? undefined
+    : "must be an http or https address without a path, such as https://console.example.com";
+}
+
 export const SETTINGS: SettingRows<Config> = {
   port: integer("port", 8080, 0, "Gateway port; 0 picks a free one."),
   consolePort: integer("console_port", 8081, 0, "Console port; 0 picks a free one."),
@@ -81,7 +90,14 @@ export const SETTINGS: SettingRows<Config> = {
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and other local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
   gatewayUrl: text("gateway_url", "", "Public base URL of the gateway when it is behind a proxy."),
-  consoleUrl: text("console_url", "", "Public base URL of the console when it is behind a proxy."),
+  consoleUrl: {
+    ...text(
+      "console_url",
+      "",
+      "Public URL of the console when it is behind a proxy; without a path.",
+    ),
+    problem: consoleUrlProblem,
+  },
   databaseUrl: {
     path: "database_url",
     alsoEnv: ["DATABASE_URL"],

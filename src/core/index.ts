@@ -6,6 +6,7 @@ export { ClientAddresses, networksProblem } from "./client-address.ts";
 export * from "./constants.ts";
 export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";
 export { csvLine, plainCell } from "./csv.ts";
+export { cutText } from "./cut-text.ts";
 export { type Deadline, Deadlines } from "./deadlines.ts";
 export { type Decimal, decimalSize, parseDecimal, plainDecimal, shiftDecimal } from "./decimal.ts";
 export { ExpiringCache } from "./expiring-cache.ts";

@@ -74,6 +74,7 @@ export { checkProvider, type ProviderControls, readControls } from "./fields/pro
 export type {
   AnswerContext,
   CallRequest,
+  Conversation,
   ClientRequest,
   Modality,
   Unservable,

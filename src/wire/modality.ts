@@ -52,6 +52,14 @@ export interface CallRequest {
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
   readonly outputTokens: number;
+  /** Which conversation it belongs to; absent: its kind has none. */
+  conversation?(): Conversation | undefined;
+}
+
+/** What requests of one conversation share: the caller's name for it, or how its messages begin. */
+export interface Conversation {
+  readonly isNamed: boolean;
+  readonly bytes: Buffer;
 }
 
 /** Why a deployment cannot serve a request as sent. */

@@ -26,6 +26,7 @@ import { wires } from "../../src/wire/wires.ts";
 import { simulatedCatalog } from "./catalog.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
+import { Affinity } from "../../src/routing/affinity.ts";
 import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
 import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
 
@@ -188,6 +189,7 @@ function newCall() {
     drains: new DetachedReadLimit(1),
     metrics: new GatewayMetrics(),
     repeats: new RepeatedFailures(),
+    affinity: new Affinity(),
     limitDefaults: SPECIFIED_LIMITS,
     scopesOf: limitScopes(SPECIFIED_LIMITS),
   };
