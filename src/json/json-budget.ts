@@ -1,0 +1,61 @@
+import { JSON_DEPTH_MAX } from "../core/index.ts";
+import { PARSED_KEYS_MAX, PARSED_STEPS_MAX, PARSED_VALUES_MAX } from "./json-limits.ts";
+
+/**
+ * Decides before outside text is parsed that this cannot take long: `JSON.parse` has no bound of its
+ * own, and 30 MiB of brackets keep it busy for seconds. Several texts of one answer share a budget.
+ * Whether the text is JSON is for the parser to find out; long strings are skipped, not read.
+ */
+export class JsonBudget {
+  #values = 0;
+  #keys = 0;
+  #steps = 0;
+
+  /** Takes what the text costs; false when it is nested too deep or the rest does not suffice. */
+  allows(text: string): boolean {
+    let depth = 0;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      this.#steps += 1;
+      if (code === QUOTE) at = this.#skipString(text, at);
+      else if (code === COLON) this.#keys += 1;
+      else if (code === COMMA) this.#values += 1;
+      else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+        this.#values += 1;
+        depth += 1;
+        if (depth > JSON_DEPTH_MAX) return false;
+      } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth -= 1;
+      if (this.#isSpent()) return false;
+    }
+    return true;
+  }
+
+  /** The place of the closing quote. */
+  #skipString(text: string, openAt: number): number {
+    for (let at = text.indexOf('"', openAt + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+      let slashes = 0;
+      while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
+      this.#steps += slashes;
+      if (slashes % 2 === 0) return at;
+      if (this.#steps > PARSED_STEPS_MAX) break;
+    }
+    return text.length;
+  }
+
+  #isSpent(): boolean {
+    return (
+      this.#values + this.#keys > PARSED_VALUES_MAX ||
+      this.#keys > PARSED_KEYS_MAX ||
+      this.#steps > PARSED_STEPS_MAX
+    );
+  }
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const BACKSLASH = 92;
+const OPEN_ARRAY = 91;
+const CLOSE_ARRAY = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
