@@ -7,9 +7,15 @@ import { PARSED_KEYS_MAX, PARSED_STEPS_MAX, PARSED_VALUES_MAX } from "./json-lim
  * Whether the text is JSON is for the parser to find out; long strings are skipped, not read.
  */
 export class JsonBudget {
+  readonly #valuesMax: number;
   #values = 0;
   #keys = 0;
   #steps = 0;
+
+  /** `valuesMax`: values with their keys. Default: those of the largest answer. */
+  constructor(valuesMax = PARSED_VALUES_MAX) {
+    this.#valuesMax = valuesMax;
+  }
 
   /** Takes what the text costs; false when it is nested too deep or the rest does not suffice. */
   allows(text: string): boolean {
@@ -44,7 +50,7 @@ export class JsonBudget {
 
   #isSpent(): boolean {
     return (
-      this.#values + this.#keys > PARSED_VALUES_MAX ||
+      this.#values + this.#keys > this.#valuesMax ||
       this.#keys > PARSED_KEYS_MAX ||
       this.#steps > PARSED_STEPS_MAX
     );
