@@ -10,7 +10,8 @@ export class JsonBudget {
   readonly #valuesMax: number;
   #values = 0;
   #keys = 0;
-  #steps = 0;
+  #stepsLeft = PARSED_STEPS_MAX;
+  #escapes = 0;
 
   /** `valuesMax`: values with their keys. Default: those of the largest answer. */
   constructor(valuesMax = PARSED_VALUES_MAX) {
@@ -20,30 +21,38 @@ export class JsonBudget {
   /** Takes what the text costs; false when it is nested too deep or the rest does not suffice. */
   allows(text: string): boolean {
     let depth = 0;
-    for (let at = 0; at < text.length; at++) {
+    let at = 0;
+    // Where the steps run out: the place moves on by what is skipped of strings.
+    let endAt = this.#stepsLeft;
+    while (at < text.length) {
+      if (at >= endAt) return false;
       const code = text.charCodeAt(at);
-      this.#steps += 1;
-      if (code === QUOTE) at = this.#skipString(text, at);
-      else if (code === COLON) this.#keys += 1;
+      at += 1;
+      if (code === QUOTE) {
+        const behind = this.#behindString(text, at);
+        endAt += behind - at;
+        at = behind;
+      } else if (code === COLON) this.#keys += 1;
       else if (code === COMMA) this.#values += 1;
       else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
         this.#values += 1;
         depth += 1;
-        if (depth > JSON_DEPTH_MAX) return false;
       } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth -= 1;
-      if (this.#isSpent()) return false;
+      else continue;
+      if (depth > JSON_DEPTH_MAX || this.#isSpent()) return false;
     }
+    this.#stepsLeft = endAt - at;
     return true;
   }
 
-  /** The place of the closing quote. */
-  #skipString(text: string, openAt: number): number {
-    for (let at = text.indexOf('"', openAt + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+  /** The place behind the closing quote of the string whose text starts at `from`. */
+  #behindString(text: string, from: number): number {
+    for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
       let slashes = 0;
       while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes += 1;
-      this.#steps += slashes;
-      if (slashes % 2 === 0) return at;
-      if (this.#steps > PARSED_STEPS_MAX) break;
+      this.#escapes += slashes;
+      if (slashes % 2 === 0) return at + 1;
+      if (this.#isSpent()) break;
     }
     return text.length;
   }
@@ -52,7 +61,7 @@ export class JsonBudget {
     return (
       this.#values + this.#keys > this.#valuesMax ||
       this.#keys > PARSED_KEYS_MAX ||
-      this.#steps > PARSED_STEPS_MAX
+      this.#escapes > PARSED_STEPS_MAX
     );
   }
 }
