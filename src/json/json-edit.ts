@@ -130,8 +130,8 @@ export function asObject(value: unknown): Readonly<Record<string, unknown>> | un
 }
 
 /**
- * The parsed value of outside text, or undefined when it is not JSON or beyond the bounds. Texts that
- * came together are parsed within one budget.
+ * The parsed value of outside text, or undefined when it is not JSON or beyond the bounds. Texts
+ * that came together are parsed within one budget.
  */
 export function tryParse(
   text: string,

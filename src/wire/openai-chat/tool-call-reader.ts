@@ -21,8 +21,8 @@ interface OpenCall {
 
 /**
  * Tool call fragments to calls. Servers disagree on everything here: the index may be missing or
- * always 0, the id or the name may come late, names may be repeated in every fragment. The work of a
- * fragment does not grow with what came before it.
+ * always 0, the id or the name may come late, names may be repeated in every fragment. The work of
+ * a fragment does not grow with what came before it.
  */
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();
