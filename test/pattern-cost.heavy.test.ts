@@ -67,12 +67,15 @@ function wordsIn(pattern: string): string[] {
 }
 
 function pumpedTexts(pattern: string, chars: number): string[] {
-  return wordsIn(pattern).flatMap((word) =>
-    FILLERS.filter((filler) => word + filler !== "").flatMap((filler) => [
-      `${(word + filler).repeat(chars).slice(0, chars - 1)}\u0001`,
-      `${word}${(filler || word).repeat(chars).slice(0, chars - word.length - 1)}\u0001`,
-    ]),
-  );
+  const texts = new Set<string>();
+  for (const word of wordsIn(pattern)) {
+    for (const filler of FILLERS) {
+      if (word + filler === "") continue;
+      texts.add(`${(word + filler).repeat(chars).slice(0, chars - 1)}\u0001`);
+      texts.add(`${word}${(filler || word).repeat(chars).slice(0, chars - word.length - 1)}\u0001`);
+    }
+  }
+  return [...texts];
 }
 
 function matchMs(regex: RegExp, text: string): number {

@@ -33,9 +33,9 @@ export function speaksOf(errorText: ProviderErrorText, wording: Wording): boolea
 function holdsPair(text: string, { first, second, charsMax }: WordPair): boolean {
   for (const part of second) {
     for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
-      const before = text.slice(Math.max(0, at - charsMax), at);
-      const sentence = before.slice(before.lastIndexOf(".") + 1);
-      if (first.some((each) => sentence.includes(each))) return true;
+      const window = text.slice(Math.max(0, at - charsMax), at);
+      const inSentence = window.split(".").at(-1) ?? "";
+      if (first.some((each) => inSentence.includes(each))) return true;
     }
   }
   return false;
