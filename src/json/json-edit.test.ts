@@ -119,7 +119,8 @@ describe("outside text", () => {
   test("may hold an image of thirty megabytes, and words of 1,500 tokens with alternatives", () => {
     expect(tryParse(`["${"A".repeat(30_000_000)}"]`)).toBeDefined();
     const one = { token: "abc", logprob: -0.12, bytes: [97, 98, 99] };
-    const all = Array.from({ length: 1_500 }, () => ({ ...one, top: Array(20).fill(one) }));
+    const twenty = Array.from({ length: 20 }, () => one);
+    const all = Array.from({ length: 1_500 }, () => ({ ...one, top: twenty }));
     expect(tryParse(JSON.stringify(all))).toBeDefined();
   });
 });
