@@ -44,6 +44,8 @@ export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
 export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
 
 export const ANSWER_BYTES_MAX: number = 32 * MiB;
+/** Tool calls of one streamed answer. */
+export const ANSWER_CALLS_MAX = 1_024;
 /** Of the images of one answer together, as files: base64 is a third more. */
 export const IMAGE_BYTES_MAX: number = 32 * MiB;
 /** What an answer may hold besides its images. */

@@ -1,6 +1,7 @@
 import { compileCatalog, type Deployment, parseManifestFiles } from "../catalog/index.ts";
 import { assert, type Clock, Deadlines } from "../core/index.ts";
 import { fetchAnswer, type FetchInput, type Outbound, UpstreamClient } from "../dispatch/index.ts";
+import { tryParse } from "../json/index.ts";
 import type { Wire } from "../wire/index.ts";
 
 /** Where an endpoint is, and the key that it is asked with. */
@@ -78,7 +79,7 @@ export class EndpointAsker {
     });
     const answer = await run.ended;
     if (answer === undefined) return silence(fault, timeoutMs);
-    return { kind: "answer", status: answer.status, json: parsed(answer.body) };
+    return { kind: "answer", status: answer.status, json: tryParse(answer.body.toString())?.value };
   }
 
   async close(): Promise<void> {
@@ -195,12 +196,4 @@ function silence(fault: Error | undefined, timeoutMs: number): EndpointAnswer {
 function codeOf(fault: Error | undefined): string {
   const { code } = (fault ?? {}) as { readonly code?: unknown };
   return typeof code === "string" ? code : "";
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
 }

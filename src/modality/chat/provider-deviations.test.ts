@@ -396,3 +396,19 @@ function joinedCalls(text: string): Map<number, { id: string; name: string; argu
   }
   return calls;
 }
+
+test.each(CLIENTS)(
+  "more calls than any answer has are not read on, for a client of %s",
+  (client) => {
+    const call = (at: number): object =>
+      toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } });
+    const calls = (count: number): string =>
+      chunks(...Array.from({ length: count }, (_, at) => call(at)), delta({}, "tool_calls"), done);
+    const open = (): ReturnType<typeof openStream> =>
+      openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
+    expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
+    // A client of the same wire gets the chunks as they come.
+    const isRelayed = client === "wire_a";
+    expect(play(open(), [calls(1_025)]).bridge.state).toBe(isRelayed ? "complete" : "failed");
+  },
+);

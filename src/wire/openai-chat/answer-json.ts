@@ -4,6 +4,7 @@ import {
   compactJson,
   findElements,
   findPath,
+  JsonBudget,
   textOf,
   tryParse,
   tryPrint,
@@ -104,10 +105,11 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
 function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
+  const budget = new JsonBudget();
   for (const entry of value) {
     const fields = asObject(entry);
     const fn = asObject(fields?.["function"]);
-    const argumentsJson = argumentsOf(fn?.["arguments"]);
+    const argumentsJson = argumentsOf(fn?.["arguments"], budget);
     const name = textOf(fn?.["name"]);
     if (argumentsJson === undefined || name === "") return undefined;
     const id = textOf(fields?.["id"]);
@@ -118,11 +120,11 @@ function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[]
   return calls;
 }
 
-function argumentsOf(value: unknown): string | undefined {
+function argumentsOf(value: unknown, budget: JsonBudget): string | undefined {
   if (value === undefined || value === null || value === "") return "{}";
   const text = typeof value === "string" ? value : tryPrint(value);
   if (text === undefined) return undefined;
-  return asObject(tryParse(text)?.value) === undefined ? undefined : compactJson(text);
+  return asObject(tryParse(text, budget)?.value) === undefined ? undefined : compactJson(text);
 }
 
 /** Certainly: no reason at all, or a call that is not there. */
@@ -184,7 +186,7 @@ function relayed(
 function withFirstChoice(text: string): string {
   const array = findPath(text, "choices");
   if (array === undefined) return text;
-  const [first] = findElements(text, array.start);
+  const [first] = findElements(text, array.start, 1);
   if (first === undefined) return text;
   return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
 }

@@ -45,15 +45,15 @@ export class CallFragments {
     if (!Array.isArray(calls) || calls.length === 0) return chunk;
     const flaws = calls.map((fragment) => this.#flawOf(fragment));
     if (flaws.every((flaw) => flaw === undefined)) return chunk;
-    const spans = fragmentSpans(chunk);
-    let text = chunk;
-    // From the last to the first: what is before an edit keeps its place.
-    for (let at = spans.length - 1; at >= 0; at--) {
-      const span = spans[at];
+    let text = "";
+    let copiedTo = 0;
+    for (const [at, { start, end }] of fragmentSpans(chunk).entries()) {
       const flaw = flaws[at];
-      if (span !== undefined && flaw !== undefined) text = withoutFlaw(text, span, flaw);
+      if (flaw === undefined) continue;
+      text += chunk.slice(copiedTo, start) + withoutFlaw(chunk.slice(start, end), flaw);
+      copiedTo = end;
     }
-    return text;
+    return text + chunk.slice(copiedTo);
   }
 
   #flawOf(fragment: unknown): Flaw | undefined {
@@ -74,17 +74,21 @@ export class CallFragments {
 
 function fragmentSpans(chunk: string): readonly Span[] {
   const choices = findPath(chunk, "choices");
-  const choice = choices === undefined ? undefined : findElements(chunk, choices.start)[0];
+  const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
   const delta = choice === undefined ? undefined : findMember(chunk, choice.start, "delta");
   const calls = delta === undefined ? undefined : findMember(chunk, delta.start, "tool_calls");
   return calls === undefined ? [] : findElements(chunk, calls.start);
 }
 
-function withoutFlaw(chunk: string, fragment: Span, flaw: Flaw): string {
-  let text = chunk;
-  const fn = flaw.repeatsName ? findMember(text, fragment.start, "function") : undefined;
+function withoutFlaw(fragment: string, flaw: Flaw): string {
+  let text = fragment;
+  const fn = flaw.repeatsName ? findMember(text, 0, "function") : undefined;
   if (fn !== undefined) text = withoutMember(text, fn, "name");
-  if (flaw.repeatsId) text = withoutMember(text, fragment, "id");
+  if (flaw.repeatsId) text = withoutMember(text, wholeOf(text), "id");
   if (!flaw.hasWrongIndex) return text;
-  return withMember(text, fragment, { key: "index", json: String(flaw.call) });
+  return withMember(text, wholeOf(text), { key: "index", json: String(flaw.call) });
+}
+
+function wholeOf(text: string): Span {
+  return { start: 0, end: text.length };
 }

@@ -23,7 +23,7 @@ export function chunkHead(label: ChunkLabel): string {
 /** The chunk or the whole answer with this member in its first choice. */
 export function withChoiceMember(text: string, key: string, json: string): string {
   const choices = findPath(text, "choices");
-  const choice = choices === undefined ? undefined : findElements(text, choices.start)[0];
+  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
   return choice === undefined ? text : withMember(text, choice, { key, json });
 }
 

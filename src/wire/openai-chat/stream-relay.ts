@@ -264,7 +264,7 @@ function oneChoice(text: string, choices: unknown[] | undefined): string {
   if (choices === undefined || choices.length < 2) return text;
   const array = findPath(text, "choices");
   const object = findPath(text);
-  const first = array === undefined ? undefined : findElements(text, array.start)[0];
+  const first = array === undefined ? undefined : findElements(text, array.start, 1)[0];
   if (object === undefined || first === undefined) return text;
   return withMember(text, object, {
     key: "choices",
