@@ -46,7 +46,7 @@ export class Invitations {
     from: Inviting,
     wanted: { readonly email: string; readonly role: Role },
     by: ChangedBy,
-  ): Promise<SentInvitation | "member" | "invited" | "full"> {
+  ): Promise<SentInvitation | Exclude<Awaited<ReturnType<TeamStore["invite"]>>, Invitation>> {
     const { store } = this.#options;
     const { token, ...link } = this.#newLink();
     const asked = { invitationId: newRecordId("inv"), invitedBy: from.accountId, ...wanted };
