@@ -18,7 +18,29 @@ export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
  */
 export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
   const validate = (part === "body" ? BODIES : TEXTS).compile(schema);
-  return (value) => (validate(value) ? undefined : problemOf(validate));
+  return (value) => (validate(value) ? unstorableIn(value) : problemOf(validate));
+}
+
+/**
+ * U+0000 is the one character that the database takes in no text. A number like 1e999 in a query is
+ * read as infinite, which no bound of a schema looks at.
+ */
+function unstorableIn(value: unknown): SchemaProblem | undefined {
+  const left = [{ field: "", value }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { field } = next;
+    if (typeof next.value === "string" && next.value.includes("\0")) {
+      return { field, message: `${field} must be text without U+0000` };
+    }
+    if (typeof next.value === "number" && !Number.isFinite(next.value)) {
+      return { field, message: `${field} must be a smaller number` };
+    }
+    if (typeof next.value !== "object" || next.value === null) continue;
+    for (const [name, part] of Object.entries(next.value)) {
+      left.push({ field: field === "" ? name.slice(0, FIELD_CHARS_MAX) : field, value: part });
+    }
+  }
+  return undefined;
 }
 
 const OPTIONS = { allErrors: false, verbose: true, strict: true, strictTypes: false } as const;
