@@ -19,6 +19,7 @@ export {
   type ModelId,
   newJobId,
   newKeyId,
+  DEVELOPMENT_ORG_ID,
   newOrgId,
   newRecordId,
   newSpanId,
