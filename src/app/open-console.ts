@@ -142,7 +142,12 @@ export async function openConsole(
     optimize,
     operator: openOperator(options, parts),
     alerts: { store: backend.alertStore, canMail: mailer !== undefined },
-    team: openTeam(backend.teamStore, { mailer, consoleUrl, clock }),
+    team: openTeam(backend.teamStore, {
+      mailer,
+      mailsPerHourMax: () => live.current.smtpInvitationsPerHour,
+      consoleUrl,
+      clock,
+    }),
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
     customers: backend.customerStore,

@@ -1,6 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 
+import { visibleText } from "../core/index.ts";
+
 /** Why a part of a request is not what its schema says. */
 export interface SchemaProblem {
   /** The field, as `models[1]`; undefined: the part as a whole. */
@@ -94,6 +96,9 @@ function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
   const descriptions = all.map(({ parentSchema }) => parentSchema?.["description"]);
   const description = descriptions.find((text) => typeof text === "string");
   if (description !== undefined) return `must be ${description}`;
+  if (outer.keyword === "pattern" && outer.params["pattern"] === visibleText.source) {
+    return "must have no control characters, and none that are not seen or change the direction";
+  }
   if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
   if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";
   return boundWords(outer) ?? "is not valid";

@@ -1,5 +1,6 @@
 import type { ChangedBy } from "../changes/index.ts";
-import { hashOf, isEmail, type SignedIn } from "../identity/index.ts";
+import { isEmail } from "../core/index.ts";
+import { hashOf, type SignedIn } from "../identity/index.ts";
 import {
   type Invitation as StoredInvitation,
   type Member as StoredMember,

@@ -10,8 +10,7 @@ import {
   type Note,
   type RecordedChange,
 } from "../changes/index.ts";
-import { mayRole, type OrgId, type Role } from "../core/index.ts";
-import { normaliseEmail } from "../identity/index.ts";
+import { mayRole, normaliseEmail, type OrgId, type Role } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import { giveOwnOrg } from "./give-own-org.ts";
 import {
@@ -50,6 +49,7 @@ import {
 
 const ORG_MAILS_MAX = 50;
 const ADDRESS_MAILS_MAX = 5;
+const HOUR_MS = 3_600_000;
 
 /** Members and invitations in PostgreSQL. */
 export class PostgresTeamStore implements TeamStore {
@@ -194,8 +194,12 @@ export class PostgresTeamStore implements TeamStore {
     });
   }
 
-  async claimMail(invitationId: string, nowMs: number): Promise<boolean> {
-    const values = [invitationId, new Date(nowMs), ORG_MAILS_MAX, ADDRESS_MAILS_MAX];
+  async claimMail(
+    invitationId: string,
+    { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
+  ): Promise<boolean> {
+    const bounds = [ORG_MAILS_MAX, ADDRESS_MAILS_MAX, Math.floor(nowMs / HOUR_MS), perHourMax];
+    const values = [invitationId, new Date(nowMs), ...bounds];
     const { rowCount } = await this.#pool.query(CLAIM_MAIL_SQL, values);
     return rowCount === 1;
   }

@@ -132,17 +132,28 @@ export const COUNT_TEAM_SQL = `
     + (select count(*) from org_invitation
       where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
 
-/* A mailbox is not filled, and an organization sends no mass e-mail: both within a day. */
+/*
+ * A mailbox is not filled, and an organization sends no mass e-mail: both within a day. All organizations
+ * together, of which anybody can have many, send so many in an hour.
+ */
 export const CLAIM_MAIL_SQL = `
+  with allowed as (
+    select i.invitation_id from org_invitation i
+    where i.invitation_id = $1 and i.ended_at is null
+      and (select coalesce(sum(o.mails), 0) from org_invitation o where o.org_id = i.org_id
+        and o.mailed_at > $2::timestamptz - interval '24 hours') < $3
+      and (select coalesce(sum(o.mails), 0) from org_invitation o where o.email_norm = i.email_norm
+        and o.mailed_at > $2::timestamptz - interval '24 hours') < $4
+  ), counted as (
+    update invitation_hour set hour = $5, mails = 1 + case when hour = $5 then mails else 0 end
+    where (hour <> $5 or mails < $6) and exists (select from allowed)
+    returning hour
+  )
   update org_invitation i set
     mails = 1 + case when i.mailed_at > $2::timestamptz - interval '24 hours' then i.mails
       else 0 end,
     mailed_at = $2
-  where i.invitation_id = $1 and i.ended_at is null
-    and (select coalesce(sum(o.mails), 0) from org_invitation o where o.org_id = i.org_id
-      and o.mailed_at > $2::timestamptz - interval '24 hours') < $3
-    and (select coalesce(sum(o.mails), 0) from org_invitation o where o.email_norm = i.email_norm
-      and o.mailed_at > $2::timestamptz - interval '24 hours') < $4`;
+  from allowed, counted where i.invitation_id = allowed.invitation_id and i.ended_at is null`;
 
 export const ACCEPT_SQL = `
   update org_invitation i set ended_at = $3, ended_reason = 'accepted'

@@ -113,8 +113,14 @@ export interface TeamStore {
     link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
     by: ChangedBy,
   ): Promise<Invitation | undefined>;
-  /** Counts an e-mail of the invitation; false: enough were sent today, and none may be. */
-  claimMail(invitationId: string, nowMs: number): Promise<boolean>;
+  /**
+   * Counts an e-mail of the invitation; false: enough were sent today, or in this hour by the whole
+   * installation, and none may be.
+   */
+  claimMail(
+    invitationId: string,
+    when: { readonly nowMs: number; readonly perHourMax: number },
+  ): Promise<boolean>;
   revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean>;
   /** The open invitation that a link is of, for any account that opens it. */
   findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined>;

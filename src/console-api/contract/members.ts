@@ -42,7 +42,7 @@ export const SentInvitation = Type.Object({
   /** Opens the invitation; shown in this answer only. */
   link: Type.String(),
   /**
-   * `off`: no mail server; `bound`: enough e-mails were sent today; `failed`: the mail server did
+   * `off`: no mail server; `bound`: enough e-mails were sent today or this hour; `failed`: the mail server did
    * not take it.
    */
   mail: oneOf("sent", "off", "bound", "failed"),

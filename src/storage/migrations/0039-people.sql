@@ -9,3 +9,11 @@ create table console_secret (
 -- 244 random bits.
 insert into console_secret (secret)
 values (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')));
+
+-- E-mails with an invitation of the whole installation in one hour since 1970.
+create table invitation_hour (
+  is_only boolean primary key default true check (is_only),
+  hour bigint not null default 0,
+  mails bigint not null default 0
+);
+insert into invitation_hour default values;
