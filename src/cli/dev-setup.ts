@@ -78,8 +78,8 @@ async function startSimulatorSomewhere(): Promise<Simulator> {
 }
 
 /**
- * The key of the development organization, made once and kept beside the data for the next start. Its
- * people may have renamed the organization since: it is known by the key, else by its id.
+ * The key of the development organization, made once and kept beside the data for the next start.
+ * The organization may have been renamed since: it is known by the key, else by its id.
  */
 async function devKey(config: Config, backend: Backend): Promise<DevKey> {
   const { accountStore } = backend;

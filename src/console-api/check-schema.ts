@@ -25,7 +25,7 @@ export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaChec
 
 /**
  * U+0000 is the one character that the database takes in no text. A number like 1e999 in a query is
- * read as infinite, which no bound of a schema looks at.
+ * read as infinite, which no bound of a schema refuses.
  */
 function unstorableIn(value: unknown): SchemaProblem | undefined {
   const left = [{ field: "", value }];

@@ -6,9 +6,9 @@ const LOCAL = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~
 const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
- * Is it an e-mail address, each letter of which is seen? ASCII alone: two addresses that look the same
- * are the same, and what is counted is what a mail server gets. A domain in another script is written
- * as its `xn--` form. Whether there is such a mailbox, the identity provider has to know.
+ * Is it an e-mail address, each letter of which is seen? ASCII alone: two addresses that read the
+ * same are the same, and the one that is counted is the one that a mail server gets. A domain in
+ * another script is written in its `xn--` form. Only its host knows whether there is such a mailbox.
  */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");

@@ -1,6 +1,6 @@
 /*
- * Controls, marks that turn the direction of what follows, and blanks and tags without a width. The two
- * joiners stay: words of several scripts, and most signs of people, are written with them.
+ * Controls, marks that turn the direction of what follows, and blanks and tags without a width. The
+ * two joiners stay: several scripts, and most signs of people, are written with them.
  */
 const HIDDEN =
   "\\p{Cc}\\u00ad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\u{e0000}-\\u{e007f}";

@@ -114,7 +114,7 @@ export type EndReason = "signed-out" | "idp-ended";
 
 /** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */
 export interface IdentityStore {
-  /** 32 random bytes that every instance of this installation has, and nobody else. */
+  /** 32 random bytes that the instances of this installation share, and no other has. */
   consoleSecret(): Promise<Buffer>;
   /**
    * Finds or makes the account of a person, mints the trial key if it is due, and starts the

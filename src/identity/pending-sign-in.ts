@@ -30,7 +30,7 @@ export function openPending(
 ): PendingSignIn | undefined {
   const text = openText(Buffer.from(sealed, "base64url"), of.key, Buffer.from(of.state));
   if (text === undefined) return undefined;
-  // Whoever could write another text has the key.
+  // Another text could be sealed with the key alone.
   const read = JSON.parse(text) as PendingSignIn & { readonly sessionId: string | null };
   if (read.expiresAtMs <= of.nowMs) return undefined;
   const { sessionId } = read;

@@ -1,7 +1,7 @@
 import { hiddenCharacters } from "../core/index.ts";
 
 /**
- * Text from outside, fit to be kept and shown: without characters that are not seen, trimmed, at most
+ * Text from outside, fit to be kept and shown: without hidden characters, trimmed, at most
  * `charsMax` long; null: nothing is left.
  */
 export function plainText(text: string | undefined, charsMax: number): string | null {

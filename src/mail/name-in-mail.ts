@@ -1,8 +1,8 @@
 const CHARS_MAX = 64;
 
 /**
- * A name that people chose, as e-mails say it: letters of any script, digits, blanks and a few signs. A
- * mail program finds no address in it to make a link of, and no character turns or hides the others.
+ * A name that people chose, as e-mails say it: letters of any script, digits, blanks and a few
+ * signs. A mail program finds no address to make a link of, and no character turns or hides others.
  */
 export function nameInMail(name: string): string {
   const plain = name
@@ -11,5 +11,5 @@ export function nameInMail(name: string): string {
     .replaceAll(/\.(?![\s\d]|$)/g, " ")
     .replaceAll(/ +/g, " ")
     .trim();
-  return [...plain].slice(0, CHARS_MAX).join("") || "unnamed";
+  return plain.slice(0, CHARS_MAX).replace(/[\uD800-\uDBFF]$/, "") || "unnamed";
 }

@@ -35,7 +35,7 @@ export function openMailer(options: SmtpOptions): Mailer | undefined {
     disableUrlAccess: true,
   });
   const send = async ({ to, ...message }: MailMessage): Promise<MailAnswer> => {
-    // What a mail program would take apart may be another mailbox than the one that was counted.
+    // A text that a mail program parses may be another mailbox than the one that was counted.
     if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;

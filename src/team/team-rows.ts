@@ -133,8 +133,8 @@ export const COUNT_TEAM_SQL = `
       where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
 
 /*
- * A mailbox is not filled, and an organization sends no mass e-mail: both within a day. All organizations
- * together, of which anybody can have many, send so many in an hour.
+ * A mailbox is not filled, and an organization sends no mass e-mail: both within a day. All
+ * organizations together, of which one person can have many, send so many in an hour.
  */
 export const CLAIM_MAIL_SQL = `
   with allowed as (

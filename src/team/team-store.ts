@@ -69,7 +69,7 @@ export interface NewInvitation extends InvitationLink {
 
 /**
  * `last_owner`: an organization without an owner could not be managed any more; `not_allowed`: the
- * account that asks is no member any more who may do it.
+ * role of the account that asks was taken meanwhile.
  */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
@@ -85,7 +85,7 @@ export interface TeamStore {
   people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById>;
   /** For operators: the address of each of these accounts. */
   emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** What an account made in the organization and what goes on without it; a bounded number. */
+  /** The keys and webhooks of an account, which outlive its membership; a bounded number. */
   madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember>;
   setRole(
     orgId: OrgId,
