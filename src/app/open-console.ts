@@ -29,7 +29,7 @@ import {
 import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startStatementClosing, startUsageRollup } from "../records/index.ts";
-import { Invitations, type InvitationsOptions, type TeamStore } from "../team/index.ts";
+import { Invitations, type InvitationsOptions } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import { EventCounts } from "./event-counts.ts";
@@ -143,7 +143,7 @@ export async function openConsole(
     optimize,
     operator: openOperator(options, parts),
     alerts,
-    team: openTeam(backend.teamStore, { mailer, consoleUrl, clock }),
+    team: openTeam(options, { mailer, consoleUrl }),
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
     customers: backend.customerStore,
@@ -230,10 +230,12 @@ function openAlerts(
 }
 
 function openTeam(
-  store: TeamStore,
-  options: Omit<InvitationsOptions, "store">,
+  { live, clock, backend }: ConsoleOptions,
+  parts: Pick<InvitationsOptions, "mailer" | "consoleUrl">,
 ): ConsoleDeps["team"] {
-  return { store, invitations: new Invitations({ store, ...options }) };
+  const store = backend.teamStore;
+  const mailsPerHourMax = (): number => live.current.smtpInvitationsPerHour;
+  return { store, invitations: new Invitations({ store, clock, mailsPerHourMax, ...parts }) };
 }
 
 async function checkWith(

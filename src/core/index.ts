@@ -1,3 +1,5 @@
+export { hiddenCharacters, visibleText } from "./visible-text.ts";
+export { isEmail, normaliseEmail } from "./email-address.ts";
 export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
@@ -20,6 +22,7 @@ export {
   type ModelId,
   newJobId,
   newKeyId,
+  DEVELOPMENT_ORG_ID,
   newOrgId,
   newRecordId,
   newSpanId,
