@@ -56,6 +56,8 @@ export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
+/** So many models may have all the calls that a model may have whose client left. */
+export const DEPARTED_MODELS_MAX: number = 4;
 
 /** A provider that reports more tokens of one answer reports something else. */
 export const REPORTED_TOKENS_MAX: number = 2 ** 31;

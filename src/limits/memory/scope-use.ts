@@ -62,7 +62,7 @@ export class ScopeUse {
 
   /** The first limit of the scope that the request exceeds; undefined = it fits. */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
-    const { requestsPerMinute, tokensPerMinute, concurrent, requestsPerSecond } = scope.limits;
+    const { requestsPerMinute, tokensPerMinute, requestsPerSecond } = scope.limits;
     const counts = scope.countsRequests !== false;
     if (this.#extras !== undefined && this.#extras.coolUntilUs > now.us) {
       return excess("capacity", 0, (this.#extras.coolUntilUs - now.us) / US_PER_SECOND);
@@ -83,11 +83,16 @@ export class ScopeUse {
     }
     const excessive = this.#windowExcess(scope, tokens, now.second);
     if (excessive !== undefined) return excessive;
-    if (concurrent !== undefined && this.inFlight >= concurrent) {
-      const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
-      return { ...full, used: this.inFlight, asked: 1 };
-    }
+    const full = this.fullOf(scope);
+    if (full !== undefined) return full;
     return counts ? this.#queueExcess(scope, now.us) : undefined;
+  }
+
+  /** Why no further request may be in flight; undefined = one may. */
+  fullOf({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
+    if (concurrent === undefined || this.inFlight < concurrent) return undefined;
+    const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
+    return { ...full, used: this.inFlight, asked: 1 };
   }
 
   /** Charges the request; returns its pacing delay in microseconds. */

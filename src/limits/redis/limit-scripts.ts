@@ -11,7 +11,8 @@ export const USAGE_SECONDS = 130;
 
 /*
  * ARGV: time, lease id, tokens, prompt tokens, completion tokens, the limits as JSON (see
- * `claim-spec.ts`). Answers {1, second, remaining requests, remaining tokens, queue ms, turns…},
+ * `claim-spec.ts`), then how many leases each of the scopes of departed calls may hold, whose keys
+ * follow those of the claim. Answers {1, second, remaining requests, remaining tokens, queue ms, turns…},
  * {0, scope, reason, retry-after, used, asked} (the last two where something is counted) or {2}:
  * the slot must be rebuilt first.
  */
@@ -42,6 +43,15 @@ local function refusal(scope, reason, seconds, used, asked)
   return { 0, scope, reason, math.max(1, math.min(60, math.ceil(seconds))), used, asked }
 end
 
+local function heldIn(leases, concurrent, moved)
+  local held = redis.call('ZCARD', leases)
+  if held > 0 and (moved or (concurrent >= 0 and held >= concurrent)) then
+    redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
+    held = redis.call('ZCARD', leases)
+  end
+  return held
+end
+
 local plans = {}
 for i = 2, #spec do
   local counts, rps, rpm, tpm, concurrent, interval, waitMax, windows = unpack(spec[i])
@@ -69,11 +79,7 @@ for i = 2, #spec do
       return refusal(i - 2, 6 + (w - 1) / 3, wait, long.head[5 + q], amounts[q])
     end
   end
-  local held = redis.call('ZCARD', leases)
-  if held > 0 and (ring.moved or (concurrent >= 0 and held >= concurrent)) then
-    redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
-    held = redis.call('ZCARD', leases)
-  end
+  local held = heldIn(leases, concurrent, ring.moved)
   if concurrent >= 0 and held >= concurrent then return refusal(i - 2, 4, 1, held, 1) end
   local wait = 0
   if interval > 0 and counts == 1 then
@@ -81,6 +87,12 @@ for i = 2, #spec do
     if wait > waitMax then return refusal(i - 2, 5, (wait - waitMax) / 1000000) end
   end
   plans[#plans + 1] = { rings, amounts, wait, held }
+end
+
+for n = 7, #ARGV do
+  local most = tonumber(ARGV[n])
+  local held = heldIn(KEYS[2 * (#spec + n - 7) + 1], most, false)
+  if held >= most then return refusal(#spec + n - 8, 4, 1, held, 1) end
 end
 
 local requestsLeft, tokensLeft, queue, turns = -1, -1, 0, {}
@@ -119,7 +131,9 @@ return { 1, second, requestsLeft, tokensLeft, math.ceil(queue / 1000), unpack(tu
 /*
  * ARGV: time, then one of
  *   end, lease id, second of the claim, changes of the four amounts, the limits, released pace
- *   slots… refresh, lease ids…
+ *   slots…; behind the keys of the claim are those where a departed one is held
+ *   refresh, lease ids…
+ *   depart, lease id; all keys are those of what it leaves
  *   cool, microseconds
  */
 const HAND_BACK = `
@@ -149,7 +163,12 @@ local function correct(ring, bucket, changes)
   end
 end
 
+local function leave()
+  for k = 3, #KEYS, 2 do redis.call('ZREM', KEYS[k], ARGV[3]) end
+end
+
 local function finish()
+  leave()
   local second = tonumber(ARGV[4])
   local requests, tokens = tonumber(ARGV[5]), tonumber(ARGV[6])
   local prompt, completion = tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -158,7 +177,6 @@ local function finish()
   for i = 2, #spec do
     local counts, _, _, _, _, interval, _, windows = unpack(spec[i])
     local usage = KEYS[2 * i - 2]
-    redis.call('ZREM', KEYS[2 * i - 1], ARGV[3])
     local lengths = changes and { [1] = true } or {}
     for w = 1, changes and #windows or 0, 3 do lengths[windows[w]] = true end
     for length in pairs(lengths) do
@@ -193,6 +211,9 @@ end
 
 if ARGV[2] == 'end' then
   finish()
+  return 1
+elseif ARGV[2] == 'depart' then
+  leave()
   return 1
 end
 local second, us = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })
