@@ -21,6 +21,7 @@ import {
 import {
   CLIENT_TIMEOUTS,
   createGatewayServer,
+  UnreadAnswers,
   createInternalServer,
   drainingResponse,
   gatewayRoutes,
@@ -254,6 +255,7 @@ function gatewayServerOptions(
     deadlines: serve.deadlines,
     clientTimeouts: CLIENT_TIMEOUTS,
     connectionsMax: config.maxConnections,
+    unread: new UnreadAnswers(config),
     clientAddresses: new ClientAddresses(config.trustedProxies),
     authenticator: openAuthenticator({
       keyStore: backend.keyStore,

@@ -33,6 +33,7 @@ import type { Readiness } from "./readiness.ts";
 import type { RequestLog } from "./request-log.ts";
 import { baseHeaders, sameOriginHeaders, type HeaderList } from "./response-headers.ts";
 import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
 
 export interface GatewayServerOptions {
   readonly clock: Clock;
@@ -40,6 +41,7 @@ export interface GatewayServerOptions {
   readonly clientTimeouts: ClientTimeouts;
   /** Connections of this process at once; further ones are answered 503 and closed. */
   readonly connectionsMax: number;
+  readonly unread: UnreadAnswers;
   readonly authenticator: Authenticator;
   /** Whose word is believed about where a request comes from. */
   readonly clientAddresses: ClientAddresses;
@@ -161,6 +163,7 @@ class RequestWalk implements OpenRequest {
       deadlines: options.deadlines,
       clientAddresses: options.clientAddresses,
       writeIdleMs: options.clientTimeouts.writeIdleMs,
+      unread: options.unread,
       baseHeaders: this.#baseHeaders,
       onClosed: () => this.#closed(),
     });
