@@ -271,6 +271,7 @@ function gatewayServerOptions(
     log: new RequestLog(log),
     tracing,
     refuseBeforeBody: (exchange) => refuseBeforeBody(ports.current, exchange),
+    onEnded: (exchange) => ports.current.refusals.leave(exchange.principal, exchange),
     refuseUnread: (exchange, refusal) => refuseCall(ports.current, exchange, { refusal }),
     readiness,
   };

@@ -52,9 +52,10 @@ export interface GatewayServerOptions {
   readonly tracing?: Tracing | undefined;
   /** What bodies of several chunks are put together in. */
   readonly bodyPool: BufferPool;
-  /** Refuses a caller whose body is not even read; such a refusal is not recorded. */
   /** Refuses a caller whose body is not worth reading; false: nothing is to be refused. */
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
+  /** An exchange has ended that `refuseBeforeBody` has let in. */
+  readonly onEnded: (exchange: HttpExchange) => void;
   /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
   /** May this instance take traffic, and is it about to stop? The first is answered on `/readyz`. */
@@ -132,6 +133,7 @@ class RequestWalk implements OpenRequest {
   readonly #caller: Principal | undefined;
   readonly #baseHeaders: (requestId: string) => HeaderList;
   #isReading = false;
+  #isLetIn = false;
 
   constructor(
     options: GatewayServerOptions,
@@ -232,6 +234,7 @@ class RequestWalk implements OpenRequest {
     this.#exchange.accept(principal);
     if (known.route.method === "GET") return this.#serve(known);
     if (this.#options.refuseBeforeBody(this.#exchange)) return;
+    this.#isLetIn = true;
     this.#isReading = true;
     const { bodyPool: pool, clock } = this.#options;
     const readFromMs = clock.monotonicMs();
@@ -313,6 +316,7 @@ class RequestWalk implements OpenRequest {
   #closed(): void {
     const { metrics, log, clock } = this.#options;
     metrics.inFlight -= 1;
+    if (this.#isLetIn) this.#options.onEnded(this.#exchange);
     const { refusal: refused, route, committed, isStream, gone, hasBroken, trace } = this.#exchange;
     const status = committed ? this.#response.statusCode : 0;
     const nowMs = clock.monotonicMs();

@@ -82,6 +82,7 @@ export class Listeners {
         pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
       ),
       refuseBeforeBody: () => false,
+      onEnded: () => undefined,
       refuseUnread: (exchange, refusal) => exchange.refuse(refusal),
       readiness: { isReady: true, isDraining: false },
       ...change,
