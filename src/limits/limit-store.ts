@@ -111,8 +111,8 @@ export interface LimitStore {
   /** Claims all of these or none; a refused claim leaves no trace in any scope. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
   /**
-   * The client of this claim left: from now on it takes a place in these scopes of its slot, full or
-   * not, and none in those it was claimed for. What else it was charged stays. At most once.
+   * The client of this claim left: from now on it takes a place in these scopes of its slot, full
+   * or not, and none in those it was claimed for. What else it was charged stays. At most once.
    */
   depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
