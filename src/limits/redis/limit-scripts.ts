@@ -11,9 +11,10 @@ export const USAGE_SECONDS = 130;
 
 /*
  * ARGV: time, lease id, tokens, prompt tokens, completion tokens, the limits as JSON (see
- * `claim-spec.ts`), then how many leases each of the scopes of departed calls may hold, whose keys
- * follow those of the claim. Answers {1, second, remaining requests, remaining tokens, queue ms,
- * turns…}, {0, scope, reason, retry-after, used, asked} (the last two where something is counted) or {2}:
+ * `claim-spec.ts`), then how many leases each of the scopes of departed calls may hold, whose
+ * keys follow those of the claim. Answers {1, second, remaining requests, remaining tokens, queue
+ * ms, turns…}, {0, scope, reason, retry-after, used, asked} (the last two where something is
+ * counted) or {2}:
  * the slot must be rebuilt first.
  */
 const CLAIM = `
