@@ -58,6 +58,7 @@ function scripted(answers: readonly Answer[]) {
     },
     release: (lease, { tokens }) => void asked.push(`release ${lease.queueMs} ${tokens}`),
     undo: (lease) => void asked.push(`undo ${lease.queueMs}`),
+    depart: () => void asked.push("depart"),
     cool: () => void asked.push("cool"),
     peek: () => Promise.resolve([]),
   };

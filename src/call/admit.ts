@@ -25,13 +25,14 @@ import {
   type TokenCount,
 } from "../limits/index.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
-import type { Departed } from "./detached-read-limit.ts";
 
 /** Scopes that stand in one slot of the limit store. */
 export interface ClaimPart {
   readonly slot: string;
   /** Narrowest first. */
   readonly scopes: readonly ScopeClaim[];
+  /** Where the request takes a place once its client has left; undefined: where it had one. */
+  readonly departed?: readonly ScopeClaim[];
 }
 
 export interface ClaimInput {
@@ -43,8 +44,8 @@ export interface ClaimInput {
   readonly nowMs: number;
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
   readonly monotonicMs: number;
-  /** Requests that hold a slot of this scope of the organization though their client has left. */
-  readonly departed?: (orgId: OrgId, shownId: string) => Departed;
+  /** When this process will have read so many answers of the scope whose clients left. */
+  readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
 }
 
 /**
@@ -64,36 +65,35 @@ export async function claimScopes(
     // A store in memory answers at once: no turn of the event loop is spent on it.
     const outcome = answer instanceof Promise ? await answer : answer;
     if (outcome.kind === "claimed") {
-      claimed.add(outcome.lease, part.scopes);
+      claimed.add(outcome.lease, part.departed);
       continue;
     }
     claimed.undo(input.monotonicMs);
-    const waited = withThrottle(explained(outcome, input), part.scopes, input.tokens);
+    const waited = withThrottle(timed(outcome, input), part.scopes, input.tokens);
     return refused(claimRefusal(waited, input.nowMs));
   }
   return { ok: true, claimed };
 }
 
 type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
-type ExplainedClaim = RefusedClaim & { readonly departed?: number };
 
-/** A slot that a departed client still holds is free when its answer was read, or given up. */
-function explained(outcome: RefusedClaim, input: ClaimInput): ExplainedClaim {
-  if (outcome.kind !== "refused" || outcome.limitKind !== "concurrency") return outcome;
-  const departed = input.departed?.(input.principal.orgId, outcome.id);
-  if (departed === undefined || departed.count === 0) return outcome;
-  const seconds = Math.ceil((departed.firstEndsAtMs - input.monotonicMs) / 1000);
-  const endsSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, seconds);
-  const retryAfterSeconds = Math.max(outcome.retryAfterSeconds, endsSeconds);
-  return { ...outcome, departed: departed.count, retryAfterSeconds };
+/** A place of a departed client is free when its answer was read, or given up. */
+function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
+  if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
+  const { id, limit, used = limit } = outcome;
+  // Other processes read some of them: what is not known here takes the longest that is told.
+  const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
+  const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
+  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
+  return { ...outcome, retryAfterSeconds };
 }
 
 /** A window that is throttled below the request may be empty: then it waits for the throttle alone. */
 function withThrottle(
-  outcome: ExplainedClaim,
+  outcome: RefusedClaim,
   scopes: readonly ScopeClaim[],
   tokens: TokenCount,
-): ExplainedClaim {
+): RefusedClaim {
   const seconds = secondsThrottled(scopes, tokens);
   if (outcome.kind !== "refused" || seconds === 0) return outcome;
   const inWindow = outcome.used === 0 ? 0 : outcome.retryAfterSeconds;
@@ -103,10 +103,10 @@ function withThrottle(
 function claimPart(
   limits: LimitStore,
   { principal, tokens, monotonicMs }: ClaimInput,
-  { slot, scopes }: ClaimPart,
+  { slot, scopes, departed }: ClaimPart,
 ): ClaimOutcome | Promise<ClaimOutcome> {
   const { orgId } = principal;
-  return limits.claim({ orgId, slot, scopes, ...tokens, nowMs: monotonicMs });
+  return limits.claim({ orgId, slot, scopes, departed, ...tokens, nowMs: monotonicMs });
 }
 
 const SCOPE_LABELS: Readonly<Record<LimitScope, string>> = {
@@ -131,13 +131,14 @@ const LIMIT_LABELS: Readonly<Partial<Record<LimitKind, (limit: number) => string
 };
 
 /** The error of a refused claim; `nowMs` is the wall clock. */
-export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
+export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
-  const { scope, limitKind, id, limit, retryAfterSeconds, used, asked, departed } = outcome;
+  const { scope, limitKind, id, limit, retryAfterSeconds, used, asked } = outcome;
   const allowed = LIMIT_LABELS[limitKind]?.(limit) ?? "less than that";
-  const why = departed === undefined ? usedWords(outcome) : `: ${readToTheirEnd(limit, departed)}`;
+  const isDeparted = outcome.isDeparted === true;
+  const why = isDeparted ? `: ${readToTheirEnd(used ?? limit)}` : usedWords(outcome);
   const what = `${allowed}${why}`;
   const detail = {
     limit: { scope, kind: limitKind, id },
@@ -207,7 +208,7 @@ function fittingWords(most: TokenCount, asked: TokenCount): string {
 }
 
 /** `: 60 used in the last minute`; of what every request adds as much to, that is not said. */
-function usedWords({ limitKind, used, asked }: ExplainedClaim & { kind: "refused" }): string {
+function usedWords({ limitKind, used, asked }: RefusedClaim & { kind: "refused" }): string {
   const when = USED_WHEN[limitKind];
   if (when === undefined || used === undefined) return "";
   const more = asked === undefined || asked === 1 ? "" : `, and this request may take ${asked}`;
@@ -221,11 +222,12 @@ const USED_WHEN: Readonly<Partial<Record<LimitKind, string>>> = {
   capacity: "",
 };
 
-function readToTheirEnd(running: number, departed: number): string {
-  const have =
-    departed === 1 ? "has a disconnected client and is" : "have disconnected clients and are";
-  const end = departed === 1 ? "its end" : "their end";
-  return `${running} requests are running; ${departed} of them ${have} read to ${end}`;
+function readToTheirEnd(departed: number): string {
+  const [requests, have, end] =
+    departed === 1
+      ? ["request is", "it has a disconnected client and is", "its end"]
+      : ["requests are", `${departed} of them have disconnected clients and are`, "their end"];
+  return `${departed} ${requests} running; ${have} read to ${end}`;
 }
 
 const NEXT_STEP = {

@@ -58,6 +58,7 @@ export async function serveCall<R extends CallRequest>(
     if (queueMs > 0) trace?.queued();
     const claimedCall = { call, hold, lastStartMs };
     const first = paced.ok ? await holdFirst(ports, client, claimedCall) : paced;
+    if (first.ok) ports.refusals.leave(client.principal, client);
     if (first.ok) return await attemptUntilServed(ports, client, { ...claimedCall, first });
     hold.undo();
     refuseCall(ports, client, { ...first, family, request });

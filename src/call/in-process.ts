@@ -90,7 +90,11 @@ export async function callInProcess<R extends CallRequest>(
     if (!caller.ok) exchange.refuse(caller.refusal);
     else {
       exchange.accept(caller.principal);
-      if (!refuseBeforeBody(ports, exchange)) await serveCall(ports, exchange, kind);
+      try {
+        if (!refuseBeforeBody(ports, exchange)) await serveCall(ports, exchange, kind);
+      } finally {
+        ports.refusals.leave(caller.principal, exchange);
+      }
     }
   } catch (fault) {
     const value = reportFault(log, exchange.requestId, fault);

@@ -73,7 +73,7 @@ export interface CallParts {
   };
   readonly usage: AbuseMonitor;
   /** How many requests of a caller may be refused. */
-  readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;
+  readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
   /** What the ledger refused a moment ago. */
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
 }

@@ -1,4 +1,10 @@
-import { CONNECTIONS_MAX, DATABASE_CONNECTIONS_MAX, KEY_CACHE_MS } from "../core/index.ts";
+import {
+  CONNECTIONS_MAX,
+  UNREAD_BYTES_MAX,
+  UNREAD_BYTES_MAX_PER_KEY,
+  DATABASE_CONNECTIONS_MAX,
+  KEY_CACHE_MS,
+} from "../core/index.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
 import { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
@@ -24,6 +30,8 @@ export interface Config
   readonly host: string;
   readonly internalHost: string;
   readonly maxConnections: number;
+  readonly unreadBytesMax: number;
+  readonly unreadBytesMaxPerKey: number;
   readonly dataDir: string;
   readonly manifestsDir: string;
   readonly gatewayUrl: string;
@@ -86,6 +94,19 @@ export const SETTINGS: SettingRows<Config> = {
     1,
     "Open connections per process, for the gateway and the console each. The gateway answers a " +
       "connection above that with 503 and closes it.",
+  ),
+  unreadBytesMax: integer(
+    "unread_bytes_max",
+    UNREAD_BYTES_MAX,
+    1,
+    "Bytes of whole answers that wait for their clients, per process. Above it the connection is " +
+      "closed whose client has taken nothing for longest; its request is charged all the same.",
+  ),
+  unreadBytesMaxPerKey: integer(
+    "unread_bytes_max_per_key",
+    UNREAD_BYTES_MAX_PER_KEY,
+    1,
+    "The same for the answers of one key.",
   ),
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and other local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),

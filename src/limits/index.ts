@@ -1,3 +1,4 @@
+export { departedScopes } from "./departed-scopes.ts";
 export {
   type AskedRequest,
   endpointScope,

@@ -183,7 +183,12 @@ export class SimulatedInstance implements StoreUser {
       pools: new PoolBoard({ limits }),
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
-      refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
+      refusals: {
+        leave: () => undefined,
+        enter: () => undefined,
+        note: () => undefined,
+        forget: () => undefined,
+      },
       shortfalls: new Shortfalls(clock),
       platform: [],
       limitDefaults: SPECIFIED_LIMITS,

@@ -65,7 +65,7 @@ export class ScopeUse {
    * exceeds; undefined = it fits.
    */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
-    const { requestsPerMinute, tokensPerMinute, concurrent, requestsPerSecond } = scope.limits;
+    const { requestsPerMinute, tokensPerMinute, requestsPerSecond } = scope.limits;
     const counts = scope.countsRequests !== false;
     let found: Excess | undefined;
     if (this.#extras !== undefined && this.#extras.coolUntilUs > now.us) {
@@ -82,11 +82,15 @@ export class ScopeUse {
       found = withLongerWait(found, over("tpm", this.tokens, tokensPerMinute, tokens.tokens));
     }
     found = withLongerWait(found, this.#windowExcess(scope, tokens, now.second));
-    if (concurrent !== undefined && this.inFlight >= concurrent) {
-      const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
-      found = withLongerWait(found, { ...full, used: this.inFlight, asked: 1 });
-    }
+    found = withLongerWait(found, this.fullOf(scope));
     return counts ? withLongerWait(found, this.#queueExcess(scope, now.us)) : found;
+  }
+
+  /** Why no further request may be in flight; undefined = one may. */
+  fullOf({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
+    if (concurrent === undefined || this.inFlight < concurrent) return undefined;
+    const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
+    return { ...full, used: this.inFlight, asked: 1 };
   }
 
   /** Charges the request; returns its pacing delay in microseconds. */

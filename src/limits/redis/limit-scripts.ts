@@ -11,10 +11,11 @@ export const USAGE_SECONDS = 130;
 
 /*
  * ARGV: time, lease id, tokens, prompt tokens, completion tokens, the limits as JSON (see
- * `claim-spec.ts`). Answers {1, second, remaining requests, remaining tokens, queue ms, turns…},
- * {0, scope, reason, retry-after, used, asked} (the last two where something is counted) or {2}:
- * the slot must be rebuilt first. The first limit that refuses is named, with the longest wait of
- * all that do.
+ * `claim-spec.ts`), then how many leases each of the scopes of departed calls may hold, whose
+ * keys follow those of the claim. Answers {1, second, remaining requests, remaining tokens, queue
+ * ms, turns…}, {0, scope, reason, retry-after, used, asked} (the last two where something is
+ * counted) or {2}: the slot must be rebuilt first. The first limit that refuses is named, with the
+ * longest wait of all that do.
  */
 const CLAIM = `
 local mark = readMark(KEYS[1])
@@ -45,6 +46,15 @@ local function refuse(scope, reason, seconds, used, asked)
   refused[4] = math.max(refused[4], math.ceil(seconds))
 end
 
+local function heldIn(leases, concurrent, moved)
+  local held = redis.call('ZCARD', leases)
+  if held > 0 and (moved or (concurrent >= 0 and held >= concurrent)) then
+    redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
+    held = redis.call('ZCARD', leases)
+  end
+  return held
+end
+
 local plans = {}
 for i = 2, #spec do
   local counts, rps, rpm, tpm, concurrent, interval, waitMax, windows = unpack(spec[i])
@@ -72,11 +82,7 @@ for i = 2, #spec do
       refuse(i - 2, 6 + (w - 1) / 3, wait, long.head[5 + q], amounts[q])
     end
   end
-  local held = redis.call('ZCARD', leases)
-  if held > 0 and (ring.moved or (concurrent >= 0 and held >= concurrent)) then
-    redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
-    held = redis.call('ZCARD', leases)
-  end
+  local held = heldIn(leases, concurrent, ring.moved)
   if concurrent >= 0 and held >= concurrent then refuse(i - 2, 4, 1, held, 1) end
   local wait = 0
   if interval > 0 and counts == 1 then
@@ -86,6 +92,12 @@ for i = 2, #spec do
   plans[#plans + 1] = { rings, amounts, wait, held }
 end
 if refused then return refused end
+
+for n = 7, #ARGV do
+  local most = tonumber(ARGV[n])
+  local held = heldIn(KEYS[2 * (#spec + n - 7) + 1], most, false)
+  if held >= most then return { 0, #spec + n - 8, 4, 1, held, 1 } end
+end
 
 local requestsLeft, tokensLeft, queue, turns = -1, -1, 0, {}
 for n, plan in ipairs(plans) do
@@ -123,7 +135,9 @@ return { 1, second, requestsLeft, tokensLeft, math.ceil(queue / 1000), unpack(tu
 /*
  * ARGV: time, then one of
  *   end, lease id, second of the claim, changes of the four amounts, the limits, released pace
- *   slots… refresh, lease ids…
+ *   slots…; behind the keys of the claim are those where a departed one is held
+ *   refresh, lease ids…
+ *   depart, lease id; all keys are those of what it leaves
  *   cool, microseconds
  */
 const HAND_BACK = `
@@ -153,7 +167,12 @@ local function correct(ring, bucket, changes)
   end
 end
 
+local function leave()
+  for k = 3, #KEYS, 2 do redis.call('ZREM', KEYS[k], ARGV[3]) end
+end
+
 local function finish()
+  leave()
   local second = tonumber(ARGV[4])
   local requests, tokens = tonumber(ARGV[5]), tonumber(ARGV[6])
   local prompt, completion = tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -162,7 +181,6 @@ local function finish()
   for i = 2, #spec do
     local counts, _, _, _, _, interval, _, windows = unpack(spec[i])
     local usage = KEYS[2 * i - 2]
-    redis.call('ZREM', KEYS[2 * i - 1], ARGV[3])
     local lengths = changes and { [1] = true } or {}
     for w = 1, changes and #windows or 0, 3 do lengths[windows[w]] = true end
     for length in pairs(lengths) do
@@ -197,6 +215,9 @@ end
 
 if ARGV[2] == 'end' then
   finish()
+  return 1
+elseif ARGV[2] == 'depart' then
+  leave()
   return 1
 end
 local second, us = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })
