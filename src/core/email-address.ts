@@ -8,7 +8,7 @@ const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 /**
  * Is it an e-mail address, each letter of which is seen? ASCII alone: two addresses that read the
  * same are the same, and the one that is counted is the one that a mail server gets. A domain in
- * another script is written in its `xn--` form. Only its host knows whether there is such a mailbox.
+ * another script is written in its `xn--` form. Its host alone knows if there is such a mailbox.
  */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");

@@ -175,7 +175,7 @@ describe("a path of any form", () => {
     const asked = routes.flatMap(([method, path]) => {
       const { query } =
         (ROUTES as Readonly<Record<string, RouteContract>>)[`${method} ${path}`] ?? {};
-      const names = Object.keys(query?.properties ?? {});
+      const names = query && "properties" in query ? Object.keys(query.properties as object) : [];
       return names.flatMap((name) =>
         ODD_PARTS.map(
           (part) => [method, `${path.replaceAll(/:\w+/g, "x")}?${name}=${part}`] as const,
