@@ -53,6 +53,13 @@ export class AccountNotices {
     this.#listener(undefined);
   }
 
+  /** Listens on a new connection, unless one is being made already. */
+  renew(): void {
+    if (this.#client === undefined) return;
+    this.#drop(this.#client);
+    void this.#connect();
+  }
+
   close(): void {
     this.#listener = undefined;
     clearTimeout(this.#retry);
