@@ -110,8 +110,6 @@ export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   parallel_tuple_cost: "0",
   synchronous_commit: "off",
   default_transaction_isolation: "serializable",
-  lock_timeout: "1",
-  idle_session_timeout: "1500",
   search_path: "decoy, public",
   row_security: "off",
   transform_null_equals: "on",
