@@ -217,14 +217,10 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   const changeLog = new ChangeLog(pool, options.log);
   const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, BY_OPERATOR);
   const books = { pool: sessions, changes: changeLog };
-  const lanes = {
-    connectionString: direct,
-    log: options.log,
-    // What ended a lane may have left the listener at a server that is no longer the primary.
-    onRenewed: () => accountNotices.renew(),
-  };
+  // What ended a lane may have left the listener at a server that is no longer the primary.
+  const onRenewed = (): void => accountNotices.renew();
+  const lanes = { connectionString: direct, log: options.log, onRenewed };
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
-  const usageReports = new PostgresUsageReports(reports);
   return {
     keyStore: accounts,
     accountStore: accounts,
@@ -248,7 +244,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     ]),
     customerStore: noticed(new PostgresCustomerStore(pool, changeLog), accountNotices, BY_PERSON),
     recordStore: new PostgresRecordStore(pool),
-    usageReports,
+    usageReports: new PostgresUsageReports(reports),
     listingFigures: new PostgresListingFigures(reports),
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),

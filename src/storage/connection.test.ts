@@ -23,7 +23,7 @@ test("a lent connection that is lost between two statements fails the next one, 
 });
 
 test("sessions have the program's settings, whatever the server has, and those of a pooler once its role has them", async () => {
-  const database = await withDefaults(HOSTILE_SETTINGS);
+  const database = await withDefaults({ ...HOSTILE_SETTINGS, search_path: "decoy" });
   const shared = openSharedPool(database.connectionString, silentLog);
   const own = openPool(database.connectionString, silentLog);
   try {
@@ -71,7 +71,7 @@ async function withDefaults(
   const database = await freshDatabase();
   const name = new URL(database.connectionString).pathname.slice(1);
   const changes = Object.entries(settings).map(
-    ([setting, value]) => `alter database ${name} set ${setting} = '${value}'`,
+    ([setting, value]) => `alter database ${name} set ${setting} = ${value}`,
   );
   await runOnce(database.connectionString, changes.join("; "));
   return database;

@@ -64,8 +64,8 @@ export function openPool(
 
 /**
  * The same where another program may be given the session after each transaction: behind a pooler
- * in transaction mode. Sets nothing in a session and prepares nothing by name; the program's settings
- * are those of the role (`settleRole`).
+ * in transaction mode. Sets nothing in a session and prepares nothing by name; the program's
+ * settings are those of the role (`settleRole`).
  */
 export function openSharedPool(
   address: DatabaseAddress,

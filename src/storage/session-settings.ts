@@ -4,9 +4,9 @@ import type { Pool } from "pg";
 export const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 
 /**
- * What this program's promises depend on, whatever the server, the database or the role has for it: what
- * a statement costs, what it sees, and how its values are written. The default read-only mode is not
- * here: it fences a server off, and no client may lift it.
+ * What this program's promises depend on, whatever the server, the database or the role has for
+ * it: what a statement costs, what it sees, and how its values are written. The default read-only
+ * mode is not here: it fences a server off, and no client may lift it.
  */
 const OWN_SETTINGS: Readonly<Record<string, string>> = {
   // Compiling a statement takes longer than running any of ours.

@@ -28,7 +28,7 @@ test("a PostgreSQL older than 15 is refused in words", async () => {
     // The functions of `old` are found before those of the server.
     const name = new URL(old.connectionString).pathname.slice(1);
     await runOnce(old.connectionString, OLD_SERVER_SQL);
-    await runOnce(old.connectionString, `alter database ${name} set search_path = old, pg_catalog`);
+    await runOnce(old.connectionString, `alter role current_user in database ${name} set search_path = old, pg_catalog`);
     expect(await check(old.connectionString)).toMatch(
       /^DatabaseUnfitFault: the database is PostgreSQL 14\.22, and tokenmarket needs 15 or newer; upgrade/,
     );
@@ -44,7 +44,7 @@ test("a server that may lose what it committed is refused, unless its storage is
     await runOnce(careless.connectionString, CARELESS_SERVER_SQL);
     await runOnce(
       careless.connectionString,
-      `alter database ${name} set search_path = old, pg_catalog`,
+      `alter role current_user in database ${name} set search_path = old, pg_catalog`,
     );
     expect(await check(careless.connectionString)).toMatch(
       /^DatabaseUnfitFault: the database server runs with fsync = off and full_page_writes = off, .* set it back/,

@@ -96,7 +96,7 @@ async function makeTemplate(): Promise<string> {
 
 /**
  * What an operator may have set for everybody, in front of the settings that the program makes: slow,
- * not durable, and with values that are written in another way.
+ * not durable, and with values that are written in another way. Each is SQL.
  */
 export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   jit: "on",
@@ -114,7 +114,7 @@ export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
   row_security: "off",
   transform_null_equals: "on",
   array_nulls: "off",
-  timezone: "Pacific/Chatham",
+  timezone: "'Pacific/Chatham'",
   datestyle: "SQL, DMY",
   intervalstyle: "iso_8601",
   bytea_output: "escape",
@@ -124,8 +124,7 @@ export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
 /** For all sessions of the program's role, in a run with `TM_TEST_SERVER=hostile`. */
 async function makeHostile(client: Client): Promise<void> {
   for (const [name, value] of Object.entries(HOSTILE_SETTINGS)) {
-    const literal = client.escapeLiteral(value);
-    await client.query(`alter role ${PROGRAM_ROLE} set ${name} = ${literal}`);
+    await client.query(`alter role ${PROGRAM_ROLE} set ${name} = ${value}`);
   }
 }
 
