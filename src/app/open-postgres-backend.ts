@@ -217,7 +217,6 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   const changeLog = new ChangeLog(pool, options.log);
   const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, BY_OPERATOR);
   const books = { pool: sessions, changes: changeLog };
-  // What ended a lane may have left the listener at a server that is no longer the primary.
   const onRenewed = (): void => accountNotices.renew();
   const lanes = { connectionString: direct, log: options.log, onRenewed };
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);

@@ -69,7 +69,7 @@ async function assertSettings(client: PoolClient, isStorageDurable: boolean): Pr
   const { rows } = await queryInTime<{ name: string; value: string }>(client, {
     text: SERVER_SETTINGS_SQL,
   });
-  const wrong = rows.filter(({ name }) => !(isStorageDurable && STORAGE_SETTINGS.includes(name)));
+  const wrong = rows.filter(({ name }) => !(isStorageDurable && STORAGE_SETTINGS.has(name)));
   if (wrong.length > 0) {
     const named = wrong.map(({ name, value }) => `${name} = ${value}`).join(" and ");
     throw new DatabaseUnfitFault(
@@ -86,7 +86,7 @@ async function assertSettings(client: PoolClient, isStorageDurable: boolean): Pr
   );
 }
 
-const STORAGE_SETTINGS: readonly string[] = ["fsync", "full_page_writes"];
+const STORAGE_SETTINGS: ReadonlySet<string> = new Set(["fsync", "full_page_writes"]);
 
 const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
   from (values ('fsync', 'on'), ('full_page_writes', 'on'), ('session_replication_role', 'origin'))

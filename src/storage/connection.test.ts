@@ -71,7 +71,7 @@ async function withDefaults(
   const database = await freshDatabase();
   const name = new URL(database.connectionString).pathname.slice(1);
   const changes = Object.entries(settings).map(
-    ([setting, value]) => `alter database ${name} set ${setting} = ${value}`,
+    ([setting, value]) => `alter role current_user in database ${name} set ${setting} = ${value}`,
   );
   await runOnce(database.connectionString, changes.join("; "));
   return database;

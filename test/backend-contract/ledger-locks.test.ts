@@ -6,6 +6,7 @@ import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
 import { runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
+import { beginSession } from "../../src/storage/connection.ts";
 import { until } from "../support/books.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
@@ -64,6 +65,7 @@ async function expectCleanBooks(): Promise<void> {
 async function connect(): Promise<Client> {
   const client = new Client({ connectionString: backend.connectionString });
   await client.connect();
+  await beginSession(client, { statementTimeoutMs: 0 });
   return client;
 }
 

@@ -28,7 +28,10 @@ test("a PostgreSQL older than 15 is refused in words", async () => {
     // The functions of `old` are found before those of the server.
     const name = new URL(old.connectionString).pathname.slice(1);
     await runOnce(old.connectionString, OLD_SERVER_SQL);
-    await runOnce(old.connectionString, `alter role current_user in database ${name} set search_path = old, pg_catalog`);
+    await runOnce(
+      old.connectionString,
+      `alter role current_user in database ${name} set search_path = old, pg_catalog`,
+    );
     expect(await check(old.connectionString)).toMatch(
       /^DatabaseUnfitFault: the database is PostgreSQL 14\.22, and tokenmarket needs 15 or newer; upgrade/,
     );
