@@ -202,8 +202,6 @@ async function startPostgresPair(
   resources: DisposalStack,
 ): Promise<{ readonly primary: OwnPostgres; readonly standby: OwnPostgres }> {
   const primary = resources.use(await startOwnPostgres());
-  await queryAsAdmin(primary, "alter system set fsync = on");
-  await queryAsAdmin(primary, "select pg_reload_conf()");
   const standby = resources.use(await primary.replica());
   // Not before the copy: the standby must not wait for one of its own when it is the primary.
   await queryAsAdmin(primary, "alter system set synchronous_standby_names = '*'");

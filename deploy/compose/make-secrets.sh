@@ -15,6 +15,8 @@ new postgres_password "$(openssl rand -hex 24)"
 new encryption_key "$(openssl rand -base64 32)"
 new grafana_password "$(openssl rand -hex 12)"
 new database_url "postgres://tokenmarket:$(cat secrets/postgres_password)@postgres:5432/tokenmarket"
+new valkey_config "requirepass $(openssl rand -hex 24)"
+new redis_url "redis://:$(sed 's/^requirepass //' secrets/valkey_config)@valkey:6379"
 chmod 700 secrets
 chmod 755 manifests
 echo "secrets are in $(pwd)/secrets; put manifests into $(pwd)/manifests"

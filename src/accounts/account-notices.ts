@@ -53,6 +53,16 @@ export class AccountNotices {
     this.#listener(undefined);
   }
 
+  /**
+   * Listens on a new connection, unless one is being made already: after a switch of the database
+   * the old one may lead to a server that is no longer the primary.
+   */
+  renew(): void {
+    if (this.#client === undefined) return;
+    this.#drop(this.#client);
+    void this.#connect();
+  }
+
   close(): void {
     this.#listener = undefined;
     clearTimeout(this.#retry);

@@ -6,6 +6,7 @@ import type { Config } from "../config/index.ts";
 import { isStoreFault } from "../core/index.ts";
 import {
   checkServer,
+  DatabaseUnfitFault,
   dataFolderProblem,
   hasEmbeddedDatabase,
   startEmbeddedPostgres,
@@ -108,6 +109,7 @@ async function openOwn(options: OwnOptions, schema: Schema): Promise<Backend> {
     direct: databaseAddress(directConnectionString, password),
     directSetting: isShared ? "DATABASE_DIRECT_URL" : "DATABASE_URL",
     shared: isShared ? databaseAddress(connectionString, password) : undefined,
+    isStorageDurable: config.databaseStorageIsDurable,
   };
   await whileAnswering(checkServer(addresses, log));
   const opened = await openStores(
@@ -123,7 +125,14 @@ async function openOwn(options: OwnOptions, schema: Schema): Promise<Backend> {
     schema,
     by,
   );
-  if (isShared && !(await opened.hasTimeLimit())) log.warn({}, NO_TIME_LIMIT);
+  const missing = await opened.missingSettings();
+  if (missing.includes("synchronous_commit")) {
+    await opened.close();
+    throw new DatabaseUnfitFault(`${NOT_ON_DISK}; ${SETTLE_POOLER}`);
+  }
+  if (missing.length > 0) {
+    log.warn({ settings: missing }, `${MISSING_SETTINGS}; ${SETTLE_POOLER}`);
+  }
   return { ...opened, dataDir: undefined, embedded: undefined };
 }
 
@@ -192,6 +201,8 @@ async function whileAnswering<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-const NO_TIME_LIMIT =
-  "statements through DATABASE_URL have no time limit: run `tokenmarket migrate`, which gives the role " +
-  "one, and let the pooler connect again (RECONNECT)";
+const NOT_ON_DISK =
+  "commits through DATABASE_URL are answered before they are on disk (synchronous_commit)";
+const MISSING_SETTINGS = "sessions through DATABASE_URL do not have the settings that they need";
+const SETTLE_POOLER =
+  "run `tokenmarket migrate`, which gives them to the role, and let the pooler connect again (RECONNECT)";

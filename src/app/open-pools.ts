@@ -5,13 +5,13 @@ import { ReportSources } from "../records/index.ts";
 import {
   type DatabaseAddress,
   limitPool,
-  limitRole,
   migrateDatabase,
+  missingSettings,
   openPool,
   openReportPool,
   openSharedPool,
   ReplicaWatch,
-  roleLimitMs,
+  settleRole,
 } from "../storage/index.ts";
 import { databaseAddress } from "./database-password.ts";
 
@@ -55,8 +55,8 @@ export interface Pools {
   migrate(): Promise<readonly string[]>;
   /** Changes how many connections `main` may take. */
   limitMain(max: number): void;
-  /** Whether the server ends a statement that takes too long. */
-  hasTimeLimit(): Promise<boolean>;
+  /** Names of the program's settings that sessions of `main` do not have. */
+  missingSettings(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -77,11 +77,11 @@ export function openPools(options: DatabaseOptions): Pools {
     direct,
     migrate: async () => {
       const ran = await migrateDatabase(sessions, { log });
-      if (isShared) await limitRole(main);
+      if (isShared) await settleRole(main);
       return ran;
     },
     limitMain: (max) => limitPool(main, max),
-    hasTimeLimit: async () => (await roleLimitMs(main)) > 0,
+    missingSettings: async () => (isShared ? await missingSettings(main) : []),
     close: async () => {
       await reports.close();
       if (isShared) await sessions.end();

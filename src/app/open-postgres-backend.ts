@@ -162,10 +162,10 @@ export interface PostgresBackend {
   /** Throws unless the schema has what this program needs, and names the next step. */
   checkSchema(): Promise<void>;
   /**
-   * Whether a statement is ended by the server when it takes too long. Behind a pooler in
-   * transaction mode that is a setting of the role, which `migrate` makes.
+   * Names of the program's settings that its sessions do not have. Behind a pooler in transaction
+   * mode they are those of the role, which `migrate` makes.
    */
-  hasTimeLimit(): Promise<boolean>;
+  missingSettings(): Promise<readonly string[]>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
   /** How old the newest archived log of the server is, in seconds; undefined: nothing is archived. */
@@ -217,9 +217,9 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   const changeLog = new ChangeLog(pool, options.log);
   const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, BY_OPERATOR);
   const books = { pool: sessions, changes: changeLog };
-  const lanes = { connectionString: direct, log: options.log };
+  const onRenewed = (): void => accountNotices.renew();
+  const lanes = { connectionString: direct, log: options.log, onRenewed };
   const ledgerBatchStore = new PostgresLedgerBatchStore(pool, changeLog, lanes);
-  const usageReports = new PostgresUsageReports(reports);
   return {
     keyStore: accounts,
     accountStore: accounts,
@@ -243,7 +243,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     ]),
     customerStore: noticed(new PostgresCustomerStore(pool, changeLog), accountNotices, BY_PERSON),
     recordStore: new PostgresRecordStore(pool),
-    usageReports,
+    usageReports: new PostgresUsageReports(reports),
     listingFigures: new PostgresListingFigures(reports),
     usageRollup: new PostgresUsageRollup(sessions),
     creditStore: noticed(new PostgresCreditStore(pool, changeLog), accountNotices, ["grant"]),
@@ -325,7 +325,7 @@ function forOperators({
 function schemaOf(
   pools: Pools,
   changeLog: ChangeLog,
-): Pick<PostgresBackend, "planMigration" | "migrate" | "checkSchema" | "hasTimeLimit"> {
+): Pick<PostgresBackend, "planMigration" | "migrate" | "checkSchema" | "missingSettings"> {
   const { sessions } = pools;
   return {
     planMigration: () => planMigration(sessions),
@@ -335,7 +335,7 @@ function schemaOf(
       return ran;
     },
     checkSchema: () => checkSchema(sessions),
-    hasTimeLimit: () => pools.hasTimeLimit(),
+    missingSettings: () => pools.missingSettings(),
   };
 }
 

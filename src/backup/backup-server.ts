@@ -1,6 +1,11 @@
 import type { Client } from "pg";
 
-import { type DatabaseAddress, type EmbeddedPostgres, openClient } from "../storage/index.ts";
+import {
+  beginSession,
+  type DatabaseAddress,
+  type EmbeddedPostgres,
+  openClient,
+} from "../storage/index.ts";
 import { BackupFault, type AccountSums } from "./backup-manifest.ts";
 
 /** What the embedded server is to its backups. */
@@ -38,6 +43,7 @@ export async function onServer<T>(
   client.on("error", () => undefined);
   await client.connect();
   try {
+    await beginSession(client, { statementTimeoutMs: 0 });
     return await work(client);
   } finally {
     await client.end().catch(() => undefined);

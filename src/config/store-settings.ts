@@ -1,10 +1,11 @@
-import { integer, text, type Setting } from "./setting.ts";
+import { flag, integer, text, type Setting } from "./setting.ts";
 
 /** Further addresses of the database, and which kind of Redis there is. */
 export interface StoreConfig {
   readonly databaseDirectUrl: string;
   readonly databaseReportsUrl: string;
   readonly databasePasswordFile: string;
+  readonly databaseStorageIsDurable: boolean;
   readonly reportsLagMs: number;
   readonly redisMode: string;
   readonly redisMaster: string;
@@ -45,6 +46,11 @@ export const STORE_SETTINGS: { readonly [K in keyof StoreConfig]: Setting<StoreC
       "File of the database's password, read for each new connection to an address without a password of " +
       "its own. For passwords that expire or are rotated. Empty: the addresses have their passwords.",
   },
+  databaseStorageIsDurable: flag(
+    "database.storage_is_durable",
+    "Accept a PostgreSQL with `fsync` or `full_page_writes` off, because its storage keeps every commit by " +
+      "other means, as that of some services does. Without this, such a server is refused at the start.",
+  ),
   reportsLagMs: integer(
     "reports.lag_ms",
     10_000,

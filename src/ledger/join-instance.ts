@@ -92,10 +92,11 @@ function memberOf(instanceId: string, row: JoinedRow | undefined): Membership {
   };
 }
 
+// Without a lock on the row: the batches of a living instance of that name would wait for this start.
 const FIND_SQL = `
   select i.host, i.process, coalesce(l.lease_until > now(), false) as leased
   from instance i left join instance_lease l using (instance_id)
-  where i.instance_id = $1 for update of i`;
+  where i.instance_id = $1`;
 
 const TAKE_OVER_SQL = `
   update instance i set epoch = i.epoch + 1

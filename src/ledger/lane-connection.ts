@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, DatabaseError, type CustomTypesConfig, type QueryArrayConfig } from "pg";
 
 import type { Logger } from "../core/index.ts";
-import { type DatabaseAddress, limitSession, openClient } from "../storage/index.ts";
+import { beginSession, type DatabaseAddress, openClient } from "../storage/index.ts";
 import { BatchFault, type BatchFaultKind } from "./ledger-batch-store.ts";
 
 export interface LaneOptions {
@@ -15,6 +15,8 @@ export interface LaneOptions {
   readonly log: Logger;
   /** Before the first statement on a new connection; one that rejects is not used. */
   readonly prove?: () => Promise<void>;
+  /** After a connection that took the place of a lost one. */
+  readonly onRenewed?: (() => void) | undefined;
 }
 
 export interface LaneStatement {
@@ -36,6 +38,7 @@ export class LaneConnection {
   #client: Client | undefined;
   #closed = false;
   #running = 0;
+  #wasConnected = false;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -94,7 +97,7 @@ export class LaneConnection {
     });
     try {
       await client.connect();
-      await limitSession(client, { statementTimeoutMs, lockTimeoutMs });
+      await beginSession(client, { statementTimeoutMs, lockTimeoutMs });
     } catch (error) {
       // Not `end`: it waits for the answer of a server that may be silent.
       client.connection.stream.destroy();
@@ -107,6 +110,8 @@ export class LaneConnection {
       throw error;
     }
     this.#client = client;
+    if (this.#wasConnected) this.#options.onRenewed?.();
+    this.#wasConnected = true;
     return client;
   }
 

@@ -1,9 +1,8 @@
 import type { Pool } from "pg";
 
 import { byGateway, type ChangeLog } from "../changes/index.ts";
-import { type AttemptId, type Logger, PARTITION_DAYS_AHEAD } from "../core/index.ts";
+import { type AttemptId, PARTITION_DAYS_AHEAD } from "../core/index.ts";
 import {
-  type DatabaseAddress,
   batchValues,
   columns,
   type Columns,
@@ -19,7 +18,7 @@ import {
 } from "../storage/index.ts";
 import { adoptedColumns, holdColumns } from "./attempt-columns.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
-import { LaneConnection } from "./lane-connection.ts";
+import { LaneConnection, type LaneOptions } from "./lane-connection.ts";
 import type {
   AdoptedAttempt,
   BatchAnswer,
@@ -64,21 +63,19 @@ export class PostgresLedgerBatchStore implements LedgerBatchStore {
   constructor(
     pool: Pool,
     changes: ChangeLog,
-    { connectionString, log }: { readonly connectionString: DatabaseAddress; readonly log: Logger },
+    lanes: Pick<LaneOptions, "connectionString" | "log" | "onRenewed">,
   ) {
     this.#pool = pool;
     this.#changes = changes;
     this.#batches = new LaneConnection({
-      connectionString,
-      log,
+      ...lanes,
       name: "ledger",
       statementTimeoutMs: BATCH_STATEMENT_TIMEOUT_MS,
       lockTimeoutMs: BATCH_LOCK_TIMEOUT_MS,
       prove: () => this.#prove(),
     });
     this.#late = new LaneConnection({
-      connectionString,
-      log,
+      ...lanes,
       name: "late closings",
       statementTimeoutMs: LATE_STATEMENT_TIMEOUT_MS,
       lockTimeoutMs: LATE_LOCK_TIMEOUT_MS,

@@ -1,4 +1,5 @@
 import { DatabaseError, type Pool, type PoolClient } from "pg";
+import { beginLocally } from "../storage/index.ts";
 import { ReportTimeout } from "./usage-reports.ts";
 
 const SQLSTATE_QUERY_CANCELED = "57014";
@@ -27,10 +28,8 @@ export async function runReportQuery<T>(
       return undefined;
     }
     await client.query("begin isolation level repeatable read read only");
-    await client.query(
-      `set local statement_timeout = ${statementTimeoutMs}; set local work_mem = '64MB'; ` +
-        "set local max_parallel_workers_per_gather = 0",
-    );
+    await beginLocally(client, { statementTimeoutMs });
+    await client.query("set local work_mem = '64MB'");
     const value = await query(client);
     await client.query("commit");
     isWell = true;

@@ -22,11 +22,14 @@ export interface ServerAddresses {
   readonly directSetting: "DATABASE_URL" | "DATABASE_DIRECT_URL";
   /** Of the same database, behind a pooler in transaction mode; undefined: there is none. */
   readonly shared: DatabaseAddress | undefined;
+  /** The operator says that its storage loses nothing without the server's own care (Neon, ZFS). */
+  readonly isStorageDurable: boolean;
 }
 
 /**
- * Throws a `DatabaseUnfitFault` unless the server is new enough, the direct address gives sessions
- * of this program's own, and the shared one leads to the same database. Changes nothing.
+ * Throws a `DatabaseUnfitFault` unless the server is new enough and keeps what it commits, the direct
+ * address gives sessions of this program's own, and the shared one leads to the same database.
+ * Changes nothing.
  */
 export async function checkServer(addresses: ServerAddresses, log: Logger): Promise<void> {
   const { direct, directSetting, shared } = addresses;
@@ -36,6 +39,7 @@ export async function checkServer(addresses: ServerAddresses, log: Logger): Prom
     const [first, second] = await Promise.all([pool.connect(), pool.connect()]);
     try {
       await assertVersion(first);
+      await assertSettings(first, addresses.isStorageDurable);
       if (!(await hasOwnSessions(first, second))) throw noSessions(directSetting);
       if (shared !== undefined) await assertSameDatabase(first, shared, log);
     } finally {
@@ -59,6 +63,39 @@ async function assertVersion(client: PoolClient): Promise<void> {
 
 const VERSION_SQL = `select current_setting('server_version_num')::integer as number,
   current_setting('server_version') as name`;
+
+/** What no session can set for itself, and the books depend on. */
+async function assertSettings(client: PoolClient, isStorageDurable: boolean): Promise<void> {
+  const { rows } = await queryInTime<{ name: string; value: string }>(client, {
+    text: SERVER_SETTINGS_SQL,
+  });
+  const wrong = rows.filter(({ name }) => !(isStorageDurable && STORAGE_SETTINGS.has(name)));
+  if (wrong.length > 0) {
+    const named = wrong.map(({ name, value }) => `${name} = ${value}`).join(" and ");
+    throw new DatabaseUnfitFault(
+      `the database server runs with ${named}, so that what it has committed may be lost or wrong; set ` +
+        "it back to its default. Storage that keeps every commit by other means may be declared with " +
+        "database.storage_is_durable (docs/operating/databases.md)",
+    );
+  }
+  const { schema } = await one<{ schema: string | null }>(client, OTHER_SCHEMA_SQL);
+  if (schema === null) return;
+  throw new DatabaseUnfitFault(
+    `the tables of tokenmarket are in the schema ${schema} of the database and not in public; ` +
+      "move them there, or name a database of its own in DATABASE_URL",
+  );
+}
+
+const STORAGE_SETTINGS: ReadonlySet<string> = new Set(["fsync", "full_page_writes"]);
+
+const SERVER_SETTINGS_SQL = `select name, current_setting(name) as value
+  from (values ('fsync', 'on'), ('full_page_writes', 'on'), ('session_replication_role', 'origin'))
+    as needed (name, value)
+  where current_setting(name) <> value`;
+
+/** Beginning new books in public would hide them. */
+const OTHER_SCHEMA_SQL = `select case when bool_and(schemaname <> 'public') then min(schemaname) end as schema
+  from pg_tables where tablename = 'schema_step'`;
 
 /**
  * What one connection sets it reads again, on the same server process and while another connection

@@ -17,9 +17,9 @@ import {
 } from "../core/index.ts";
 import { type DatabaseAddress, poolAddress } from "./database-address.ts";
 import { markFaults } from "./database-faults.ts";
+import { POOL_STATEMENT_TIMEOUT_MS, type SessionLimits, settingsSql } from "./session-settings.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const POOL_STATEMENT_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 /** A server that does not even say that time is up may have died without a word. */
 const REPORT_SILENCE_MS = 2_000;
@@ -33,20 +33,14 @@ const bigintTypes: CustomTypesConfig = {
 };
 const bigintOids = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC]);
 
-/** Time limits of a session, in milliseconds. */
-export interface SessionLimits {
-  readonly statementTimeoutMs: number;
-  readonly lockTimeoutMs?: number;
+/** Gives a connection that was just opened the program's own settings. */
+export async function beginSession(client: ClientBase, limits: SessionLimits): Promise<void> {
+  await queryInTime(client, { text: settingsSql(limits, "session") });
 }
 
-/**
- * Sets the time limits of a connection that was just opened. As a statement: a pooler refuses them
- * among the parameters of a start.
- */
-export async function limitSession(client: ClientBase, limits: SessionLimits): Promise<void> {
-  const { statementTimeoutMs, lockTimeoutMs } = limits;
-  const lock = lockTimeoutMs === undefined ? "" : `; set lock_timeout = ${lockTimeoutMs}`;
-  await queryInTime(client, { text: `set statement_timeout = ${statementTimeoutMs}${lock}` });
+/** The same for the open transaction, after which another program may be given the session. */
+export async function beginLocally(client: ClientBase, limits: SessionLimits): Promise<void> {
+  await client.query(settingsSql(limits, "transaction"));
 }
 
 /** The driver waits for the answer of `onConnect`, though its type does not say so. */
@@ -60,8 +54,8 @@ export function openPool(
   log: Logger,
   clientsMax: number = DATABASE_CONNECTIONS_MAX,
 ): Pool {
-  const limits: SessionLimits = { statementTimeoutMs: POOL_STATEMENT_TIMEOUT_MS };
-  const onConnect = (client: ClientBase): Promise<void> => limitSession(client, limits);
+  const limits = { statementTimeoutMs: POOL_STATEMENT_TIMEOUT_MS };
+  const onConnect = (client: ClientBase): Promise<void> => beginSession(client, limits);
   return openPoolWith(log, {
     ...poolConfig(address, clientsMax),
     onConnect,
@@ -70,8 +64,8 @@ export function openPool(
 
 /**
  * The same where another program may be given the session after each transaction: behind a pooler
- * in transaction mode. Sets nothing in a session and prepares nothing by name; what a statement may
- * take is a setting of the role (`limitRole`).
+ * in transaction mode. Sets nothing in a session and prepares nothing by name; the program's
+ * settings are those of the role (`settleRole`).
  */
 export function openSharedPool(
   address: DatabaseAddress,
@@ -83,27 +77,6 @@ export function openSharedPool(
   forgetNames(pool);
   return pool;
 }
-
-/**
- * Gives the role of a shared pool its time limit, in this database. Sessions that the pooler has
- * open already keep what they began with.
- */
-export async function limitRole(shared: Pool): Promise<void> {
-  await shared.query(LIMIT_ROLE_SQL);
-}
-
-/** What a statement on a shared pool may take; 0: as long as it likes. */
-export async function roleLimitMs(shared: Pool): Promise<number> {
-  const { rows } = await shared.query<{ ms: number }>(
-    "select setting::integer as ms from pg_settings where name = 'statement_timeout'",
-  );
-  return rows[0]?.ms ?? 0;
-}
-
-const LIMIT_ROLE_SQL = `do $$ begin
-  execute format('alter role %I in database %I set statement_timeout = %s', current_user,
-    current_database(), ${POOL_STATEMENT_TIMEOUT_MS});
-end $$`;
 
 function poolConfig(address: DatabaseAddress, max: number): AwaitedConfig {
   return {
@@ -126,7 +99,7 @@ function forgetNames(of: Pool | PoolClient): void {
 
 /**
  * A few connections for long reports, none of which may wait longer for a slot or for a server that
- * does not even say that time is up. How long a statement may take is set in each transaction.
+ * does not even say that time is up. The program's settings are made in each transaction.
  */
 export function openReportPool(
   address: DatabaseAddress,

@@ -23,16 +23,15 @@ export {
   word,
 } from "./columns.ts";
 export {
+  beginLocally,
+  beginSession,
   openPool,
   openReportPool,
   poolUse,
   type PoolUse,
   queryInTime,
   limitPool,
-  limitRole,
-  limitSession,
   openSharedPool,
-  roleLimitMs,
 } from "./connection.ts";
 export { type DatabaseAddress, openClient } from "./database-address.ts";
 export { dataFolderProblem, hasEmbeddedDatabase } from "./embedded-home.ts";
@@ -48,9 +47,10 @@ export { SchemaBusyFault } from "./migration-runner.ts";
 export { flushPath, replaceText } from "./durable-files.ts";
 export type { EmbeddedArchive } from "./embedded-archive.ts";
 export { restoreEmbedded, type RestoredDatabase } from "./embedded-restore.ts";
-export { checkServer } from "./check-server.ts";
+export { checkServer, DatabaseUnfitFault } from "./check-server.ts";
 export { ReplicaWatch } from "./replica-watch.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";
 export type { RedisScripts, RedisServers } from "./redis-client.ts";
 export { RedisLink } from "./redis-link.ts";
+export { missingSettings, settleRole } from "./session-settings.ts";
 export { inTransaction } from "./transaction.ts";

@@ -5,6 +5,7 @@ import type { OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { CreditFault } from "../../src/ledger/credit-store.ts";
+import { until } from "../support/books.ts";
 import { findKey } from "../support/find-key.ts";
 import { orgWithKey } from "../support/ledger-rows.ts";
 import { withBackend } from "../support/postgres.ts";
@@ -144,4 +145,29 @@ test("a cap can be set and removed, on a known organization only", async () => {
 test("migrations run once, and concurrent starts do not disturb each other", async () => {
   const names = await Promise.all([backend.migrate(), backend.migrate()]);
   expect(names).toEqual([[], []]);
+});
+
+test("after a switch of the database that leaves old sessions alive, changes are heard from the new server", async () => {
+  const listeners = `select pid from pg_stat_activity
+    where datname = current_database() and application_name = 'tokenmarket notices'`;
+  const heard: (OrgId | undefined)[] = [];
+  await backend.accountNotices.start((orgId) => heard.push(orgId));
+  const [old] = await backend.query(listeners);
+  await backend.ledgerBatchStore.closeBatch([]);
+  // Only the lane loses its session: that of the listener lives, as at a server that was fenced off.
+  await backend.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'tokenmarket late closings'`);
+  await until("the lane has a new connection", () =>
+    backend.ledgerBatchStore.closeBatch([]).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await until("it listens on a new one", async () => {
+    const pids = await backend.query(listeners);
+    return pids.length === 1 && pids[0]?.["pid"] !== old?.["pid"];
+  });
+  // Twice at a start of listening: whatever was remembered meanwhile is forgotten.
+  await until("everything is forgotten", () => heard.length === 2);
+  expect(heard).toEqual([undefined, undefined]);
 });

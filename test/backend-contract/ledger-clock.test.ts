@@ -5,7 +5,7 @@ import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-po
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
 import { runBatch } from "../../src/ledger/ledger-batches.ts";
 import { until } from "../support/books.ts";
-import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
+import { closeRow, orgWithKey, readTestClock, reserveRow } from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import { type ReserveBatchStore, withReserveBatch } from "../support/reserve-batch.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -24,8 +24,7 @@ beforeAll(async () => {
   await plain.query("insert into test_clock.hand values (now())");
   await plain.query(`create function test_clock.clock_timestamp() returns timestamptz
     language sql volatile as 'select at from test_clock.hand'`);
-  await plain.query(`alter database ${String(name)}
-    set search_path = test_clock, pg_catalog, public`);
+  await readTestClock(plain);
   await plain.query(`alter database ${String(name)} set timezone = 'Pacific/Auckland'`);
   const { connectionString } = plain;
   const opened = openPostgresBackend({ connectionString, log: silentLog });

@@ -6,6 +6,7 @@ import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { CloseRow, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { LaneConnection } from "../../src/ledger/lane-connection.ts";
 import { runBatch, runCloseBatch } from "../../src/ledger/ledger-batches.ts";
+import { beginSession } from "../../src/storage/connection.ts";
 import { until } from "../support/books.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { closeRow, orgWithKey, reserveRow } from "../support/ledger-rows.ts";
@@ -64,6 +65,7 @@ async function expectCleanBooks(): Promise<void> {
 async function connect(): Promise<Client> {
   const client = new Client({ connectionString: backend.connectionString });
   await client.connect();
+  await beginSession(client, { statementTimeoutMs: 0 });
   return client;
 }
 
@@ -133,6 +135,21 @@ test("a take-over waits for the holds that its instance is making: recovery sees
   expect(await late).toEqual([{ kind: "reserved" }]);
   expect(await takenOver).toEqual(["dying"]);
   expect(await store.recoverOpenAttempts()).toBe(2);
+});
+
+test("a process that starts under the name of a living one keeps none of its holds waiting", async () => {
+  const store = backend.ledgerBatchStore;
+  const org = await newOrg();
+  const living = await store.join("shared", LEASE_MS);
+  await other.query("update instance set host = 'elsewhere' where instance_id = 'shared'");
+  await blocker.query("lock table instance_lease in exclusive mode");
+  const joining = store.join("shared", LEASE_MS);
+  await waitingFor(1);
+  // As a batch does it.
+  await other.query("select from instance where instance_id = 'shared' for share nowait");
+  expect(await reserve(living, org)).toEqual([{ kind: "reserved" }]);
+  await blocker.query("commit");
+  expect(await joining).toMatchObject({ instanceId: "shared-2" });
 });
 
 test("two recoveries that find the same attempt charge it once, and return nothing", async () => {

@@ -146,7 +146,12 @@ describe.skipIf(!hasOwnPostgres)("a PostgreSQL with a certificate of a private a
       const url = new URL(server.connectionString);
       url.hostname = host;
       const direct = `${url.href}?${query}`;
-      const addresses = { direct, directSetting: "DATABASE_URL", shared: undefined } as const;
+      const addresses = {
+        direct,
+        directSetting: "DATABASE_URL",
+        shared: undefined,
+        isStorageDurable: false,
+      } as const;
       return await checkServer(addresses, silentLog).then(() => "accepted", String);
     };
     try {

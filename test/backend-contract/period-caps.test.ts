@@ -9,7 +9,13 @@ import type { AttemptId } from "../../src/core/ids.ts";
 import type { Membership } from "../../src/ledger/ledger-batch-store.ts";
 import type { ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { quickOrDeep, seedOf } from "../support/depth.ts";
-import { closeRow, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
+import {
+  closeRow,
+  orgWithKey,
+  readTestClock,
+  reserveRow,
+  voidRow,
+} from "../support/ledger-rows.ts";
 import { withPricedBackend } from "../support/postgres.ts";
 import { type ReserveBatchStore, withReserveBatch } from "../support/reserve-batch.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -31,8 +37,7 @@ beforeAll(async () => {
   await plain.query("insert into test_clock.hand values (now())");
   await plain.query(`create function test_clock.clock_timestamp() returns timestamptz
     language sql volatile as 'select at from test_clock.hand'`);
-  await plain.query(`alter database ${String(name)}
-    set search_path = test_clock, pg_catalog, public`);
+  await readTestClock(plain);
   await plain.query(`alter database ${String(name)} set timezone = 'Pacific/Auckland'`);
   const { connectionString } = plain;
   const opened = openPostgresBackend({ connectionString, log: silentLog });

@@ -19,6 +19,15 @@ const SUITE = [
   "test/e2e/money/",
 ];
 
+/** Those that say what every store promises. */
+const STORES = ["test/backend-contract/", "src/storage/migrat"];
+
+test("the stores keep their promises on a server whose defaults are slow, not durable and odd", async () => {
+  const { code, output } = await runSuite({ TM_TEST_SERVER: "hostile" }, STORES);
+  expect(code, output.slice(-20_000)).toBe(0);
+  expect(Number(/Tests .*?(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(400);
+});
+
 describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
   test.each(["session", "transaction"])("the suite of money passes in %s mode", async (mode) => {
     const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pooled-"));
@@ -39,12 +48,13 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
 /** A run of its own, with its own PostgreSQL, at the depth of the ordinary one. */
 async function runSuite(
   variables: Readonly<Record<string, string>>,
+  suite: readonly string[] = SUITE,
 ): Promise<{ readonly code: number; readonly output: string }> {
   const { TM_TEST_DEPTH: _depth, VITEST: _vitest, ...env } = process.env;
   const program = "node_modules/vitest/vitest.mjs";
   const child = spawn(
     process.execPath,
-    [program, "run", "--maxWorkers=2", "--experimental.fsModuleCache=false", ...SUITE],
+    [program, "run", "--maxWorkers=2", "--experimental.fsModuleCache=false", ...suite],
     {
       env: { ...env, NO_COLOR: "1", ...variables },
       stdio: ["ignore", "pipe", "pipe"],

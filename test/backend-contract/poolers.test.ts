@@ -9,9 +9,10 @@ import { silentLog } from "../support/silent-log.ts";
 const database = withDatabase();
 const address = (): string => database.connectionString;
 
-async function check(direct: string, shared?: string): Promise<unknown> {
+async function check(direct: string, shared?: string, isStorageDurable = false): Promise<unknown> {
   const directSetting = shared === undefined ? "DATABASE_URL" : "DATABASE_DIRECT_URL";
-  return await checkServer({ direct, directSetting, shared }, silentLog).then(
+  const addresses = { direct, directSetting, shared, isStorageDurable } as const;
+  return await checkServer(addresses, silentLog).then(
     () => "accepted",
     (fault: unknown) => (fault instanceof Error ? `${fault.name}: ${fault.message}` : fault),
   );
@@ -27,12 +28,54 @@ test("a PostgreSQL older than 15 is refused in words", async () => {
     // The functions of `old` are found before those of the server.
     const name = new URL(old.connectionString).pathname.slice(1);
     await runOnce(old.connectionString, OLD_SERVER_SQL);
-    await runOnce(old.connectionString, `alter database ${name} set search_path = old, pg_catalog`);
+    await runOnce(
+      old.connectionString,
+      `alter role current_user in database ${name} set search_path = old, pg_catalog`,
+    );
     expect(await check(old.connectionString)).toMatch(
       /^DatabaseUnfitFault: the database is PostgreSQL 14\.22, and tokenmarket needs 15 or newer; upgrade/,
     );
   } finally {
     await old.drop();
+  }
+});
+
+test("a server that may lose what it committed is refused, unless its storage is declared to keep it", async () => {
+  const careless = await freshDatabase();
+  try {
+    const name = new URL(careless.connectionString).pathname.slice(1);
+    await runOnce(careless.connectionString, CARELESS_SERVER_SQL);
+    await runOnce(
+      careless.connectionString,
+      `alter role current_user in database ${name} set search_path = old, pg_catalog`,
+    );
+    expect(await check(careless.connectionString)).toMatch(
+      /^DatabaseUnfitFault: the database server runs with fsync = off and full_page_writes = off, .* set it back/,
+    );
+    expect(await check(careless.connectionString, undefined, true)).toBe("accepted");
+  } finally {
+    await careless.drop();
+  }
+});
+
+const CARELESS_SERVER_SQL = `create schema old;
+  create function old.current_setting(p_name text) returns text language sql as $$
+    select case when p_name in ('fsync', 'full_page_writes') then 'off'
+      else pg_catalog.current_setting(p_name) end
+  $$`;
+
+test("books in another schema are refused, and not begun anew beside them", async () => {
+  const moved = await freshDatabase();
+  try {
+    await runOnce(
+      moved.connectionString,
+      "alter schema public rename to market; create schema public",
+    );
+    expect(await check(moved.connectionString)).toMatch(
+      /^DatabaseUnfitFault: the tables of tokenmarket are in the schema market of the database/,
+    );
+  } finally {
+    await moved.drop();
   }
 });
 

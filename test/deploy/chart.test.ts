@@ -28,6 +28,7 @@ test("the chart makes what an operator installs, and what is optional only when 
     "CronJob prod-tokenmarket-ledger-audit",
     "ConfigMap prod-tokenmarket-manifests",
     "Job prod-tokenmarket-migrate",
+    "NetworkPolicy prod-tokenmarket",
     "PodDisruptionBudget prod-tokenmarket",
     "ServiceAccount prod-tokenmarket",
     "Service prod-tokenmarket",
@@ -42,7 +43,6 @@ test("the chart makes what an operator installs, and what is optional only when 
       "ServiceMonitor prod-tokenmarket",
       "PrometheusRule prod-tokenmarket-sample-rules",
       "ConfigMap prod-tokenmarket-dashboard-sample-board",
-      "NetworkPolicy prod-tokenmarket",
       "ServiceAccount gateways",
     ]),
   );

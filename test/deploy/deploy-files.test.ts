@@ -83,11 +83,9 @@ describe("the compose file", () => {
   test("gives secrets as files, and each of them is declared", () => {
     const { secrets } = parse(text) as { readonly secrets: Readonly<Record<string, unknown>> };
     const secretNames = new Set(settings.filter(({ secret }) => secret === true).flatMap(namesOf));
-    for (const { environment = {} } of gateways) {
-      const written = Object.keys(environment).filter((name) => secretNames.has(name));
-      // The limit store of this file has no password.
-      expect(written).toEqual(["REDIS_URL"]);
-    }
+    const written = gateways.flatMap(({ environment = {} }) => Object.keys(environment));
+    expect(written.filter((name) => secretNames.has(name))).toEqual([]);
+    expect(services["valkey"]?.command).toContain("/run/secrets/valkey_config");
     const files = [...text.matchAll(/\/run\/secrets\/([a-z_]+)/g)].map(([, name]) => name);
     expect(new Set(files)).toEqual(new Set(Object.keys(secrets)));
   });
@@ -113,6 +111,22 @@ describe("the compose file", () => {
         migrate: { condition: "service_completed_successfully" },
       });
     }
+  });
+
+  test("gives no service a right that is not named with it, nor a root folder to write to", () => {
+    const rights = Object.entries(services).flatMap(([name, service]) => {
+      expect(service, name).toMatchObject({
+        read_only: true,
+        cap_drop: ["ALL"],
+        security_opt: ["no-new-privileges:true"],
+      });
+      return service.cap_add === undefined ? [] : [[name, service.cap_add.join(" ")]];
+    });
+    expect(Object.fromEntries(rights)).toEqual({
+      postgres: "CHOWN DAC_OVERRIDE FOWNER SETGID SETUID",
+      "archive-owner": "CHOWN",
+      nginx: "CHOWN SETGID SETUID",
+    });
   });
 
   test("takes every image of others by its digest", () => {
@@ -150,5 +164,6 @@ interface Service {
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly depends_on?: unknown;
+  readonly cap_add?: readonly string[];
   readonly stop_grace_period?: string;
 }

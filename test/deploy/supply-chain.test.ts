@@ -26,7 +26,7 @@ interface Job {
 
 describe("workflows", () => {
   test("name every action by its whole commit, with the version beside it", () => {
-    expect(workflows.map(({ name }) => name)).toEqual(["release.yml"]);
+    expect(workflows.map(({ name }) => name).toSorted()).toEqual(["check.yml", "release.yml"]);
     expect(workflows.flatMap(({ text }) => looseActions(text))).toEqual([]);
     const loose = [
       "      - uses: actions/checkout@v5",

@@ -159,3 +159,15 @@ export function voidRow(attemptId: AttemptId, change: Partial<CloseRow> = {}): C
     ...change,
   });
 }
+
+/** From now on the functions of this database read `test_clock.clock_timestamp` as their clock. */
+export async function readTestClock(database: {
+  query(sql: string): Promise<unknown>;
+}): Promise<void> {
+  await database.query(`do $$ declare v_reader regprocedure; begin
+    for v_reader in select oid from pg_proc
+      where pronamespace = 'public'::regnamespace and prosrc like '%clock_timestamp()%' loop
+      execute format('alter routine %s set search_path = test_clock, pg_catalog, public', v_reader);
+    end loop;
+  end $$`);
+}

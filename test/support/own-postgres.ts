@@ -76,7 +76,7 @@ async function serverSettings(folder: string, authority?: TestAuthority): Promis
         `ssl_key_file = '${take(authority.keyFile, folder)}'\n`;
   return (
     `\nport = ${await freePort()}\nlisten_addresses = 'localhost'\n` +
-    `unix_socket_directories = ''\nfsync = off\nmax_connections = 100\n${tls}`
+    `unix_socket_directories = ''\nmax_connections = 100\n${tls}`
   );
 }
 

@@ -4,6 +4,7 @@ import { newRecordId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { beginSession } from "../../src/storage/connection.ts";
 import { PROGRAM_ROLE } from "../../src/storage/embedded-database.ts";
 import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
@@ -73,6 +74,7 @@ async function makeTemplate(): Promise<string> {
     const isThere = "select 1 from pg_database where datname = $1";
     if ((await client.query(isThere, [TEMPLATE])).rows.length > 0) return TEMPLATE;
     await makeLogInsCheap(client, server);
+    if (process.env["TM_TEST_SERVER"] === "hostile") await makeHostile(client);
     // Named at the end: a worker that dies before leaves nothing that appears whole.
     const unfinished = newRecordId("test");
     // Tests take back what the journal's triggers forbid; the program never may.
@@ -89,6 +91,40 @@ async function makeTemplate(): Promise<string> {
     return TEMPLATE;
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * What an operator may have set for everybody, in front of the settings that the program makes: slow,
+ * not durable, and with values that are written in another way. Each is SQL.
+ */
+export const HOSTILE_SETTINGS: Readonly<Record<string, string>> = {
+  jit: "on",
+  jit_above_cost: "0",
+  jit_inline_above_cost: "0",
+  jit_optimize_above_cost: "0",
+  plan_cache_mode: "force_custom_plan",
+  max_parallel_workers_per_gather: "4",
+  min_parallel_table_scan_size: "0",
+  parallel_setup_cost: "0",
+  parallel_tuple_cost: "0",
+  synchronous_commit: "off",
+  default_transaction_isolation: "serializable",
+  search_path: "decoy, public",
+  row_security: "off",
+  transform_null_equals: "on",
+  array_nulls: "off",
+  timezone: "'Pacific/Chatham'",
+  datestyle: "SQL, DMY",
+  intervalstyle: "iso_8601",
+  bytea_output: "escape",
+  extra_float_digits: "-15",
+};
+
+/** For all sessions of the program's role, in a run with `TM_TEST_SERVER=hostile`. */
+async function makeHostile(client: Client): Promise<void> {
+  for (const [name, value] of Object.entries(HOSTILE_SETTINGS)) {
+    await client.query(`alter role ${PROGRAM_ROLE} set ${name} = ${value}`);
   }
 }
 
@@ -178,6 +214,7 @@ export async function freshBackend(): Promise<FreshBackend> {
   const client = new Client({ connectionString });
   client.on("error", () => undefined);
   await client.connect();
+  await beginSession(client, { statementTimeoutMs: 0 });
   // Attempts that a test numbers by itself, from 1 on, are those of the first day of all.
   await client.query("select ensure_attempt_partition('2025-01-01')");
   return {

@@ -11,6 +11,7 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
   const names = named(broken.map(({ id }) => id));
   return [
     schemaCheck(await backend.planMigration()),
+    settingsCheck(await backend.missingSettings()),
     broken.length === 0
       ? { id: "books", level: "ok", detail: "they balance" }
       : {
@@ -31,6 +32,16 @@ function schemaCheck({ state }: SchemaPlan): DoctorCheck {
       : `it answers, and has level ${databaseLevel} of a newer version, which works with this one ` +
         `(${named(newer)})`;
   return { id: "database", level: "ok", detail };
+}
+
+/** A server with settings that no session can make for itself was refused when it was opened. */
+function settingsCheck(missing: readonly string[]): DoctorCheck {
+  const detail =
+    missing.length === 0
+      ? "sessions have those that holds and speed depend on"
+      : `sessions through DATABASE_URL have other values of ${named(missing)}; run ` +
+        "`tokenmarket migrate`, and let the pooler connect again (RECONNECT)";
+  return { id: "database settings", level: missing.length === 0 ? "ok" : "warning", detail };
 }
 
 export function unusableDatabase(fault: unknown): DoctorCheck {

@@ -19,7 +19,7 @@ export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string>
   const client = await pool.connect();
   try {
     await client.query("begin isolation level repeatable read, read only");
-    await client.query("set local statement_timeout = 0; set local timezone = 'UTC'");
+    await client.query("set local statement_timeout = 0");
     // Before the snapshot: what is retired or folded meanwhile would be missing in it.
     await client.query("lock table attempt, transfer in access share mode");
     const ids = await readIds(client, day);

@@ -77,6 +77,7 @@ test("says that all is well where it is, asks no provider, and answers 0", async
     "ok manifests",
     "ok provider keys",
     "ok database",
+    "ok database settings",
     "ok books",
     "ok usage reports",
     "warning backups",
