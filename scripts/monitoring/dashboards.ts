@@ -36,6 +36,7 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       perSecond("Attempts by listing", "tm_attempts_total", "provider, model"),
       perSecond("Attempts by outcome", "tm_attempts_total", "provider, outcome"),
       perSecond("Failovers", "tm_failovers_total", "provider, error"),
+      perSecond("Resends on new connections", "tm_resends_total", "provider"),
       by("First output, p95", p95("tm_first_output_seconds", "provider, model"), "provider, model"),
       by("Attempt, p95", p95("tm_attempt_duration_seconds", "provider, model"), "provider, model"),
       by(

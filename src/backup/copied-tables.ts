@@ -20,6 +20,8 @@ export const CHANGES = "change";
 /** Tables that have a row before anything has happened; it is replaced. */
 export const SEEDED: ReadonlySet<string> = new Set([
   CHANGES,
+  "console_secret",
+  "invitation_hour",
   "settlement_horizon",
   "verdict_version",
 ]);

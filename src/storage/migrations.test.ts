@@ -38,6 +38,7 @@ const PUBLISHED: Readonly<Record<string, string>> = {
   "0032-statements": "7e4a67f59405d16e525ba75ec0bd9fb91d4b0340a31ac58d1febbd0b6f122e47",
   "0036-statement-passes": "1bcad6b574ced295e3934d34dd8352a99fb4385254c90647e7797b6b95383db7",
   "0035-period-caps": "752f9d2936f8314712ba66e511a95ec958bed52d4e9592935c76f7c383f705ab",
+  "0039-people": "c91cee0e29b08dd34c46ebdb969a5436d1e6aee0983f39ce0e7b7030d68ce7df",
 };
 
 test("the text of a published migration is frozen, to the byte", () => {

@@ -84,7 +84,7 @@ function signIn(
     from,
   };
 }
-const byAccount = (id: string): ChangedBy => ({ kind: "account", id, ...from });
+const byAccount = (id: string) => ({ kind: "account", id, ...from }) satisfies ChangedBy;
 
 const invitationId = newRecordId("inv");
 /** Accounts by subject. */
@@ -93,6 +93,9 @@ async function joinable(subject: string): Promise<void> {
   const { accountId } = await backend.identityStore.resolveSignIn(signIn({ subject }));
   people.set(subject, accountId);
 }
+
+/** Who changes the team: only a member may, whose role allows it. */
+const owner = () => byAccount(people.get("first") ?? "");
 
 const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>, Write>> = {
   "org.create": {
@@ -198,31 +201,33 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     },
   },
   "member.invite": {
+    prepare: async () => {
+      await joinable("first");
+      const owner = { email: "first@example.com", role: "owner" } as const;
+      await backend.teamStore.add(orgId, owner, operator);
+    },
     run: async () => {
-      const wanted = { email: "new@example.com", role: "viewer", invitedBy: "acct_1" } as const;
+      const by = owner();
+      const wanted = { email: "new@example.com", role: "viewer", invitedBy: by.id } as const;
       const link = {
         tokenHash: randomBytes(32),
         nowMs: Date.now(),
         expiresAtMs: Date.now() + 60_000,
       };
-      await backend.teamStore.invite(orgId, { invitationId, ...wanted, ...link }, account);
+      await backend.teamStore.invite(orgId, { invitationId, ...wanted, ...link }, by);
       const after = { email: "n…@example.com", role: "viewer", expires_at: isoInstant };
-      return { by: account, target: invitationId, before: null, after };
+      return { by, target: invitationId, before: null, after };
     },
   },
   "member.uninvite": {
     run: async () => {
-      await backend.teamStore.revoke(orgId, invitationId, account);
+      await backend.teamStore.revoke(orgId, invitationId, owner());
       const before = { email: "n…@example.com", role: "viewer", expires_at: isoInstant };
-      return { by: account, target: invitationId, before, after: null };
+      return { by: owner(), target: invitationId, before, after: null };
     },
   },
   "member.join": {
-    prepare: async () => {
-      for (const subject of ["first", "second"]) await joinable(subject);
-      const owner = { email: "first@example.com", role: "owner" } as const;
-      await backend.teamStore.add(orgId, owner, operator);
-    },
+    prepare: () => joinable("second"),
     run: async () => {
       const member = { email: "second@example.com", role: "billing" } as const;
       await backend.teamStore.add(orgId, member, operator);
@@ -233,8 +238,8 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "member.role": {
     run: async () => {
       const [accountId, role] = [people.get("second") ?? "", "owner"] as const;
-      await backend.teamStore.setRole(orgId, { accountId, role }, account);
-      return { by: account, target: accountId, before: { role: "billing" }, after: { role } };
+      await backend.teamStore.setRole(orgId, { accountId, role }, owner());
+      return { by: owner(), target: accountId, before: { role: "billing" }, after: { role } };
     },
   },
   "member.leave": {
@@ -252,9 +257,9 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
     },
     run: async () => {
       const accountId = people.get("second") ?? "";
-      await backend.teamStore.remove(orgId, { accountId, why: "removed" }, account);
+      await backend.teamStore.remove(orgId, { accountId, why: "removed" }, owner());
       const before = { role: "viewer", email: "s…@example.com" };
-      return { by: account, target: accountId, before, after: null };
+      return { by: owner(), target: accountId, before, after: null };
     },
   },
   "company.change": {
