@@ -33,7 +33,7 @@ export function openWebhookSender({
     const timestampS = Math.floor(clock.nowMs() / 1_000);
     const headers = webhookHeaders({ id: event.eventId, timestampS, body }, opened);
     const url = new URL(address);
-    const find = names.of(event.orgId);
+    const find = names.of(event.orgId, "wait");
     const post = { url, headers, body, timeoutMs: TIMEOUT_MS, allowPrivate, find };
     return answerOf(await postOnce(post));
   };

@@ -97,7 +97,7 @@ function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
   const description = descriptions.find((text) => typeof text === "string");
   if (description !== undefined) return `must be ${description}`;
   if (outer.keyword === "pattern" && outer.params["pattern"] === visibleText.source) {
-    return "must have no control characters, and none that are not seen or change the direction";
+    return "must be one line, without characters that are not seen or that change the direction of text";
   }
   if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
   if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";

@@ -31,6 +31,10 @@ function changingMembers(
     "GET /api/console/members": ({ session }) => readTeam(deps, session),
 
     "GET /api/console/members/:account_id/made": async ({ session, params }) => {
+      const members = await team.store.members(session.orgId);
+      if (!members.some(({ accountId }) => accountId === params.account_id)) {
+        return CHANGE_REFUSALS.unknown;
+      }
       const { keys, webhooks } = await team.store.madeBy(session.orgId, params.account_id);
       return { keys: [...keys], webhooks: [...webhooks] };
     },

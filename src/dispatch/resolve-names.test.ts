@@ -50,6 +50,15 @@ test("an organization that has waited for its names may look up others", async (
   expect(await again).not.toBe("NAMES_BUSY");
 });
 
+test("a delivery waits for the look-ups before it and is not refused", async () => {
+  const silent = await nameServer("silent");
+  const find = new ForeignNames([silent.address]).of("org_1", "wait");
+  const all = ["a", "b", "c"].map((name) => find(`${name}.example`).catch(() => "ended"));
+  await until("two are asked", () => new Set(silent.asked).size === 2);
+  expect(await Promise.all(all)).toEqual(["ended", "ended", "ended"]);
+  expect(new Set(silent.asked)).toEqual(new Set(["a.example", "b.example", "c.example"]));
+});
+
 test("a name of the operator is asked for once, however many connections begin", async () => {
   const find = rememberedNames();
   const systemLookups = countSystemLookups();

@@ -49,32 +49,39 @@ const LOOKUP_MS_MAX = 3_000;
  */
 export class ForeignNames {
   readonly #servers: readonly string[];
-  readonly #underWay = new Map<string, number>();
+  /** What each owner has under way, and who waits for a place, in their order. */
+  readonly #underWay = new Map<string, { count: number; readonly waiting: (() => void)[] }>();
 
   /** `servers`: addresses of name servers; none: those of the system. */
   constructor(servers: readonly string[] = []) {
     this.#servers = servers;
   }
 
-  /** At most two at once for an `owner`, such as an organization: one more is refused. */
-  of(owner: string): FindAddresses {
+  /**
+   * At most two at once for an `owner`, such as an organization. One more is refused, or waits: a
+   * person may try again, a delivery must not fail for the deliveries beside it.
+   */
+  of(owner: string, whenFull: "refuse" | "wait" = "refuse"): FindAddresses {
     return async (hostname) => {
-      const underWay = this.#underWay.get(owner) ?? 0;
-      if (underWay >= LOOKUPS_OF_OWNER_MAX)
-        throw new NamesBusyError("too many names are looked up");
-      this.#underWay.set(owner, underWay + 1);
+      if (isLocalhost(hostname)) return LOOPBACK;
+      const underWay = this.#underWay.get(owner) ?? { count: 0, waiting: [] };
+      this.#underWay.set(owner, underWay);
+      if (underWay.count < LOOKUPS_OF_OWNER_MAX) underWay.count += 1;
+      else if (whenFull === "refuse") throw new NamesBusyError("too many names are looked up");
+      else await new Promise<void>((resolve) => underWay.waiting.push(resolve));
       try {
         return await this.find(hostname);
       } finally {
-        const left = (this.#underWay.get(owner) ?? 1) - 1;
-        if (left === 0) this.#underWay.delete(owner);
-        else this.#underWay.set(owner, left);
+        const next = underWay.waiting.shift();
+        if (next === undefined) underWay.count -= 1;
+        else next();
+        if (underWay.count === 0) this.#underWay.delete(owner);
       }
     };
   }
 
   async find(hostname: string): Promise<readonly LookupAddress[]> {
-    if (/(^|\.)localhost\.?$/i.test(hostname)) return LOOPBACK;
+    if (isLocalhost(hostname)) return LOOPBACK;
     const resolver = new dns.Resolver({ timeout: LOOKUP_MS_MAX / 2, tries: 2 });
     if (this.#servers.length > 0) resolver.setServers(this.#servers);
     const timer = setTimeout(() => resolver.cancel(), LOOKUP_MS_MAX);
@@ -91,6 +98,11 @@ export class ForeignNames {
       clearTimeout(timer);
     }
   }
+}
+
+/** Never asked of a name server (RFC 6761, section 6.3). */
+function isLocalhost(hostname: string): boolean {
+  return /(^|\.)localhost\.?$/i.test(hostname);
 }
 
 const LOOPBACK = [

@@ -18,8 +18,7 @@ const OWN_SETTINGS: Readonly<Record<string, string>> = {
   lock_timeout: "0",
   idle_session_timeout: "0",
   search_path: "public",
-  // A policy that hides rows of the books is a fault, and no filter.
-  row_security: "off",
+  row_security: "on",
   transform_null_equals: "off",
   array_nulls: "on",
   timezone: "UTC",
