@@ -74,8 +74,6 @@ export const ACTIONS = {
   "ledger.recover": internal("closed the open attempts of dead instances"),
   "ledger.reopen": internal("began a new life of the books"),
   "ledger.close-day": internal("signed the balances at the end of a day"),
-  "feed.enable": internal("published attempts and transfers to a warehouse"),
-  "feed.disable": internal("ended the publication for a warehouse"),
   "backup.create": internal("made a backup"),
   "data.copy": internal("copied the data to another database"),
   "settings.reload": internal("took changed settings into use while it ran"),

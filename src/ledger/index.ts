@@ -19,8 +19,7 @@ export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-a
 export { type KnownInstance, readInstances } from "./known-instances.ts";
 export { CreditFault, type CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";
-export { dayFacts } from "./feed/day-facts.ts";
-export { disableFeed, enableFeed, feedStatus, type FeedStatus } from "./feed/facts-publication.ts";
+export { dayFacts } from "./day-facts.ts";
 export { LedgerCounts } from "./ledger-counts.ts";
 export type {
   AnsweredHeaders,

@@ -15,7 +15,6 @@ export type OperatorAction = Extract<
   | `settlement.${string}`
   | `ledger.${string}`
   | `changes.${string}`
-  | `feed.${string}`
   | "data.copy"
   | "backup.create"
 >;
@@ -37,7 +36,6 @@ export type OtherAction = Extract<
   | "settlement.bear-lost"
   | "settlement.put-back"
   | `account.${string}`
-  | `feed.${string}`
   | "connection.reseal"
 >;
 
