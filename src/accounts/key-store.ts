@@ -102,8 +102,9 @@ export interface KeyEdit {
 
 /** What operators and the console do with organizations and keys. */
 export interface AccountStore {
+  /** `orgId`: default a new one. */
   createOrg(
-    org: { readonly name: string; readonly email: string },
+    org: { readonly orgId?: OrgId; readonly name: string; readonly email: string },
     by: ChangedBy,
   ): Promise<OrgSummary>;
   listOrgs(): Promise<readonly OrgSummary[]>;

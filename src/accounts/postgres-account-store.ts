@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import type { ChangedBy, ChangeLog } from "../changes/index.ts";
-import { assert, type MicroUsd, newOrgId } from "../core/index.ts";
+import { assert, type MicroUsd, newOrgId, type OrgId } from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -47,11 +47,10 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
   }
 
   async createOrg(
-    org: { readonly name: string; readonly email: string },
+    org: { readonly orgId?: OrgId; readonly name: string; readonly email: string },
     by: ChangedBy,
   ): Promise<OrgSummary> {
-    const orgId = newOrgId();
-    const { name, email } = org;
+    const { orgId = newOrgId(), name, email } = org;
     await this.#changes.write(by, async (client, note) => {
       // The operator vouches for the address of an organization made by hand.
       await client.query(CREATE_ORG_SQL, [orgId, name, email, true]);

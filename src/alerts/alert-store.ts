@@ -64,6 +64,8 @@ export interface AlertStore {
   /** Changes the rules that are given; the others stay. */
   changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void>;
   destinations(orgId: OrgId): Promise<readonly AlertDestination[]>;
+  /** Has it as many destinations as there may be? Asked before what costs more. */
+  isFull(orgId: OrgId): Promise<boolean>;
   /** `taken`: it is there already; `full`: there are as many as there may be. */
   addDestination(
     orgId: OrgId,

@@ -1,4 +1,5 @@
 import { PAUSE_REASONS, pauseSentence } from "../core/index.ts";
+import { nameInMail } from "../mail/index.ts";
 import type { AlertEvent } from "./alert-event.ts";
 import type { AlertKind } from "./alert-kinds.ts";
 
@@ -11,11 +12,15 @@ export interface AlertText {
 
 /** The text of an e-mail; `consoleUrl` has no slash at its end. */
 export function alertText(event: AlertEvent, consoleUrl: string): AlertText {
-  const fact: Fact = (name) => String(event.facts[name] ?? "");
+  const orgName = nameInMail(event.orgName);
+  const fact: Fact = (name) => {
+    const value = String(event.facts[name] ?? "");
+    return name === "key_name" ? nameInMail(value) : value;
+  };
   const { subject, sentence, path, action } = WORDS[event.kind](fact);
   const link = `${consoleUrl}${path}`;
   const settings = `${consoleUrl}/settings/alerts`;
-  const about = `Organization: ${event.orgName}. Event: ${event.eventId}.`;
+  const about = `Organization: ${orgName}. Event: ${event.eventId}.`;
   const foot = `Change which alerts you get: ${settings}`;
   const paragraphs = [
     `<p>${escaped(sentence)}</p>`,
@@ -23,7 +28,7 @@ export function alertText(event: AlertEvent, consoleUrl: string): AlertText {
     `<p><small>${escaped(about)}<br><a href="${escaped(settings)}">Alert settings</a></small></p>`,
   ];
   return {
-    subject: `${subject} – ${event.orgName}`,
+    subject: `${subject} – ${orgName}`,
     text: `${sentence}\n\n${action}: ${link}\n\n${about}\n${foot}\n`,
     html: `<!doctype html><html lang="en"><body>${paragraphs.join("")}</body></html>`,
   };

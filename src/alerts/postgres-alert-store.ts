@@ -78,6 +78,10 @@ export class PostgresAlertStore implements AlertStore {
     return rows.map(destinationColumns.read);
   }
 
+  async isFull(orgId: OrgId): Promise<boolean> {
+    return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
+  }
+
   async addDestination(
     orgId: OrgId,
     wanted: NewDestination,

@@ -1,7 +1,7 @@
-import { hostname } from "node:os";
-
 import { describe, expect, test } from "vitest";
 
+import { nameServer } from "../../test/support/name-server.ts";
+import { ForeignNames } from "../dispatch/resolve-names.ts";
 import { checkWebhookAddress, webhookAddressProblem } from "./webhook-address.ts";
 
 describe("the address of a webhook", () => {
@@ -45,7 +45,13 @@ describe("the address of a webhook", () => {
   });
 
   test("is not a name that has a private address", async () => {
-    expect(await checkWebhookAddress(`https://${hostname()}/`, false)).toContain("private network");
-    expect(await checkWebhookAddress("https://does-not-exist.invalid/", false)).toBeUndefined();
+    const { address } = await nameServer("10.1.2.3");
+    const check = (servers: readonly string[]): ReturnType<typeof checkWebhookAddress> => {
+      const find = new ForeignNames(servers).of("org_1");
+      return checkWebhookAddress("https://hooks.example/", { allowPrivate: false, find });
+    };
+    expect(await check([address])).toEqual({ problem: expect.stringContaining("private network") });
+    const { address: open } = await nameServer("93.184.215.14");
+    expect(await check([open])).toBeUndefined();
   });
 });

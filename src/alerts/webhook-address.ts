@@ -1,4 +1,4 @@
-import { isPrivateHost, resolvesToPrivate } from "../dispatch/index.ts";
+import { type FindAddresses, isPrivateHost, resolvesToPrivate } from "../dispatch/index.ts";
 
 const URL_CHARS_MAX = 2_000;
 /** Below it are ports of services that a request in HTTP could confuse. */
@@ -29,14 +29,20 @@ export function webhookAddressProblem(text: string, allowPrivate: boolean): stri
   return isPrivateHost(hostname) ? PRIVATE : undefined;
 }
 
-/** The same, and whether its name has a private address now; every delivery checks that again. */
+/**
+ * The same, and whether its name has a private address now; every delivery checks that again.
+ * `busy`: the organization has too many names under way.
+ */
 export async function checkWebhookAddress(
   text: string,
-  allowPrivate: boolean,
-): Promise<string | undefined> {
+  { allowPrivate, find }: { readonly allowPrivate: boolean; readonly find: FindAddresses },
+): Promise<{ readonly problem: string } | "busy" | undefined> {
   const problem = webhookAddressProblem(text, allowPrivate);
-  if (problem !== undefined || allowPrivate) return problem;
-  return (await resolvesToPrivate(new URL(text).hostname)) ? PRIVATE : undefined;
+  if (problem !== undefined) return { problem };
+  if (allowPrivate) return undefined;
+  const isPrivate = await resolvesToPrivate(new URL(text).hostname, find);
+  if (isPrivate === "busy") return "busy";
+  return isPrivate ? { problem: PRIVATE } : undefined;
 }
 
 const PRIVATE = "it is the address of a private network or of this machine; use a public one";

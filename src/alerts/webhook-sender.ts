@@ -1,6 +1,6 @@
 import type { KeyVault } from "../accounts/index.ts";
 import type { Clock } from "../core/index.ts";
-import { postOnce, type PostEnd } from "../dispatch/index.ts";
+import { type ForeignNames, postOnce, type PostEnd } from "../dispatch/index.ts";
 import type { DueDelivery, TryAnswer } from "./alert-store.ts";
 import { webhookBody, webhookHeaders } from "./sign-webhook.ts";
 import { openSecret } from "./webhook-secret.ts";
@@ -14,6 +14,7 @@ export interface WebhookSenderDeps {
   readonly vault: () => KeyVault | undefined;
   /** Development and tests: receivers on the same machine too. */
   readonly allowPrivate: boolean;
+  readonly names: ForeignNames;
 }
 
 /** Makes one try of a webhook; never rejects. */
@@ -23,6 +24,7 @@ export function openWebhookSender({
   clock,
   vault,
   allowPrivate,
+  names,
 }: WebhookSenderDeps): WebhookSender {
   return async ({ event, address, destinationId, sealedSecrets }) => {
     const opened = openAll(vault(), sealedSecrets, { destinationId, orgId: event.orgId });
@@ -31,7 +33,9 @@ export function openWebhookSender({
     const timestampS = Math.floor(clock.nowMs() / 1_000);
     const headers = webhookHeaders({ id: event.eventId, timestampS, body }, opened);
     const url = new URL(address);
-    return answerOf(await postOnce({ url, headers, body, timeoutMs: TIMEOUT_MS, allowPrivate }));
+    const find = names.of(event.orgId);
+    const post = { url, headers, body, timeoutMs: TIMEOUT_MS, allowPrivate, find };
+    return answerOf(await postOnce(post));
   };
 }
 

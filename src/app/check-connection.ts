@@ -4,6 +4,7 @@ import type { Config } from "../config/index.ts";
 import { UpstreamClient } from "../dispatch/index.ts";
 import { wires } from "../wire/index.ts";
 import { ownKeyOpener } from "./open-key-vault.ts";
+import { readOutbound } from "./read-outbound.ts";
 
 export type KeyVerdict = "accepted" | "refused" | "unclear";
 
@@ -30,6 +31,7 @@ export async function checkConnection(
     allowPrivateUpstreams: config.allowPrivateUpstreams,
     providerKey: () => undefined,
     openKey: ownKeyOpener(vault),
+    outbound: readOutbound(config),
   });
   try {
     const deployment = ownKeyDeployment(listed, connection);

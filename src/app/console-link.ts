@@ -1,10 +1,9 @@
 import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
-import type { Clock } from "../core/index.ts";
+import { type Clock, isEmail } from "../core/index.ts";
 import {
   type ClaimLink,
   IdentitySettingFault,
-  isEmail,
   makeClaimLink,
   signInKindOf,
 } from "../identity/index.ts";

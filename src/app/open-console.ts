@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import type { KeyVault, StoredConnection } from "../accounts/index.ts";
 import type { BackupFigures } from "../backup/index.ts";
-import { AlertWorker, openWebhookSender } from "../alerts/index.ts";
+import { AlertWorker, checkWebhookAddress, openWebhookSender } from "../alerts/index.ts";
 import {
   type Billing,
   type BillingOptions,
@@ -15,6 +15,7 @@ import {
 import type { CallParts, LivePorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import { byGateway } from "../changes/index.ts";
+import { ForeignNames } from "../dispatch/index.ts";
 import type { Environment, LiveConfig } from "../config/index.ts";
 import { type ConsoleDeps, createConsoleServer } from "../console-api/index.ts";
 import { ClientAddresses, type Clock } from "../core/index.ts";
@@ -28,7 +29,7 @@ import {
 import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startStatementClosing, startUsageRollup } from "../records/index.ts";
-import { Invitations, type InvitationsOptions, type TeamStore } from "../team/index.ts";
+import { Invitations, type InvitationsOptions } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
 import { EventCounts } from "./event-counts.ts";
@@ -133,7 +134,7 @@ export async function openConsole(
   const { catalog, serve, ports, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
   const optimize = openSearches(options, parts);
   const mailer = openMailer(live.current);
-  const worker = openAlertWorker(options, { mailer, vault, consoleUrl });
+  const { worker, alerts } = openAlerts(options, { mailer, vault, consoleUrl });
   const console = await createConsoleServer({
     identity,
     billing,
@@ -141,8 +142,8 @@ export async function openConsole(
     statements: backend.statementStore,
     optimize,
     operator: openOperator(options, parts),
-    alerts: { store: backend.alertStore, canMail: mailer !== undefined },
-    team: openTeam(backend.teamStore, { mailer, consoleUrl, clock }),
+    alerts,
+    team: openTeam(options, { mailer, consoleUrl }),
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
     customers: backend.customerStore,
@@ -206,23 +207,35 @@ async function localClaimLink(
   return link.url;
 }
 
-function openAlertWorker(
+function openAlerts(
   { live, clock, log, backend }: ConsoleOptions,
   parts: Pick<GatewayParts & Addresses, "vault" | "consoleUrl"> & {
     readonly mailer: ReturnType<typeof openMailer>;
   },
-): AlertWorker {
+): { readonly worker: AlertWorker; readonly alerts: ConsoleDeps["alerts"] } {
   const { mailer, vault, consoleUrl } = parts;
-  const allowPrivate = live.current.allowPrivateUpstreams;
-  const webhook = openWebhookSender({ clock, vault: () => vault.current, allowPrivate });
-  return new AlertWorker({ queue: backend.alertQueue, mailer, webhook, consoleUrl, clock, log });
+  const { allowPrivateUpstreams: allowPrivate, webhookNameServers } = live.current;
+  const names = new ForeignNames(webhookNameServers.split(/[\s,]+/).filter((each) => each !== ""));
+  const webhook = openWebhookSender({ clock, vault: () => vault.current, allowPrivate, names });
+  const queue = backend.alertQueue;
+  return {
+    worker: new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log }),
+    alerts: {
+      store: backend.alertStore,
+      canMail: mailer !== undefined,
+      checkAddress: (url, orgId) =>
+        checkWebhookAddress(url, { allowPrivate, find: names.of(orgId) }),
+    },
+  };
 }
 
 function openTeam(
-  store: TeamStore,
-  options: Omit<InvitationsOptions, "store">,
+  { live, clock, backend }: ConsoleOptions,
+  parts: Pick<InvitationsOptions, "mailer" | "consoleUrl">,
 ): ConsoleDeps["team"] {
-  return { store, invitations: new Invitations({ store, ...options }) };
+  const store = backend.teamStore;
+  const mailsPerHourMax = (): number => live.current.smtpInvitationsPerHour;
+  return { store, invitations: new Invitations({ store, clock, mailsPerHourMax, ...parts }) };
 }
 
 async function checkWith(

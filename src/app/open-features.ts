@@ -21,6 +21,7 @@ import {
 import {
   CLIENT_TIMEOUTS,
   createGatewayServer,
+  UnreadAnswers,
   createInternalServer,
   drainingResponse,
   gatewayRoutes,
@@ -254,6 +255,7 @@ function gatewayServerOptions(
     deadlines: serve.deadlines,
     clientTimeouts: CLIENT_TIMEOUTS,
     connectionsMax: config.maxConnections,
+    unread: new UnreadAnswers(config),
     clientAddresses: new ClientAddresses(config.trustedProxies),
     authenticator: openAuthenticator({
       keyStore: backend.keyStore,
@@ -269,6 +271,7 @@ function gatewayServerOptions(
     log: new RequestLog(log),
     tracing,
     refuseBeforeBody: (exchange) => refuseBeforeBody(ports.current, exchange),
+    onEnded: (exchange) => ports.current.refusals.leave(exchange.principal, exchange),
     refuseUnread: (exchange, refusal) => refuseCall(ports.current, exchange, { refusal }),
     readiness,
   };

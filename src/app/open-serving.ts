@@ -24,10 +24,20 @@ import {
   type TimeoutConfig,
 } from "../config/index.ts";
 import { BufferPool, type Clock, Deadlines } from "../core/index.ts";
-import { attemptClassifier, type AttemptTimeouts, UpstreamClient } from "../dispatch/index.ts";
+import {
+  attemptClassifier,
+  type AttemptTimeouts,
+  type Outbound,
+  UpstreamClient,
+} from "../dispatch/index.ts";
 import type { Ledger } from "../ledger/index.ts";
 import { limitScopes, PoolBoard, type ScopeClaim } from "../limits/index.ts";
-import { HealthExchange, MemoryDeploymentHealth, RepeatedFailures } from "../routing/index.ts";
+import {
+  Affinity,
+  HealthExchange,
+  MemoryDeploymentHealth,
+  RepeatedFailures,
+} from "../routing/index.ts";
 import type { WireTable } from "../wire/index.ts";
 import { followAbuseSettings } from "./open-abuse-monitor.ts";
 import type { Backend } from "./open-backend.ts";
@@ -38,6 +48,7 @@ import {
   ownKeyOpener,
 } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
+import { readOutbound } from "./read-outbound.ts";
 
 export interface ServingOptions {
   readonly live: LiveConfig;
@@ -67,6 +78,7 @@ export interface Serving {
 
 /** What a wrong setting can spoil: made before anything is opened that would have to be closed. */
 export interface PreparedServing {
+  readonly outbound: Outbound;
   readonly usage: AbuseMonitor;
   readonly vault: LiveVault;
 }
@@ -74,6 +86,7 @@ export interface PreparedServing {
 export function prepareServing(options: ServingOptions): PreparedServing {
   const { live } = options;
   return {
+    outbound: readOutbound(live.current),
     vault: followVault(live),
     usage: followAbuseSettings({ ...options, config: live.current }, live),
   };
@@ -82,15 +95,16 @@ export function prepareServing(options: ServingOptions): PreparedServing {
 /** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
 export function openServing(
   options: Pick<ServingOptions, "live" | "env" | "clock" | "wires" | "bodyPool">,
-  opened: Pick<PreparedServing, "usage"> & {
-    readonly catalog: CatalogHolder;
-    readonly ledger: Ledger;
-    readonly limits: Pick<Limits, "store" | "sharedHealth">;
-    readonly standing: CallPorts["standing"];
-  },
+  opened: Pick<PreparedServing, "usage"> &
+    Partial<Pick<PreparedServing, "outbound">> & {
+      readonly catalog: CatalogHolder;
+      readonly ledger: Ledger;
+      readonly limits: Pick<Limits, "store" | "sharedHealth">;
+      readonly standing: CallPorts["standing"];
+    },
 ): Serving {
   const { live, env, clock, wires, bodyPool = new BufferPool() } = options;
-  const { catalog, ledger, limits, usage, standing } = opened;
+  const { catalog, ledger, limits, usage, standing, outbound } = opened;
   const config = live.current;
   const exchange = new HealthExchange({ shared: limits.sharedHealth, clock });
   const health = new MemoryDeploymentHealth({
@@ -101,10 +115,13 @@ export function openServing(
     onCooldown: (id, forMs) => exchange.publish({ kind: "pool", id, forMs }),
   });
   exchange.listen({ circuit: health, pool: pools });
+  const metrics = new GatewayMetrics(config.metricsListingsMax);
   const client = new UpstreamClient({
     allowPrivateUpstreams: config.allowPrivateUpstreams,
     providerKey: (name) => env[name],
     bodyPool,
+    ...(outbound && { outbound }),
+    onSentAgain: ({ providerId }) => metrics.sentAgain(providerId),
     ...(wires === undefined ? {} : { wires }),
   });
   const drains = new DetachedReadLimit(config.concurrentDrains);
@@ -120,8 +137,9 @@ export function openServing(
     ledger,
     classify: attemptClassifier(clock),
     drains,
-    metrics: new GatewayMetrics(config.metricsListingsMax),
+    metrics,
     repeats: new RepeatedFailures(),
+    affinity: new Affinity(),
     usage,
     refusals,
     shortfalls: new Shortfalls(clock),

@@ -1,4 +1,4 @@
-import type { CatalogHolder, KeyOwners } from "../catalog/index.ts";
+import { type CatalogHolder, type KeyOwners, priceJumps } from "../catalog/index.ts";
 import { byGateway } from "../changes/index.ts";
 import {
   type Config,
@@ -189,6 +189,15 @@ export class Reloads {
     if (loaded.catalog.buildId === holder.current.buildId) {
       events.reload("catalog", "unchanged");
       return undefined;
+    }
+    // A start takes any prices, so that an operator who means these restarts.
+    const jumps = priceJumps(holder.current, loaded.catalog);
+    if (jumps.length > 0) {
+      events.reload("catalog", "failed");
+      const message =
+        "prices changed by a factor of 100 or more: the old catalog stays in use; restart if they are meant";
+      options.log.error({ listings: jumps.slice(0, 20) }, message);
+      return "failed";
     }
     try {
       // An attempt refers to its prices, so they are stored before anybody can be routed by them.

@@ -1,15 +1,47 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { simulatorManifest, textModel } from "../../test/support/gateway.ts";
+import { openRecipe, RECIPE_PRINCIPAL } from "../../test/support/recipe.ts";
 import type { KeyId, OrgId } from "../core/ids.ts";
 import { microUsd } from "../core/money.ts";
-import { tokenCount, type ClaimOutcome, type LimitStore } from "../limits/limit-store.ts";
-import { claimScopes, reserveRefusal } from "./admit.ts";
+import {
+  tokenCount,
+  type ClaimOutcome,
+  type LimitStore,
+  type ScopeClaim,
+  type TokenCount,
+} from "../limits/limit-store.ts";
+import { MemoryLimitStore } from "../limits/memory/memory-limit-store.ts";
+import type { Pool } from "../limits/pool.ts";
+import {
+  claimScopes,
+  reserveRefusal,
+  sizeRefusal,
+  type ClaimPart,
+  type HoldAsked,
+} from "./admit.ts";
+import { enterPool } from "./candidates.ts";
 
+const MANIFESTS = [
+  simulatorManifest({
+    provider: "only",
+    dialect: "wire_a",
+    baseUrl: "https://only.example/v1",
+    models: [textModel("m/all")],
+  }),
+];
 const CALLER = {
   orgId: "org_a" as OrgId,
   keyId: "key_a" as KeyId,
   keyOrigin: "console",
 } as const;
+
+/** A request whose input costs 90 and each output token 10 micro-dollars. */
+function asking(needed: bigint): HoldAsked {
+  const outputWithin = (micros: bigint) => Math.max(0, Number((micros - 90n) / 10n));
+  return { needed: microUsd(needed), outputWithin };
+}
 
 type Answer = ClaimOutcome | Promise<ClaimOutcome>;
 
@@ -26,6 +58,7 @@ function scripted(answers: readonly Answer[]) {
     },
     release: (lease, { tokens }) => void asked.push(`release ${lease.queueMs} ${tokens}`),
     undo: (lease) => void asked.push(`undo ${lease.queueMs}`),
+    depart: () => void asked.push("depart"),
     cool: () => void asked.push("cool"),
     peek: () => Promise.resolve([]),
   };
@@ -39,6 +72,13 @@ function scripted(answers: readonly Answer[]) {
       monotonicMs: 5,
     });
   return { asked, run };
+}
+
+const SCOPES = ["key", "model", "org", "endpoint", "pool", "platform"] as const;
+
+async function claimIn(limits: LimitStore, parts: readonly ClaimPart[], tokens: TokenCount) {
+  const principal = { orgId: "org_1" as OrgId };
+  return await claimScopes(limits, { principal, parts, tokens, nowMs: 1_000, monotonicMs: 5 });
 }
 
 function granted(remainingRequests: number, remainingTokens: number, queueMs: number): Answer {
@@ -145,6 +185,110 @@ describe("a refused claim", () => {
   });
 });
 
+describe("a request that no empty window would admit", () => {
+  const limit = fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined });
+  const aPart = fc
+    .record({
+      scope: fc.constantFrom(...SCOPES),
+      tokensPerMinute: limit,
+      prompt: limit,
+      completion: limit,
+      paced: fc.option(fc.constant({ perSecond: 0.01, waitMsMax: 0 }), { nil: undefined }),
+    })
+    .map(({ scope, tokensPerMinute, prompt, completion, paced }): ScopeClaim => {
+      const windows = [
+        ...(prompt === undefined ? [] : [{ kind: "prompt", seconds: 60, limit: prompt } as const]),
+        ...(completion === undefined
+          ? []
+          : [{ kind: "completion", seconds: 86_400, limit: completion } as const]),
+      ];
+      const limits = { requestsPerMinute: 1, concurrent: 1, requestsPerSecond: 1, windows };
+      const others = {
+        ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+        ...(paced === undefined ? {} : { paced }),
+      };
+      return { scope, id: scope, limits: { ...limits, ...others } };
+    });
+  const amount = fc.integer({ min: 0, max: 50 });
+
+  test("is told so, whatever else refuses it, and how large it may be; every other one may retry", async () => {
+    const scopes = fc.uniqueArray(aPart, { minLength: 1, selector: ({ id }) => id });
+    await fc.assert(
+      fc.asyncProperty(scopes, amount, amount, fc.boolean(), async (all, input, output, isFull) => {
+        const parts = all.map((scope) => ({ slot: `{${scope.id}}`, scopes: [scope] }));
+        const tokens = tokenCount(input, output);
+        const isAloneAdmitted = (await claimIn(new MemoryLimitStore(), parts, tokens)).ok;
+        const store = new MemoryLimitStore();
+        if (isFull) await claimIn(store, parts, tokenCount(0, 0));
+        const outcome = await claimIn(store, parts, tokens);
+        expect(outcome.ok || outcome.refusal.retryable).toBe(isAloneAdmitted);
+        if (outcome.ok || outcome.refusal.retryable) return;
+        const { retryAfterSeconds, status, message } = outcome.refusal;
+        expect({ status, retryAfterSeconds }).toEqual({ status: 429, retryAfterSeconds: 60 });
+        const [, bytes] = /at most (\d+) bytes( with|, or|$)/.exec(message) ?? [];
+        const [, most] = /at most (\d+) output tokens with this input/.exec(message) ?? [];
+        const fitting = [
+          ...(bytes === undefined ? [] : [tokenCount(Number(bytes), output)]),
+          ...(most === undefined ? [] : [tokenCount(input, Number(most))]),
+        ];
+        const isInBoth = /at most \d+ bytes, \d+ output tokens/.test(message);
+        expect(isInBoth).toBe(fitting.length === 0);
+        for (const each of fitting) {
+          expect((await claimIn(new MemoryLimitStore(), parts, each)).ok).toBe(true);
+          const more = each.promptTokens === input ? [0, 1] : [1, 0];
+          const [moreInput = 0, moreOutput = 0] = more;
+          const { promptTokens, completionTokens } = each;
+          const larger = tokenCount(promptTokens + moreInput, completionTokens + moreOutput);
+          expect(sizeRefusal(parts, larger)).toBeDefined();
+        }
+      }),
+    );
+  });
+});
+
+test("after the wait that a pool tells, a lone request passes, however often the provider said 429", async () => {
+  const pool: Pool = {
+    id: "p",
+    capacity: [{ type: "completion", per: "minute", value: 100 }],
+    tokensPerMinute: 200,
+    orgSharePercent: 50,
+  };
+  const some = fc.record({
+    waitMs: fc.nat(20_000),
+    throttles: fc.nat(9),
+    input: fc.integer({ min: 0, max: 60 }),
+    output: fc.integer({ min: 0, max: 55 }),
+  });
+  let waits = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(some, { minLength: 1, maxLength: 8 }), async (steps) => {
+      const at = { ms: 1_000 };
+      const recipe = openRecipe({ nowMs: () => at.ms, monotonicMs: () => at.ms }, MANIFESTS);
+      const { pools } = recipe.deps;
+      const [first] = recipe.deps.catalog.current.deployments;
+      if (first === undefined) throw new Error("the catalog has a deployment");
+      const deployment = { ...first, pool };
+      for (const { waitMs, throttles, input, output } of steps) {
+        at.ms += waitMs;
+        // A pool that cools tells when it has cooled, and asks no window.
+        for (let n = 0; n < throttles; n += 1, at.ms += 1_000) pools.throttled(pool, 1, at.ms);
+        const tokens = tokenCount(input, output);
+        const asked = { deployment, tokens, marketplace: undefined };
+        let entered = await enterPool(recipe.deps, RECIPE_PRINCIPAL, asked);
+        if (!entered.ok && entered.refusal.retryable) {
+          at.ms += (entered.refusal.retryAfterSeconds ?? 0) * 1_000;
+          entered = await enterPool(recipe.deps, RECIPE_PRINCIPAL, asked);
+          waits += 1;
+        }
+        expect(entered.ok).toBe(output <= 50 && input + output <= 100);
+        if (entered.ok) entered.pool?.release(tokens, at.ms);
+      }
+    }),
+    { numRuns: 40 },
+  );
+  expect(waits).toBeGreaterThan(10);
+});
+
 describe("a balance refusal", () => {
   const refusalFor = (available: bigint, held: bigint) =>
     reserveRefusal(
@@ -153,8 +297,8 @@ describe("a balance refusal", () => {
         availableMicroUsd: microUsd(available),
         heldMicroUsd: microUsd(held),
       },
-      microUsd(500n),
       CALLER,
+      asking(500n),
     );
 
   test("names what is needed, available and held", () => {
@@ -163,6 +307,19 @@ describe("a balance refusal", () => {
         "up to $0.000500; $0.000100 is available and $0.000020 is held",
       ),
     });
+  });
+
+  test("says how much output the money would pay, or that it pays not even the input", () => {
+    expect(refusalFor(115n, 0n).message).toContain(
+      "what fits is at most 2 output tokens with this balance; buy credit or lower max_tokens",
+    );
+    expect(refusalFor(99n, 0n).message).toContain(
+      "not even its input and one output token fit with this balance; buy credit or shorten",
+    );
+    const images = { needed: microUsd(500n), outputWithin: () => undefined };
+    const low = { kind: "low_balance", availableMicroUsd: microUsd(9n) } as const;
+    const { message } = reserveRefusal({ ...low, heldMicroUsd: microUsd(0n) }, CALLER, images);
+    expect(message).toMatch(/by running requests; buy credit or ask for less$/);
   });
 
   test("is retryable when the organization's own running requests hold the money", () => {
@@ -185,7 +342,7 @@ test("a spend cap names its scope and the instant at which it resets", () => {
     inFlightMicroUsd: microUsd(0n),
     resetAtMs,
   } as const;
-  expect(reserveRefusal(cap, microUsd(500n), CALLER)).toMatchObject({
+  expect(reserveRefusal(cap, CALLER, asking(500n))).toMatchObject({
     class: "insufficient_quota",
     message: expect.stringMatching(/monthly spend cap .scope org.*2026-12-01T00:00:00.000Z/),
     limit: { scope: "org", kind: "spend", id: "org:org_a" },
@@ -193,6 +350,22 @@ test("a spend cap names its scope and the instant at which it resets", () => {
     capResetAtMs: resetAtMs,
     retryable: false,
   });
+});
+
+test("a request above a whole spend cap is told that no reset will help, and what would fit", () => {
+  const cap = {
+    kind: "cap",
+    scope: "key",
+    period: "day",
+    capMicroUsd: microUsd(400n),
+    settledMicroUsd: microUsd(390n),
+    inFlightMicroUsd: microUsd(0n),
+    resetAtMs: Date.UTC(2026, 10, 30),
+  } as const;
+  const value = reserveRefusal(cap, CALLER, asking(500n));
+  expect(value).toMatchObject({ retryable: false, retryAfterSeconds: 60 });
+  expect(value.message).toContain("what fits is at most 31 output tokens with the whole cap");
+  expect(value.message).toContain("resets at 2026-11-30T00:00:00.000Z does not help");
 });
 
 test.each([
@@ -209,7 +382,7 @@ test.each([
     inFlightMicroUsd: microUsd(0n),
     resetAtMs,
   } as const;
-  const refused = reserveRefusal(cap, microUsd(500n), CALLER);
+  const refused = reserveRefusal(cap, CALLER, asking(500n));
   expect(refused.message).toContain(`this key's ${adjective} spend cap (scope key) of $0.001000`);
   expect(refused.message).toContain(`is spent ${now} and`);
   expect(refused.message).toContain("resets at 2026-11-30T00:00:00.000Z");
@@ -217,11 +390,6 @@ test.each([
 });
 
 test("a ledger that does not answer is a 503 with retry-after 2", () => {
-  expect(reserveRefusal({ kind: "unavailable", reason: "no" }, microUsd(1n), CALLER)).toMatchObject(
-    {
-      class: "gateway_error",
-      status: 503,
-      retryAfterSeconds: 2,
-    },
-  );
+  const outcome = reserveRefusal({ kind: "unavailable", reason: "no" }, CALLER, asking(1n));
+  expect(outcome).toMatchObject({ class: "gateway_error", status: 503, retryAfterSeconds: 2 });
 });

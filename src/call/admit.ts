@@ -15,15 +15,24 @@ import {
   unreachable,
 } from "../core/index.ts";
 import type { ReserveOutcome } from "../ledger/index.ts";
-import type { ClaimOutcome, LimitStore, ScopeClaim, TokenCount } from "../limits/index.ts";
+import {
+  type ClaimOutcome,
+  type LimitStore,
+  mostTokens,
+  neverFits,
+  secondsThrottled,
+  type ScopeClaim,
+  type TokenCount,
+} from "../limits/index.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
-import type { Departed } from "./detached-read-limit.ts";
 
 /** Scopes that stand in one slot of the limit store. */
 export interface ClaimPart {
   readonly slot: string;
   /** Narrowest first. */
   readonly scopes: readonly ScopeClaim[];
+  /** Where the request takes a place once its client has left; undefined: where it had one. */
+  readonly departed?: readonly ScopeClaim[];
 }
 
 export interface ClaimInput {
@@ -35,53 +44,69 @@ export interface ClaimInput {
   readonly nowMs: number;
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
   readonly monotonicMs: number;
-  /** Requests that hold a slot of this scope of the organization though their client has left. */
-  readonly departed?: (orgId: OrgId, shownId: string) => Departed;
+  /** When this process will have read so many answers of the scope whose clients left. */
+  readonly endsAtMs?: (orgId: OrgId, shownId: string, count: number) => number;
 }
 
 /**
  * Claims the limits of a request in every slot they stand in: all of them, or one refusal that
  * leaves no trace. They are asked before money is held: the cheap check protects the database.
+ * A request that none of them would ever admit is told so, whatever else refuses it now.
  */
 export async function claimScopes(
   limits: LimitStore,
   input: ClaimInput,
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
+  const tooLarge = sizeRefusal(input.parts, input.tokens);
+  if (tooLarge !== undefined) return refused(tooLarge);
   const claimed = new ClaimedScopes(limits);
   for (const part of input.parts) {
     const answer = claimPart(limits, input, part);
     // A store in memory answers at once: no turn of the event loop is spent on it.
     const outcome = answer instanceof Promise ? await answer : answer;
     if (outcome.kind === "claimed") {
-      claimed.add(outcome.lease, part.scopes);
+      claimed.add(outcome.lease, part.departed);
       continue;
     }
     claimed.undo(input.monotonicMs);
-    return refused(claimRefusal(explained(outcome, input), input.nowMs));
+    const waited = withThrottle(timed(outcome, input), part.scopes, input.tokens);
+    return refused(claimRefusal(waited, input.nowMs));
   }
   return { ok: true, claimed };
 }
 
 type RefusedClaim = Exclude<ClaimOutcome, { kind: "claimed" }>;
-type ExplainedClaim = RefusedClaim & { readonly departed?: number };
 
-/** A slot that a departed client still holds is free when its answer was read, or given up. */
-function explained(outcome: RefusedClaim, input: ClaimInput): ExplainedClaim {
-  if (outcome.kind !== "refused" || outcome.limitKind !== "concurrency") return outcome;
-  const departed = input.departed?.(input.principal.orgId, outcome.id);
-  if (departed === undefined || departed.count === 0) return outcome;
-  const seconds = Math.ceil((departed.firstEndsAtMs - input.monotonicMs) / 1000);
+/** A place of a departed client is free when its answer was read, or given up. */
+function timed(outcome: RefusedClaim, input: ClaimInput): RefusedClaim {
+  if (outcome.kind !== "refused" || outcome.isDeparted !== true) return outcome;
+  const { id, limit, used = limit } = outcome;
+  // Other processes read some of them: what is not known here takes the longest that is told.
+  const endsAtMs = input.endsAtMs?.(input.principal.orgId, id, used - limit + 1) ?? Infinity;
+  const seconds = Math.ceil((endsAtMs - input.monotonicMs) / 1000);
   const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, seconds));
-  return { ...outcome, departed: departed.count, retryAfterSeconds };
+  return { ...outcome, retryAfterSeconds };
+}
+
+/** A window that is throttled below the request may be empty: then it waits for the throttle alone. */
+function withThrottle(
+  outcome: RefusedClaim,
+  scopes: readonly ScopeClaim[],
+  tokens: TokenCount,
+): RefusedClaim {
+  const seconds = secondsThrottled(scopes, tokens);
+  if (outcome.kind !== "refused" || seconds === 0) return outcome;
+  const inWindow = outcome.used === 0 ? 0 : outcome.retryAfterSeconds;
+  return { ...outcome, retryAfterSeconds: Math.max(seconds, inWindow) };
 }
 
 function claimPart(
   limits: LimitStore,
   { principal, tokens, monotonicMs }: ClaimInput,
-  { slot, scopes }: ClaimPart,
+  { slot, scopes, departed }: ClaimPart,
 ): ClaimOutcome | Promise<ClaimOutcome> {
   const { orgId } = principal;
-  return limits.claim({ orgId, slot, scopes, ...tokens, nowMs: monotonicMs });
+  return limits.claim({ orgId, slot, scopes, departed, ...tokens, nowMs: monotonicMs });
 }
 
 const SCOPE_LABELS: Readonly<Record<LimitScope, string>> = {
@@ -106,13 +131,14 @@ const LIMIT_LABELS: Readonly<Partial<Record<LimitKind, (limit: number) => string
 };
 
 /** The error of a refused claim; `nowMs` is the wall clock. */
-export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
+export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
   if (outcome.kind === "unavailable") {
     return infrastructure("the limit store does not answer; nothing was sent and nothing charged");
   }
-  const { scope, limitKind, id, limit, retryAfterSeconds, used, asked, departed } = outcome;
+  const { scope, limitKind, id, limit, retryAfterSeconds, used, asked } = outcome;
   const allowed = LIMIT_LABELS[limitKind]?.(limit) ?? "less than that";
-  const why = departed === undefined ? usedWords(outcome) : `: ${readToTheirEnd(limit, departed)}`;
+  const isDeparted = outcome.isDeparted === true;
+  const why = isDeparted ? `: ${readToTheirEnd(used ?? limit)}` : usedWords(outcome);
   const what = `${allowed}${why}`;
   const detail = {
     limit: { scope, kind: limitKind, id },
@@ -135,8 +161,54 @@ export function claimRefusal(outcome: ExplainedClaim, nowMs: number): Refusal {
   });
 }
 
+/** Why a request of this size is never admitted, and how large it may be; undefined: it is, alone. */
+export function sizeRefusal(parts: readonly ClaimPart[], tokens: TokenCount): Refusal | undefined {
+  for (const { scopes } of parts) {
+    const never = neverFits(scopes, tokens);
+    if (never === undefined) continue;
+    const { kind, limit, asked } = never;
+    const { scope, id, shownId = id } = never.scope;
+    const allowed = LIMIT_LABELS[kind]?.(limit) ?? "less than that";
+    const most = mostTokens(parts.flatMap((each) => each.scopes));
+    return refusal(
+      "rate_limit",
+      `${SCOPE_LABELS[scope]} is limited to ${allowed}, and this request alone may take ${asked}, so it is never admitted; ${fittingWords(most, tokens)}`,
+      {
+        origin: scope === "pool" ? "upstream_quota" : "gateway_admission",
+        limit: { scope, kind, id: shownId },
+        figures: { limit, asked },
+        retryable: false,
+      },
+    );
+  }
+  return undefined;
+}
+
+/** The largest input with the output asked for, and the other way round. A byte counts as a token. */
+function fittingWords(most: TokenCount, asked: TokenCount): string {
+  const { promptTokens: input, completionTokens: output } = asked;
+  const bytes = Math.min(most.promptTokens, most.tokens - output);
+  const outputTokens = Math.min(most.completionTokens, most.tokens - input);
+  const withOutput = output === 0 ? "" : ` with this max_tokens of ${output}`;
+  const fitting = [
+    ...(bytes > 0 && output <= most.completionTokens
+      ? [`at most ${bytes} bytes${withOutput}`]
+      : []),
+    ...(output > 0 && outputTokens > 0 && input <= most.promptTokens
+      ? [`at most ${outputTokens} output tokens with this input`]
+      : []),
+  ];
+  if (fitting.length > 0) return `what fits is ${fitting.join(", or ")}`;
+  const together = [
+    `${Math.min(most.promptTokens, most.tokens)} bytes`,
+    `${Math.min(most.completionTokens, most.tokens)} output tokens`,
+    ...(most.tokens === Infinity ? [] : [`${most.tokens} of both together`]),
+  ];
+  return `what fits is at most ${together.join(", ")}`;
+}
+
 /** `: 60 used in the last minute`; of what every request adds as much to, that is not said. */
-function usedWords({ limitKind, used, asked }: ExplainedClaim & { kind: "refused" }): string {
+function usedWords({ limitKind, used, asked }: RefusedClaim & { kind: "refused" }): string {
   const when = USED_WHEN[limitKind];
   if (when === undefined || used === undefined) return "";
   const more = asked === undefined || asked === 1 ? "" : `, and this request may take ${asked}`;
@@ -150,11 +222,12 @@ const USED_WHEN: Readonly<Partial<Record<LimitKind, string>>> = {
   capacity: "",
 };
 
-function readToTheirEnd(running: number, departed: number): string {
-  const have =
-    departed === 1 ? "has a disconnected client and is" : "have disconnected clients and are";
-  const end = departed === 1 ? "its end" : "their end";
-  return `${running} requests are running; ${departed} of them ${have} read to ${end}`;
+function readToTheirEnd(departed: number): string {
+  const [requests, have, end] =
+    departed === 1
+      ? ["request is", "it has a disconnected client and is", "its end"]
+      : ["requests are", `${departed} of them have disconnected clients and are`, "their end"];
+  return `${departed} ${requests} running; ${have} read to ${end}`;
 }
 
 const NEXT_STEP = {
@@ -162,64 +235,104 @@ const NEXT_STEP = {
   pool: "or choose another model meanwhile",
 } as const;
 
+/** What a hold asked for. */
+export interface HoldAsked {
+  readonly needed: MicroUsd;
+  /** The most output tokens that so much money pays; undefined: the price does not depend on them. */
+  readonly outputWithin: (micros: bigint) => number | undefined;
+}
+
 /** The error of a refused hold: the numbers and the next step. */
 export function reserveRefusal(
   outcome: Exclude<ReserveOutcome, { kind: "reserved" }>,
-  needed: MicroUsd,
   principal: Pick<Principal, "orgId" | "keyId" | "keyOrigin">,
+  asked: HoldAsked,
 ): Refusal {
   switch (outcome.kind) {
     case "unavailable":
       return infrastructure(
         "the ledger journal does not answer; nothing was sent and nothing charged",
       );
-    case "low_balance": {
-      const transient = outcome.availableMicroUsd + outcome.heldMicroUsd >= needed;
-      const next = transient
-        ? "retry when a running request has ended"
-        : "buy credit or lower max_tokens";
-      return refusal(
-        "insufficient_quota",
-        `this request may cost up to $${formatUsd(needed)}; $${formatUsd(outcome.availableMicroUsd)} is available and $${formatUsd(outcome.heldMicroUsd)} is held by running requests; ${next}`,
-        {
-          origin: "gateway_admission",
-          limit: { scope: "org", kind: "spend" },
-          figures: {
-            available: outcome.availableMicroUsd,
-            inFlight: outcome.heldMicroUsd,
-            needed,
-          },
-          retryable: transient,
-        },
-      );
-    }
-    case "cap": {
-      const reset = new Date(outcome.resetAtMs).toISOString();
-      const id =
-        outcome.scope === "org" ? `org:${principal.orgId}` : `key:${shownKeyId(principal)}`;
-      const whose = outcome.scope === "org" ? "the organization's" : "this key's";
-      const { adjective, now } = PERIOD_WORDS[outcome.period];
-      return refusal(
-        "insufficient_quota",
-        `${whose} ${adjective} spend cap (scope ${outcome.scope}) of $${formatUsd(outcome.capMicroUsd)} would be exceeded: $${formatUsd(outcome.settledMicroUsd)} is spent ${now} and $${formatUsd(outcome.inFlightMicroUsd)} in flight, this request may cost up to $${formatUsd(needed)}; lower max_tokens, raise the cap or resend after it resets at ${reset}`,
-        {
-          origin: "gateway_admission",
-          limit: { scope: outcome.scope, kind: "spend", id },
-          ...(outcome.period === "month" ? {} : { capPeriod: outcome.period }),
-          figures: {
-            cap: outcome.capMicroUsd,
-            spent: outcome.settledMicroUsd,
-            inFlight: outcome.inFlightMicroUsd,
-            needed,
-          },
-          retryable: false,
-          capResetAtMs: outcome.resetAtMs,
-        },
-      );
-    }
+    case "low_balance":
+      return balanceRefusal(outcome, asked);
+    case "cap":
+      return capRefusal(outcome, principal, asked);
     default:
       return unreachable(outcome);
   }
+}
+
+function balanceRefusal(
+  outcome: Extract<ReserveOutcome, { kind: "low_balance" }>,
+  asked: HoldAsked,
+): Refusal {
+  const { availableMicroUsd: available, heldMicroUsd: inFlight } = outcome;
+  const { needed } = asked;
+  const transient = available + inFlight >= needed;
+  const { fits, lower } = payableWords(asked, available, "this balance");
+  const next = transient ? "retry when a running request has ended" : `buy credit or ${lower}`;
+  return refusal(
+    "insufficient_quota",
+    `this request may cost up to $${formatUsd(needed)}; $${formatUsd(available)} is available and $${formatUsd(inFlight)} is held by running requests; ${fits}${next}`,
+    {
+      origin: "gateway_admission",
+      limit: { scope: "org", kind: "spend" },
+      figures: { available, inFlight, needed },
+      retryable: transient,
+    },
+  );
+}
+
+function capRefusal(
+  outcome: Extract<ReserveOutcome, { kind: "cap" }>,
+  principal: Pick<Principal, "orgId" | "keyId" | "keyOrigin">,
+  asked: HoldAsked,
+): Refusal {
+  const { scope, period, resetAtMs } = outcome;
+  const { capMicroUsd: cap, settledMicroUsd: spent, inFlightMicroUsd: inFlight } = outcome;
+  const { needed } = asked;
+  const id = scope === "org" ? `org:${principal.orgId}` : `key:${shownKeyId(principal)}`;
+  const whose = scope === "org" ? "the organization's" : "this key's";
+  const { adjective, now } = PERIOD_WORDS[period];
+  const isLarger = needed > cap;
+  const { fits, lower } = isLarger
+    ? payableWords(asked, cap, "the whole cap")
+    : payableWords(asked, cap - spent - inFlight, "what is left of it");
+  const reset = new Date(resetAtMs).toISOString();
+  const next = isLarger
+    ? `${lower} or raise the cap; that it resets at ${reset} does not help`
+    : `${lower}, raise the cap or resend after it resets at ${reset}`;
+  return refusal(
+    "insufficient_quota",
+    `${whose} ${adjective} spend cap (scope ${scope}) of $${formatUsd(cap)} would be exceeded: $${formatUsd(spent)} is spent ${now} and $${formatUsd(inFlight)} in flight, this request may cost up to $${formatUsd(needed)}; ${fits}${next}`,
+    {
+      origin: "gateway_admission",
+      limit: { scope, kind: "spend", id },
+      ...(period === "month" ? {} : { capPeriod: period }),
+      figures: { cap, spent, inFlight, needed },
+      retryable: false,
+      capResetAtMs: resetAtMs,
+    },
+  );
+}
+
+/** How much output so much money pays, and what of the request would have to be less. */
+function payableWords(
+  { outputWithin }: HoldAsked,
+  micros: bigint,
+  whose: string,
+): { readonly fits: string; readonly lower: string } {
+  const output = outputWithin(micros);
+  if (output === undefined) return { fits: "", lower: "ask for less" };
+  return output === 0
+    ? {
+        fits: `not even its input and one output token fit with ${whose}; `,
+        lower: "shorten its input",
+      }
+    : {
+        fits: `what fits is at most ${output} output tokens with ${whose}; `,
+        lower: "lower max_tokens",
+      };
 }
 
 /** As messages name a period. */

@@ -10,7 +10,6 @@ import {
   type RunningAttempt,
   streamBytesMax,
 } from "../dispatch/index.ts";
-import type { ScopeClaim } from "../limits/index.ts";
 import { debitOf } from "../pricing/index.ts";
 import type { HealthOutcome } from "../routing/index.ts";
 import type { CallRequest, Output } from "../wire/index.ts";
@@ -97,12 +96,17 @@ async function dispatch<R extends CallRequest>(
   }
   const result = await startAttempt(ports, client, input).ended;
   const { failure } = result;
+  if (failure?.reason !== undefined) client.unreached?.(deployment.providerId, failure.reason);
   const nowMs = ports.clock.monotonicMs();
   input.held.trace?.ended(nowMs);
   const outcome = healthOutcome(ports, client, { deployment, failure });
   ports.health.report(deployment.id, outcome, nowMs, candidate.probedMs);
   if (failure?.coolSeconds !== undefined) {
     ports.pools.throttled(deployment.pool, failure.coolSeconds, nowMs);
+  }
+  const { conversation } = input.call;
+  if (failure === undefined && conversation !== undefined) {
+    ports.affinity.note(conversation, deployment.id, nowMs);
   }
   ports.metrics.attempt(deployment, result);
   return result;
@@ -184,8 +188,7 @@ function startAttempt<R extends CallRequest>(
     classify: classifierOf(ports, kind, deployment),
     send: (handler) => ports.upstream.send(deployment, upstream, handler, sent),
   });
-  const { scopes } = hold;
-  followClient(ports, client, { running, delivery, scopes, drainMs: timeouts.drainMs });
+  followClient(ports, client, { running, delivery, hold, drainMs: timeouts.drainMs });
   return running;
 }
 
@@ -216,22 +219,24 @@ function followClient(
   tied: {
     readonly running: RunningAttempt;
     readonly delivery: Delivery;
-    readonly scopes: readonly ScopeClaim[];
+    readonly hold: CallHold;
     readonly drainMs: number;
   },
 ): void {
-  const { running, delivery, scopes, drainMs } = tied;
+  const { running, delivery, hold, drainMs } = tied;
   client.onWritable(() => {
     delivery.becameWritable();
     running.resume();
   });
   client.onGone(() => {
     const { orgId } = client.principal;
-    const departed = { orgId, scopes, endsAtMs: ports.clock.monotonicMs() + drainMs };
-    if (!ports.drains.enter(departed)) {
+    if (!ports.drains.hasRoom) {
       running.abandon();
       return;
     }
+    const endsAtMs = ports.clock.monotonicMs() + drainMs;
+    const departed = { orgId, scopes: hold.depart(), endsAtMs };
+    ports.drains.enter(departed);
     running.detach();
     void running.ended.then(() => ports.drains.leave(departed));
   });

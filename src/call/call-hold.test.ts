@@ -47,12 +47,13 @@ function heldCall(answers: Answers = {}) {
     },
   };
   const claimed = (name: string): ClaimedScopes => {
-    const limits: Pick<LimitStore, "release" | "undo"> = {
+    const limits: Pick<LimitStore, "depart" | "release" | "undo"> = {
+      depart: () => void said.push(`${name} departed`),
       release: (_lease, observed) => void said.push(`${name} released ${observed.tokens}`),
       undo: () => void said.push(`${name} undone`),
     };
     const scopes = new ClaimedScopes(limits);
-    scopes.add(LEASE, []);
+    scopes.add(LEASE, undefined);
     return scopes;
   };
   const shortfalls = new Shortfalls(systemClock);

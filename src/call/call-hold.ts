@@ -29,9 +29,9 @@ export class CallHold {
     return this.#own;
   }
 
-  /** The caller's own limits that the call occupies a slot of. */
-  get scopes(): readonly ScopeClaim[] {
-    return this.#own.scopes;
+  /** The client left: see `ClaimedScopes`. */
+  depart(): readonly ScopeClaim[] {
+    return this.#own.depart(this.#ports.clock.monotonicMs());
   }
 
   /** Holds the worst case of the first attempt; a refusal gives its place in the pool back. */

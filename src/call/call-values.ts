@@ -16,6 +16,8 @@ export interface AcceptedCall<R extends CallRequest> {
   readonly request: R;
   /** What may serve it, in order. */
   readonly candidates: CandidateList;
+  /** By which it is served where it was served last; undefined: nothing depends on it. */
+  readonly conversation: string | undefined;
   /** The estimate that the token windows are claimed by. */
   readonly tokens: TokenCount;
   /** What decides which limits it is claimed by. */

@@ -23,8 +23,9 @@ import { answerClient, Delivery, servedHeaders } from "./deliver.ts";
 import { marketplaceClaim } from "./marketplace-claim.ts";
 import { noteUse } from "./note-use.ts";
 import { waitForPacing } from "./pacing.ts";
-import { callPlanInput, findModel } from "./plan-call.ts";
+import { callPlanInput, conversationOf, findModel } from "./plan-call.ts";
 import type { CallPorts } from "./ports.ts";
+import { outputWithin } from "./quote-call.ts";
 import { refuseCall, routingDeadlinePassed } from "./refuse-call.ts";
 import { sumTokens } from "./settlement.ts";
 
@@ -57,6 +58,7 @@ export async function serveCall<R extends CallRequest>(
     if (queueMs > 0) trace?.queued();
     const claimedCall = { call, hold, lastStartMs };
     const first = paced.ok ? await holdFirst(ports, client, claimedCall) : paced;
+    if (first.ok) ports.refusals.leave(client.principal, client);
     if (first.ok) return await attemptUntilServed(ports, client, { ...claimedCall, first });
     hold.undo();
     refuseCall(ports, client, { ...first, family, request });
@@ -83,7 +85,8 @@ function acceptCall<R extends CallRequest>(
   const { request } = read;
   const { modelId } = request;
   const { model, endpoint } = findModel(ports.catalog.current, principal, modelId);
-  const plan = planRoute(callPlanInput(ports, principal, { kind, request, model }));
+  const conversation = conversationOf(principal, request, model);
+  const plan = planRoute(callPlanInput(ports, principal, { kind, request, model, conversation }));
   if (plan.kind === "refused") return { ...refused(plan.refusal), request };
   const candidates = new CandidateList(plan, (deployment) => kind.encode(request, deployment));
   if (!candidates.hasNext() && candidates.unencoded !== undefined) {
@@ -97,8 +100,8 @@ function acceptCall<R extends CallRequest>(
     principal.rules.policy?.timeoutMs ?? Infinity,
   );
   const { trace } = client;
-  const call = { kind, request, candidates, tokens, limited, marketplace, timeoutMs, trace };
-  return { ok: true, call };
+  const asked = { kind, request, candidates, conversation };
+  return { ok: true, call: { ...asked, tokens, limited, marketplace, timeoutMs, trace } };
 }
 
 /** What would refuse this request now; undefined: nothing. `looking`: read-only ports. */
@@ -143,20 +146,24 @@ async function holdFirst<R extends CallRequest>(
   }
   const toHold = attemptToHold(ports, client, { call, candidate, ordinal: 1, nowMs });
   const held = await hold.reserve(toHold.reserve, candidate.pool);
-  const refusal = refusalOfHold(held, toHold, principal);
+  const refusal = refusalOfHold(held, toHold, { call, principal });
   toHold.trace?.reserved(refusal);
   if (refusal === undefined) return toHold;
   leaveCircuit(ports, candidate);
   return refused(refusal);
 }
 
-function refusalOfHold(
+function refusalOfHold<R extends CallRequest>(
   held: ReserveOutcome,
-  { reserve }: HeldAttempt,
-  principal: Principal,
+  { reserve, candidate }: HeldAttempt,
+  of: { readonly call: AcceptedCall<R>; readonly principal: Principal },
 ): Refusal | undefined {
   if (held.kind === "reserved") return undefined;
-  return reserveRefusal(held, reserve.reserveMicroUsd, principal);
+  const { kind, request } = of.call;
+  return reserveRefusal(held, of.principal, {
+    needed: reserve.reserveMicroUsd,
+    outputWithin: (micros) => outputWithin(kind, request, candidate.step.deployment, micros),
+  });
 }
 
 /** Made once for each attempt: the answer has these headers, and the row of its attempt. */
@@ -218,7 +225,7 @@ async function attemptUntilServed<R extends CallRequest>(
     const toHold = attemptToHold(ports, client, { call, candidate, ordinal, nowMs });
     const rolled = await hold.roll(close, toHold.reserve, candidate.pool);
     trace?.settled(end.debitMicroUsd);
-    toHold.trace?.reserved(refusalOfHold(rolled, toHold, client.principal));
+    toHold.trace?.reserved(refusalOfHold(rolled, toHold, { call, principal: client.principal }));
     // Without money for the next candidate the caller gets the error of the last one.
     if (rolled.kind !== "reserved") {
       leaveCircuit(ports, candidate);

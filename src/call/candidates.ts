@@ -1,16 +1,10 @@
 import type { Principal } from "../accounts/index.ts";
 import type { Deployment } from "../catalog/index.ts";
-import {
-  refusal,
-  type Refusal,
-  refused,
-  type Result,
-  RETRY_AFTER_SECONDS_MAX,
-} from "../core/index.ts";
-import type { TokenCount } from "../limits/index.ts";
+import { refusal, type Refusal, refused, type Result } from "../core/index.ts";
+import { secondsThrottled, type TokenCount } from "../limits/index.ts";
 import { allCooling, type RoutePlan } from "../routing/index.ts";
 import type { UpstreamRequest } from "../wire/index.ts";
-import { claimScopes } from "./admit.ts";
+import { claimScopes, sizeRefusal } from "./admit.ts";
 import type { Step } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { MarketplaceClaim } from "./marketplace-claim.ts";
@@ -146,10 +140,14 @@ export function enterPool(
   const { pool } = deployment;
   const monotonicMs = ports.clock.monotonicMs();
   const nowMs = ports.clock.nowMs();
-  const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
-  if (cooldownMs > 0) return refused(poolCooldowns(pool.id, cooldownMs, nowMs));
   const part = ports.pools.claimOf(pool, principal.orgId, monotonicMs);
   const parts = [...(marketplace?.partsFor(deployment) ?? []), ...(part ? [part] : [])];
+  const cooldownMs = ports.pools.cooldownMs(pool.id, monotonicMs);
+  if (cooldownMs > 0) {
+    const throttledMs = part === undefined ? 0 : secondsThrottled(part.scopes, tokens) * 1000;
+    const waitMs = Math.max(cooldownMs, throttledMs);
+    return refused(sizeRefusal(parts, tokens) ?? poolCooldowns(pool.id, waitMs, nowMs));
+  }
   if (parts.length === 0) return { ok: true, pool: undefined };
   const claiming = claimScopes(ports.limits, { principal, parts, tokens, nowMs, monotonicMs });
   return claiming.then((outcome) => {
@@ -159,8 +157,8 @@ export function enterPool(
   });
 }
 
-function poolCooldowns(poolId: string, cooldownMs: number, nowMs: number): Refusal {
-  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.ceil(cooldownMs / 1000));
+function poolCooldowns(poolId: string, waitMs: number, nowMs: number): Refusal {
+  const retryAfterSeconds = Math.ceil(waitMs / 1000);
   return refusal(
     "rate_limit",
     `the provider has rate-limited this model and its capacity is paused; retry in ${retryAfterSeconds} s, or choose another model meanwhile`,
@@ -173,8 +171,10 @@ function poolCooldowns(poolId: string, cooldownMs: number, nowMs: number): Refus
   );
 }
 
+/** The pool that has capacity first; one that is too small for the request never has. */
 function sooner(known: Refusal | undefined, other: Refusal): Refusal {
-  const waitOf = (each: Refusal): number => each.retryAfterSeconds ?? RETRY_AFTER_SECONDS_MAX;
+  const waitOf = ({ retryable, retryAfterSeconds }: Refusal): number =>
+    retryable ? (retryAfterSeconds ?? 0) : Infinity;
   return known === undefined || waitOf(other) < waitOf(known) ? other : known;
 }
 

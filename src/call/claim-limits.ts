@@ -1,6 +1,7 @@
 import type { DedicatedEndpoint, Principal } from "../accounts/index.ts";
 import type { Result } from "../core/index.ts";
 import {
+  departedScopes,
   endpointScope,
   endpointSelfScopes,
   orgSlot,
@@ -32,7 +33,7 @@ export function claimLimits(
     tokens,
     nowMs: ports.clock.nowMs(),
     monotonicMs: ports.clock.monotonicMs(),
-    departed: (orgId, id) => ports.drains.departed(orgId, id),
+    endsAtMs: (orgId, id, count) => ports.drains.endsAtMs(orgId, id, count),
   });
 }
 
@@ -50,14 +51,25 @@ export function claimParts(
   const parts: ClaimPart[] = [];
   const slot = orgSlot(principal.orgId);
   if (endpoint === undefined) {
-    parts.push({ slot, scopes: ports.scopesOf(principal, { modelId, ownKeysOnly }) });
+    parts.push(partOf(slot, ports.scopesOf(principal, { modelId, ownKeysOnly }), modelId));
   } else {
     const scopes = endpointSelfScopes(principal, modelId);
-    if (scopes.length > 0) parts.push({ slot, scopes });
-    parts.push({ slot: `{endpoint:${endpoint.endpointId}}`, scopes: scopesOfEndpoint(endpoint) });
+    if (scopes.length > 0) parts.push(partOf(slot, scopes, modelId));
+    const ofEndpoint = `{endpoint:${endpoint.endpointId}}`;
+    parts.push(partOf(ofEndpoint, scopesOfEndpoint(endpoint), modelId));
   }
   if (ports.platform.length > 0) parts.push({ slot: "{platform}", scopes: ports.platform });
   return parts;
+}
+
+/** Its scopes and, where they limit what is in flight, those of its calls whose client left. */
+export function partOf(
+  slot: string,
+  scopes: readonly ScopeClaim[],
+  modelId: string | undefined,
+): ClaimPart {
+  const departed = departedScopes({ slot, scopes }, modelId);
+  return departed.length === 0 ? { slot, scopes } : { slot, scopes, departed };
 }
 
 const endpointScopes = new WeakMap<DedicatedEndpoint, readonly ScopeClaim[]>();

@@ -69,4 +69,6 @@ export interface ClientExchange {
   settled?(debitMicroUsd: MicroUsd): void;
   /** Reports that the answer had begun, and ends with an error. */
   brokeOff?(): void;
+  /** Reports why a provider could not be reached: for the log, never for the client. */
+  unreached?(provider: string, reason: string): void;
 }

@@ -4,17 +4,10 @@ import type { ScopeClaim } from "../limits/index.ts";
 /** A request whose client left, and until when its answer is read at the longest. */
 export interface DepartedRequest {
   readonly orgId: OrgId;
-  /** The limits that it occupies a slot of until then. */
+  /** Where it takes a place until then. */
   readonly scopes: readonly Pick<ScopeClaim, "id" | "shownId">[];
   /** Monotonic milliseconds. */
   readonly endsAtMs: number;
-}
-
-/** The departed requests of one scope. */
-export interface Departed {
-  readonly count: number;
-  /** Monotonic time at which one of them must have ended. */
-  readonly firstEndsAtMs: number;
 }
 
 /** Bounds how many answers are read on after their client left, and knows whose they are. */
@@ -35,11 +28,13 @@ export class DetachedReadLimit {
     return this.#reading.size;
   }
 
-  /** False: the bound is reached, the answer is cut instead of read on. */
-  enter(request: DepartedRequest): boolean {
-    if (this.#reading.size >= this.#max) return false;
+  /** False: the bound is reached, the answer is to be cut instead of read on. */
+  get hasRoom(): boolean {
+    return this.#reading.size < this.#max;
+  }
+
+  enter(request: DepartedRequest): void {
     this.#reading.add(request);
-    return true;
   }
 
   leave(request: DepartedRequest): void {
@@ -47,18 +42,17 @@ export class DetachedReadLimit {
   }
 
   /**
-   * What this process reads of an organization in one of its scopes. It walks over all of them:
-   * only a refusal and `GET /v1/limits` ask.
+   * Monotonic time at which so many of what this process reads of an organization in one of its
+   * scopes must have ended; infinity where it reads fewer. It walks over all of them: only a
+   * refusal asks.
    */
-  departed(orgId: OrgId, shownId: string): Departed {
-    let count = 0;
-    let firstEndsAtMs = Number.POSITIVE_INFINITY;
+  endsAtMs(orgId: OrgId, shownId: string, count: number): number {
+    const ends: number[] = [];
     for (const request of this.#reading) {
       if (request.orgId !== orgId) continue;
       if (!request.scopes.some((scope) => (scope.shownId ?? scope.id) === shownId)) continue;
-      count += 1;
-      firstEndsAtMs = Math.min(firstEndsAtMs, request.endsAtMs);
+      ends.push(request.endsAtMs);
     }
-    return { count, firstEndsAtMs };
+    return ends.sort((a, b) => a - b)[count - 1] ?? Number.POSITIVE_INFINITY;
   }
 }

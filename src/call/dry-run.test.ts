@@ -93,7 +93,7 @@ class Books implements SpendReads {
 }
 
 const amount = fc.bigInt(0n, 4_000n);
-const cap = fc.option(amount);
+const cap = fc.option(amount, { freq: 1 });
 const rareCap = fc.oneof(
   { weight: 3, arbitrary: fc.constant(null) },
   { weight: 1, arbitrary: amount },
@@ -113,7 +113,10 @@ const step = fc.oneof(
   fc.record({ what: fc.constant("wait" as const), ms: fc.nat(40_000) }),
 );
 
-test("what a dry run says would happen to a request is what happens to it", async () => {
+/** What a request without enough balance is told. */
+const FITTING_OUTPUT = /what fits is at most (\d+) output tokens with this balance/;
+
+test("what a dry run says would happen to a request is what happens to it, and a lower max_tokens that it names is admitted", async () => {
   const steps = fc.array(step, { minLength: 1, maxLength: 20 });
   const account = fc.record({
     credit: amount,
@@ -123,6 +126,7 @@ test("what a dry run says would happen to a request is what happens to it", asyn
   });
   let refused = 0;
   let sent = 0;
+  let lowerings = 0;
   await fc.assert(
     fc.asyncProperty(account, steps, async ({ credit, caps, ...limited }, list) => {
       const clock = { ms: 0 };
@@ -163,6 +167,13 @@ test("what a dry run says would happen to a request is what happens to it", asyn
         void serveCall(ports, client, kind);
         await promisesOnly();
         expect(client.refusal).toEqual(foreseen);
+        const [, fitting] = FITTING_OUTPUT.exec(foreseen?.message ?? "") ?? [];
+        if (fitting !== undefined) {
+          const smaller = { ...body, max_tokens: Number(fitting) };
+          const lowered = new RecordedExchange(smaller, principal);
+          if ((await previewCall(looking, lowered, kind)) !== undefined) fail();
+          lowerings += 1;
+        }
         expect(recipe.sent.length - before).toBe(foreseen === undefined ? 1 : 0);
         if (foreseen === undefined) sent += 1;
         else refused += 1;
@@ -171,8 +182,9 @@ test("what a dry run says would happen to a request is what happens to it", asyn
     { numRuns: quickOrDeep(120, 1_000) },
   );
   expect(Math.min(sent, refused)).toBeGreaterThan(10);
+  expect(lowerings).toBeGreaterThan(5);
 });
 
 function fail(): never {
-  throw new Error("the catalog has deployments");
+  throw new Error("the catalog has no deployments, or a request that was named is refused");
 }

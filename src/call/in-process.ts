@@ -31,6 +31,8 @@ export interface LoggedCall {
   readonly served: ServedHeaders;
   readonly refusal: Refusal | undefined;
   readonly gone: boolean;
+  /** Providers that could not be reached, each with the reason. */
+  readonly unreachedProviders: readonly string[];
 }
 
 /** Where requests are logged, whichever way they came in. */
@@ -88,7 +90,11 @@ export async function callInProcess<R extends CallRequest>(
     if (!caller.ok) exchange.refuse(caller.refusal);
     else {
       exchange.accept(caller.principal);
-      if (!refuseBeforeBody(ports, exchange)) await serveCall(ports, exchange, kind);
+      try {
+        if (!refuseBeforeBody(ports, exchange)) await serveCall(ports, exchange, kind);
+      } finally {
+        ports.refusals.leave(caller.principal, exchange);
+      }
     }
   } catch (fault) {
     const value = reportFault(log, exchange.requestId, fault);
@@ -120,6 +126,7 @@ class InProcessExchange implements ClientExchange {
   /** As a client would have got it; 0: nothing was answered. */
   status = 0;
   served: ServedHeaders = {};
+  readonly unreachedProviders: string[] = [];
   refusal: Refusal | undefined;
   debitMicroUsd: MicroUsd = ZERO_MICRO_USD;
   readonly #request: InProcessRequest;
@@ -176,6 +183,10 @@ class InProcessExchange implements ClientExchange {
     this.isStream = true;
     this.status = 200;
     this.served = served;
+  }
+
+  unreached(provider: string, reason: string): void {
+    this.unreachedProviders.push(`${provider}: ${reason}`);
   }
 
   relay(status: number, _headers: Readonly<Record<string, string>>, served: ServedHeaders): void {

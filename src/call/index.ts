@@ -1,7 +1,7 @@
 export { type ClaimPart, claimRefusal } from "./admit.ts";
 export type { AcceptedJob, CallKind } from "./call-kind.ts";
 export { serveCall } from "./call.ts";
-export { claimParts } from "./claim-limits.ts";
+export { claimParts, partOf } from "./claim-limits.ts";
 export type { ClientExchange, ServedHeaders } from "./client-exchange.ts";
 export { claimOrgSetting, countRequest, countSetting } from "./count-request.ts";
 export { DetachedReadLimit } from "./detached-read-limit.ts";

@@ -26,6 +26,7 @@ function lookingLimits({ limits, clock }: Pick<CallPorts, "limits" | "clock">): 
       if (outcome.kind === "claimed") limits.undo(outcome.lease, clock.monotonicMs());
       return outcome;
     },
+    depart: () => undefined,
     // Undone already.
     release: () => undefined,
     undo: () => undefined,

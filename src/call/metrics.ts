@@ -62,6 +62,8 @@ export class GatewayMetrics {
   readonly limitRefusals: Map<string, number> = new Map();
   /** `provider|error class` to attempts that were followed by one at another candidate. */
   readonly failovers: Map<string, number> = new Map();
+  /** `provider` to requests sent again, as the kept connection of their first had ended. */
+  readonly resends: Map<string, number> = new Map();
   /** Requests between their first byte and their last. */
   inFlight = 0;
   readonly fold: ListingFold;
@@ -137,6 +139,10 @@ export class GatewayMetrics {
     add(this.failovers, `${providerId}|${cls}`);
   }
 
+  sentAgain(providerId: string): void {
+    add(this.resends, providerId);
+  }
+
   served(listing: Listing, served: ServedModel | undefined): void {
     if (served?.isSubstituted !== true) return;
     add(this.substituted, keyOf(listing));
@@ -167,6 +173,7 @@ function callFamilies(metrics: GatewayMetrics): readonly Family[] {
     mapped("tm_requests_total", metrics.requests),
     mapped("tm_limit_refusals_total", metrics.limitRefusals),
     mapped("tm_failovers_total", metrics.failovers),
+    mapped("tm_resends_total", metrics.resends),
     ...fold.counters({
       tm_attempts_total: metrics.attempts,
       tm_usage_missing_total: metrics.usageMissing,

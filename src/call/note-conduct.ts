@@ -39,7 +39,8 @@ function breachesOf(bridge: AnswerBridge, noted: NotedAnswer): Breaches {
   const { usage } = bridge;
   let breaches = substitutionOf(bridge);
   if (isImpossible || bridge.usageFlaw !== undefined) breaches |= BREACH.usageImpossible;
-  if (usage === undefined && isUsageDue(bridge, deployment)) breaches |= BREACH.usageMissing;
+  const counted = usage ?? bridge.declaredUsage;
+  if (counted === undefined && isUsageDue(bridge, deployment)) breaches |= BREACH.usageMissing;
   if (deployment.modality !== "text") return breaches;
   if (bridge.hasWrongFinish) breaches |= BREACH.wrongFinish;
   if (usage !== undefined && outputTokensTotal(usage) > request.outputTokens) {

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import type { DedicatedEndpoint, Organization, Principal } from "../accounts/index.ts";
 import {
   type Catalog,
@@ -6,7 +8,7 @@ import {
   type ModalityId,
   ownKeyDeployment,
 } from "../catalog/index.ts";
-import type { PlanInput } from "../routing/index.ts";
+import { hasEquals, type PlanInput } from "../routing/index.ts";
 import type { CallRequest, ProviderControls, Unservable } from "../wire/index.ts";
 import type { CallKind } from "./call-kind.ts";
 import type { CallPorts } from "./ports.ts";
@@ -37,7 +39,7 @@ export function findModel(
 
 /** The plan's input of one call, whatever its kind. */
 export function callPlanInput<R extends CallRequest>(
-  ports: Pick<CallPorts, "opensOwnKeys" | "clock" | "standing"> & {
+  ports: Pick<CallPorts, "opensOwnKeys" | "clock" | "standing" | "affinity"> & {
     readonly health: Pick<CallPorts["health"], "mayTry">;
   },
   principal: Principal,
@@ -45,17 +47,39 @@ export function callPlanInput<R extends CallRequest>(
     readonly kind: CallKind<R>;
     readonly request: R;
     readonly model: ListedModel | undefined;
+    readonly conversation?: string | undefined;
   },
 ): PlanInput {
-  const { kind, request, model } = call;
+  const { kind, request, model, conversation } = call;
   return planInput(ports, principal, {
     modelId: request.modelId,
     model,
     modality: kind.modality,
     controls: request.controls,
+    ...(conversation !== undefined && {
+      servedLast: ports.affinity.servedLast(conversation, ports.clock.monotonicMs()),
+    }),
     servabilityProblem: (deployment) => kind.servabilityProblem(request, deployment),
     isHealthy: ({ id }) => ports.health.mayTry(id, ports.clock.monotonicMs()) !== "no",
   });
+}
+
+/**
+ * By what a request is known as one of a conversation: the name that its caller gave it, else how
+ * its messages begin. Undefined where nothing depends on it, which costs no digest. It is never
+ * another organization's.
+ */
+export function conversationOf(
+  { orgId, keyId }: Pick<Principal, "orgId" | "keyId">,
+  request: CallRequest,
+  model: ListedModel | undefined,
+): string | undefined {
+  if (model === undefined || !hasEquals(model)) return undefined;
+  const conversation = request.conversation?.();
+  if (conversation === undefined) return undefined;
+  const { isNamed, bytes } = conversation;
+  const scope = JSON.stringify([orgId, model.id, isNamed ? null : keyId]);
+  return createHash("sha256").update(scope).update(bytes).digest("base64");
 }
 
 /** What every plan asks of a request, whatever kind of call it is. */
@@ -64,6 +88,7 @@ export interface PlanNeeds {
   readonly model: ListedModel | undefined;
   readonly modality: ModalityId;
   readonly controls: ProviderControls;
+  readonly servedLast?: string | undefined;
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   readonly isHealthy: (deployment: Deployment) => boolean;
 }

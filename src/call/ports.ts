@@ -11,7 +11,12 @@ import type {
   PoolBoard,
   ScopeClaim,
 } from "../limits/index.ts";
-import type { DeploymentHealth, ListingStanding, RepeatedFailures } from "../routing/index.ts";
+import type {
+  Affinity,
+  DeploymentHealth,
+  ListingStanding,
+  RepeatedFailures,
+} from "../routing/index.ts";
 import type { Breaches } from "../verification/index.ts";
 import type { DetachedReadLimit } from "./detached-read-limit.ts";
 import type { GatewayMetrics } from "./metrics.ts";
@@ -54,6 +59,8 @@ export interface CallParts {
   readonly health: DeploymentHealth;
   /** Failed requests of the last minute: repeats of one are one strike. */
   readonly repeats: RepeatedFailures;
+  /** Which deployment served a conversation last. */
+  readonly affinity: Affinity;
   readonly limits: LimitStore;
   readonly ledger: Ledger;
   readonly classify: AttemptClassifier;
@@ -66,7 +73,7 @@ export interface CallParts {
   };
   readonly usage: AbuseMonitor;
   /** How many requests of a caller may be refused. */
-  readonly refusals: Pick<RefusalWindows, "check" | "note" | "forget">;
+  readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
   /** What the ledger refused a moment ago. */
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
 }

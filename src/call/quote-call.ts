@@ -1,5 +1,5 @@
 import type { Principal } from "../accounts/index.ts";
-import { deploymentAt } from "../catalog/index.ts";
+import { type Deployment, deploymentAt } from "../catalog/index.ts";
 import { attemptInstantMs, type MicroUsd, type Result, refused } from "../core/index.ts";
 import { explainRoute } from "../routing/index.ts";
 import type { CallRequest } from "../wire/index.ts";
@@ -13,7 +13,7 @@ import type { CallPorts } from "./ports.ts";
  * and no limit is asked.
  */
 export function quoteCall<R extends CallRequest>(
-  ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "ledger">,
+  ports: Pick<CallPorts, "catalog" | "opensOwnKeys" | "clock" | "standing" | "affinity" | "ledger">,
   kind: CallKind<R>,
   asked: { readonly principal: Principal; readonly body: Buffer },
 ): Result<{ readonly most: MicroUsd }> {
@@ -34,4 +34,26 @@ export function quoteCall<R extends CallRequest>(
   const [first, ...others] = quotes;
   if (first === undefined) throw new Error("a plan without a refusal has a candidate");
   return { ok: true, most: others.reduce((most, each) => (each > most ? each : most), first) };
+}
+
+/**
+ * The largest output bound with which this request would cost at most `micros`; 0: not even one
+ * token fits. Undefined: the client cannot lower its price by it.
+ */
+export function outputWithin<R extends CallRequest>(
+  kind: CallKind<R>,
+  request: R,
+  deployment: Deployment,
+  micros: bigint,
+): number | undefined {
+  const cost = (outputTokens: number): MicroUsd => kind.quote(request, deployment, outputTokens);
+  if (cost(1) === cost(request.outputTokens)) return undefined;
+  let fits = 0;
+  let tooMany = request.outputTokens;
+  while (tooMany - fits > 1) {
+    const half = Math.floor((fits + tooMany) / 2);
+    if (cost(half) <= micros) fits = half;
+    else tooMany = half;
+  }
+  return fits;
 }

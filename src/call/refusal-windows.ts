@@ -37,6 +37,10 @@ export interface RefusalWindowOptions extends RefusalLimits {
 export class RefusalWindows {
   readonly #options: RefusalWindowOptions;
   readonly #full = new ExpiringCache<FullWindow>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
+  /** Requests of organizations without credit whose refusal or admission is not known yet. */
+  readonly #undecided = new Map<OrgId, Set<object>>();
+  /** What the window of refused requests of such an organization had left at the last one. */
+  readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
   #widths: RefusalLimits;
   #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
@@ -67,6 +71,29 @@ export class RefusalWindows {
   }
 
   /**
+   * Lets a request in whose body is then read. Of an organization without credit at most as many
+   * are undecided at once as its window of refused requests has left: so many at the same time do
+   * not pass a window that each of them would have filled. `leave` it when it is decided.
+   */
+  enter(principal: Principal, request: object): Refusal | undefined {
+    const full = this.check(principal);
+    if (full !== undefined || !isUnfunded(principal)) return full;
+    const { orgId } = principal;
+    const undecided = this.#undecided.get(orgId) ?? new Set();
+    const left = this.#left.get(orgId, this.#options.clock.monotonicMs());
+    const most = Math.max(1, left ?? this.#widths.unfundedRequestsPerMinute);
+    if (undecided.size >= most) return this.#undecidedRefusal(orgId, most);
+    this.#undecided.set(orgId, undecided.add(request));
+    return undefined;
+  }
+
+  /** It is admitted, refused or gone. Does nothing when it was not let in, or has left. */
+  leave({ orgId }: Principal, request: object): void {
+    const undecided = this.#undecided.get(orgId);
+    if (undecided?.delete(request) === true && undecided.size === 0) this.#undecided.delete(orgId);
+  }
+
+  /**
    * Something of this organization changed, or of any: its limits may be higher now. Those of
    * refused requests are not of its making.
    */
@@ -74,22 +101,42 @@ export class RefusalWindows {
     this.#full.drop((full) => full.isOfLimits && (orgId === undefined || full.orgId === orgId));
   }
 
-  /** Counts a refusal that the caller caused. */
-  note(principal: Principal, value: Refusal): void {
+  /** Counts a refusal that the caller caused; its request leaves when it is counted. */
+  note(principal: Principal, value: Refusal, request: object): void {
     if (isFullMinute(value) && isUnfunded(principal)) this.#remember(principal, value, true);
     // A store that does not answer refuses the next claim of this caller anyway.
-    this.#count(principal).catch(() => undefined);
+    void this.#count(principal)
+      .catch(() => undefined)
+      .then(() => this.leave(principal, request));
   }
 
   async #count(principal: Principal): Promise<void> {
     const first = this.#claim(principal);
     const counted = first instanceof Promise ? await first : first;
     if (counted.kind === "unavailable") return;
-    if (counted.kind === "claimed" && counted.lease.remainingRequests > 0) return;
+    const left = counted.kind === "claimed" ? counted.lease.remainingRequests : 0;
+    if (isUnfunded(principal)) {
+      this.#left.set(principal.orgId, left, this.#options.clock.monotonicMs());
+    }
+    if (left > 0) return;
     // The window has just become full: a claim that it refuses says for how long.
     const second = counted.kind === "claimed" ? this.#claim(principal) : counted;
     const refused = second instanceof Promise ? await second : second;
     if (refused.kind === "refused") this.#remember(principal, windowRefusal(refused), false);
+  }
+
+  #undecidedRefusal(orgId: OrgId, limit: number): Refusal {
+    return refusal(
+      "rate_limit",
+      `an organization without credit is limited to ${limit} requests at once that are not admitted yet; retry in 1 s, or buy credit`,
+      {
+        origin: "gateway_admission",
+        limit: { scope: "org", kind: "concurrency", id: `refusals:${orgId}` },
+        figures: { limit, used: limit, asked: 1 },
+        retryAfterSeconds: 1,
+        retryAtMs: this.#options.clock.nowMs() + 1_000,
+      },
+    );
   }
 
   #claim(principal: Principal): ClaimOutcome | Promise<ClaimOutcome> {

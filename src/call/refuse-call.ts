@@ -25,8 +25,10 @@ export interface RefusedCall {
 /** Refuses before any dispatch: the id stays known, nothing is owed. */
 export function refuseCall(ports: CallPorts, client: ClientExchange, input: RefusedCall): void {
   recordRefused(ports, client, input);
-  if (!NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
-    ports.refusals.note(client.principal, input.refusal);
+  if (NOT_THE_CALLERS_DOING.has(input.refusal.origin)) {
+    ports.refusals.leave(client.principal, client);
+  } else {
+    ports.refusals.note(client.principal, input.refusal, client);
   }
   noteRefused(ports, client, input);
   const droppedParams = input.request?.droppedParams ?? [];
@@ -34,11 +36,11 @@ export function refuseCall(ports: CallPorts, client: ClientExchange, input: Refu
 }
 
 /**
- * Refuses a caller whose window of refused requests is full, before its body is read. Recorded like
+ * Lets a request in, which has to leave `refusals` again, or refuses it: a caller whose window of refused requests is full, before its body is read. Recorded like
  * any other refusal, but no further one in that window.
  */
 export function refuseBeforeBody(ports: CallPorts, client: ClientExchange): boolean {
-  const value = ports.refusals.check(client.principal);
+  const value = ports.refusals.enter(client.principal, client);
   if (value === undefined) return false;
   recordRefused(ports, client, { refusal: value });
   client.refuse(value);

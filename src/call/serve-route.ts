@@ -13,7 +13,7 @@ import type { ClientExchange } from "./client-exchange.ts";
 import { countRequest } from "./count-request.ts";
 import { lookingPorts } from "./looking-ports.ts";
 import { marketplaceClaim } from "./marketplace-claim.ts";
-import { callPlanInput, findModel } from "./plan-call.ts";
+import { callPlanInput, conversationOf, findModel } from "./plan-call.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall } from "./refuse-call.ts";
 import { routeBody, type ExcludedStep, type ShownStep } from "./show-route.ts";
@@ -87,7 +87,9 @@ async function walkRoute<R extends CallRequest>(
 ): Promise<RouteWalk> {
   const nowMs = ports.clock.monotonicMs();
   const { model, endpoint } = findModel(ports.catalog.current, principal, request.modelId);
-  const explained = explainRoute(callPlanInput(ports, principal, { kind, request, model }));
+  const conversation = conversationOf(principal, request, model);
+  const input = callPlanInput(ports, principal, { kind, request, model, conversation });
+  const explained = explainRoute(input);
   const tokens = callTokens(kind, request, model);
   const { ownKeys } = explained;
   const limited = { modelId: request.modelId, endpoint, ownKeys };
@@ -102,7 +104,8 @@ async function walkRoute<R extends CallRequest>(
       const health = ports.health.mayTry(deployment.id, nowMs) === "yes" ? "healthy" : "half_open";
       const translated = wire !== undefined && deployment.wire !== wire;
       const poolFull = await poolProblem(ports, principal, { deployment, tokens, limited });
-      steps.push({ deployment, upstream, health, translated, poolFull });
+      const servedLast = deployment.id === input.servedLast;
+      steps.push({ deployment, upstream, health, translated, servedLast, poolFull });
     }
   }
   return { steps, excluded };

@@ -36,7 +36,8 @@ const IMPOSSIBLE: Settlement = { ...NOTHING, flag: "usage_impossible" };
 /**
  * Debits what the provider reported and nothing else: the whole of a complete answer, or what had
  * been reported before a stream died. Refused content and an answer that cannot be represented
- * cost nothing, whatever they report. Usage or a cost that is impossible is not believed: it
+ * cost nothing, whatever they report. A delivered image without usage is what its listing declares.
+ * Usage or a cost that is impossible is not believed: it
  * settles like none, so that a broken report can neither fill the accounts nor stop a closing.
  * An hour of the cache that the request did not ask for costs what any write costs.
  */
@@ -55,6 +56,8 @@ export function settlementOf(
   const cls = failure?.refusal.class;
   const unbillable = cls === "content_policy" || (cls === "gateway_error" && !result.hasOutput);
   if (unbillable) return NOTHING;
+  const isDeclared = usage === undefined && failure === undefined;
+  const counted = isDeclared ? bridge.declaredUsage : usage;
   const basis = failure === undefined ? "reported" : "partial";
   if (deployment.billing === "reported_cost") {
     const { reportedCostUsd } = bridge;
@@ -64,12 +67,13 @@ export function settlementOf(
       ? { usage: usage ?? null, basis, costPicoUsd }
       : IMPOSSIBLE;
   }
-  if (usage === undefined || deployment.prices === null) return NOTHING;
-  const priced = pricedUsage(deployment.prices, usage);
+  if (counted === undefined || deployment.prices === null) return NOTHING;
+  const priced = pricedUsage(deployment.prices, counted);
   const isPayable = Object.values(priced).every((amount) =>
     isWithinExcess(amount, reserveMicroUsd),
   );
-  return isPayable ? { usage, basis, ...priced } : IMPOSSIBLE;
+  if (!isPayable) return IMPOSSIBLE;
+  return { usage: counted, basis: isDeclared ? "declared" : basis, ...priced };
 }
 
 /** What the customer owes for the usage, and what is owed to the provider. */

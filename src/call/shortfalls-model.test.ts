@@ -328,7 +328,7 @@ class ProcessOnModel {
   }
 }
 
-const NO_LIMITS = { release: () => undefined, undo: () => undefined };
+const NO_LIMITS = { depart: () => undefined, release: () => undefined, undo: () => undefined };
 
 type Reserved = Record<"orgId" | "keyId", string> & Record<"attemptId" | "reserveMicroUsd", bigint>;
 

@@ -7,6 +7,8 @@ export interface ShownStep extends Step {
   readonly health: "healthy" | "half_open";
   /** Is the request written anew for the other wire? */
   readonly translated: boolean;
+  /** Did it serve this conversation last? */
+  readonly servedLast: boolean;
   /** Why its pool has no place now; undefined: it has one. */
   readonly poolFull: Refusal | undefined;
 }
@@ -64,13 +66,15 @@ function candidate(step: ShownStep, at: number, request: CallRequest): object {
 }
 
 /** Why it has its position, and what is lost on the way to it. */
-function reasonsOf({ deployment, upstream, poolFull }: ShownStep, request: CallRequest): string[] {
+function reasonsOf(step: ShownStep, request: CallRequest): string[] {
+  const { deployment, upstream, servedLast, poolFull } = step;
   const isNamed = request.controls.order?.includes(deployment.providerId) === true;
   const { droppedParams } = upstream;
   return [
     ...(isNamed ? ["provider.order names it"] : []),
     ...(deployment.ownKey === undefined ? [] : ["it is called with your own key"]),
     `its priority is ${deployment.priority}`,
+    ...(servedLast ? ["of equals it served this conversation last"] : []),
     ...(poolFull === undefined ? [] : [poolFull.message]),
     ...(droppedParams.length === 0 ? [] : [`it drops ${[...new Set(droppedParams)].join(", ")}`]),
   ];

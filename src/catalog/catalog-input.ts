@@ -17,12 +17,17 @@ export interface CatalogIssue {
   readonly message: string;
 }
 /**
- * A listing that is compiled but not routed, that has left, that a pool names in vain, or that is
- * bought for more than it is sold; names variables, never values.
+ * A listing that is compiled but not routed, that has left, that a pool names in vain, or whose
+ * price is rarely meant; names variables, never values.
  */
 export interface CatalogNote {
   readonly file: string;
   readonly deploymentId: string;
-  readonly reason: NotReadyReason | "past_dated" | "unknown_listing" | "purchase_above_price";
+  readonly reason:
+    | NotReadyReason
+    | "past_dated"
+    | "unknown_listing"
+    | "purchase_above_price"
+    | "price_implausible";
   readonly message: string;
 }

@@ -89,6 +89,13 @@ export interface DecisionsListing {
   readonly form: "as_sent" | "public";
 }
 
+/** Output tokens of one image of a size and a quality; absent: of any. */
+export interface ImageTokens {
+  readonly size?: string;
+  readonly quality?: string;
+  readonly tokens: number;
+}
+
 /** A SKU by the name that listings give it. */
 export type PricedSku =
   "prompt" | "cached_prompt" | "cache_write" | "completion" | "internal_reasoning";
@@ -167,6 +174,8 @@ export interface Deployment {
   readonly contextLength?: number;
   /** Text: most output tokens. Image: ceiling per image. Video: ceiling per second. */
   readonly maxOutputTokens?: number;
+  /** What an image counts as whose answer reports no usage; the first that fits. Absent: nothing. */
+  readonly imageTokens?: readonly ImageTokens[];
   readonly supportedParameters: ReadonlyMap<string, CapabilityDescriptor>;
   /** Paths below the base address. */
   readonly imagesPath: string;
@@ -210,7 +219,7 @@ export interface ListedModel {
   readonly released?: string;
   /** YYYY-MM-DD */
   readonly deprecationDate?: string;
-  /** Routed deployments only, lowest priority first, then provider id. Never empty. */
+  /** Routed deployments only, lowest priority first, then the cheapest, then provider id. Never empty. */
   readonly deployments: readonly Deployment[];
 }
 

@@ -217,6 +217,24 @@ describe("a model of several providers", () => {
     }
   });
 
+  test("is tried at the cheapest of equal priority first, whatever the providers are called", () => {
+    const orderOf = (costs: Readonly<Record<string, readonly [string, string]>>): unknown => {
+      const manifests = Object.entries(costs).map(([provider, [prompt, completion]]) =>
+        manifestOf(provider, {
+          "/models/0/pricing": [price("prompt", prompt), price("completion", completion)],
+        }),
+      );
+      return compiled(manifests)
+        .catalog.find("m")
+        ?.deployments.map(({ providerId }) => providerId);
+    };
+    expect(orderOf({ alpha: ["5", "5"], zeta: ["1", "1"] })).toEqual(["zeta", "alpha"]);
+    // Three prompt tokens count as much as a completion token that costs three times as much.
+    expect(orderOf({ alpha: ["1", "4"], zeta: ["2", "1"] })).toEqual(["alpha", "zeta"]);
+    expect(orderOf({ zeta: ["1", "4"], alpha: ["2", "1"] })).toEqual(["alpha", "zeta"]);
+    expect(orderOf({ alpha: ["1", "5"], zeta: ["2", "1"] })).toEqual(["zeta", "alpha"]);
+  });
+
   test("takes its texts from the first that has them, and the union of what they can", () => {
     expect(compiled([second, first, third]).catalog.find("m")).toMatchObject({
       displayName: "Other name",

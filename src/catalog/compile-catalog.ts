@@ -13,9 +13,9 @@ import { deepFreeze } from "./deep-freeze.ts";
 import { keyOwners, keyProblems, type KeyOwners, type KeyRules } from "./key-origins.ts";
 import { listProviders } from "./list-providers.ts";
 import type { Manifest } from "./manifest/index.ts";
-import { byRoutingOrder, mergeModels, type Listing } from "./merge-models.ts";
+import { byProviderThenModel, mergeModels, type Listing } from "./merge-models.ts";
+import { priceNotes } from "./price-notes.ts";
 import { shortHash } from "./price-sheet.ts";
-import { purchaseNotes } from "./purchase-notes.ts";
 
 export interface CatalogInput {
   readonly manifests: readonly ManifestFile[];
@@ -70,7 +70,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
       nowMs,
     }),
   }));
-  const single = compiled.sort(byRoutingOrder);
+  const single = compiled.sort(byProviderThenModel);
   const pools = compilePools(
     input.pools ?? NO_POOLS,
     single.map(({ deployment }) => deployment),
@@ -82,7 +82,7 @@ export function compileCatalog(input: CatalogInput): CatalogOutcome {
   const notes = [
     ...ordered.flatMap((each) => notReadyNote(each, elsewhere)),
     ...past.map(pastNote),
-    ...ordered.flatMap(({ file, deployment }) => purchaseNotes(file, deployment)),
+    ...ordered.flatMap(({ file, deployment }) => priceNotes(file, deployment)),
     ...pools.notes,
   ];
   const owners = keyOwners(input.manifests, rules);

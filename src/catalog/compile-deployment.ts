@@ -5,6 +5,7 @@ import type {
   CapacityDeclaration,
   DecisionsListing,
   Deployment,
+  ImageTokens,
   NotReadyReason,
   PriceCardLine,
 } from "./catalog.ts";
@@ -76,6 +77,7 @@ export function compileDeployment(
     inputModalities: new Set(model.input_modalities ?? ["text"]),
     ...(model.context_length !== undefined && { contextLength: model.context_length }),
     ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
+    ...(terms?.image_tokens !== undefined && { imageTokens: imageTokensOf(terms.image_tokens) }),
     supportedParameters: compileParameters(model),
     imagesPath: endpoint.images_path ?? "/images/generations",
     videosPath: endpoint.videos_path ?? "/videos",
@@ -89,6 +91,14 @@ export function compileDeployment(
     settlement: { mode: settlement.mode, interval: settlement.interval },
     ...(notReady !== undefined && { notReady }),
   };
+}
+
+function imageTokensOf(
+  declared: NonNullable<ManifestListingTerms["image_tokens"]>,
+): readonly ImageTokens[] {
+  return typeof declared === "number"
+    ? [{ tokens: declared }]
+    : declared.map((each) => ({ ...each }));
 }
 
 function listingTerms(

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import type { Catalog, Deployment } from "./catalog.ts";
+import type { ManifestFile } from "./catalog-input.ts";
 import { type CatalogOutcome, compileCatalog } from "./compile-catalog.ts";
 import { deploymentAt } from "./deployment-at.ts";
 import { edited, textManifest, type Edits, type Json } from "./manifest/fixtures/samples.ts";
 import { price } from "./manifest/fixtures/rule-case.ts";
 import { validateManifest } from "./manifest/index.ts";
+import { priceJumps } from "./price-notes.ts";
 import { ownKeyDeployment } from "./own-key-deployment.ts";
 
 const NEW_YEAR = Date.parse("2027-01-01T00:00:00Z");
@@ -83,6 +85,28 @@ describe("prices with dates", () => {
     const before = compiled({ price_changes: CHANGES }, NEW_YEAR - 1).buildId;
     expect(compiled({ price_changes: CHANGES }, 0).buildId).toBe(before);
     expect(compiled({ price_changes: CHANGES }, NEW_YEAR).buildId).not.toBe(before);
+  });
+
+  test("of equal listings decide anew which is tried first when they take effect", () => {
+    const listing = (provider: string, terms: Json): ManifestFile => {
+      const document = edited(textManifest(), {
+        "/provider/id": provider,
+        "/listing_terms": { "acme/nib": terms },
+        "/models/1/pricing": plain(provider === "acme" ? "1" : "1.5", "2"),
+      });
+      const verdict = validateManifest(JSON.stringify(document));
+      if (!verdict.ok) throw new Error(JSON.stringify(verdict.problems));
+      return { file: `${provider}.json`, manifest: verdict.manifest, sha256: "0".repeat(64) };
+    };
+    const manifests = [listing("acme", { price_changes: CHANGES }), listing("zeta", {})];
+    const firstAt = (nowMs: number): string | undefined => {
+      const keys = { isOwnVariable: () => false, origins: new Map() };
+      const input = { manifests, hasKey: () => true, keys, today: "2026-11-22", nowMs };
+      const outcome = compileCatalog(input);
+      return outcome.ok ? outcome.catalog.find("acme/nib")?.deployments[0]?.providerId : undefined;
+    };
+    expect(firstAt(NEW_YEAR - 1)).toBe("acme");
+    expect(firstAt(NEW_YEAR)).toBe("zeta");
   });
 
   test("bring their tiers with them and leave those of before behind", () => {
@@ -188,5 +212,31 @@ describe("pins", () => {
         ?.deployments[0]?.prices?.pinId;
     expect(pinOf("token")).toBeDefined();
     expect(pinOf("token")).not.toBe(pinOf("reported_cost"));
+  });
+});
+
+describe("a price that is rarely meant", () => {
+  test("above 10,000 dollars per million tokens of text is noted, in a tier or later as well", () => {
+    const isNoted = (terms: Json, more: Edits = {}): boolean =>
+      compiledWithNotes(terms, 0, more).notes.some(({ reason }) => reason === "price_implausible");
+    const far = plain("1", "10000.000001");
+    expect(isNoted({}, { "/models/1/pricing": plain("10000", "1") })).toBe(false);
+    expect(isNoted({}, { "/models/1/pricing": far })).toBe(true);
+    expect(isNoted({ price_tiers: [{ above_prompt_tokens: 9, pricing: far }] })).toBe(true);
+    expect(isNoted({ price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: far }] })).toBe(true);
+  });
+
+  test("is one that a catalog has a hundred times higher or lower than the one before", () => {
+    const before = compiled({});
+    const jumps = (terms: Json, pricing: Json): readonly string[] =>
+      priceJumps(before, compiled(terms, 0, { "/models/1/pricing": pricing }));
+    expect(jumps({}, plain("99.9", "0.0201"))).toEqual([]);
+    expect(jumps({}, plain("100", "2"))).toEqual(["acme/acme/nib"]);
+    expect(jumps({}, plain("1", "0.02"))).toEqual(["acme/acme/nib"]);
+    expect(jumps({}, plain("0", "0"))).toEqual([]);
+    const later = { price_changes: [{ from: "2027-01-01T00:00:00Z", pricing: plain("150", "2") }] };
+    expect(jumps(later, plain("1", "2"))).toEqual(["acme/acme/nib"]);
+    // It was announced and taken then, so that it may take effect.
+    expect(priceJumps(compiled(later), compiled(later, NEW_YEAR))).toEqual([]);
   });
 });

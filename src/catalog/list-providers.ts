@@ -1,7 +1,7 @@
 import type { Deployment, ListedProvider } from "./catalog.ts";
 import type { Manifest } from "./manifest/index.ts";
 
-/** Providers of routed listings, given in routing order, by name: what their manifests say of them. */
+/** Providers of routed listings by name: what their manifests say of them. */
 export function listProviders(
   routed: readonly { readonly manifest: Manifest; readonly deployment: Deployment }[],
 ): readonly ListedProvider[] {

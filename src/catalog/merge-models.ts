@@ -8,8 +8,8 @@ export interface Listing {
   readonly model: ManifestModel;
 }
 
-/** Lower priority is tried first; among equals the provider id decides, on every instance alike. */
-export function byRoutingOrder(a: Listing, b: Listing): number {
+/** An order that is the same on every instance, in whatever order the manifests came. */
+export function byProviderThenModel(a: Listing, b: Listing): number {
   return (
     a.deployment.priority - b.deployment.priority ||
     byText(a.deployment.providerId, b.deployment.providerId) ||
@@ -18,8 +18,34 @@ export function byRoutingOrder(a: Listing, b: Listing): number {
 }
 
 /**
- * Merges routed listings, given in routing order, into what buyers see: one entry per model id,
- * newest `released` first, undated last, then by display name.
+ * Among the listings of one model lower priority is tried first. Of equals the cheaper one is, so
+ * that a provider's name costs no client money; where that is equal too, its id decides.
+ */
+function byRoutingOrder(a: Listing, b: Listing): number {
+  return (
+    a.deployment.priority - b.deployment.priority ||
+    byPrice(a.deployment, b.deployment) ||
+    byText(a.deployment.providerId, b.deployment.providerId)
+  );
+}
+
+/** A cost that is reported cannot be compared with prices of tokens: such a listing comes after. */
+function byPrice(a: Deployment, b: Deployment): number {
+  const [ofA, ofB] = [typicalPrice(a), typicalPrice(b)];
+  if (ofA === ofB) return 0;
+  if (ofA === undefined || ofB === undefined) return ofA === undefined ? 1 : -1;
+  return ofA < ofB ? -1 : 1;
+}
+
+/** Of three prompt tokens and one completion token, which is about what chats have. */
+function typicalPrice({ prices, billing }: Deployment): bigint | undefined {
+  if (prices === null || billing === "reported_cost") return undefined;
+  return 3n * prices.prompt + prices.completion;
+}
+
+/**
+ * Merges routed listings into what buyers see: one entry per model id, newest `released` first,
+ * undated last, then by display name.
  */
 export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] {
   const byId = new Map<string, Listing[]>();
@@ -28,7 +54,9 @@ export function mergeModels(routed: readonly Listing[]): readonly ListedModel[] 
     if (known === undefined) byId.set(listing.model.id, [listing]);
     else known.push(listing);
   }
-  return [...byId.values()].map(mergeOne).sort(byNewestThenName);
+  return [...byId.values()]
+    .map((each) => mergeOne(each.sort(byRoutingOrder)))
+    .sort(byNewestThenName);
 }
 
 /** Texts come from the first listing that has them; what a buyer may use is the union of all. */

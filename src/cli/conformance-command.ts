@@ -1,3 +1,4 @@
+import { readOutbound } from "../app/index.ts";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
@@ -26,6 +27,7 @@ import {
   onStoredData,
   UsageFault,
   withBackend,
+  readConfig,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { onProbes, readUsd, readTimeoutMs } from "./conformance-flags.ts";
@@ -96,6 +98,7 @@ async function runConformance(
       env: context.env,
       clock,
       allowPrivateUpstreams: flags["allowPrivate"] === true,
+      outbound: readOutbound(readConfig(context, flags)),
       decisionsPublicForm: flags["decisionsPublicForm"] === true,
       models: globsOf(flags["models"]),
       checks: checksOf(flags["checks"]),

@@ -1,11 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-import { newVirtualKey } from "../accounts/index.ts";
+import { digestHex, newVirtualKey } from "../accounts/index.ts";
 import type { Backend, GatewayOptions, RunningGateway } from "../app/index.ts";
 import { byGateway } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
-import { CONSOLE_KEY_REQUESTS_PER_MINUTE, formatUsd, microUsd } from "../core/index.ts";
+import {
+  CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  DEVELOPMENT_ORG_ID,
+  formatUsd,
+  microUsd,
+} from "../core/index.ts";
 import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.ts";
 import { clock } from "./command-context.ts";
 
@@ -72,23 +77,29 @@ async function startSimulatorSomewhere(): Promise<Simulator> {
   }
 }
 
-/** The key of the development organization: made once, kept beside the data for the next start. */
-async function devKey(config: Config, backend: Backend): Promise<string> {
+/**
+ * The key of the development organization, made once and kept beside the data for the next start.
+ * The organization may have been renamed since: it is known by the key, else by its id.
+ */
+async function devKey(config: Config, backend: Backend): Promise<DevKey> {
+  const { accountStore } = backend;
   const file = join(config.dataDir, KEY_FILE);
-  const orgs = await backend.accountStore.listOrgs();
-  const known = orgs.find((org) => org.name === "Development");
-  if (known !== undefined && existsSync(file)) return readFileSync(file, "utf8").trim();
+  const kept = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
+  const digest = digestHex(kept);
+  const record = (await backend.keyStore.findByDigests([Buffer.from(digest, "hex")])).get(digest);
   const org =
-    known ??
-    (await backend.accountStore.createOrg(
-      { name: "Development", email: OWNER_EMAIL },
+    (await accountStore.findOrg(record?.orgId ?? DEVELOPMENT_ORG_ID)) ??
+    (await accountStore.createOrg(
+      { orgId: DEVELOPMENT_ORG_ID, name: "Development", email: OWNER_EMAIL },
       DEVELOPMENT,
     ));
-  const credit = { orgId: org.orgId, amountMicroUsd: TEST_CREDIT, ref: TEST_CREDIT_REF };
-  await backend.creditStore.grant(credit, DEVELOPMENT);
+  if (record !== undefined) return { raw: kept, orgName: org.name };
+  const { orgId } = org;
+  const ref = `${TEST_CREDIT_REF} ${orgId}`;
+  await backend.creditStore.grant({ orgId, amountMicroUsd: TEST_CREDIT, ref }, DEVELOPMENT);
   const fresh = newVirtualKey();
   const newKey = {
-    orgId: org.orgId,
+    orgId,
     name: "development",
     origin: "console",
     digest: fresh.digest,
@@ -96,15 +107,20 @@ async function devKey(config: Config, backend: Backend): Promise<string> {
     requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
     capMicroUsd: null,
   } as const;
-  await backend.accountStore.createKey(newKey, DEVELOPMENT);
+  await accountStore.createKey(newKey, DEVELOPMENT);
   mkdirSync(config.dataDir, { recursive: true });
   writeFileSync(file, `${fresh.raw}\n`, { mode: 0o600 });
-  return fresh.raw;
+  return { raw: fresh.raw, orgName: org.name };
+}
+
+interface DevKey {
+  readonly raw: string;
+  readonly orgName: string;
 }
 
 interface Welcome {
   readonly simulator: Simulator;
-  readonly key: string;
+  readonly key: DevKey;
   /** The folder that `--data` takes. */
   readonly data: string;
   /** One-time sign-in link; undefined: another identity provider is configured. */
@@ -123,8 +139,8 @@ Token Market is up.
   simulator  ${simulator.url}
   data       ${data}   (what --data takes)
   models     ${models.map((each) => each.id).join(", ") || "none: add a manifest"}
-  key        ${key}
-             of the organization "Development", with $${formatUsd(TEST_CREDIT)} of test credit
+  key        ${key.raw}
+             of the organization "${key.orgName}", with $${formatUsd(TEST_CREDIT)} of test credit
 
 Open this once to sign in to the same organization (15 minutes; \`console-link\` prints another):
 
@@ -133,7 +149,7 @@ Open this once to sign in to the same organization (15 minutes; \`console-link\`
 Try it:
 
   curl -s ${gateway.gatewayUrl}/v1/chat/completions \\
-    -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+    -H 'authorization: Bearer ${key.raw}' -H 'content-type: application/json' \\
     -d '{"model":"${model?.id ?? "sim/both"}","max_tokens":64,"messages":[{"role":"user","content":"Say hello"}]}'
 
 Stop with Ctrl-C.

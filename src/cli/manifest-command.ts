@@ -5,6 +5,7 @@ import type { Command } from "commander";
 
 import { loadCatalog } from "../app/index.ts";
 import {
+  compileCatalog,
   keyProblems,
   type ManifestFile,
   parseKeyOrigins,
@@ -143,12 +144,20 @@ function checkFiles(
   const notes = manifests.flatMap(({ file, manifest }) =>
     pastPriceChanges(manifest, clock.nowMs()).map((note) => ({ file, ...note })),
   );
+  const priced = manifests.flatMap(({ file, manifest }) => {
+    const each = { file, manifest, sha256: "" };
+    const built = compileCatalog({ manifests: [each], hasKey: () => true, today: "2000-01-01" });
+    const found = built.ok ? built.notes : [];
+    return found.flatMap(({ reason, message }) =>
+      reason === "price_implausible" ? [{ file, pointer: "", message }] : [],
+    );
+  });
   return {
     issues: [
       ...issues,
       ...misplaced.map(({ kind, ...problem }) => ({ ...problem, rule: rules[kind] })),
     ],
-    notes,
+    notes: [...notes, ...priced],
   };
 }
 

@@ -105,6 +105,19 @@ describe("manifest import", () => {
     expect(existsSync(out)).toBe(false);
   });
 
+  test("a file that is there stays as it is when the import would list nothing, told to or not", async () => {
+    const out = join(folder, "kept.json");
+    writeFileSync(out, "what is listed now");
+    const other = join(folder, "models.dev-2026-08-01.json");
+    writeFileSync(other, JSON.stringify({ groq: { id: "groq", models: {} } }));
+    const staged = ["--models", "openai/gpt-oss-120b", "--against", `models.dev=${other}`];
+    const answer = await run(...forGroq, ...staged, "--overwrite", "--json", "--out", out, litellm);
+    expect(answer).toMatchObject({ code: 1 });
+    const told = JSON.parse(answer.stdout) as Answer;
+    expect(told).toMatchObject({ file: null, listed: [], staged: ["openai/gpt-oss-120b"] });
+    expect(readFileSync(out, "utf8")).toBe("what is listed now");
+  });
+
   test("a file that is there already stays as it is", async () => {
     const out = join(folder, "mine.json");
     writeFileSync(out, "by hand");
@@ -163,6 +176,24 @@ describe("manifest import", () => {
     const { code, stdout, stderr } = await run("manifest", "import", ...args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
+  });
+
+  test("no message quotes more than 200 characters of a file", async () => {
+    const long = "x".repeat(1_000_000);
+    const file = join(folder, "long.json");
+    writeFileSync(file, JSON.stringify({ [`groq/${long}`]: { litellm_provider: "groq" } }));
+    const named = await run(...forGroq, "--json", file);
+    expect(named.code).toBe(1);
+    expect((JSON.parse(named.stdout) as Answer).skipped).toHaveLength(1);
+    writeFileSync(file, `{"${long}": 1, "${long}": 2}`);
+    const twice = await run(...forGroq, file);
+    expect(twice.stderr).toMatch(/has the key \/x{199}… twice/);
+    writeFileSync(file, JSON.stringify({ manifest_version: "1", listing_terms: { [long]: 1 } }));
+    const checked = await run("manifest", "check", file);
+    expect(checked.stdout).toContain(`/listing_terms/${"x".repeat(200)}…`);
+    for (const { stdout, stderr } of [named, twice, checked]) {
+      expect(stdout.length + stderr.length).toBeLessThan(10_000);
+    }
   });
 
   test("a file with a key twice, or over 16 MiB, is refused", async () => {

@@ -78,8 +78,10 @@ export function addManifestImportCommand(manifest: Command, context: CommandCont
           ...(margin === undefined ? {} : { margin }),
         });
         const text = textOf(result);
-        if (text !== undefined && out !== "-") writeFileSync(out, text);
-        return answerOf({ result, source, out, text });
+        // Exit 1 leaves a file that is there as it was: it may list what this import stages.
+        const isKept = result.listed.length === 0 && existsSync(out);
+        if (text !== undefined && out !== "-" && !isKept) writeFileSync(out, text);
+        return answerOf({ result, source, out, text: isKept ? undefined : text });
       }),
     );
 }

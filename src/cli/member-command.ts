@@ -1,8 +1,16 @@
 import { Option, type Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
-import { assert, type OrgId, parseRole, type Role, ROLES, unreachable } from "../core/index.ts";
-import { isEmail, normaliseEmail } from "../identity/index.ts";
+import {
+  assert,
+  isEmail,
+  normaliseEmail,
+  type OrgId,
+  parseRole,
+  type Role,
+  ROLES,
+  unreachable,
+} from "../core/index.ts";
 import { type Member, TEAM_MAX } from "../team/index.ts";
 import {
   answering,

@@ -2,7 +2,7 @@ import { Argument, Option, type Command } from "commander";
 
 import type { OrgSummary, RoutingPolicy } from "../accounts/index.ts";
 import type { Backend } from "../app/index.ts";
-import { formatUsd } from "../core/index.ts";
+import { isEmail, formatUsd } from "../core/index.ts";
 import { capAnswer, onStoredCap, readCap } from "./cap-flags.ts";
 import {
   answering,
@@ -27,7 +27,7 @@ export function addOrgCommand(program: Command, context: CommandContext): void {
       answering(context, (name: string, flags: Flags) =>
         withBackend(context, flags, async ({ accountStore }, by) => {
           const email = String(flags["email"]);
-          if (!/^[^@\s]+@[^@\s]+$/.test(email)) {
+          if (!isEmail(email)) {
             throw new UsageFault(`--email: ${email} is not an e-mail address`);
           }
           const made = await accountStore.createOrg({ name, email }, by);

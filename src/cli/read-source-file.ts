@@ -1,5 +1,6 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 
+import { cutText } from "../core/index.ts";
 import { type RawJson, readRawJson } from "../json/index.ts";
 import { clock, UsageFault } from "./command-context.ts";
 
@@ -133,7 +134,9 @@ function parse(name: string, bytes: Uint8Array): RawJson {
   }
   const [twice] = reading.duplicateKeys;
   if (twice !== undefined) {
-    throw new UsageFault(`${name}: has the key ${twice} twice; parsers disagree on which counts`);
+    throw new UsageFault(
+      `${name}: has the key ${cutText(twice)} twice; parsers disagree on which counts`,
+    );
   }
   return reading.value;
 }

@@ -1,5 +1,5 @@
 import { runSuite, type Verdict } from "../conformance/index.ts";
-import type { Backend } from "../app/index.ts";
+import { type Backend, readOutbound } from "../app/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
 import type { Config } from "../config/index.ts";
 import { type MicroUsd, ZERO_MICRO_USD } from "../core/index.ts";
@@ -59,6 +59,7 @@ async function checkListing(watch: Watch, listing: WatchedListing): Promise<Watc
     env: context.env,
     clock,
     allowPrivateUpstreams: config.allowPrivateUpstreams,
+    outbound: readOutbound(config),
     decisionsPublicForm: listing.decisionsPublicForm,
     models: [listing.modelId],
     checks: [],

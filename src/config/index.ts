@@ -14,5 +14,6 @@ export { namesOf } from "./setting.ts";
 export { addressesOf } from "./operator-settings.ts";
 export { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
 export { TIMEOUT_SETTINGS, type TimeoutConfig } from "./timeout-settings.ts";
+export { readByProvider } from "./upstream-settings.ts";
 export { UNUSUAL_USE_SETTINGS, type UnusualUseConfig } from "./unusual-use-settings.ts";
 export type { IssuerConfig } from "./issuer-settings.ts";

@@ -57,7 +57,7 @@ export const LIMIT_SETTINGS: SettingRows<LimitConfig> = allLive({
     4_096,
     256,
     "Answers read to their end at the same time after their clients disconnected, at least 256. Each " +
-      "keeps its organization's slot; above that, an answer is cut off and billed as far as reported.",
+      "keeps a slot of its organization and model; above that, an answer is cut off and billed as far as reported.",
   ),
   platformRequestsPerMinute: integer(
     "limits.platform_requests_per_minute",

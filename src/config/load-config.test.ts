@@ -82,3 +82,30 @@ test("a mail server without a sender is refused: it would send nothing", () => {
     expect(loadConfig({ flags: {}, env: { ...host, ...sender } }).kind).toBe("loaded");
   }
 });
+
+test.each([
+  ["TM_PROT", "TM_PORT"],
+  ["TM_CONSOLE_PROT", "TM_CONSOLE_PORT"],
+  ["TM_LIMIT_TOKENS_PER_MINUTE", "TM_LIMITS_TOKENS_PER_MINUTE"],
+  ["TM_ENCRYPTION_KEYS", "TM_ENCRYPTION_KEY"],
+  ["TM_STRIPE_SECRET_KEY_FIL", "TM_STRIPE_SECRET_KEY_FILE"],
+])("%s is refused, and the setting that was meant is named: %s", (misspelled, meant) => {
+  const outcome = loadConfig({ flags: {}, env: { [misspelled]: "1" } });
+  const problem = `${misspelled}: there is no setting of this name; write ${meant}, or remove it`;
+  expect(outcome).toEqual({ kind: "invalid", problems: [problem] });
+});
+
+test("variables of guides, tests and clusters are no misspelled settings", () => {
+  const names = ["TM_URL", "TM_MODEL", "TM_TEST_DEPTH", "TM_WORKER_NUMBER", "TM_SERVICE_HOST"];
+  const env = Object.fromEntries(names.map((name) => [name, "1"]));
+  expect(loadConfig({ flags: {}, env })).toMatchObject({ kind: "loaded" });
+});
+
+test("the console's address has no path, because it cannot live below one", () => {
+  const loaded = (url: string): string =>
+    loadConfig({ flags: {}, env: { TM_CONSOLE_URL: url } }).kind;
+  const good = ["https://console.example.com", "http://localhost:8081/"];
+  expect(good.map(loaded)).toEqual(["loaded", "loaded"]);
+  const bad = ["https://example.com/console", "https://example.com/?a", "example.com", "ftp://a.b"];
+  expect(bad.map(loaded)).toEqual(bad.map(() => "invalid"));
+});

@@ -49,6 +49,7 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
     if (problem !== undefined) problems.push(`${found.where}: ${setting.path} ${problem}`);
     config[name] = value;
   }
+  problems.push(...misspelledProblems(sources.env));
   for (const path of file.keys()) {
     problems.push(`tokenmarket.yaml: there is no setting ${path}; see docs/reference/config.md`);
   }
@@ -56,6 +57,40 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   if (typeof unsendable === "string") problems.push(unsendable);
   if (problems.length > 0) return { kind: "invalid", problems };
   return { kind: "loaded", config: Object.freeze(config) as unknown as Config };
+}
+
+/**
+ * A variable that is nearly a setting's is a setting that silently does not hold. One that is like
+ * none is left alone: TM_ is also how guides and other tools begin their names.
+ */
+function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
+  const known = settings.flatMap(({ path, secret }) => {
+    const name = environmentName(path);
+    return secret === true ? [name, `${name}_FILE`] : [name];
+  });
+  return Object.keys(env)
+    .filter((name) => /^TM_[A-Z0-9_]{1,60}$/.test(name) && !known.includes(name))
+    .flatMap((name) => {
+      const nearest = known.find((each) => isNearly(name, each));
+      return nearest === undefined
+        ? []
+        : [`${name}: there is no setting of this name; write ${nearest}, or remove it`];
+    });
+}
+
+/** Is one name the other with one character added, left out or replaced, or two exchanged? */
+function isNearly(name: string, other: string): boolean {
+  if (Math.abs(name.length - other.length) > 1) return false;
+  let start = 0;
+  while (start < name.length && name[start] === other[start]) start += 1;
+  const [a, b] = [name.slice(start), other.slice(start)];
+  return (
+    a.slice(1) === b.slice(1) ||
+    a.slice(1) === b ||
+    a === b.slice(1) ||
+    (a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2))
+  );
 }
 
 function fileProblemsOf(

@@ -8,6 +8,7 @@ export interface MailConfig {
   readonly smtpUser: string;
   readonly smtpPassword: string;
   readonly smtpFrom: string;
+  readonly smtpInvitationsPerHour: number;
 }
 
 const SECURITY: ReadonlySet<string> = new Set(["starttls", "tls", "none"]);
@@ -30,6 +31,13 @@ export const MAIL_SETTINGS: { readonly [K in keyof MailConfig]: Setting<MailConf
     "smtp.from",
     "",
     "Sender of every e-mail: `Token Market <alerts@example.com>`. Empty: `smtp.user`.",
+  ),
+  smtpInvitationsPerHour: integer(
+    "smtp.invitations_per_hour",
+    200,
+    1,
+    "E-mails with an invitation that all organizations together send in an hour. Above it, as above 5 a " +
+      "day to one address and 50 a day by one organization, the inviting person gets the link to pass on.",
   ),
 };
 

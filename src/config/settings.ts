@@ -1,8 +1,15 @@
-import { CONNECTIONS_MAX, DATABASE_CONNECTIONS_MAX, KEY_CACHE_MS } from "../core/index.ts";
+import {
+  CONNECTIONS_MAX,
+  UNREAD_BYTES_MAX,
+  UNREAD_BYTES_MAX_PER_KEY,
+  DATABASE_CONNECTIONS_MAX,
+  KEY_CACHE_MS,
+} from "../core/index.ts";
 import { CONSOLE_SETTINGS, type ConsoleConfig } from "./console-settings.ts";
 import { OPERATIONS_SETTINGS, type OperationsConfig } from "./operations-settings.ts";
 import { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
 import { TIMEOUT_SETTINGS, type TimeoutConfig } from "./timeout-settings.ts";
+import { UPSTREAM_SETTINGS, type UpstreamConfig } from "./upstream-settings.ts";
 import { UNUSUAL_USE_SETTINGS, type UnusualUseConfig } from "./unusual-use-settings.ts";
 import { atMost, flag, integer, live, ofCommands, text, type SettingRows } from "./setting.ts";
 
@@ -10,13 +17,21 @@ export { environmentName, type Setting } from "./setting.ts";
 
 /** The whole configuration, typed; `loadConfig` freezes it. Time limits are milliseconds. */
 export interface Config
-  extends ConsoleConfig, LimitConfig, OperationsConfig, TimeoutConfig, UnusualUseConfig {
+  extends
+    ConsoleConfig,
+    LimitConfig,
+    OperationsConfig,
+    TimeoutConfig,
+    UpstreamConfig,
+    UnusualUseConfig {
   readonly port: number;
   readonly consolePort: number;
   readonly internalPort: number;
   readonly host: string;
   readonly internalHost: string;
   readonly maxConnections: number;
+  readonly unreadBytesMax: number;
+  readonly unreadBytesMaxPerKey: number;
   readonly dataDir: string;
   readonly manifestsDir: string;
   readonly gatewayUrl: string;
@@ -49,6 +64,15 @@ export type SettingName = keyof Config;
  * Every setting, once. The configuration reader, the environment names and the reference page are
  * made from this table. Milliseconds end in `_ms`.
  */
+/** Its pages, cookies and sign-in are at the root of an origin, so that it cannot be below a path. */
+function consoleUrlProblem(value: string): string | undefined {
+  if (value === "") return undefined;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  return /^https?:$/.test(url?.protocol ?? "") && `${url?.origin}/` === url?.href
+    ? undefined
+    : "must be an http or https address without a path, such as https://console.example.com";
+}
+
 export const SETTINGS: SettingRows<Config> = {
   port: integer("port", 8080, 0, "Gateway port; 0 picks a free one."),
   consolePort: integer("console_port", 8081, 0, "Console port; 0 picks a free one."),
@@ -71,10 +95,30 @@ export const SETTINGS: SettingRows<Config> = {
     "Open connections per process, for the gateway and the console each. The gateway answers a " +
       "connection above that with 503 and closes it.",
   ),
+  unreadBytesMax: integer(
+    "unread_bytes_max",
+    UNREAD_BYTES_MAX,
+    1,
+    "Bytes of whole answers that wait for their clients, per process. Above it the connection is " +
+      "closed whose client has taken nothing for longest; its request is charged all the same.",
+  ),
+  unreadBytesMaxPerKey: integer(
+    "unread_bytes_max_per_key",
+    UNREAD_BYTES_MAX_PER_KEY,
+    1,
+    "The same for the answers of one key.",
+  ),
   dataDir: text("data", "./data", "Folder of the embedded PostgreSQL and other local files."),
   manifestsDir: text("manifests", "./manifests", "Folder of provider manifests (`*.json`)."),
   gatewayUrl: text("gateway_url", "", "Public base URL of the gateway when it is behind a proxy."),
-  consoleUrl: text("console_url", "", "Public base URL of the console when it is behind a proxy."),
+  consoleUrl: {
+    ...text(
+      "console_url",
+      "",
+      "Public URL of the console when it is behind a proxy; without a path.",
+    ),
+    problem: consoleUrlProblem,
+  },
   databaseUrl: {
     path: "database_url",
     alsoEnv: ["DATABASE_URL"],
@@ -136,6 +180,7 @@ export const SETTINGS: SettingRows<Config> = {
   ),
   ...OPERATIONS_SETTINGS,
   ...TIMEOUT_SETTINGS,
+  ...UPSTREAM_SETTINGS,
   decisionsPublicForm: live(
     text(
       "decisions.public_form_providers",

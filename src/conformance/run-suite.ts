@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { Deployment } from "../catalog/index.ts";
 import { Deadlines, formatUsd, type MicroUsd } from "../core/index.ts";
-import { attemptClassifier, UpstreamClient } from "../dispatch/index.ts";
+import { attemptClassifier, type Outbound, UpstreamClient } from "../dispatch/index.ts";
 import type { Check } from "./checks/check.ts";
 import { CHECKS } from "./checks/index.ts";
 import type { CheckId, CheckReport } from "./report/finding.ts";
@@ -20,6 +20,8 @@ import { modelVerdict, providerVerdict } from "./report/verdict.ts";
 
 export interface SuiteOptions extends ListingsOptions {
   readonly allowPrivateUpstreams: boolean;
+  /** Default: straight to the provider. */
+  readonly outbound?: Outbound;
   /** Empty: all. */
   readonly checks: readonly CheckId[];
   readonly budgetMicroUsd: MicroUsd;
@@ -156,15 +158,13 @@ interface Clients {
   readonly upstreamWithWrongKey: UpstreamClient;
 }
 
-function openClients({ env, allowPrivateUpstreams }: SuiteOptions): {
+function openClients({ env, allowPrivateUpstreams, outbound }: SuiteOptions): {
   readonly probes: Clients;
   readonly close: () => Promise<void>;
 } {
-  const upstream = new UpstreamClient({ allowPrivateUpstreams, providerKey: (name) => env[name] });
-  const upstreamWithWrongKey = new UpstreamClient({
-    allowPrivateUpstreams,
-    providerKey: () => WRONG_KEY,
-  });
+  const by = { allowPrivateUpstreams, ...(outbound && { outbound }) };
+  const upstream = new UpstreamClient({ ...by, providerKey: (name) => env[name] });
+  const upstreamWithWrongKey = new UpstreamClient({ ...by, providerKey: () => WRONG_KEY });
   return {
     probes: { upstream, upstreamWithWrongKey },
     close: async () => {

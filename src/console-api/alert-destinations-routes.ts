@@ -1,5 +1,4 @@
 import {
-  checkWebhookAddress,
   CHOSEN_KINDS,
   newWebhookSecret,
   sealSecret,
@@ -77,6 +76,13 @@ const NO_VAULT = conflict(
 );
 const TAKEN = conflict("alerts already go to this address; change that destination instead");
 const FULL = conflict("an organization has at most 10 destinations; remove one first");
+const BUSY = new ConsoleRefusal({
+  status: 429,
+  code: "rate_limit",
+  message: "two webhook addresses of your organization are being looked up; try again in 3 seconds",
+  retryAfterSeconds: 3,
+  isCounted: true,
+});
 const TOO_MANY_WAIT = conflict(
   "too many alerts are waiting for this destination; send a test after they are delivered",
 );
@@ -105,7 +111,7 @@ async function addEmail(
 }
 
 async function addWebhook(
-  { alerts, vault, config }: ConsoleDeps,
+  { alerts, vault }: ConsoleDeps,
   { orgId, role }: Member,
   asked: BodyOf<"POST /api/console/alerts/destinations"> & { readonly by: ChangedBy },
 ): Promise<DestinationWithSecret | ConsoleRefusal> {
@@ -113,8 +119,11 @@ async function addWebhook(
   const kinds = readKinds(asked.kinds);
   if (kinds instanceof ConsoleRefusal) return kinds;
   const { url = "" } = asked;
-  const problem = await checkWebhookAddress(url, config.allowPrivateUpstreams);
-  if (problem !== undefined) return invalidField("url", `url cannot be used: ${problem}`);
+  // What costs nothing comes before the look-up of a name.
+  if (await alerts.store.isFull(orgId)) return FULL;
+  const refused = await alerts.checkAddress(url, orgId);
+  if (refused === "busy") return BUSY;
+  if (refused !== undefined) return unusableUrl(refused.problem);
   const destinationId = newRecordId("dst");
   const secret = newWebhookSecret();
   const sealedSecret = sealSecret(vault, secret, { destinationId, orgId });
@@ -122,6 +131,12 @@ async function addWebhook(
   const wanted = { destinationId, channel: "webhook", address, kinds: kinds ?? null } as const;
   const added = await alerts.store.addDestination(orgId, { ...wanted, sealedSecret }, asked.by);
   return shownAdded(added, { secret, role });
+}
+
+function unusableUrl(problem: string): ConsoleRefusal {
+  const message = `url cannot be used: ${problem}`;
+  const [status, code, field] = [400, "invalid_request", "url"] as const;
+  return new ConsoleRefusal({ status, code, message, field, isCounted: true });
 }
 
 async function rotateSecret(

@@ -83,8 +83,8 @@ const TOO_SLOW = new ConsoleRefusal({
 
 function knownFault(fault: unknown): ConsoleRefusal | undefined {
   if (fault instanceof ReportTimeout) return TOO_SLOW;
-  const { code = "", statusCode = 500 } = fault as { code?: string; statusCode?: number };
-  if (typeof code !== "string" || !code.startsWith("FST_") || statusCode >= 500) return undefined;
+  const statusCode = statusOf(fault);
+  if (statusCode === undefined) return undefined;
   if (statusCode === 413) {
     return new ConsoleRefusal({
       status: 413,
@@ -100,10 +100,22 @@ function knownFault(fault: unknown): ConsoleRefusal | undefined {
     });
   }
   return new ConsoleRefusal({
-    status: 400,
+    status: statusCode,
     code: "invalid_request",
     message: "the request is not valid HTTP; check its path, its length and its body",
   });
+}
+
+/**
+ * What the framework or the reader of files says about the request, below 500. Others have a status
+ * too, of what they asked: this request is not to blame for a payment provider's 401.
+ */
+function statusOf(fault: unknown): number | undefined {
+  const { code, status, statusCode, expose } = fault as Readonly<Record<string, unknown>>;
+  const isFramework = typeof code === "string" && code.startsWith("FST_");
+  const isHttp = typeof expose === "boolean" && status === statusCode;
+  const isOfRequest = typeof statusCode === "number" && statusCode >= 400 && statusCode < 500;
+  return isOfRequest && (isFramework || isHttp) ? statusCode : undefined;
 }
 
 /** The body is not JSON. */

@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import { claimOrgSetting } from "../call/index.ts";
@@ -9,6 +11,7 @@ import {
   SMALL_BODY_BYTES_MAX,
 } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
+import { JsonBudget, tryParse } from "../json/index.ts";
 import { tokenCount } from "../limits/index.ts";
 import { NO_JSON, sendAnswer, sendRefusal } from "./answer-request.ts";
 import { compileCheck, type SchemaCheck, type SchemaProblem } from "./check-schema.ts";
@@ -71,21 +74,43 @@ function addRoute(app: FastifyInstance, deps: ConsoleDeps, route: NamedRoute): v
       return undefined;
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
-      const parts = check(request);
-      if (parts instanceof ConsoleRefusal) return sendRefusal(reply, parts);
-      const call = {
-        ...parts,
-        cookieHeader: request.headers.cookie,
-        session: sessions.get(request),
-        by: changedBy(deps, request, { contract, session: sessions.get(request) }),
-      };
-      const run = (): Promise<unknown> => handle(call as unknown as Call<RouteName>);
-      const { session } = call;
+      const session = sessions.get(request);
+      const run = (parts: Parts): Promise<unknown> =>
+        handle({
+          ...parts,
+          cookieHeader: request.headers.cookie,
+          session,
+          by: changedBy(deps, request, { contract, session }),
+        } as unknown as Call<RouteName>);
       const isCounted = contract.isSetting === true && session !== undefined;
-      const answer = isCounted ? await changeSetting(deps, session, run) : await run();
+      const steps = { read: () => check(request), run };
+      const answer = isCounted
+        ? await changeSetting(deps, session, steps)
+        : await answerParts(deps, session, steps);
       return sendAnswer(request, reply, answer);
     },
   });
+}
+
+/** The two steps of a route: reading what was sent, and acting on it. */
+interface Steps {
+  readonly read: () => Parts | ConsoleRefusal;
+  readonly run: (parts: Parts) => Promise<unknown>;
+}
+
+/** A body that is no JSON within the bounds counts as a change of settings wherever it is sent. */
+async function answerParts(
+  { limitUse }: ConsoleDeps,
+  session: SignedIn | undefined,
+  { read, run }: Steps,
+): Promise<unknown> {
+  const parts = read();
+  if (!(parts instanceof ConsoleRefusal)) return await run(parts);
+  if (session === undefined || parts !== NO_JSON) return parts;
+  const claiming = await claimOrgSetting(limitUse, session.orgId);
+  if (!claiming.ok) return settingsRefusal(claiming.refusal);
+  claiming.claimed.release(tokenCount(0, 0), limitUse.clock.monotonicMs());
+  return parts;
 }
 
 function changedBy(
@@ -99,23 +124,29 @@ function changedBy(
   return byCaller({ kind, id: of.session.accountId, requestId, clientAddress });
 }
 
-/** Runs a change within the organization's changes of a minute; a refused one is not counted. */
+/**
+ * Runs a change within the organization's changes of a minute, which is asked before anything is
+ * read. A body that is no JSON is counted, and so is a refusal that cost work; a cheap one is not.
+ */
 async function changeSetting(
   { limitUse }: ConsoleDeps,
   { orgId }: SignedIn,
-  run: () => Promise<unknown>,
+  { read, run }: Steps,
 ): Promise<unknown> {
   const claiming = await claimOrgSetting(limitUse, orgId);
   if (!claiming.ok) return settingsRefusal(claiming.refusal);
   const { claimed } = claiming;
   const nowMs = limitUse.clock.monotonicMs();
-  let isMade = false;
+  let counts = false;
   try {
-    const answer = await run();
-    isMade = !(answer instanceof ConsoleRefusal);
+    const parts = read();
+    counts = parts === NO_JSON;
+    if (parts instanceof ConsoleRefusal) return parts;
+    const answer = await run(parts);
+    counts = !(answer instanceof ConsoleRefusal) || answer.isCounted;
     return answer;
   } finally {
-    if (isMade) claimed.release(tokenCount(0, 0), nowMs);
+    if (counts) claimed.release(tokenCount(0, 0), nowMs);
     else claimed.undo(nowMs);
   }
 }
@@ -180,12 +211,13 @@ function partChecks(
 
 const EMPTY = Buffer.alloc(0);
 
+/** Far more than any form sends: a megabyte of brackets takes long to read. */
+const BODY_VALUES_MAX = 20_000;
+
 function parseJson(rawBody: Buffer): unknown {
-  try {
-    return JSON.parse(UTF8.decode(rawBody));
-  } catch {
-    return NO_JSON;
-  }
+  if (!isUtf8(rawBody)) return NO_JSON;
+  const parsed = tryParse(UTF8.decode(rawBody), new JsonBudget(BODY_VALUES_MAX));
+  return parsed === undefined ? NO_JSON : parsed.value;
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });

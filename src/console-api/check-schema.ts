@@ -1,6 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 
+import { visibleText } from "../core/index.ts";
+
 /** Why a part of a request is not what its schema says. */
 export interface SchemaProblem {
   /** The field, as `models[1]`; undefined: the part as a whole. */
@@ -18,7 +20,29 @@ export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
  */
 export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
   const validate = (part === "body" ? BODIES : TEXTS).compile(schema);
-  return (value) => (validate(value) ? undefined : problemOf(validate));
+  return (value) => (validate(value) ? unstorableIn(value) : problemOf(validate));
+}
+
+/**
+ * U+0000 is the one character that the database takes in no text. A number like 1e999 in a query is
+ * read as infinite, which no bound of a schema refuses.
+ */
+function unstorableIn(value: unknown): SchemaProblem | undefined {
+  const left = [{ field: "", value }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { field } = next;
+    if (typeof next.value === "string" && next.value.includes("\0")) {
+      return { field, message: `${field} must be text without U+0000` };
+    }
+    if (typeof next.value === "number" && !Number.isFinite(next.value)) {
+      return { field, message: `${field} must be a smaller number` };
+    }
+    if (typeof next.value !== "object" || next.value === null) continue;
+    for (const [name, part] of Object.entries(next.value)) {
+      left.push({ field: field === "" ? name.slice(0, FIELD_CHARS_MAX) : field, value: part });
+    }
+  }
+  return undefined;
 }
 
 const OPTIONS = { allErrors: false, verbose: true, strict: true, strictTypes: false } as const;
@@ -72,6 +96,9 @@ function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
   const descriptions = all.map(({ parentSchema }) => parentSchema?.["description"]);
   const description = descriptions.find((text) => typeof text === "string");
   if (description !== undefined) return `must be ${description}`;
+  if (outer.keyword === "pattern" && outer.params["pattern"] === visibleText.source) {
+    return "must have no control characters, and none that are not seen or change the direction";
+  }
   if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
   if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";
   return boundWords(outer) ?? "is not valid";

@@ -14,7 +14,7 @@ import type { Billing, CompanyStore, StatementStore } from "../billing/index.ts"
 import type { Catalog } from "../catalog/index.ts";
 import type { ChangeStore } from "../changes/index.ts";
 import type { Config, IssuerConfig } from "../config/index.ts";
-import type { ClientAddresses, Clock } from "../core/index.ts";
+import type { ClientAddresses, Clock, OrgId } from "../core/index.ts";
 import type { Identity } from "../identity/index.ts";
 import type { OptimizeSearches } from "../optimize/index.ts";
 import type { OperatorDeps } from "./operator-deps.ts";
@@ -52,6 +52,11 @@ export interface ConsoleDeps {
     readonly store: AlertStore;
     /** False: no mail server is configured. */
     readonly canMail: boolean;
+    /** Why a webhook cannot go to this address; `busy`: too many of its organization are checked. */
+    readonly checkAddress: (
+      url: string,
+      orgId: OrgId,
+    ) => Promise<{ readonly problem: string } | "busy" | undefined>;
   };
   readonly team: { readonly store: TeamStore; readonly invitations: Invitations };
   readonly reports: UsageReports;
@@ -84,12 +89,7 @@ export interface ConsoleDeps {
   readonly operator: OperatorDeps;
   readonly config: Pick<
     Config,
-    | "support"
-    | "privacyUrl"
-    | "termsUrl"
-    | "listingsPublicFigures"
-    | "allowPrivateUpstreams"
-    | keyof IssuerConfig
+    "support" | "privacyUrl" | "termsUrl" | "listingsPublicFigures" | keyof IssuerConfig
   >;
   readonly clock: Clock;
   readonly log: ConsoleLog;

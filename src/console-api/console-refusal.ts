@@ -21,6 +21,8 @@ export class ConsoleRefusal {
   readonly field: string | undefined;
   /** Always there with 429 and 503: a minute where nothing better is known. */
   readonly retryAfterSeconds: number | undefined;
+  /** It cost a look-up or a question: it counts as a change of a setting. */
+  readonly isCounted: boolean;
 
   constructor(of: {
     readonly status: number;
@@ -28,11 +30,13 @@ export class ConsoleRefusal {
     readonly message: string;
     readonly field?: string;
     readonly retryAfterSeconds?: number;
+    readonly isCounted?: boolean;
   }) {
     this.status = of.status;
     this.code = of.code;
     this.message = of.message;
     this.field = of.field;
+    this.isCounted = of.isCounted === true;
     const isPassing = of.status === 429 || of.status === 503;
     this.retryAfterSeconds =
       of.retryAfterSeconds ?? (isPassing ? RETRY_AFTER_SECONDS_MAX : undefined);

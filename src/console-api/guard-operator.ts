@@ -1,4 +1,5 @@
-import { normaliseEmail, type Identity, type SignedIn } from "../identity/index.ts";
+import { normaliseEmail } from "../core/index.ts";
+import type { Identity, SignedIn } from "../identity/index.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 
 /** An operator who changes something has signed in so lately. */

@@ -1,5 +1,6 @@
 import type { ChangedBy } from "../changes/index.ts";
-import { hashOf, isEmail, type SignedIn } from "../identity/index.ts";
+import { isEmail } from "../core/index.ts";
+import { hashOf, type SignedIn } from "../identity/index.ts";
 import {
   type Invitation as StoredInvitation,
   type Member as StoredMember,
@@ -28,6 +29,11 @@ function changingMembers(
   const { team } = deps;
   return {
     "GET /api/console/members": ({ session }) => readTeam(deps, session),
+
+    "GET /api/console/members/:account_id/made": async ({ session, params }) => {
+      const { keys, webhooks } = await team.store.madeBy(session.orgId, params.account_id);
+      return { keys: [...keys], webhooks: [...webhooks] };
+    },
 
     "PATCH /api/console/members/:account_id": async ({ session, params, body, by }) => {
       const change = { accountId: params.account_id, role: body.role };
@@ -124,7 +130,17 @@ function askedBy({
 const LAST_OWNER = conflict(
   "an organization needs an owner, and this is the last one; make another member owner first",
 );
-const CHANGE_REFUSALS = { unknown: notFound("member"), last_owner: LAST_OWNER } as const;
+/** A change that met another one on its way: the role was taken after the request was let in. */
+const NOT_ALLOWED = new ConsoleRefusal({
+  status: 403,
+  code: "forbidden",
+  message: "nothing was done: your role in this organization has just changed; reload the page",
+});
+const CHANGE_REFUSALS = {
+  unknown: notFound("member"),
+  last_owner: LAST_OWNER,
+  not_allowed: NOT_ALLOWED,
+} as const;
 const NO_SUCH_INVITATION = notFound("invitation");
 const NO_SUCH_ORG = new ConsoleRefusal({
   status: 404,
@@ -133,6 +149,7 @@ const NO_SUCH_ORG = new ConsoleRefusal({
 });
 const NO_EMAIL = invalidField("email", "email must be an e-mail address like ada@example.com");
 const INVITE_REFUSALS = {
+  not_allowed: NOT_ALLOWED,
   member: conflict(
     "this e-mail address is already a member; change the role in the list of members",
   ),

@@ -106,7 +106,8 @@ function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-function again({ retry_after: seconds }: Reason): string {
+function again({ retry_after: seconds, retryable, asked }: Reason): string {
+  if (!retryable) return `This request alone could have taken ${count(asked ?? 0)}: send less.`;
   if (seconds === undefined) return "It could have been sent again a moment later.";
   return `It could have been sent again ${seconds} ${seconds === 1 ? "second" : "seconds"} later.`;
 }

@@ -44,6 +44,8 @@ export const SSE_LINE_BYTES_MAX: number = 1 * MiB;
 export const SSE_EVENT_BYTES_MAX: number = 4 * MiB;
 
 export const ANSWER_BYTES_MAX: number = 32 * MiB;
+/** Tool calls of one streamed answer. */
+export const ANSWER_CALLS_MAX = 1_024;
 /** Of the images of one answer together, as files: base64 is a third more. */
 export const IMAGE_BYTES_MAX: number = 32 * MiB;
 /** What an answer may hold besides its images. */
@@ -56,6 +58,8 @@ export const ERROR_BODY_BYTES_MAX: number = 64 * KiB;
 export const PROVIDER_MESSAGE_CHARS_MAX: number = 300;
 
 export const RETRY_AFTER_SECONDS_MAX: number = 60;
+/** So many models may have all the calls that a model may have whose client left. */
+export const DEPARTED_MODELS_MAX: number = 4;
 
 /** A provider that reports more tokens of one answer reports something else. */
 export const REPORTED_TOKENS_MAX: number = 2 ** 31;
@@ -93,6 +97,11 @@ export const REQUEST_HEADERS_TIMEOUT_MS: number = 15_000;
 export const REQUEST_BODY_TIMEOUT_MS: number = 60_000;
 
 export const WRITE_IDLE_TIMEOUT_MS: number = 60_000;
+/** Of whole answers that wait for their clients. */
+export const UNREAD_BYTES_MAX: number = 512 * 1024 * 1024;
+export const UNREAD_BYTES_MAX_PER_KEY: number = 64 * 1024 * 1024;
+/** A longer answer is written in slices, so that it is seen whether its client takes any of it. */
+export const ANSWER_SLICE_BYTES: number = 64 * 1024;
 /** How long a connection is read after its last answer, so that the client sees that answer. */
 export const LINGER_MS: number = 1_000;
 

@@ -1,3 +1,5 @@
+export { hiddenCharacters, visibleText } from "./visible-text.ts";
+export { isEmail, normaliseEmail } from "./email-address.ts";
 export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
@@ -6,6 +8,7 @@ export { ClientAddresses, networksProblem } from "./client-address.ts";
 export * from "./constants.ts";
 export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";
 export { csvLine, plainCell } from "./csv.ts";
+export { cutText } from "./cut-text.ts";
 export { type Deadline, Deadlines } from "./deadlines.ts";
 export { type Decimal, decimalSize, parseDecimal, plainDecimal, shiftDecimal } from "./decimal.ts";
 export { ExpiringCache } from "./expiring-cache.ts";
@@ -19,6 +22,7 @@ export {
   type ModelId,
   newJobId,
   newKeyId,
+  DEVELOPMENT_ORG_ID,
   newOrgId,
   newRecordId,
   newSpanId,

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { isPrivateAddress, publicLookup } from "./address-guard.ts";
+import { guardedLookup, isPrivateAddress } from "./address-guard.ts";
+import { rememberedNames } from "./resolve-names.ts";
 
 test.each([
   ["127.0.0.1"],
@@ -45,7 +46,7 @@ test.each([
 
 test("a name that resolves to loopback is refused at the very lookup of its connection", async () => {
   const error = await new Promise<Error | null>((resolve) => {
-    publicLookup("localhost", { all: true }, (fault) => resolve(fault));
+    guardedLookup(rememberedNames(), false)("localhost", { all: true }, (fault) => resolve(fault));
   });
   expect(error).toMatchObject({ code: "PRIVATE_ADDRESS" });
 });

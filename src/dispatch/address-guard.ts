@@ -1,5 +1,7 @@
-import { lookup as dnsLookup, type LookupAddress } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { callbackify } from "node:util";
+
+import type { FindAddresses } from "./resolve-names.ts";
 
 /** Thrown into a connection attempt that would leave the public internet. */
 export class PrivateAddressError extends Error {
@@ -59,20 +61,25 @@ export function isPrivateHost(hostname: string): boolean {
 }
 
 /**
- * A DNS lookup for provider connections that refuses private answers. It checks the very address
- * that is then connected to, so a name that changes its answer between two lookups gains nothing.
+ * A look-up for connections. Unless `allowPrivate`, it refuses private answers: it checks the very
+ * address that is then connected to, so a name that changes its answer between two look-ups gains
+ * nothing.
  */
-export const publicLookup: LookupFunction = (hostname, options, callback) => {
-  dnsLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-    if (error !== null) return callback(error, "");
-    const first = addresses[0];
-    if (first === undefined || addresses.some((each) => isPrivateAddress(each.address))) {
-      return callback(new PrivateAddressError("the name has a private address"), "");
-    }
-    if (options.all === true) return callback(null, addresses);
-    return callback(null, first.address, first.family);
-  });
-};
+export function guardedLookup(find: FindAddresses, allowPrivate: boolean): LookupFunction {
+  const findThen = callbackify(find);
+  return (hostname, { all }, callback) => {
+    findThen(hostname, (fault, addresses) => {
+      if (fault !== null) return callback(fault, "");
+      const first = addresses[0];
+      const isRefused = !allowPrivate && addresses.some((each) => isPrivateAddress(each.address));
+      if (first === undefined || isRefused) {
+        return callback(new PrivateAddressError("the name has a private address"), "");
+      }
+      if (all === true) return callback(null, [...addresses]);
+      return callback(null, first.address, first.family);
+    });
+  };
+}
 
 function mappedIsPrivate(address: string): boolean {
   const dotted = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

@@ -8,29 +8,22 @@ import {
   unusableFailure,
   withoutBlame,
 } from "../wire/index.ts";
+import { NAME_FAULTS } from "./resolve-names.ts";
 import type { AttemptClassifier } from "./run-attempt.ts";
 
-const FAULT_OF_CODE: Readonly<Record<string, ConnectionFault>> = {
-  ECONNREFUSED: "refused",
-  EHOSTUNREACH: "refused",
-  ENETUNREACH: "refused",
-  ETIMEDOUT: "refused",
-  UND_ERR_CONNECT_TIMEOUT: "refused",
-  PRIVATE_ADDRESS: "refused",
-  ENOTFOUND: "dns",
-  EAI_AGAIN: "dns",
-  EPROTO: "tls",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "tls",
-  SELF_SIGNED_CERT_IN_CHAIN: "tls",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "tls",
-  CERT_HAS_EXPIRED: "tls",
-};
+const REFUSED =
+  /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|PRIVATE_ADDRESS)$/;
+const TLS = /^(ERR_(TLS|SSL)|EPROTO$|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_|INVALID_)/;
 
 /** Names what went wrong on the way to a provider in the terms of the wires. */
 export function attemptClassifier(clock: Clock): AttemptClassifier {
   return {
     answer: (failed) => classifyFailure(failed, clock.nowMs()),
-    connection: (error) => connectionFailure(faultOf(error)),
+    connection: (error) => {
+      const code = codeOf(error);
+      const fault = faultOf(code);
+      return { ...connectionFailure(fault), reason: `${fault} ${code}`.trimEnd() };
+    },
     timeout: (status) => timeoutFailure(status ?? undefined),
     brokenBody: (status) => brokenOffFailure(status),
     unusable: (status) => unusableFailure(status),
@@ -46,8 +39,15 @@ export function attemptClassifier(clock: Clock): AttemptClassifier {
   };
 }
 
-function faultOf(error: Error): ConnectionFault {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  if (/^(ERR_TLS|ERR_SSL)/.test(code)) return "tls";
-  return FAULT_OF_CODE[code] ?? "reset";
+function codeOf(error: Error): string {
+  // A proxy that opens no tunnel: undici says so in words alone.
+  const proxyStatus = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1];
+  if (proxyStatus !== undefined) return `proxy status ${proxyStatus}`;
+  return "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+function faultOf(code: string): ConnectionFault {
+  if (TLS.test(code)) return "tls";
+  if (NAME_FAULTS.has(code)) return "dns";
+  return REFUSED.test(code) || code.startsWith("proxy") ? "refused" : "reset";
 }

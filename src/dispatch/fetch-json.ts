@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 
 import type { Clock, Deadline, Deadlines } from "../core/index.ts";
+import { tryParse } from "../json/index.ts";
 
 export type FetchHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
 
@@ -144,13 +145,5 @@ class FetchRun implements FetchHandler, RunningFetch<FetchedAnswer>, Deadline {
 const NO_BYTES = Buffer.alloc(0);
 
 function jsonOf({ status, body }: FetchedAnswer): unknown {
-  return status < 300 ? parsed(body) : undefined;
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
+  return status < 300 ? tryParse(body.toString())?.value : undefined;
 }

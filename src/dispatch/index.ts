@@ -8,6 +8,8 @@ export {
   fetchJson,
   type RunningFetch,
 } from "./fetch-json.ts";
+export type { Outbound, OutboundRoute } from "./provider-connections.ts";
+export { type FindAddresses, ForeignNames } from "./resolve-names.ts";
 export { postOnce, type PostEnd, resolvesToPrivate } from "./post-once.ts";
 export { ownKeyClassifier } from "./own-key-classifier.ts";
 export {

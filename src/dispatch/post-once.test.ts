@@ -1,12 +1,13 @@
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { hostname } from "node:os";
 import type { AddressInfo } from "node:net";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { selfSigned } from "../../test/support/self-signed.ts";
+import { nameServer } from "../../test/support/name-server.ts";
 import { postOnce, type PostEnd } from "./post-once.ts";
+import { type FindAddresses, ForeignNames } from "./resolve-names.ts";
 
 /** Answers where it listens, and how many connections it has had. */
 async function listen(
@@ -28,22 +29,29 @@ async function listen(
   return { port: (server.address() as AddressInfo).port, connections: () => connections };
 }
 
-async function post(url: string, allowPrivate = true): Promise<PostEnd> {
+async function post(
+  url: string,
+  allowPrivate = true,
+  find: FindAddresses = new ForeignNames().of("org_1"),
+): Promise<PostEnd> {
   const headers = { "content-type": "application/json" };
-  return await postOnce({ url: new URL(url), headers, body: "{}", timeoutMs: 500, allowPrivate });
+  const timeoutMs = 500;
+  return await postOnce({ url: new URL(url), headers, body: "{}", timeoutMs, allowPrivate, find });
 }
 
 describe("what is refused without a connection", () => {
-  test.each([["127.0.0.1"], ["localhost"], [hostname()]])("%s", async (host) => {
+  test.each([["127.0.0.1"], ["localhost"], ["hooks.example"]])("%s", async (host) => {
     const { port, connections } = await listen((_, response) => response.end(), "0.0.0.0");
     const url = `http://${host}:${port}/`;
-    expect(await post(url, false)).toEqual({
+    const { address } = await nameServer("127.0.0.1");
+    const find = new ForeignNames([address]).of("org_1");
+    expect(await post(url, false, find)).toEqual({
       kind: "unanswered",
       fault: "not sent: the address is private",
     });
     expect(connections()).toBe(0);
     // It is there.
-    expect(await post(url)).toEqual({ kind: "answered", status: 200 });
+    expect(await post(url, true, find)).toEqual({ kind: "answered", status: 200 });
   });
 
   test.each([["169.254.169.254"], ["[::1]"], ["10.1.2.3"], ["[::ffff:127.0.0.1]"]])(

@@ -1,8 +1,7 @@
-import { lookup } from "node:dns/promises";
-
 import { Client } from "undici";
 
-import { isPrivateAddress, isPrivateHost, publicLookup } from "./address-guard.ts";
+import { guardedLookup, isPrivateAddress, isPrivateHost } from "./address-guard.ts";
+import { type FindAddresses, NAME_FAULTS, NamesBusyError } from "./resolve-names.ts";
 
 /** How a POST ended: the status of its answer, or why there was none. */
 export type PostEnd =
@@ -18,11 +17,11 @@ export interface Post {
   readonly timeoutMs: number;
   /** Development and tests: loopback and private addresses too. */
   readonly allowPrivate: boolean;
+  readonly find: FindAddresses;
 }
 
 /** Of the answer: more is not read. */
 const ANSWER_BYTES_MAX = 4_096;
-const LOOKUP_MS_MAX = 3_000;
 
 /**
  * One POST to an address that a customer gave, on a connection of its own to the very address that
@@ -30,10 +29,10 @@ const LOOKUP_MS_MAX = 3_000;
  * rejects.
  */
 export async function postOnce(post: Post): Promise<PostEnd> {
-  const { url, headers, body, timeoutMs, allowPrivate } = post;
+  const { url, headers, body, timeoutMs, allowPrivate, find } = post;
   if (!allowPrivate && isPrivateHost(url.hostname)) return { kind: "unanswered", fault: PRIVATE };
   const client = new Client(url.origin, {
-    connect: { timeout: timeoutMs, ...(allowPrivate ? {} : { lookup: publicLookup }) },
+    connect: { timeout: timeoutMs, lookup: guardedLookup(find, allowPrivate) },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
   });
@@ -56,13 +55,19 @@ export async function postOnce(post: Post): Promise<PostEnd> {
   }
 }
 
-/** Has this name a private address now? False where it does not resolve in time. */
-export async function resolvesToPrivate(hostname: string): Promise<boolean> {
-  const late = new Promise<readonly { address: string }[]>((resolve) => {
-    setTimeout(resolve, LOOKUP_MS_MAX, []).unref();
-  });
-  const found = lookup(hostname, { all: true }).catch(() => []);
-  return (await Promise.race([found, late])).some(({ address }) => isPrivateAddress(address));
+/**
+ * Has this name a private address now? False where it does not resolve in time; `busy`: its owner
+ * has too many look-ups under way.
+ */
+export async function resolvesToPrivate(
+  hostname: string,
+  find: FindAddresses,
+): Promise<boolean | "busy"> {
+  try {
+    return (await find(hostname)).some(({ address }) => isPrivateAddress(address));
+  } catch (fault) {
+    return fault instanceof NamesBusyError && "busy";
+  }
 }
 
 const PRIVATE = "not sent: the address is private";
@@ -84,7 +89,7 @@ function faultText(fault: unknown, timeoutMs: number): string {
   if (name === "TimeoutError" || text.endsWith("_TIMEOUT")) {
     return `no answer within ${timeoutMs / 1_000} seconds`;
   }
-  if (text === "ENOTFOUND" || text === "EAI_AGAIN") return "the name does not resolve";
+  if (NAME_FAULTS.has(text)) return "the name does not resolve";
   const certificate = CERTIFICATE_FAULTS.find(([pattern]) => pattern.test(text));
   if (certificate !== undefined) return `not sent: ${certificate[1]} (${text})`;
   return /^[A-Z][A-Z0-9_]{2,60}$/.test(text) ? `no connection (${text})` : "no connection";

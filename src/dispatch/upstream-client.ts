@@ -1,4 +1,4 @@
-import { buildConnector, Client, type Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 
 import type { Deployment, OwnKey } from "../catalog/index.ts";
 import { assert, type AttemptId, BufferPool } from "../core/index.ts";
@@ -9,7 +9,8 @@ import {
   wires,
   type WireTable,
 } from "../wire/index.ts";
-import { isPrivateHost, PrivateAddressError, publicLookup } from "./address-guard.ts";
+import { isPrivateHost, PrivateAddressError } from "./address-guard.ts";
+import { type Outbound, ProviderConnections } from "./provider-connections.ts";
 import { SentBodies } from "./sent-bodies.ts";
 
 export interface UpstreamClientOptions {
@@ -23,6 +24,10 @@ export interface UpstreamClientOptions {
   readonly wires?: WireTable;
   /** What request bodies are written in. Default: one of its own. */
   readonly bodyPool?: BufferPool;
+  /** Default: straight to the provider, trusting the usual authorities. */
+  readonly outbound?: Outbound;
+  /** A request was sent a second time, as the kept connection of its first had ended. */
+  readonly onSentAgain?: (deployment: Deployment) => void;
 }
 
 /** Notified of everything that happens to a request; `onRefused`: it was not sent. */
@@ -42,12 +47,8 @@ export interface UpstreamQuestion {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const IDLE_SOCKET_MS = 10_000;
-const CONNECTIONS_PER_ORIGIN_MAX = 4_096;
-
 interface Endpoint {
-  readonly pool: Pool;
+  readonly providerId: string;
   readonly origin: string;
   readonly basePath: string;
   /** With which the headers were made: it may be rotated. */
@@ -60,11 +61,12 @@ interface Endpoint {
 
 /**
  * Sends encoded requests to providers over kept-alive connections: one pool per origin, one request
- * per connection at a time, no redirect followed, no retry, no decompression asked for.
+ * per connection at a time, no redirect followed, no decompression asked for. A request is sent
+ * again only when a kept connection was dead before it could be served.
  */
 export class UpstreamClient {
   readonly #options: UpstreamClientOptions;
-  readonly #pools: Map<string, Pool>;
+  readonly #connections: ProviderConnections;
   readonly #bodies: SentBodies;
   // Weak: a swapped catalog takes its endpoints with it.
   readonly #endpoints = new WeakMap<Deployment, Endpoint>();
@@ -72,12 +74,14 @@ export class UpstreamClient {
   /** `sharing`: the connections are those of this one, which closes them. */
   constructor(options: UpstreamClientOptions, sharing?: UpstreamClient) {
     this.#options = options;
+    const { bodyPool, allowPrivateUpstreams: allowPrivate, outbound } = options;
     if (sharing === undefined) {
-      this.#pools = new Map();
-      this.#bodies = new SentBodies(options.bodyPool ?? new BufferPool());
+      const bodies = new SentBodies(bodyPool ?? new BufferPool());
+      this.#bodies = bodies;
+      this.#connections = new ProviderConnections({ bodies, allowPrivate, outbound });
     } else {
-      this.#pools = sharing.#pools;
       this.#bodies = sharing.#bodies;
+      this.#connections = sharing.#connections;
     }
   }
 
@@ -123,18 +127,14 @@ export class UpstreamClient {
   ): void {
     const refused = this.#redirectFault(url);
     if (refused !== undefined) return handler.onRefused(refused);
-    const client = new Client(url.origin, { connect: this.#connect() });
-    client.dispatch(
-      {
-        path: url.pathname + url.search,
-        method: "GET",
-        headers: withHeaders(COMMON_HEADERS, headers),
-        ...NO_TIMEOUTS,
-      },
-      handler,
-    );
-    // Takes nothing more, and closes once the answer has ended.
-    client.close().catch(() => undefined);
+    const options = {
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: "GET",
+      headers: withHeaders(COMMON_HEADERS, headers),
+      ...NO_TIMEOUTS,
+    } as const;
+    this.#connections.elsewhere(url.origin, (dispatcher) => dispatcher.dispatch(options, handler));
   }
 
   /**
@@ -144,7 +144,8 @@ export class UpstreamClient {
   async checkKey(deployment: Deployment, request: KeyCheck, timeoutMs: number): Promise<number> {
     const endpoint = this.#endpointOf(deployment);
     if (endpoint.refused !== undefined) throw endpoint.refused;
-    const { statusCode, body } = await endpoint.pool.request({
+    const { statusCode, body } = await this.#connections.kept(endpoint).request({
+      origin: endpoint.origin,
       path: endpoint.basePath + request.path,
       method: "GET",
       headers: withHeaders(endpoint.headers, request.headers),
@@ -156,7 +157,7 @@ export class UpstreamClient {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
+    await this.#connections.close();
   }
 
   #dispatch(deployment: Deployment, request: Dispatched, handler: UpstreamHandler): void {
@@ -167,14 +168,22 @@ export class UpstreamClient {
     }
     const { method, path, headers, body, sent } = request;
     const options = {
+      origin: endpoint.origin,
       path: typeof path === "string" ? endpoint.basePath + path : pathOn(endpoint, path),
       method,
       headers: withHeaders(endpoint.headers, headers, sent),
       ...NO_TIMEOUTS,
     };
-    if (body === undefined) endpoint.pool.dispatch(options, handler);
-    else if (Buffer.isBuffer(body)) endpoint.pool.dispatch({ ...options, body }, handler);
-    else this.#bodies.dispatch(endpoint.pool, { ...options, body }, handler);
+    const sendOn = (dispatcher: Dispatcher, to: Dispatcher.DispatchHandler): void => {
+      if (body === undefined) dispatcher.dispatch(options, to);
+      else if (Buffer.isBuffer(body)) dispatcher.dispatch({ ...options, body }, to);
+      else this.#bodies.dispatch(dispatcher, { ...options, body }, to);
+    };
+    const followed = this.#connections.handler(handler, () => {
+      this.#options.onSentAgain?.(deployment);
+      this.#connections.anew(endpoint, (dispatcher) => sendOn(dispatcher, handler));
+    });
+    sendOn(this.#connections.kept(endpoint), followed);
   }
 
   #endpointOf(deployment: Deployment): Endpoint {
@@ -186,7 +195,7 @@ export class UpstreamClient {
     const wire = (this.#options.wires ?? wires).get(deployment.wire);
     const auth = typeof key === "string" ? providerAuth(wire, deployment, key) : [];
     const endpoint: Endpoint = {
-      pool: this.#poolOf(url.origin),
+      providerId: deployment.providerId,
       origin: url.origin,
       basePath: url.pathname === "/" ? "" : url.pathname.replace(/\/$/, ""),
       marketplaceKey,
@@ -231,26 +240,6 @@ export class UpstreamClient {
     return isPrivateHost(hostname)
       ? new PrivateAddressError("the provider's address is private")
       : undefined;
-  }
-
-  #poolOf(origin: string): Pool {
-    const known = this.#pools.get(origin);
-    if (known !== undefined) return known;
-    const pool = new Pool(origin, {
-      connections: CONNECTIONS_PER_ORIGIN_MAX,
-      pipelining: 1,
-      keepAliveTimeout: IDLE_SOCKET_MS,
-      connect: this.#bodies.connector(buildConnector(this.#connect())),
-    });
-    this.#pools.set(origin, pool);
-    return pool;
-  }
-
-  #connect(): buildConnector.BuildOptions {
-    return {
-      timeout: CONNECT_TIMEOUT_MS,
-      ...(this.#options.allowPrivateUpstreams ? {} : { lookup: publicLookup }),
-    };
   }
 }
 

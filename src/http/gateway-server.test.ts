@@ -3,9 +3,18 @@ import { connect, type Socket } from "node:net";
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 
-import { Listeners, NO_TIMEOUTS, type Listening } from "../../test/support/http-listener.ts";
+import {
+  connectionsOf,
+  Listeners,
+  NO_TIMEOUTS,
+  type Listening,
+  type RawClient,
+} from "../../test/support/http-listener.ts";
+import { Deadlines, type Deadline } from "../core/deadlines.ts";
+import { systemClock, type Clock } from "../core/time.ts";
 import { CLIENT_TIMEOUTS } from "./client-timeouts.ts";
 import type { GatewayServerOptions } from "./gateway-server.ts";
+import { UnreadAnswers } from "./unread-answers.ts";
 import { get, post, type Route } from "./route-table.ts";
 
 /** A limit that holds is met a hundred times sooner. */
@@ -36,6 +45,21 @@ async function stalledClient(port: number, bytes: string): Promise<{ isClosed: (
   await once(socket, "connect");
   socket.write(bytes);
   return { isClosed: () => closed };
+}
+
+/** Resolves when everything that is due now was noticed. */
+function nextSweep(deadlines: Deadlines, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const mark: Deadline = {
+      dueMs: clock.monotonicMs(),
+      watchedAt: -1,
+      onDue: () => {
+        deadlines.unwatch(mark);
+        resolve();
+      },
+    };
+    deadlines.watch(mark);
+  });
 }
 
 describe("a connection is closed when its client is too slow", () => {
@@ -77,6 +101,78 @@ describe("a connection is closed when its client is too slow", () => {
     client.pause();
     client.write("GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n");
     await vi.waitFor(() => expect(left).toHaveBeenCalledTimes(1), PATIENCE);
+  });
+
+  /** Clients that ask for a whole answer of so many MiB and take no byte of it; how many are connected. */
+  async function unread(count: number, change: Partial<GatewayServerOptions>, mib = 8) {
+    const body = "x".repeat(mib * 1024 * 1024);
+    let answered = 0;
+    const whole = get("/v1/models", async (exchange) => {
+      exchange.onGone(() => expect.unreachable("the call has ended: nothing of it is cut"));
+      exchange.answer("application/json", {}, body);
+      answered += 1;
+    });
+    const { port, server } = await listen([whole], change);
+    const ask = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n";
+    const clients: RawClient[] = [];
+    for (let n = 1; n <= count; n += 1) {
+      clients.push(await listeners.client(port, ask, false));
+      await vi.waitFor(() => expect(answered).toBe(n), PATIENCE);
+    }
+    return { clients, connected: () => connectionsOf(server), bodyBytes: body.length };
+  }
+
+  test("with reading a whole answer, after the time that is set and never twice that", async () => {
+    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+    const deadlines = new Deadlines(clock);
+    const { connected } = await unread(1, { clientTimeouts, clock, deadlines });
+    passedMs = 59_000;
+    await nextSweep(deadlines, clock);
+    expect(await connected()).toBe(1);
+    passedMs = 61_000;
+    await vi.waitFor(async () => expect(await connected()).toBe(0), { timeout: 5_000 });
+  });
+
+  test("but not one that reads now and then, and its answer arrives whole", async () => {
+    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+    const deadlines = new Deadlines(clock);
+    const { clients, bodyBytes } = await unread(1, { clientTimeouts, clock, deadlines }, 48);
+    const socket = clients[0]?.socket;
+    let seen = 0;
+    for (const share of [0.25, 0.5, 0.75, 1]) {
+      const read = (chunk: Buffer): void => {
+        seen += chunk.length;
+        if (seen >= share * bodyBytes) socket?.pause();
+      };
+      socket?.on("data", read);
+      socket?.resume();
+      await vi.waitFor(() => expect(seen).toBeGreaterThanOrEqual(share * bodyBytes), PATIENCE);
+      socket?.off("data", read);
+      passedMs += 40_000;
+      await nextSweep(deadlines, clock);
+    }
+    expect(seen).toBeGreaterThan(bodyBytes);
+  });
+
+  test("first those that have waited longest, when unread answers are more than a key or the process may have", async () => {
+    const mib = 1024 * 1024;
+    const wide = 1024 * mib;
+    for (const bounds of [
+      { unreadBytesMax: wide, unreadBytesMaxPerKey: 64 * mib },
+      { unreadBytesMax: 64 * mib, unreadBytesMaxPerKey: wide },
+    ]) {
+      const { clients, connected } = await unread(12, { unread: new UnreadAnswers(bounds) });
+      await vi.waitFor(async () => expect(await connected()).toBe(8), PATIENCE);
+      for (const client of clients) client.socket.resume();
+      await vi.waitFor(() => {
+        const whole = clients.map((client) => client.text().length > 8 * mib);
+        expect(whole).toEqual(clients.map((_, n) => n >= 4));
+      }, PATIENCE);
+    }
   });
 
   test("after 15 s, 60 s and 60 s in the program", async () => {

@@ -33,6 +33,7 @@ import type { Readiness } from "./readiness.ts";
 import type { RequestLog } from "./request-log.ts";
 import { baseHeaders, sameOriginHeaders, type HeaderList } from "./response-headers.ts";
 import { REMOVED_PATHS, type Route, type RouteTable } from "./route-table.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
 
 export interface GatewayServerOptions {
   readonly clock: Clock;
@@ -40,6 +41,7 @@ export interface GatewayServerOptions {
   readonly clientTimeouts: ClientTimeouts;
   /** Connections of this process at once; further ones are answered 503 and closed. */
   readonly connectionsMax: number;
+  readonly unread: UnreadAnswers;
   readonly authenticator: Authenticator;
   /** Whose word is believed about where a request comes from. */
   readonly clientAddresses: ClientAddresses;
@@ -50,9 +52,10 @@ export interface GatewayServerOptions {
   readonly tracing?: Tracing | undefined;
   /** What bodies of several chunks are put together in. */
   readonly bodyPool: BufferPool;
-  /** Refuses a caller whose body is not even read; such a refusal is not recorded. */
   /** Refuses a caller whose body is not worth reading; false: nothing is to be refused. */
   readonly refuseBeforeBody: (exchange: HttpExchange) => boolean;
+  /** An exchange has ended that `refuseBeforeBody` has let in. */
+  readonly onEnded: (exchange: HttpExchange) => void;
   /** Refuses an authenticated request whose body was not taken; its id has to stay known. */
   readonly refuseUnread: (exchange: HttpExchange, value: Refusal) => void;
   /** May this instance take traffic, and is it about to stop? The first is answered on `/readyz`. */
@@ -130,6 +133,7 @@ class RequestWalk implements OpenRequest {
   readonly #caller: Principal | undefined;
   readonly #baseHeaders: (requestId: string) => HeaderList;
   #isReading = false;
+  #isLetIn = false;
 
   constructor(
     options: GatewayServerOptions,
@@ -161,6 +165,7 @@ class RequestWalk implements OpenRequest {
       deadlines: options.deadlines,
       clientAddresses: options.clientAddresses,
       writeIdleMs: options.clientTimeouts.writeIdleMs,
+      unread: options.unread,
       baseHeaders: this.#baseHeaders,
       onClosed: () => this.#closed(),
     });
@@ -229,6 +234,7 @@ class RequestWalk implements OpenRequest {
     this.#exchange.accept(principal);
     if (known.route.method === "GET") return this.#serve(known);
     if (this.#options.refuseBeforeBody(this.#exchange)) return;
+    this.#isLetIn = true;
     this.#isReading = true;
     const { bodyPool: pool, clock } = this.#options;
     const readFromMs = clock.monotonicMs();
@@ -310,6 +316,7 @@ class RequestWalk implements OpenRequest {
   #closed(): void {
     const { metrics, log, clock } = this.#options;
     metrics.inFlight -= 1;
+    if (this.#isLetIn) this.#options.onEnded(this.#exchange);
     const { refusal: refused, route, committed, isStream, gone, hasBroken, trace } = this.#exchange;
     const status = committed ? this.#response.statusCode : 0;
     const nowMs = clock.monotonicMs();

@@ -3,16 +3,19 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../accounts/index.ts";
 import type { ClientExchange, RequestTrace, ServedHeaders } from "../call/index.ts";
 import {
+  ANSWER_SLICE_BYTES,
   assert,
   type ClientAddresses,
   type Clock,
   type Deadline,
   type Deadlines,
+  type KeyId,
   type Refusal,
   type RequestId,
 } from "../core/index.ts";
 import { isPieces, type Output, type WholeBody, type Wire } from "../wire/index.ts";
 import { closeConnection, discardBody, hasUnreadBody } from "./closing.ts";
+import type { UnreadAnswer, UnreadAnswers } from "./unread-answers.ts";
 import { addRefusalHeaders, addServedHeaders, type HeaderList } from "./response-headers.ts";
 
 export interface ExchangeInput {
@@ -29,6 +32,8 @@ export interface ExchangeInput {
   readonly clientAddresses: ClientAddresses;
   /** Longest time in which the client takes no byte of an answer. */
   readonly writeIdleMs: number;
+  /** Where whole answers are counted that their clients have not taken. */
+  readonly unread: UnreadAnswers;
   /** What every answer begins with: ids, and who may read it. */
   readonly baseHeaders: (requestId: string) => HeaderList;
   /** Where it notes what it does; undefined where no traces are exported. */
@@ -48,6 +53,7 @@ export class HttpExchange implements ClientExchange, Deadline {
   watchedAt = -1;
   /** What was served, for the log line. */
   served: ServedHeaders = {};
+  readonly unreachedProviders: string[] = [];
   refusal: Refusal | undefined;
   ownTimeFromMs: number;
   /** Was the answer begun as a stream, and did it end with an error then? For the metrics. */
@@ -59,9 +65,14 @@ export class HttpExchange implements ClientExchange, Deadline {
   #goneListener: (() => void) | undefined;
   #writableListener: (() => void) | undefined;
   #listensToDrain = false;
+  #unread: UnreadAnswer | undefined;
   #finishing = false;
   #isChunked = false;
   #lingerMs: number | undefined;
+  /** Bytes that waited were taken; after all of them were, nothing is due. */
+  readonly #moved = (): void => {
+    if (this.dueMs !== Number.POSITIVE_INFINITY) this.#boundWriting();
+  };
 
   constructor(input: ExchangeInput) {
     this.#input = input;
@@ -125,6 +136,10 @@ export class HttpExchange implements ClientExchange, Deadline {
     response.chunkedEncoding = false;
   }
 
+  unreached(provider: string, reason: string): void {
+    this.unreachedProviders.push(`${provider}: ${reason}`);
+  }
+
   relay(status: number, headers: Readonly<Record<string, string>>, served: ServedHeaders): void {
     if (this.gone) return;
     this.served = served;
@@ -141,17 +156,16 @@ export class HttpExchange implements ClientExchange, Deadline {
   write(output: Output): boolean {
     // A chunk of no bytes would end the body.
     if (this.gone || output.length === 0) return true;
-    const { response, clock, deadlines, writeIdleMs } = this.#input;
-    if (this.#send(output)) return true;
+    const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
+    if (this.#send(output, isBehind ? this.#moved : undefined)) return true;
     if (!this.#listensToDrain) {
       this.#listensToDrain = true;
-      response.on("drain", () => {
+      this.#input.response.on("drain", () => {
         this.dueMs = Number.POSITIVE_INFINITY;
         this.#writableListener?.();
       });
-      deadlines.watch(this);
     }
-    this.dueMs = clock.monotonicMs() + writeIdleMs;
+    if (!isBehind) this.#boundWriting();
     return false;
   }
 
@@ -164,7 +178,7 @@ export class HttpExchange implements ClientExchange, Deadline {
       if (last.length > 0) this.#send(last);
       response.end(LAST_CHUNK);
     }
-    this.#boundWriting();
+    if (response.writableLength > 0) this.#boundWriting();
   }
 
   cut(): void {
@@ -183,7 +197,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     list.push("content-type", contentType, "content-length", String(bytesOf(body)));
     this.#finishing = true;
     this.#input.response.writeHead(200, addServedHeaders(list, headers));
-    this.#endWith(isPieces(body) ? body : [body]);
+    this.#endWith(isPieces(body) ? body : [body], this.#principal?.keyId);
   }
 
   /** Is the whole answer written, though it may not have left yet? */
@@ -214,13 +228,16 @@ export class HttpExchange implements ClientExchange, Deadline {
 
   /** A client that takes no byte for too long has left. */
   onDue(): void {
-    this.#input.response.destroy();
+    const { response } = this.#input;
+    // Behind an earlier answer of its connection it is not its turn, and that one is bounded itself.
+    if (response.socket === null) this.#boundWriting();
+    else response.destroy();
   }
 
-  #send(output: Output): boolean {
+  #send(output: Output, onTaken?: () => void): boolean {
     const bytes = Buffer.byteLength(output);
     const framed = this.#isChunked ? chunkOf(output, bytes) : output;
-    return this.#input.response.write(framed, encodingOf(output, bytes));
+    return this.#input.response.write(framed, encodingOf(output, bytes), onTaken);
   }
 
   /**
@@ -228,32 +245,57 @@ export class HttpExchange implements ClientExchange, Deadline {
    * complete for the client, but it ends only behind that body: a connection that is closed with
    * unread bytes is reset, and clients that send first and read later lose the answer.
    */
-  #endWith(pieces: readonly Output[]): void {
-    const { request, response } = this.#input;
-    const [only] = pieces;
-    if (hasUnreadBody(request)) {
-      for (const piece of pieces) response.write(piece);
-      discardBody(request, () => response.end());
-    } else if (pieces.length === 1 && only !== undefined) {
-      response.end(only);
-    } else {
-      for (const piece of pieces) response.write(piece);
-      response.end();
+  #endWith(pieces: readonly Output[], keyId?: KeyId): void {
+    const { request, response, unread } = this.#input;
+    const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+    if (keyId !== undefined && bytes > ANSWER_SLICE_BYTES) {
+      this.#unread = { keyId, bytes, destroy: () => response.destroy() };
+      unread.add(this.#unread);
     }
-    this.#boundWriting();
+    let isWaitingFor = 1;
+    const endOnce = (): void => {
+      isWaitingFor -= 1;
+      if (isWaitingFor === 0) response.end();
+    };
+    if (hasUnreadBody(request)) {
+      isWaitingFor += 1;
+      discardBody(request, endOnce);
+    }
+    const [only] = pieces;
+    if (bytes > ANSWER_SLICE_BYTES) return this.#writeSlices(slicesOf(pieces), endOnce);
+    if (pieces.length === 1 && only !== undefined && isWaitingFor === 1) response.end(only);
+    else {
+      for (const piece of pieces) response.write(piece);
+      endOnce();
+    }
+    if (response.writableLength > 0) this.#boundWriting();
   }
 
-  /** What is left of a whole answer is dropped when its client takes no byte of it for too long. */
+  /** One after the other: each that was taken is a sign that the client reads. */
+  #writeSlices(slices: Iterator<Output>, onWritten: () => void): void {
+    const { response, unread } = this.#input;
+    if (response.destroyed) return;
+    this.#boundWriting();
+    if (this.#unread !== undefined) unread.moved(this.#unread);
+    const next = slices.next();
+    if (next.done === true) {
+      this.dueMs = Number.POSITIVE_INFINITY;
+      return onWritten();
+    }
+    response.write(next.value, () => this.#writeSlices(slices, onWritten));
+  }
+
+  /** What is left is dropped when its client takes no byte of it for too long. */
   #boundWriting(): void {
-    const { response, writeIdleMs } = this.#input;
-    this.dueMs = Number.POSITIVE_INFINITY;
-    // The timeout of a socket begins again while bytes leave; `drain` would come at the very end.
-    if (response.writableLength > 0) response.setTimeout(writeIdleMs, () => response.destroy());
+    const { clock, deadlines, writeIdleMs } = this.#input;
+    this.dueMs = clock.monotonicMs() + writeIdleMs;
+    if (this.watchedAt === -1) deadlines.watch(this);
   }
 
   #closed(): void {
-    const { deadlines, response, onClosed } = this.#input;
+    const { deadlines, response, unread, onClosed } = this.#input;
     deadlines.unwatch(this);
+    if (this.#unread !== undefined) unread.remove(this.#unread);
     if (!this.#finishing && !response.writableFinished) {
       this.gone = true;
       this.#goneListener?.();
@@ -265,6 +307,16 @@ export class HttpExchange implements ClientExchange, Deadline {
 function bytesOf(body: WholeBody): number {
   if (!isPieces(body)) return Buffer.byteLength(body);
   return body.reduce((sum, piece) => sum + piece.length, 0);
+}
+
+function* slicesOf(pieces: readonly Output[]): Generator<Output, undefined> {
+  for (const piece of pieces) {
+    const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
+    for (let from = 0; from < bytes.length; from += ANSWER_SLICE_BYTES) {
+      yield bytes.subarray(from, from + ANSWER_SLICE_BYTES);
+    }
+  }
+  return undefined;
 }
 
 const EMPTY = Buffer.alloc(0);

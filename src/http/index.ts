@@ -9,3 +9,4 @@ export {
 export { createInternalServer } from "./internal-server.ts";
 export { INSTANCE_STATES, type InstanceState, Readiness } from "./readiness.ts";
 export { RequestLog } from "./request-log.ts";
+export { UnreadAnswers } from "./unread-answers.ts";

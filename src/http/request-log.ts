@@ -20,7 +20,8 @@ export class RequestLog {
   }
 
   answered(exchange: LoggedCall, request: AnsweredRequest): void {
-    const failed = exchange.refusal !== undefined || exchange.gone;
+    const { unreachedProviders: unreached } = exchange;
+    const failed = exchange.refusal !== undefined || exchange.gone || unreached.length > 0;
     // Served requests are logged at `debug`: their records are in the ledger already.
     if (!this.#log.isLevelEnabled(failed ? "info" : "debug")) return;
     const line = {
@@ -34,6 +35,7 @@ export class RequestLog {
       attempts: exchange.served.attempts,
       error: exchange.refusal?.class,
       origin: exchange.refusal?.origin,
+      unreached: unreached.length > 0 ? unreached : undefined,
       client_gone: exchange.gone ? true : undefined,
     };
     if (failed) this.#log.info(line, "request");

@@ -1,5 +1,5 @@
 import type { ServedHeaders } from "../call/index.ts";
-import type { Refusal } from "../core/index.ts";
+import { type Refusal, RETRY_AFTER_SECONDS_MAX } from "../core/index.ts";
 import { EXPOSED_HEADERS, HEADERS } from "./header-table.ts";
 
 /** A flat list of names and values, as `writeHead` takes it. */
@@ -59,6 +59,9 @@ export function addServedHeaders(list: HeaderList, served: ServedHeaders): Heade
 /** Official clients retry every 429 and 5xx unless a header forbids it. */
 const NEVER_RETRY = new Set(["insufficient_quota", "auth"]);
 
+/** The longest wait of a minute's window. That of an hour's or a day's is not for a client to sleep. */
+const SLEEP_SECONDS_MAX = RETRY_AFTER_SECONDS_MAX + 1;
+
 export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderList {
   list.push(HEADERS.errorCode.name, refusal.class);
   if (refusal.origin !== undefined) list.push(HEADERS.errorOrigin.name, refusal.origin);
@@ -82,8 +85,10 @@ export function addRefusalHeaders(list: HeaderList, refusal: Refusal): HeaderLis
     list.push(HEADERS.upstreamStatus.name, String(refusal.upstreamStatus));
   }
   const bug = refusal.class === "gateway_error" && refusal.status === 500;
-  // Official clients would send it again at once or after `retry-after`.
-  const notSoon = (refusal.status === 429 || refusal.status === 503) && !refusal.retryable;
+  // Official clients would send it again at once or after `retry-after`, asleep for so long.
+  const isLong = (refusal.retryAfterSeconds ?? 0) > SLEEP_SECONDS_MAX;
+  const notSoon =
+    (refusal.status === 429 || refusal.status === 503) && (!refusal.retryable || isLong);
   if (NEVER_RETRY.has(refusal.class) || bug || notSoon)
     list.push(HEADERS.shouldRetry.name, "false");
   return list;

@@ -1,6 +1,9 @@
 /** Our cookies: a way to the provider and back, the session, a browser that a link made its owner's. */
 export type CookieKind = "tx" | "session" | "local";
 
+/** The way there and back is sealed into its cookie; browsers take 4,096 characters. */
+const SEALED = /^[A-Za-z0-9_-]{44,3800}$/;
+
 const HEADER_CHARS_MAX = 16_384;
 
 /** Names and attributes of our cookies at one address. */
@@ -23,19 +26,26 @@ export function cookieJar(consoleUrl: string): CookieJar {
   const write = (kind: CookieKind, token: string, maxAgeSeconds: number): string =>
     `${prefix}${kind}=${token}; Max-Age=${maxAgeSeconds}; ${attributes}`;
   return {
-    read: (kind, header) => readCookie(`${prefix}${kind}`, header),
+    read: (kind, header) =>
+      readCookie(`${prefix}${kind}`, header, (text) =>
+        kind === "tx" ? SEALED.test(text) : isToken(text),
+      ),
     write,
     clear: (kind) => write(kind, "", 0),
   };
 }
 
-function readCookie(name: string, header: string | undefined): string | undefined {
+function readCookie(
+  name: string,
+  header: string | undefined,
+  isOurs: (text: string) => boolean,
+): string | undefined {
   if (header === undefined || header.length > HEADER_CHARS_MAX) return undefined;
   for (const pair of header.split(";")) {
     const at = pair.indexOf("=");
     if (at === -1 || pair.slice(0, at).trim() !== name) continue;
     const token = pair.slice(at + 1).trim();
-    if (isToken(token)) return token;
+    if (isOurs(token)) return token;
   }
   return undefined;
 }

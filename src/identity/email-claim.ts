@@ -1,4 +1,4 @@
-import { isEmail, normaliseEmail } from "./normalise-email.ts";
+import { isEmail, normaliseEmail } from "../core/index.ts";
 
 export interface EmailClaim {
   readonly email: string;

@@ -8,13 +8,7 @@ import {
   orNull,
   text,
 } from "../storage/index.ts";
-import type {
-  JoinedOrg,
-  LiveSession,
-  PendingSignIn,
-  SealedReveal,
-  StoredSession,
-} from "./identity-store.ts";
+import type { JoinedOrg, LiveSession, SealedReveal, StoredSession } from "./identity-store.ts";
 
 /** Of a session `s`, its account `a`, and the membership `m` that it works with. */
 export const sessionColumns: Columns<StoredSession> = columns({
@@ -67,15 +61,6 @@ export const joinedOrgColumns: Columns<JoinedOrg> = columns({
   name: computed("o.name", text("name")),
   role: computed("m.role", text("role")),
   isUnused: computed("a.trial_deferred_at is not null and m.org_id = a.org_id", bool("is_unused")),
-});
-
-export const pendingColumns: Columns<PendingSignIn> = columns({
-  state: text("state"),
-  nonce: text("nonce"),
-  codeVerifier: text("code_verifier"),
-  returnPath: orNull(text("return_path")),
-  sessionId: opaque("session_id"),
-  expiresAtMs: instantMs("expires_at"),
 });
 
 export const revealColumns: Columns<SealedReveal> = columns({

@@ -112,26 +112,10 @@ export interface OwnOrgStart {
 
 export type EndReason = "signed-out" | "idp-ended";
 
-/** One way to the identity provider and back; good for one callback of one browser. */
-export interface PendingSignIn {
-  readonly state: string;
-  readonly nonce: string;
-  readonly codeVerifier: string;
-  readonly returnPath: string | null;
-  /** Set: no sign-in, but the question whether this session's one at the provider still lives. */
-  readonly sessionId: Buffer | null;
-  readonly expiresAtMs: number;
-}
-
 /** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */
 export interface IdentityStore {
-  /** Keeps one pending sign-in of a browser; an older one of the same browser is replaced. */
-  startSignIn(browserHash: Buffer, pending: PendingSignIn): Promise<void>;
-  /** The pending sign-in of this browser with this state, and it is gone; expired ones never. */
-  takeSignIn(
-    of: { readonly browserHash: Buffer; readonly state: string },
-    nowMs: number,
-  ): Promise<PendingSignIn | undefined>;
+  /** 32 random bytes that the instances of this installation share, and no other has. */
+  consoleSecret(): Promise<Buffer>;
   /**
    * Finds or makes the account of a person, mints the trial key if it is due, and starts the
    * session: all of it or nothing, and one trial key however many ask at once.

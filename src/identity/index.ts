@@ -3,7 +3,7 @@ export { IdentitySettingFault, isLoopback, signInKindOf } from "./console-addres
 export type { IdentityStore } from "./identity-store.ts";
 export type { Identity, Redirect, SignedIn } from "./identity.ts";
 export { type ClaimLink, makeClaimLink } from "./local-issuer/claim-link.ts";
-export { isEmail, normaliseEmail, orgNameOf } from "./normalise-email.ts";
+export { orgNameOf } from "./org-name.ts";
 export { openIdentity } from "./open-identity.ts";
 export { openRefreshTokens } from "./refresh-tokens.ts";
 export { safeReturnPath } from "./return-path.ts";

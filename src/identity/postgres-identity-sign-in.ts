@@ -20,7 +20,7 @@ import {
 } from "./identity-changes.ts";
 import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { END_SESSION_SQL } from "./session-end.ts";
-import { orgNameOf } from "./normalise-email.ts";
+import { orgNameOf } from "./org-name.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
 const TRIES_MAX = 6;

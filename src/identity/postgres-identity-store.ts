@@ -1,7 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
 import type { ChangeLog } from "../changes/index.ts";
-import { type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import { assert, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import { queryInTime, type Row } from "../storage/index.ts";
 import {
   accountBy,
@@ -16,7 +16,6 @@ import {
   FIND_SESSION_SQL,
   joinedOrgColumns,
   liveSessionColumns,
-  pendingColumns,
   revealColumns,
   sessionColumns,
 } from "./identity-rows.ts";
@@ -29,7 +28,6 @@ import type {
   LocalIssuerStore,
   LogoutOrder,
   OwnOrgStart,
-  PendingSignIn,
   ResolvedSignIn,
   SealedReveal,
   SignInToResolve,
@@ -63,28 +61,11 @@ export class PostgresIdentityStore implements IdentityStore {
     this.local = new PostgresLocalIssuerStore(pool, changes);
   }
 
-  async startSignIn(browserHash: Buffer, pending: PendingSignIn): Promise<void> {
-    await this.#run(START_SIGN_IN_SQL, [
-      browserHash,
-      pending.state,
-      pending.nonce,
-      pending.codeVerifier,
-      pending.returnPath,
-      pending.sessionId,
-      new Date(pending.expiresAtMs),
-    ]);
-  }
-
-  async takeSignIn(
-    of: { readonly browserHash: Buffer; readonly state: string },
-    nowMs: number,
-  ): Promise<PendingSignIn | undefined> {
-    const { rows } = await this.#run<Row>(
-      `delete from console_sign_in where browser_hash = $1 and state = $2 returning ${pendingColumns.sql}`,
-      [of.browserHash, of.state],
-    );
-    const pending = rows[0] === undefined ? undefined : pendingColumns.read(rows[0]);
-    return pending === undefined || pending.expiresAtMs <= nowMs ? undefined : pending;
+  async consoleSecret(): Promise<Buffer> {
+    const { rows } = await this.#run<{ secret: Buffer }>("select secret from console_secret", []);
+    const [row] = rows;
+    assert(row !== undefined, "a step of the schema makes the secret");
+    return row.secret;
   }
 
   resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
@@ -278,6 +259,7 @@ export class PostgresIdentityStore implements IdentityStore {
 
 /** Their rows mean nothing once `expires_at` has passed. */
 const EXPIRING_TABLES = [
+  // Of the program of before, which may still run beside this one.
   "console_sign_in",
   "console_reveal",
   "seen_logout_token",
@@ -290,14 +272,6 @@ function sweepSql(table: string): string {
   return `delete from ${table} where ctid = any(array(
     select ctid from ${table} where expires_at <= $1 limit ${SWEPT_ROWS_MAX}))`;
 }
-
-const START_SIGN_IN_SQL = `
-  insert into console_sign_in
-    (browser_hash, state, nonce, code_verifier, return_path, session_id, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7)
-  on conflict (browser_hash) do update set state = excluded.state, nonce = excluded.nonce,
-    code_verifier = excluded.code_verifier, return_path = excluded.return_path,
-    session_id = excluded.session_id, expires_at = excluded.expires_at`;
 
 // The token's id is written in the same statement: of two that come at once, one does the work.
 const END_BY_LOGOUT_TOKEN_SQL = `

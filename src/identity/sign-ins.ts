@@ -1,18 +1,18 @@
 import { AuthorizationResponseError } from "openid-client";
 
 import type { Clock, Logger, MicroUsd } from "../core/index.ts";
-import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
+import { newBrowserToken, type BrowserToken } from "./browser-token.ts";
 import { cookieJar, isToken, type CookieJar } from "./cookies.ts";
 import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
 import { faultMessage } from "./fault-message.ts";
 import type {
   IdentityStore,
-  PendingSignIn,
   ResolvedSignIn,
   SignInClaim,
   SignInToResolve,
 } from "./identity-store.ts";
 import type { Redirect } from "./identity.ts";
+import { openPending, pendingKey, sealPending, type PendingSignIn } from "./pending-sign-in.ts";
 import { plainText } from "./plain-text.ts";
 import type { RefreshTokens } from "./refresh-tokens.ts";
 import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
@@ -57,6 +57,7 @@ export interface Callback {
 /** To the identity provider and back. */
 export class SignIns {
   readonly #options: SignInsOptions;
+  #sealingKey: Promise<Buffer> | undefined;
 
   constructor(options: SignInsOptions) {
     this.#options = options;
@@ -94,15 +95,15 @@ export class SignIns {
   }
 
   async finish(callback: Callback): Promise<Redirect> {
-    const { store, clock, consoleUrl } = this.#options;
+    const { clock, consoleUrl } = this.#options;
     const jar = cookieJar(consoleUrl());
     const query = queryOf(callback.url);
-    const browser = jar.read("tx", callback.cookieHeader);
+    const sealed = jar.read("tx", callback.cookieHeader);
     const state = new URLSearchParams(query).get("state") ?? "";
     const pending =
-      browser === undefined || !isToken(state)
+      sealed === undefined || !isToken(state)
         ? undefined
-        : await store.takeSignIn({ browserHash: hashOf(browser), state }, clock.nowMs());
+        : openPending(sealed, { state, key: await this.#key(), nowMs: clock.nowMs() });
     if (pending === undefined) return await this.#unexpected(callback);
     const { sessionId } = pending;
     const next =
@@ -117,17 +118,28 @@ export class SignIns {
     parameters: Readonly<Record<string, string>>,
     sessionId: Buffer | null,
   ): Promise<Redirect> {
-    const { relyingParty, store, clock, consoleUrl } = this.#options;
+    const { relyingParty, clock, consoleUrl } = this.#options;
+    const key = await this.#key();
     const { url, secrets } = await relyingParty.authorize(parameters);
-    const browser = newBrowserToken();
-    await store.startSignIn(browser.hash, {
+    const pending = {
       ...secrets,
       returnPath: safeReturnPath(returnPath) ?? null,
       sessionId,
       expiresAtMs: clock.nowMs() + PENDING_SECONDS * 1_000,
-    });
-    const cookie = cookieJar(consoleUrl()).write("tx", browser.token, PENDING_SECONDS);
+    };
+    const cookie = cookieJar(consoleUrl()).write("tx", sealPending(pending, key), PENDING_SECONDS);
     return { location: url, cookies: [cookie] };
+  }
+
+  /** Read once: a sign-in that is begun, by anybody, asks no store for anything. */
+  async #key(): Promise<Buffer> {
+    this.#sealingKey ??= this.#options.store.consoleSecret().then(pendingKey);
+    try {
+      return await this.#sealingKey;
+    } catch (fault) {
+      this.#sealingKey = undefined;
+      throw fault;
+    }
   }
 
   /** A callback without a pending sign-in: an old one, a repeated one, or another user's. */

@@ -1,5 +1,6 @@
 export type { EditedBytes } from "./edited-bytes.ts";
 export { foldName } from "./fold-name.ts";
+export { JsonBudget } from "./json-budget.ts";
 export {
   ABSENT,
   ARRAY_KIND,

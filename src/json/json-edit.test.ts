@@ -1,6 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compactJson, findElements, findMember, findPath, withMember } from "./json-edit.ts";
+import { JsonBudget } from "./json-budget.ts";
+import {
+  compactJson,
+  findElements,
+  findMember,
+  findPath,
+  tryParse,
+  withMember,
+} from "./json-edit.ts";
+import { PARSED_KEYS_MAX, PARSED_STEPS_MAX, PARSED_VALUES_MAX } from "./json-limits.ts";
 
 /** JSON text with blanks between its tokens. */
 const spacious = fc
@@ -77,5 +86,41 @@ describe("editing", () => {
       }),
     );
     expect(compactJson('{ "n" : 12345678901234567890 }')).toBe('{"n":12345678901234567890}');
+  });
+});
+
+describe("outside text", () => {
+  test("is parsed as it is, whatever its strings look like", () => {
+    fc.assert(
+      fc.property(object, fc.constantFrom(0, 2), (value, indent) => {
+        const text = JSON.stringify({ value, quoted: JSON.stringify(value) }, null, indent);
+        expect(tryParse(text)?.value).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  test.each([
+    ["nested too deep", `${"[".repeat(65)}${"]".repeat(65)}`],
+    ["too many values", `[${"0,".repeat(PARSED_VALUES_MAX)}0]`],
+    ["too many keys", `{${'"a":0,'.repeat(PARSED_KEYS_MAX)}"a":0}`],
+    ["too many blanks", `[${" ".repeat(PARSED_STEPS_MAX)}]`],
+    ["too many escaped quotes", `["${String.raw`\"`.repeat(PARSED_STEPS_MAX + 1)}"]`],
+  ])("is not parsed with %s", (_what, text) => {
+    expect(JSON.parse(text)).toBeDefined();
+    expect(tryParse(text)).toBeUndefined();
+  });
+
+  test("that came together is parsed within one budget", () => {
+    const half = `[${"0,".repeat(PARSED_VALUES_MAX / 2)}0]`;
+    const budget = new JsonBudget();
+    expect([half, half].map((text) => tryParse(text, budget) !== undefined)).toEqual([true, false]);
+  });
+
+  test("may hold an image of thirty megabytes, and words of 1,500 tokens with alternatives", () => {
+    expect(tryParse(`["${"A".repeat(30_000_000)}"]`)).toBeDefined();
+    const one = { token: "abc", logprob: -0.12, bytes: [97, 98, 99] };
+    const twenty = Array.from({ length: 20 }, () => one);
+    const all = Array.from({ length: 1_500 }, () => ({ ...one, top: twenty }));
+    expect(tryParse(JSON.stringify(all))).toBeDefined();
   });
 });

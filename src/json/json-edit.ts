@@ -1,3 +1,5 @@
+import { JsonBudget } from "./json-budget.ts";
+
 /** Half-open range of a value inside a JSON text. */
 export interface Span {
   readonly start: number;
@@ -33,11 +35,11 @@ export function findMembers(
   return found;
 }
 
-/** Where the elements of the array that starts at `arrayAt` stand. */
-export function findElements(text: string, arrayAt: number): Span[] {
+/** Where the elements of the array that starts at `arrayAt` stand, the first `countMax` of them. */
+export function findElements(text: string, arrayAt: number, countMax = Infinity): Span[] {
   const spans: Span[] = [];
   let at = skipSpace(text, arrayAt + 1);
-  while (at < text.length && text.charCodeAt(at) !== CLOSE_ARRAY) {
+  while (spans.length < countMax && at < text.length && text.charCodeAt(at) !== CLOSE_ARRAY) {
     const end = valueEnd(text, at);
     spans.push({ start: at, end });
     const next = skipSpace(text, end);
@@ -127,10 +129,16 @@ export function asObject(value: unknown): Readonly<Record<string, unknown>> | un
     : undefined;
 }
 
-/** The parsed value, or undefined when the text is not JSON. */
-export function tryParse(text: string): { readonly value: unknown } | undefined {
+/**
+ * The parsed value of outside text, or undefined when it is not JSON or beyond the bounds. Texts
+ * that came together are parsed within one budget.
+ */
+export function tryParse(
+  text: string,
+  budget: JsonBudget = new JsonBudget(),
+): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) as unknown };
+    return budget.allows(text) ? { value: JSON.parse(text) as unknown } : undefined;
   } catch {
     return undefined;
   }

@@ -9,3 +9,14 @@ export const UNKNOWN_FIELDS_MAX = 1_000;
  * is deeper (an image inside a document inside a tool result is at 10).
  */
 export const READ_DEPTH_MAX = 10;
+
+/**
+ * Bounds of outside text that is parsed as a whole: what a provider answers, what a console sends.
+ * An answer at every bound is parsed in about a tenth of a second; one of 1,600 tokens with twenty
+ * alternatives each is within them.
+ */
+export const PARSED_VALUES_MAX = 400_000;
+/** Keys cost most: each may be a word never seen before. */
+export const PARSED_KEYS_MAX = 120_000;
+/** Characters outside of strings, and escaped quotes inside: every later walk stops at each. */
+export const PARSED_STEPS_MAX = 4_000_000;

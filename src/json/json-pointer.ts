@@ -1,3 +1,5 @@
+import { cutText } from "../core/index.ts";
+
 /** The JSON pointer (RFC 6901) of a path; the empty path is the whole document. */
 export function pointerTo(path: readonly (string | number)[]): string {
   return path
@@ -10,7 +12,7 @@ export function placeName(pointer: string): string {
   const steps = pointer.split("/").slice(1);
   const last = steps.at(-1);
   if (last === undefined) return "the manifest";
-  const name = last.replaceAll("~1", "/").replaceAll("~0", "~");
+  const name = cutText(last.replaceAll("~1", "/").replaceAll("~0", "~"));
   const parent = steps.at(-2);
   return parent !== undefined && /^[0-9]+$/.test(name) ? `${parent}[${name}]` : name;
 }

@@ -78,7 +78,13 @@ export type AttemptOutcome =
   | "lost_in_restore";
 
 /** What a debit was computed from. */
-export type SettlementBasis = "reported" | "partial" | "none" | "unknown_after_crash";
+export type SettlementBasis =
+  | "reported"
+  | "partial"
+  /** Nothing was reported: the listing says what such an answer counts as. */
+  | "declared"
+  | "none"
+  | "unknown_after_crash";
 
 /** `usage_impossible`: more was reported than there can be, so nothing of it was believed. */
 export type ReportFlag = "usage_impossible";

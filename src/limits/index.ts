@@ -1,3 +1,4 @@
+export { departedScopes } from "./departed-scopes.ts";
 export {
   type AskedRequest,
   endpointScope,
@@ -32,6 +33,7 @@ export {
 } from "./limit-store.ts";
 export { LimitStoreCounts } from "./limit-store-counts.ts";
 export { MemoryLimitStore } from "./memory/memory-limit-store.ts";
+export { mostTokens, neverFits, secondsThrottled } from "./never-fits.ts";
 export { PoolBoard } from "./pool-board.ts";
 export { PostgresRecentUse } from "./recent-use-rows.ts";
 export type { JournalRecentUse, PoolMember } from "./recent-use.ts";

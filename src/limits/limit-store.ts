@@ -46,6 +46,8 @@ export interface ScopeClaim {
    */
   readonly shownId?: string;
   readonly limits: LimitSet;
+  /** What it allows again when it is not throttled any more; absent: it is not throttled. */
+  readonly whole?: { readonly limits: LimitSet; readonly inSeconds: number };
   /**
    * False: the request neither counts in nor is refused by what this scope allows in requests
    * (traffic that is exempt from the rule for organizations without credit). Default true.
@@ -63,6 +65,11 @@ export interface LimitClaim extends TokenCount {
   readonly slot: string;
   /** Narrowest scope first: that one is named when several refuse at once. */
   readonly scopes: readonly ScopeClaim[];
+  /**
+   * Scopes whose concurrency has to have a free place, which the claim itself does not take: calls
+   * take it whose client left. Asked last.
+   */
+  readonly departed?: readonly ScopeClaim[] | undefined;
   /** Monotonic milliseconds of the caller; a shared store uses its own clock instead. */
   readonly nowMs: number;
 }
@@ -88,6 +95,8 @@ export type ClaimOutcome =
       /** What counted at the claim, and what this request adds; absent while the scope cools or queues. */
       readonly used?: number;
       readonly asked?: number;
+      /** What counted are calls whose client left. */
+      readonly isDeparted?: true;
     }
   /** The store did not answer: fail closed. */
   | { readonly kind: "unavailable" };
@@ -103,6 +112,11 @@ export interface ScopeUsage {
 export interface LimitStore {
   /** Claims all of these or none; a refused claim leaves no trace in any scope. */
   claim(claim: LimitClaim): ClaimOutcome | Promise<ClaimOutcome>;
+  /**
+   * The client of this claim left: from now on it takes a place in these scopes of its slot, full
+   * or not, and none in those it was claimed for. What else it was charged stays. At most once.
+   */
+  depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void;
   /** Ends the concurrency lease and replaces estimated tokens by the observed ones. */
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void;
   /**

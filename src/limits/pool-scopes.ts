@@ -1,5 +1,6 @@
 import { assert, type OrgId } from "../core/index.ts";
-import type { DeclaredWindow, LimitSet } from "./limit-store.ts";
+import type { DeclaredWindow, LimitSet, ScopeClaim } from "./limit-store.ts";
+import { secondsUntilWhole } from "./pool-throttle.ts";
 import type { PoolClaim, Pool } from "./pool.ts";
 
 /**
@@ -8,7 +9,11 @@ import type { PoolClaim, Pool } from "./pool.ts";
  * pool's percentage; both are rounded down and at least 1.
  */
 export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): PoolClaim {
-  const usable = portionOfAll(declaredLimits(pool), usablePercent);
+  const declared = declaredLimits(pool);
+  const usable = portionOfAll(declared, usablePercent);
+  const share = (of: LimitSet): LimitSet => portionOfAll(of, pool.orgSharePercent);
+  const wholeOf = (limits: LimitSet): Pick<ScopeClaim, "whole"> =>
+    usablePercent === 100 ? {} : { whole: { limits, inSeconds: secondsUntilWhole(usablePercent) } };
   const shownId = `pool-share:${pool.id}`;
   return {
     slot: poolSlot(pool.id),
@@ -17,9 +22,15 @@ export function poolClaim(pool: Pool, orgId: OrgId, usablePercent: number): Pool
         scope: "pool",
         id: `${shownId}@${orgId}`,
         shownId,
-        limits: portionOfAll(usable, pool.orgSharePercent),
+        limits: share(usable),
+        ...wholeOf(share(declared)),
       },
-      { scope: "pool", id: poolScopeId(pool.id), limits: usable },
+      {
+        scope: "pool",
+        id: poolScopeId(pool.id),
+        limits: usable,
+        ...wholeOf(declared),
+      },
     ],
   };
 }

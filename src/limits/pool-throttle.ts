@@ -59,6 +59,11 @@ export function usablePercent(throttle: PoolThrottle | undefined, nowMs: number)
   return Math.min(100, throttle.percent + quietSeconds);
 }
 
+/** How long a pool of which so much is usable needs until all of it is, if no 429 comes. */
+export function secondsUntilWhole(percent: number): number {
+  return 100 - percent;
+}
+
 /** Should this cooldown be broadcast? Not when the one they know ends at about the same time. */
 export function shouldBroadcast(
   { cooldownUntilMs, broadcastUntilMs }: PoolThrottle,

@@ -22,7 +22,7 @@ describe("a rolling window", () => {
     window.add(4);
     window.advance(100_000);
     expect(window.total).toBe(0);
-    expect(window.secondsUntilLeft(1)).toBe(60);
+    expect(window.secondsUntilLeft(1)).toBe(61);
   });
 
   test("a correction reaches the second of the charge while it is inside, and not after", () => {
@@ -55,7 +55,7 @@ describe("a rolling window", () => {
     window.add(5);
     expect(window.secondsUntilLeft(1)).toBe(31);
     expect(window.secondsUntilLeft(2)).toBe(31);
-    expect(window.secondsUntilLeft(3)).toBe(60);
+    expect(window.secondsUntilLeft(3)).toBe(61);
     window.advance(160);
     expect(window.secondsUntilLeft(2)).toBe(1);
   });

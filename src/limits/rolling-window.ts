@@ -60,14 +60,14 @@ export class RollingWindow {
     this.#sum += after - before;
   }
 
-  /** Seconds until at least `amount` of what counts now has left; the window's length at most. */
+  /** Seconds until at least `amount` of what counts now has left; until all has, when it is more. */
   secondsUntilLeft(amount: number): number {
     let left = 0;
     for (let age = WINDOW_SECONDS; age > 0; age -= 1) {
       left += this.#ring[(this.#newest - age) & RING_MASK] ?? 0;
       if (left >= amount) return WINDOW_SECONDS + 1 - age;
     }
-    return WINDOW_SECONDS;
+    return WINDOW_SECONDS + 1;
   }
 
   #step(second: number): void {

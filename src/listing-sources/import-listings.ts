@@ -7,7 +7,7 @@ import type {
   ManifestProvider,
   ManifestSourceFile,
 } from "../catalog/index.ts";
-import { matchesGlob } from "../core/index.ts";
+import { cutText, matchesGlob } from "../core/index.ts";
 import type { RawJson } from "../json/index.ts";
 import type { Draft, ImportNote } from "./draft.ts";
 import { isModelId, isMovingName, undatedName } from "./entry-rules.ts";
@@ -197,8 +197,12 @@ class ImportRun {
       ...(this.#written.length === 0 ? {} : { manifest: this.#manifest() }),
       listed: ids(true),
       staged: ids(false),
-      skipped: this.#skipped,
-      notes: this.#notes,
+      skipped: this.#skipped.map(cutText),
+      notes: this.#notes.map(({ model, code, message }) => ({
+        model: cutText(model),
+        code,
+        message: cutText(message),
+      })),
     };
   }
 

@@ -1,2 +1,3 @@
 export type { Mailer, MailMessage } from "./mailer.ts";
+export { nameInMail } from "./name-in-mail.ts";
 export { openMailer } from "./smtp-mailer.ts";

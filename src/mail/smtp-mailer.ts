@@ -1,5 +1,6 @@
 import { createTransport } from "nodemailer";
 
+import { isEmail } from "../core/index.ts";
 import type { Mailer, MailAnswer, MailMessage } from "./mailer.ts";
 
 /** How the operator's SMTP server is reached. */
@@ -34,6 +35,8 @@ export function openMailer(options: SmtpOptions): Mailer | undefined {
     disableUrlAccess: true,
   });
   const send = async ({ to, ...message }: MailMessage): Promise<MailAnswer> => {
+    // A text that a mail program parses may be another mailbox than the one that was counted.
+    if (!isEmail(to)) return { kind: "refused", answer: "the recipient is not an e-mail address" };
     try {
       const from = options.smtpFrom || user;
       // As an object, an address is one recipient whatever its text holds.

@@ -126,6 +126,14 @@ export const CALL_ROWS = {
     labels: [PROVIDER, ERROR],
     mayBeEmpty: true,
   },
+  tm_resends_total: {
+    type: "counter",
+    help:
+      "Requests that were sent a second time to the same provider, as it had closed the kept " +
+      "connection of the first.",
+    labels: [PROVIDER],
+    mayBeEmpty: true,
+  },
   tm_circuit_open: {
     type: "gauge",
     help: "1: no request is sent to this routed listing but a probe, after failures; 0: it is open.",

@@ -59,8 +59,12 @@ export function longestQuestion(prompt: string, modelIds: readonly string[]): st
 /** No character needs more bytes in JSON. */
 const LONGEST_CHAR = "\u0001";
 
+/** A longer reply is not clearly one letter, and would be slow to match. */
+const VERDICT_CHARS_MAX = 256;
+
 /** The model that the judge named; undefined for anything that is not clearly one letter. */
 export function readVerdict(reply: string, modelIds: readonly string[]): string | undefined {
+  if (reply.length > VERDICT_CHARS_MAX) return undefined;
   const match = /^(?:(?:the )?(?:best )?answer(?: is)?\s*:?\s*)?["'*([]*([A-H])["'*)\].]*$/i.exec(
     reply.trim(),
   );

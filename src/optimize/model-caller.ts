@@ -9,7 +9,7 @@ import {
 import { AnswerReader, type ReadAnswer } from "./answer-reader.ts";
 
 const CALL_TIMEOUT_MS = 480_000;
-const DEFAULT_WAIT_MS = 2_000;
+const DEFAULT_WAIT_SECONDS = 2;
 
 export interface CallWanted {
   readonly key: string;
@@ -100,11 +100,13 @@ function outcomeOf(
 
 /** A refusal that says something about the search; undefined: this call failed and that is all. */
 function refusalOutcome(refusal: Refusal): CallOutcome | undefined {
-  const { class: cls, status, origin, limit, retryAfterSeconds } = refusal;
-  const waitMs = retryAfterSeconds === undefined ? DEFAULT_WAIT_MS : retryAfterSeconds * 1000;
+  const { class: cls, status, origin, limit, retryable, retryAfterSeconds } = refusal;
+  // Other models may be free before the window of a pool is, which can be an hour long.
+  const waitMs =
+    Math.min(retryAfterSeconds ?? DEFAULT_WAIT_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1000;
   switch (cls) {
     case "rate_limit":
-      return { kind: "wait", waitMs };
+      return retryable ? { kind: "wait", waitMs } : undefined;
     case "usage_limited":
       return retryAfterSeconds === undefined || retryAfterSeconds > RETRY_AFTER_SECONDS_MAX
         ? { kind: "unusable", message: "requests are limited after unusual use; try again later" }

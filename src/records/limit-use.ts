@@ -5,8 +5,7 @@ import {
   principalOf,
   type RulesStore,
 } from "../accounts/index.ts";
-import { type CallPorts, type ClaimPart, claimParts, findModel } from "../call/index.ts";
-import type { OrgId } from "../core/index.ts";
+import { type CallPorts, type ClaimPart, claimParts, findModel, partOf } from "../call/index.ts";
 import {
   endpointScope,
   endpointSelfRows,
@@ -28,15 +27,15 @@ export interface LimitDeps extends CallPorts {
 /** As much of that as reading them takes. */
 export type LimitUseDeps = Pick<
   LimitDeps,
-  "catalog" | "clock" | "drains" | "limits" | "limitDefaults" | "rules" | "scopesOf"
+  "catalog" | "clock" | "limits" | "limitDefaults" | "rules" | "scopesOf"
 >;
 
 /** A scope and what counts in it; undefined when the limit store did not answer. */
 export interface UsedScope {
   readonly claim: ScopeClaim;
   readonly usage: ScopeUsage | undefined;
-  /** Of those in flight: their client has left, and this process reads them to their end. */
-  readonly departed: number;
+  /** What counts in it are calls whose client has left and whose answers are read to their end. */
+  readonly isDeparted: boolean;
 }
 
 /** The limits of one caller, for one model or in general, and what is left of them. */
@@ -65,7 +64,7 @@ export async function readLimitUse(
     isServed: modelId === undefined || model !== undefined,
     endpoint,
     rows: rowsOf(principal, modelId, deps.limitDefaults),
-    scopes: (await Promise.all(parts.map((part) => peek(deps, principal.orgId, part)))).flat(),
+    scopes: (await Promise.all(parts.map((part) => peek(deps, part)))).flat(),
   };
 }
 
@@ -84,12 +83,12 @@ export async function readOrgScopes(
     modelId === undefined ? NO_MODEL : findModel(deps.catalog.current, org, modelId);
   const asked = { modelId, isOfEndpoint: endpoint !== undefined };
   const own = orgScopes(org, asked, deps.limitDefaults);
-  const parts: ClaimPart[] = own.length === 0 ? [] : [{ slot: orgSlot(org.orgId), scopes: own }];
+  const parts: ClaimPart[] = own.length === 0 ? [] : [partOf(orgSlot(org.orgId), own, modelId)];
   if (endpoint !== undefined) {
     const scope = endpointScope(endpoint);
-    parts.push({ slot: `{${scope.id}}`, scopes: [scope] });
+    parts.push(partOf(`{${scope.id}}`, [scope], modelId));
   }
-  return (await Promise.all(parts.map((part) => peek(deps, org.orgId, part)))).flat();
+  return (await Promise.all(parts.map((part) => peek(deps, part)))).flat();
 }
 
 /** The scopes that a request would claim, except for the platform's, which belong to no organization. */
@@ -100,7 +99,7 @@ function partsOf(
 ): readonly ClaimPart[] {
   const { modelId, endpoint } = asked;
   if (modelId === undefined) {
-    return [{ slot: orgSlot(principal.orgId), scopes: deps.scopesOf(principal) }];
+    return [partOf(orgSlot(principal.orgId), deps.scopesOf(principal), modelId)];
   }
   const own = { scopesOf: deps.scopesOf, platform: [] };
   return claimParts(own, principal, { modelId, endpoint, ownKeys: "none" });
@@ -108,14 +107,14 @@ function partsOf(
 
 async function peek(
   deps: LimitUseDeps,
-  orgId: OrgId,
-  { slot, scopes }: ClaimPart,
+  { slot, scopes: own, departed = [] }: ClaimPart,
 ): Promise<readonly UsedScope[]> {
   const nowMs = deps.clock.monotonicMs();
+  const scopes = [...own, ...departed];
   const usages = await deps.limits.peek({ slot, scopes, nowMs });
   return scopes.map((claim, at) => ({
     claim,
     usage: usages?.[at],
-    departed: deps.drains.departed(orgId, claim.shownId ?? claim.id).count,
+    isDeparted: at >= own.length,
   }));
 }

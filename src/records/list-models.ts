@@ -69,6 +69,7 @@ export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
     context_length: model.contextLength ?? null,
     architecture: architectureOf(model),
     pricing: first === undefined ? null : pricingOf(first),
+    ...lowestPricing(model),
     price_tiers: first?.prices?.tiers?.map(shownTier) ?? [],
     price_changes: first === undefined ? [] : comingPrices(first).map(shownChange),
     checked: first?.checked ?? null,
@@ -185,6 +186,21 @@ function shownChange({ fromMs, prices }: DatedPrices): object {
 
 function pricingOf({ prices }: Deployment): object | null {
   return prices === null ? null : shownPrices(prices);
+}
+
+/** The lowest prices of any provider, where they are below those of the one tried first. */
+function lowestPricing({ deployments: [first, ...others] }: ListedModel): object {
+  if (first?.prices == null || first.billing === "reported_cost") return {};
+  const sheets = others.flatMap(({ prices, billing }) =>
+    billing === "token" ? (prices ?? []) : [],
+  );
+  const lowest = (sku: "prompt" | "completion", own: bigint): bigint =>
+    sheets.reduce((low, sheet) => (sheet[sku] < low ? sheet[sku] : low), own);
+  const { prompt, completion } = first.prices;
+  const from = { prompt: lowest("prompt", prompt), completion: lowest("completion", completion) };
+  if (from.prompt === prompt && from.completion === completion) return {};
+  const shown = { prompt: usdPerToken(from.prompt), completion: usdPerToken(from.completion) };
+  return { pricing_from: shown };
 }
 
 /** Decimal dollars a token. */

@@ -4,6 +4,7 @@ import type { ListedModel } from "../catalog/catalog.ts";
 import { compileCatalog } from "../catalog/compile-catalog.ts";
 import { edited, textManifest, type Json } from "../catalog/manifest/fixtures/samples.ts";
 import { validateManifest, type Manifest } from "../catalog/manifest/index.ts";
+import { modelEntryA } from "./list-models.ts";
 import { filterModels, readModelFilter } from "./model-query.ts";
 
 function listing(
@@ -167,4 +168,22 @@ test.each([
 
 test("a value that is refused is quoted in part only", () => {
   expect(refusalOf(`sort=${"x".repeat(5_000)}`).length).toBeLessThan(200);
+});
+
+test("a model's price is that of the provider tried first, and the lowest is named beside it", () => {
+  const entryOf = (first: readonly [string, string], other: readonly [string, string]): unknown => {
+    const manifests = [
+      manifestOf("first", [listing("m", first)], { "/provider/priority": 0 }),
+      manifestOf("other", [listing("m", other)], { "/provider/priority": 1 }),
+    ];
+    const [model] = modelsOf(manifests);
+    if (model === undefined) throw new Error("m is not listed");
+    const verdicts = { of: () => ({ state: "unverified" as const }) };
+    return modelEntryA(model, verdicts as never);
+  };
+  expect(entryOf(["5", "9"], ["1", "10"])).toMatchObject({
+    pricing: { prompt: "0.000005", completion: "0.000009" },
+    pricing_from: { prompt: "0.000001", completion: "0.000009" },
+  });
+  expect(entryOf(["1", "9"], ["5", "9"])).not.toHaveProperty("pricing_from");
 });

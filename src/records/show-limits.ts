@@ -95,13 +95,15 @@ function effective(scopes: readonly UsedScope[]): EffectiveLimits {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
+  // Of the model, where one was asked for, which is narrower than all models together.
+  const departed = scopes.find(({ isDeparted }) => isDeparted)?.usage?.inFlight ?? null;
   return {
     rpm: { limit: rpm.limit, remaining: rpm.left, bound_by: rpm.boundBy },
     tpm: { limit: tpm.limit, remaining: tpm.left, bound_by: tpm.boundBy },
     concurrency: {
       limit: concurrency.limit,
       in_use: concurrency.used,
-      departed: concurrency.departed,
+      departed,
       bound_by: concurrency.boundBy,
     },
   };
@@ -113,7 +115,6 @@ interface Tightest {
   readonly used: number | null;
   readonly left: number | null;
   readonly boundBy: string | null;
-  readonly departed: number | null;
 }
 
 function tightest(
@@ -121,9 +122,9 @@ function tightest(
   name: keyof LimitValues,
   usedOf: (usage: ScopeUsage) => number,
 ): Tightest {
-  let found: Tightest = { limit: null, used: null, left: null, boundBy: null, departed: null };
+  let found: Tightest = { limit: null, used: null, left: null, boundBy: null };
   let leastLeft = Number.POSITIVE_INFINITY;
-  for (const { claim, usage, departed } of scopes) {
+  for (const { claim, usage } of scopes) {
     const limit = claim.limits[name];
     if (limit === undefined) continue;
     const used = usage === undefined ? null : usedOf(usage);
@@ -132,7 +133,7 @@ function tightest(
     // As in a refusal, of two that are as tight the narrower is named.
     if (remaining >= leastLeft) continue;
     leastLeft = remaining;
-    found = { limit, used, left, boundBy: claim.shownId ?? claim.id, departed };
+    found = { limit, used, left, boundBy: claim.shownId ?? claim.id };
   }
   return found;
 }

@@ -1,3 +1,4 @@
+export { Affinity, hasEquals } from "./affinity.ts";
 export type { HealthOutcome } from "./circuit.ts";
 export { explainRoute } from "./explain-route.ts";
 export { HealthExchange } from "./health-exchange.ts";

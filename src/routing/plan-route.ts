@@ -46,6 +46,8 @@ export interface PlanInput {
   readonly servabilityProblem: (deployment: Deployment) => Unservable | undefined;
   /** False while the deployment's circuit keeps traffic away. */
   readonly isHealthy: (deployment: Deployment) => boolean;
+  /** Id of the deployment that served this conversation last; of equals it is tried first. */
+  readonly servedLast?: string | undefined;
   /** What is known of how listings keep their promises. Default: nothing, and none is needed. */
   readonly standing?: ListingStanding;
 }
@@ -70,7 +72,8 @@ const ROUTE_OF_MODALITY: Readonly<Record<ModalityId, string>> = {
 /**
  * Chooses the candidates of a request: listed, of the right modality, allowed by the request's
  * `provider` controls and the organization's policy, able to serve it as sent, priced, healthy;
- * customers' keys before the marketplace's, best priority first. The first filter that leaves none
+ * customers' keys before the marketplace's, best priority first, and of equals the one that served
+ * this conversation last. The first filter that leaves none
  * names the refusal.
  */
 export function planRoute(input: PlanInput): PlanOutcome {
@@ -86,7 +89,8 @@ export function planRoute(input: PlanInput): PlanOutcome {
   // existed.
   if (allowed.length === 0) return refused(unknownModel(modelId));
   const usable = allowed.filter((each) => each.prices !== null && input.isHealthy(each));
-  const ranked = applyOrder(suspectsLast(usable, input.standing), controls.order);
+  const near = servedLastFirst(usable, input.servedLast);
+  const ranked = applyOrder(suspectsLast(near, input.standing), controls.order);
   const firstAt = ranked.findIndex((each) => input.servabilityProblem(each) === undefined);
   const first = ranked[firstAt];
   if (first === undefined) return refused(noCandidateRefusal(input, allowed));
@@ -175,6 +179,21 @@ function applyOrder(
     return at === -1 ? order.length : at;
   };
   return deployments.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** It moves before its equals and no further: they have its priority and the same owner of the key. */
+function servedLastFirst(
+  deployments: readonly Deployment[],
+  servedLast: string | undefined,
+): readonly Deployment[] {
+  const at = deployments.findIndex(({ id }) => id === servedLast);
+  const served = deployments[at];
+  if (served === undefined) return deployments;
+  const isEqual = (each: Deployment): boolean =>
+    each.priority === served.priority &&
+    (each.ownKey === undefined) === (served.ownKey === undefined);
+  const first = deployments.findIndex(isEqual);
+  return deployments.toSpliced(at, 1).toSpliced(first, 0, served);
 }
 
 /** Mostly all of them: no other list is made then. */

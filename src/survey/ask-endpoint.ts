@@ -1,6 +1,7 @@
 import { compileCatalog, type Deployment, parseManifestFiles } from "../catalog/index.ts";
 import { assert, type Clock, Deadlines } from "../core/index.ts";
-import { fetchAnswer, type FetchInput, UpstreamClient } from "../dispatch/index.ts";
+import { fetchAnswer, type FetchInput, type Outbound, UpstreamClient } from "../dispatch/index.ts";
+import { tryParse } from "../json/index.ts";
 import type { Wire } from "../wire/index.ts";
 
 /** Where an endpoint is, and the key that it is asked with. */
@@ -16,6 +17,8 @@ export interface EndpointAddress {
 export interface AskDeps {
   readonly clock: Clock;
   readonly allowPrivateUpstreams: boolean;
+  /** Default: straight to the endpoint. */
+  readonly outbound?: Outbound;
 }
 
 /** A question and the place it goes to: below the base address, or below the one before `/v1`. */
@@ -44,11 +47,15 @@ export class EndpointAsker {
   readonly #clock: Clock;
   readonly #address: EndpointAddress;
 
-  constructor(address: EndpointAddress, { clock, allowPrivateUpstreams }: AskDeps) {
+  constructor(address: EndpointAddress, { clock, allowPrivateUpstreams, outbound }: AskDeps) {
     this.#address = address;
     this.#clock = clock;
     this.#deadlines = new Deadlines(clock);
-    this.#client = new UpstreamClient({ allowPrivateUpstreams, providerKey: () => address.key });
+    this.#client = new UpstreamClient({
+      allowPrivateUpstreams,
+      ...(outbound && { outbound }),
+      providerKey: () => address.key,
+    });
   }
 
   /** Never rejects: what an endpoint does is an answer, or none. */
@@ -72,7 +79,7 @@ export class EndpointAsker {
     });
     const answer = await run.ended;
     if (answer === undefined) return silence(fault, timeoutMs);
-    return { kind: "answer", status: answer.status, json: parsed(answer.body) };
+    return { kind: "answer", status: answer.status, json: tryParse(answer.body.toString())?.value };
   }
 
   async close(): Promise<void> {
@@ -189,12 +196,4 @@ function silence(fault: Error | undefined, timeoutMs: number): EndpointAnswer {
 function codeOf(fault: Error | undefined): string {
   const { code } = (fault ?? {}) as { readonly code?: unknown };
   return typeof code === "string" ? code : "";
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
 }

@@ -1,11 +1,9 @@
-const SHOWN_CHARS_MAX = 80;
+import { cutText } from "../core/index.ts";
 
 /**
  * A text of a provider as a terminal and a message may have it: printable characters of one line,
  * and few of them. What a terminal would obey becomes a question mark.
  */
 export function shownText(text: string): string {
-  const cut = text.slice(0, SHOWN_CHARS_MAX);
-  const printable = cut.replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?");
-  return text.length > SHOWN_CHARS_MAX ? `${printable}…` : printable;
+  return cutText(text).replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?");
 }

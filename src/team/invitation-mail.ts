@@ -1,5 +1,5 @@
 import type { Role } from "../core/index.ts";
-import type { MailMessage } from "../mail/index.ts";
+import { type MailMessage, nameInMail } from "../mail/index.ts";
 
 /** What an invitation says. */
 export interface InvitationFacts {
@@ -15,7 +15,8 @@ export interface InvitationFacts {
 
 /** An invitation as an e-mail; every try of one link has one id. */
 export function invitationMail(of: InvitationFacts, tryId: string): MailMessage {
-  const { email, role, orgName, invitedBy, link } = of;
+  const { email, role, invitedBy, link } = of;
+  const orgName = nameInMail(of.orgName);
   const until = new Date(of.expiresAtMs).toISOString().slice(0, 16).replace("T", " ");
   const sentence =
     `${invitedBy} invites you to the organization “${orgName}” on Token Market, with the role ` +

@@ -11,13 +11,15 @@ const INVITATION_MS = 7 * 24 * 3_600_000;
 export interface SentInvitation {
   readonly invitation: Invitation;
   readonly link: string;
-  /** `off`: no mail server is configured; `bound`: enough were sent today; `failed`: it did not take it. */
+  /** `off`: no mail server is configured; `bound`: enough were sent today or this hour; `failed`: it did not take it. */
   readonly mail: "sent" | "off" | "bound" | "failed";
 }
 
 export interface InvitationsOptions {
   readonly store: TeamStore;
   readonly mailer: Mailer | undefined;
+  /** E-mails of all organizations together. */
+  readonly mailsPerHourMax: () => number;
   readonly consoleUrl: () => string;
   readonly clock: Clock;
 }
@@ -46,7 +48,7 @@ export class Invitations {
     from: Inviting,
     wanted: { readonly email: string; readonly role: Role },
     by: ChangedBy,
-  ): Promise<SentInvitation | "member" | "invited" | "full"> {
+  ): Promise<SentInvitation | Exclude<Awaited<ReturnType<TeamStore["invite"]>>, Invitation>> {
     const { store } = this.#options;
     const { token, ...link } = this.#newLink();
     const asked = { invitationId: newRecordId("inv"), invitedBy: from.accountId, ...wanted };
@@ -73,12 +75,13 @@ export class Invitations {
   }
 
   async #send(from: Inviting, made: Invitation, token: string): Promise<SentInvitation> {
-    const { store, mailer, consoleUrl, clock } = this.#options;
+    const { store, mailer, mailsPerHourMax, consoleUrl, clock } = this.#options;
     // Behind the `#` it is sent to no server, and in no Referer.
     const link = `${consoleUrl()}/join#${token}`;
     if (mailer === undefined) return { invitation: made, link, mail: "off" };
     const nowMs = clock.nowMs();
-    if (!(await store.claimMail(made.invitationId, nowMs))) {
+    const when = { nowMs, perHourMax: mailsPerHourMax() };
+    if (!(await store.claimMail(made.invitationId, when))) {
       return { invitation: made, link, mail: "bound" };
     }
     const invitation = { ...made, mailedAtMs: nowMs };

@@ -7,10 +7,10 @@ import {
   type ChangeLog,
   type Facts,
   maskedEmail,
+  type Note,
   type RecordedChange,
 } from "../changes/index.ts";
-import type { OrgId, Role } from "../core/index.ts";
-import { normaliseEmail } from "../identity/index.ts";
+import { mayRole, normaliseEmail, type OrgId, type Role } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import { giveOwnOrg } from "./give-own-org.ts";
 import {
@@ -22,6 +22,8 @@ import {
   invitationColumns,
   INVITATIONS_SQL,
   LOCK_ORG_SQL,
+  MADE_BY_SQL,
+  type MadeRow,
   memberColumns,
   MEMBERS_SQL,
   ONE_MEMBER_SQL,
@@ -35,6 +37,7 @@ import {
   type Invitation,
   type InvitationLink,
   type KnownPerson,
+  type MadeByMember,
   type Member,
   type MemberChange,
   type NewInvitation,
@@ -46,6 +49,7 @@ import {
 
 const ORG_MAILS_MAX = 50;
 const ADDRESS_MAILS_MAX = 5;
+const HOUR_MS = 3_600_000;
 
 /** Members and invitations in PostgreSQL. */
 export class PostgresTeamStore implements TeamStore {
@@ -89,12 +93,20 @@ export class PostgresTeamStore implements TeamStore {
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
+  async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
+    const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
+    const ofKind = (kind: MadeRow["kind"]) =>
+      rows.filter((row) => row.kind === kind).map(({ id, name }) => ({ id, name }));
+    return { keys: ofKind("key"), webhooks: ofKind("webhook") };
+  }
+
   async setRole(
     orgId: OrgId,
     { accountId, role }: { readonly accountId: string; readonly role: Role },
     by: ChangedBy,
   ): Promise<MemberChange> {
     return await this.#changes.write(by, async (client, note) => {
+      if (!(await lockTeam(client, orgId, by))) return "not_allowed";
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
       if (found.role === "owner" && role !== "owner" && found.owners === 1) return "last_owner";
@@ -105,6 +117,7 @@ export class PostgresTeamStore implements TeamStore {
       ]);
       const before = { role: found.role };
       note({ action: "member.role", orgId, target: accountId, before, after: { role } });
+      if (!mayRole(role, "members")) await endInvitations(client, note, { orgId, by: accountId });
       return "done";
     });
   }
@@ -116,6 +129,7 @@ export class PostgresTeamStore implements TeamStore {
   ): Promise<MemberChange> {
     let given: readonly RecordedChange[] = [];
     const outcome = await this.#changes.write(by, async (client, note) => {
+      if (!(await lockTeam(client, orgId, why === "left" ? undefined : by))) return "not_allowed";
       const found = await findMember(client, orgId, accountId);
       if (found === undefined) return "unknown";
       if (found.role === "owner" && found.owners === 1) return "last_owner";
@@ -123,8 +137,14 @@ export class PostgresTeamStore implements TeamStore {
         orgId,
         accountId,
       ]);
-      if (found.is_own) given = await giveOwnOrg(client, { accountId, ...found });
+      if (found.is_own) {
+        // The first key of this organization, which the account has not been shown.
+        await client.query(DROP_REVEALS_SQL, [accountId]);
+        given = await giveOwnOrg(client, { accountId, ...found });
+      }
       for (const change of await removeDestinationsOf(client, orgId, found.email)) note(change);
+      const emailNorm = normaliseEmail(found.email);
+      await endInvitations(client, note, { orgId, by: accountId, to: emailNorm });
       const before = { role: found.role, email: maskedEmail(found.email) };
       const action = why === "left" ? "member.leave" : "member.remove";
       note({ action, orgId, target: accountId, before, after: null });
@@ -138,12 +158,12 @@ export class PostgresTeamStore implements TeamStore {
     orgId: OrgId,
     invitation: NewInvitation,
     by: ChangedBy,
-  ): Promise<Invitation | "member" | "invited" | "full"> {
+  ): Promise<Invitation | "member" | "invited" | "full" | "not_allowed"> {
     const { invitationId, email, role, tokenHash, invitedBy } = invitation;
     const emailNorm = normaliseEmail(email);
     const now = new Date(invitation.nowMs);
     return await this.#changes.write(by, async (client, note) => {
-      await client.query(LOCK_ORG_SQL, [orgId]);
+      if (!(await lockTeam(client, orgId, by))) return "not_allowed";
       if (await isMember(client, orgId, emailNorm)) return "member";
       await client.query(END_EXPIRED_SQL, [orgId, emailNorm, now]);
       if ((await teamSize(client, orgId)) >= TEAM_MAX) return "full";
@@ -164,6 +184,7 @@ export class PostgresTeamStore implements TeamStore {
   ): Promise<Invitation | undefined> {
     const { invitationId, tokenHash, expiresAtMs, invitedBy } = link;
     return await this.#changes.write(by, async (client, note) => {
+      if (!(await lockTeam(client, orgId, by))) return undefined;
       const values = [orgId, invitationId, tokenHash, new Date(expiresAtMs), invitedBy];
       const { rows } = await client.query<Row>(RENEW_SQL, values);
       if (rows[0] === undefined) return undefined;
@@ -173,19 +194,20 @@ export class PostgresTeamStore implements TeamStore {
     });
   }
 
-  async claimMail(invitationId: string, nowMs: number): Promise<boolean> {
-    const values = [invitationId, new Date(nowMs), ORG_MAILS_MAX, ADDRESS_MAILS_MAX];
+  async claimMail(
+    invitationId: string,
+    { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
+  ): Promise<boolean> {
+    const bounds = [ORG_MAILS_MAX, ADDRESS_MAILS_MAX, Math.floor(nowMs / HOUR_MS), perHourMax];
+    const values = [invitationId, new Date(nowMs), ...bounds];
     const { rowCount } = await this.#pool.query(CLAIM_MAIL_SQL, values);
     return rowCount === 1;
   }
 
   async revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
-      const { rows } = await client.query<Row>(REVOKE_SQL, [orgId, invitationId]);
-      if (rows[0] === undefined) return false;
-      const before = factsOf(invitationColumns.read(rows[0]));
-      note({ action: "member.uninvite", orgId, target: invitationId, before, after: null });
-      return true;
+      if (!(await lockTeam(client, orgId, by))) return false;
+      return (await endInvitations(client, note, { orgId, id: invitationId })) > 0;
     });
   }
 
@@ -247,12 +269,43 @@ export class PostgresTeamStore implements TeamStore {
   }
 }
 
+/**
+ * Lets no other change of the team go on beside this one. False: the account that asks was a member
+ * who may change it when its request came in, and is none by now.
+ */
+async function lockTeam(
+  client: PoolClient,
+  orgId: OrgId,
+  by: ChangedBy | undefined,
+): Promise<boolean> {
+  await client.query(LOCK_ORG_SQL, [orgId]);
+  if (by?.kind !== "account") return true;
+  const { rows } = await client.query<OneMemberRow>(ONE_MEMBER_SQL, [orgId, by.id]);
+  return rows[0] !== undefined && mayRole(rows[0].role, "members");
+}
+
+/** Ends open invitations, each with its record: one, those of an account, those to an address. */
+async function endInvitations(
+  client: PoolClient,
+  note: Note,
+  of: { readonly orgId: OrgId; readonly id?: string; readonly by?: string; readonly to?: string },
+): Promise<number> {
+  const { orgId, id = null, by = null, to = null } = of;
+  const { rows } = await client.query<Row>(END_INVITATIONS_SQL, [orgId, id, by, to]);
+  for (const row of rows) {
+    const invitation = invitationColumns.read(row);
+    const target = invitation.invitationId;
+    const before = factsOf(invitation);
+    note({ action: "member.uninvite", orgId, target, before, after: null });
+  }
+  return rows.length;
+}
+
 async function findMember(
   client: PoolClient,
   orgId: OrgId,
   accountId: string,
 ): Promise<OneMemberRow | undefined> {
-  await client.query(LOCK_ORG_SQL, [orgId]);
   const { rows } = await client.query<OneMemberRow>(ONE_MEMBER_SQL, [orgId, accountId]);
   return rows[0];
 }
@@ -306,10 +359,15 @@ const RENEW_SQL = `
   where org_id = $1 and invitation_id = $2 and ended_at is null
   returning ${invitationColumns.sql}`;
 
-const REVOKE_SQL = `
+const END_INVITATIONS_SQL = `
   update org_invitation set ended_at = now(), ended_reason = 'revoked'
-  where org_id = $1 and invitation_id = $2 and ended_at is null
+  where org_id = $1 and ended_at is null
+    and (invitation_id = $2 or invited_by = $3 or email_norm = $4)
   returning ${invitationColumns.sql}`;
+
+const DROP_REVEALS_SQL = `
+  delete from console_reveal r using console_session s
+  where s.session_id = r.session_id and s.account_id = $1`;
 
 const ORG_OF_SQL = "select org_id from org_invitation where invitation_id = $1";
 

@@ -1,3 +1,4 @@
+import { rolesWith } from "../core/index.ts";
 import { columns, type Columns, computed, instantMs, orNull, text } from "../storage/index.ts";
 import type { Invitation, Member, ReceivedInvitation } from "./team-store.ts";
 
@@ -63,6 +64,27 @@ export interface PersonRow {
   readonly masked: string | null;
 }
 
+/* A webhook may since have another address, and a key another name: shown is what there is now. */
+export const MADE_BY_SQL = `
+  with made as (
+    select distinct target from change
+    where org_id = $1 and actor_kind = 'account' and actor_id = $2
+      and action in ('key.create', 'alert.destination')
+  )
+  (select 'key' as kind, k.key_id as id, k.name from api_key k join made on target = k.key_id
+  where k.org_id = $1 and k.disabled_at is null order by k.name, k.key_id limit ${ROWS_MAX})
+  union all
+  (select 'webhook', d.destination_id, d.address
+  from alert_destination d join made on target = d.destination_id
+  where d.org_id = $1 and d.channel = 'webhook' and d.disabled_at is null
+  order by d.address, d.destination_id limit ${ROWS_MAX})`;
+
+export interface MadeRow {
+  readonly kind: "key" | "webhook";
+  readonly id: string;
+  readonly name: string;
+}
+
 export const EMAILS_SQL = `
   select account_id, email from console_account where account_id = any ($1)`;
 
@@ -70,15 +92,22 @@ export const INVITATIONS_SQL = `
   select ${invitationColumns.sql} from org_invitation
   where org_id = $1 and ended_at is null order by created_at, invitation_id limit ${ROWS_MAX}`;
 
+/* Of an open invitation `i`: who made it is still a member who may invite. */
+const INVITER_SQL = `exists (select from org_member b where b.org_id = i.org_id
+    and b.account_id = i.invited_by
+    and b.role in (${rolesWith("members")
+      .map((role) => `'${role}'`)
+      .join(", ")}))`;
+
 export const BY_LINK_SQL = `
   select ${receivedColumns.sqlOf("i")} from org_invitation i join org o using (org_id)
-  where i.token_hash = $1 and i.ended_at is null and i.expires_at > $2`;
+  where i.token_hash = $1 and i.ended_at is null and i.expires_at > $2 and ${INVITER_SQL}`;
 
 export const RECEIVED_SQL = `
   select ${receivedColumns.sqlOf("i")} from console_account a
   join org_invitation i using (email_norm) join org o on o.org_id = i.org_id
   where a.account_id = $1 and a.email_verified_at is not null
-    and i.ended_at is null and i.expires_at > $2
+    and i.ended_at is null and i.expires_at > $2 and ${INVITER_SQL}
   order by i.created_at, i.invitation_id limit ${ROWS_MAX}`;
 
 /* Taken before members are read: changes of one team follow each other. */
@@ -103,21 +132,33 @@ export const COUNT_TEAM_SQL = `
     + (select count(*) from org_invitation
       where org_id = $1 and ended_at is null and expires_at > now())::integer as size`;
 
-/* A mailbox is not filled, and an organization sends no mass e-mail: both within a day. */
+/*
+ * A mailbox is not filled, and an organization sends no mass e-mail: both within a day. All
+ * organizations together, of which one person can have many, send so many in an hour.
+ */
 export const CLAIM_MAIL_SQL = `
+  with allowed as (
+    select i.invitation_id from org_invitation i
+    where i.invitation_id = $1 and i.ended_at is null
+      and (select coalesce(sum(o.mails), 0) from org_invitation o where o.org_id = i.org_id
+        and o.mailed_at > $2::timestamptz - interval '24 hours') < $3
+      and (select coalesce(sum(o.mails), 0) from org_invitation o where o.email_norm = i.email_norm
+        and o.mailed_at > $2::timestamptz - interval '24 hours') < $4
+  ), counted as (
+    update invitation_hour set hour = $5, mails = 1 + case when hour = $5 then mails else 0 end
+    where (hour <> $5 or mails < $6) and exists (select from allowed)
+    returning hour
+  )
   update org_invitation i set
     mails = 1 + case when i.mailed_at > $2::timestamptz - interval '24 hours' then i.mails
       else 0 end,
     mailed_at = $2
-  where i.invitation_id = $1 and i.ended_at is null
-    and (select coalesce(sum(o.mails), 0) from org_invitation o where o.org_id = i.org_id
-      and o.mailed_at > $2::timestamptz - interval '24 hours') < $3
-    and (select coalesce(sum(o.mails), 0) from org_invitation o where o.email_norm = i.email_norm
-      and o.mailed_at > $2::timestamptz - interval '24 hours') < $4`;
+  from allowed, counted where i.invitation_id = allowed.invitation_id and i.ended_at is null`;
 
 export const ACCEPT_SQL = `
   update org_invitation i set ended_at = $3, ended_reason = 'accepted'
   from console_account a
   where i.invitation_id = $1 and i.ended_at is null and i.expires_at > $3
     and a.account_id = $2 and a.email_verified_at is not null and a.email_norm = i.email_norm
+    and ${INVITER_SQL}
   returning i.role, i.email`;

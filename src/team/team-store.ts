@@ -14,6 +14,13 @@ export interface Member {
   readonly lastSeenAtMs: number | null;
 }
 
+/** Active keys and webhooks; as far back as the change log is kept. */
+export interface MadeByMember {
+  readonly keys: readonly { readonly id: string; readonly name: string }[];
+  /** `name`: the address. */
+  readonly webhooks: readonly { readonly id: string; readonly name: string }[];
+}
+
 /** An account as an organization knows it that it is or was a member of. */
 export interface KnownPerson {
   /** Of a former member the address of then, or as much of it as the change log kept. */
@@ -60,8 +67,11 @@ export interface NewInvitation extends InvitationLink {
   readonly invitedBy: string;
 }
 
-/** `last_owner`: an organization without an owner could not be managed any more. */
-export type MemberChange = "done" | "unknown" | "last_owner";
+/**
+ * `last_owner`: an organization without an owner could not be managed any more; `not_allowed`: the
+ * role of the account that asks was taken meanwhile.
+ */
+export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
 
 /** Members and invitations. Every verb is one transaction with its record in the change log. */
 export interface TeamStore {
@@ -75,12 +85,17 @@ export interface TeamStore {
   people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById>;
   /** For operators: the address of each of these accounts. */
   emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The keys and webhooks of an account, which outlive its membership; a bounded number. */
+  madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember>;
   setRole(
     orgId: OrgId,
     change: { readonly accountId: string; readonly role: Role },
     by: ChangedBy,
   ): Promise<MemberChange>;
-  /** `left`: by the member itself. Whose own organization it was gets an empty one. */
+  /**
+   * `left`: by the member itself. Whose own organization it was gets an empty one. The invitations
+   * that the member made end, as they do for one who may not invite any more, and those to it.
+   */
   remove(
     orgId: OrgId,
     member: { readonly accountId: string; readonly why: "left" | "removed" },
@@ -91,15 +106,21 @@ export interface TeamStore {
     orgId: OrgId,
     invitation: NewInvitation,
     by: ChangedBy,
-  ): Promise<Invitation | "member" | "invited" | "full">;
+  ): Promise<Invitation | "member" | "invited" | "full" | "not_allowed">;
   /** Makes a new link; the one before does not work any more. */
   renew(
     orgId: OrgId,
     link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
     by: ChangedBy,
   ): Promise<Invitation | undefined>;
-  /** Counts an e-mail of the invitation; false: enough were sent today, and none may be. */
-  claimMail(invitationId: string, nowMs: number): Promise<boolean>;
+  /**
+   * Counts an e-mail of the invitation; false: enough were sent today, or in this hour by the whole
+   * installation, and none may be.
+   */
+  claimMail(
+    invitationId: string,
+    when: { readonly nowMs: number; readonly perHourMax: number },
+  ): Promise<boolean>;
   revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean>;
   /** The open invitation that a link is of, for any account that opens it. */
   findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined>;

@@ -43,6 +43,16 @@ test("a listing is suspect when more than one in a hundred answers break a promi
   ]);
 });
 
+test("ten images that were given away are enough, however many others were paid", () => {
+  const { found, conduct } = conductFixture();
+  const images = { ...LISTING, modality: "image" };
+  for (let n = 0; n < 100; n += 1) conduct.note(images, "org-1", GOOD);
+  for (let n = 0; n < 9; n += 1) conduct.note(images, "org-1", BREACH.usageMissing);
+  expect(found).toEqual([]);
+  conduct.note(images, "org-1", BREACH.usageMissing);
+  expect(found).toMatchObject([{ answers: 110, usageMissing: 10 }]);
+});
+
 test("fewer than two hundred answers say nothing", () => {
   const { found, note } = conductFixture();
   note(199, SUBSTITUTED);

@@ -28,7 +28,11 @@ export interface WatchedListing extends ListingName {
   /** The provider's id, a slash, the model's: unique in a catalog. */
   readonly id: string;
   readonly manifestSha256: string;
+  readonly modality?: string;
 }
+
+/** Images without usage that are given away, whatever the share, before a listing is suspect. */
+const GIVEN_IMAGES_MAX = 10;
 
 /** Answers after which the older half of what was counted is forgotten. */
 const HALF_WINDOW_ANSWERS = 1_000;
@@ -113,7 +117,9 @@ export class Conduct {
 
   #judge(listing: WatchedListing, { older, newer }: Watched): void {
     const all = { answers: older.answers + newer.answers, bad: older.bad + newer.bad };
-    if (!this.#isOver(all)) return;
+    const given = older.breaches.usageMissing + newer.breaches.usageMissing;
+    const givesAway = listing.modality === "image" && given >= GIVEN_IMAGES_MAX;
+    if (!this.#isOver(all) && !givesAway) return;
     if (this.#isContradicted(all, older, newer)) return;
     this.#watched.delete(listing.id);
     this.#onSuspect(listing, breachesOf(older, newer));

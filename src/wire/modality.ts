@@ -20,8 +20,11 @@ export interface Modality<R extends CallRequest> {
   encode(request: R, deployment: Deployment): Result<{ readonly upstream: UpstreamRequest }>;
   /** The bridge for a provider's 2xx. */
   openAnswer(request: R, deployment: Deployment, context: AnswerContext): AnswerBridge;
-  /** The most this request can cost at the deployment's prices (it has some), rounded up. */
-  quote(request: R, deployment: Deployment): MicroUsd;
+  /**
+   * The most this request can cost at the deployment's prices (it has some), rounded up. With
+   * `outputTokens` as if the client had bounded its output by so many, where it can bound it.
+   */
+  quote(request: R, deployment: Deployment, outputTokens?: number): MicroUsd;
   /** Input tokens for the token windows, where they depend on who may serve. */
   inputTokens?(request: R, deployments: readonly Deployment[]): number;
   /** Time limits of an attempt by name; absent: those of a stream or of a whole answer. */
@@ -49,6 +52,14 @@ export interface CallRequest {
   readonly droppedParams: readonly string[];
   readonly estimatedInputTokens: number;
   readonly outputTokens: number;
+  /** Which conversation it belongs to; absent: its kind has none. */
+  conversation?(): Conversation | undefined;
+}
+
+/** What requests of one conversation share: the caller's name for it, or how its messages begin. */
+export interface Conversation {
+  readonly isNamed: boolean;
+  readonly bytes: Buffer;
 }
 
 /** Why a deployment cannot serve a request as sent. */

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { ALERT_KINDS, type AlertKind } from "../../src/alerts/alert-kinds.ts";
 import type { AlertRules } from "../../src/alerts/alert-store.ts";
 import { AlertWorker } from "../../src/alerts/alert-worker.ts";
+import { ForeignNames } from "../../src/dispatch/resolve-names.ts";
 import { openWebhookSender } from "../../src/alerts/webhook-sender.ts";
 import { openPostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { newRecordId, type OrgId } from "../../src/core/ids.ts";
@@ -98,7 +99,12 @@ function worker(password = PASSWORD): AlertWorker {
   const consoleUrl = (): string => "https://console.example";
   const queue = backend.alertQueue;
   const clock = systemClock;
-  const webhook = openWebhookSender({ clock, vault: () => undefined, allowPrivate: true });
+  const webhook = openWebhookSender({
+    clock,
+    vault: () => undefined,
+    allowPrivate: true,
+    names: new ForeignNames(),
+  });
   return new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log: silentLog });
 }
 

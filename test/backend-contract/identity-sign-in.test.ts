@@ -4,6 +4,7 @@ import { generateKeyPair } from "jose";
 
 import { assert } from "../../src/core/assert.ts";
 import type { IdentityConfig } from "../../src/identity/open-identity.ts";
+import { pendingKey, sealPending } from "../../src/identity/pending-sign-in.ts";
 import { CookieBrowser, type Landing } from "../support/oidc-browser.ts";
 import { startOidcConsole, type OidcConsole } from "../support/oidc-console.ts";
 import { startOidcProvider, type ScriptedProvider } from "../support/oidc-provider.ts";
@@ -224,7 +225,9 @@ describe("a callback", () => {
       userAgent: undefined,
       requestId: "r",
     });
-    expect(again).toEqual({ location: "/sign-in?reason=failed&request_id=r", cookies: [] });
+    // The way back is over in this browser, and the provider redeems a code once.
+    expect(again.location).toBe("/sign-in?reason=failed&request_id=r");
+    expect(again.cookies).toEqual([expect.stringMatching(/^tm_tx=;/)]);
     // Going back in the browser that is signed in is not a fault.
     expect((await browser.open(callback.href)).path).toBe("/");
   });
@@ -266,6 +269,82 @@ describe("a callback", () => {
     callback.searchParams.set("iss", "https://evil.example");
     expect((await browser.open(callback.href)).path).toMatch(/reason=failed/);
     expect(await sessionOf(browser)).toBeUndefined();
+  });
+
+  test("whose way there was altered, cut or sealed elsewhere is refused", async () => {
+    const browser = new CookieBrowser();
+    const callback = await arrived(browser);
+    const sealed = browser.cookie("tm_tx") ?? "";
+    const other = sealPending(
+      {
+        state: callback.searchParams.get("state") ?? "",
+        nonce: "n",
+        codeVerifier: "v",
+        returnPath: null,
+        sessionId: null,
+        expiresAtMs: Number.MAX_SAFE_INTEGER,
+      },
+      pendingKey(Buffer.alloc(32)),
+    );
+    const at = Math.floor(sealed.length / 2);
+    const altered = sealed.slice(0, at) + (sealed[at] === "A" ? "B" : "A") + sealed.slice(at + 1);
+    for (const cookie of [
+      "",
+      "A".repeat(43),
+      altered,
+      sealed.slice(0, -4),
+      `${sealed}AAAA`,
+      other,
+    ]) {
+      const { location, cookies } = await console_.identity.finishSignIn({
+        url: callback.pathname + callback.search,
+        cookieHeader: `tm_tx=${cookie}`,
+        userAgent: undefined,
+        requestId: "r",
+      });
+      expect({ location, cookies }).toEqual({
+        location: "/sign-in?reason=failed&request_id=r",
+        cookies: [],
+      });
+    }
+    expect((await browser.open(callback.href)).path).toBe("/welcome");
+  });
+
+  test("comes back to any instance, also one that was started meanwhile", async () => {
+    const browser = new CookieBrowser();
+    const callback = await arrived(browser);
+    const other = await startOidcConsole({
+      store: backend.identityStore,
+      answersAs: console_.url,
+      config: async () => ({
+        oidcIssuer: provider.issuer,
+        oidcClientId: provider.clientId,
+        oidcClientSecret: provider.clientSecret,
+      }),
+    });
+    const { location } = await other.identity.finishSignIn({
+      url: callback.pathname + callback.search,
+      cookieHeader: browser.header(callback),
+      userAgent: undefined,
+      requestId: "r",
+    });
+    expect(location).toBe("/welcome");
+    await other.close();
+  });
+
+  test("is waited for without a row: a thousand begun sign-ins leave the database as it was", async () => {
+    const rows = async (): Promise<unknown> => {
+      const tables = await backend.query(
+        "select tablename from pg_tables where schemaname = 'public'",
+      );
+      const counts = tables.map(({ tablename }) => `(select count(*) from ${String(tablename)})`);
+      return await backend.query(`select ${counts.join(" + ")} as rows`);
+    };
+    const before = await rows();
+    for (let nr = 0; nr < 1_000; nr += 1) {
+      await console_.identity.startSignIn({ returnPath: "/keys" });
+    }
+    expect(await rows()).toEqual(before);
   });
 
   test("that comes after ten minutes is refused", async () => {

@@ -437,30 +437,6 @@ describe("a key to be shown once", () => {
   });
 });
 
-describe("a way to the provider and back", () => {
-  const pending = {
-    state: "state",
-    nonce: "nonce",
-    codeVerifier: "verifier",
-    returnPath: "/keys",
-    sessionId: null,
-    expiresAtMs: NOW_MS + 600_000,
-  };
-
-  test("is good once, for its browser and state, for ten minutes", async () => {
-    const browserHash = randomBytes(32);
-    await store.startSignIn(browserHash, pending);
-    const take = (state: string, hash = browserHash, nowMs = NOW_MS) =>
-      store.takeSignIn({ browserHash: hash, state }, nowMs);
-    expect(await take("other")).toBeUndefined();
-    expect(await take("state", randomBytes(32))).toBeUndefined();
-    const all = await Promise.all(Array.from({ length: 8 }, () => take("state")));
-    expect(all.filter((each) => each !== undefined)).toEqual([pending]);
-    await store.startSignIn(browserHash, pending);
-    expect(await take("state", browserHash, NOW_MS + 600_000)).toBeUndefined();
-  });
-});
-
 test("what ended long ago is swept, what a user may return to is not", async () => {
   const old = signInOf(claimOf());
   await store.resolveSignIn(old);

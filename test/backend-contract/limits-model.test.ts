@@ -1,7 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { tokenCount, type LimitLease, type ScopeClaim } from "../../src/limits/limit-store.ts";
+import { neverFits } from "../../src/limits/never-fits.ts";
+import {
+  tokenCount,
+  type LimitLease,
+  type LimitSet,
+  type ScopeClaim,
+} from "../../src/limits/limit-store.ts";
 import { quickOrDeep } from "../support/depth.ts";
 import { LimitModel, verdictOf, type ModelLease, type Verdict } from "../support/limit-model.ts";
 import { LimitCaller, limitBackends, type LimitBackend } from "../support/limit-backends.ts";
@@ -11,6 +17,10 @@ import { withResource } from "../support/with-resource.ts";
 const HISTORIES: Readonly<Record<string, number>> = {
   "in memory": quickOrDeep(40, 1_500),
   "in Redis": quickOrDeep(6, 300),
+};
+const LONE_REQUESTS: Readonly<Record<string, number>> = {
+  "in memory": quickOrDeep(400, 10_000),
+  "in Redis": quickOrDeep(60, 1_500),
 };
 const moreHistories = Number(process.env["TM_TEST_LIMIT_HISTORIES"] ?? 0);
 
@@ -75,6 +85,34 @@ const aStep: fc.Arbitrary<Step> = fc.record({
   prompt: fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 60 })),
   completion: fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 40 })),
   pick: fc.nat(),
+});
+
+/** Limits of every kind, each there or not; as narrow as a request or two of `anAmount`. */
+const someLimits: fc.Arbitrary<LimitSet> = fc.record(
+  {
+    requestsPerMinute: fc.integer({ min: 1, max: 3 }),
+    tokensPerMinute: fc.integer({ min: 1, max: 60 }),
+    concurrent: fc.integer({ min: 1, max: 2 }),
+    requestsPerSecond: fc.integer({ min: 1, max: 2 }),
+    paced: fc.record({
+      perSecond: fc.constantFrom(0.01, 0.4, 3),
+      waitMsMax: fc.integer({ min: 0, max: 2_000 }),
+    }),
+    windows: fc.uniqueArray(
+      fc.record({
+        kind: fc.constantFrom("request" as const, "prompt" as const, "completion" as const),
+        seconds: fc.constantFrom(60 as const, 3_600 as const, 86_400 as const),
+        limit: fc.integer({ min: 1, max: 40 }),
+      }),
+      { maxLength: 3, selector: ({ kind, seconds }) => `${kind} ${seconds}` },
+    ),
+  },
+  { requiredKeys: [] },
+);
+const anAmount = fc.record({
+  waitMs: fc.oneof(fc.integer({ min: 0, max: 1_500 }), fc.integer({ min: 0, max: 70_000 })),
+  prompt: fc.integer({ min: 0, max: 40 }),
+  completion: fc.integer({ min: 0, max: 30 }),
 });
 
 /** A store and the model side by side; `answers` and `expected` must come out alike. */
@@ -167,6 +205,35 @@ for (const kind of limitBackends) {
         }),
         // To shrink a long history takes minutes; its seed and path find it again.
         { endOnFailure: true, numRuns: moreHistories || HISTORIES[kind.name] || 1 },
+      );
+    }, 3_600_000);
+
+    test("after the wait that it is told a lone request passes, and one that never will is known", async () => {
+      const someScopes = fc.array(someLimits, { minLength: 1, maxLength: 3 });
+      const history = fc.array(anAmount, { minLength: 1, maxLength: 8 });
+      await fc.assert(
+        fc.asyncProperty(someScopes, history, anAmount, async (limits, before, asked) => {
+          const caller = new LimitCaller(fixture);
+          const scopes = limits.map((each, n) => caller.scope("key", String(n), each));
+          const tokens = tokenCount(asked.prompt, asked.completion);
+          const passes = async (): Promise<number | undefined> => {
+            const outcome = await caller.claim(scopes, tokens);
+            if (outcome.kind === "claimed") caller.undo(outcome.lease);
+            return outcome.kind === "refused" ? outcome.retryAfterSeconds : undefined;
+          };
+          const first = await passes();
+          expect(first !== undefined).toBe(neverFits(scopes, tokens) !== undefined);
+          for (const { waitMs, prompt, completion } of before) {
+            await fixture.advance(waitMs);
+            const outcome = await caller.claim(scopes, tokenCount(prompt, completion));
+            if (outcome.kind !== "claimed") continue;
+            caller.release(outcome.lease, tokenCount(completion, prompt));
+          }
+          const waitSeconds = await passes();
+          await fixture.advance((waitSeconds ?? 0) * 1_000);
+          expect((await passes()) !== undefined).toBe(first !== undefined);
+        }),
+        { numRuns: moreHistories || LONE_REQUESTS[kind.name] || 1 },
       );
     }, 3_600_000);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { tokenCount } from "../../src/limits/limit-store.ts";
+import { departedScopes } from "../../src/limits/departed-scopes.ts";
+import { tokenCount, type LimitLease } from "../../src/limits/limit-store.ts";
 import { LimitCaller, limitBackends } from "../support/limit-backends.ts";
 import { withResource } from "../support/with-resource.ts";
 
@@ -125,8 +126,53 @@ for (const kind of limitBackends) {
         kind: "refused",
         limitKind: "tpm",
         limit: 1_000,
-        retryAfterSeconds: 60,
+        retryAfterSeconds: 61,
       });
+    });
+
+    test("calls whose clients left stop their own model, and four such models stop every call", async () => {
+      const caller = await newCaller();
+      const key = caller.scope("key", "k", { concurrent: 2, tokensPerMinute: 1_000 });
+      const scopes = [key, caller.scope("org", "o", { concurrent: 2 })];
+      const departed = (model: string) => departedScopes({ slot: caller.slot, scopes }, model);
+      const ask = (model: string) => caller.claim(scopes, 10, departed(model));
+      const left: LimitLease[] = [];
+      const leave = async (model: string): Promise<void> => {
+        // All were let in before one of them left: each finds a place.
+        for (const lease of [await caller.take(scopes, 10), await caller.take(scopes, 10)]) {
+          left.push(lease);
+          caller.depart(lease, departed(model));
+        }
+      };
+      const full = { limitKind: "concurrency", asked: 1, isDeparted: true } as const;
+      await leave("one");
+      const ofModel = { ...full, scope: "model", id: "model:one", limit: 2, used: 2 };
+      expect(await ask("one")).toMatchObject(ofModel);
+      // Longer than a lease lives that nobody renews.
+      for (let n = 0; n < 8; n += 1) await fixture.advance(2_500);
+      expect(await ask("one")).toMatchObject(ofModel);
+      expect(await caller.peek([...scopes, ...departed("one")])).toMatchObject([
+        { inFlight: 0, tokens: 20 },
+        { inFlight: 0 },
+        { inFlight: 2 },
+        { inFlight: 2 },
+      ]);
+      for (const model of ["two", "three", "four"]) await leave(model);
+      const ofAll = { ...full, scope: "org", id: scopes[1]?.id, limit: 8, used: 8 };
+      expect(await ask("five")).toMatchObject(ofAll);
+      const [first, second] = left.splice(0, 2);
+      if (first !== undefined) caller.release(first, 4);
+      expect(await ask("two")).toMatchObject({ ...full, id: "model:two" });
+      if (second !== undefined) caller.undo(second);
+      const served = [await ask("one"), await ask("five")];
+      expect(served.map(({ kind: outcome }) => outcome)).toEqual(["claimed", "claimed"]);
+      for (const lease of left) caller.release(lease, 10);
+      for (const outcome of served) {
+        if (outcome.kind === "claimed") caller.release(outcome.lease, 10);
+      }
+      const after = await caller.peek([...scopes, ...departed("one")]);
+      expect(after?.map(({ inFlight }) => inFlight)).toEqual([0, 0, 0, 0]);
+      expect(after?.[0]?.tokens).toBe(4 + 6 * 10 + 2 * 10);
     });
 
     test("concurrency is a lease: it comes back with release or undo", async () => {
@@ -330,7 +376,7 @@ for (const kind of limitBackends) {
         }
         const lease = await caller.take([scope], 90);
         expect(lease).toMatchObject({ remainingRequests: 0, remainingTokens: 0, queueMs: 0 });
-        expect(await caller.claim([scope])).toMatchObject({
+        expect(await caller.claim([scope], 0)).toMatchObject({
           limitKind: "rpm",
           retryAfterSeconds: 1,
         });

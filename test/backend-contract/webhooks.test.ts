@@ -1,5 +1,3 @@
-import { hostname } from "node:os";
-
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test } from "vitest";
 
@@ -15,8 +13,10 @@ import { countSecretsSealedBy, resealSecrets } from "../../src/app/sealed-secret
 import { newRecordId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
+import { ForeignNames } from "../../src/dispatch/resolve-names.ts";
 import { addKey } from "../support/add-key.ts";
 import { until } from "../support/books.ts";
+import { nameServer } from "../support/name-server.ts";
 import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
@@ -86,12 +86,14 @@ interface Delivering {
   readonly from?: Pick<PostgresBackend, "alertQueue">;
   readonly allowPrivate?: boolean;
   readonly ring?: KeyVault;
+  readonly nameServers?: readonly string[];
 }
 
 function worker(how: Delivering = {}): AlertWorker {
-  const { from = backend, allowPrivate = true, ring = vault } = how;
+  const { from = backend, allowPrivate = true, ring = vault, nameServers = [] } = how;
   const clock = systemClock;
-  const webhook = openWebhookSender({ clock, vault: () => ring, allowPrivate });
+  const names = new ForeignNames(nameServers);
+  const webhook = openWebhookSender({ clock, vault: () => ring, allowPrivate, names });
   const consoleUrl = (): string => "https://console.example";
   const queue = from.alertQueue;
   return new AlertWorker({ queue, mailer: undefined, webhook, consoleUrl, clock, log: silentLog });
@@ -190,14 +192,15 @@ describe("a delivery", () => {
 
   test.each([
     ["an address of this machine", () => `${receiver.url}${path}`],
-    ["a name that has a private address", () => receiver.url.replace("127.0.0.1", hostname())],
+    ["a name that has a private address", () => receiver.url.replace("127.0.0.1", "hooks.example")],
     ["the address of a cloud's metadata", () => "http://169.254.169.254/latest"],
     ["this machine in IPv6", () => "http://[::1]:9/"],
   ])("never goes to %s, whatever is stored", async (_what, address) => {
     const { destinationId } = await addWebhook({ address: address() });
     await backend.alertStore.sendTest(orgId, destinationId);
     const before = receiver.received.length;
-    await deliver({ allowPrivate: false });
+    const { address: server } = await nameServer("127.0.0.1");
+    await deliver({ allowPrivate: false, nameServers: [server] });
     expect(receiver.received.length).toBe(before);
     const [line] = await states();
     expect(line).toEqual(["alerts.test", "waiting", 1, "not sent: the address is private"]);

@@ -56,6 +56,18 @@ const gateway = withGateway({
       models: [meteredImageModel("pic/ticks", { supported_parameters: TICKS_PARAMETERS })],
       endpoint: METERED,
     }),
+    {
+      ...imageManifest({
+        provider: "silent",
+        baseUrl: "{simulator}/img/v1",
+        models: [imageModel("pic/declared")],
+      }),
+      listing_terms: {
+        "pic/declared": {
+          image_tokens: [{ size: "1024x1024", quality: "low", tokens: 272 }, { tokens: 4_000 }],
+        },
+      },
+    },
     imageManifest({
       provider: "other-wire",
       baseUrl: "{simulator}/img-b/v1",
@@ -312,6 +324,20 @@ describe("an image request on the books", () => {
     expect(at(answer.json, "usage")).toEqual({ cost: 0 });
     const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
     expect(record.attempts).toMatchObject([{ debitMicroUsd: 0n, basis: "none", usage: null }]);
+  });
+
+  test.each([
+    [{ size: "1024x1024", quality: "low", n: 2 }, 21_760n, 544],
+    [{ quality: "high" }, 160_000n, 4_000],
+  ])("without usage costs what its listing declares: %j", async (asked, debit, completion) => {
+    const prompt = "a bicycle [[fault:no_usage]]";
+    const answer = await draw({ model: "pic/declared", prompt, ...asked });
+    expect(answer.status).toBe(200);
+    expect(at(answer.json, "usage.cost")).toBe(Number(debit) / 1_000_000);
+    const record = await ended(gateway, account, String(answer.headers["x-request-id"]));
+    expect(record.attempts).toMatchObject([
+      { debitMicroUsd: debit, basis: "declared", usage: { prompt: 0, completion } },
+    ]);
   });
 
   test("is in the usage list and in the generation record", async () => {

@@ -259,12 +259,17 @@ describe("tokens per minute", () => {
     expect(remaining(second, "rpm")).toBe(298);
   });
 
-  test("one request over the bound is refused by its estimate", async () => {
+  test("one request over the bound is refused by its estimate, for good, and told what would fit", async () => {
     const account = await gateway.account("25.00");
     const messages = [{ role: "user", content: "x".repeat(TOKENS_PER_MINUTE) }];
     const answer = await chat(account, chatBody("test/a", { messages }));
-    expectRefusal(answer, { status: 429, code: "rate_limit", message: "1000000 tokens" });
+    const message = `at most ${TOKENS_PER_MINUTE - 64} bytes with this max_tokens of 64`;
+    expectRefusal(answer, { status: 429, code: "rate_limit", message });
+    expect(at(answer.json, "error.metadata")).toMatchObject({ retryable: false });
+    expect(at(answer.json, "error.metadata")).not.toHaveProperty("retry_at");
     expect(answer.headers).toMatchObject({
+      "retry-after": "60",
+      "x-should-retry": "false",
       "x-tm-limit-scope": "key",
       "x-tm-limit-kind": "tpm",
       "x-tm-limit-id": `key:${account.keyId}`,

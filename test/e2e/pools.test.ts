@@ -8,6 +8,10 @@ const perMinute = (value: number): object => ({
   capacity: [{ type: "request", per: "minute", value }],
 });
 
+const dailyTokens = (value: number): object => ({
+  capacity: [{ type: "completion", unit: "token", per: "day", value }],
+});
+
 const gateway = withGateway({
   manifests: [
     simulatorManifest({
@@ -19,16 +23,20 @@ const gateway = withGateway({
         textModel("pool/cooled", perMinute(100)),
         textModel("pool/plain"),
         textModel("pool/other", perMinute(4)),
-        textModel("pool/daily", {
-          capacity: [{ type: "completion", unit: "token", per: "day", value: 400 }],
-        }),
+        textModel("pool/daily", dailyTokens(400)),
+        textModel("pool/tight", dailyTokens(400)),
+        textModel("pool/hourly", { capacity: [{ type: "request", per: "hour", value: 2 }] }),
       ],
     }),
     simulatorManifest({
       provider: "large",
       dialect: "wire_a",
       priority: 1,
-      models: [textModel("pool/shared"), textModel("pool/cooled")],
+      models: [
+        textModel("pool/shared"),
+        textModel("pool/cooled"),
+        textModel("pool/tight", perMinute(4)),
+      ],
     }),
   ],
 });
@@ -93,6 +101,45 @@ describe("a provider's declared capacity", () => {
     const statuses: number[] = [];
     for (let n = 0; n < 6; n += 1) statuses.push((await chat(account, "pool/daily")).status);
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3);
+  });
+
+  test("of an hour says when it has room again, and no official client sleeps until then", async () => {
+    const account = await gateway.account("5.00");
+    expect((await chat(account, "pool/hourly")).status).toBe(200);
+    const refused = await chat(account, "pool/hourly");
+    expectRefusal(refused, { status: 429, code: "rate_limit" });
+    expect(refused.headers).toMatchObject({ "x-should-retry": "false" });
+    expect(at(refused.json, "error.metadata")).toMatchObject({ retryable: true });
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(3_500);
+  });
+
+  test("smaller than one request refuses it for good, also while it cools, unless another has room later", async () => {
+    const account = await gateway.account("5.00");
+    const ask = async (model: string, max_tokens: number): Promise<unknown> => {
+      const url = `${gateway.url}/v1/chat/completions`;
+      const body = chatBody(model, { max_tokens });
+      return (await httpCall(url, { body, headers: bearer(account.key) })).json;
+    };
+    const outOf = (retryable: boolean, limit_id: string): object => ({
+      error: { metadata: { retryable, limit_id } },
+    });
+    const share = "pool-share:small/pool/daily";
+    const never = outOf(false, share);
+    expect(await ask("pool/daily", 201)).toMatchObject(never);
+    expect(textAt(await ask("pool/daily", 201), "error.message")).toContain(
+      "what fits is at most 200 output tokens with this input",
+    );
+    await chat(account, "pool/daily", "status:429;retry_after:1");
+    expect(await ask("pool/daily", 201)).toMatchObject(never);
+    // What only a throttled pool is too small for may come again.
+    expect(await ask("pool/daily", 190)).toMatchObject({
+      error: { metadata: { retryable: true } },
+    });
+
+    for (let n = 0; n < 2; n += 1) {
+      expect(await ask("pool/tight", 300)).toMatchObject({ object: "chat.completion" });
+    }
+    expect(await ask("pool/tight", 300)).toMatchObject(outOf(true, "pool-share:large/pool/tight"));
   });
 
   test("the dry run names the pool and what it would refuse", async () => {

@@ -19,6 +19,8 @@ const gateway = withGateway(() => ({
     provider("first", 0),
     { ...provider("second", 1) },
     withLogging(provider("keeper", 2)),
+    equal("cheap", "1"),
+    equal("dear", "2"),
   ],
 }));
 const account = withAccount(gateway, "5.00");
@@ -29,6 +31,20 @@ function provider(name: string, priority: number): object {
     dialect: "wire_a",
     priority,
     models: [textModel("route/all"), textModel(`route/${name}`)],
+  });
+}
+
+/** One of two that have the same priority; the cheaper one is tried first. */
+function equal(name: string, price: string): object {
+  const pricing = ["prompt", "completion"].map((type) => ({
+    type,
+    unit: "token",
+    cost_usd_per_million: price,
+  }));
+  return simulatorManifest({
+    provider: name,
+    dialect: "wire_a",
+    models: [textModel("route/equal", { pricing })],
   });
 }
 
@@ -183,4 +199,56 @@ test("a platform at its capacity says 503: nothing sent, nothing charged, and se
   gateway.simulator.release();
   for (const answer of await Promise.all(running)) expect(answer.status).toBe(200);
   expect((await chat()).status).toBe(200);
+});
+
+describe("a conversation among providers of equal priority", () => {
+  const history = (topic: string): object => ({
+    messages: [{ role: "user", content: `${topic} ${"is long enough ".repeat(100)}` }],
+  });
+
+  async function served(more: object): Promise<unknown> {
+    const body = chatBody("route/equal", more);
+    const url = `${gateway.url}/v1/chat/completions`;
+    const answer = await httpCall(url, { body, headers: bearer(account.key) });
+    expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 });
+    return answer.headers["x-tm-provider"];
+  }
+
+  async function dryRun(more: object): Promise<HttpAnswer> {
+    const url = `${gateway.url}/v1/route?for=chat`;
+    return await httpCall(url, {
+      body: chatBody("route/equal", more),
+      headers: bearer(account.key),
+    });
+  }
+
+  test.each([
+    ["its caller named", { prompt_cache_key: "moved" }, { prompt_cache_key: "other" }],
+    ["its messages begin alike", history("moved"), history("other")],
+  ])("that %s stays where one 429 moved it, and no other moves", async (_, moved, other) => {
+    expect(await served(moved)).toBe("cheap");
+    const fault = "status:429;retry_after:1";
+    gateway.simulator.script({ model: "route/equal", fault, times: 1 });
+    expect(await served(moved)).toBe("dear");
+    await until("the cheap one is no longer paused", async () => {
+      const route = await dryRun(other);
+      return at(route.json, "candidates.0.pool.has_room");
+    });
+    expect(await served(other)).toBe("cheap");
+    expect(await served(moved)).toBe("dear");
+    expect(await served({ ...moved, provider: { order: ["cheap"] } })).toBe("cheap");
+  });
+
+  test("is served where the dry run says, which says why", async () => {
+    expect(await served({ session_id: "dry", provider: { only: ["dear"] } })).toBe("dear");
+    const route = await dryRun({ session_id: "dry" });
+    expect(at(route.json, "candidates")).toMatchObject([
+      {
+        provider: "dear",
+        reasons: ["its priority is 0", "of equals it served this conversation last"],
+      },
+      { provider: "cheap", reasons: ["its priority is 0"] },
+    ]);
+    expect(await served({ session_id: "dry" })).toBe("dear");
+  });
 });

@@ -27,6 +27,7 @@ import { SimulatedProviders } from "./provider.ts";
 import { NetworkedStore, type StoreUser } from "./store.ts";
 import { SkewedClock } from "./virtual-time.ts";
 import type { Simulation } from "./simulation.ts";
+import { Affinity } from "../../src/routing/affinity.ts";
 import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
 import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
 
@@ -182,7 +183,12 @@ export class SimulatedInstance implements StoreUser {
       pools: new PoolBoard({ limits }),
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
-      refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
+      refusals: {
+        leave: () => undefined,
+        enter: () => undefined,
+        note: () => undefined,
+        forget: () => undefined,
+      },
       shortfalls: new Shortfalls(clock),
       platform: [],
       limitDefaults: SPECIFIED_LIMITS,
@@ -196,6 +202,7 @@ export class SimulatedInstance implements StoreUser {
       drains: new DetachedReadLimit(shape.drainsMax),
       metrics: new GatewayMetrics(),
       repeats: new RepeatedFailures(),
+      affinity: new Affinity(),
       scopesOf: limitScopes({
         ...SPECIFIED_LIMITS,
         concurrentRequests: shape.concurrentRequests,

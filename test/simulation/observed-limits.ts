@@ -47,6 +47,14 @@ export class ObservedLimits implements LimitStore {
     return outcome;
   }
 
+  /** It takes no place in what it was claimed for any more; how far departed calls go is checked too. */
+  depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void {
+    const grant = this.#held.get(lease);
+    if (grant === undefined) return this.#fail("a lease departs that is not held");
+    this.#held.set(lease, { scopes: departed, atMs: grant.atMs });
+    this.#store.depart(lease, departed, nowMs);
+  }
+
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void {
     this.#handBack(lease);
     this.#store.release(lease, observed, nowMs);

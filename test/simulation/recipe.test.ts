@@ -26,6 +26,7 @@ import { wires } from "../../src/wire/wires.ts";
 import { simulatedCatalog } from "./catalog.ts";
 import { ObservedHealth } from "./observed-health.ts";
 import { ObservedLimits } from "./observed-limits.ts";
+import { Affinity } from "../../src/routing/affinity.ts";
 import { RepeatedFailures } from "../../src/routing/repeated-failures.ts";
 import { TRUSTED_LISTINGS } from "../support/trusted-listings.ts";
 
@@ -169,7 +170,12 @@ function newCall() {
     pools: new PoolBoard({ limits }),
     usage: NO_ABUSE_MONITOR,
     standing: TRUSTED_LISTINGS,
-    refusals: { check: () => undefined, note: () => undefined, forget: () => undefined },
+    refusals: {
+      leave: () => undefined,
+      enter: () => undefined,
+      note: () => undefined,
+      forget: () => undefined,
+    },
     shortfalls: new Shortfalls(clock),
     platform: [],
     ledger,
@@ -188,6 +194,7 @@ function newCall() {
     drains: new DetachedReadLimit(1),
     metrics: new GatewayMetrics(),
     repeats: new RepeatedFailures(),
+    affinity: new Affinity(),
     limitDefaults: SPECIFIED_LIMITS,
     scopesOf: limitScopes(SPECIFIED_LIMITS),
   };

@@ -14,6 +14,7 @@ import { systemClock } from "../../src/core/time.ts";
 import { GatewayMetrics } from "../../src/call/metrics.ts";
 import type { ClientTimeouts } from "../../src/http/client-timeouts.ts";
 import { createGatewayServer, type GatewayServerOptions } from "../../src/http/gateway-server.ts";
+import { UnreadAnswers } from "../../src/http/unread-answers.ts";
 import { RequestLog } from "../../src/http/request-log.ts";
 import { RouteTable, type Route } from "../../src/http/route-table.ts";
 
@@ -68,6 +69,7 @@ export class Listeners {
       deadlines: new Deadlines(systemClock),
       clientTimeouts: NO_TIMEOUTS,
       connectionsMax: 1_000,
+      unread: new UnreadAnswers({ unreadBytesMax: 2 ** 30, unreadBytesMaxPerKey: 2 ** 30 }),
       clientAddresses: new ClientAddresses(""),
       authenticator: {
         authenticate: () => ({ ok: true, principal: PRINCIPAL }),
@@ -80,6 +82,7 @@ export class Listeners {
         pino({ level: "info" }, { write: (line: string) => void lines.push(line) }),
       ),
       refuseBeforeBody: () => false,
+      onEnded: () => undefined,
       refuseUnread: (exchange, refusal) => exchange.refuse(refusal),
       readiness: { isReady: true, isDraining: false },
       ...change,

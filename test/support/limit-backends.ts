@@ -122,11 +122,13 @@ export class LimitCaller {
   async claim(
     scopes: readonly ScopeClaim[],
     tokens: TokenCount | number = 1,
+    departed?: readonly ScopeClaim[],
   ): Promise<ClaimOutcome> {
     const claim: LimitClaim = {
       orgId: "o" as OrgId,
       slot: this.slot,
       scopes,
+      departed,
       ...(typeof tokens === "number" ? tokenCount(tokens, 0) : tokens),
       nowMs: this.#world.nowMs,
     };
@@ -143,6 +145,10 @@ export class LimitCaller {
   release(lease: LimitLease, observed: TokenCount | number): void {
     const tokens = typeof observed === "number" ? tokenCount(observed, 0) : observed;
     this.#world.store.release(lease, tokens, this.#world.nowMs);
+  }
+
+  depart(lease: LimitLease, departed: readonly ScopeClaim[]): void {
+    this.#world.store.depart(lease, departed, this.#world.nowMs);
   }
 
   undo(lease: LimitLease): void {

@@ -48,9 +48,15 @@ export class LimitModel {
     tokens: TokenCount,
     nowMs: number,
   ): { readonly verdict: Verdict; readonly lease?: ModelLease } {
-    for (const scope of scopes) {
-      const refused = this.#refusal(scope, tokens, nowMs);
-      if (refused !== undefined) return { verdict: { refused: `${scope.id} ${refused}` } };
+    const refusals = scopes.flatMap((scope) =>
+      this.#refusals(scope, tokens, nowMs).map(([what, seconds]) => {
+        return { what: `${scope.id} ${what}`, seconds: Math.max(1, Math.ceil(seconds)) };
+      }),
+    );
+    const [first] = refusals;
+    if (first !== undefined) {
+      const longest = Math.max(...refusals.map(({ seconds }) => seconds));
+      return { verdict: { refused: `${first.what} ${longest}` } };
     }
     const lease = this.#take(scopes, tokens, nowMs);
     const second = Math.floor(nowMs / 1000);
@@ -102,32 +108,38 @@ export class LimitModel {
     this.#coolUntilMs.set(id, Math.max(this.#coolUntilMs.get(id) ?? 0, nowMs + seconds * 1000));
   }
 
-  #refusal(scope: ScopeClaim, tokens: TokenCount, nowMs: number): string | undefined {
+  /** Every limit of the scope that refuses, in the order in which one is named, and its wait in seconds. */
+  #refusals(scope: ScopeClaim, tokens: TokenCount, nowMs: number): (readonly [string, number])[] {
     const { id, limits } = scope;
     const second = Math.floor(nowMs / 1000);
+    const found: (readonly [string, number])[] = [];
     const cooldownMs = (this.#coolUntilMs.get(id) ?? 0) - nowMs;
-    if (cooldownMs > 0) return `capacity ${bounded(cooldownMs / 1000)}`;
+    if (cooldownMs > 0) found.push(["capacity", cooldownMs / 1000]);
     if (counts(scope) && limits.requestsPerSecond !== undefined) {
       const inSecond = this.charges.filter((each) => each.id === id && each.second === second);
-      if (sum(inSecond, requestsOf) >= limits.requestsPerSecond) return "rps 1";
+      if (sum(inSecond, requestsOf) >= limits.requestsPerSecond) found.push(["rps", 1]);
     }
-    const wait = (length: number, of: Quantity, amount: number, limit: number | undefined) =>
-      limit === undefined ? undefined : this.#wait({ id, second, length, of }, amount, limit);
-    const rpm = counts(scope) ? wait(1, requestsOf, 1, limits.requestsPerMinute) : undefined;
-    if (rpm !== undefined) return `rpm ${rpm}`;
-    const tpm = wait(1, tokensOf, tokens.tokens, limits.tokensPerMinute);
-    if (tpm !== undefined) return `tpm ${tpm}`;
-    for (const window of limits.windows ?? []) {
-      if (window.kind === "request" && !counts(scope)) continue;
-      const of = QUANTITIES[window.kind];
-      const asked = of({ requests: 1, tokens });
-      const waits = wait(window.seconds / 60, of, asked, window.limit);
-      if (waits !== undefined) return `${window.kind} ${window.seconds} ${waits}`;
+    const over = (
+      what: string,
+      charged: { length: number; of: Quantity; limit: number | undefined },
+    ) => {
+      const { limit, of } = charged;
+      const amount = of({ requests: 1, tokens });
+      if (limit === undefined) return;
+      const seconds = this.#wait({ id, second, ...charged }, amount, limit);
+      if (seconds !== undefined) found.push([what, seconds]);
+    };
+    if (counts(scope)) over("rpm", { length: 1, of: requestsOf, limit: limits.requestsPerMinute });
+    over("tpm", { length: 1, of: tokensOf, limit: limits.tokensPerMinute });
+    for (const { kind, seconds, limit } of limits.windows ?? []) {
+      if (kind === "request" && !counts(scope)) continue;
+      over(`${kind} ${seconds}`, { length: seconds / 60, of: QUANTITIES[kind], limit });
     }
-    if (this.#inFlight(id) >= (limits.concurrent ?? Infinity)) return "concurrency 1";
-    if (limits.paced === undefined || !counts(scope)) return undefined;
+    if (this.#inFlight(id) >= (limits.concurrent ?? Infinity)) found.push(["concurrency", 1]);
+    if (limits.paced === undefined || !counts(scope)) return found;
     const overMs = this.#queueMs(id, nowMs) - limits.paced.waitMsMax;
-    return overMs > 0 ? `rps_queue ${bounded(overMs / 1000)}` : undefined;
+    if (overMs > 0) found.push(["rps_queue", overMs / 1000]);
+    return found;
   }
 
   #take(scopes: readonly ScopeClaim[], tokens: TokenCount, nowMs: number): ModelLease {
@@ -156,7 +168,7 @@ export class LimitModel {
     return Math.max(0, (this.#nextSlotUs.get(id) ?? 0) - nowMs * 1000) / 1000;
   }
 
-  /** Seconds until `amount` fits, 60 at most; undefined when it fits now. */
+  /** Seconds until `amount` fits, or until nothing counts any more; undefined when it fits now. */
   #wait(
     asked: { id: string; second: number; length: number; of: Quantity },
     amount: number,
@@ -165,8 +177,11 @@ export class LimitModel {
     const { id, second, length, of } = asked;
     const fits = (at: number): boolean => this.#used(id, at, length, of) + amount <= limit;
     if (fits(second)) return undefined;
-    for (let ahead = 1; ahead < 60; ahead += 1) if (fits(second + ahead)) return ahead;
-    return 60;
+    const edge = (length - (second % length)) % length || length;
+    for (let ahead = edge; ahead < edge + 60 * length; ahead += length) {
+      if (fits(second + ahead)) return ahead;
+    }
+    return edge + 60 * length;
   }
 
   #used(id: string, second: number, length: number, of: Quantity): number {
@@ -209,8 +224,4 @@ function counts(scope: ScopeClaim): boolean {
 
 function sum(charges: readonly Charge[], of: Quantity): number {
   return charges.reduce((total, charge) => total + of(charge), 0);
-}
-
-function bounded(seconds: number): number {
-  return Math.min(60, Math.max(1, Math.ceil(seconds)));
 }

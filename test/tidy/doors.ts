@@ -9,6 +9,7 @@ const README_LINES_MAX = 30;
 export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/app/open-gateway.ts": "loaded when it is needed: a short command must not read the console",
   "src/core/request-status.ts": "its words are those of the contract, which the pages share",
+  "src/core/visible-text.ts": "the contract, which the pages share, says what a name may be",
   "src/core/roles.ts": "its words are those of the contract, which the pages share",
   "src/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
   "src/console-api/contract.ts": "shared with the pages, which must not load the server",

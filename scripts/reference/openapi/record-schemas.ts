@@ -73,6 +73,10 @@ const model = object({
     modality: text,
   }),
   pricing: said(orNull(ref("Pricing")), "of the provider that is tried first"),
+  "pricing_from?": said(
+    object({ prompt: perToken, completion: perToken }),
+    "the lowest of any provider, where it is below pricing",
+  ),
   price_tiers: priceTiers,
   price_changes: priceChanges,
   checked: anything,

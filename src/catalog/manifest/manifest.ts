@@ -156,7 +156,15 @@ export interface ManifestChecked {
 }
 
 /** What the fields of a listing cannot say about its money. */
+/** Output tokens of one image; what is left out is any. */
+export interface ManifestImageTokens {
+  readonly size?: string;
+  readonly quality?: string;
+  readonly tokens: number;
+}
+
 export interface ManifestListingTerms extends ManifestTermPrices {
+  readonly image_tokens?: number | readonly ManifestImageTokens[];
   readonly price_changes?: readonly ManifestPriceChange[];
   readonly body?: Readonly<Record<string, unknown>>;
   readonly staged_because?: readonly string[];

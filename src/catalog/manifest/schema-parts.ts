@@ -71,7 +71,7 @@ export function needs(property: string, note: RuleNote): TSchema {
 }
 
 /** The largest integer that every JSON reader carries exactly. */
-const integerMax: number = Number.MAX_SAFE_INTEGER;
+export const integerMax: number = Number.MAX_SAFE_INTEGER;
 
 export function positiveInteger(
   options: RuleNote & { readonly description: string },

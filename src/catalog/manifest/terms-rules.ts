@@ -14,6 +14,7 @@ export const TERMS_RULES: readonly string[] = [
   "terms-staged-ready",
   "terms-text-only",
   "terms-token-billing",
+  "terms-image-only",
 ];
 
 /** Finds what is wrong with terms beyond their form; values of a wrong type are the schema's. */
@@ -31,9 +32,26 @@ export function brokenTerms(document: unknown): ManifestProblem[] {
       ...whereTermsBelong(place, terms, { model, billing }),
       ...pricesInOrder(place, terms, model["pricing"]),
       ...changesInOrder(place, terms),
+      ...imageTokensProblems([...place, "image_tokens"], terms["image_tokens"], model),
       ...fixedBodyProblems([...place, "body"], terms["body"]),
     ];
   });
+}
+
+/** What is held for an image is the listing's ceiling: a declared count above it could not be owed. */
+function imageTokensProblems(place: Place, declared: unknown, model: Fields): ManifestProblem[] {
+  if (declared === undefined) return [];
+  if (model["output_modality"] !== "image") {
+    const message = "image_tokens is for image listings only; remove it";
+    return [problem(place, "terms-image-only", message)];
+  }
+  const ceiling = model["max_output_tokens"];
+  const counts = [declared, ...listOf(declared).map(({ tokens }) => tokens)];
+  const isAbove = counts.some(
+    (count) => typeof count === "number" && typeof ceiling === "number" && count > ceiling,
+  );
+  const message = "image_tokens must not be above max_output_tokens, which is held for an image";
+  return isAbove ? [problem(place, "terms-image-only", message)] : [];
 }
 
 const NO_SUCH_MODEL = "no listing of this manifest has this id; name one of models, or remove it";
@@ -50,6 +68,7 @@ const MONEY_TERMS = [
   "purchase_pricing",
   "purchase_tiers",
   "purchase_extra",
+  "image_tokens",
 ];
 const TEXT_TERMS = ["price_tiers", "extra_pricing", "purchase_tiers", "purchase_extra", "body"];
 

@@ -1,7 +1,8 @@
-import { Type, type TSchema, type TUnsafe } from "typebox";
+import { type TOptional, type TSchema, type TString, type TUnsafe, Type } from "typebox";
 import type {
   ManifestChecked,
   ManifestExtraPricing,
+  ManifestImageTokens,
   ManifestListingTerms,
   ManifestPriceChange,
   ManifestPriceTier,
@@ -9,6 +10,7 @@ import type {
 import { costPerMillion, pricingSchema } from "./price-schema.ts";
 import {
   dateText,
+  integerMax,
   needs,
   oneOf,
   patterns,
@@ -143,9 +145,50 @@ const checked = typedAs<ManifestChecked>()(
   ),
 );
 
+const imageTokensRule = rule(
+  "terms-image-tokens",
+  "must be an integer greater than 0, or 1 to 64 entries with tokens, size and quality",
+);
+
+function imageLabel(description: string): TOptional<TString> {
+  return Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description, ...imageTokensRule }),
+  );
+}
+
+const imageTokens = typedAs<ManifestImageTokens>()(
+  Type.Object(
+    {
+      size: imageLabel("Of images of this size; absent: of any."),
+      quality: imageLabel("Of images of this quality; absent: of any."),
+      tokens: positiveInteger({ description: "Output tokens of one image.", ...imageTokensRule }),
+    },
+    {
+      title: "ImageTokens",
+      description: "What an image of a size and a quality counts as. No other properties.",
+      ...CLOSED,
+    },
+  ),
+);
+
 const terms = Type.Object(
   {
     ...prices,
+    image_tokens: Type.Optional(
+      Type.Unsafe<NonNullable<ManifestListingTerms["image_tokens"]>>({
+        type: ["integer", "array"],
+        minimum: 1,
+        maximum: integerMax,
+        minItems: 1,
+        maxItems: 64,
+        items: imageTokens,
+        description:
+          "Output tokens of an image, which are billed where an answer reports no usage: one " +
+          "number, or entries by size and quality, of which the first that fits counts. " +
+          "Image listings only; without it such an image costs nothing.",
+        ...imageTokensRule,
+      }),
+    ),
     price_changes: Type.Optional(
       Type.Array(priceChange, {
         minItems: 1,

@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 
+import { cutText } from "../../core/index.ts";
 import { JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonFlaw, readJson } from "../../json/index.ts";
 import { beyondSchema } from "./beyond-schema.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
@@ -70,7 +71,7 @@ function schemaProblems(value: unknown): ManifestProblem[] {
 }
 
 function compileSchema(): ValidateFunction {
-  const ajv = new Ajv2020({ allErrors: true, verbose: true });
+  const ajv = new Ajv2020({ allErrors: true, verbose: true, allowUnionTypes: true });
   ajv.addVocabulary(["x-rule", "x-help"]);
   return ajv.compile(manifestSchema);
 }
@@ -89,5 +90,7 @@ function distinct(problems: readonly ManifestProblem[]): ManifestProblem[] {
     `${problem.pointer} ${problem.rule} ${problem.message}`,
     problem,
   ]);
-  return [...new Map(keyed).values()].sort((a, b) => inOrder.compare(a.pointer, b.pointer));
+  return [...new Map(keyed).values()]
+    .map((problem) => ({ ...problem, pointer: problem.pointer.split("/").map(cutText).join("/") }))
+    .sort((a, b) => inOrder.compare(a.pointer, b.pointer));
 }

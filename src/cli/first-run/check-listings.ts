@@ -1,3 +1,4 @@
+import { readOutbound } from "../../app/index.ts";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 
@@ -41,6 +42,7 @@ export async function tryListings(
         env: context.env,
         clock,
         allowPrivateUpstreams: config.allowPrivateUpstreams,
+        outbound: readOutbound(config),
         models: [modelId],
         checks: [],
         budgetMicroUsd: share,

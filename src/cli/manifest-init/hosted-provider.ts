@@ -1,3 +1,4 @@
+import { readOutbound } from "../../app/index.ts";
 import { join } from "node:path";
 
 import type { Manifest } from "../../catalog/index.ts";
@@ -95,7 +96,11 @@ async function servedManifest(request: HostedRequest): Promise<Served> {
   const { wire_profile: wireProfile } = manifest;
   const outcome = await surveyEndpoint(
     { baseUrl, key, wireId: dialect, isSelfHosted: false, ...(wireProfile && { wireProfile }) },
-    { clock, allowPrivateUpstreams: config.allowPrivateUpstreams },
+    {
+      clock,
+      allowPrivateUpstreams: config.allowPrivateUpstreams,
+      outbound: readOutbound(config),
+    },
   );
   if (!outcome.ok && outcome.code === "no_list") {
     const message = `${shownText(baseUrl)}: ${outcome.message}; all of its listings were taken`;

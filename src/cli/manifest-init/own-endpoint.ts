@@ -1,3 +1,4 @@
+import { readOutbound } from "../../app/index.ts";
 import { join } from "node:path";
 
 import type { Config } from "../../config/index.ts";
@@ -39,7 +40,8 @@ export async function initOwnEndpoint(
 ): Promise<InitResult> {
   const config = readConfig(io, flags);
   const address = readAddress(io, flags, config);
-  const deps = { clock, allowPrivateUpstreams: config.allowPrivateUpstreams };
+  const { allowPrivateUpstreams } = config;
+  const deps = { clock, allowPrivateUpstreams, outbound: readOutbound(config) };
   const outcome = await surveyEndpoint({ ...address, isSelfHosted: true }, deps);
   if (!outcome.ok) throw surveyFault(address.baseUrl, outcome);
   const { survey } = outcome;

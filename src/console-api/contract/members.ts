@@ -42,12 +42,22 @@ export const SentInvitation = Type.Object({
   /** Opens the invitation; shown in this answer only. */
   link: Type.String(),
   /**
-   * `off`: no mail server; `bound`: enough e-mails were sent today; `failed`: the mail server did
+   * `off`: no mail server; `bound`: enough e-mails were sent today or this hour; `failed`: the mail server did
    * not take it.
    */
   mail: oneOf("sent", "off", "bound", "failed"),
 });
 export type SentInvitation = Static<typeof SentInvitation>;
+
+const Made = Type.Array(Type.Object({ id: Id, name: Type.String() }));
+
+/** Active ones that a member made: they go on without the member. */
+export const MadeByMember = Type.Object({
+  keys: Made,
+  /** By their addresses. */
+  webhooks: Made,
+});
+export type MadeByMember = Static<typeof MadeByMember>;
 
 /** An invitation as the one who got it sees it. */
 export const ReceivedInvitation = Type.Object({
@@ -73,6 +83,13 @@ export const memberRoutes = {
     access: "session",
     needs: "read",
     answer: Team,
+  },
+  "GET /api/console/members/:account_id/made": {
+    summary: "The keys and webhooks that a member created, which stay when the member is removed",
+    access: "session",
+    needs: "members",
+    params: ofMember,
+    answer: MadeByMember,
   },
   "PATCH /api/console/members/:account_id": {
     summary: "Changes the role of a member; the last owner stays one",

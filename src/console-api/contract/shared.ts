@@ -1,6 +1,7 @@
 import { Type, type Static, type TSchema } from "typebox";
 
 import { type Need, ROLES } from "../../core/roles.ts";
+import { visibleText } from "../../core/visible-text.ts";
 
 /** One route of the console's API: who may ask, what it takes and what it answers. */
 export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
@@ -46,7 +47,7 @@ export const UsdInput = Type.String({
 /** An instant in UTC, ISO 8601 with milliseconds. */
 export const Instant = Type.String({ format: "date-time" });
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
-export const Name = Type.String({ minLength: 1, maxLength: 64 });
+export const Name = Type.String({ minLength: 1, maxLength: 64, pattern: visibleText.source });
 export const Count = Type.Integer({ minimum: 0 });
 
 /** A string of these, or null where there is none. */

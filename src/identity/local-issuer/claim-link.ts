@@ -1,8 +1,7 @@
 import type { ChangedBy } from "../../changes/index.ts";
-import type { Clock } from "../../core/index.ts";
+import { type Clock, normaliseEmail } from "../../core/index.ts";
 import { newBrowserToken } from "../browser-token.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
-import { normaliseEmail } from "../normalise-email.ts";
 import { LOCAL_ISSUER_PATH } from "./local-provider.ts";
 
 const CLAIM_MINUTES = 15;

@@ -1,12 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Provider } from "oidc-provider";
 
-import type { Clock, Logger } from "../../core/index.ts";
+import { type Clock, isEmail, type Logger, normaliseEmail } from "../../core/index.ts";
 import type { PlainPage } from "../../plain-page/index.ts";
 import { hashOf, newBrowserToken } from "../browser-token.ts";
 import { cookieJar, isToken } from "../cookies.ts";
 import type { LocalIssuerStore } from "../identity-store.ts";
-import { isEmail, normaliseEmail } from "../normalise-email.ts";
 import { claimPage, errorPage, spentLinkPage, unclaimedPage } from "./issuer-pages.ts";
 import { LOCAL_ISSUER_PATH, openLocalProvider, PROVIDER_COOKIES } from "./local-provider.ts";
 

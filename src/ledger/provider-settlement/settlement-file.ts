@@ -65,13 +65,16 @@ function parseExactly(text: string): Readonly<Record<string, unknown>> {
   } catch (fault) {
     throw new ClaimFault(`it is not valid JSON: ${fault instanceof Error ? fault.message : ""}`);
   }
-  const quoted = text.replaceAll(STRING_OR_NUMBER, (token) =>
-    token.startsWith('"') ? token : `"${token}"`,
-  );
+  let isInString = false;
+  const quoted = text.replaceAll(MARK_OR_NUMBER, (token) => {
+    if (token === '"') isInString = !isInString;
+    return isInString || token === '"' ? token : `"${token}"`;
+  });
   return JSON.parse(quoted) as Record<string, unknown>;
 }
 
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Quotes and escapes one by one: a pattern of whole strings overflows the stack on long ones. */
+const MARK_OR_NUMBER = /"|\\.|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 function readJsonLine(line: unknown, place: string): ClaimLine {
   if (typeof line !== "object" || line === null) throw new ClaimFault(`${place} is not an object`);

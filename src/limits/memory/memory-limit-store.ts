@@ -4,12 +4,13 @@ import type {
   LimitClaim,
   LimitLease,
   LimitStore,
+  ScopeClaim,
   ScopeUsage,
   TokenCount,
 } from "../limit-store.ts";
 import type { RollingWindow } from "../rolling-window.ts";
 import { SteadySeconds } from "../steady-seconds.ts";
-import { ScopeUse, type StoreTime } from "./scope-use.ts";
+import { type Excess, ScopeUse, type StoreTime, withLongerWait } from "./scope-use.ts";
 
 const SWEPT_PER_NEW_SCOPE = 2;
 const SWEPT_PER_SECOND = 64;
@@ -19,6 +20,8 @@ type Claimed = Pick<LimitClaim, "scopes" | keyof TokenCount>;
 
 class MemoryLease implements LimitLease {
   readonly uses: readonly ScopeUse[];
+  /** Where it takes a place: in the same, until its client leaves. */
+  places: readonly ScopeUse[];
   readonly claim: Claimed;
   readonly second: number;
   remainingRequests: number = Number.MAX_SAFE_INTEGER;
@@ -30,6 +33,7 @@ class MemoryLease implements LimitLease {
 
   constructor(uses: readonly ScopeUse[], claim: Claimed, second: number) {
     this.uses = uses;
+    this.places = uses;
     this.claim = claim;
     this.second = second;
   }
@@ -53,18 +57,29 @@ export class MemoryLimitStore implements LimitStore {
 
   claim(claim: LimitClaim): ClaimOutcome {
     const now = this.#moveTo(claim.nowMs);
+    let first: ScopeClaim | undefined;
+    let found: Excess | undefined;
     for (const scope of claim.scopes) {
       const use = this.#useOf(scope.id);
       use.advance(now.second);
-      const excess = use.excess(scope, claim, now);
-      if (excess !== undefined) {
-        const { kind: limitKind, ...numbers } = excess;
-        const { scope: name, id, shownId = id } = scope;
-        return { kind: "refused", scope: name, limitKind, id: shownId, ...numbers };
-      }
+      found = withLongerWait(found, use.excess(scope, claim, now));
+      if (found !== undefined) first ??= scope;
+    }
+    if (found !== undefined && first !== undefined) return refusedBy(first, found);
+    for (const scope of claim.departed ?? []) {
+      const full = this.#uses.get(scope.id)?.fullOf(scope);
+      if (full !== undefined) return { ...refusedBy(scope, full), isDeparted: true };
     }
     const uses = claim.scopes.map(({ id }) => this.#useOf(id));
     return { kind: "claimed", lease: take(claim, uses, now) };
+  }
+
+  depart(lease: LimitLease, departed: readonly ScopeClaim[], nowMs: number): void {
+    const held = opened(lease);
+    this.#moveTo(nowMs);
+    for (const place of held.places) place.inFlight -= 1;
+    held.places = departed.map(({ id }) => this.#useOf(id));
+    for (const place of held.places) place.inFlight += 1;
   }
 
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void {
@@ -98,11 +113,11 @@ export class MemoryLimitStore implements LimitStore {
   #correct(held: MemoryLease, observed: TokenCount, requests: number, nowMs: number): void {
     const { second } = this.#moveTo(nowMs);
     const by = difference(observed, held.claim);
+    for (const place of held.places) place.inFlight -= 1;
     for (let index = 0; index < held.uses.length; index += 1) {
       const use = held.uses[index];
       const scope = held.claim.scopes[index];
       if (use === undefined || scope === undefined) continue;
-      use.inFlight -= 1;
       use.advance(second);
       use.correct(scope, by, scope.countsRequests === false ? 0 : requests, held.second);
     }
@@ -182,9 +197,21 @@ function difference(a: TokenCount, b: TokenCount): TokenCount {
   };
 }
 
+function refusedBy(
+  { scope, id, shownId = id }: ScopeClaim,
+  { kind: limitKind, ...numbers }: Excess,
+): Extract<ClaimOutcome, { kind: "refused" }> {
+  return { kind: "refused", scope, limitKind, id: shownId, ...numbers };
+}
+
 function close(lease: LimitLease): MemoryLease {
+  const held = opened(lease);
+  held.open = false;
+  return held;
+}
+
+function opened(lease: LimitLease): MemoryLease {
   assert(lease instanceof MemoryLease, "a lease goes back to the store that granted it");
   assert(lease.open, "a lease is released exactly once");
-  lease.open = false;
   return lease;
 }

@@ -1,4 +1,4 @@
-import { type LimitKind, RETRY_AFTER_SECONDS_MAX } from "../../core/index.ts";
+import type { LimitKind } from "../../core/index.ts";
 import { amountOf, DeclaredWindows } from "../declared-windows.ts";
 import { kindOfWindow, type ScopeClaim, type TokenCount } from "../limit-store.ts";
 import { pacingIntervalUs, pacingWaitUs, pacingWaitUsMax } from "../pace.ts";
@@ -60,34 +60,37 @@ export class ScopeUse {
     extras.coolUntilUs = Math.max(extras.coolUntilUs, untilUs);
   }
 
-  /** The first limit of the scope that the request exceeds; undefined = it fits. */
+  /**
+   * The first limit of the scope that the request exceeds, with the longest wait of all that it
+   * exceeds; undefined = it fits.
+   */
   excess(scope: ScopeClaim, tokens: TokenCount, now: StoreTime): Excess | undefined {
-    const { requestsPerMinute, tokensPerMinute, concurrent, requestsPerSecond } = scope.limits;
+    const { requestsPerMinute, tokensPerMinute, requestsPerSecond } = scope.limits;
     const counts = scope.countsRequests !== false;
+    let found: Excess | undefined;
     if (this.#extras !== undefined && this.#extras.coolUntilUs > now.us) {
-      return excess("capacity", 0, (this.#extras.coolUntilUs - now.us) / US_PER_SECOND);
+      found = excess("capacity", 0, (this.#extras.coolUntilUs - now.us) / US_PER_SECOND);
     }
-    if (counts && requestsPerSecond !== undefined) {
-      if (this.requests.newestAmount >= requestsPerSecond)
-        return {
-          ...excess("rps", requestsPerSecond, 1),
-          used: this.requests.newestAmount,
-          asked: 1,
-        };
+    const used = this.requests.newestAmount;
+    if (counts && requestsPerSecond !== undefined && used >= requestsPerSecond) {
+      found = withLongerWait(found, { ...excess("rps", requestsPerSecond, 1), used, asked: 1 });
     }
     if (counts && requestsPerMinute !== undefined && this.requests.total >= requestsPerMinute) {
-      return over("rpm", this.requests, requestsPerMinute, 1);
+      found = withLongerWait(found, over("rpm", this.requests, requestsPerMinute, 1));
     }
     if (tokensPerMinute !== undefined && this.tokens.total + tokens.tokens > tokensPerMinute) {
-      return over("tpm", this.tokens, tokensPerMinute, tokens.tokens);
+      found = withLongerWait(found, over("tpm", this.tokens, tokensPerMinute, tokens.tokens));
     }
-    const excessive = this.#windowExcess(scope, tokens, now.second);
-    if (excessive !== undefined) return excessive;
-    if (concurrent !== undefined && this.inFlight >= concurrent) {
-      const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
-      return { ...full, used: this.inFlight, asked: 1 };
-    }
-    return counts ? this.#queueExcess(scope, now.us) : undefined;
+    found = withLongerWait(found, this.#windowExcess(scope, tokens, now.second));
+    found = withLongerWait(found, this.fullOf(scope));
+    return counts ? withLongerWait(found, this.#queueExcess(scope, now.us)) : found;
+  }
+
+  /** Why no further request may be in flight; undefined = one may. */
+  fullOf({ limits: { concurrent } }: ScopeClaim): Excess | undefined {
+    if (concurrent === undefined || this.inFlight < concurrent) return undefined;
+    const full = excess("concurrency", concurrent, CONCURRENCY_RETRY_SECONDS);
+    return { ...full, used: this.inFlight, asked: 1 };
   }
 
   /** Charges the request; returns its pacing delay in microseconds. */
@@ -131,6 +134,7 @@ export class ScopeUse {
     if (windows === undefined) return undefined;
     const counts = scope.countsRequests !== false;
     const declared = this.#someExtras().windows;
+    let found: Excess | undefined;
     for (const window of windows) {
       if (window.kind === "request" && !counts) continue;
       const used = declared.total(window, second);
@@ -138,9 +142,10 @@ export class ScopeUse {
       const excessive = used + asked - window.limit;
       if (excessive <= 0) continue;
       const wait = declared.secondsUntilLeft(window, second, excessive);
-      return { ...excess(kindOfWindow(window), window.limit, wait), used, asked };
+      const full = excess(kindOfWindow(window), window.limit, wait);
+      found = withLongerWait(found, { ...full, used, asked });
     }
-    return undefined;
+    return found;
   }
 
   #queueExcess(scope: ScopeClaim, nowUs: number): Excess | undefined {
@@ -157,12 +162,21 @@ export class ScopeUse {
   }
 }
 
+/** The first of them is named; its caller waits for both. */
+export function withLongerWait(
+  first: Excess | undefined,
+  other: Excess | undefined,
+): Excess | undefined {
+  if (first === undefined || other === undefined) return first ?? other;
+  const { retryAfterSeconds } = other;
+  return first.retryAfterSeconds >= retryAfterSeconds ? first : { ...first, retryAfterSeconds };
+}
+
 function over(kind: LimitKind, window: RollingWindow, limit: number, asked: number): Excess {
   const used = window.total;
   return { ...excess(kind, limit, window.secondsUntilLeft(used + asked - limit)), used, asked };
 }
 
 function excess(kind: LimitKind, limit: number, seconds: number): Excess {
-  const retryAfterSeconds = Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(seconds)));
-  return { kind, limit, retryAfterSeconds };
+  return { kind, limit, retryAfterSeconds: Math.max(1, Math.ceil(seconds)) };
 }

@@ -10,13 +10,15 @@ export class AskedClaim extends Asked<ClaimOutcome> {
   /** Name of the lease, should it be granted. */
   readonly id: string;
   readonly spec: ClaimSpec;
+  /** What has to have a free place besides. */
+  readonly departed: ClaimSpec | undefined;
   /** The estimate. */
   readonly charged: TokenCount;
   /** How often it was sent: once, and again after a refill of its slot. */
   tries = 0;
 
   constructor(
-    asked: { readonly id: string; readonly spec: ClaimSpec; readonly claim: LimitClaim },
+    asked: Pick<AskedClaim, "id" | "spec" | "departed"> & { readonly claim: LimitClaim },
     dueMs: number,
     resolve: (outcome: ClaimOutcome) => void,
     onLate: () => void,
@@ -27,6 +29,7 @@ export class AskedClaim extends Asked<ClaimOutcome> {
     });
     this.id = asked.id;
     this.spec = asked.spec;
+    this.departed = asked.departed;
     this.charged = asked.claim;
   }
 }

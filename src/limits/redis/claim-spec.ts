@@ -52,10 +52,11 @@ export function usageKey(slot: string, id: string): string {
 
 /** The outcome of a claim that the script refused; undefined when no script of ours says that. */
 export function refusedBy(
-  spec: ClaimSpec,
+  { spec, departed }: { readonly spec: ClaimSpec; readonly departed: ClaimSpec | undefined },
   [at = -1, reason = -1, retryAfterSeconds = 1, used, asked]: readonly number[],
 ): ClaimOutcome | undefined {
-  const claimed = spec.scopes[at];
+  const own = spec.scopes[at];
+  const claimed = own ?? departed?.scopes[at - spec.scopes.length];
   const exhausted = claimed === undefined ? undefined : reasonOf(claimed, reason);
   if (claimed === undefined || exhausted?.limit === undefined) return undefined;
   const { scope } = claimed;
@@ -70,6 +71,7 @@ export function refusedBy(
     retryAfterSeconds,
     ...(used !== undefined && { used }),
     ...(asked !== undefined && { asked }),
+    ...(own === undefined && { isDeparted: true }),
   };
 }
 

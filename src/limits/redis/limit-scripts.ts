@@ -11,9 +11,11 @@ export const USAGE_SECONDS = 130;
 
 /*
  * ARGV: time, lease id, tokens, prompt tokens, completion tokens, the limits as JSON (see
- * `claim-spec.ts`). Answers {1, second, remaining requests, remaining tokens, queue ms, turns…},
- * {0, scope, reason, retry-after, used, asked} (the last two where something is counted) or {2}:
- * the slot must be rebuilt first.
+ * `claim-spec.ts`), then how many leases each of the scopes of departed calls may hold, whose
+ * keys follow those of the claim. Answers {1, second, remaining requests, remaining tokens, queue
+ * ms, turns…}, {0, scope, reason, retry-after, used, asked} (the last two where something is
+ * counted) or {2}: the slot must be rebuilt first. The first limit that refuses is named, with the
+ * longest wait of all that do.
  */
 const CLAIM = `
 local mark = readMark(KEYS[1])
@@ -35,11 +37,22 @@ local function secondsUntilLeft(ring, quantity, amount)
     if blob then left = left + cmsgpack.unpack(blob)[quantity] end
     if left >= amount then return (newest + i) * ring.length - second end
   end
-  return (newest + 60) * ring.length - second
+  return (newest + 61) * ring.length - second
 end
 
-local function refusal(scope, reason, seconds, used, asked)
-  return { 0, scope, reason, math.max(1, math.min(60, math.ceil(seconds))), used, asked }
+local refused
+local function refuse(scope, reason, seconds, used, asked)
+  refused = refused or { 0, scope, reason, 1, used, asked }
+  refused[4] = math.max(refused[4], math.ceil(seconds))
+end
+
+local function heldIn(leases, concurrent, moved)
+  local held = redis.call('ZCARD', leases)
+  if held > 0 and (moved or (concurrent >= 0 and held >= concurrent)) then
+    redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
+    held = redis.call('ZCARD', leases)
+  end
+  return held
 end
 
 local plans = {}
@@ -49,15 +62,15 @@ for i = 2, #spec do
   local amounts = { counts, tokens, prompt, completion }
   local ring = ringAt(usage, 1, second)
   local rings, h = { [1] = ring }, ring.head
-  if h[11] > us then return refusal(i - 2, 0, (h[11] - us) / 1000000) end
+  if h[11] > us then refuse(i - 2, 0, (h[11] - us) / 1000000) end
   if counts == 1 then
-    if rps >= 0 and h[2] >= rps then return refusal(i - 2, 1, 1, h[2], 1) end
+    if rps >= 0 and h[2] >= rps then refuse(i - 2, 1, 1, h[2], 1) end
     if rpm >= 0 and h[6] >= rpm then
-      return refusal(i - 2, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm), h[6], 1)
+      refuse(i - 2, 2, secondsUntilLeft(ring, 1, h[6] + 1 - rpm), h[6], 1)
     end
   end
   if tpm >= 0 and h[7] + tokens > tpm then
-    return refusal(i - 2, 3, secondsUntilLeft(ring, 2, h[7] + tokens - tpm), h[7], tokens)
+    refuse(i - 2, 3, secondsUntilLeft(ring, 2, h[7] + tokens - tpm), h[7], tokens)
   end
   for w = 1, #windows, 3 do
     local length, q, limit = windows[w], windows[w + 1], windows[w + 2]
@@ -66,21 +79,24 @@ for i = 2, #spec do
     local over = long.head[5 + q] + amounts[q] - limit
     if over > 0 and (q > 1 or counts == 1) then
       local wait = secondsUntilLeft(long, q, over)
-      return refusal(i - 2, 6 + (w - 1) / 3, wait, long.head[5 + q], amounts[q])
+      refuse(i - 2, 6 + (w - 1) / 3, wait, long.head[5 + q], amounts[q])
     end
   end
-  local held = redis.call('ZCARD', leases)
-  if held > 0 and (ring.moved or (concurrent >= 0 and held >= concurrent)) then
-    redis.call('ZREMRANGEBYSCORE', leases, '-inf', second)
-    held = redis.call('ZCARD', leases)
-  end
-  if concurrent >= 0 and held >= concurrent then return refusal(i - 2, 4, 1, held, 1) end
+  local held = heldIn(leases, concurrent, ring.moved)
+  if concurrent >= 0 and held >= concurrent then refuse(i - 2, 4, 1, held, 1) end
   local wait = 0
   if interval > 0 and counts == 1 then
     wait = math.max(0, h[10] - us)
-    if wait > waitMax then return refusal(i - 2, 5, (wait - waitMax) / 1000000) end
+    if wait > waitMax then refuse(i - 2, 5, (wait - waitMax) / 1000000) end
   end
   plans[#plans + 1] = { rings, amounts, wait, held }
+end
+if refused then return refused end
+
+for n = 7, #ARGV do
+  local most = tonumber(ARGV[n])
+  local held = heldIn(KEYS[2 * (#spec + n - 7) + 1], most, false)
+  if held >= most then return { 0, #spec + n - 8, 4, 1, held, 1 } end
 end
 
 local requestsLeft, tokensLeft, queue, turns = -1, -1, 0, {}
@@ -119,7 +135,9 @@ return { 1, second, requestsLeft, tokensLeft, math.ceil(queue / 1000), unpack(tu
 /*
  * ARGV: time, then one of
  *   end, lease id, second of the claim, changes of the four amounts, the limits, released pace
- *   slots… refresh, lease ids…
+ *   slots…; behind the keys of the claim are those where a departed one is held
+ *   refresh, lease ids…
+ *   depart, lease id; all keys are those of what it leaves
  *   cool, microseconds
  */
 const HAND_BACK = `
@@ -149,7 +167,12 @@ local function correct(ring, bucket, changes)
   end
 end
 
+local function leave()
+  for k = 3, #KEYS, 2 do redis.call('ZREM', KEYS[k], ARGV[3]) end
+end
+
 local function finish()
+  leave()
   local second = tonumber(ARGV[4])
   local requests, tokens = tonumber(ARGV[5]), tonumber(ARGV[6])
   local prompt, completion = tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -158,7 +181,6 @@ local function finish()
   for i = 2, #spec do
     local counts, _, _, _, _, interval, _, windows = unpack(spec[i])
     local usage = KEYS[2 * i - 2]
-    redis.call('ZREM', KEYS[2 * i - 1], ARGV[3])
     local lengths = changes and { [1] = true } or {}
     for w = 1, changes and #windows or 0, 3 do lengths[windows[w]] = true end
     for length in pairs(lengths) do
@@ -193,6 +215,9 @@ end
 
 if ARGV[2] == 'end' then
   finish()
+  return 1
+elseif ARGV[2] == 'depart' then
+  leave()
   return 1
 end
 local second, us = slotTime(ARGV[1], readMark(KEYS[1]) or { second = 0, shift = 0 })

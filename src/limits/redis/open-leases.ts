@@ -6,6 +6,8 @@ import type { ClaimSpec } from "./claim-spec.ts";
 export class RedisLease implements LimitLease {
   readonly id: string;
   readonly spec: ClaimSpec;
+  /** Where it takes a place: in the same scopes, until its client leaves. */
+  heldIn: ClaimSpec;
   /** The estimate that was charged. */
   readonly charged: TokenCount;
   /** Second of the store's clock in which it was charged. */
@@ -28,6 +30,7 @@ export class RedisLease implements LimitLease {
     const [second = 0, requests = -1, tokens = -1, queueMs = 0, ...slotsUs] = answer;
     this.id = asked.id;
     this.spec = asked.spec;
+    this.heldIn = asked.spec;
     this.charged = asked.charged;
     this.second = second;
     this.remainingRequests = requests < 0 ? Number.MAX_SAFE_INTEGER : requests;
@@ -46,11 +49,16 @@ export class OpenLeases {
     lease.at = this.#open.push(lease) - 1;
   }
 
-  /** Removes a released lease, exactly once. */
-  remove(lease: LimitLease): RedisLease {
+  find(lease: LimitLease): RedisLease {
     assert(lease instanceof RedisLease, "a lease goes back to the store that granted it");
+    assert(this.#open[lease.at] === lease, "a lease is released exactly once");
+    return lease;
+  }
+
+  /** Removes a released lease, exactly once. */
+  remove(released: LimitLease): RedisLease {
+    const lease = this.find(released);
     const { at } = lease;
-    assert(this.#open[at] === lease, "a lease is released exactly once");
     lease.at = -1;
     const last = this.#open.pop();
     if (last === undefined || last === lease) return lease;
@@ -59,13 +67,13 @@ export class OpenLeases {
     return lease;
   }
 
-  /** Those that pass, by what they were claimed for. */
+  /** Those that pass, by where they are held. */
   bySpec(passes: (lease: RedisLease) => boolean): Map<ClaimSpec, RedisLease[]> {
     const found = new Map<ClaimSpec, RedisLease[]>();
     for (const lease of this.#open) {
       if (!passes(lease)) continue;
-      const known = found.get(lease.spec);
-      if (known === undefined) found.set(lease.spec, [lease]);
+      const known = found.get(lease.heldIn);
+      if (known === undefined) found.set(lease.heldIn, [lease]);
       else known.push(lease);
     }
     return found;

@@ -11,6 +11,7 @@ import type {
   LimitClaim,
   LimitLease,
   LimitStore,
+  ScopeClaim,
   ScopeUsage,
   TokenCount,
 } from "../limit-store.ts";
@@ -127,15 +128,25 @@ export class RedisLimitStore implements LimitStore {
   claim(claim: LimitClaim): Promise<ClaimOutcome> {
     if (this.#asked >= ASKED_MAX) return Promise.resolve(UNAVAILABLE);
     const spec = this.#specs.of(claim);
+    const { slot, departed: scopes } = claim;
+    const departed = scopes && this.#specs.of({ slot, scopes });
     this.#asked += 1;
     this.#claims += 1;
     const id = this.#name + this.#claims.toString(36);
     return new Promise((resolve) => {
       const onLate = (): void => this.#reportLate();
-      const asked = new AskedClaim({ id, spec, claim }, this.#dueMs(), resolve, onLate);
+      const asked = new AskedClaim({ id, spec, departed, claim }, this.#dueMs(), resolve, onLate);
       this.#deadlines.watch(asked);
       this.#send(asked);
     });
+  }
+
+  depart(leaving: LimitLease, scopes: readonly ScopeClaim[]): void {
+    const lease = this.#open.find(leaving);
+    const { id, heldIn: left } = lease;
+    lease.heldIn = this.#specs.of({ slot: lease.spec.slot, scopes });
+    void this.#change(left.keys, ["depart", id]);
+    void this.#change(lease.heldIn.keys, ["refresh", id]);
   }
 
   release(lease: LimitLease, observed: TokenCount): void {
@@ -180,10 +191,12 @@ export class RedisLimitStore implements LimitStore {
 
   #send(asked: AskedClaim): void {
     asked.tries += 1;
-    const { id, spec, charged } = asked;
+    const { id, spec, departed, charged } = asked;
     const { tokens, promptTokens, completionTokens } = charged;
-    const args = [this.#time(), id, tokens, promptTokens, completionTokens, spec.limits];
-    this.#scripts.run("claimLimits", spec.keys, args).then(
+    const amounts = [tokens, promptTokens, completionTokens];
+    const mosts = departed?.scopes.map(({ limits }) => limits.concurrent ?? 0) ?? [];
+    const args = [this.#time(), id, ...amounts, spec.limits, ...mosts];
+    this.#scripts.run("claimLimits", keysOf(spec, departed), args).then(
       (answer) => this.#answered(asked, answer),
       (fault: unknown) => this.#failed(asked, fault),
     );
@@ -206,7 +219,7 @@ export class RedisLimitStore implements LimitStore {
 
   #answered(asked: AskedClaim, answer: unknown): void {
     const [kind, ...rest] = isNumbers(answer) ? answer : [];
-    const refused = kind === REFUSED ? refusedBy(asked.spec, rest) : undefined;
+    const refused = kind === REFUSED ? refusedBy(asked, rest) : undefined;
     if (kind === GRANTED && rest.length === 4 + asked.spec.turns) this.#grant(asked, rest);
     else if (refused !== undefined) this.#end(asked, refused);
     else if (kind === REBUILD && asked.tries < TRIES_MAX) this.#refill(asked);
@@ -249,8 +262,8 @@ export class RedisLimitStore implements LimitStore {
   }
 
   #finish(lease: RedisLease, observed: TokenCount, requests: number): void {
-    const { charged, spec } = lease;
-    void this.#change(spec.keys, [
+    const { charged, spec, heldIn } = lease;
+    void this.#change(keysOf(spec, heldIn === spec ? undefined : heldIn), [
       "end",
       lease.id,
       lease.second,
@@ -272,8 +285,9 @@ export class RedisLimitStore implements LimitStore {
   async #holdAll(spec: ClaimSpec, leases: readonly RedisLease[], nowMs: number): Promise<void> {
     for (let from = 0; from < leases.length; from += LEASES_PER_REFRESH) {
       const some = leases.slice(from, from + LEASES_PER_REFRESH);
-      // Those that are released meanwhile are not held again.
-      const ids = some.filter((lease) => lease.at !== -1).map((lease) => lease.id);
+      // Those that are released or departed meanwhile are not held again.
+      const held = some.filter((lease) => lease.at !== -1 && lease.heldIn === spec);
+      const ids = held.map((lease) => lease.id);
       if (ids.length === 0) continue;
       if (!(await this.#change(spec.keys, ["refresh", ...ids]))) return;
       for (const lease of some) lease.heldAtMs = nowMs;
@@ -319,6 +333,11 @@ export class RedisLimitStore implements LimitStore {
     this.#isDown = false;
     this.#log.info({}, "the limit store answers again");
   }
+}
+
+/** The keys of a claim, and behind them those of the scopes of departed calls. */
+function keysOf(spec: ClaimSpec, departed: ClaimSpec | undefined): readonly string[] {
+  return departed === undefined ? spec.keys : [...spec.keys, ...departed.keys.slice(1)];
 }
 
 function isNumbers(answer: unknown): answer is number[] {

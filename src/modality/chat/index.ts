@@ -27,12 +27,12 @@ export function chatOn(wire: Wire, wires: WireTable): Modality<ParsedChatRequest
     },
     openAnswer: (request, deployment, context) =>
       openChatAnswer({ request, deployment, ...context, upstream: wires.get(deployment.wire) }),
-    quote: (request, deployment) => {
+    quote: (request, deployment, outputTokens = request.outputTokens) => {
       const { prices } = deployment;
       assert(prices !== null, "a plan has no unpriced deployment");
       return quoteWorstCase(prices, {
         input: request.estimatedInputTokens,
-        output: request.outputTokens,
+        output: outputTokens,
         asksHourWrites: wires.get(deployment.wire) === wire && asksHourWrites(request, deployment),
       });
     },

@@ -11,6 +11,8 @@ import {
   type ChatCall,
   chatVocabulary,
   type ClientRequest,
+  findCredential,
+  type Conversation,
   findPricedFields,
   MediaCollector,
   type MediaPart,
@@ -80,7 +82,7 @@ export function checkBody(
   const read = readJsonObject(body, chatVocabulary, keyRules);
   if (!read.ok) return read;
   const { doc } = read;
-  const found = codec.checkBody(doc, 0);
+  const found = codec.checkBody(doc, 0) ?? findCredential(doc);
   if (found !== undefined) {
     return refused(invalidRequest(`${codec.renderPath(found.path)} ${found.message}`));
   }
@@ -97,6 +99,9 @@ const noThread = refusal(
     "conversation without it",
   { errorCode: "thread_unsupported_request" },
 );
+
+/** A prompt cache begins to help above that, so what differs later belongs to one cache all the same. */
+const CONVERSATION_START_BYTES = 1_024;
 
 interface CheckedParts {
   readonly wire: Wire;
@@ -155,6 +160,20 @@ export class ParsedChatRequest implements CallRequest {
     this.droppedParams = readDroppedParams(doc);
     this.doc = doc;
     this.betas = betas;
+  }
+
+  conversation(): Conversation | undefined {
+    const { doc } = this;
+    for (const id of [word.prompt_cache_key, word.session_id]) {
+      const named = doc.present(0, id);
+      if (named === ABSENT || !doc.isString(named)) continue;
+      return { isNamed: true, bytes: doc.body.subarray(doc.start(named), doc.end(named)) };
+    }
+    const messages = doc.present(0, word.messages);
+    if (messages === ABSENT) return undefined;
+    const start = doc.start(messages);
+    const end = Math.min(doc.end(messages), start + CONVERSATION_START_BYTES);
+    return { isNamed: false, bytes: doc.body.subarray(start, end) };
   }
 
   /** What would change the provider's price; searched once. */

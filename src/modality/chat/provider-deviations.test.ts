@@ -3,11 +3,13 @@ import {
   chunks,
   delta,
   done,
+  events,
   openJson,
   openStream,
   play,
   toolDelta,
 } from "../fixtures/answer-kit.ts";
+import { close, start, stop, text as said, textStart } from "../fixtures/peer-kit.ts";
 import { profiled } from "../fixtures/profile-kit.ts";
 import { type KnownWire, sendAcross, sendSame } from "../fixtures/request-kit.ts";
 
@@ -189,3 +191,224 @@ test.each([
   ]);
   for (const { text } of [json, stream]) expect(text).toContain(`"stop_reason":"${reason}"`);
 });
+
+describe("what a provider of the client's own wire breaks is mended", () => {
+  const wiresA = { client: "wire_a", upstream: "wire_a" } as const;
+  const wiresB = { client: "wire_b", upstream: "wire_b" } as const;
+  const called = (id: string | undefined, args: string, name = "read_file"): object => ({
+    ...(id === undefined ? {} : { id, type: "function" }),
+    function: { ...(name === "" ? {} : { name }), arguments: args },
+  });
+
+  test.each([
+    ["share one index", [0, 0], [0, 1]],
+    ["have no index", [undefined, undefined], [0, 1]],
+    ["begin at another index", [1, 2], [0, 1]],
+    ["skip an index", [0, 5], [0, 1]],
+  ])("parallel calls that %s are two calls at two indexes", (_name, sent, expected) => {
+    const [first, second] = sent;
+    const calls = [
+      toolDelta(first, called("c1", '{"path":')),
+      toolDelta(first, called("c1", '"a"}')),
+      toolDelta(second, called("c2", '{"path":"b"}')),
+    ];
+    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
+    const parts = joinedCalls(text);
+    expect([...parts.keys()]).toEqual(expected);
+    expect([...parts.values()]).toEqual([
+      { id: "c1", name: "read_file", arguments: '{"path":"a"}' },
+      { id: "c2", name: "read_file", arguments: '{"path":"b"}' },
+    ]);
+  });
+
+  test("an index that is used again after another is a call of its own", () => {
+    const calls = [
+      toolDelta(0, called("c1", "{}")),
+      toolDelta(1, called("c2", "{}")),
+      toolDelta(0, called("c3", "{}")),
+    ];
+    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
+    expect([...joinedCalls(text)].map(([index, { id }]) => [index, id])).toEqual([
+      [0, "c1"],
+      [1, "c2"],
+      [2, "c3"],
+    ]);
+  });
+
+  test("fragments that are right stay the provider's bytes", () => {
+    const right =
+      '{"model": "acme/test-1", "choices": [ {"index":0, "delta": {"tool_calls":[' +
+      '{"index":0, "id":"c1" ,"function":{"name":"f","arguments":"{}"}}]} } ], "x": 1.50 }';
+    const { text } = play(openStream(wiresA), [chunks(right, delta({}, "tool_calls"), done)]);
+    expect(text).toContain(`data: ${right}\n\n`);
+  });
+
+  test("a chunk without a delta is left out, and one with a finish reason gets an empty one", () => {
+    const filter = {
+      id: "", object: "", created: 0, model: "",
+      choices: [{ index: 0, finish_reason: null, content_filter_results: {} }],
+    }; // prettier-ignore
+    const bare = { ...delta({}), choices: [{ finish_reason: "stop" }] };
+    for (const end of [
+      [delta({}, "stop"), filter],
+      [filter, bare],
+    ]) {
+      for (const wantsUsageChunk of [false, true]) {
+        const { text, bridge } = play(openStream({ ...wiresA, wantsUsageChunk }), [
+          chunks(delta({ content: "Hi" }), ...end, done),
+        ]);
+        expect(bridge.state).toBe("complete");
+        expect(text).not.toContain("content_filter_results");
+        const choices = choicesOf(text);
+        expect(choices.every(({ index, delta: part }) => index === 0 && part !== undefined)).toBe(
+          true,
+        );
+        expect(choices.at(-1)?.finish_reason ?? "stop").toBe("stop");
+      }
+    }
+  });
+
+  test.each([
+    ["sensitive", "content_filter"],
+    ["eos", "stop"],
+    ["max_tokens", "length"],
+    ["end_turn", "stop"],
+    ["constructor", "stop"],
+    ["content_filter", "content_filter"],
+  ])("a client of chat completions gets %s as %s", (word, expected) => {
+    const json = play(openJson(wiresA), [whole({ content: "I can" }, word)]);
+    expect(JSON.parse(json.text).choices[0].finish_reason).toBe(expected);
+    for (const wantsUsageChunk of [false, true]) {
+      for (const end of [[delta({}, word)], [delta({ content: "!" }, word)]]) {
+        const { text } = play(openStream({ ...wiresA, wantsUsageChunk }), [
+          chunks(delta({ content: "I can" }, ""), ...end, done),
+        ]);
+        const words = choicesOf(text).map((choice) => choice.finish_reason);
+        expect(words.filter((each) => each !== null)).toEqual([expected]);
+      }
+    }
+  });
+
+  test("a word of no wire beside calls is the wire's word for calls", () => {
+    const json = play(openJson(wiresA), [whole({ content: null, tool_calls: [CALL] }, "eos")]);
+    expect(JSON.parse(json.text).choices[0].finish_reason).toBe("tool_calls");
+  });
+
+  test.each([
+    ["eos", "end_turn"],
+    ["length", "max_tokens"],
+    ["content_filter", "refusal"],
+    ["pause_turn", "pause_turn"],
+  ])("a client of messages gets %s as %s", (word, expected) => {
+    const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };
+    expect(JSON.parse(play(openJson(wiresB), [JSON.stringify(body)]).text).stop_reason).toBe(
+      expected,
+    );
+    const { text } = play(openStream(wiresB), [
+      events(start, textStart(0), said(0, "x"), stop(0), ...close(word)),
+    ]);
+    expect(text.match(/"stop_reason":"\w+"/g)).toEqual([`"stop_reason":"${expected}"`]);
+  });
+
+  test("blocks are numbered in the order in which they start, and events without their part are left out", () => {
+    const { text } = play(openStream(wiresB), [
+      events(
+        start,
+        textStart(3),
+        said(3, "a"),
+        said(3, "b"),
+        stop(3),
+        textStart(3),
+        said(3, "c"),
+        stop(3),
+        { type: "content_block_delta", index: 0 },
+        { type: "content_block_start", index: 9 },
+        textStart(1),
+        said(1, "d"),
+        said(1, "e"),
+        stop(1),
+        { type: "message_delta", usage: { output_tokens: 5 } },
+        ...close("end_turn"),
+      ),
+    ]);
+    const sent = dataOf(text).filter(({ type }) => String(type).startsWith("content_block"));
+    expect(sent.map(({ type, index, delta: part }) => [String(type).slice(14), index, part?.text])).toEqual([
+      ["start", 0, undefined], ["delta", 0, "a"], ["delta", 0, "b"], ["stop", 0, undefined],
+      ["start", 1, undefined], ["delta", 1, "c"], ["stop", 1, undefined],
+      ["start", 2, undefined], ["delta", 2, "d"], ["delta", 2, "e"], ["stop", 2, undefined],
+    ]); // prettier-ignore
+    const deltas = dataOf(text).filter(({ type }) => type === "message_delta");
+    expect(deltas.every(({ delta: part }) => part !== undefined)).toBe(true);
+  });
+
+  test.each(["data:  [DONE]", "data: \t[DONE]", "data:\t[DONE]\t ", "data: [DONE] "])(
+    "%j ends a stream well on both routes",
+    (mark) => {
+      for (const client of CLIENTS) {
+        const { bridge } = play(openStream({ client, upstream: "wire_a" }), [
+          chunks(delta({ content: "Hi" }), delta({}, "stop")),
+          `${mark}\n\n`,
+        ]);
+        expect(bridge.state).toBe("complete");
+      }
+    },
+  );
+});
+
+interface SentEvent {
+  readonly type?: string;
+  readonly index?: number;
+  readonly delta?: { readonly text?: string };
+  readonly choices?: readonly SentChoice[];
+}
+
+interface SentChoice {
+  readonly index?: number;
+  readonly finish_reason?: string | null;
+  readonly delta?: { readonly tool_calls?: readonly SentFragment[] };
+}
+
+interface SentFragment {
+  readonly index: number;
+  readonly id?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+}
+
+function dataOf(text: string): SentEvent[] {
+  const lines = text.split("\n").filter((line) => line.startsWith("data: {"));
+  return lines.map((line) => JSON.parse(line.slice(6)) as SentEvent);
+}
+
+function choicesOf(text: string): SentChoice[] {
+  return dataOf(text).flatMap(({ choices }) => choices ?? []);
+}
+
+/** The calls as the strictest official client has them: by index, with all texts joined. */
+function joinedCalls(text: string): Map<number, { id: string; name: string; arguments: string }> {
+  const calls = new Map<number, { id: string; name: string; arguments: string }>();
+  for (const fragment of choicesOf(text).flatMap((choice) => choice.delta?.tool_calls ?? [])) {
+    const known = calls.get(fragment.index) ?? { id: "", name: "", arguments: "" };
+    calls.set(fragment.index, {
+      id: known.id + (fragment.id ?? ""),
+      name: known.name + (fragment.function?.name ?? ""),
+      arguments: known.arguments + (fragment.function?.arguments ?? ""),
+    });
+  }
+  return calls;
+}
+
+test.each(CLIENTS)(
+  "more calls than any answer has are not read on, for a client of %s",
+  (client) => {
+    const call = (at: number): object =>
+      toolDelta(undefined, { id: `c${at}`, function: { name: "f", arguments: "{}" } });
+    const calls = (count: number): string =>
+      chunks(...Array.from({ length: count }, (_, at) => call(at)), delta({}, "tool_calls"), done);
+    const open = (): ReturnType<typeof openStream> =>
+      openStream({ client, upstream: "wire_a", wantsUsageChunk: true });
+    expect(play(open(), [calls(1_000)]).bridge.state).toBe("complete");
+    // A client of the same wire gets the chunks as they come.
+    const isRelayed = client === "wire_a";
+    expect(play(open(), [calls(1_025)]).bridge.state).toBe(isRelayed ? "complete" : "failed");
+  },
+);

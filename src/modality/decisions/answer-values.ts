@@ -18,7 +18,10 @@ export function systemOneValue(question: SystemOneQuestion, answer: Fields): unk
     case "noul":
       return isLikely(first(answer, "noul", "boolean", "probability", "value"));
     case "choice":
-      return offeredLabel(first(answer, "choice", "label", "value"), question.labels);
+      return offeredLabel(
+        first(answer, "choice", "label", "value"),
+        question.labels && new Set(question.labels),
+      );
     case "score":
       return onScale(question, answer);
     case "box":
@@ -55,8 +58,8 @@ function isLikely(probability: unknown): boolean | undefined {
 }
 
 /** A label that was not offered is not an answer. */
-function offeredLabel(label: unknown, labels: readonly string[] | undefined): string | undefined {
-  if (typeof label !== "string" || labels?.includes(label) === false) return undefined;
+function offeredLabel(label: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
+  if (typeof label !== "string" || labels?.has(label) === false) return undefined;
   return label;
 }
 
@@ -85,7 +88,8 @@ function boxOf({ top, bottom, left, right }: Fields): Fields | undefined {
 /** One label, a list of labels where several were asked for, or yes and no as a boolean. */
 function classValue(question: Fields, answer: unknown): unknown {
   const isBoolean = question["type"] === "boolean";
-  const labels = isBoolean ? ["yes", "no"] : labelsOf(question);
+  const offered = isBoolean ? ["yes", "no"] : labelsOf(question);
+  const labels = offered && new Set(offered);
   if (question["multi_label"] === true || Number(question["top_k"]) > 1) {
     const found = (Array.isArray(answer) ? answer : [answer]).map((each) => labelIn(each, labels));
     return found.includes(undefined) ? undefined : found;
@@ -94,7 +98,7 @@ function classValue(question: Fields, answer: unknown): unknown {
   return isBoolean && label !== undefined ? label === "yes" : label;
 }
 
-function labelIn(answer: unknown, labels: readonly string[] | undefined): string | undefined {
+function labelIn(answer: unknown, labels: ReadonlySet<string> | undefined): string | undefined {
   const fields = asObject(answer);
   return offeredLabel(fields === undefined ? answer : first(fields, "label", "value"), labels);
 }

@@ -3,6 +3,7 @@ import {
   anything,
   type Check,
   checkProvider,
+  findCredential,
   isBoolean,
   isFilledText,
   isObject,
@@ -41,7 +42,8 @@ const names = spellings(Object.fromEntries([...checks.keys()].map((name) => [nam
 /** The checked top level of a body. */
 export function readBodyFields(doc: JsonDocument): Members | Problem {
   const forbidden = doc.keys(0).map((key) => refuseForbidden(doc.text(key)));
-  const body = forbidden.find((found) => found !== undefined) ?? readMembers(doc, 0, names);
+  const credential = forbidden.find((found) => found !== undefined) ?? findCredential(doc);
+  const body = credential ?? readMembers(doc, 0, names);
   if (isProblem(body)) return body;
   if (!body.has("model")) return problem("required: an id from GET /v1/models", "model");
   for (const [name, { node }] of body) {

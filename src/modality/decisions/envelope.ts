@@ -35,11 +35,11 @@ export function readDecisionWording(body: Buffer): ProviderErrorText {
  * The message of a parsed error body. A model behind an envelope puts its own error, JSON again,
  * into the message of the envelope's: `AiError: {"error":{"message":"…"}} (request id)`.
  */
-export function envelopeWording(value: unknown): ProviderErrorText {
+export function envelopeWording(value: unknown, inside = 0): ProviderErrorText {
   const outer = wordsOf(value);
-  const inner = nestedIn(outer.message);
+  const inner = inside < ENVELOPES_MAX ? nestedIn(outer.message) : undefined;
   if (inner === undefined) return { ...outer, message: withoutPrefix(outer.message) };
-  const nested = envelopeWording(inner);
+  const nested = envelopeWording(inner, inside + 1);
   return {
     codes: [...outer.codes, ...nested.codes],
     message: nested.message,
@@ -48,6 +48,9 @@ export function envelopeWording(value: unknown): ProviderErrorText {
     flagged: outer.flagged || nested.flagged,
   };
 }
+
+/** Envelopes inside of an envelope that are opened: no host has more than one. */
+const ENVELOPES_MAX = 2;
 
 /** What may stand in front of a nested envelope. */
 const PREFIX_CHARS_MAX = 64;
@@ -60,7 +63,7 @@ function nestedIn(message: string): Fields | undefined {
 }
 
 function withoutPrefix(message: string): string {
-  return message.replace(/^(?:(?:AiError|Ai): ?)+/, "");
+  return message.replace(/^(?:(?:AiError|Ai): ?){1,4}/, "");
 }
 
 /** Codes that an envelope's errors carry, by what they mean as a status. */

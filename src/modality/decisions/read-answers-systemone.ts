@@ -28,7 +28,9 @@ function finderIn(
   const isNamed = names.some((name) => name !== undefined);
   if (!isNamed && answers.length !== questions.length) return () => undefined;
   const order = isNamed ? names : questions.map(({ id }) => id);
-  return (id) => answers[order.indexOf(id)] as unknown;
+  // The first of a name counts, so it is written last.
+  const places = new Map(order.map((name, at) => [name, at] as const).reverse());
+  return (id) => answers[places.get(id) ?? -1] as unknown;
 }
 
 function typedAnswer(question: SystemOneQuestion, found: unknown): NamedAnswer | undefined {

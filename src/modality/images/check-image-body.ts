@@ -3,6 +3,7 @@ import { FALSE_KIND, type JsonDocument, NUMBER_KIND } from "../../json/index.ts"
 import {
   type Check,
   checkProvider,
+  findCredential,
   isFilledText,
   isInteger,
   isObject,
@@ -84,6 +85,8 @@ export function checkImageBody(doc: JsonDocument, fields: ImageFields): Problem 
     const found = refuseForbidden(name);
     if (found !== undefined) return found;
   }
+  const credential = findCredential(doc);
+  if (credential !== undefined) return credential;
   for (const [name, check] of CHECKS) {
     const field = fields.get(name);
     if (field === undefined) {

@@ -284,6 +284,13 @@ describe("an answer without the images that were asked for is a 502 that another
     expect(text).toContain("1 usable images of 1, 2 were requested");
     expect(text).not.toMatch(/secret|provider-words/);
   });
+
+  test("no more entries are looked at than were asked for", () => {
+    const words = Array.from({ length: 3 }, () => ({ status: "pending" }));
+    const said = JSON.stringify({ data: [...words, { status: "content_policy" }] });
+    expect(refused(said, { members: { n: 3 } }).class).toBe("upstream_error");
+    expect(refused(said, { members: { n: 4 } }).class).toBe("content_policy");
+  });
 });
 
 describe("an error inside a 200 is what its message says", () => {

@@ -20,7 +20,7 @@ import {
 } from "../../wire/index.ts";
 import { ImageAnswerParser } from "./image-answer-parser.ts";
 import { tooLargeImagesFailure, unusableImagesFailure } from "./image-failures.ts";
-import type { ImageReport } from "./image-usage.ts";
+import { declaredUsage, type ImageReport } from "./image-usage.ts";
 import type { ParsedImageRequest } from "./parse-request.ts";
 import { type ImageAnswer, readImageAnswer } from "./read-image-answer.ts";
 
@@ -59,6 +59,14 @@ export class ImageBridge implements AnswerBridge {
 
   get usage(): Usage | undefined {
     return this.#answer?.report.usage;
+  }
+
+  get declaredUsage(): Usage | undefined {
+    const report = this.#answer?.report;
+    if (report === undefined || report.usage !== undefined || report.flaw !== undefined) {
+      return undefined;
+    }
+    return declaredUsage(this.#open.request, this.#open.deployment);
   }
 
   get reportedCostUsd(): string | undefined {

@@ -1,6 +1,8 @@
+import type { Deployment } from "../../catalog/index.ts";
 import type { Usage } from "../../core/index.ts";
 import { asObject } from "../../json/index.ts";
 import { countOf, firstCount, inputOutputFlaw, readReportedCost } from "../../wire/index.ts";
+import type { ParsedImageRequest } from "./parse-request.ts";
 
 /** What a provider reported about its images. */
 export interface ImageReport {
@@ -51,6 +53,27 @@ export function readImageReport(
       ...detailsText("output_tokens_details", outputDetails),
     ],
   };
+}
+
+/** What the listing declares for the images of this request; undefined: nothing that fits. */
+export function declaredUsage(
+  request: ParsedImageRequest,
+  { imageTokens, supportedParameters }: Deployment,
+): Usage | undefined {
+  const asked = (name: "size" | "quality"): string | undefined => {
+    const descriptor = supportedParameters.get(name);
+    const usual = descriptor?.type === "enum" ? descriptor.default : undefined;
+    return request.textOf(name) || usual;
+  };
+  const [size, quality] = [asked("size"), asked("quality")];
+  const fitting = imageTokens?.find(
+    (each) =>
+      (each.size === undefined || each.size === size) &&
+      (each.quality === undefined || each.quality === quality),
+  );
+  if (fitting === undefined) return undefined;
+  const completion = fitting.tokens * request.count;
+  return { prompt: 0, cachedPrompt: 0, cacheWrite: 0, completion, internalReasoning: 0 };
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { contentPolicyWording, speaksOf, wordsOf } from "../../wire/index.ts";
 
 /**
  * Does a 200 that lacks images say that the content was refused? Hosts say so for the whole answer
- * or for each image that they kept back.
+ * or for each image that they kept back. `items` are no more than were asked for.
  */
 export function saysModerated(answer: Fields, items: readonly unknown[]): boolean {
   return [answer, ...items]
@@ -26,12 +26,18 @@ const FLAGS = ["moderated", "moderation_blocked", "content_filtered", "flagged",
 const FILLED = ["block_reason", "blockReason"];
 const REASONS = ["finish_reason", "finishReason", "finish_reasons", "status", "state"];
 
+const WORDS_MAX = 16;
+const WORD_CHARS_MAX = 64;
+
 /** One word or several of how a generation ended. */
 function isRefusal(value: unknown): boolean {
   const words: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return words.some(
-    (each) =>
-      typeof each === "string" &&
-      contentPolicyWording.codes.includes(each.toLowerCase().replaceAll(/[\s-]+/g, "_")),
-  );
+  return words
+    .slice(0, WORDS_MAX)
+    .some(
+      (each) =>
+        typeof each === "string" &&
+        each.length <= WORD_CHARS_MAX &&
+        contentPolicyWording.codes.includes(each.toLowerCase().replaceAll(/[\s-]+/g, "_")),
+    );
 }

@@ -53,7 +53,12 @@ export class ParsedImageRequest implements CallRequest {
 
   /** The format that the caller asks for; empty when it leaves that to the provider. */
   get outputFormat(): string {
-    return textOf(this.doc, this.fields, "output_format");
+    return this.textOf("output_format");
+  }
+
+  /** Empty where the caller sent no text of this name. */
+  textOf(name: string): string {
+    return textOf(this.doc, this.fields, name);
   }
 }
 

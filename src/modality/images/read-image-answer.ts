@@ -46,16 +46,18 @@ export function readImageAnswer(
     return failedRead(classifyEmbeddedError(answer));
   }
   const items: readonly unknown[] = Array.isArray(data) ? data : [];
-  const images = items.flatMap((item) => imageOf(item, parser.texts, asked.outputFormat) ?? []);
+  // A provider can put thousands of entries into an answer: only as many count as were asked for.
+  const counted = items.slice(0, asked.count);
+  const images = counted.flatMap((item) => imageOf(item, parser.texts, asked.outputFormat) ?? []);
   if (images.length !== asked.count || items.length !== asked.count) {
     // Content that was refused in part is not sent to another provider either.
-    if (images.length < asked.count && saysModerated(answer, items)) {
+    if (images.length < asked.count && saysModerated(answer, counted)) {
       return failedRead(moderatedImagesFailure());
     }
-    const counted =
+    const found =
       `the provider answered with ${images.length} usable images of ${items.length}, ` +
       `${asked.count} were requested`;
-    return failedRead(unusableImagesFailure(counted));
+    return failedRead(unusableImagesFailure(found));
   }
   return {
     ok: true,

@@ -13,6 +13,7 @@ import {
   chatVocabulary,
   type Check,
   checkProvider,
+  findCredential,
   isFilledText,
   openaiChat,
   optional,
@@ -40,7 +41,7 @@ export function parseVideoRequest(
   const read = readJsonObject(sent.json, chatVocabulary);
   if (!read.ok) return read;
   const { doc } = read;
-  const found = findImage(doc) ?? checkBody(doc, 0);
+  const found = findImage(doc) ?? checkBody(doc, 0) ?? findCredential(doc);
   if (found !== undefined) return refuse(found);
   const members = readFields(doc);
   if (!members.ok) return refuse(members.problem);

@@ -31,6 +31,8 @@ export interface AnswerBridge {
   readonly contentType: string;
   /** The last usage the provider reported; undefined while it reported none. */
   readonly usage: Usage | undefined;
+  /** What the listing declares for a complete answer that reports no usage; absent: nothing. */
+  readonly declaredUsage?: Usage | undefined;
   /** The provider's own cost in USD as raw number text, for `reported_cost` listings. */
   readonly reportedCostUsd: string | undefined;
   /** The model that the provider reported; undefined while it reported none. */

@@ -5,6 +5,7 @@ import {
   findMember,
   findPath,
   textOf,
+  withMember,
 } from "../../json/index.ts";
 import { unusableFailure, withoutBlame } from "../failure/failures.ts";
 import { failedRead, type ReadAnswer } from "../failure/upstream-failure.ts";
@@ -14,7 +15,7 @@ import { relayText } from "../neutral/relayed-text.ts";
 import { toMessagesToolId } from "../neutral/tool-ids.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
 import { costText, type UsageReport } from "../neutral/usage-report.ts";
-import { isCall, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { clientWord, isCall, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
 import { mergeCounts, reportOf, usageJson, usageOfCounts } from "./usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -121,12 +122,19 @@ function toolUseJson(call: ToolCall, ids: UniqueIds): string {
 /** The provider's text with the marketplace's model id, and the cost in the usage. */
 function relayed(json: AnswerJson, blocks: Blocks, modelId: string): ReadAnswer<ReadyAnswer> {
   const report = readReport(json);
-  const relay = relayText(json.text, modelId);
+  const { stop_reason: stopReason } = json.value;
+  const word = clientWord(textOf(stopReason), blocks.some(isCall));
+  const object = findPath(json.text);
+  const isMended = typeof stopReason === "string" && word !== stopReason && object !== undefined;
+  const text = isMended
+    ? withMember(json.text, object, { key: "stop_reason", json: JSON.stringify(word) })
+    : json.text;
+  const relay = relayText(text, modelId);
   return {
     ok: true,
     report,
     hasWrongFinish: hasWrongFinish(json, blocks),
-    finishReason: reasonOfWord(textOf(json.value["stop_reason"])),
+    finishReason: reasonOfWord(textOf(stopReason)),
     bodyText: (costUsd) => relay({ costUsd, missing: usageJson(report?.usage, costUsd) }),
   };
 }

@@ -1,4 +1,4 @@
-import type { FinishReason } from "../neutral/chat-event.ts";
+import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
@@ -8,6 +8,10 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: "length",
   refusal: "refusal",
   pause_turn: "stop",
+  // Words of the other wire, which gateways in between hand on.
+  length: "length",
+  content_filter: "refusal",
+  tool_calls: "tool_calls",
 };
 
 const WORDS: Readonly<Record<FinishReason, string>> = {
@@ -18,6 +22,17 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
   refusal: "refusal",
 };
 
+const wireWords: ReadonlySet<string> = new Set([
+  ...Object.values(WORDS),
+  "model_context_window_exceeded",
+  "pause_turn",
+]);
+
+/** Strict clients know the words of the wire: any other is told as it would be across the wires. */
+export function clientWord(word: string, hasCalls: boolean): string {
+  return wireWords.has(word) ? word : wordOfReason(settledFinish(reasonOfWord(word), hasCalls));
+}
+
 /** The neutral reason of a wire_b word; an unknown word is a plain stop. */
 export function reasonOfWord(word: string): FinishReason {
   return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
@@ -25,7 +40,7 @@ export function reasonOfWord(word: string): FinishReason {
 
 /** The stop reason of a complete answer: is it missing, or does it name a call that is not there? */
 export function isWrongWord(word: string, hasCalls: boolean): boolean {
-  return word === "" || (!hasCalls && word === "tool_use");
+  return word === "" || (!hasCalls && reasonOfWord(word) === "tool_calls");
 }
 
 /** Calls of tools of the provider's own count: their blocks have names of their own. */

@@ -1,7 +1,8 @@
+import { ANSWER_CALLS_MAX } from "../../core/index.ts";
 import { asObject, compactJson, findPath, textOf } from "../../json/index.ts";
 import type { StreamDecoder } from "../answer/stream-driver.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
-import { brokenOffFailure, unusableFailure } from "../failure/failures.ts";
+import { brokenOffFailure, unusableFailure, withoutBlame } from "../failure/failures.ts";
 import type { ChatEvent, FinishReason } from "../neutral/chat-event.ts";
 import { type EventJson, parseEventJson, readEventText } from "../neutral/event-json.ts";
 import { frameAt, RepeatedEvent } from "../neutral/repeated-event.ts";
@@ -122,6 +123,7 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     if (block["type"] === "text") emitText("text", block["text"], emit);
     if (block["type"] === "thinking") emitText("reasoning", block["thinking"], emit);
     if (block["type"] !== "tool_use") return;
+    if (this.#callCount === ANSWER_CALLS_MAX) return emit(TOO_MANY_CALLS);
     const call = this.#callCount++;
     const fallback = inputText(json);
     this.#tools.set(json.value["index"], { call, fallback, hasArguments: false });
@@ -189,6 +191,9 @@ export class AnthropicMessagesDecoder implements StreamDecoder {
     emit({ type: "end" });
   }
 }
+
+/** A model wrote them, as it was asked to. */
+const TOO_MANY_CALLS = { type: "failure", failure: withoutBlame(unusableFailure()) } as const;
 
 function emitText(type: "text" | "reasoning", value: unknown, emit: Emit): void {
   const text = textOf(value);

@@ -13,7 +13,7 @@ import type { UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { sseEventText } from "../sse/sse-writer.ts";
 import { closingText, errorEventText, eventText, pingText } from "./event-text.ts";
-import { isCall, isWrongWord, reasonOfWord } from "./finish.ts";
+import { clientWord, isCall, isWrongWord, reasonOfWord } from "./finish.ts";
 import { StreamReporter } from "./stream-decoder.ts";
 import { usageJson } from "./usage.ts";
 
@@ -28,7 +28,10 @@ export class AnthropicMessagesRelay implements StreamDriver {
   readonly #modelId: string;
   readonly #note: ServedModelNote;
   readonly #reporter = new StreamReporter();
-  readonly #repeated = new RepeatedEvent();
+  #repeated = new RepeatedEvent();
+  /** Our number of the last block at each index of the provider. */
+  readonly #blocks = new Map<unknown, number>();
+  #blockCount = 0;
   #heldDeltas: string[] = [];
   #hasStarted = false;
   #hasContent = false;
@@ -111,8 +114,15 @@ export class AnthropicMessagesRelay implements StreamDriver {
 
   #delta(json: EventJson): StepOutcome {
     this.#reporter.read(json, json.value["usage"], ["usage"]);
-    this.#stopReason ||= textOf(asObject(json.value["delta"])?.["stop_reason"]);
-    this.#heldDeltas.push(json.text);
+    const delta = asObject(json.value["delta"]);
+    this.#stopReason ||= textOf(delta?.["stop_reason"]);
+    const known = this.#stopReason && clientWord(this.#stopReason, this.#hasCalls);
+    const word = JSON.stringify(known || null);
+    this.#heldDeltas.push(
+      delta === undefined
+        ? withDelta(json.text, `{"stop_reason":${word},"stop_sequence":null}`)
+        : withStopReason(json.text, delta, word),
+    );
     return "silent";
   }
 
@@ -120,14 +130,32 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (asObject(json.value["error"]) !== undefined) return classifyEmbeddedError(json.value);
     if (type === "") return "silent";
     if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
+    if (lacksItsPart(type, json.value)) return "silent";
     // A delta of the message that was not the last is sent before what follows it.
     out.add(this.#takeHeld());
-    out.add(sseEventText(type, json.text));
+    const text = this.#withIndex(type, json);
+    out.add(sseEventText(type, text));
     this.#hasCalls ||= isCall(asObject(json.value["content_block"]));
     if (!bearsContent(json.value)) return "silent";
     this.#hasContent = true;
-    this.#learn(json);
+    if (text === json.text) this.#learn(json);
     return "content";
+  }
+
+  /** Official clients keep blocks in a list, in the order in which they start. */
+  #withIndex(type: string, { text, value }: EventJson): string {
+    if (!type.startsWith("content_block")) return text;
+    const { index } = value;
+    if (type === "content_block_start") {
+      const known = this.#blocks.get(index);
+      // What was learned has the index in it, which from here on is another block's.
+      if (known !== undefined) this.#repeated = new RepeatedEvent();
+      this.#blocks.set(index, this.#blockCount++);
+    }
+    const block = this.#blocks.get(index);
+    const object = findPath(text);
+    if (block === undefined || block === index || object === undefined) return text;
+    return withMember(text, object, { key: "index", json: String(block) });
   }
 
   #learn({ text, value }: EventJson): void {
@@ -149,6 +177,25 @@ function withModel(text: string, modelId: string): string {
   const message = findPath(text, "message");
   if (message === undefined) return text;
   return withMember(text, message, { key: "model", json: JSON.stringify(modelId) });
+}
+
+function withDelta(text: string, delta: string): string {
+  const object = findPath(text);
+  return object === undefined ? text : withMember(text, object, { key: "delta", json: delta });
+}
+
+/** `word`: the client's word as JSON, in the place of one that is not of the wire. */
+function withStopReason(text: string, delta: Fields, word: string): string {
+  const { stop_reason: received } = delta;
+  const span = findPath(text, "delta");
+  if (typeof received !== "string" || JSON.stringify(received) === word) return text;
+  return span === undefined ? text : withMember(text, span, { key: "stop_reason", json: word });
+}
+
+/** Clients read the part without asking whether it is there. */
+function lacksItsPart(type: string, event: Fields): boolean {
+  if (type === "content_block_start") return asObject(event["content_block"]) === undefined;
+  return type === "content_block_delta" && asObject(event["delta"]) === undefined;
 }
 
 function withUsageCost(text: string, usage: string, costUsd: string): string {

@@ -20,6 +20,12 @@ export const accessWording: Wording = {
   patterns: [
     /api key not valid/, // Gemini-compatible
     /(incorrect|invalid) api key/,
-    /(account|organization|workspace|project)[^.]{0,60}(disabled|suspended|deactivated|banned)/,
+  ],
+  pairs: [
+    {
+      first: ["account", "organization", "workspace", "project"],
+      second: ["disabled", "suspended", "deactivated", "banned"],
+      charsMax: 72,
+    },
   ],
 };

@@ -265,3 +265,13 @@ describe("content policy comes before the account rule", () => {
     expect(failed(403, anthropic("permission_error", errorText)).refusal.class).toBe("auth");
   });
 });
+
+describe("two parts of one sentence", () => {
+  test.each([
+    ["The prompt violates, as far as can be told, the content policies.", "content_policy"],
+    ["This violates nothing. See our policy.", "upstream_error"],
+    [`It violates ${"x".repeat(200)} policy.`, "upstream_error"],
+  ])("%j", (errorText, cls) => {
+    expect(failed(400, anthropic("invalid_request_error", errorText)).refusal.class).toBe(cls);
+  });
+});

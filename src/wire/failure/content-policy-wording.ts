@@ -26,7 +26,6 @@ export const contentPolicyWording: Wording = {
     /flagged as potentially violating/, // OpenAI
     /usage polic(y|ies)/,
     /requires moderation/, // OpenRouter
-    /violat\w*[^.]{0,100}polic(y|ies)/,
     /our safety (system|filter)/,
     /inappropriate content/, // Qwen
     /content exists risk/, // DeepSeek
@@ -34,4 +33,5 @@ export const contentPolicyWording: Wording = {
     /blocked by (our|the|its) (safety|content|moderation)/, // images
     /nsfw content/,
   ],
+  pairs: [{ first: ["violat"], second: ["policy", "policies"], charsMax: 112 }],
 };

@@ -14,19 +14,26 @@ export const contextOverflowWording: Wording = {
     /prompt is too long/, // Anthropic, Fireworks
     /input length and `?max_tokens`? exceed context limit/, // Anthropic
     /reduce the length of the (messages|prompt|input)/, // Groq
-    /max_completion_tokens'? is too large[^]*your request has [\d,]+ input tokens/, // vLLM
+    /your request has [\d,]+ input tokens/, // vLLM
     /longer than the maximum model length/, // vLLM
     /too large for model with [\d,]+ maximum context length/, // Mistral
     /model maximum context length/, // Fireworks
     /`?inputs`? tokens \+ `?max_new_tokens`? must be/, // Together
     /maximum prompt length is [\d,]+/, // xAI
-    /input token count[^.]{0,40}exceeds the maximum number of tokens/, // Gemini-compatible
     /exceeded model token limit/, // Kimi
     /context window exceeds limit/, // MiniMax
     /exceeds the available context size/, // llama.cpp
     /greater than the context length/, // LM Studio
     /prompt token count of [\d,]+ exceeds the limit of [\d,]+/, // Copilot
     /input is too long for requested model/, // Bedrock
+  ],
+  pairs: [
+    // Gemini-compatible
+    {
+      first: ["input token count"],
+      second: ["exceeds the maximum number of tokens"],
+      charsMax: 57,
+    },
   ],
 };
 

@@ -1,3 +1,4 @@
+import { ERROR_BODY_BYTES_MAX } from "../../core/index.ts";
 import { asObject, textOf, tryParse } from "../../json/index.ts";
 
 /** What a provider said about its failure, collected from every shape that providers use. */
@@ -34,18 +35,26 @@ export function wordsOf(value: unknown): ProviderErrorText {
   const speakers = findSpeakers(value);
   const codes = speakers.flatMap(codesOf);
   const sentences = speakers.map(sentenceOf).filter((sentence) => sentence !== "");
-  const message = sentences[0] ?? textOf(value);
+  const message = sentences[0] ?? textOf(value).slice(0, SENTENCE_CHARS_MAX);
   return {
     codes,
     message,
     all: [message, ...sentences].join("\n").slice(0, MATCHED_CHARS_MAX).toLowerCase(),
-    param: speakers.map((speaker) => textOf(speaker["param"])).find((name) => name !== "") ?? "",
+    param:
+      speakers
+        .map((speaker) => textOf(speaker["param"]))
+        .find((name) => name !== "")
+        ?.slice(0, CODE_CHARS_MAX) ?? "",
     flagged: speakers.some(isFlagged),
   };
 }
 
 /** The wording is near the start; the patterns stay quick on what a provider makes long. */
 const MATCHED_CHARS_MAX = 8_192;
+/** As long as a whole error body: some providers put another one into their sentence. */
+const SENTENCE_CHARS_MAX = ERROR_BODY_BYTES_MAX;
+/** Longer than any code or name of a field. */
+const CODE_CHARS_MAX = 256;
 
 type Speaker = Readonly<Record<string, unknown>>;
 
@@ -56,7 +65,7 @@ function findSpeakers(value: unknown): Speaker[] {
   const error = asObject(root["error"]);
   const metadata = asObject(error?.["metadata"]);
   const first = Array.isArray(root["errors"]) ? asObject(root["errors"][0]) : undefined;
-  const raw = asObject(tryParse(textOf(metadata?.["raw"]))?.value);
+  const raw = asObject(tryParse(textOf(metadata?.["raw"]).slice(0, SENTENCE_CHARS_MAX))?.value);
   return [
     error,
     asObject(error?.["innererror"]),
@@ -76,7 +85,7 @@ function codesOf(speaker: Speaker): string[] {
   for (const key of ["code", "type", "status", "error_type", "reason"]) {
     const value = speaker[key];
     if (typeof value === "string" || typeof value === "number") {
-      found.push(String(value).toLowerCase());
+      found.push(String(value).slice(0, CODE_CHARS_MAX).toLowerCase());
     }
   }
   return found;
@@ -85,10 +94,10 @@ function codesOf(speaker: Speaker): string[] {
 function sentenceOf(speaker: Speaker): string {
   for (const key of ["message", "msg", "detail", "error", "raw"]) {
     const value = speaker[key];
-    if (typeof value === "string" && value !== "") return value;
+    if (typeof value === "string" && value !== "") return value.slice(0, SENTENCE_CHARS_MAX);
     if (!Array.isArray(value)) continue;
     const first = textOf(asObject(value[0])?.["msg"]);
-    if (first !== "") return first;
+    if (first !== "") return first.slice(0, SENTENCE_CHARS_MAX);
   }
   return "";
 }

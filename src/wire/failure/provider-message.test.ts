@@ -34,6 +34,19 @@ test.each([
     "prompt is too long: 208310 tokens > 200000 maximum",
     "prompt is too long: 208310 tokens > 200000 maximum",
   ],
+  ["password: swordfish has 5 tokens", "password [removed] has 5 tokens"],
+  ["the api key is Ab3dEf9h of 5 tokens", "the api key [removed] of 5 tokens"],
+  ['token="a1b2c3d4" of 5', 'token [removed]" of 5'],
+  ["token: 208310, max token is 4096", "token: 208310, max token is 4096"],
+  ["the secret key is required for token use", "the secret key is required for token use"],
+  ["hf_aBcDeF1234 and eyJhbGciOi.eyJz.x-Y have 5", "[removed] and [removed] have 5"],
+  ["Basic dXNlcjpwYXNz= has 5, a basic authentication", "[removed] has 5, a basic authentication"],
+  ["file /opt/vllm/engine/core.py has 5 tokens/min", "file [removed] has 5 tokens/min"],
+  ["file ~/models/x and C:\\run\\a.exe and/or 5", "file [removed] and [removed] and/or 5"],
+  ["scheduler.py:123 at /messages/0/content is 5", "[removed] at /messages/0/content is 5"],
+  ["i-0abc1234def567890 and vllm-7d9f8b6c5d-x2k4q have 5", "[removed] and [removed] have 5"],
+  ["container 3f2a9c1b7d4e, worker gpu-17 has 5", "container [removed], worker [removed] has 5"],
+  ["model claude-sonnet-4-20250514 has 5 tokens", "model claude-sonnet-4-20250514 has 5 tokens"],
   ["One. Two. Three.", "One."],
   ["Limit is 1.5 million. More.", "Limit is 1.5 million."],
 ])("%j is quoted as %j", (errorText, clean) => {
@@ -59,4 +72,51 @@ test("any text comes out bounded, on one line and without a secret in it", () =>
   expect(cleanProviderMessage("word ".repeat(500)).length).toBeLessThanOrEqual(
     PROVIDER_MESSAGE_CHARS_MAX,
   );
+});
+
+test("secrets of every form stay out however they are repeated, and no text slows the cleaning", () => {
+  const hidden = fc.stringMatching(/^[a-z]{6}[0-9]{4}[a-z]{4}$/);
+  const forms: readonly ((secret: string) => string)[] = [
+    (secret) => `password=${secret}`,
+    (secret) => `"token": "${secret}"`,
+    (secret) => `/srv/${secret}/weights`,
+    (secret) => `pod ${secret}`,
+    (secret) => `Bearer ${secret}`,
+    (secret) => `hf_${secret}`,
+    (secret) => `sk-${secret}`,
+  ];
+  const pieces = fc.array(fc.constantFrom(" ", ", ", " and ", "; "), {
+    minLength: 1,
+    maxLength: 9,
+  });
+  fc.assert(
+    fc.property(hidden, fc.constantFrom(...forms), pieces, (secret, form, between) => {
+      const text = between.map((piece) => form(secret) + piece).join("");
+      expect(cleanProviderMessage(`${text} 5 tokens`)).not.toContain(secret);
+    }),
+  );
+  const pumped = [
+    "password",
+    "password:",
+    "/a",
+    "a-",
+    "a.",
+    "0a",
+    "pod ",
+    "::",
+    "eyJ",
+    "i-0",
+    "\\",
+    "1.",
+    "a@",
+    "~/",
+    "token is ",
+    "ab-bcdfgh-",
+  ];
+  for (const piece of pumped) {
+    const text = piece.repeat(1_000_000 / piece.length);
+    const startedMs = performance.now();
+    cleanProviderMessage(text);
+    expect(performance.now() - startedMs, piece).toBeLessThan(200);
+  }
 });

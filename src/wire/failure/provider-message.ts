@@ -17,6 +17,19 @@ const IPV6_ADDRESS =
 const INTERNAL_HOST =
   /\b(?:[\w-]+\.)+(?:internal|local|localdomain|lan|corp|intranet|home|svc|cluster)\b(?:[.:-]\w+)*|\blocalhost\b(?::\d{1,5})?|\bip(?:-\d{1,3}){4}\b[\w.:-]*\b/gi;
 
+/** A secret behind the word for it: any word for a password, else one with a digit that is no count. */
+const NAMED_SECRET =
+  /\b(pass(?:word|wd|phrase)|pwd|secret)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[^\s"'`]{3,}|\b(pass(?:word|wd|phrase)|pwd|secret|credentials?|(?:api|access|secret)[ _-]?key|token)["'`]?\s{0,3}(?:[:=]|is|was)\s{0,3}["'`]?(?=[^\s"'`]{0,64}\d)(?!\d+(?![\w-]))[^\s"'`]{4,}/gi;
+/** A JSON web token, basic credentials, and keys by the marks of their issuers. */
+const MARKED_SECRET =
+  /\beyJ[\w.-]{8,}|\bbasic\s+(?=[^\s]{0,64}[\d=])[\w+/=-]{8,}|\b(?:AKIA|ASIA|AIza)[\w-]{12,}|\b(?:hf|ghp|gho|ghs|pat|glpat|nvapi|pplx|r8|xox[abp]|sess|token|secret)[-_](?=[\w-]{0,64}\d)[\w-]{6,}/gi;
+/** Two steps at least, so that `tokens/minute` stays; a pointer to a field of the request stays too. */
+const FILE_PATH =
+  /(?<![\w./])(?:~|\.{1,2})?\/(?!(?:messages|tools|input|prompt|properties)\b)[\w.@+-]+(?:\/[\w.@+-]+)+\/?|\b[a-z]:\\[^\s"'`]+|\\\\[\w.-]+\\[^\s"'`]+|\b[\w-]{1,64}\.(?:py|cc|cpp|cu|go|rs|js|ts|java):\d+/gi;
+/** Amazon's instances, the pods of a replica set, containers, and what follows the word for one. */
+const INSTANCE_NAME =
+  /\bi-[0-9a-f]{8,17}\b|\b[a-z][a-z\d-]{0,62}-[bcdf-hj-np-tv-xz2456789]{6,10}-[bcdf-hj-np-tv-xz2456789]{5}\b|\b(?=[0-9a-f]{0,11}\d)(?=[0-9a-f]{0,11}[a-f])[0-9a-f]{12,}\b|(?<=\b(?:instance|node|pod|worker|replica|container|hostname|vm)(?: id| name)?[ :=]{1,3})(?=[\w-]{0,64}\d)(?=\d{0,64}[a-z_-])[\w-]{2,}/gi;
+
 /**
  * The one sentence of a provider that a caller may read: no keys, addresses, ids or control
  * characters, at most `PROVIDER_MESSAGE_CHARS_MAX` characters.
@@ -59,6 +72,9 @@ function cleanSentence(message: string): string {
     .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, " ")
     .replaceAll(/[\w.+-]+@[\w-]+\.[\w.]+/g, "[removed]")
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "[removed]")
+    .replaceAll(NAMED_SECRET, "$1$2 [removed]")
+    .replaceAll(MARKED_SECRET, "[removed]")
+    .replaceAll(FILE_PATH, "[removed]")
     .replaceAll(CLOUD_NAME, "[removed]")
     .replaceAll(NUMERIC_ADDRESS, "[removed]")
     .replaceAll(IPV6_ADDRESS, "[removed]")
@@ -75,6 +91,7 @@ function cleanSentence(message: string): string {
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, "[removed]")
     .replaceAll(/\b\d{12}\b/g, "[removed]")
     .replaceAll(/\b(?=\w*\d)(?=\w*[a-z])\w{20,}\b/gi, "[removed]")
+    .replaceAll(INSTANCE_NAME, "[removed]")
     .replaceAll(/\s+/g, " ")
     .trim();
   return cut(firstSentence(clean));

@@ -91,5 +91,8 @@ function parseDate(value: string | undefined): number | undefined {
 
 function valueOf(headers: Headers, name: string): string | undefined {
   const value = headers[name];
-  return (Array.isArray(value) ? value[0] : value)?.trim();
+  return (Array.isArray(value) ? value[0] : value)?.slice(0, VALUE_CHARS_MAX).trim();
 }
+
+/** Longer than any date or duration. */
+const VALUE_CHARS_MAX = 128;

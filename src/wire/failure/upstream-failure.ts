@@ -10,6 +10,8 @@ export interface UpstreamFailure {
   /** May another deployment be tried, as long as no output has reached the client? */
   readonly failover: boolean;
   readonly strike: StrikeKind;
+  /** Why there was no connection, for the log alone: a kind and a code, without an address. */
+  readonly reason?: string;
   /** The answer itself breaks its format: it cannot be read, or it ended before its end mark. */
   readonly isMalformed?: true;
   /** A provider's 429: its pool cools for this many seconds. */

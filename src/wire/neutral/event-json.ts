@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { asObject } from "../../json/index.ts";
+import { asObject, tryParse } from "../../json/index.ts";
 
 /** The JSON object of a provider's event, with the text it was read from. */
 export interface EventJson {
@@ -12,13 +12,9 @@ export function readEventText(data: Buffer): string | undefined {
   return isUtf8(data) ? data.toString("utf8") : undefined;
 }
 
-/** Undefined when there is no text, or it is not JSON, or no object. */
+/** Undefined when there is no text, or it is not JSON within its bounds, or no object. */
 export function parseEventJson(text: string | undefined): EventJson | undefined {
   if (text === undefined) return undefined;
-  try {
-    const value = asObject(JSON.parse(text) as unknown);
-    return value === undefined ? undefined : { text, value };
-  } catch {
-    return undefined;
-  }
+  const value = asObject(tryParse(text)?.value);
+  return value === undefined ? undefined : { text, value };
 }

@@ -4,10 +4,10 @@ import {
   compactJson,
   findElements,
   findPath,
+  JsonBudget,
   textOf,
   tryParse,
   tryPrint,
-  withMember,
 } from "../../json/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure, withoutBlame } from "../failure/failures.ts";
@@ -24,7 +24,8 @@ import { settledFinish } from "../neutral/chat-event.ts";
 import { relayText } from "../neutral/relayed-text.ts";
 import { signedId } from "../neutral/tool-signatures.ts";
 import { UniqueIds } from "../neutral/unique-ids.ts";
-import { isFailureWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { withChoiceMember } from "./chunk-text.ts";
+import { clientWord, isFailureWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
 import { readSignature } from "./gemini-signature.ts";
 import { answerTexts } from "./message-text.ts";
 import { readUsage, usageJson } from "./usage.ts";
@@ -104,10 +105,11 @@ function failureInChoice(json: AnswerJson, choice: Fields): FailedRead | undefin
 function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[] | undefined {
   if (!Array.isArray(value)) return [];
   const calls: ToolCall[] = [];
+  const budget = new JsonBudget();
   for (const entry of value) {
     const fields = asObject(entry);
     const fn = asObject(fields?.["function"]);
-    const argumentsJson = argumentsOf(fn?.["arguments"]);
+    const argumentsJson = argumentsOf(fn?.["arguments"], budget);
     const name = textOf(fn?.["name"]);
     if (argumentsJson === undefined || name === "") return undefined;
     const id = textOf(fields?.["id"]);
@@ -118,11 +120,11 @@ function readCalls(value: unknown, { toolSignature }: AnswerReading): ToolCall[]
   return calls;
 }
 
-function argumentsOf(value: unknown): string | undefined {
+function argumentsOf(value: unknown, budget: JsonBudget): string | undefined {
   if (value === undefined || value === null || value === "") return "{}";
   const text = typeof value === "string" ? value : tryPrint(value);
   if (text === undefined) return undefined;
-  return asObject(tryParse(text)?.value) === undefined ? undefined : compactJson(text);
+  return asObject(tryParse(text, budget)?.value) === undefined ? undefined : compactJson(text);
 }
 
 /** Certainly: no reason at all, or a call that is not there. */
@@ -162,31 +164,29 @@ function relayed(
   const { choices } = json.value;
   const hasSurplus = Array.isArray(choices) && choices.length > 1;
   const oneChoice = hasSurplus ? withFirstChoice(json.text) : json.text;
-  const isSilent = textOf(choice["finish_reason"]) === "" && hasCallsIn(choice);
-  const word = wordOfReason("tool_calls", label.usesFunctions);
-  const relay = relayText(isSilent ? withFinish(oneChoice, word) : oneChoice, label.modelId);
+  const { finish_reason: finish } = choice;
+  const hasCalls = hasCallsIn(choice);
+  const word = clientWord(textOf(finish), { hasCalls, usesFunctions: label.usesFunctions });
+  // Calls say why the answer ended where the provider does not.
+  const isMended = typeof finish === "string" ? word !== finish : hasCalls;
+  const text = isMended
+    ? withChoiceMember(oneChoice, "finish_reason", JSON.stringify(word))
+    : oneChoice;
+  const relay = relayText(text, label.modelId);
   return {
     ok: true,
     report,
     hasWrongFinish: isWrongFinish(choice),
-    finishReason: reasonOfWord(textOf(choice["finish_reason"])),
+    finishReason: reasonOfWord(textOf(finish)),
     bodyText: (costUsd) =>
       relay({ costUsd, missing: usageJson(report?.usage ?? ZERO_USAGE, costUsd) }),
   };
 }
 
-/** Calls say why the answer ended where the provider does not. */
-function withFinish(text: string, word: string): string {
-  const array = findPath(text, "choices");
-  const [first] = array === undefined ? [] : findElements(text, array.start);
-  if (first === undefined) return text;
-  return withMember(text, first, { key: "finish_reason", json: `"${word}"` });
-}
-
 function withFirstChoice(text: string): string {
   const array = findPath(text, "choices");
   if (array === undefined) return text;
-  const [first] = findElements(text, array.start);
+  const [first] = findElements(text, array.start, 1);
   if (first === undefined) return text;
   return `${text.slice(0, array.start)}[${text.slice(first.start, first.end)}]${text.slice(array.end)}`;
 }

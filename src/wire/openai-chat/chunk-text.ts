@@ -1,4 +1,5 @@
 import { type Refusal, type Usage, ZERO_USAGE } from "../../core/index.ts";
+import { findElements, findPath, withMember } from "../../json/index.ts";
 import type { UsageReport } from "../neutral/usage-report.ts";
 import { sseDataText } from "../sse/sse-writer.ts";
 import { errorMessage } from "./error-body.ts";
@@ -17,6 +18,13 @@ export function chunkHead(label: ChunkLabel): string {
     `{"id":${JSON.stringify(label.id)},"object":"chat.completion.chunk",` +
     `"created":${label.createdSeconds},"model":${JSON.stringify(label.modelId)},`
   );
+}
+
+/** The chunk or the whole answer with this member in its first choice. */
+export function withChoiceMember(text: string, key: string, json: string): string {
+  const choices = findPath(text, "choices");
+  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
+  return choice === undefined ? text : withMember(text, choice, { key, json });
 }
 
 /** The chunk without a choice that callers of `include_usage` get: usage and cost of the answer. */

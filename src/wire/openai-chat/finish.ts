@@ -1,4 +1,4 @@
-import type { FinishReason } from "../neutral/chat-event.ts";
+import { type FinishReason, settledFinish } from "../neutral/chat-event.ts";
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   stop: "stop",
@@ -9,6 +9,10 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   // Of Z.ai.
   sensitive: "refusal",
   model_context_window_exceeded: "length",
+  // Words of the other wire, which gateways in between hand on.
+  max_tokens: "length",
+  refusal: "refusal",
+  tool_use: "tool_calls",
 };
 
 const WORDS: Readonly<Record<FinishReason, string>> = {
@@ -18,6 +22,8 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
   length: "length",
   refusal: "content_filter",
 };
+
+const wireWords: ReadonlySet<string> = new Set([...Object.values(WORDS), "function_call"]);
 
 /** Values that are not a reason but a failure: OpenRouter's, DeepSeek's and Z.ai's. */
 const FAILURES: ReadonlySet<string> = new Set([
@@ -34,6 +40,18 @@ export function reasonOfWord(word: string): FinishReason {
 /** `usesFunctions`: the caller knows calls in their older form, which has a word of its own. */
 export function wordOfReason(reason: FinishReason, usesFunctions: boolean): string {
   return usesFunctions && reason === "tool_calls" ? "function_call" : WORDS[reason];
+}
+
+/** What the answer holds and the client knows, beside the provider's word for its end. */
+interface WordUse {
+  readonly hasCalls: boolean;
+  readonly usesFunctions: boolean;
+}
+
+/** Strict clients know the five words of the wire: any other is told as it would be across the wires. */
+export function clientWord(word: string, { hasCalls, usesFunctions }: WordUse): string {
+  if (wireWords.has(word)) return word;
+  return wordOfReason(settledFinish(reasonOfWord(word), hasCalls), usesFunctions);
 }
 
 /**

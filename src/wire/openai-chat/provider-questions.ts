@@ -88,10 +88,10 @@ const DONE = "[DONE]";
 
 function readChunks(events: readonly ProviderEvent[]): ProviderAnswer {
   const flaws: string[] = [];
-  const done = events.findIndex(({ text }) => text === DONE);
+  const done = events.findIndex(({ text }) => text.trim() === DONE);
   if (done < 0) flaws.push("the stream has no [DONE]");
   else if (done < events.length - 1) flaws.push(`${events.length - 1 - done} events follow [DONE]`);
-  const chunks = events.filter(({ text }) => text !== DONE);
+  const chunks = events.filter(({ text }) => text.trim() !== DONE);
   if (chunks.some(({ json }) => json === undefined)) flaws.push("an event is not a JSON object");
   const known = chunks.flatMap(({ json }) => (json === undefined ? [] : [json]));
   const parts = new ChunkParts();

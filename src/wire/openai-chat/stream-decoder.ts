@@ -100,6 +100,7 @@ export class OpenaiChatDecoder implements StreamDecoder {
     if (refusal !== "") emit({ type: "refusal", text: refusal });
     const calls = delta["tool_calls"];
     if (Array.isArray(calls)) for (const call of calls) this.#calls.read(call, emit);
+    if (this.#calls.hasTooManyCalls) emit({ type: "failure", failure: TOO_MANY_CALLS });
   }
 
   #keepFinish(choice: Fields): void {
@@ -124,6 +125,9 @@ export class OpenaiChatDecoder implements StreamDecoder {
     emit({ type: "end" });
   }
 }
+
+/** A model wrote them, as it was asked to. */
+const TOO_MANY_CALLS = withoutBlame(unusableFailure());
 
 /** An `error` with or without choices, or a finish reason that is none. */
 export function isErrorChunk(chunk: Fields, choice: Fields | undefined): boolean {

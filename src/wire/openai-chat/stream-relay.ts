@@ -21,6 +21,7 @@ import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import { countOf, type UsageReport } from "../neutral/usage-report.ts";
 import type { SseEvent } from "../sse/sse-reader.ts";
 import { sseCommentText, sseDataText, SSE_DONE_TEXT } from "../sse/sse-writer.ts";
+import { CallFragments } from "./call-fragments.ts";
 import {
   chunkHead,
   errorChunkText,
@@ -28,9 +29,10 @@ import {
   knownUsageJson,
   lastChunk,
   usageChunkText,
+  withChoiceMember,
 } from "./chunk-text.ts";
 import { isDone } from "./done-mark.ts";
-import { isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
+import { clientWord, isWrongWord, reasonOfWord, wordOfReason } from "./finish.ts";
 import { answerTexts } from "./message-text.ts";
 import { isErrorChunk } from "./stream-decoder.ts";
 import { isTextAlone, textSpan } from "./text-chunk.ts";
@@ -56,6 +58,7 @@ export class OpenaiChatRelay implements StreamDriver {
   readonly #note: ServedModelNote;
   readonly #reading: AnswerReading | undefined;
   readonly #repeated = new RepeatedEvent();
+  readonly #fragments: CallFragments;
   /** What a repeated event becomes. */
   #sent: TextFrame = { before: "", after: "" };
   #report: UsageReport | undefined;
@@ -72,6 +75,7 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#label = label;
     this.#note = note;
     this.#reading = reading;
+    this.#fragments = new CallFragments(reading ?? {});
     this.#model = new ModelSplice(label.modelId, ["model"]);
   }
 
@@ -108,6 +112,9 @@ export class OpenaiChatRelay implements StreamDriver {
     this.#hasChoices = true;
     const content = contentOf(choice);
     this.#hasCalls ||= content === "calls";
+    const isSilent = textOf(choice["finish_reason"]) === "";
+    // A chunk that says nothing to a client breaks the usual loop, which reads the delta.
+    if (isSilent && asObject(choice["delta"]) === undefined) return "silent";
     const isContent = content !== "none";
     this.#relay(json, { choices, choice, isContent }, out);
     return isContent ? "content" : "silent";
@@ -140,20 +147,41 @@ export class OpenaiChatRelay implements StreamDriver {
   }
 
   #relay(json: EventJson, { choices, choice, isContent }: RelayedChunk, out: OutputPieces): void {
-    const finish = textOf(choice["finish_reason"]);
-    this.#finish ||= finish;
+    const received = textOf(choice["finish_reason"]);
+    this.#finish ||= received;
+    const finish = received === "" ? "" : this.#clientWord(received);
     out.add(this.#takeLast());
     const kept = this.#label.wantsUsageChunk ? withoutCost(json) : withoutUsage(json);
-    const text = this.#model.apply(oneChoice(kept, choices));
+    const text = this.#model.apply(this.#mended(oneChoice(kept, choices), choice));
     if (this.#label.wantsUsageChunk || finish === "") {
       out.add(sseDataText(text));
       if (this.#repeated.isLearning && isTextAlone(json)) this.#learn(json.text, text);
     } else if (!isContent) this.#last = text;
     else {
       // Content is not kept back: the reason gets a chunk of its own.
-      out.add(sseDataText(withoutFinish(text)));
+      out.add(sseDataText(withChoiceMember(text, "finish_reason", "null")));
       this.#last = lastChunk(this.#headText(), finish);
     }
+  }
+
+  /** The chunk as it came, but for what a strict client of the wire cannot read. */
+  #mended(chunk: string, choice: Fields): string {
+    const delta = asObject(choice["delta"]);
+    const { finish_reason: finish } = choice;
+    let text =
+      delta === undefined
+        ? withChoiceMember(chunk, "delta", "{}")
+        : this.#fragments.mend(chunk, delta);
+    if (choice["index"] !== 0) text = withChoiceMember(text, "index", "0");
+    if (typeof finish !== "string") return text;
+    const word = finish === "" ? null : this.#clientWord(finish);
+    if (word === finish) return text;
+    return withChoiceMember(text, "finish_reason", JSON.stringify(word));
+  }
+
+  #clientWord(word: string): string {
+    const { usesFunctions } = this.#label;
+    return clientWord(word, { hasCalls: this.#hasCalls, usesFunctions });
   }
 
   #learn(received: string, sent: string): void {
@@ -231,19 +259,12 @@ function withoutUsage(json: EventJson): string {
   return object === undefined ? json.text : withoutMember(json.text, object, "usage");
 }
 
-function withoutFinish(text: string): string {
-  const array = findPath(text, "choices");
-  const choice = array === undefined ? undefined : findElements(text, array.start)[0];
-  if (choice === undefined) return text;
-  return withMember(text, choice, { key: "finish_reason", json: "null" });
-}
-
 /** The service promises exactly one choice. */
 function oneChoice(text: string, choices: unknown[] | undefined): string {
   if (choices === undefined || choices.length < 2) return text;
   const array = findPath(text, "choices");
   const object = findPath(text);
-  const first = array === undefined ? undefined : findElements(text, array.start)[0];
+  const first = array === undefined ? undefined : findElements(text, array.start, 1)[0];
   if (object === undefined || first === undefined) return text;
   return withMember(text, object, {
     key: "choices",

@@ -22,7 +22,7 @@ export function isTextAlone({ value }: EventJson): boolean {
 /** Where the text is in a chunk that `isTextAlone`. */
 export function textSpan(chunk: string): Span | undefined {
   const choices = findPath(chunk, "choices");
-  const choice = choices === undefined ? undefined : findElements(chunk, choices.start)[0];
+  const choice = choices === undefined ? undefined : findElements(chunk, choices.start, 1)[0];
   const delta = choice === undefined ? undefined : findMember(chunk, choice.start, "delta");
   return delta === undefined ? undefined : findMember(chunk, delta.start, "content");
 }

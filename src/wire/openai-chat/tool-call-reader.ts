@@ -1,4 +1,5 @@
-import { asObject, textOf, tryParse, tryPrint } from "../../json/index.ts";
+import { ANSWER_CALLS_MAX } from "../../core/index.ts";
+import { asObject, JsonProgress, textOf, tryPrint } from "../../json/index.ts";
 import type { AnswerReading } from "../neutral/answer-reading.ts";
 import type { ChatEvent } from "../neutral/chat-event.ts";
 import { signedId } from "../neutral/tool-signatures.ts";
@@ -12,16 +13,20 @@ interface OpenCall {
   name: string;
   signature: string;
   isStarted: boolean;
-  /** Arguments that came before the name; once started, everything sent, for index-less servers. */
-  json: string;
+  /** Arguments that came before the name. */
+  held: string;
+  /** Are the arguments whole? Servers without indexes begin the next call then. */
+  readonly progress: JsonProgress;
 }
 
 /**
  * Tool call fragments to calls. Servers disagree on everything here: the index may be missing or
- * always 0, the id or the name may come late, names may be repeated in every fragment.
+ * always 0, the id or the name may come late, names may be repeated in every fragment. The work of
+ * a fragment does not grow with what came before it.
  */
 export class ToolCallReader {
   readonly #byIndex = new Map<number, OpenCall>();
+  readonly #byId = new Map<string, OpenCall>();
   readonly #calls: OpenCall[] = [];
   readonly #reading: AnswerReading;
 
@@ -29,26 +34,33 @@ export class ToolCallReader {
     this.#reading = reading;
   }
 
-  read(fragment: unknown, emit: Emit): void {
+  /** Gives the number of the call that the fragment belongs to; undefined: it is no fragment, or one too many. */
+  read(fragment: unknown, emit: Emit): number | undefined {
     const fields = asObject(fragment);
     const fn = asObject(fields?.["function"]);
-    if (fields === undefined) return;
+    if (fields === undefined || this.hasTooManyCalls) return undefined;
     const id = textOf(fields["id"]);
     const name = textOf(fn?.["name"]);
     const call = this.#find(fields["index"], id, name);
-    if (call.id === "" && !call.isStarted) call.id = id;
+    if (call.id === "" && !call.isStarted) this.#name(call, id);
     if (call.name === "") call.name = name;
     if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
     this.#advance(call, argumentText(fn?.["arguments"]), emit);
+    return call.call;
   }
 
   get hasCalls(): boolean {
     return this.#calls.length > 0;
   }
 
+  /** More than any answer asks for: what comes behind them is not read. */
+  get hasTooManyCalls(): boolean {
+    return this.#calls.length > ANSWER_CALLS_MAX;
+  }
+
   /** A call with arguments for a tool that was never named cannot be handed on. */
   hasNamelessCall(): boolean {
-    return this.#calls.some((call) => !call.isStarted && call.json !== "");
+    return this.#calls.some((call) => !call.isStarted && call.held !== "");
   }
 
   #find(index: unknown, id: string, name: string): OpenCall {
@@ -63,9 +75,14 @@ export class ToolCallReader {
   #findWithoutIndex(id: string, name: string): OpenCall {
     const last = this.#calls.at(-1);
     if (last === undefined) return this.#open();
-    if (id !== "") return this.#calls.find((call) => call.id === id) ?? this.#open();
-    const isNext = name !== "" && last.isStarted && tryParse(last.json) !== undefined;
+    if (id !== "") return this.#byId.get(id) ?? this.#open();
+    const isNext = name !== "" && last.isStarted && last.progress.isWhole;
     return isNext ? this.#open() : last;
+  }
+
+  #name(call: OpenCall, id: string): void {
+    call.id = id;
+    if (id !== "" && !this.#byId.has(id)) this.#byId.set(id, call);
   }
 
   #open(): OpenCall {
@@ -75,22 +92,26 @@ export class ToolCallReader {
       name: "",
       signature: "",
       isStarted: false,
-      json: "",
+      held: "",
+      progress: new JsonProgress(),
     };
     this.#calls.push(call);
     return call;
   }
 
   #advance(call: OpenCall, json: string, emit: Emit): void {
-    const held = call.isStarted ? "" : call.json;
-    call.json += json;
-    if (call.name === "") return;
+    call.progress.accept(json);
+    if (call.name === "") {
+      call.held += json;
+      return;
+    }
     if (!call.isStarted) {
       call.isStarted = true;
       const id = call.signature === "" ? call.id : signedId(call);
       emit({ type: "tool_start", call: call.call, id, name: call.name });
     }
-    const fresh = held + json;
+    const fresh = call.held + json;
+    call.held = "";
     if (fresh !== "") emit({ type: "tool_arguments", call: call.call, json: fresh });
   }
 }

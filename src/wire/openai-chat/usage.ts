@@ -165,7 +165,7 @@ function rawCost(text: string): string | undefined {
 
 function choiceCost(text: string): Span | undefined {
   const choices = findPath(text, "choices");
-  const choice = choices === undefined ? undefined : findElements(text, choices.start)[0];
+  const choice = choices === undefined ? undefined : findElements(text, choices.start, 1)[0];
   const usage = choice === undefined ? undefined : findMember(text, choice.start, "usage");
   return usage === undefined ? undefined : findMember(text, usage.start, "cost");
 }

@@ -3,7 +3,7 @@ import { GrowingBuffer } from "./growing-buffer.ts";
 
 /** One event of a server-sent stream. `data` may be a view of the bytes it was read from. */
 export interface SseEvent {
-  /** Value of the `event` field; empty when the event has none. */
+  /** Value of the `event` field without the blanks around it; empty when the event has none. */
   readonly name: string;
   readonly data: Buffer;
 }
@@ -91,7 +91,9 @@ export class SseReader {
     else if (start === end) this.#dispatch();
     else if (hasField(bytes, start, end, DATA)) this.#addData(valueAfter(bytes, start + 4, end));
     else if (hasField(bytes, start, end, EVENT)) {
-      this.#name = valueAfter(bytes, start + 5, end).toString("utf8");
+      this.#name = valueAfter(bytes, start + 5, end)
+        .toString("utf8")
+        .trim();
     }
     // Comments, `id`, `retry` and unknown fields mean nothing to a gateway.
   }

@@ -1,5 +1,10 @@
+import { request } from "node:http";
+
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { ROUTES } from "../../../src/console-api/contract.ts";
+import type { RouteContract } from "../../../src/console-api/contract/shared.ts";
+import { addKey } from "../../support/add-key.ts";
 import { simulatorManifest, STANDARD_MANIFESTS, textModel } from "../../support/gateway.ts";
 import { at, httpCall, listAt, textAt, type HttpCall } from "../../support/http-call.ts";
 import { REQUEST_ID } from "../../support/refusals.ts";
@@ -81,6 +86,142 @@ describe("paths that the console does not own", () => {
       expect((await ann.ask(`POST ${path}`)).status).toBe(404);
     }
   });
+});
+
+/** What a stranger puts into addresses: climbs, bytes that no text has, halves of escapes, other forms. */
+const ODD_PARTS = [
+  ..."../x|%2e%2e|%2e%2e/x|..%2fx|..%5cx|%00|x%00y|a\\..\\b|%|%zz|%ff|%c0%ae|%ed%a0%80|\xe9|/|//evil.example".split(
+    "|",
+  ),
+  ..."/|.|./|%2f|*|:id|{id}|;x|%0d%0ax|%20|~|^|__proto__|constructor|toString|[]|%F0%9F%98%80|-1|1e999".split(
+    "|",
+  ),
+  "a".repeat(3_000),
+];
+
+/** The paths of a list up to their first variable part, and each of their folders. */
+function prefixesOf(paths: readonly string[]): readonly string[] {
+  const found = new Set(["/"]);
+  for (const path of paths) {
+    const parts = path.split(/[:{*]/, 1)[0]?.split("/") ?? [];
+    for (let size = 1; size < parts.length; size += 1)
+      found.add(`${parts.slice(0, size).join("/")}/`);
+  }
+  return [...found];
+}
+
+/** As it is written, on a connection of its own: no client of ours tidies the path. */
+async function statusOf(
+  base: string,
+  asked: { readonly method: string; readonly path: string },
+  headers: Readonly<Record<string, string>>,
+): Promise<number> {
+  const { hostname, port } = new URL(base);
+  return await new Promise((resolve) => {
+    const sent = request({ hostname, port, agent: false, headers, ...asked }, (response) => {
+      response.resume().once("end", () => resolve(response.statusCode ?? 0));
+    });
+    sent.once("error", () => resolve(599)).end(asked.method === "POST" ? "{}" : undefined);
+  });
+}
+
+describe("a path of any form", () => {
+  async function failuresOf(
+    base: string,
+    asked: readonly (readonly [method: string, path: string])[],
+    headers: Readonly<Record<string, string>>,
+  ): Promise<readonly string[]> {
+    const failures: string[] = [];
+    const waiting = [...asked];
+    const askOn = async (): Promise<void> => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        const [method, path] = next;
+        const status = await statusOf(base, { method, path }, headers);
+        if (status >= 500) failures.push(`${method} ${path}: ${status}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, askOn));
+    const errors = fixture.gateway
+      .log()
+      .split("\n")
+      .filter((line) => line.includes('"level":50'));
+    return [...failures, ...errors];
+  }
+
+  test("below any of the console's is answered without a fault, signed in or not", async () => {
+    const routes = Object.keys(ROUTES).map((name) => name.split(" ") as [string, string]);
+    const outside = [
+      "assets",
+      "auth",
+      "local-idp",
+      "webhooks",
+      "playground/v1",
+      "docs",
+      "v1",
+      "models",
+    ];
+    const prefixes = prefixesOf([
+      ...routes.map(([, path]) => path),
+      ...outside.map((of) => `/${of}/x`),
+    ]);
+    const below = prefixes.flatMap((prefix) =>
+      ODD_PARTS.map((part) => ["GET", prefix + part] as const),
+    );
+    const within = routes
+      .filter(([, path]) => path.includes(":"))
+      .flatMap(([method, path]) =>
+        ODD_PARTS.map((part) => [method, path.replaceAll(/:\w+/g, () => part)] as const),
+      );
+    const asked = routes.flatMap(([method, path]) => {
+      const { query } =
+        (ROUTES as Readonly<Record<string, RouteContract>>)[`${method} ${path}`] ?? {};
+      const names = query && "properties" in query ? Object.keys(query.properties as object) : [];
+      return names.flatMap((name) =>
+        ODD_PARTS.map(
+          (part) => [method, `${path.replaceAll(/:\w+/g, "x")}?${name}=${part}`] as const,
+        ),
+      );
+    });
+    expect(await failuresOf(fixture.url, below, { accept: "text/html" })).toEqual([]);
+    const session = {
+      cookie: ann.browser.header(new URL(fixture.url)),
+      origin: fixture.url,
+      "content-type": "application/json",
+    };
+    expect(await failuresOf(fixture.url, [...within, ...asked], session)).toEqual([]);
+  }, 120_000);
+
+  test("below any of the gateway's is answered without a fault, with a key", async () => {
+    const key = await addKey(fixture.gateway.backend, ann.orgId);
+    const base = fixture.gateway.url;
+    const paths = [
+      "/v1/models/x",
+      "/v1/videos/{id}/content",
+      "/v1/usage/x",
+      "/v1/chat/completions/x",
+    ];
+    const below = prefixesOf(paths).flatMap((prefix) =>
+      ODD_PARTS.flatMap((part) => [
+        ["GET", prefix + part] as const,
+        ["POST", prefix + part] as const,
+        ["GET", `/v1/videos/${part}/content`] as const,
+      ]),
+    );
+    const asked = [
+      "generation?id=",
+      "usage?since=",
+      "usage?group_by=",
+      "limits?model=",
+      "models?x=",
+    ];
+    const queries = asked.flatMap((of) =>
+      ODD_PARTS.filter((part) => /%|\d|_/.test(part)).map(
+        (part) => ["GET", `/v1/${of}${part}`] as const,
+      ),
+    );
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    expect(await failuresOf(base, [...below, ...queries], headers)).toEqual([]);
+  }, 120_000);
 });
 
 describe("every answer", () => {

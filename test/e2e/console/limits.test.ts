@@ -269,6 +269,22 @@ test("changes of settings have a window of their own, 60 a minute of an organiza
   );
 });
 
+test("a megabyte of brackets is refused unread and counts as a change of settings", async () => {
+  const cyd = await fixture.signIn(newcomer("cyd"));
+  const deep = `${"[".repeat(500_000)}${"]".repeat(500_000)}`;
+  const wide = `[${"{},".repeat(300_000)}{}]`;
+  for (let n = 0; n < 60; n += 1) {
+    const refused =
+      n % 2 === 0
+        ? await cyd.ask("PATCH /api/console/org-cap", { body: deep })
+        : await cyd.ask("POST /api/console/purchases", { body: wide });
+    expect(textAt(refused.json, "error.message")).toBe("the body must be valid JSON");
+  }
+  expect((await cyd.ask("PATCH /api/console/org-cap", { body: { cap_usd: null } })).status).toBe(
+    429,
+  );
+});
+
 test("a request over a rate limit keeps what was used and what it adds", async () => {
   const made = await ann.do("POST /api/console/keys", { body: { name: "slow" } });
   const slow = { id: textAt(made.json, "key.key_id"), secret: textAt(made.json, "secret") };

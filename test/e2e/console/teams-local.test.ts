@@ -17,6 +17,7 @@ const fixture = withConsole(() => ({
     smtpUser: "user",
     smtpPassword: "pass",
     smtpFrom: "Token Market <invitations@example.com>",
+    smtpInvitationsPerHour: 12,
   },
 }));
 
@@ -95,4 +96,48 @@ test("a mail server that does not take an invitation is reported with the link",
   });
   mails.refuseWith = undefined;
   expect(sent.json).toMatchObject({ mail: "failed" });
+});
+
+test("an invitation names its organization without a link, and goes to the address that was counted", async () => {
+  const browser = new CookieBrowser();
+  await signIn(browser, "eve@example.com");
+  const renamed = (name: string): Promise<HttpAnswer> =>
+    ask(browser, "PATCH /api/console/settings", { name });
+  expect((await renamed("Acme\u202e")).status).toBe(400);
+  expect((await renamed("Claim https://evil.example/now or write to x@evil.example")).status).toBe(
+    200,
+  );
+  const invite = (email: string): Promise<HttpAnswer> =>
+    ask(browser, "POST /api/console/invitations", { email, role: "viewer" });
+  for (const email of [
+    "a@e.com>",
+    "<a@e.com>",
+    "a@e.com,b@e.com",
+    "a\u200b@e.com",
+    "аda@example.com",
+  ]) {
+    expect({ email, status: (await invite(email)).status }).toEqual({ email, status: 400 });
+  }
+  const before = mails.received.length;
+  const odd = "o'neil+{x}|y~z@a-b.example";
+  expect((await invite(odd)).json).toMatchObject({ mail: "sent" });
+  await until("the invitation has arrived", async () => mails.received.length > before);
+  expect(mails.received.at(-1)?.to).toEqual([odd]);
+  expect(sources().at(-1)).not.toMatch(/evil\.example|:\/\/evil/);
+});
+
+test("all organizations together send so many invitations an hour, and links are then passed on by hand", async () => {
+  const before = mails.received.length;
+  let state: unknown = "sent";
+  // Twice as many, in case that the hour ends meanwhile.
+  for (let nr = 0; nr < 25 && state === "sent"; nr += 1) {
+    const browser = new CookieBrowser();
+    await signIn(browser, `stranger${nr}@example.com`);
+    const body = { email: `victim${nr}@example.com`, role: "viewer" };
+    const { json } = await ask(browser, "POST /api/console/invitations", body);
+    state = at(json, "mail");
+    expect(textAt(json, "link")).toContain("/join#");
+  }
+  expect(state).toBe("bound");
+  expect(mails.received.length - before).toBeLessThanOrEqual(24);
 });

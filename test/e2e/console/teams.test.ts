@@ -3,10 +3,15 @@ import { createHash } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { runSql } from "../../support/sql.ts";
+import { testOperator } from "../../support/test-operator.ts";
 import { everyStoredText } from "./every-stored-text.ts";
 import { newcomer, withProviderConsole, type Person } from "./provider-fixture.ts";
 
-const fixture = withProviderConsole({ settings: { logLevel: "trace", welcomeUsd: "1" } });
+const encryptionKey = Buffer.alloc(32, 7).toString("base64");
+const fixture = withProviderConsole({
+  settings: { logLevel: "trace", welcomeUsd: "1", encryptionKey },
+});
 let people = 0;
 
 async function signedIn(name: string): Promise<Person> {
@@ -54,6 +59,11 @@ async function idOf(person: Person): Promise<string> {
 
 async function orgOf(person: Person): Promise<string> {
   return textAt((await person.do("GET /api/console/session")).json, "org.org_id");
+}
+
+async function orgsOf(person: Person): Promise<readonly unknown[]> {
+  const { json } = await person.do("GET /api/console/session");
+  return [at(json, "org.org_id"), ...listAt(json, "others").map((each) => at(each, "org_id"))];
 }
 
 async function actionsOf(person: Person): Promise<readonly string[]> {
@@ -302,6 +312,129 @@ describe("members", () => {
     expect((await create()).status).toBe(403);
     await ann.do(`PATCH /api/console/members/${await idOf(bob)}`, { body: { role: "developer" } });
     expect((await create()).status).toBe(200);
+  });
+});
+
+describe("who is out, or may not invite any more,", () => {
+  test("leaves no invitation behind, to another account of theirs or to themselves, and each end is on record", async () => {
+    const ann = await signedIn("honest");
+    const mal = await joined(ann, "mallory", "owner");
+    const alt = await signedIn("alt");
+    const bystander = await signedIn("bystander");
+    const toAlt = await invite(mal, await emailAt(alt), "owner");
+    const kept = await invite(ann, await emailAt(bystander), "viewer");
+    await ann.do(`PATCH /api/console/members/${await idOf(mal)}`, { body: { role: "billing" } });
+    expect((await accept(alt, toAlt)).status).toBe(404);
+    expect(listAt((await ann.do("GET /api/console/members")).json, "invitations")).toHaveLength(1);
+    expect(await actionsOf(ann)).toContain("member.uninvite");
+    // By a machine's operator a person with an open invitation becomes a member without it.
+    const email = await emailAt(bystander);
+    await fixture.gateway.backend.teamStore.add(ann.orgId, { email, role: "viewer" }, testOperator);
+    expect(await orgsOf(bystander)).toContain(ann.orgId);
+    const { json } = await ann.do("GET /api/console/members");
+    const added = listAt(json, "members").find((each) => at(each, "email") === email);
+    await ann.do(`POST /api/console/members/${textAt(added, "account_id")}/remove`);
+    expect((await accept(bystander, kept)).status).toBe(404);
+    expect(await orgsOf(bystander)).not.toContain(ann.orgId);
+  });
+
+  test("gets nobody in, however removal, invitation and acceptance meet", async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const ann = await signedIn("ruth");
+      const mal = await joined(ann, "malory", "owner");
+      const [first, second] = [await signedIn("puppet"), await signedIn("puppet")];
+      const early = await invite(mal, await emailAt(first), "owner");
+      const [malId, late] = [await idOf(mal), await emailAt(second)];
+      const [removal, accepted] = await Promise.all([
+        ann.ask(`POST /api/console/members/${malId}/remove`),
+        accept(first, early),
+        mal.ask("POST /api/console/invitations", { body: { email: late, role: "owner" } }),
+      ]);
+      expect(removal.status).toBe(200);
+      expect((await accept(first, early)).status).toBe(404);
+      expect((await second.do("GET /api/console/received-invitations")).json).toEqual({
+        invitations: [],
+      });
+      const { json } = await ann.do("GET /api/console/members");
+      expect(listAt(json, "invitations")).toEqual([]);
+      expect(listAt(json, "members")).toHaveLength(accepted.status === 200 ? 2 : 1);
+    }
+  });
+
+  test("changes nothing with a request that was let in before", async () => {
+    const ann = await signedIn("judge");
+    const mal = await joined(ann, "late", "owner");
+    const [annId, malId] = [await idOf(ann), await idOf(mal)];
+    await ann.do(`POST /api/console/members/${malId}/remove`);
+    const { teamStore: store } = fixture.gateway.backend;
+    const by = { kind: "account", id: malId, requestId: null, clientNetwork: null } as const;
+    const nowMs = Date.now();
+    const link = { tokenHash: Buffer.alloc(32, 3), nowMs, expiresAtMs: nowMs + 60_000 };
+    const asked = { email: emailOf("puppet"), role: "owner", invitedBy: malId } as const;
+    const made = await invite(ann, emailOf("waiting"), "viewer");
+    const { orgId } = ann;
+    expect([
+      await store.setRole(orgId, { accountId: annId, role: "viewer" }, by),
+      await store.remove(orgId, { accountId: annId, why: "removed" }, by),
+      await store.invite(orgId, { invitationId: "inv_late", ...asked, ...link }, by),
+      await store.renew(orgId, { invitationId: made.id, invitedBy: malId, ...link }, by),
+      await store.revoke(orgId, made.id, by),
+    ]).toEqual(["not_allowed", "not_allowed", "not_allowed", undefined, false]);
+    expect((await ann.do("GET /api/console/members")).json).toMatchObject({
+      members: [{ account_id: annId, role: "owner" }],
+      invitations: [{ invitation_id: made.id }],
+    });
+  });
+
+  test("has made no invitation that opens: who invited is asked for when it is accepted", async () => {
+    const ann = await signedIn("asked");
+    const mal = await joined(ann, "vanished", "owner");
+    const puppet = await signedIn("puppet");
+    const invitation = await invite(mal, await emailAt(puppet), "owner");
+    // As a program of before removes a member, which ends no invitation.
+    await runSql(fixture.gateway, "delete from org_member where account_id = $1 and org_id = $2", [
+      await idOf(mal),
+      ann.orgId,
+    ]);
+    expect((await accept(puppet, invitation)).status).toBe(404);
+    const found = await puppet.ask("POST /api/console/received-invitations/find", {
+      body: { token: invitation.token },
+    });
+    expect(found.status).toBe(410);
+    expect((await puppet.do("GET /api/console/received-invitations")).json).toEqual({
+      invitations: [],
+    });
+  });
+
+  test("is not shown the organization's first key any more", async () => {
+    const ann = await signedIn("unseen");
+    const bob = await joined(ann, "heir", "owner");
+    expect((await ann.ask("POST /api/console/reveal")).status).toBe(200);
+    await bob.do(`POST /api/console/members/${await idOf(ann)}/remove`);
+    expect((await ann.ask("POST /api/console/reveal")).status).not.toBe(200);
+  });
+
+  test("leaves keys and webhooks behind that the dialog of the removal can name", async () => {
+    const ann = await signedIn("keeper");
+    const bob = await joined(ann, "maker", "developer");
+    await ann.do("POST /api/console/keys", { body: { name: "of the keeper" } });
+    const made = await bob.do("POST /api/console/keys", { body: { name: "of the maker" } });
+    const gone = await bob.do("POST /api/console/keys", { body: { name: "gone" } });
+    const goneId = textAt(gone.json, "key.key_id");
+    const confirm = { body: { confirm_name: "gone" } };
+    await bob.do(`POST /api/console/keys/${goneId}/disable`, confirm);
+    const url = "https://8.8.8.8/hooks";
+    const hook = await ann.ask("POST /api/console/alerts/destinations", {
+      body: { channel: "webhook", url },
+    });
+    expect(hook.status).toBe(200);
+    const { json } = await ann.do(`GET /api/console/members/${await idOf(bob)}/made`);
+    expect(json).toEqual({
+      keys: [{ id: textAt(made.json, "key.key_id"), name: "of the maker" }],
+      webhooks: [],
+    });
+    const own = (await ann.do(`GET /api/console/members/${await idOf(ann)}/made`)).json;
+    expect(at(own, "webhooks")).toMatchObject([{ name: url }]);
   });
 });
 

@@ -1,8 +1,11 @@
+import { createHook } from "node:async_hooks";
+
 import { Webhook } from "standardwebhooks";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { until } from "../../support/books.ts";
 import { at, listAt, textAt, type HttpAnswer } from "../../support/http-call.ts";
+import { startNameServer } from "../../support/name-server.ts";
 import { startWebhookReceiver, type ReceivedWebhook } from "../../support/webhook-receiver.ts";
 import { withResource } from "../../support/with-resource.ts";
 import { newcomer, openProviderFixture, type Person } from "./provider-fixture.ts";
@@ -20,6 +23,21 @@ const fixture = withResource(() =>
 /** As `serve` is by default: nothing private, and no encryption key. */
 const strict = withResource(() =>
   openProviderFixture({ manifests: [], settings: { allowPrivateUpstreams: false } }),
+);
+const silent = withResource(
+  () => startNameServer("silent"),
+  (server) => server.close(),
+);
+/** Where a stranger's names are asked for at a name server that never answers. */
+const asking = withResource(() =>
+  openProviderFixture({
+    manifests: [],
+    settings: {
+      allowPrivateUpstreams: false,
+      encryptionKey: Buffer.alloc(32, 7).toString("base64"),
+      webhookNameServers: silent.address,
+    },
+  }),
 );
 let ann: Person;
 
@@ -218,4 +236,30 @@ describe("an address that is not public", () => {
     expect(textAt(json, "error.message")).toMatch(/^url cannot be used: /);
     expect((await joe.do(`GET ${ALERTS}`)).json).toMatchObject({ destinations: [] });
   });
+});
+
+test("names of a silent name server hold no thread of the process, and tries in vain count as changes", async () => {
+  let systemLookups = 0;
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === "GETADDRINFOREQWRAP") systemLookups += 1;
+    },
+  }).enable();
+  const mallory = await asking.signIn(newcomer("mallory"));
+  const before = systemLookups;
+  const save = async (n: number): Promise<HttpAnswer> => {
+    const body = { channel: "webhook", url: `https://hooks-${n}.example/` };
+    return await mallory.ask(`POST ${DESTINATIONS}`, { body });
+  };
+  const answers = await Promise.all(Array.from({ length: 70 }, (_, n) => save(n)));
+  hook.disable();
+  expect(systemLookups - before).toBe(0);
+  // Two were asked for, and added as their names may get an address later.
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
+  expect(new Set(silent.asked).size).toBe(2);
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(68);
+  const messages = refused.map(({ json }) => textAt(json, "error.message"));
+  expect(messages.filter((each) => each.includes("are being looked up"))).toHaveLength(58);
+  expect(messages.filter((each) => each.includes("settings changes per minute"))).toHaveLength(10);
 });

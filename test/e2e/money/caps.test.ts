@@ -29,6 +29,14 @@ function asked({ key }: Pick<TestAccount, "key">, wire: Wire = "wire_a"): Ask {
 /** Prices of the standard listing: a micro-dollar per byte, ten per output token. */
 const WORST = BigInt(Buffer.byteLength(bodyOf(asked({ key: "" })))) + BigInt(MAX_TOKENS) * 10n;
 
+/** What a refusal says of the output that so much money pays. */
+function fitting(micros: bigint): string {
+  const output = (micros - (WORST - BigInt(MAX_TOKENS) * 10n)) / 10n;
+  return output > 0n
+    ? `what fits is at most ${output} output tokens with this balance; buy credit or lower max_tokens`
+    : "not even its input and one output token fit with this balance; buy credit or shorten its input";
+}
+
 function usd(amount: bigint): string {
   return formatUsd(microUsd(amount));
 }
@@ -130,6 +138,7 @@ describe.each(WIRES)("on %s", (wire) => {
             `${whose} monthly spend cap (scope ${scope}) of $${usd(cap - 1n)} would be exceeded: ` +
             `$${usd(spent)} is spent this month and $${usd(WORST)} in flight, ` +
             `this request may cost up to $${usd(WORST)}; ` +
+            `what fits is at most ${MAX_TOKENS - 1} output tokens with what is left of it; ` +
             `lower max_tokens, raise the cap or resend after it resets at ${reset}`,
           metadata: {
             origin: "gateway_admission",
@@ -158,7 +167,8 @@ describe.each(WIRES)("on %s", (wire) => {
       bodyWith(wire, waiting, {
         message:
           `this request may cost up to $${usd(WORST)}; $${usd(WORST - 1n)} is available and ` +
-          `$${usd(WORST)} is held by running requests; retry when a running request has ended`,
+          `$${usd(WORST)} is held by running requests; what fits is at most ${MAX_TOKENS - 1} output tokens ` +
+          "with this balance; retry when a running request has ended",
         metadata: { ...metadata, retryable: true },
       }),
     );
@@ -171,7 +181,7 @@ describe.each(WIRES)("on %s", (wire) => {
       bodyWith(wire, dear, {
         message:
           `this request may cost up to $${usd(WORST)}; $${usd(left)} is available and ` +
-          `$${usd(0n)} is held by running requests; buy credit or lower max_tokens`,
+          `$${usd(0n)} is held by running requests; ${fitting(left)}`,
         metadata: { ...metadata, retryable: false },
       }),
     );

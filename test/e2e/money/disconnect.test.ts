@@ -2,6 +2,7 @@ import type { ClientRequest } from "node:http";
 
 import { describe, expect, test } from "vitest";
 
+import { addKey } from "../../support/add-key.ts";
 import { ask, at, get, openAsk, type Ask, type HttpAnswer, type Wire } from "../../support/ask.ts";
 import { brokenBooks, debitsOf, ended, nothingHeld, until } from "../../support/books.ts";
 import { withGatedProvider, type GatedCall } from "../../support/gated-provider.ts";
@@ -151,9 +152,9 @@ describe("a client that leaves pays what was reported, once", () => {
   );
 });
 
-test("a client that left holds its slot and its money until the provider has ended", async () => {
+test("a silent provider whose clients left stops its own model for their organization, and nothing else", async () => {
   const account = await gateway.account("10");
-  const route: Route = { wire: "wire_a", upstream: "wire_a", stream: true };
+  const route: Route = { wire: "wire_a", upstream: "wire_a", stream: false };
   const requests = Array.from({ length: SLOTS }, () => newAsk(account, route));
   const clients = requests.map(open);
   const calls = await Promise.all(requests.map((request) => callOf(request.mark)));
@@ -167,9 +168,22 @@ test("a client that left holds its slot and its money until the provider has end
   );
   // The detached reading ends within the generation budget of 450 s: reported as the longest wait.
   expect(refused.headers["retry-after"]).toBe("60");
-  const limits = await get(gateway.url, { key: account.key, path: "/v1/limits" });
-  const concurrency = { in_use: SLOTS, departed: SLOTS };
-  expect(at(limits.json, "effective", "concurrency")).toMatchObject(concurrency);
+  expect(refused.headers["x-tm-limit-scope"]).toBe("model");
+  const limitsOf = async (query: string): Promise<unknown> => {
+    const limits = await get(gateway.url, { key: account.key, path: `/v1/limits${query}` });
+    return at(limits.json, "effective", "concurrency");
+  };
+  expect(await limitsOf("?model=gated/wire_a")).toEqual({
+    limit: SLOTS,
+    in_use: SLOTS,
+    departed: SLOTS,
+    bound_by: "model:gated/wire_a",
+  });
+  expect(await limitsOf("?model=gated/wire_b")).toMatchObject({ in_use: 0, departed: 0 });
+  expect(await limitsOf("")).toMatchObject({ in_use: 0, departed: SLOTS });
+  for (const key of [account.key, await addKey(gateway.backend, account.orgId)]) {
+    await stay({ ...account, key }, { ...route, upstream: "wire_b" });
+  }
   const { heldMicroUsd } = await gateway.backend.recordStore.balance(account.orgId);
   expect(heldMicroUsd).toBeGreaterThan(0n);
   for (const call of calls) call.release();

@@ -347,6 +347,17 @@ describe("manifests", () => {
     ]);
   });
 
+  test("manifest check notes a price that was typed a million times too high", async () => {
+    const text = JSON.stringify(operatorManifest(simulator.url, ["x/y"]));
+    const dear = text.replace(/("cost_usd_per_million":")\d+[^"]*/, "$1150000");
+    const { json } = await jsonCommand([
+      "manifest",
+      "check",
+      folder.writeManifest("dear.txt", dear),
+    ]);
+    expect(json["notes"]).toMatchObject([{ message: expect.stringContaining("above $10000 per") }]);
+  });
+
   test("manifest check names every problem with its pointer, and exits with 1", async () => {
     const good = folder.writeManifest("good.txt", operatorManifest(simulator.url, ["x/y"]));
     const bad = folder.writeManifest("bad.txt", {

@@ -4,8 +4,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { openPool } from "../../../src/storage/connection.ts";
 import { freePort } from "../../support/free-port.ts";
 import { emptyDatabase, type FreshDatabase } from "../../support/postgres.ts";
+import { silentLog } from "../../support/silent-log.ts";
 import { listenLocally } from "../../support/local-server.ts";
 import { modelServer } from "../../support/model-servers.ts";
 import {
@@ -16,6 +18,7 @@ import {
 } from "../../support/program.ts";
 import { runAtTerminal } from "../../support/terminal.ts";
 
+const ANY_PORTS = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
 const SECRET = "sk-provider-secret-3";
 /** What a shipped manifest lists and the simulated provider serves. */
 const MODELS = ["gpt-4.1", "gpt-4.1-mini", "gpt-4o-mini", "gpt-5", "gpt-5-mini"];
@@ -172,4 +175,31 @@ describe("a first run", () => {
     expect(found.code).toBe(2);
     expect(found.stderr).toMatch(/give --providers, or --yes for all with a key, --email/);
   });
+});
+
+test("a second start is as good as the first, also when the organization was renamed and the key's file is gone", async () => {
+  const books = await emptyDatabase();
+  const data = join(root, "dev-again");
+  const start = async (): Promise<string> => {
+    const program = await startProgram(["dev", ...ANY_PORTS, "--data", data], {
+      DATABASE_URL: books.connectionString,
+    });
+    await program.end("SIGTERM");
+    return readFileSync(join(data, "dev-key"), "utf8");
+  };
+  const pool = openPool(books.connectionString, silentLog);
+  try {
+    const key = await start();
+    await pool.query("update org set name = 'Ours'");
+    expect(await start()).toBe(key);
+    rmSync(join(data, "dev-key"));
+    expect(await start()).not.toBe(key);
+    const { rows } = await pool.query(
+      "select name, credits from org join account using (org_id) order by 1",
+    );
+    expect(rows).toEqual([{ name: "Ours", credits: 25_000_000n }]);
+  } finally {
+    await pool.end();
+    await books.drop();
+  }
 });

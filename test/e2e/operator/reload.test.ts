@@ -8,7 +8,12 @@ import { ask, type HttpAnswer } from "../../support/ask.ts";
 import { until } from "../../support/books.ts";
 import { openAccount, withSimulator } from "../../support/gateway.ts";
 import { httpCall } from "../../support/http-call.ts";
-import { jsonCommand, OPERATOR_ENV, withOperatorFolder } from "../../support/operator.ts";
+import {
+  jsonCommand,
+  OPERATOR_ENV,
+  operatorManifest,
+  withOperatorFolder,
+} from "../../support/operator.ts";
 import { withBackend } from "../../support/postgres.ts";
 import { type RunningProgram, startProgram } from "../../support/program.ts";
 import { withResource } from "../../support/with-resource.ts";
@@ -90,6 +95,19 @@ test("the log level follows SIGHUP", async () => {
   const { requestId } = await call();
   await until("a served request is logged", () => linesOf(requestId).length > 0);
   await reloadWith({ log_level: "info" });
+});
+
+test("prices a hundred times what they were are not taken while it runs", async () => {
+  const manifest = operatorManifest(simulator.url, ["op/model"]);
+  const text = JSON.stringify(manifest).replaceAll(
+    /("cost_usd_per_million":")(\d+)/g,
+    (_, name: string, price: string) => `${name}${Number(price) * 100}`,
+  );
+  folder.writeManifest("first.json", text);
+  const refused = await reload("prices changed by a factor of 100 or more: the old catalog stays");
+  expect(refused).toMatchObject({ listings: ["operated/op/model"] });
+  folder.writeManifest("first.json", manifest);
+  await reload();
 });
 
 test("a limit follows, for the next request", async () => {

@@ -133,7 +133,7 @@ function ModelFacts({ model }: { readonly model: Model }): ReactElement {
   return (
     <FactList
       facts={[
-        { label: "Lowest price", value: priceLine(model.providers) },
+        { label: "Price", value: priceLine(model.providers) },
         { label: "Context", value: tokens(model.context_length) },
         ...(model.modality === "text"
           ? [{ label: "Max output", value: tokens(model.max_output_tokens) }]

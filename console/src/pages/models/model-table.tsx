@@ -16,7 +16,7 @@ import { fittingListings, type ModelSearch } from "./model-filters.ts";
 import { dayLabel } from "./model-labels.ts";
 import { orderOf } from "./model-order.ts";
 import styles from "./models.module.css";
-import { lowestPrice, priceLine, priceRange, type Sku } from "./price-labels.ts";
+import { lowestPrice, priceLine, shownPrice, type Sku } from "./price-labels.ts";
 import type { Served, ServedModels } from "./served.ts";
 import type { ServedFor } from "./use-served.ts";
 
@@ -167,7 +167,7 @@ function priceColumn(
       const listings = fitting(model);
       const price = lowestPrice(listings, sku);
       if (price !== undefined) {
-        return <span className={kit.figures}>{priceRange(listings, sku)}</span>;
+        return <span className={kit.figures}>{shownPrice(listings, sku)}</span>;
       }
       return (
         <span className={kit.figures}>{sku === "completion" ? priceLine(listings) : "–"}</span>

@@ -5,7 +5,7 @@ import {
   defaultLabel,
   lowestPrice,
   priceLine,
-  priceRange,
+  shownPrice,
   showPrice,
 } from "./price-labels.ts";
 import { listingOf } from "./sample-models.test-data.ts";
@@ -58,9 +58,10 @@ describe("what a model costs, in a line", () => {
   });
 });
 
-test("prices of several providers are a range, equal ones are one", () => {
-  const at = (prompt: string) => listingOf({ prompt });
-  expect(priceRange([at("3"), at("1.00"), at("2")], "prompt")).toBe("$1.00 – $3.00");
-  expect(priceRange([at("2.00"), at("2.00")], "prompt")).toBe("$2.00");
-  expect(priceRange([], "prompt")).toBe("–");
+test("a price is that of the provider tried first, with the lowest where another is cheaper", () => {
+  const at = (prompt: string) => listingOf({ prompt, completion: "2" });
+  expect(shownPrice([at("3"), at("1.00"), at("2")], "prompt")).toBe("$3.00, from $1.00");
+  expect(shownPrice([at("1.00"), at("2.00")], "prompt")).toBe("$1.00");
+  expect(shownPrice([], "prompt")).toBe("–");
+  expect(priceLine([at("3"), at("1")])).toBe("$3.00 in · $2.00 out, from $1.00 in · $2.00 out");
 });

@@ -57,16 +57,29 @@ export function lowestPrice(listings: readonly ModelProvider[], sku: Sku): strin
     );
 }
 
-/** What a reader pays, by the provider that serves: `"$1.00"` or `"$1.00 – $3.00"`. */
-export function priceRange(listings: readonly ModelProvider[], sku: Sku): string {
-  const prices = listings.flatMap((listing) => tokenPrice(listing, sku) ?? []);
-  const sorted = prices.toSorted((a, b) => (parseUsd(a) < parseUsd(b) ? -1 : 1));
-  const shown = [...new Set([sorted[0], sorted.at(-1)].flatMap((each) => each ?? []))];
-  return shown.length === 0 ? "–" : shown.map(showPrice).join(" – ");
+/** The price at the provider that is tried first, and the lowest where another is cheaper. */
+export function shownPrice(listings: readonly ModelProvider[], sku: Sku): string {
+  return withLowest(listings, (some) => {
+    const price = lowestPrice(some, sku);
+    return price === undefined ? "–" : showPrice(price);
+  });
+}
+
+function withLowest(
+  listings: readonly ModelProvider[],
+  label: (some: readonly ModelProvider[]) => string,
+): string {
+  const price = label(listings.slice(0, 1));
+  const lowest = label(listings);
+  return lowest === price ? price : `${price}, from ${lowest}`;
 }
 
 /** What a model costs in one line: tokens in and out, or the first line of its price card. */
 export function priceLine(listings: readonly ModelProvider[]): string {
+  return withLowest(listings, lowestLine);
+}
+
+function lowestLine(listings: readonly ModelProvider[]): string {
   const input = lowestPrice(listings, "prompt");
   const output = lowestPrice(listings, "completion");
   const card = listings.flatMap(({ price_card }) => price_card)[0];

@@ -2,10 +2,11 @@ import { Button, Select, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
 
 import type { Member } from "../../../../src/console-api/contract.ts";
-import { useChange } from "../../api/use-answer.ts";
+import { useAnswer, useChange } from "../../api/use-answer.ts";
 import { useMay } from "../../api/use-may.ts";
 import { ConfirmName } from "../../ui/confirm-name.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
+import { Fault } from "../../ui/fault.tsx";
 import { notifyDone, notifyFault } from "../../ui/notice.ts";
 import { ROLE_MEANINGS } from "../../ui/role-words.ts";
 import { Time } from "../../ui/time.tsx";
@@ -135,8 +136,31 @@ function RemoveDialog(props: {
       }}
       onClose={onClose}
     >
-      Access ends with the next request. Keys that this member created keep working: disable those
-      whose secret the member may have.
+      Access ends with the next request, and invitations from this member end. Keys that this member
+      created keep working, and webhooks keep receiving: disable what the member may still use.
+      {removed === undefined ? null : <Staying accountId={removed.account_id} />}
     </ConfirmName>
+  );
+}
+
+/** What the member made and leaves behind, by its name. */
+function Staying({ accountId }: { readonly accountId: string }): ReactNode {
+  const made = useAnswer("GET /api/console/members/:account_id/made", {
+    params: { account_id: accountId },
+  });
+  if (made.isError) return <Fault error={made.error} />;
+  if (made.data === undefined) return null;
+  const { keys, webhooks } = made.data;
+  const names = [
+    ...keys.map(({ id, name }) => ({ id, text: `Key ${name}` })),
+    ...webhooks.map(({ id, name }) => ({ id, text: `Webhook ${name}` })),
+  ];
+  if (names.length === 0) return null;
+  return (
+    <ul aria-label="What stays" style={{ overflowWrap: "anywhere" }}>
+      {names.map(({ id, text }) => (
+        <li key={id}>{text}</li>
+      ))}
+    </ul>
   );
 }

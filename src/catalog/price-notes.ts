@@ -1,0 +1,93 @@
+import type { CatalogNote } from "./catalog-input.ts";
+import type { Catalog, Deployment, PriceSheet } from "./catalog.ts";
+
+/** Of text, USD per million tokens: sixty times the dearest price of any list that is known. */
+const PLAUSIBLE_USD = 10_000n;
+const PICO_PER_TOKEN_OF_ONE_USD = 1_000_000n;
+/** Prices of a listing change by less: a factor like that is a wrong unit or a lost point. */
+const JUMP_FACTOR = 100n;
+
+/**
+ * Notes on prices that are legal and rarely meant: a sale that can cost more than it brings, and a
+ * price of text beyond every known one. Tokens of other kinds may stand for whole pictures.
+ */
+export function priceNotes(file: string, deployment: Deployment): CatalogNote[] {
+  const { id, modality, billing } = deployment;
+  const sheets = sheetsOf(deployment);
+  const note = (reason: CatalogNote["reason"], about: string): CatalogNote[] => [
+    { file, deploymentId: id, reason, message: `${id} ${about}` },
+  ];
+  const isDearer = sheets.some(isBoughtDearer);
+  const bound = PLAUSIBLE_USD * PICO_PER_TOKEN_OF_ONE_USD;
+  const isImplausible =
+    modality === "text" &&
+    billing === "token" &&
+    sheets.some((sheet) => everyRate(sheet).some((rate) => rate > bound));
+  return [
+    ...(isDearer
+      ? note(
+          "purchase_above_price",
+          "is bought for more than it is sold: a purchase price is above its price",
+        )
+      : []),
+    ...(isImplausible
+      ? note(
+          "price_implausible",
+          `has a price above $${PLAUSIBLE_USD} per million tokens; check its unit and its point`,
+        )
+      : []),
+  ];
+}
+
+/** Listings whose new prices, now or announced, are a hundred times those of the old catalog or more, or as little. */
+export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
+  const old = new Map(before.deployments.map((each) => [each.id, each]));
+  return after.deployments.flatMap((deployment) => {
+    const known = old.get(deployment.id);
+    if (known?.prices == null || known.billing !== deployment.billing) return [];
+    const base = known.prices;
+    const pins = new Set(sheetsOf(known).map(({ pinId }) => pinId));
+    const isJump = sheetsOf(deployment).some(
+      (sheet) =>
+        !pins.has(sheet.pinId) &&
+        (isFarFrom(base.prompt, sheet.prompt) || isFarFrom(base.completion, sheet.completion)),
+    );
+    return isJump ? [deployment.id] : [];
+  });
+}
+
+/** Zero is not compared: a listing may begin or cease to be free. */
+function isFarFrom(a: bigint, b: bigint): boolean {
+  if (a === 0n || b === 0n) return false;
+  return a >= b * JUMP_FACTOR || b >= a * JUMP_FACTOR;
+}
+
+/** Those in force and all others in time. */
+function sheetsOf({ prices, datedPrices }: Deployment): readonly PriceSheet[] {
+  return datedPrices?.map((dated) => dated.prices) ?? (prices === null ? [] : [prices]);
+}
+
+function everyRate(sheet: PriceSheet): readonly bigint[] {
+  const tiers = sheet.tiers?.map(({ prices }) => prices) ?? [];
+  const others = sheet.purchase === undefined ? tiers : [...tiers, sheet.purchase];
+  return [...ratesAt(sheet, 0), ...others.flatMap(everyRate)];
+}
+
+function isBoughtDearer(prices: PriceSheet): boolean {
+  const { purchase } = prices;
+  if (purchase === undefined) return false;
+  const bounds = [...(prices.tiers ?? []), ...(purchase.tiers ?? [])];
+  return [0, ...bounds.map((tier) => tier.abovePromptTokens + 1)].some((promptTokens) => {
+    const sold = ratesAt(prices, promptTokens);
+    const bought = ratesAt(purchase, promptTokens);
+    return bought.some((rate, sku) => rate > (sold[sku] ?? rate));
+  });
+}
+
+function ratesAt(sheet: PriceSheet, promptTokens: number): readonly bigint[] {
+  const tier = sheet.tiers?.findLast((each) => promptTokens > each.abovePromptTokens);
+  const { prompt, cachedPrompt, cacheWrite, cacheWrite1h, completion, internalReasoning } =
+    tier?.prices ?? sheet;
+  const hour = cacheWrite1h ?? cacheWrite;
+  return [prompt, cachedPrompt, cacheWrite, hour, completion, internalReasoning];
+}

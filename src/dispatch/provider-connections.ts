@@ -1,0 +1,147 @@
+import type { LookupFunction } from "node:net";
+import type { SecureContext } from "node:tls";
+
+import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from "undici";
+
+import { guardedLookup } from "./address-guard.ts";
+import { KeptConnections } from "./kept-connections.ts";
+import { ForeignNames, rememberedNames } from "./resolve-names.ts";
+import type { SentBodies } from "./sent-bodies.ts";
+
+/** How providers are reached: the operator's choice. */
+export interface Outbound {
+  /** Longest time for which an unused connection is kept; a provider's own hint shortens it. */
+  readonly idleMs: number;
+  /** Hosts, with commas, that are reached without a proxy. */
+  readonly noProxy: string;
+  readonly all: OutboundRoute;
+  /** Those of some providers, by id. */
+  readonly byProvider: ReadonlyMap<string, OutboundRoute>;
+}
+
+export interface OutboundRoute {
+  /** Address of the proxy for `https:` addresses; empty: none. */
+  readonly proxy: string;
+  /** Authorities, and the client's certificate; undefined: the usual ones, and none. */
+  readonly secureContext?: SecureContext | undefined;
+  /** The same authorities without the certificate: for the proxy, and for files elsewhere. */
+  readonly trustOnly?: SecureContext | undefined;
+}
+
+const IDLE_MS = 4_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECTIONS_PER_ORIGIN_MAX = 4_096;
+
+const STRAIGHT: Outbound = {
+  idleMs: IDLE_MS,
+  noProxy: "",
+  all: { proxy: "" },
+  byProvider: new Map(),
+};
+
+/** Whom a connection is for. */
+interface Target {
+  readonly providerId: string;
+  readonly origin: string;
+}
+
+type Connect = buildConnector.BuildOptions & { readonly lookup?: LookupFunction };
+
+/** The connections to providers: kept by origin, and those for one request. */
+export class ProviderConnections {
+  readonly #bodies: SentBodies;
+  readonly #outbound: Outbound;
+  readonly #requests = new KeptConnections();
+  readonly #pools = new Map<OutboundRoute, Map<string, Dispatcher>>();
+  readonly #lookup: LookupFunction;
+  /** For addresses that providers' answers point to. */
+  readonly #foreignLookup: LookupFunction;
+
+  constructor(options: {
+    readonly bodies: SentBodies;
+    readonly allowPrivate: boolean;
+    readonly outbound: Outbound | undefined;
+  }) {
+    const { bodies, allowPrivate, outbound = STRAIGHT } = options;
+    this.#bodies = bodies;
+    this.#outbound = outbound;
+    this.#lookup = guardedLookup(rememberedNames(), allowPrivate);
+    this.#foreignLookup = guardedLookup((name) => new ForeignNames().find(name), allowPrivate);
+  }
+
+  /** The pool of kept connections to a provider. */
+  kept({ providerId, origin }: Target): Dispatcher {
+    const route = this.#routeOf(providerId);
+    let pools = this.#pools.get(route);
+    if (pools === undefined) this.#pools.set(route, (pools = new Map()));
+    let pool = pools.get(origin);
+    if (pool === undefined) pools.set(origin, (pool = this.#open(origin, route, this.#lookup)));
+    return pool;
+  }
+
+  /** Follows a request on kept connections: see `KeptConnections`. */
+  handler(...request: Parameters<KeptConnections["handler"]>): Dispatcher.DispatchHandler {
+    return this.#requests.handler(...request);
+  }
+
+  /** Dispatches one request to a provider on a new connection, closed with its answer. */
+  anew({ providerId, origin }: Target, send: (dispatcher: Dispatcher) => void): void {
+    once(this.#open(origin, this.#routeOf(providerId), this.#lookup), send);
+  }
+
+  /** The same to an address that is no provider's: without any client certificate. */
+  elsewhere(origin: string, send: (dispatcher: Dispatcher) => void): void {
+    const { proxy, trustOnly } = this.#outbound.all;
+    const route = { proxy, secureContext: trustOnly, trustOnly };
+    once(this.#open(origin, route, this.#foreignLookup), send);
+  }
+
+  async close(): Promise<void> {
+    const pools = [...this.#pools.values()].flatMap((each) => [...each.values()]);
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  #routeOf(providerId: string): OutboundRoute {
+    return this.#outbound.byProvider.get(providerId) ?? this.#outbound.all;
+  }
+
+  #open(origin: string, route: OutboundRoute, lookup: LookupFunction): Dispatcher {
+    const { idleMs, noProxy } = this.#outbound;
+    const { proxy, secureContext, trustOnly } = route;
+    const connect: Connect = {
+      timeout: CONNECT_TIMEOUT_MS,
+      ...(secureContext && { secureContext }),
+    };
+    const options = {
+      connections: CONNECTIONS_PER_ORIGIN_MAX,
+      pipelining: 1,
+      keepAliveTimeout: idleMs,
+      // A hint of the provider shortens the time, and never extends it.
+      keepAliveMaxTimeout: idleMs,
+    };
+    const pooled = (to: string | URL, connector: buildConnector.connector): Pool =>
+      new Pool(to, {
+        ...options,
+        connect: this.#bodies.connector(this.#requests.connector(connector)),
+      });
+    if (proxy === "") return pooled(origin, buildConnector({ ...connect, lookup }));
+    return new EnvHttpProxyAgent({
+      ...options,
+      // Empty, not absent: the environment is read by the settings alone.
+      httpProxy: "",
+      httpsProxy: proxy,
+      noProxy,
+      connect: buildConnector({ ...connect, lookup }),
+      requestTls: connect,
+      proxyTls: { timeout: CONNECT_TIMEOUT_MS, ...(trustOnly && { secureContext: trustOnly }) },
+      factory: (to, { connect: connector }: Pool.Options) =>
+        pooled(to, connector as buildConnector.connector),
+    });
+  }
+}
+
+function once(dispatcher: Dispatcher, send: (dispatcher: Dispatcher) => void): void {
+  send(dispatcher);
+  // Takes nothing more, and closes once the answer has ended.
+  dispatcher.close().catch(() => undefined);
+}

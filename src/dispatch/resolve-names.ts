@@ -1,0 +1,99 @@
+import { type LookupAddress, promises as dns } from "node:dns";
+import { isIPv6 } from "node:net";
+
+/** All addresses of a name; rejects with an error that has a code. */
+export type FindAddresses = (hostname: string) => Promise<readonly LookupAddress[]>;
+
+/** As the two resolvers name them. */
+export const NAME_FAULTS: ReadonlySet<string> = new Set(
+  "ENOTFOUND EAI_AGAIN EAI_FAIL ENODATA ESERVFAIL EREFUSED ETIMEOUT ECANCELLED".split(" "),
+);
+
+const REMEMBERED_MS = 30_000;
+
+/**
+ * Names in the operator's manifests and settings, by the system's resolver: hosts file, search
+ * domains, and few threads, which a silent name server holds for many seconds. So a name is asked
+ * for once at a time, and remembered.
+ */
+export function rememberedNames(): FindAddresses {
+  const known = new Map<string, Promise<readonly LookupAddress[]>>();
+  return async (hostname) => {
+    const found = known.get(hostname);
+    if (found !== undefined) return await found;
+    const asked = dns.lookup(hostname, { all: true });
+    known.set(hostname, asked);
+    try {
+      const addresses = await asked;
+      setTimeout(() => known.delete(hostname), REMEMBERED_MS).unref();
+      return addresses;
+    } catch (fault) {
+      known.delete(hostname);
+      throw fault;
+    }
+  };
+}
+
+/** An organization has as many look-ups under way as it may. */
+export class NamesBusyError extends Error {
+  override readonly name = "NamesBusyError";
+  readonly code = "NAMES_BUSY";
+}
+
+const LOOKUPS_OF_OWNER_MAX = 2;
+const LOOKUP_MS_MAX = 3_000;
+
+/**
+ * Names that others than the operator chose, by c-ares: it takes no thread from anybody and ends in
+ * time, and it asks name servers alone, so that no name of this machine or its network is found.
+ */
+export class ForeignNames {
+  readonly #servers: readonly string[];
+  readonly #underWay = new Map<string, number>();
+
+  /** `servers`: addresses of name servers; none: those of the system. */
+  constructor(servers: readonly string[] = []) {
+    this.#servers = servers;
+  }
+
+  /** At most two at once for an `owner`, such as an organization: one more is refused. */
+  of(owner: string): FindAddresses {
+    return async (hostname) => {
+      const underWay = this.#underWay.get(owner) ?? 0;
+      if (underWay >= LOOKUPS_OF_OWNER_MAX)
+        throw new NamesBusyError("too many names are looked up");
+      this.#underWay.set(owner, underWay + 1);
+      try {
+        return await this.find(hostname);
+      } finally {
+        const left = (this.#underWay.get(owner) ?? 1) - 1;
+        if (left === 0) this.#underWay.delete(owner);
+        else this.#underWay.set(owner, left);
+      }
+    };
+  }
+
+  async find(hostname: string): Promise<readonly LookupAddress[]> {
+    if (/(^|\.)localhost\.?$/i.test(hostname)) return LOOPBACK;
+    const resolver = new dns.Resolver({ timeout: LOOKUP_MS_MAX / 2, tries: 2 });
+    if (this.#servers.length > 0) resolver.setServers(this.#servers);
+    const timer = setTimeout(() => resolver.cancel(), LOOKUP_MS_MAX);
+    try {
+      const answers = await Promise.allSettled([
+        resolver.resolve4(hostname),
+        resolver.resolve6(hostname),
+      ]);
+      const found = answers.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+      const [first] = answers;
+      if (found.length === 0 && first.status === "rejected") throw first.reason;
+      return found.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+const LOOPBACK = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];

@@ -1,0 +1,238 @@
+import { describe, expect, test } from "vitest";
+
+import {
+  ANSWER_BYTES_MAX,
+  DECISION_ANSWER_BYTES_MAX,
+  ERROR_BODY_BYTES_MAX,
+  IMAGE_ANSWER_OTHER_BYTES_MAX,
+} from "../../../src/core/constants.ts";
+import { openDecisionAnswer } from "../../../src/modality/decisions/open-answer.ts";
+import {
+  chunks,
+  costUsd,
+  delta,
+  openJson,
+  openStream,
+  requestId,
+  toolDelta,
+} from "../../../src/modality/fixtures/answer-kit.ts";
+import { deploymentOf, encode, readBody } from "../../../src/modality/fixtures/request-kit.ts";
+import { openBridge } from "../../../src/modality/images/fixtures/image-kit.ts";
+import { readJob } from "../../../src/modality/videos/read-job.ts";
+import type { AnswerBridge } from "../../../src/wire/answer/answer-bridge.ts";
+import { classifyFailure } from "../../../src/wire/failure/classify-failure.ts";
+
+/*
+ * Everybody waits while one answer or request is read. Measured is the processor time of each step
+ * that nothing can come between: a busy machine hardly changes it. The fastest of a few runs counts,
+ * because the other threads of this process are counted with it.
+ */
+const STEP_MS_MAX = 200;
+const RUNS = 4;
+/** What one read of a socket brings. */
+const PIECE_BYTES = 65_536;
+
+function stepMs(step: () => void): number {
+  const before = process.cpuUsage();
+  step();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/** The longest step of reading this answer and writing the client's. */
+function longestMs(bridge: AnswerBridge, body: Buffer): number {
+  let longest = 0;
+  const timed = (step: () => void): void => {
+    longest = Math.max(longest, stepMs(step));
+  };
+  for (let at = 0; at < body.length; at += PIECE_BYTES) {
+    timed(() => {
+      bridge.push(body.subarray(at, at + PIECE_BYTES));
+      bridge.takeOutput();
+    });
+  }
+  timed(() => bridge.end());
+  if (bridge.state === "complete") timed(() => void bridge.finish(costUsd));
+  return longest;
+}
+
+function expectQuick(measure: () => number): void {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS && fastest > STEP_MS_MAX; run += 1) {
+    fastest = Math.min(fastest, measure());
+  }
+  expect(fastest).toBeLessThan(STEP_MS_MAX);
+}
+
+/** `frame` with as many of `item` in its gap as fit in. */
+function filled(
+  [before, after]: readonly [string, string],
+  item: string,
+  bytesMax: number,
+): Buffer {
+  const room = bytesMax - before.length - after.length - item.length - 1;
+  const count = Math.max(0, Math.floor(room / Buffer.byteLength(item)));
+  return Buffer.from(before + item.repeat(count) + after);
+}
+
+const ITEMS: readonly (readonly [string, string])[] = [
+  ["brackets", "["],
+  ["empty objects", "{},"],
+  ["nested lists", `${"[".repeat(50)}${"]".repeat(50)},`],
+  ["texts", '"ab",'],
+  ["members", '{"a":1,"b":2},'],
+  ["blanks", " "],
+];
+/** Of the inside of a string. */
+const TEXTS: readonly (readonly [string, string])[] = [
+  ["quotes", String.raw`\"`],
+  ["control characters", String.raw`\u0001`],
+  ["letters", "x"],
+  ["sentences about a policy", "violation violat our polic "],
+];
+
+const A_REST = `{"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant",`;
+const B_REST = `{"type":"message","role":"assistant","model":"m","stop_reason":"end_turn","content":[`;
+const CALL = `"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\\"a\\":[`;
+type Frame = readonly [string, string];
+const A_LIST: Frame = [`${A_REST}"content":"x","more":[`, "0]}}]}"];
+const B_LIST: Frame = [`${B_REST}{"type":"tool_use","id":"a","name":"f","input":{"a":[`, "0]}}]}"];
+const ERROR_TEXT: Frame = ['{"error":{"code":"x","message":"', '"}}'];
+
+const WHOLE: readonly (readonly [string, "wire_a" | "wire_b", Frame, string])[] = [
+  ...ITEMS.map(([what, item]) => [what, "wire_a", A_LIST, item] as const),
+  ...ITEMS.map(([what, item]) => [what, "wire_b", B_LIST, item] as const),
+  ["empty objects of many calls", "wire_a", [A_REST + CALL, '0]}"}}]}}]}'], "{},"],
+  ...TEXTS.flatMap(([what, text]) => [
+    [`a text of ${what}`, "wire_a", [`${A_REST}"content":"`, '"}}]}'], text] as const,
+    [`a text of ${what}`, "wire_b", [`${B_REST}{"type":"text","text":"`, '"}]}'], text] as const,
+    [`an error of ${what}`, "wire_a", ERROR_TEXT, text] as const,
+  ]),
+];
+
+test.each(WHOLE)("a whole answer with %s from %s", (_what, upstream, frame, item) => {
+  const body = filled(frame, item, ANSWER_BYTES_MAX);
+  for (const client of ["wire_a", "wire_b"] as const) {
+    expectQuick(() => longestMs(openJson({ client, upstream }), body));
+  }
+});
+
+test("calls that share out thirty megabytes of arguments among themselves", () => {
+  const call = `{"id":"a","function":{"name":"f","arguments":"{\\"a\\":[${"{},".repeat(100_000)}0]}"}}`;
+  const body = Buffer.from(`${A_REST}"tool_calls":[${Array(100).fill(call).join(",")}]}}]}`);
+  expectQuick(() => longestMs(openJson({ client: "wire_b", upstream: "wire_a" }), body));
+});
+
+/** Fragments of calls, two megabytes and more of them. */
+function fragments(make: (at: number) => object): Buffer {
+  const count = 20_000;
+  const made = Array.from({ length: count }, (_, at) => toolDelta(undefined, make(at)));
+  return Buffer.from(chunks(delta({ role: "assistant" }), ...made));
+}
+
+const arguments_ = "x".repeat(40);
+const STREAMS: readonly (readonly [string, Buffer])[] = [
+  [
+    "fragments with a name and no index",
+    fragments((at) => ({
+      function: { name: "f", arguments: at === 0 ? '{"a":"' : arguments_ },
+    })),
+  ],
+  ["a new id in each fragment", fragments((at) => ({ id: `c${at}`, function: { name: "f" } }))],
+  [
+    "the ids of thousand calls over and over",
+    fragments((at) => ({ id: `c${at % 1_000}`, function: { name: "f", arguments: arguments_ } })),
+  ],
+  ["an event of brackets", Buffer.from(`data: {"a":${"[".repeat(1_000_000)}\n\n`)],
+  [
+    "an event of four megabytes of empty objects",
+    Buffer.from(`data: {"a":[\n${`data: ${"{},".repeat(300_000)}\n`.repeat(4)}data: 0]}\n\n`),
+  ],
+];
+
+describe.each(["wire_a", "wire_b"] as const)("a stream for a client of %s", (client) => {
+  test.each(STREAMS)("%s", (_what, body) => {
+    expectQuick(() => longestMs(openStream({ client, upstream: "wire_a" }), body));
+    const whole = stepMs(() => longestMs(openStream({ client, upstream: "wire_a" }), body));
+    // All pieces together: work that grows with what came before would show here.
+    expect(whole).toBeLessThan(20 * STEP_MS_MAX);
+  });
+});
+
+test("an image answer with thousands of entries that speak of policies", () => {
+  const spoken = "violation violat our polic ".repeat(300).slice(0, 8_100);
+  const long = Array.from({ length: 120 }, () => `{"message":"${spoken}"}`).join(",");
+  const many = Array.from({ length: 40_000 }, () => '{"message":"violat"}').join(",");
+  for (const entries of [long, many]) {
+    const body = Buffer.from(`{"data":[${entries}]}`);
+    expect(body.length).toBeLessThan(IMAGE_ANSWER_OTHER_BYTES_MAX);
+    expectQuick(() => longestMs(openBridge(), body));
+  }
+});
+
+test("an image of thirty megabytes is still quick", () => {
+  const body = Buffer.from(`{"data":[{"b64_json":"iVBORw0KGgo${"A".repeat(40_000_001)}"}]}`);
+  expectQuick(() => longestMs(openBridge(), body));
+});
+
+test("an answer to decisions, with envelopes in envelopes", () => {
+  const decisions = {
+    wire: "systemone",
+    path: "/decide",
+    isStatePerQuestion: false,
+    readsImages: false,
+    form: "as_sent",
+  } as const;
+  const deployment = deploymentOf("wire_a", { modality: "decisions", decisions });
+  const question = { wire: "systemone", id: "q", kind: "noul" } as const;
+  const asked = { ...question, asked: "noul", instructions: "?", criteria: undefined } as const;
+  const open = (): AnswerBridge =>
+    openDecisionAnswer({
+      request: { questions: [asked] },
+      deployment,
+      requestId,
+      createdSeconds: 1_800_000_000,
+    });
+  let nested = "end";
+  while (nested.length < 1_000_000) {
+    nested = `{"message":${JSON.stringify(nested).replaceAll("\\", String.raw`\u005c`)}}`;
+  }
+  expectQuick(() => longestMs(open(), Buffer.from(`{"error":${nested}}`)));
+  for (const [, item] of ITEMS) {
+    const frame = ['{"answers":{"q":{"noul":1,"note":[', "0]}}}"] as const;
+    expectQuick(() => longestMs(open(), filled(frame, item, DECISION_ANSWER_BYTES_MAX)));
+  }
+});
+
+test("a failed answer and a video's job", () => {
+  for (const [, item] of [...TEXTS, ...ITEMS]) {
+    const body = filled(['{"error":{"message":"', '"}}'], item, ERROR_BODY_BYTES_MAX);
+    expectQuick(() => stepMs(() => classifyFailure({ status: 400, headers: {}, body })));
+    expectQuick(() => stepMs(() => readJob(filled(['{"a":[', "0]}"], item, 1_000_000))));
+  }
+});
+
+describe("a request of nine and a half megabytes", () => {
+  test.each([
+    ["blanks", " "],
+    ["lines", String.raw`\n`],
+  ])("%s crosses the wires", (_what, item) => {
+    const [before, after] = [
+      '{"model":"a","max_tokens":5,"messages":[{"role":"user","content":"',
+      'x"}]}',
+    ];
+    const body = filled([before, after], item, 9_500_000);
+    for (const [client, upstream] of [
+      ["wire_a", "wire_b"],
+      ["wire_b", "wire_a"],
+    ] as const) {
+      expectQuick(() =>
+        stepMs(() => {
+          const read = readBody(client, body);
+          if (!read.ok) throw new Error(read.refusal.message);
+          encode(read.request, deploymentOf(upstream));
+        }),
+      );
+    }
+  });
+});

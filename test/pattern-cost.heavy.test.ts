@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+
+import { isProduct, nodesOf, readSourceFiles, type SourceFile } from "./tidy/source-files.ts";
+
+/*
+ * One text from outside must not keep the process busy. Every pattern of the program meets texts that
+ * are pumped from its own words, as long as any text that is matched without a scan of its own.
+ */
+const CHARS = 8_192;
+const MATCH_MS_MAX = 15;
+const RUNS = 3;
+
+/** Files that cut what they match, at so many characters. */
+const CUT: Readonly<Record<string, number>> = {
+  "src/console-api/public-text.ts": 1_200,
+  "src/core/served-model.ts": 400,
+  "src/optimize/judge.ts": 256,
+  "src/wire/failure/provider-message.ts": 1_024,
+  "src/wire/failure/retry-after.ts": 128,
+};
+
+/** Endings of addresses and decimals, which settings, manifests and our own figures keep short. */
+const SHORT_ENDINGS: ReadonlySet<string> = new Set([String.raw`\/+$`, "0+$", String.raw`\.?0+$`]);
+const SHORT_CHARS = 1_024;
+
+/** Texts of ours or of the operator's machine, which nobody outside writes. */
+const OWN_TEXTS = ["src/dev/", "src/storage/", "src/backup/"];
+
+interface Pattern {
+  readonly place: string;
+  readonly file: string;
+  readonly source: string;
+  readonly regex: RegExp;
+}
+
+const patterns = readSourceFiles("src")
+  .filter(isProduct)
+  .filter(({ file }) => !OWN_TEXTS.some((folder) => file.startsWith(folder)))
+  .flatMap(patternsOf);
+
+function patternsOf(source: SourceFile): Pattern[] {
+  return nodesOf(source).flatMap(({ type, regex, start }) => {
+    if (type !== "Literal" || typeof regex !== "object" || regex === null) return [];
+    const { pattern, flags } = regex as { pattern: string; flags: string };
+    const line = source.text.slice(0, start).split("\n").length;
+    // Sticky ones start where they are told; everywhere else a match may start anywhere.
+    const made = new RegExp(pattern, flags.replace("y", ""));
+    return [{ place: `${source.file}:${line}`, file: source.file, source: pattern, regex: made }];
+  });
+}
+
+const FILLERS = ["", " ", "a", "0", ".", "-", ":", "\n", '"', "{", "a.", "a-"];
+
+/** The words that stand in a pattern, with something for each class of characters. */
+function wordsIn(pattern: string): string[] {
+  const plain = pattern
+    .replaceAll(/\(\?(?:[:=!]|<[=!]|<\w+>)/g, "(")
+    .replaceAll(/\\[dD]/g, "0")
+    .replaceAll(/\\[wWSpPkbB]/g, "a")
+    .replaceAll(/\\s/g, " ")
+    .replaceAll(/\\n/g, "\n")
+    .replaceAll(/\\(.)/g, "$1")
+    .replaceAll(/\[\^[^\]]*\]/g, "a")
+    .replaceAll(/\[([^\]])[^\]]*\]/g, "$1");
+  const words = plain.split(/[()|?*+^$]|\{[\d,]+\}/).filter((word) => word !== "");
+  return [...new Set(["", ...words, plain.replaceAll(/[()|?*+^$]|\{[\d,]+\}/g, "")])];
+}
+
+function pumpedTexts(pattern: string, chars: number): string[] {
+  const texts = new Set<string>();
+  for (const word of wordsIn(pattern)) {
+    for (const filler of FILLERS) {
+      if (word + filler === "") continue;
+      texts.add(`${(word + filler).repeat(chars).slice(0, chars - 1)}\u0001`);
+      texts.add(`${word}${(filler || word).repeat(chars).slice(0, chars - word.length - 1)}\u0001`);
+    }
+  }
+  return [...texts];
+}
+
+function matchMs(regex: RegExp, text: string): number {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS && fastest > MATCH_MS_MAX; run += 1) {
+    const before = performance.now();
+    if (regex.global) text.replaceAll(regex, "");
+    else regex.test(text);
+    fastest = Math.min(fastest, performance.now() - before);
+  }
+  return fastest;
+}
+
+test("every pattern costs little on texts that are pumped from its own words", () => {
+  expect(patterns.length).toBeGreaterThan(150);
+  const slow = patterns.flatMap(({ place, file, source, regex }) => {
+    const chars = SHORT_ENDINGS.has(source) ? SHORT_CHARS : (CUT[file] ?? CHARS);
+    const texts = pumpedTexts(source, chars);
+    const worst = texts.find((text) => matchMs(regex, text) > MATCH_MS_MAX);
+    return worst === undefined
+      ? []
+      : [`${place} /${source}/ on ${JSON.stringify(worst.slice(0, 30))}`];
+  });
+  expect(slow).toEqual([]);
+});
+
+test("no pattern repeats a group over a text that is not cut", () => {
+  const grouped = patterns.filter(
+    ({ file, source }) => CUT[file] === undefined && /\)(?:[*+]|\{\d+,\})/.test(source),
+  );
+  expect(grouped.map(({ place, source }) => `${place} /${source}/`)).toEqual([]);
+});

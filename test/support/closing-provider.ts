@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+
+/** How it ends a kept connection at a request: before it has answered, or while it does. */
+export type Ending = "fin" | "rst" | "half_status";
+
+export interface ClosingProvider {
+  readonly url: string;
+  /** Bodies of requests, in the order of their arrival, with the number of their connection. */
+  readonly requests: readonly { readonly connection: number; readonly body: string }[];
+  readonly connections: number;
+  readonly open: number;
+  /** From which request of a connection on it is ended; 1: none is answered. Default: 2. */
+  endFrom: number;
+  ending: Ending;
+  /** Sent with every answer. */
+  keepAlive: string | undefined;
+  /** Ends a connection that was unused for so long. */
+  idleMs: number | undefined;
+  close(): void;
+}
+
+/** A whole answer of wire_a. */
+export const CHAT_ANSWER: string = JSON.stringify({
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, message: { role: "assistant", content: "hi" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+});
+
+/** A provider of wire_a that ends its kept connections. */
+export async function startClosingProvider(): Promise<ClosingProvider> {
+  const sockets = new Set<Socket>();
+  const requests: { connection: number; body: string }[] = [];
+  let connections = 0;
+  const server = createServer((socket) => {
+    const connection = (connections += 1);
+    let served = 0;
+    let text = "";
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => undefined);
+    socket.on("timeout", () => socket.end());
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+      const [, head = "", body = ""] = /^(.*?)\r\n\r\n(.*)$/s.exec(text) ?? [];
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      if (head === "" || body.length < length) return;
+      text = "";
+      served += 1;
+      requests.push({ connection, body });
+      if (served >= provider.endFrom) return end(socket, provider.ending);
+      socket.setTimeout(provider.idleMs ?? 0);
+      const hint = provider.keepAlive === undefined ? "" : `keep-alive: ${provider.keepAlive}\r\n`;
+      const type = `content-type: application/json\r\ncontent-length: ${CHAT_ANSWER.length}\r\n`;
+      socket.write(`HTTP/1.1 200 OK\r\n${type}${hint}\r\n${CHAT_ANSWER}`);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const provider: ClosingProvider = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    get connections() {
+      return connections;
+    },
+    get open() {
+      return sockets.size;
+    },
+    endFrom: 2,
+    ending: "fin",
+    keepAlive: undefined,
+    idleMs: undefined,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+  return provider;
+}
+
+function end(socket: Socket, ending: Ending): void {
+  if (ending === "rst") socket.resetAndDestroy();
+  else if (ending === "fin") socket.end();
+  else socket.end("HTTP/1.1 20");
+}
