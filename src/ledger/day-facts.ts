@@ -20,8 +20,8 @@ export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string>
   try {
     await client.query("begin isolation level repeatable read, read only");
     await client.query("set local statement_timeout = 0; set local timezone = 'UTC'");
-    // Before the snapshot: what is retired or folded meanwhile would be missing in it.
-    await client.query("lock table attempt, transfer in access share mode");
+    // Before the snapshot: a day that is retired meanwhile would be missing in it.
+    await client.query("lock table attempt in access share mode");
     const ids = await readIds(client, day);
     for (const fact of await factsOf(client, day, ids)) yield* pages(client, fact);
   } finally {

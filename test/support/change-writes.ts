@@ -25,7 +25,6 @@ export type OtherAction = Extract<
   | "backup.create"
   | "data.copy"
   | "ledger.close-day"
-  | "ledger.fold"
   | "ledger.recover"
   | "ledger.reopen"
   | "manifest.refresh"
