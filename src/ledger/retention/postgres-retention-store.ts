@@ -25,6 +25,7 @@ import type {
 } from "./retention.ts";
 
 const PAGE_ROWS = 2_000;
+
 /** Takes days out of the journal's partitions. */
 export class PostgresRetentionStore implements RetentionStore {
   readonly #pool: Pool;
