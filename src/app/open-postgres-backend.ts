@@ -54,10 +54,6 @@ import {
   closeDay,
   type CreditStore,
   dayFacts,
-  disableFeed,
-  enableFeed,
-  feedStatus,
-  type FeedStatus,
   type FlaggedListing,
   type KnownInstance,
   type LedgerBatchStore,
@@ -182,14 +178,8 @@ export interface PostgresBackend {
     options: AuditOptions & { readonly key: SigningKey },
     by: ChangedBy,
   ): Promise<AuditOutcome>;
-  /** Facts for a warehouse. */
-  readonly feed: {
-    enable(by: ChangedBy): Promise<FeedStatus>;
-    status(): Promise<FeedStatus>;
-    disable(by: ChangedBy): Promise<FeedStatus>;
-    /** Lines of a day that is over, a page at a time. */
-    dayFacts(day: string): AsyncIterable<string>;
-  };
+  /** Attempts and transfers of a day that is over, one JSON document a line, a page at a time. */
+  dayFacts(day: string): AsyncIterable<string>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
   /** What every organization used of a provider from this UTC day on: a long report. */
@@ -353,7 +343,7 @@ function migrated(steps: readonly string[]): Change {
 function auditsOf(
   books: { readonly pool: Pool; readonly changes: ChangeLog },
   log: Logger,
-): Pick<PostgresBackend, "audit" | "auditBooks" | "closeDay" | "feed"> {
+): Pick<PostgresBackend, "audit" | "auditBooks" | "closeDay" | "dayFacts"> {
   const { pool } = books;
   const noted = async (audited: Promise<AuditOutcome>): Promise<AuditOutcome> => {
     const outcome = await audited;
@@ -367,12 +357,7 @@ function auditsOf(
     },
     auditBooks: (asked) => noted(auditBooks(pool, asked)),
     closeDay: (day, asked, by) => noted(closeDay({ ...books, by }, day, asked)),
-    feed: {
-      enable: (by) => enableFeed(books, by),
-      status: () => feedStatus(pool),
-      disable: (by) => disableFeed(books, by),
-      dayFacts: (day) => dayFacts(pool, day),
-    },
+    dayFacts: (day) => dayFacts(pool, day),
   };
 }
 

@@ -113,12 +113,12 @@ export function openCommandLogging(io: CommandIo, config: Config, quiet = false)
 }
 
 /** Runs `work` on the stores of a data folder or database, server up or down, and closes them. */
-export async function withBackend<A extends CommandAnswer = CommandAnswer>(
+export async function withBackend(
   io: CommandContext,
   flags: Flags,
-  work: (backend: Backend, by: ChangedBy) => Promise<A>,
+  work: (backend: Backend, by: ChangedBy) => Promise<CommandAnswer>,
   schema: NonNullable<BackendOptions["schema"]> = "check",
-): Promise<A> {
+): Promise<CommandAnswer> {
   const config = readConfig(io, flags);
   const by = changedByOf(flags);
   const logging = openCommandLogging(io, config, true);

@@ -6,10 +6,9 @@ import type { CommandContext } from "./command-io.ts";
 import { addReopenCommand } from "./ledger-reopen-command.ts";
 import { addAuditCommand } from "./ledger-audit-command.ts";
 import { addExportCommand } from "./ledger-export-command.ts";
-import { addFoldCommand } from "./ledger-fold-command.ts";
 import { addRetireCommands } from "./ledger-retire-command.ts";
 
-/** `ledger audit`, `recover`, `reopen`, `export`, `retire`, `fold` and `verify-export` */
+/** `ledger audit`, `recover`, `reopen`, `export`, `retire` and `verify-export` */
 export function addLedgerCommand(program: Command, context: CommandContext): void {
   const ledger = program.command("ledger").description("check and recover the ledger");
   addAuditCommand(ledger, context);
@@ -49,5 +48,4 @@ export function addLedgerCommand(program: Command, context: CommandContext): voi
   addReopenCommand(ledger, context);
   addExportCommand(ledger, context);
   addRetireCommands(ledger, context);
-  addFoldCommand(ledger, context);
 }

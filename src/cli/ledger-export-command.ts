@@ -19,13 +19,13 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
     .option("--out <file>", "a new file instead of standard output")
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, async ({ feed }) => {
+        withBackend(context, flags, async (backend) => {
           const day = readDay(String(flags["day"]), "--day");
           const out = flags["out"];
           const isFile = typeof out === "string";
           let lines = 0;
           const counted = async function* (): AsyncGenerator<string> {
-            for await (const page of feed.dayFacts(day)) {
+            for await (const page of backend.dayFacts(day)) {
               lines += page.split("\n").length - 1;
               yield page;
             }

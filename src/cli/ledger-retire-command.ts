@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Command } from "commander";
 
 import { type Backend, openDayArchive, openExportKey, readExportKey } from "../app/index.ts";
+import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd } from "../core/index.ts";
 import {
   type Day,
@@ -11,11 +13,11 @@ import {
   type ExportCheck,
   publicKeyText,
   readManifest,
+  type RetentionSession,
+  type RetentionStore,
   retireDays,
   type RetireOutcome,
-  readFold,
   verifyExport,
-  verifyFold,
 } from "../ledger/index.ts";
 import {
   answering,
@@ -27,8 +29,11 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { foldAfterRetire } from "./ledger-fold-command.ts";
-import { type RunAnswer, textFlag, whenOurs } from "./retention-run.ts";
+import { readText, readWhole } from "./number-flags.ts";
+
+const DAYS = { min: 1, max: 999_999 };
+const LOCK_TRIES_MAX = 10;
+const LOCK_PAUSE_MS = 500;
 
 /** `ledger retire`, `ledger verify-export` */
 export function addRetireCommands(ledger: Command, context: CommandContext): void {
@@ -40,10 +45,8 @@ export function addRetireCommands(ledger: Command, context: CommandContext): voi
     .action(answering(context, (flags: Flags) => retire(context, flags)));
   ledger
     .command("verify-export")
-    .description(
-      "prove an exported day or month: its signature, its key and every row; exit 1 when off",
-    )
-    .argument("<file>", "its manifest, attempt-YYYY-MM-DD.json or transfer-YYYY-MM.json")
+    .description("prove an exported day: its signature, its key and every row; exit 1 when off")
+    .argument("<file>", "the day's manifest, attempt-YYYY-MM-DD.json")
     .option("--public-key <file>", "PEM file of the key that is trusted (default this one's own)")
     .option("--data <folder>", "folder of the installation's own key (default ./data)")
     .option("--config <file>", "configuration file (default tokenmarket.yaml, if it exists)")
@@ -52,32 +55,20 @@ export function addRetireCommands(ledger: Command, context: CommandContext): voi
 }
 
 async function retire(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
-  const days = await retireDaysOf(context, flags);
-  const months = await foldAfterRetire(context, flags);
-  if (months === undefined) return days;
-  const ok = days.json.ok && months.json.ok;
-  return {
-    json: { ...days.json, ok, months: months.json },
-    text: `${days.text}\n${months.text}`,
-    exitCode: ok ? 0 : 1,
-  };
-}
-
-async function retireDaysOf(context: CommandContext, flags: Flags): Promise<RunAnswer> {
   const config = readConfig(context, flags);
-  const olderThanDays = readDays(flags) ?? config.retentionAttemptsDays;
+  const olderThanDays = readWhole(flags, "older-than-days", DAYS) ?? config.retentionAttemptsDays;
   if (olderThanDays === 0) {
     const text = "nothing is retired: retention.attempts_days is 0, which keeps all";
     const gone = { retired: [], refused_requests: 0, past_spend_days: 0, dropped: [] };
     const nothing = { ...gone, kept: [], stopped: null };
-    return { json: { ok: true, ...nothing }, text, exitCode: 0 };
+    return { json: { ok: true, ...nothing }, text };
   }
-  const archive = openDayArchive(config, textFlag(flags, "out"));
+  const archive = openDayArchive(config, readText(flags, "out"));
   return await withBackend(context, flags, async ({ retentionStore, statementClosing }, by) => {
     const progress = (line: string): void => void context.stderr.write(`${line}\n`);
     const stopAt = await closeStatements(statementClosing, progress);
     const key = openExportKey(config);
-    const session = await whenOurs(() => retentionStore.open(by));
+    const session = await openSession(retentionStore, by);
     try {
       const deps = { session, archive, key, progress };
       const drop = flags["drop"] === true;
@@ -88,6 +79,16 @@ async function retireDaysOf(context: CommandContext, flags: Flags): Promise<RunA
       await session.close();
     }
   });
+}
+
+/** A run that was killed a moment ago may still have its lock. */
+async function openSession(store: RetentionStore, by: ChangedBy): Promise<RetentionSession> {
+  for (let tried = 0; tried < LOCK_TRIES_MAX; tried++) {
+    if (tried > 0) await sleep(LOCK_PAUSE_MS);
+    const session = await store.open(by);
+    if (session !== undefined) return session;
+  }
+  throw new UsageFault("another ledger retire is under way; wait for its end");
 }
 
 /**
@@ -117,7 +118,7 @@ async function closeStatements(
 function answerOf(
   outcome: RetireOutcome,
   run: { readonly folder: string; readonly publicKey: string; readonly olderThanDays: number },
-): RunAnswer {
+): CommandAnswer {
   const { retired, refusedRequests, pastSpendDays, dropped, kept, stopped } = outcome;
   const ok = stopped === undefined && kept.length === 0;
   return {
@@ -149,28 +150,20 @@ function answerOf(
 
 async function verify(context: CommandContext, file: string, flags: Flags): Promise<CommandAnswer> {
   const config = readConfig(context, flags);
-  const publicKeyFile = textFlag(flags, "publicKey");
+  const publicKeyFile = readText(flags, "public-key");
   const trustedKey = readExportKey(config, publicKeyFile);
   if (publicKeyFile !== undefined && trustedKey === undefined) {
     throw new UsageFault(`${publicKeyFile}: there is no such file; check --public-key`);
   }
-  const text = readFileSync(file, "utf8");
-  const rowsOf = (of: Parameters<typeof dayFiles>[0]): AsyncIterable<Uint8Array> => {
-    if (basename(file) === dayFiles(of).manifest)
-      return openDayArchive(config, dirname(file)).readPublished(of);
-    throw new UsageFault(`${file}: this is the manifest of ${of}, under another name`);
-  };
-  const fold = readFold(text);
-  if (typeof fold === "object") {
-    const { part } = fold;
-    const checks = await verifyFold({ manifest: fold, rows: rowsOf(part), trustedKey });
-    return verdict(checks, { month: part, public_key: publicKeyText(fold.publicKey) });
-  }
-  const manifest = fold ?? readManifest(text);
+  const manifest = readManifest(readFileSync(file, "utf8"));
   if (typeof manifest === "string")
     return verdict([{ id: "manifest", ok: false, detail: manifest }]);
   const { day } = manifest;
-  const checks = await verifyExport({ manifest, rows: rowsOf(day), trustedKey });
+  if (basename(file) !== dayFiles(day).manifest) {
+    throw new UsageFault(`${file}: this is the manifest of ${day}, under another name`);
+  }
+  const rows = openDayArchive(config, dirname(file)).readPublished(day);
+  const checks = await verifyExport({ manifest, rows, trustedKey });
   return verdict(checks, { day, public_key: publicKeyText(manifest.publicKey) });
 }
 
@@ -183,13 +176,4 @@ function verdict(checks: readonly ExportCheck[], more: object = {}): CommandAnsw
       .join("\n"),
     exitCode: ok ? 0 : 1,
   };
-}
-
-function readDays(flags: Flags): number | undefined {
-  const text = textFlag(flags, "olderThanDays");
-  if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,5}$/.test(text)) {
-    throw new UsageFault("--older-than-days must be a whole number of days, at least 1");
-  }
-  return Number(text);
 }

@@ -12,7 +12,6 @@ import { addCreditCommand } from "./credit-command.ts";
 import { addDataCommand } from "./data-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addEndpointCommand } from "./endpoint-command.ts";
-import { addFeedCommand } from "./feed-command.ts";
 import { addImportCommand } from "./import-command.ts";
 import { addInitCommand } from "./init-command.ts";
 import { addKeyCommand } from "./key-command.ts";
@@ -86,7 +85,6 @@ export function commandLine(context: CommandContext): Command {
   addUnusualUseCommand(program, context);
   addConsoleLinkCommand(program, context);
   addManifestCommand(program, context);
-  addFeedCommand(program, context);
   addImportCommand(program, context);
   addConformanceCommand(program, context);
   addLedgerCommand(program, context);

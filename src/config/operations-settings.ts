@@ -1,5 +1,4 @@
 import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
-import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts";
 import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { ISSUER_SETTINGS, type IssuerConfig } from "./issuer-settings.ts";
@@ -8,7 +7,7 @@ import { MAIL_SETTINGS, type MailConfig } from "./mail-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { OPERATOR_SETTINGS, type OperatorConfig } from "./operator-settings.ts";
 import { networksProblem } from "../core/index.ts";
-import { flag, integer, type Setting } from "./setting.ts";
+import { flag, integer, ofCommands, type Setting } from "./setting.ts";
 import { STORE_SETTINGS, type StoreConfig } from "./store-settings.ts";
 import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.ts";
 
@@ -20,7 +19,6 @@ export interface OperationsConfig
     MailConfig,
     MetricsConfig,
     BackupConfig,
-    ChangeLogConfig,
     StoreConfig,
     TelemetryConfig,
     ListingConfig,
@@ -30,6 +28,7 @@ export interface OperationsConfig
   readonly trustedProxies: string;
   readonly shutdownDelayMs: number;
   readonly shutdownGraceMs: number;
+  readonly retentionChangesDays: number;
 }
 
 export const OPERATIONS_SETTINGS: {
@@ -64,8 +63,16 @@ export const OPERATIONS_SETTINGS: {
     0,
     "How long running requests may take to finish after the ports are closed.",
   ),
+  retentionChangesDays: ofCommands(
+    integer(
+      "retention.changes_days",
+      400,
+      0,
+      "How many days the change log is kept: `tokenmarket changes retire` deletes what is older. 0: all of " +
+        "it is kept.",
+    ),
+  ),
   ...BACKUP_SETTINGS,
-  ...CHANGE_LOG_SETTINGS,
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
   ...ISSUER_SETTINGS,

@@ -69,13 +69,13 @@ export async function readBooksFigures(pool: Pool): Promise<BooksFigures> {
 
 /** Remembers how the audit that has just ended went; a later one replaces it. */
 export async function recordAudit(pool: Pool, violations: number): Promise<void> {
-  await pool.query(RECORD_AUDIT_SQL, [violations]);
+  await pool.query(
+    `insert into audit_result (ended_at, violations) values (clock_timestamp(), $1)
+    on conflict (only_row) do update set ended_at = excluded.ended_at,
+      violations = excluded.violations`,
+    [violations],
+  );
 }
-
-export const RECORD_AUDIT_SQL = `
-  insert into audit_result (ended_at, violations) values (clock_timestamp(), $1)
-  on conflict (only_row) do update set ended_at = excluded.ended_at,
-    violations = excluded.violations`;
 
 /** How long after its end a period is still not called late. */
 const LATE_PERIOD = "36 hours";

@@ -19,8 +19,7 @@ export type { AuditCheck, AuditProgress, FlaggedListing } from "./audit/ledger-a
 export { type KnownInstance, readInstances } from "./known-instances.ts";
 export { CreditFault, type CreditStore } from "./credit-store.ts";
 export type { LedgerBatchStore } from "./ledger-batch-store.ts";
-export { dayFacts } from "./feed/day-facts.ts";
-export { disableFeed, enableFeed, feedStatus, type FeedStatus } from "./feed/facts-publication.ts";
+export { dayFacts } from "./day-facts.ts";
 export { LedgerCounts } from "./ledger-counts.ts";
 export type {
   AnsweredHeaders,
@@ -63,20 +62,18 @@ export type {
 export type { SettlementSums } from "./provider-settlement/settlement-sums.ts";
 export { type ReopenedBooks, reopenBooks, type ReopenRequest } from "./reopen-books.ts";
 export { createdAtOf, requestIdFrom } from "./request-ids.ts";
-export { parsePart } from "./retention/fold.ts";
-export { readFold, verifyFold } from "./retention/fold-manifest.ts";
-export {
-  foldedText,
-  foldMonths,
-  type FoldOptions,
-  type FoldOutcome,
-} from "./retention/fold-months.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
 export { readManifest } from "./retention/retention-manifest.ts";
 export { publicKeyText } from "./signed-text.ts";
-export { type Day, type DayArchive, dayFiles, type RetentionStore } from "./retention/retention.ts";
+export {
+  type Day,
+  type DayArchive,
+  dayFiles,
+  type RetentionSession,
+  type RetentionStore,
+} from "./retention/retention.ts";
 export { retireDays, type RetireOutcome } from "./retention/retire-days.ts";
 export { openSigningKey, readPublicKey, type SigningKey } from "./retention/signing-key.ts";
 export type { Balance, MonthSpend, PeriodSpend, SpendReads } from "./spend-reads.ts";

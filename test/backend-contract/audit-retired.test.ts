@@ -74,6 +74,15 @@ test("a transfer of a retired day that changed is found", async () => {
   ]);
 });
 
+test("a margin of a retired day that changed is found, by its accounts and by its period", async () => {
+  await damaged.damage("update transfer set amount = amount + 1 where kind = 'margin'");
+  expect(await broken()).toMatchObject({
+    I1: {},
+    I11: { row: `margin of retired day ${RETIRED}` },
+    "replay-accounts": {},
+  });
+});
+
 test("spend of a retired day that changed is found, and counts against the cap", async () => {
   await damaged.damage(
     `update retired_spend set settled = settled + 1 where id = '${books.org.orgId}'`,

@@ -15,7 +15,6 @@ export type OperatorAction = Extract<
   | `settlement.${string}`
   | `ledger.${string}`
   | `changes.${string}`
-  | `feed.${string}`
   | "data.copy"
   | "backup.create"
 >;
@@ -26,7 +25,6 @@ export type OtherAction = Extract<
   | "backup.create"
   | "data.copy"
   | "ledger.close-day"
-  | "ledger.fold"
   | "ledger.recover"
   | "ledger.reopen"
   | "manifest.refresh"
@@ -37,7 +35,6 @@ export type OtherAction = Extract<
   | "settlement.bear-lost"
   | "settlement.put-back"
   | `account.${string}`
-  | `feed.${string}`
   | "connection.reseal"
 >;
 

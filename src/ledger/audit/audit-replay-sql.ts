@@ -118,8 +118,6 @@ function beforeAllSql(orgs: OrgRange, { firstPosition, retiredIds }: ReplayBound
         credit_account, amount
       from transfer t join retired_day r on r.day = ${attemptDay("t.attempt_id")}
       where attempt_id < ${retiredIds}
-      union all
-      select 0, debit_account, credit_account, amount from folded_transfer
     ) outside
     where ${orgsSql(TRANSFER_ORG, orgs)} group by at, debit_account, credit_account`;
 }

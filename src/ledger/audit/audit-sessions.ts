@@ -22,9 +22,8 @@ export class AuditSessions {
       const first = await pool.connect();
       clients.push(first);
       await begin(first);
-      // Before the snapshot: a day that is retired, or a month that is folded meanwhile, would be
-      // missing in it, and not reported.
-      await first.query("lock table attempt, transfer in access share mode");
+      // Before the snapshot: a day that is retired meanwhile would be missing in it, and not reported.
+      await first.query("lock table attempt in access share mode");
       const { rows } = await first.query<{ id: string }>("select pg_export_snapshot() as id");
       const snapshot = rows[0]?.id;
       assert(snapshot !== undefined && /^[0-9A-F-]+$/.test(snapshot), "a snapshot has a name");

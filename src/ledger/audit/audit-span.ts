@@ -56,27 +56,24 @@ export function attemptTransfersSql(span: AuditSpan, range: IdRange): string {
 }
 
 /**
- * Sums of debits and credits by account: of transfers, up to a position if one is given, and of the
- * sums of earlier ones.
+ * Sums of debits and credits by account: of transfers, up to a position if one is given, and of
+ * what the checkpoint says of earlier ones.
  */
 export function accountSumsSql(span: AuditSpan, through?: bigint): string {
-  const upTo = through === undefined ? "" : ` and position <= ${through}`;
   const [before, after] =
     span === undefined
-      ? [
-          `select debit_account as account_id, amount as debit, 0 as credit from folded_transfer
-           union all select credit_account, 0, amount from folded_transfer`,
-          "true",
-        ]
+      ? ["", "true"]
       : [
           `select account_id, debits as debit, credits as credit from audit_checkpoint_account
-           where day = '${span.day}'`,
+           where day = '${span.day}' union all`,
           `position > ${span.position}`,
         ];
+  const upTo = through === undefined ? "" : ` and position <= ${through}`;
   return `
     select account_id, sum(debit) as debits, sum(credit) as credits from (
       ${before}
-      union all select debit_account, amount, 0 from transfer where ${after}${upTo}
+      select debit_account as account_id, amount as debit, 0 as credit from transfer
+      where ${after}${upTo}
       union all select credit_account, 0, amount from transfer where ${after}${upTo}
     ) x group by account_id`;
 }

@@ -118,7 +118,6 @@ export const CHECKPOINT_BALANCES_SQL = `
   with start as (
     select day, position, row_number() over (order by day) - 1 as n
     from audit_checkpoint
-    where position >= coalesce((select max(to_position) from folded_month), 0)
   ), bounds as (
     select coalesce(array_agg(position + 1 order by position), '{}') as positions from start
   ), moved as (
@@ -127,8 +126,6 @@ export const CHECKPOINT_BALANCES_SQL = `
     from (
       select position, debit_account as account_id, amount as debit, 0 as credit from transfer
       union all select position, credit_account, 0, amount from transfer
-      union all select -1, debit_account, amount, 0 from folded_transfer
-      union all select -1, credit_account, 0, amount from folded_transfer
     ) t cross join bounds where cardinality(positions) > 0 group by 1, 2
   ), stored as (
     select n, account_id, debits, credits from audit_checkpoint_account join start using (day)

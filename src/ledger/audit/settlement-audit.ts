@@ -131,7 +131,6 @@ const BROKEN_RETIRED_MARGINS = `
         case when credit_account like 'margin:%' then amount else -amount end as moved
       from transfer
       where attempt_id < (select max(to_id) from retired_day) and kind = 'margin'
-      union all select day, margin from folded_day
     ) x group by day
   ) t using (day)
   where coalesce(t.moved, 0) <> coalesce(l.margin, 0)`;

@@ -6,14 +6,13 @@ import { pipeline as piped } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 
 import { flushPath } from "../../storage/index.ts";
-import type { Part } from "./fold.ts";
 import { dayFiles, type Day, type DayArchive } from "./retention.ts";
 
 /** Exports name every customer: other users of the machine cannot read them. */
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** Exported days and months as files in a folder. */
+/** Exported days as files in a folder. */
 export class DayFolder implements DayArchive {
   readonly folder: string;
 
@@ -21,41 +20,41 @@ export class DayFolder implements DayArchive {
     this.folder = folder;
   }
 
-  async stage(of: Day | Part, csv: AsyncIterable<string>): Promise<void> {
+  async stage(day: Day, csv: AsyncIterable<string>): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: FOLDER_MODE });
-    const file = createWriteStream(stagedName(this.#rows(of)), { mode: FILE_MODE, flush: true });
+    const file = createWriteStream(stagedName(this.#rows(day)), { mode: FILE_MODE, flush: true });
     // One page ahead is enough: they are large.
     await piped(Readable.from(csv, { highWaterMark: 1 }), createGzip(), file);
   }
 
-  readStaged(of: Day | Part): AsyncIterable<Uint8Array> {
-    return unzipped(stagedName(this.#rows(of)));
+  readStaged(day: Day): AsyncIterable<Uint8Array> {
+    return unzipped(stagedName(this.#rows(day)));
   }
 
-  async publish(of: Day | Part, manifestText: string): Promise<void> {
-    const manifest = join(this.folder, dayFiles(of).manifest);
+  async publish(day: Day, manifestText: string): Promise<void> {
+    const manifest = join(this.folder, dayFiles(day).manifest);
     await writeFile(stagedName(manifest), manifestText, { mode: FILE_MODE, flush: true });
-    await rename(stagedName(this.#rows(of)), this.#rows(of));
+    await rename(stagedName(this.#rows(day)), this.#rows(day));
     // The manifest comes last: where there is one, its rows are there.
     await rename(stagedName(manifest), manifest);
     await flushPath(this.folder);
   }
 
-  async readManifest(of: Day | Part): Promise<string | undefined> {
+  async readManifest(day: Day): Promise<string | undefined> {
     try {
-      return await readFile(join(this.folder, dayFiles(of).manifest), "utf8");
+      return await readFile(join(this.folder, dayFiles(day).manifest), "utf8");
     } catch (fault) {
       if (isMissing(fault)) return undefined;
       throw fault;
     }
   }
 
-  readPublished(of: Day | Part): AsyncIterable<Uint8Array> {
-    return unzipped(this.#rows(of));
+  readPublished(day: Day): AsyncIterable<Uint8Array> {
+    return unzipped(this.#rows(day));
   }
 
-  #rows(of: Day | Part): string {
-    return join(this.folder, dayFiles(of).rows);
+  #rows(day: Day): string {
+    return join(this.folder, dayFiles(day).rows);
   }
 }
 

@@ -3,8 +3,6 @@ import type { Pool, PoolClient } from "pg";
 import type { Change, ChangedBy, ChangeLog } from "../../changes/index.ts";
 import { assert, type CsvRow, formatUsd, microUsd, picoUsd } from "../../core/index.ts";
 import { deleteRefusedBefore } from "../refused-rows.ts";
-import type { FoldSession } from "./fold.ts";
-import { type ExportedTable, PostgresFoldSession } from "./postgres-fold-session.ts";
 import {
   type ChangeNotes,
   changing,
@@ -27,6 +25,7 @@ import type {
 } from "./retention.ts";
 
 const PAGE_ROWS = 2_000;
+
 /** Takes days out of the journal's partitions. */
 export class PostgresRetentionStore implements RetentionStore {
   readonly #pool: Pool;
@@ -38,21 +37,6 @@ export class PostgresRetentionStore implements RetentionStore {
   }
 
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
-    return await this.#open("attempt", (client, of) => {
-      return new PostgresRetentionSession(client, { log: this.#changes, by }, of);
-    });
-  }
-
-  async openFold(by: ChangedBy): Promise<FoldSession | undefined> {
-    return await this.#open("transfer", (client, of) => {
-      return new PostgresFoldSession(client, { log: this.#changes, by }, of);
-    });
-  }
-
-  async #open<T>(
-    table: "attempt" | "transfer",
-    session: (client: PoolClient, of: ExportedTable) => T,
-  ): Promise<T | undefined> {
     const client = await this.#pool.connect();
     try {
       const { rows } = await client.query<{ ours: boolean }>(
@@ -65,11 +49,12 @@ export class PostgresRetentionStore implements RetentionStore {
       // The same day gives the same text, whatever the server's habits.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ name: string }>(sql.SCHEMA_SQL);
-      const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL, [table]);
-      return session(client, {
-        schema: schema.rows[0]?.name ?? "",
-        columns: columns.rows.map(({ name }) => name),
-      });
+      const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL);
+      return new PostgresRetentionSession(
+        client,
+        { log: this.#changes, by },
+        { schema: schema.rows[0]?.name ?? "", columns: columns.rows.map(({ name }) => name) },
+      );
     } catch (fault) {
       client.release(true);
       throw fault;
@@ -83,7 +68,11 @@ class PostgresRetentionSession implements RetentionSession {
   readonly #client: PoolClient;
   readonly #changes: ChangeNotes;
 
-  constructor(client: PoolClient, changes: ChangeNotes, of: ExportedTable) {
+  constructor(
+    client: PoolClient,
+    changes: ChangeNotes,
+    of: Pick<RetentionSession, "schema" | "columns">,
+  ) {
     this.#client = client;
     this.#changes = changes;
     this.schema = of.schema;

@@ -11,23 +11,17 @@ interface IdRange {
   readonly toId: bigint;
 }
 
-/** Adds up rows as texts while they are written or read. */
-export interface Tally<Sums> {
-  readonly sums: Sums;
-  add(row: CsvRow): void;
-}
-
-/** What an export consists of, counted from its rows. */
-export interface CountedRows<Sums = DaySums> {
-  readonly sums: Sums;
+/** What an exported day consists of, counted from its rows. */
+export interface CountedRows {
+  readonly sums: DaySums;
   readonly sha256: Buffer;
   readonly bytes: number;
 }
 
-/** Pages of rows on their way into a file; counted when the last piece was taken. */
-export interface ExportCsv<Sums = DaySums> {
+/** Pages of attempts on their way into a file; counted when the last piece was taken. */
+export interface DayCsv {
   readonly text: AsyncIterable<string>;
-  counted(): CountedRows<Sums>;
+  counted(): CountedRows;
 }
 
 /** Writes a day as CSV, and counts what it writes. */
@@ -35,16 +29,8 @@ export function writeDayCsv(
   columns: readonly string[],
   range: IdRange,
   pages: AsyncIterable<readonly CsvRow[]>,
-): ExportCsv {
-  return writeCsv(columns, pages, new DayTally(columns, range));
-}
-
-/** Writes pages as CSV with a header, and counts what it writes. */
-export function writeCsv<Sums>(
-  columns: readonly string[],
-  pages: AsyncIterable<readonly CsvRow[]>,
-  tally: Tally<Sums>,
-): ExportCsv<Sums> {
+): DayCsv {
+  const tally = new DayTally(columns, range);
   const hash = createHash("sha256");
   let bytes = 0;
   async function* write(): AsyncGenerator<string> {
@@ -74,24 +60,16 @@ export async function countDayCsv(
   range: IdRange,
   pieces: AsyncIterable<Uint8Array>,
 ): Promise<CountedRows> {
-  return await countCsv((columns) => new DayTally(columns, range), pieces);
-}
-
-/** Counts a file whose header names the columns to add up by. */
-export async function countCsv<Sums>(
-  tallyOf: (columns: readonly string[]) => Tally<Sums>,
-  pieces: AsyncIterable<Uint8Array>,
-): Promise<CountedRows<Sums>> {
   const hash = createHash("sha256");
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = new CsvReader();
-  let tally: Tally<Sums> | undefined;
+  let tally: DayTally | undefined;
   let bytes = 0;
   for await (const piece of pieces) {
     hash.update(piece);
     bytes += piece.length;
     for (const row of reader.push(decoder.decode(piece, { stream: true }))) {
-      if (tally === undefined) tally = tallyOf(row.map(String));
+      if (tally === undefined) tally = new DayTally(row.map(String), range);
       else tally.add(row);
     }
   }
@@ -103,23 +81,11 @@ export async function countCsv<Sums>(
 
 /** Undefined: the rows are those that the manifest names. */
 export function differenceOf(manifest: DayManifest, counted: CountedRows): string | undefined {
-  return (
-    bytesDifference(manifest, counted) ?? sumsDifference(sameSums(counted.sums, manifest.sums))
-  );
-}
-
-export function sumsDifference(isSame: boolean): string | undefined {
-  return isSame ? undefined : "the rows add up to other sums";
-}
-
-export function bytesDifference(
-  manifest: { readonly bytes: number; readonly sha256: Buffer },
-  counted: { readonly bytes: number; readonly sha256: Buffer },
-): string | undefined {
   if (counted.bytes !== manifest.bytes) {
     return `the rows have ${counted.bytes} bytes, the manifest says ${manifest.bytes}`;
   }
   if (!counted.sha256.equals(manifest.sha256)) return "the rows have another SHA-256";
+  if (!sameSums(counted.sums, manifest.sums)) return "the rows add up to other sums";
   return undefined;
 }
 
@@ -137,21 +103,16 @@ export async function verifyExport(input: {
   readonly trustedKey: KeyObject | undefined;
 }): Promise<readonly ExportCheck[]> {
   const { manifest, rows, trustedKey } = input;
+  const isSigned = isSignedByItsKey(manifest);
   return [
-    ...signatureChecks(isSignedByItsKey(manifest), manifest.publicKey, trustedKey),
-    await rowsCheck(`${manifest.sums.all.attempts} attempts`, async () =>
-      differenceOf(manifest, await countDayCsv(manifest, rows)),
-    ),
+    {
+      id: "signature",
+      ok: isSigned,
+      detail: isSigned ? "the manifest is as it was signed" : "the manifest was changed",
+    },
+    keyCheck(manifest.publicKey, trustedKey),
+    await rowsCheck(manifest, rows),
   ];
-}
-
-export function signatureChecks(
-  isSigned: boolean,
-  key: KeyObject,
-  trusted: KeyObject | undefined,
-): readonly ExportCheck[] {
-  const detail = isSigned ? "the manifest is as it was signed" : "the manifest was changed";
-  return [{ id: "signature", ok: isSigned, detail }, keyCheck(key, trusted)];
 }
 
 function keyCheck(key: KeyObject, trusted: KeyObject | undefined): ExportCheck {
@@ -163,16 +124,15 @@ function keyCheck(key: KeyObject, trusted: KeyObject | undefined): ExportCheck {
   return { id, ok, detail: ok ? "signed by the known key" : "signed by another key" };
 }
 
-/** `difference` answers undefined where the rows are those that were signed for. */
-export async function rowsCheck(
-  what: string,
-  difference: () => Promise<string | undefined>,
+async function rowsCheck(
+  manifest: SignedManifest,
+  rows: AsyncIterable<Uint8Array>,
 ): Promise<ExportCheck> {
   const id = "rows";
   try {
-    const found = await difference();
-    const detail = found ?? `${what}, digest and sums agree`;
-    return { id, ok: found === undefined, detail };
+    const difference = differenceOf(manifest, await countDayCsv(manifest, rows));
+    const detail = difference ?? `${manifest.sums.all.attempts} attempts, digest and sums agree`;
+    return { id, ok: difference === undefined, detail };
   } catch (fault) {
     const known = fault instanceof CsvFault || fault instanceof TallyFault;
     const message = fault instanceof Error ? fault.message : String(fault);

@@ -51,7 +51,7 @@ export function signManifest(
 
 /** Reads a manifest file; the answer as a text says what is wrong with it. */
 export function readManifest(text: string): SignedManifest | string {
-  const document = parseTextDocument(text);
+  const document = parsed(text);
   if (document === undefined) return "not a JSON object";
   if (document["format"] !== FORMAT) return `not of the format ${FORMAT}`;
   try {
@@ -119,7 +119,7 @@ function manifestOf(document: TextDocument): SignedManifest {
       byProvider: readSumsByName(document, "providers"),
       byOrg: readSumsByName(document, "organizations"),
     },
-    publicKey: publicKeyFrom(textAt(document, "public_key")),
+    publicKey: readPublicKey(textAt(document, "public_key")),
     signature: Buffer.from(typeof signature === "string" ? signature : "", "base64"),
     canonicalText: canonicalText(body),
   };
@@ -149,25 +149,25 @@ function readSums(document: TextDocument): AttemptSums {
   };
 }
 
-export function publicKeyFrom(text: string): KeyObject {
+function readPublicKey(text: string): KeyObject {
   const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
   if (key.asymmetricKeyType !== "ed25519") throw new Error("public_key is not an Ed25519 key");
   return key;
 }
 
-export function textAt(document: TextDocument, name: string): string {
+function textAt(document: TextDocument, name: string): string {
   const value = document[name];
   if (typeof value !== "string") throw new Error(`${name} is missing`);
   return value;
 }
 
-export function integerAt(document: TextDocument, name: string): bigint {
+function integerAt(document: TextDocument, name: string): bigint {
   const text = textAt(document, name);
   if (!/^-?\d{1,39}$/.test(text)) throw new Error(`${name} is not a whole number`);
   return BigInt(text);
 }
 
-export function parseTextDocument(text: string): TextDocument | undefined {
+function parsed(text: string): TextDocument | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isTextDocument(value) ? value : undefined;

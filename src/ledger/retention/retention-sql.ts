@@ -28,10 +28,9 @@ export const DETACHED_DAYS_SQL = `
   where to_regclass('retired.attempt_' || to_char(r.day, 'YYYYMMDD')) is not null
   order by 1`;
 
-/** $1 the table. */
 export const COLUMNS_SQL = `
   select attname::text as name from pg_attribute
-  where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum`;
+  where attrelid = 'attempt'::regclass and attnum > 0 and not attisdropped order by attnum`;
 
 export const SCHEMA_SQL = "select max(name) as name from schema_step";
 

@@ -1,6 +1,5 @@
 import type { ChangedBy } from "../../changes/index.ts";
 import type { CsvRow, MicroUsd, PicoUsd } from "../../core/index.ts";
-import type { FoldSession, Part } from "./fold.ts";
 
 /** A day of the journal in UTC: `2026-04-10`. */
 export type Day = string & { readonly __day: "utc" };
@@ -52,8 +51,6 @@ export interface RetiredDay {
 export interface RetentionStore {
   /** Undefined: another run is under way. One run at a time, over all processes. */
   open(by: ChangedBy): Promise<RetentionSession | undefined>;
-  /** The same for months of transfers, under the same lock. */
-  openFold(by: ChangedBy): Promise<FoldSession | undefined>;
 }
 
 /** One run; every statement of it is on one connection, and its end ends the run. */
@@ -91,24 +88,23 @@ export interface DetachedDay {
   readonly sha256: Buffer;
 }
 
-/** A folder of exported days of attempts and months of transfers. Written means flushed to the disk. */
+/** A folder of exported days. Written means flushed to the disk. */
 export interface DayArchive {
   readonly folder: string;
-  /** Writes the rows, compressed, under a name that marks it as unfinished. */
-  stage(of: Day | Part, csv: AsyncIterable<string>): Promise<void>;
+  /** Writes the day's rows, compressed, under a name that marks it as unfinished. */
+  stage(day: Day, csv: AsyncIterable<string>): Promise<void>;
   /** The uncompressed bytes of the staged file, as the disk has them. */
-  readStaged(of: Day | Part): AsyncIterable<Uint8Array>;
+  readStaged(day: Day): AsyncIterable<Uint8Array>;
   /** Gives the staged rows their name and writes the manifest beside them. */
-  publish(of: Day | Part, manifestText: string): Promise<void>;
-  /** Undefined: this folder has no such export. */
-  readManifest(of: Day | Part): Promise<string | undefined>;
-  readPublished(of: Day | Part): AsyncIterable<Uint8Array>;
+  publish(day: Day, manifestText: string): Promise<void>;
+  /** Undefined: this folder has no such day. */
+  readManifest(day: Day): Promise<string | undefined>;
+  readPublished(day: Day): AsyncIterable<Uint8Array>;
 }
 
-/** The names of the two files of a day of attempts, or of a month of transfers. */
-export function dayFiles(of: Day | Part): { readonly rows: string; readonly manifest: string } {
-  const name = `${parseDay(of) === undefined ? "transfer" : "attempt"}-${of}`;
-  return { rows: `${name}.csv.gz`, manifest: `${name}.json` };
+/** The names of a day's two files. */
+export function dayFiles(day: Day): { readonly rows: string; readonly manifest: string } {
+  return { rows: `attempt-${day}.csv.gz`, manifest: `attempt-${day}.json` };
 }
 
 /** The day in `text`, or undefined when there is no such day. */

@@ -1,10 +1,10 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert } from "../../core/index.ts";
+import { assert } from "../core/index.ts";
 
 /** A day that cannot be written out, and what to do about it. */
-export class FeedFault extends Error {
-  override readonly name = "FeedFault";
+export class DayFactsFault extends Error {
+  override readonly name = "DayFactsFault";
 }
 
 const PAGE_ROWS = 2_000;
@@ -20,8 +20,8 @@ export async function* dayFacts(pool: Pool, day: string): AsyncGenerator<string>
   try {
     await client.query("begin isolation level repeatable read, read only");
     await client.query("set local statement_timeout = 0");
-    // Before the snapshot: what is retired or folded meanwhile would be missing in it.
-    await client.query("lock table attempt, transfer in access share mode");
+    // Before the snapshot: a day that is retired meanwhile would be missing in it.
+    await client.query("lock table attempt in access share mode");
     const ids = await readIds(client, day);
     for (const fact of await factsOf(client, day, ids)) yield* pages(client, fact);
   } finally {
@@ -45,11 +45,11 @@ async function readIds(client: PoolClient, day: string): Promise<Ids> {
   }>(DAY_SQL, [day]);
   const [row] = rows;
   assert(row !== undefined, "a day has ids");
-  if (!row.is_over) throw new FeedFault(`${day} is not over yet`);
+  if (!row.is_over) throw new DayFactsFault(`${day} is not over yet`);
   if (row.open > 0n)
-    throw new FeedFault(`${row.open} attempts of ${day} are open; wait for their end`);
+    throw new DayFactsFault(`${row.open} attempts of ${day} are open; wait for their end`);
   if (row.is_retired) {
-    throw new FeedFault(
+    throw new DayFactsFault(
       `${day} is not in the journal any more; its export by ledger retire has it`,
     );
   }

@@ -15,7 +15,7 @@ let ids: readonly AttemptId[];
 let folder: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "tokenmarket-feed-"));
+  folder = mkdtempSync(join(tmpdir(), "tokenmarket-facts-"));
   ids = await books.fill(DAY);
   await books.close(closeRow(await books.hold(NEXT), 10n));
 });
@@ -71,13 +71,4 @@ test("a day with an open attempt, one that is not over and one that is none are 
   expect(open.stderr).toContain("1 attempts of 2026-04-11 are open");
   expect((await command("ledger", "export", "--day", "2999-01-01")).stderr).toContain("not over");
   expect((await command("ledger", "export", "--day", "2026-02-30")).stderr).toContain("YYYY-MM-DD");
-});
-
-test("the publication says what the database lacks for it, and changes nothing then", async () => {
-  const status = await command("feed", "status", "--json");
-  expect(JSON.parse(status.stdout)).toMatchObject({ enabled: false, wal_level: "replica" });
-  const enabled = await command("feed", "enable");
-  expect(enabled.code).toBe(2);
-  expect(enabled.stderr).toContain("alter system set wal_level = logical");
-  expect((await command("feed", "disable")).code).toBe(0);
 });

@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Month, Statement } from "../../src/billing/statements.ts";
+import type { OrgId } from "../../src/core/ids.ts";
+import { formatUsd, microUsd } from "../../src/core/money.ts";
+import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
+import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
+import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
+import { quickOrDeep } from "../support/depth.ts";
+import { closeRow, voidRow } from "../support/ledger-rows.ts";
+import {
+  brokenChecks,
+  dayOf,
+  retireOldDays,
+  unknownRow,
+  withOldBooks,
+} from "../support/old-days.ts";
+import { testOperator } from "../support/test-operator.ts";
+
+const FIRST_DAY = dayOf("2026-01-30");
+const LAST_DAY = dayOf("2026-01-31");
+const NEXT_DAY = dayOf("2026-02-01");
+const books = withOldBooks();
+let root: string;
+let key: SigningKey;
+let before: unknown;
+let closedBefore: Statement;
+let costOfJanuary: bigint;
+let outcome: RetireOutcome;
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "tokenmarket-retired-month-"));
+  key = openSigningKey(join(root, "key.pem"));
+  await books.fill(FIRST_DAY);
+  await toMonth("2026-01-01");
+  await grant("in-january");
+  await books.fill(LAST_DAY);
+  await randomTraffic(LAST_DAY);
+  await toMonth("2026-02-01");
+  await books.fill(NEXT_DAY);
+  // The last end of a day comes after its last correction, and so does the day's checkpoint.
+  await books.close(closeRow(await books.hold(NEXT_DAY), 5n));
+  await grant("in-february");
+  await books.settle();
+  await close(NEXT_DAY);
+  await damage("update org set created_at = '2026-01-01'");
+  closedBefore = await statementOf(books.org.orgId, "2026-01");
+  costOfJanuary = await chargedIn(books.other.orgId);
+  before = await figures();
+  const archive = new DayFolder(join(root, "days"));
+  outcome = await retireOldDays(books, { key, archive, drop: true });
+}, 60_000);
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+async function statementOf(orgId: OrgId, month: string): Promise<Statement> {
+  const statement = await books.backend.statementStore.read(orgId, month as Month);
+  if (typeof statement === "string") throw new Error(statement);
+  return statement;
+}
+
+/** What attempts of an organization that ended in January cost at its end, by plain addition. */
+async function chargedIn(orgId: OrgId): Promise<bigint> {
+  const [row] = await books.backend.query(
+    `select sum(case when corrected_at >= '2026-02-01Z' then reserve else debit end)::text as cost
+    from attempt where org_id = $1 and closed_at < '2026-02-01Z'`,
+    [orgId],
+  );
+  return BigInt(String(row?.["cost"]));
+}
+
+async function toMonth(month: string): Promise<void> {
+  await books.backend.query("select ensure_transfer_partition($1)", [month]);
+  await books.backend.query("select setval('ledger_position', month_position($1), false)", [month]);
+}
+
+async function grant(ref: string): Promise<void> {
+  const of = { orgId: books.org.orgId, amountMicroUsd: microUsd(77n), ref };
+  await books.backend.creditStore.grant(of, testOperator);
+}
+
+/** Attempts of every end; the numbers are from a seed, so that a failure comes again. */
+async function randomTraffic(day: ReturnType<typeof dayOf>): Promise<void> {
+  let seed = 20_260_131;
+  const random = (below: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  for (let i = 0; i < quickOrDeep(12, 300); i++) {
+    const id = await books.hold(day, random(2) === 0 ? {} : books.other);
+    const ends = [
+      closeRow(id, BigInt(1 + random(1_600))),
+      closeRow(id, BigInt(1 + random(1_600))),
+      voidRow(id),
+      unknownRow(id),
+    ] as const;
+    await books.close(ends[random(ends.length)] ?? voidRow(id));
+  }
+}
+
+async function close(day: string): Promise<void> {
+  const done = await books.backend.closeDay(day, { key }, testOperator);
+  expect(done.checkpoint?.day).toBe(day);
+}
+
+/** All that is said of money: accounts, spend, periods, every transfer. */
+async function figures(): Promise<unknown> {
+  const { backend } = books;
+  return {
+    accounts: await backend.query("select * from account order by account_id"),
+    spend: await backend.query("select * from spend order by scope, id, month"),
+    periods: await backend.settlementStore.balances(),
+    transfers: await backend.query("select * from transfer order by position, transfer_id"),
+  };
+}
+
+test("every balance, every figure of money and both audits are the same when all days of a month are retired", async () => {
+  const { backend } = books;
+  expect(outcome.stopped).toBeUndefined();
+  expect(await figures()).toEqual(before);
+  expect(await brokenChecks(books)).toEqual([]);
+  const since = await backend.auditBooks({ trustedKey: key.publicKey });
+  expect(since.checks.filter(({ violations }) => violations > 0)).toEqual([]);
+  expect(await backend.query("select from attempt")).toEqual([]);
+});
+
+test("a reference of a retired month is used once: the same grant again moves nothing", async () => {
+  const { created } = await books.backend.creditStore.grant(
+    { orgId: books.org.orgId, amountMicroUsd: microUsd(77n), ref: "in-january" },
+    testOperator,
+  );
+  expect(created).toBe(false);
+  expect(await figures()).toEqual(before);
+});
+
+test("a statement that was closed before stays as it is, and one that is made now has the same sums without lines", async () => {
+  const { org, other, backend } = books;
+  const kept = await statementOf(org.orgId, "2026-01");
+  expect(kept).toEqual({ ...closedBefore, hasLeft: true });
+  expect([kept.state, kept.differences]).toEqual(["closed", []]);
+  expect(kept.document.models).not.toEqual([]);
+  const late = await statementOf(other.orgId, "2026-01");
+  const cost = formatUsd(microUsd(costOfJanuary));
+  expect(late.document).toMatchObject({ usage_usd: cost, unlisted_usage_usd: cost, models: [] });
+  expect([late.state, late.differences, late.hasLeft]).toEqual(["closed", [], false]);
+  for (const { orgId } of [org, other]) {
+    const { document } = await statementOf(orgId, new Date().toISOString().slice(0, 7));
+    const { settledMicroUsd } = await backend.recordStore.balance(orgId);
+    expect(document.closing_usd).toBe(formatUsd(settledMicroUsd));
+  }
+});
+
+async function damage(statement: string): Promise<void> {
+  await books.backend.query("begin");
+  await books.backend.query("set local session_replication_role = replica");
+  await books.backend.query(statement);
+  await books.backend.query("commit");
+}
