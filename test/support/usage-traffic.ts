@@ -85,6 +85,6 @@ async function callByTheThird(
 ): Promise<string> {
   const path = (provider: string): string => `/${provider}/v1/chat/completions`;
   gateway.simulator.script({ path: path("first"), fault: "status:503", times: 1 });
-  gateway.simulator.script({ path: path("second"), fault: "refuse", times: 1 });
+  gateway.simulator.script({ path: path("second"), fault: "reset:headers", times: 1 });
   return await call();
 }
