@@ -14,8 +14,7 @@ export interface UpstreamConfig {
 const BY_PROVIDER = "For some providers: `provider=value` pairs after it, separated by commas.";
 
 /** Empty too: there is none. */
-const NAME_SERVER =
-  /^\s*((\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?|[\da-f]*:[\da-f:.]+)?\s*$/i;
+const NAME_SERVER = /^((\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?|[\da-f]*:[\da-f:.]+)?$/i;
 
 export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
   upstreamIdleMs: integer(
@@ -73,7 +72,7 @@ export const UPSTREAM_SETTINGS: SettingRows<UpstreamConfig> = {
         "webhook addresses. Empty: those of the system.",
     ),
     problem: (value) =>
-      value.split(",").every((each) => NAME_SERVER.test(each))
+      value.split(",").every((each) => NAME_SERVER.test(each.trim()))
         ? undefined
         : "must be IP addresses, each with a port where it is not 53",
   },

@@ -6,6 +6,7 @@ const CHARS_MAX = 64;
  */
 export function nameInMail(name: string): string {
   const plain = name
+    .slice(0, 4 * CHARS_MAX)
     .replaceAll(/[^\p{L}\p{M}\p{N} .,&'()+_-]/gu, " ")
     // A dot at the end of a word or before a digit is in no address.
     .replaceAll(/\.(?![\s\d]|$)/g, " ")
