@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { acceptsConnections, awaitReady, startProgram } from "../../bench/children.ts";
-import { freePort } from "../../bench/free-port.ts";
+import { acceptsConnections, awaitReady, startProgram } from "../support/tethered-program.ts";
+import { freePort } from "../support/free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
 import { BIFROST_CORE_PROGRAM, BIFROST_CORE_VERSION, requirePart } from "./peer-files.ts";
 import {

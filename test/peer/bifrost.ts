@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { awaitReady, acceptsConnections, startProgram } from "../../bench/children.ts";
+import { awaitReady, acceptsConnections, startProgram } from "../support/tethered-program.ts";
 import type { Endpoint } from "../../bench/endpoint.ts";
-import { freePort } from "../../bench/free-port.ts";
+import { freePort } from "../support/free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
 import { BIFROST_PROGRAM, BIFROST_VERSION, requirePart } from "./peer-files.ts";
 import {

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { awaitReady, startProgram, type TetheredProgram } from "../../bench/children.ts";
-import { freePort } from "../../bench/free-port.ts";
-import { descendantsOf } from "../../bench/process-cost.ts";
-import { startDatabase, type BenchDatabase } from "./bench-database.ts";
+import { awaitReady, startProgram, type TetheredProgram } from "../support/tethered-program.ts";
+import { freePort } from "../support/free-port.ts";
+import { descendantsOf } from "../support/process-cost.ts";
+import { startDatabase, type BenchDatabase } from "../../bench/targets/bench-database.ts";
 import { INSTALLED, LITELLM_ENVIRONMENT, PRISMA_FOLDER, requirePart } from "./peer-files.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
 import {

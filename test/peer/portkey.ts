@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { acceptsConnections, awaitReady, startProgram } from "../../bench/children.ts";
+import { acceptsConnections, awaitReady, startProgram } from "../support/tethered-program.ts";
 import type { Endpoint } from "../../bench/endpoint.ts";
-import { freePort } from "../../bench/free-port.ts";
+import { freePort } from "../support/free-port.ts";
 import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
 import { requirePart } from "./peer-files.ts";
 import {

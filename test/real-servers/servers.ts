@@ -2,8 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { awaitReady, startProgram, type TetheredProgram } from "../../bench/children.ts";
-import { freePort } from "../../bench/free-port.ts";
+import { awaitReady, startProgram, type TetheredProgram } from "../support/tethered-program.ts";
+import { freePort } from "../support/free-port.ts";
 import { npmFolder } from "../support/clients/client-folder.ts";
 import { pythonWith } from "../support/clients/python.ts";
 import { runToEnd } from "./run-to-end.ts";

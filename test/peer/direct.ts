@@ -1,5 +1,10 @@
-import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import { chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import {
+  chatPath,
+  clientHeaders,
+  type Target,
+  type TargetStart,
+} from "../../bench/targets/target.ts";
 
 /** No gateway at all: the mock provider itself, the zero of every added latency. */
 export function startDirect(start: TargetStart): Target {

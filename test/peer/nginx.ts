@@ -1,11 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { acceptsConnections, awaitReady, startProgram } from "../children.ts";
-import { freePort } from "../free-port.ts";
-import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import { descendantsOf } from "../process-cost.ts";
-import { chatPath, clientHeaders, TargetAbsent, type Target, type TargetStart } from "./target.ts";
+import { acceptsConnections, awaitReady, startProgram } from "../support/tethered-program.ts";
+import { freePort } from "../support/free-port.ts";
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import { descendantsOf } from "../support/process-cost.ts";
+import {
+  chatPath,
+  clientHeaders,
+  TargetAbsent,
+  type Target,
+  type TargetStart,
+} from "../../bench/targets/target.ts";
 
 /** nginx as a bare reverse proxy with one worker: no key, no parse, no bill. */
 export async function startNginx(start: TargetStart): Promise<Target> {

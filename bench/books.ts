@@ -1,12 +1,12 @@
 import { openPostgresBackend, type PostgresBackend } from "../src/app/open-postgres-backend.ts";
-import { type AttemptId, newRequestId } from "../src/core/ids.ts";
+import { newRequestId } from "../src/core/ids.ts";
 import { microUsd, picoUsd } from "../src/core/money.ts";
 import { systemClock } from "../src/core/time.ts";
 import type { CloseRow, Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
-import type { Active } from "./growth-plan.ts";
-import { median } from "./results.ts";
+import { share } from "./program.ts";
+import type { Active } from "./sizes.ts";
 
 export const QUIET_LOG = {
   info: (): void => undefined,
@@ -35,7 +35,7 @@ export async function openBooks(dataFolder: string): Promise<OpenBooks> {
   };
 }
 
-/** A ledger beside the gateway's, in this process: cycles of reserve and settle without HTTP. */
+/** A ledger in this process: cycles of reserve and settle without HTTP. */
 export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   return await openLedger({
     store: backend.ledgerBatchStore,
@@ -45,29 +45,37 @@ export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
   });
 }
 
-export interface CycleTimes {
+/** Durable cycles of a hold and its settlement, wall time. */
+export interface Cycles {
+  readonly count: number;
+  readonly perSecond: number;
   readonly reserveP50Ms: number;
+  readonly reserveP99Ms: number;
   readonly settleP50Ms: number;
+  readonly settleP99Ms: number;
 }
 
-const IN_FLIGHT = 8;
+export interface CyclesOptions {
+  readonly inFlight: number;
+  readonly windowMs: number;
+}
 
-/** Cycles of the callers in turn, a few in flight. */
+/** Cycles of the callers in turn. */
 export async function measureCycles(
   ledger: Ledger,
   callers: readonly Active[],
-  windowMs: number,
-): Promise<CycleTimes> {
+  { inFlight, windowMs }: CyclesOptions,
+): Promise<Cycles> {
   const reserveMs: number[] = [];
   const settleMs: number[] = [];
-  const endMs = systemClock.monotonicMs() + windowMs;
+  const startMs = systemClock.monotonicMs();
   let next = 0;
   const worker = async (): Promise<void> => {
-    while (systemClock.monotonicMs() < endMs) {
+    while (systemClock.monotonicMs() - startMs < windowMs) {
       const caller = callers[next % callers.length];
       next += 1;
       if (caller === undefined) throw new Error("a ledger is measured with a caller");
-      const row = rowOf(ledger.newAttemptId(), caller);
+      const row = rowOf(ledger, caller);
       const askedMs = systemClock.monotonicMs();
       const outcome = await ledger.reserve(row);
       const heldMs = systemClock.monotonicMs();
@@ -77,13 +85,21 @@ export async function measureCycles(
       settleMs.push(systemClock.monotonicMs() - heldMs);
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
-  return { reserveP50Ms: median(reserveMs), settleP50Ms: median(settleMs) };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  const seconds = (systemClock.monotonicMs() - startMs) / 1_000;
+  return {
+    count: reserveMs.length,
+    perSecond: reserveMs.length / seconds,
+    reserveP50Ms: share(reserveMs, 0.5),
+    reserveP99Ms: share(reserveMs, 0.99),
+    settleP50Ms: share(settleMs, 0.5),
+    settleP99Ms: share(settleMs, 0.99),
+  };
 }
 
-export function rowOf(attemptId: AttemptId, caller: Active): ReserveRow {
+function rowOf(ledger: Ledger, caller: Active): ReserveRow {
   return {
-    attemptId,
+    attemptId: ledger.newAttemptId(),
     requestId: newRequestId(systemClock.nowMs()),
     ordinal: 1,
     orgId: caller.orgId,
@@ -99,7 +115,7 @@ export function rowOf(attemptId: AttemptId, caller: Active): ReserveRow {
   };
 }
 
-export function closeOf(attemptId: AttemptId): CloseRow {
+function closeOf(attemptId: CloseRow["attemptId"]): CloseRow {
   return {
     attemptId,
     outcome: "completed",

@@ -1,10 +1,15 @@
-import { receivePort, startHelper } from "../children.ts";
-import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
-import { chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
+import { receivePort, startHelper } from "../../bench/children.ts";
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import {
+  chatPath,
+  clientHeaders,
+  type Target,
+  type TargetStart,
+} from "../../bench/targets/target.ts";
 
 /** The least a gateway on node:http and undici can cost: no money, no limits, no translation. */
 export async function startFloor(start: TargetStart): Promise<Target> {
-  const helper = startHelper("./node-floor.ts", [String(start.mockPort)]);
+  const helper = startHelper("../test/peer/node-floor.ts", [String(start.mockPort)]);
   const port = await receivePort(helper);
   return {
     id: "floor",

@@ -1,17 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import type { DisposalStack } from "../src/app/disposal-stack.ts";
-import { OPEN_HOLDS_SQL, until } from "../test/support/books.ts";
-import { hasNginx, startNginx, type TestNginx } from "../test/support/nginx.ts";
-import {
-  hasOwnPostgres,
-  startOwnPostgres,
-  type OwnPostgres,
-} from "../test/support/own-postgres.ts";
-import { hasPgBouncer, startPgBouncer, type TestPgBouncer } from "../test/support/pgbouncer.ts";
-import { redisProgram } from "../test/support/redis.ts";
-import { MASTER, startSentinels, type TestSentinels } from "../test/support/sentinels.ts";
-import { startTcpProxy, type TcpProxy } from "../test/support/tcp-proxy.ts";
+import type { DisposalStack } from "../../src/app/disposal-stack.ts";
+import { OPEN_HOLDS_SQL, until } from "./books.ts";
+import { hasNginx, startNginx, type TestNginx } from "./nginx.ts";
+import { hasOwnPostgres, startOwnPostgres, type OwnPostgres } from "./own-postgres.ts";
+import { hasPgBouncer, startPgBouncer, type TestPgBouncer } from "./pgbouncer.ts";
+import { redisProgram } from "./redis.ts";
+import { MASTER, startSentinels, type TestSentinels } from "./sentinels.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 import {
   commandAnswer,
   startServe,
@@ -19,7 +15,7 @@ import {
   type Installation,
   type MockProvider,
   type RunningServe,
-} from "./installation.ts";
+} from "../../bench/installation.ts";
 import { isRunning } from "./process-cost.ts";
 
 /** When the balancer knows of a stop, and how long an instance waits for that. */

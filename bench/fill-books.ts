@@ -7,7 +7,7 @@ import {
   ROLL_SQL,
   watchDaySql,
 } from "../src/records/usage-rollup-sql.ts";
-import { MODELS_PER_PROVIDER, type Sizes } from "./growth-plan.ts";
+import { MODELS_PER_PROVIDER, type Sizes } from "./sizes.ts";
 
 /**
  * Fills a new database with an installation of these sizes, as the program's own functions would have
