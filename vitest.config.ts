@@ -32,7 +32,6 @@ const config: ViteUserConfig = defineConfig({
           include: [
             "src/**/*.test.ts",
             "console/src/**/*.test.ts",
-            "bench/*.test.ts",
             "test/*.test.ts",
             "test/deploy/*.test.ts",
             "test/tidy/*.test.ts",

@@ -1,25 +1,12 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "pg";
-import { openPool } from "../src/storage/connection.ts";
+import { systemClock } from "../src/core/time.ts";
 import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
-import { migrateDatabase } from "../src/storage/migrate.ts";
-import { MIGRATIONS_FOLDER } from "../src/storage/migration-files.ts";
-import { fillInstallation, settleDatabase } from "./growth-fill.ts";
-import { QUIET_LOG } from "./growth-ledger.ts";
-import type { Sizes } from "./growth-plan.ts";
+import { QUIET_LOG } from "./books.ts";
+import { fillBooks } from "./grown-books.ts";
+import type { Say } from "./program.ts";
+import type { Sizes } from "./sizes.ts";
 
 /** A filling that would leave less than this is stopped. */
 const FREE_BYTES_MIN = 12_000_000_000;
@@ -48,20 +35,13 @@ export function readFilled(folder: string): Filled | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Filled) : undefined;
 }
 
-export interface Filling {
-  readonly folder: string;
-  readonly sizes: Sizes;
-  readonly say: (line: string) => void;
-  readonly nowMs: () => number;
-}
-
 /** Fills the books of an empty folder, once. */
-export async function fillBooks({ folder, sizes, say, nowMs }: Filling): Promise<Filled> {
+export async function fillBigBooks(folder: string, sizes: Sizes, say: Say): Promise<Filled> {
   const dataDir = join(folder, "data");
   if (existsSync(dataDir)) throw new Error(`${dataDir} is half filled; remove it and begin again`);
   mkdirSync(dataDir, { recursive: true });
   for (const each of [folder, dataDir]) chmodSync(each, 0o755); // the database runs as another user
-  const startMs = nowMs();
+  const startMs = systemClock.monotonicMs();
   await configure(
     dataDir,
     Object.entries(FILLING).map(([name, value]) => `${name} = '${value}'`),
@@ -74,10 +54,7 @@ export async function fillBooks({ folder, sizes, say, nowMs }: Filling): Promise
     void server.stop().finally(() => process.exit(1));
   }, LOOK_EVERY_MS);
   try {
-    await migrateTo(server.connectionString, FIRST_RELEASE);
-    await fillInstallation(server.connectionString, sizes, say);
-    say("vacuum");
-    await settleDatabase(server.connectionString);
+    await fillBooks(dataDir, sizes, say);
   } finally {
     clearInterval(guard);
     await server.stop();
@@ -86,7 +63,7 @@ export async function fillBooks({ folder, sizes, say, nowMs }: Filling): Promise
     dataDir,
     Object.keys(FILLING).map((name) => `${name} = default`),
   );
-  const filled = { sizes, seconds: (nowMs() - startMs) / 1_000 };
+  const filled = { sizes, seconds: (systemClock.monotonicMs() - startMs) / 1_000 };
   writeFileSync(join(folder, "filled.json"), JSON.stringify(filled));
   return filled;
 }
@@ -101,33 +78,4 @@ async function configure(dataDir: string, settings: readonly string[]): Promise<
     await session.end();
     await server.stop();
   }
-}
-
-/** The newest step of the release whose books are filled: the later ones run on what is there. */
-export const FIRST_RELEASE = "0011";
-
-/** The steps of this program up to one, as an older program has them; which of them ran. */
-export async function migrateTo(
-  connectionString: string,
-  last: string,
-): Promise<readonly string[]> {
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-steps-"));
-  const pool = openPool(connectionString, QUIET_LOG);
-  try {
-    const filter = (path: string): boolean =>
-      !path.endsWith(".sql") || basename(path).slice(0, last.length) <= last;
-    cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
-    return await migrateDatabase(pool, { folder });
-  } finally {
-    await pool.end();
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/** The numbers of the steps after that release. */
-export function laterSteps(): readonly string[] {
-  return readdirSync(MIGRATIONS_FOLDER)
-    .map((file) => file.slice(0, FIRST_RELEASE.length))
-    .filter((step) => step > FIRST_RELEASE)
-    .sort();
 }

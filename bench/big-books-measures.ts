@@ -1,31 +1,18 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { Client, type Pool } from "pg";
-import { openPostgresBackend, type PostgresBackend } from "../src/app/open-postgres-backend.ts";
-import { byOperator, ChangeLog } from "../src/changes/index.ts";
-import type { AttemptId } from "../src/core/ids.ts";
+import { Client } from "pg";
+import type { PostgresBackend } from "../src/app/open-postgres-backend.ts";
 import { systemClock } from "../src/core/time.ts";
-import type { LedgerBatchStore } from "../src/ledger/ledger-batch-store.ts";
 import type { Ledger } from "../src/ledger/ledger-store.ts";
-import type { AuditOutcome } from "../src/ledger/audit/audit.ts";
-import {
-  assertClosable,
-  readCheckpoints,
-  writeCheckpoint,
-} from "../src/ledger/audit/checkpoint-store.ts";
 import type { AuditProgress } from "../src/ledger/audit/ledger-audit.ts";
-import { openSigningKey, type SigningKey } from "../src/ledger/retention/signing-key.ts";
-import { openPool } from "../src/storage/connection.ts";
+import { openSigningKey } from "../src/ledger/retention/signing-key.ts";
 import type { ReportFilter } from "../src/records/usage-reports.ts";
-import { laterSteps, migrateTo } from "./big-books-data.ts";
-import { closeOf, rowOf } from "./growth-ledger.ts";
-import type { Active } from "./growth-plan.ts";
-
-const BENCH = byOperator("bench");
+import { measureCycles } from "./books.ts";
+import { share } from "./program.ts";
+import type { Active } from "./sizes.ts";
 
 /** One thing that was measured on the filled books. */
 export interface Figure {
-  readonly group: "steps" | "sizes" | "load" | "reports" | "audit" | "full";
+  readonly group: "sizes" | "load" | "reports" | "audit";
   readonly what: string;
   readonly values: Readonly<Record<string, number>>;
 }
@@ -40,83 +27,6 @@ export interface Measuring {
 }
 
 const DAY_MS = 86_400_000;
-
-const seconds = (sinceMs: number): number => (systemClock.monotonicMs() - sinceMs) / 1_000;
-
-/** Each later step on the filled books, and the longest cycle of the traffic beside it. */
-export async function measureSteps(of: Measuring): Promise<readonly Figure[]> {
-  const { connectionString, callers, say } = of;
-  const backend = openPostgresBackend({ connectionString, log: SILENT });
-  const figures: Figure[] = [];
-  try {
-    const traffic = new RawTraffic(backend.ledgerBatchStore, callers);
-    await traffic.start();
-    await sleep(of.seconds * 1_000);
-    figures.push({ group: "steps", what: "before", values: traffic.take() });
-    for (const step of laterSteps()) {
-      const sinceMs = systemClock.monotonicMs();
-      const ran = await migrateTo(connectionString, step);
-      const took = seconds(sinceMs);
-      for (const what of ran) {
-        figures.push({ group: "steps", what, values: { seconds: took, ...traffic.take() } });
-        say(`${what}: ${took.toFixed(1)} s`);
-      }
-    }
-    await sleep(of.seconds * 1_000);
-    figures.push({ group: "steps", what: "after", values: traffic.take() });
-    await traffic.stop();
-  } finally {
-    await backend.close();
-  }
-  return figures;
-}
-
-/** Cycles over the store's batches, which a program of the release before has too. */
-class RawTraffic {
-  readonly #store: LedgerBatchStore;
-  readonly #callers: readonly Active[];
-  readonly #end = new AbortController();
-  #running: Promise<void> | undefined;
-  #cyclesMs: number[] = [];
-
-  constructor(store: LedgerBatchStore, callers: readonly Active[]) {
-    this.#store = store;
-    this.#callers = callers;
-  }
-
-  async start(): Promise<void> {
-    const member = await this.#store.join("steps", 3_600_000);
-    const INSTANCE_BITS = 12n;
-    let made = 0n;
-    const cycle = async (caller: Active): Promise<void> => {
-      made += 1n;
-      const at = BigInt(systemClock.nowMs() - Date.parse("2025-01-01T00:00:00Z"));
-      const attemptId = ((at << 22n) + (1n << INSTANCE_BITS) + (made % 4_096n)) as AttemptId;
-      const sinceMs = systemClock.monotonicMs();
-      const row = rowOf(attemptId, caller);
-      await this.#store.runBatch({ member, closings: [], holds: [row] });
-      await this.#store.runBatch({ member, closings: [closeOf(attemptId)], holds: [] });
-      this.#cyclesMs.push(systemClock.monotonicMs() - sinceMs);
-    };
-    this.#running = (async () => {
-      for (let at = 0; !this.#end.signal.aborted; at += 1) {
-        const caller = this.#callers[at % this.#callers.length];
-        if (caller !== undefined) await cycle(caller);
-      }
-    })();
-  }
-
-  /** Of the cycles since the last call. */
-  take(): Readonly<Record<string, number>> {
-    const seen = this.#cyclesMs.splice(0);
-    return { cycles: seen.length, longest_ms: Math.max(0, ...seen) };
-  }
-
-  async stop(): Promise<void> {
-    this.#end.abort();
-    await this.#running;
-  }
-}
 
 /** The largest tables and the whole, in megabytes. */
 export async function measureSizes({ connectionString }: Measuring): Promise<readonly Figure[]> {
@@ -151,37 +61,9 @@ export async function measureSizes({ connectionString }: Measuring): Promise<rea
 export async function measureLoad(of: Measuring, ledger: Ledger): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const inFlight of [1, 8, 64]) {
-    const reserveMs: number[] = [];
-    const settleMs: number[] = [];
-    const startMs = systemClock.monotonicMs();
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (seconds(startMs) < of.seconds) {
-        const caller = of.callers[next % of.callers.length];
-        next += 1;
-        if (caller === undefined) return;
-        const row = rowOf(ledger.newAttemptId(), caller);
-        const askedMs = systemClock.monotonicMs();
-        const outcome = await ledger.reserve(row);
-        const heldMs = systemClock.monotonicMs();
-        if (outcome.kind !== "reserved") throw new Error(JSON.stringify(outcome));
-        await ledger.close(closeOf(row.attemptId));
-        reserveMs.push(heldMs - askedMs);
-        settleMs.push(systemClock.monotonicMs() - heldMs);
-      }
-    };
-    await Promise.all(Array.from({ length: inFlight }, worker));
-    figures.push({
-      group: "load",
-      what: `${inFlight} in flight`,
-      values: {
-        cycles_per_second: reserveMs.length / seconds(startMs),
-        reserve_p50_ms: share(reserveMs, 0.5),
-        reserve_p99_ms: share(reserveMs, 0.99),
-        settle_p50_ms: share(settleMs, 0.5),
-        settle_p99_ms: share(settleMs, 0.99),
-      },
-    });
+    const windowMs = of.seconds * 1_000;
+    const { count: _, ...values } = await measureCycles(ledger, of.callers, { inFlight, windowMs });
+    figures.push({ group: "load", what: `${inFlight} in flight`, values });
     of.say(JSON.stringify(figures.at(-1)));
   }
   return figures;
@@ -253,112 +135,26 @@ function isUnfinished(answer: unknown): boolean {
   return typeof answer === "object" && answer !== null && Object.hasOwn(answer, "searchedToMs");
 }
 
-/**
- * Days are closed one after the other, from a first one that is signed unproven: the books were made
- * by this command. What it is worth is said by `measureFullAudit`, which proves it too.
- */
+/** The proofs and the replay of everything. */
 export async function measureAudit(
-  of: Measuring,
+  { folder, jobs, say }: Measuring,
   backend: PostgresBackend,
 ): Promise<readonly Figure[]> {
-  const key = openSigningKey(join(of.folder, "audit-key.pem"));
-  const dayAgo = (ago: number): string =>
-    new Date(systemClock.nowMs() - ago * DAY_MS).toISOString().slice(0, 10);
-  const FIRST_AGO = 9;
-  await signFirst(of, dayAgo(FIRST_AGO), key);
-  const figures: Figure[] = [];
-  for (const ago of [2, 1]) {
-    const day = dayAgo(ago);
-    try {
-      const asked = { key, jobs: of.jobs };
-      const figure = await timedAudit(of, (onProgress) =>
-        backend.closeDay(day, { ...asked, onProgress }, BENCH),
-      );
-      figures.push({ ...figure, what: `${figure.what}, ${day} closed` });
-      of.say(JSON.stringify(figures.at(-1)));
-    } catch (fault) {
-      of.say(`${day}: ${fault instanceof Error ? fault.message : "failed"}`);
-    }
-  }
-  return figures;
-}
-
-export async function measureFullAudit(
-  of: Measuring,
-  backend: PostgresBackend,
-): Promise<readonly Figure[]> {
-  const trustedKey = openSigningKey(join(of.folder, "audit-key.pem")).publicKey;
-  const figure = await timedAudit(of, (onProgress) =>
-    backend.auditBooks({ isFull: true, trustedKey, jobs: of.jobs, onProgress }),
-  );
-  return [{ ...figure, group: "full" }];
-}
-
-async function signFirst(of: Measuring, day: string, key: SigningKey): Promise<void> {
-  const pool = openPool(of.connectionString, SILENT);
-  try {
-    const { endId, isClosed } = await readEnd(pool, day);
-    if (isClosed) return;
-    const books = { pool, changes: new ChangeLog(pool, SILENT), by: BENCH };
-    await writeCheckpoint(books, { span: undefined, day, endId, before: undefined }, key);
-  } finally {
-    await pool.end();
-  }
-}
-
-async function readEnd(
-  pool: Pool,
-  day: string,
-): Promise<{ readonly endId: bigint; readonly isClosed: boolean }> {
-  const client = await pool.connect();
-  try {
-    const closed = await readCheckpoints(client);
-    return { ...(await assertClosable(client, day)), isClosed: closed.length > 0 };
-  } finally {
-    client.release();
-  }
-}
-
-async function timedAudit(
-  of: Measuring,
-  audit: (onProgress: (at: AuditProgress) => void) => Promise<AuditOutcome>,
-): Promise<Figure> {
-  const onProgress = progress(of.say);
-  let entries = 0;
+  const trustedKey = openSigningKey(join(folder, "audit-key.pem")).publicKey;
+  let replayed = 0;
+  let nextSaid = 0;
+  const onProgress = (at: AuditProgress): void => {
+    ({ replayed } = at);
+    if (replayed < nextSaid) return;
+    nextSaid = replayed + 5_000_000;
+    say(`replayed ${replayed} of ${at.entries} lines`);
+  };
   const sinceMs = systemClock.monotonicMs();
-  const { checks, sinceDay } = await audit((each) => {
-    entries = each.replayed;
-    onProgress(each);
-  });
-  for (const check of checks) if (check.violations > 0) of.say(JSON.stringify(check));
-  const took = seconds(sinceMs);
-  return {
-    group: "audit",
-    what: sinceDay === undefined ? "everything" : `from ${sinceDay}`,
-    values: {
-      jobs: of.jobs,
-      attempts: Math.round(entries / 2),
-      seconds: took,
-      attempts_per_second: entries / 2 / took,
-      violations: checks.reduce((sum, check) => sum + check.violations, 0),
-    },
-  };
+  const { checks } = await backend.auditBooks({ isFull: true, trustedKey, jobs, onProgress });
+  const seconds = (systemClock.monotonicMs() - sinceMs) / 1_000;
+  for (const check of checks) if (check.violations > 0) say(JSON.stringify(check));
+  const attempts = Math.round(replayed / 2);
+  const violations = checks.reduce((sum, check) => sum + check.violations, 0);
+  const values = { jobs, attempts, seconds, attempts_per_second: attempts / seconds, violations };
+  return [{ group: "audit", what: "everything", values }];
 }
-
-function progress(
-  say: (line: string) => void,
-): (at: { readonly replayed: number; readonly entries: number }) => void {
-  let next = 0;
-  return ({ replayed, entries }) => {
-    if (replayed < next) return;
-    next = replayed + 5_000_000;
-    say(`replayed ${replayed} of ${entries} lines`);
-  };
-}
-
-export function share(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
-}
-
-const SILENT = { info: () => undefined, warn: console.warn, error: console.error };

@@ -1,8 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { format } from "prettier";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { compileCatalog, type CatalogInput } from "../src/catalog/compile-catalog.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
@@ -18,25 +15,17 @@ import { filterModels, rankNames } from "../src/records/model-query.ts";
 import { Verification } from "../src/verification/verification.ts";
 import { openaiChat } from "../src/wire/openai-chat/index.ts";
 import { wires } from "../src/wire/wires.ts";
+import { print } from "./markdown-table.ts";
+import { median, parseWords, type Report } from "./program.ts";
 
-/**
- * What a catalog of many listings costs: to compile, in memory, for a request, and for the lists
- * that anybody may ask for. Run: `npm run bench:catalog -- [--listings 10000] [--save]`. `--save` writes
- * docs/catalog-performance.md.
- */
-const { values: flags } = parseArgs({
-  options: {
-    listings: { type: "string", default: "10000" },
-    save: { type: "boolean", default: false },
-  },
-});
-const LISTINGS = Number(flags.listings);
+export const USAGE: string = `npm run bench -- catalog [options]
+  What a catalog of many listings costs: to compile, in memory, for a request, and for the lists that
+  anybody may ask for.
+  --listings 10000`;
+
 const FEW = 10;
 const ROUNDS = 7;
 const REQUESTS = 20_000;
-const GOALS = { compileMs: 2_000, memoryMb: 150, blockedMs: 50 };
-const PAGE = fileURLToPath(new URL("../docs/catalog-performance.md", import.meta.url));
-const LOAD_AT_START = loadavg()[0] ?? 0;
 
 const PRICING = [
   { type: "prompt", unit: "token", cost_usd_per_million: "0.15" },
@@ -105,9 +94,6 @@ function compiled(input: CatalogInput): Catalog {
   return outcome.catalog;
 }
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
-
 /** Of this process, its helpers for garbage included: other work on the machine is not in it. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
@@ -121,8 +107,8 @@ function timeMs(work: () => void): number {
 }
 
 function heapMb(): number {
-  const { gc } = globalThis as { gc?: () => void };
-  if (gc === undefined) throw new Error("run with node --expose-gc");
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void;
   gc();
   gc();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -225,53 +211,41 @@ async function lists(catalog: Catalog): Promise<readonly Listed[]> {
   ];
 }
 
-const few = compiled(inputOf(FEW));
-const fewMicros = requestMicros(few);
-const input = inputOf(LISTINGS);
-const times = Array.from({ length: ROUNDS }, () => timeMs(() => void compiled(input)));
-const compileMs = median(times);
-const beforeMb = heapMb();
-const many = compiled(input);
-const memoryMb = heapMb() - beforeMb;
-const manyMicros = requestMicros(many);
-const made = await lists(many);
-const keptMb = heapMb() - beforeMb;
-console.table({ compileMs, worstMs: Math.max(...times), memoryMb, keptMb, fewMicros, manyMicros });
-console.table(made);
-console.log(`${many.deployments.length} deployments, ${many.models.length} models (${seen} seen)`);
-if (flags.save) writeFileSync(PAGE, await format(page(), { parser: "markdown" }));
-
-function verdictOf(isReached: boolean): string {
-  return isReached ? "reached" : "missed";
-}
-
-function page(): string {
-  const worstBlockMs = Math.max(...made.map(({ blockedMs }) => blockedMs));
-  const rows = made.map(
-    ({ what, totalMs, blockedMs, bytes }) =>
-      `| ${what} | ${bytes > LISTINGS ? `${(bytes / 1e6).toFixed(1)} MB` : ""} | ${totalMs.toFixed(0)} ms | ${blockedMs.toFixed(0)} ms |`,
-  );
-  return `# Performance of a large catalog
-
-Written by \`npm run bench:catalog -- --save\` from what it measured; change it in \`bench/catalog.ts\`.
-
-Measured on ${new Date(systemClock.nowMs()).toISOString().slice(0, 10)} with Node ${process.versions.node} on
-${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), load average at start ${LOAD_AT_START.toFixed(2)}. Times are CPU times of
-the process, its helpers for garbage included, because the machine had other work. ${many.deployments.length} listings of ${many.models.length} models, with the profiles of all
-heads, every tenth with a tier.
-
-| | Measured | Goal | |
-| --- | --- | --- | --- |
-| compiled, median of ${ROUNDS} | ${compileMs.toFixed(0)} ms | less than ${GOALS.compileMs} ms | ${verdictOf(compileMs < GOALS.compileMs)} |
-| memory of the catalog | ${memoryMb.toFixed(0)} MB | less than ${GOALS.memoryMb} MB | ${verdictOf(memoryMb < GOALS.memoryMb)} |
-| the same, with the lists that are kept | ${keptMb.toFixed(0)} MB | less than ${GOALS.memoryMb} MB | ${verdictOf(keptMb < GOALS.memoryMb)} |
-| longest time that a list holds up others | ${worstBlockMs.toFixed(0)} ms | less than ${GOALS.blockedMs} ms | ${verdictOf(worstBlockMs < GOALS.blockedMs)} |
-
-A request, from its bytes to those for the provider, with its route: ${fewMicros.toFixed(1)} µs with ${FEW} listings,
-${manyMicros.toFixed(1)} µs with ${LISTINGS}.
-
-| List | Size | Time | Others wait at most |
-| --- | --- | --- | --- |
-${rows.join("\n")}
-`;
+export async function run(words: readonly string[]): Promise<Report> {
+  const { listings: count } = parseWords(words, { listings: { value: 10_000, max: 1_000_000 } });
+  const fewMicros = requestMicros(compiled(inputOf(FEW)));
+  const input = inputOf(count);
+  const times = Array.from({ length: ROUNDS }, () => timeMs(() => void compiled(input)));
+  const beforeMb = heapMb();
+  const many = compiled(input);
+  const memoryMb = heapMb() - beforeMb;
+  const manyMicros = requestMicros(many);
+  const made = await lists(many);
+  const figures = [
+    [`${many.deployments.length} listings compiled, median of ${ROUNDS}, ms`, median(times)],
+    ["memory of the catalog, MB", memoryMb],
+    ["the same, with the lists that are kept, MB", heapMb() - beforeMb],
+    [`a request, from its bytes to the provider's, with ${FEW} listings, us`, fewMicros],
+    [`the same with ${count}, us`, manyMicros],
+  ] as const;
+  return {
+    tables: [
+      {
+        title: "CPU time of the process, its helpers for garbage included",
+        headings: ["", "Measured"],
+        rows: figures.map(([what, value]) => [what, print(value)]),
+      },
+      {
+        title: "Lists",
+        headings: ["List", "Size, MB", "Time, ms", "Others wait at most, ms"],
+        rows: made.map(({ what, totalMs, blockedMs, bytes }) => [
+          what,
+          bytes > count ? print(bytes / 1e6) : "",
+          print(totalMs),
+          print(blockedMs),
+        ]),
+      },
+    ],
+    problems: seen > 0 ? [] : ["no request was encoded"],
+  };
 }

@@ -60,9 +60,8 @@ function regression(points: readonly Point[]): {
   return { slope, error, level };
 }
 
-function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : sum(values) / values.length;
-}
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? 0 : sum(values) / values.length;
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);

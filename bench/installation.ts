@@ -1,10 +1,13 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { systemClock } from "../src/core/time.ts";
 import type { Wire } from "./chat-bodies.ts";
-import { awaitReady, startProgram, type TetheredProgram } from "./children.ts";
+import {
+  awaitReady,
+  startProgram,
+  type TetheredProgram,
+} from "../test/support/tethered-program.ts";
 import { UPSTREAM_MODEL_ID } from "./mock-answers.ts";
 
 const COMMAND_TIMEOUT_MS = 1_800_000;
@@ -16,6 +19,11 @@ const CONFIG = `limits:
   key_requests_per_minute: 100000000
   tokens_per_minute: 100000000000
   concurrent_requests: 100000
+  refusals_rpm: 1000000
+  unfunded_requests_per_minute: 1000000
+unusual_use:
+  refused_requests: 0
+  error_percent: 0
 `;
 
 /** The folder of one gateway: its data, its manifests and its settings. */
@@ -67,6 +75,7 @@ function manifestOf({ id, wire, mockPort, modelIds }: MockProvider): object {
       display_name: `Bench model ${modelId}`,
       context_length: 1_000_000,
       max_output_tokens: 8_192,
+      input_modalities: ["text", "image"],
       streaming: true,
       pricing: [
         { type: "prompt", unit: "token", cost_usd_per_million: "1.00" },
@@ -82,24 +91,22 @@ export interface RunningServe {
   readonly port: number;
   readonly internalUrl: string;
   readonly processId: number;
-  /** From the start of the process to its ready line. */
-  readonly startMs: number;
   stop(): Promise<void>;
 }
 
 export async function startServe(
   installation: Installation,
   env: Readonly<Record<string, string>> = {},
+  more: readonly string[] = [],
 ): Promise<RunningServe> {
   if (!existsSync(COMMAND_FILE))
     throw new Error(`${COMMAND_FILE} is not built; run: npm run build`);
   const { dataFolder, manifestFolder, configFile, logFile } = installation;
   const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
   const folders = ["--data", dataFolder, "--manifests", manifestFolder, "--config", configFile];
-  const fromMs = systemClock.monotonicMs();
   const program = await startProgram({
     command: process.execPath,
-    args: [COMMAND_FILE, "serve", ...ports, ...folders],
+    args: [COMMAND_FILE, "serve", ...ports, ...folders, ...more],
     logFile,
     env: { TM_ALLOW_PRIVATE_UPSTREAMS: "1", NODE_ENV: "production", ...env },
   });
@@ -109,7 +116,6 @@ export async function startServe(
       port: Number(new URL(ready.gateway_url).port),
       internalUrl: ready.internal_url,
       processId: program.processId,
-      startMs: systemClock.monotonicMs() - fromMs,
       stop: () => program.stop(),
     };
   } catch (error) {
@@ -129,22 +135,7 @@ function readyLine(program: TetheredProgram): ReadyLine | undefined {
   return line === undefined ? undefined : (JSON.parse(line) as ReadyLine);
 }
 
-/** Runs a command beside the gateway; its JSON, also when it ends with 1: the audit found something. */
-export function runCommand(
-  dataFolder: string,
-  command: readonly string[],
-): Readonly<Record<string, unknown>> {
-  const args = [COMMAND_FILE, ...command, "--json", "--data", dataFolder];
-  const ended = spawnSync(process.execPath, args, {
-    encoding: "utf8",
-    timeout: COMMAND_TIMEOUT_MS,
-    maxBuffer: 16 * 1_024 * 1_024,
-  });
-  if (ended.stdout === "") throw new Error(`tokenmarket ${command.join(" ")}: ${ended.stderr}`);
-  return JSON.parse(ended.stdout) as Readonly<Record<string, unknown>>;
-}
-
-/** The same for any database, without holding this process up. */
+/** The JSON of a command, also when it ends with 1: an audit found something. */
 export async function commandAnswer(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -158,13 +149,4 @@ export async function commandAnswer(
   });
   if (stdout === "") throw new Error(`tokenmarket ${command.join(" ")}: ${stderr}`);
   return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
-}
-
-/** A key of a new organization with more credit than any run uses. */
-export function createFundedKey(dataFolder: string): string {
-  const created = runCommand(dataFolder, ["org", "create", "bench", "--email", "b@example.com"]);
-  const org = String(created["org_id"]);
-  const credit = ["--org", org, "--usd", "1000000", "--ref", "bench"];
-  runCommand(dataFolder, ["credit", "grant", ...credit]);
-  return String(runCommand(dataFolder, ["key", "create", "--org", org, "--name", "bench"])["key"]);
 }

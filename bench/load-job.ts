@@ -43,5 +43,4 @@ export interface LoadReport {
   readonly firstFailure: string;
   /** Milliseconds, of the paced load only. */
   readonly p50Ms: number;
-  readonly p99Ms: number;
 }

@@ -1,10 +1,11 @@
 import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/core/assert.ts";
 import { systemClock } from "../src/core/time.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { requestBytes, withKey } from "./endpoint.ts";
 import type { Destination, LoadJob, LoadReport, RequestLoad, Watched } from "./load-job.ts";
-import { readCpuNs } from "./process-cost.ts";
+import { readCpuNs } from "../test/support/process-cost.ts";
 
 /**
  * The load generator: a process of its own that takes one `LoadJob` at a time over IPC and answers
@@ -36,7 +37,7 @@ function runJob(job: LoadJob): Promise<LoadReport> {
     case "open_streams":
       return openStreams(job, job.streams);
     case "watch_streams":
-      return watchStreams(job, job.windowMs);
+      return watch(job, job.windowMs, streamTally);
     case "await_stream_ends":
       return awaitStreamEnds(job.timeoutMs);
     default:
@@ -143,7 +144,6 @@ function reportOf(tally: Tally): LoadReport {
     failures: tally.failures,
     firstFailure: tally.firstFailure,
     p50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
-    p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
   };
 }
 
@@ -259,10 +259,6 @@ function noteStreamEnd(answer: AnswerReader, lastEvent: string): void {
   else streamTally.fail(`a stream ended without its last event: ${tail.slice(-300)}`);
 }
 
-function watchStreams(watched: Watched, windowMs: number): Promise<LoadReport> {
-  return watch(watched, windowMs, streamTally);
-}
-
 async function awaitStreamEnds(timeoutMs: number): Promise<LoadReport> {
   await until(() => openStreamsList.every((stream) => !stream.busy), timeoutMs);
   for (const stream of openStreamsList) stream.socket.destroy();
@@ -275,10 +271,4 @@ async function until(reached: () => boolean, timeoutMs: number = OPEN_TIMEOUT_MS
     if (systemClock.monotonicMs() > endMs) throw new Error(`not reached within ${timeoutMs} ms`);
     await sleep(10);
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

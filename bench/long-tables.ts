@@ -9,8 +9,7 @@ import type {
   RequestRow,
 } from "../src/console-api/contract.ts";
 
-/** How many rows the tables have that a person works with here. */
-export const TABLE_ROWS = 1_000;
+const TABLE_ROWS = 1_000;
 
 export interface Interaction {
   readonly what: string;
@@ -24,65 +23,49 @@ new PerformanceObserver((list) => {
   for (const each of list.getEntries()) if (each.interactionId) globalThis.noted.push(each);
 }).observe({ type: "event", durationThreshold: 16, buffered: true });`;
 
-/** Works with the long tables of the console as a person does: types, chooses, sorts, moves on. */
+type Act = readonly [what: string, act: (page: Page) => Promise<void>];
+
+/** Works with the long tables of the console as a person does: types, selects, sorts, moves on. */
 export async function useLongTables(
   context: BrowserContext,
   origin: string,
 ): Promise<readonly Interaction[]> {
-  return [
-    ...(await useModels(context, `${origin}/models`)),
-    ...(await useModelTable(context, `${origin}/models?view=table&rows=all`)),
-    ...(await useKeys(context, `${origin}/keys?rows=all`)),
-    ...(await useRequests(context, `${origin}/usage`)),
+  const search = (text: string): Act => ["a key in the search", (page) => typeAndErase(page, text)];
+  const sort = (...columns: string[]): Act => ["sorting", (page) => sortBy(page, columns)];
+  const select: Act = [
+    "selecting one, and all",
+    (page) => tickEach(page, ["Select worker 0", "Select worker 1", /^Select all/, /^Select all/]),
   ];
-}
-
-async function useModels(context: BrowserContext, address: string): Promise<Interaction[]> {
-  const page = await openWith(context, address, "**/api/catalog.json", catalog());
-  const done = [
-    await noted(page, "cards of models: a key in the search", () => typeAndErase(page, "model-99")),
-    await noted(page, "cards of models: Tab", () => pressTab(page)),
+  const tables: readonly (readonly [string, string, string | RegExp, object, readonly Act[]])[] = [
+    ["cards of models", "/models", "**/api/catalog.json", catalog(), [search("model-99")]],
+    [
+      "table of models",
+      "/models?view=table&rows=all",
+      "**/api/catalog.json",
+      catalog(),
+      [search("model-99"), sort("Model", "Context")],
+    ],
+    [
+      "keys",
+      "/keys?rows=all",
+      /\/api\/console\/keys$/,
+      keyList(),
+      [search("worker 99"), select, sort("Name and key", "Spent this month")],
+    ],
+    [
+      "log of requests",
+      "/usage",
+      /\/api\/console\/requests(\?|$)/,
+      requestList(),
+      [sort("Cost", "Duration")],
+    ],
   ];
-  await page.close();
-  return done;
-}
-
-async function useModelTable(context: BrowserContext, address: string): Promise<Interaction[]> {
-  const page = await openWith(context, address, "**/api/catalog.json", catalog());
-  const done = [
-    await noted(page, "table of models: a key in the search", () => typeAndErase(page, "model-99")),
-    await noted(page, "table of models: sorting", () => sortBy(page, ["Model", "Context"])),
-  ];
-  await page.close();
-  return done;
-}
-
-async function useKeys(context: BrowserContext, address: string): Promise<Interaction[]> {
-  const page = await openWith(context, address, /\/api\/console\/keys$/, keyList());
-  const done = [
-    await noted(page, "keys: a key in the search", () => typeAndErase(page, "worker 99")),
-    await noted(page, "keys: selecting one, and all", async () => {
-      await tickEach(page, ["Select worker 0", "Select worker 1", /^Select all/, /^Select all/]);
-    }),
-    await noted(page, "keys: sorting", () => sortBy(page, ["Name and key", "Spent this month"])),
-    await noted(page, "keys: Tab", () => pressTab(page)),
-  ];
-  await page.close();
-  return done;
-}
-
-async function useRequests(context: BrowserContext, address: string): Promise<Interaction[]> {
-  const page = await openWith(context, address, /\/api\/console\/requests(\?|$)/, requestList());
-  const done = [
-    await noted(page, "log of requests: sorting", () => sortBy(page, ["Cost", "Duration"])),
-    await noted(page, "log of requests: choosing columns", async () => {
-      await page.getByRole("button", { name: "Columns" }).last().click();
-      await tickEach(page, ["Provider", "Route", "Route", "Provider"]);
-      await page.keyboard.press("Escape");
-    }),
-    await noted(page, "log of requests: Tab", () => pressTab(page)),
-  ];
-  await page.close();
+  const done: Interaction[] = [];
+  for (const [table, path, route, json, acts] of tables) {
+    const page = await openWith(context, origin + path, route, json);
+    for (const [what, act] of acts) done.push(await noted(page, `${table}: ${what}`, act));
+    await page.close();
+  }
   return done;
 }
 
@@ -108,13 +91,6 @@ async function typeAndErase(page: Page, text: string): Promise<void> {
   }
 }
 
-async function pressTab(page: Page): Promise<void> {
-  for (let times = 0; times < 12; times += 1) {
-    await page.keyboard.press("Tab", { delay: 60 });
-    await page.waitForTimeout(60);
-  }
-}
-
 /** Each twice: in one direction, then in the other. */
 async function sortBy(page: Page, columns: readonly string[]): Promise<void> {
   for (const name of columns.flatMap((column) => [column, column])) {
@@ -130,9 +106,9 @@ async function tickEach(page: Page, labels: readonly (string | RegExp)[]): Promi
   }
 }
 
-async function noted(page: Page, what: string, act: () => Promise<void>): Promise<Interaction> {
+async function noted(page: Page, what: string, act: Act[1]): Promise<Interaction> {
   await page.evaluate("globalThis.noted.length = 0");
-  await act();
+  await act(page);
   await page.waitForTimeout(300);
   const all = await page.evaluate<number[]>("globalThis.noted.map(({ duration }) => duration)");
   const sorted = all.toSorted((a, b) => a - b);

@@ -1,65 +1,93 @@
-import { Bench } from "./bench.ts";
-import { buildGateway, commandLine } from "./command.ts";
-import { USAGE, parseOptions, type BenchOptions } from "./options.ts";
-import { saveResults, type BenchResults } from "./results.ts";
-import { markdownTables, tableNotes } from "./table.ts";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, release } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DisposalStack } from "../src/app/disposal-stack.ts";
+import { systemClock } from "../src/core/time.ts";
+import { markdownTableOf } from "./markdown-table.ts";
+import type { Program, Report } from "./program.ts";
 
-/** `npm run bench`: measures this gateway beside its rivals, prints the tables, saves the run. */
+/**
+ * `npm run bench -- PROGRAM [options]` runs one measurement and prints it. Nothing is written below
+ * `docs`: whoever measures anew puts the figures into docs/performance.md or docs/reliability.md.
+ */
+const PROGRAMS: Readonly<Record<string, () => Promise<Program>>> = {
+  call: () => import("./call.ts"),
+  ledger: () => import("./ledger.ts"),
+  growth: () => import("./growth.ts"),
+  "big-books": () => import("./big-books.ts"),
+  soak: () => import("./soak.ts"),
+  pages: () => import("./pages.ts"),
+  catalog: () => import("./catalog.ts"),
+};
+const FOLDER = fileURLToPath(new URL("../artefacts/bench/", import.meta.url));
 
-let running: Bench | undefined;
-const words = process.argv.slice(2);
-const chosen = parseOptions(words);
-if (chosen === undefined) process.stdout.write(`${USAGE}\n`);
-else process.exitCode = await runBench(chosen);
+const [name = "", ...given] = process.argv.slice(2);
+const words = given.filter((word) => word !== "--save");
+const load = PROGRAMS[name];
+if (load === undefined) {
+  process.stdout.write(
+    `npm run bench -- PROGRAM [--save] [options], or --help behind a program's name\n` +
+      `  PROGRAM   ${Object.keys(PROGRAMS).join(", ")}\n` +
+      `  --save    also write the figures below artefacts/bench\n`,
+  );
+  process.exitCode = name === "" || name === "--help" ? 0 : 2;
+} else process.exitCode = await runProgram(await load());
 
-async function runBench(options: BenchOptions): Promise<number> {
-  const limitMs = options.timeLimitMinutes * 60_000;
-  const limit = setTimeout(() => leave(`longer than ${options.timeLimitMinutes} minutes`), limitMs);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, leave);
-  if (options.build && [...options.targets].some((id) => id.startsWith("gateway"))) buildOrSay();
-  running = await Bench.start(options, say);
+async function runProgram(program: Program): Promise<number> {
+  if (words.includes("--help")) {
+    process.stdout.write(`${program.USAGE}\n`);
+    return 0;
+  }
+  const resources = new DisposalStack();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => void resources.close().finally(() => process.exit(1)));
+  }
+  const head = headOf();
   try {
-    const command = commandLine("bench", words);
-    const results = { ...(await running.run()), command };
-    printResults(results, options);
-    return hasProblem(results) ? 1 : 0;
+    const report = await program.run(words, { resources, say });
+    const text = textOf(head, report);
+    process.stdout.write(text);
+    if (given.includes("--save")) save(text, report);
+    return report.problems.length === 0 ? 0 : 1;
   } finally {
-    await running.stop();
-    clearTimeout(limit);
+    await resources.close();
   }
 }
 
-/** Stops in order; should that fail, all that was started is tethered to this process and ends. */
-function leave(reason: string): void {
-  say(`stopped: ${reason}`);
-  const exit = (): never => process.exit(1);
-  (running?.stop() ?? Promise.resolve()).then(exit, exit);
+/** The machine and its load before anything is started. */
+function headOf(): string {
+  const [cpu] = cpus();
+  const typed = ["npm run bench --", name, ...words].join(" ");
+  return (
+    `Measured on ${today()} with Node ${process.versions.node} on ${cpus().length} cores ` +
+    `(${(cpu?.model ?? "unknown").trim()}, Linux ${release().split(".", 2).join(".")}, ` +
+    `load average at start ${(loadavg()[0] ?? 0).toFixed(2)}) by \`${typed}\`.`
+  );
+}
+
+function textOf(head: string, { tables, problems }: Report): string {
+  const parts = tables.flatMap(({ title, headings, rows }) => {
+    const table = markdownTableOf(headings, rows);
+    return table === undefined ? [] : [`${title}\n\n${table}`];
+  });
+  const found = problems.map((problem) => `- PROBLEM: ${problem}`);
+  return `${[head, ...parts, ...(found.length === 0 ? [] : [found.join("\n")])].join("\n\n")}\n`;
+}
+
+function save(text: string, report: Report): void {
+  mkdirSync(FOLDER, { recursive: true });
+  const file = join(FOLDER, `${name}-${today()}-node${process.versions.node}`);
+  writeFileSync(`${file}.md`, text);
+  writeFileSync(`${file}.json`, `${JSON.stringify(report, null, 2)}\n`);
+  say(`wrote ${file}.md and .json`);
+}
+
+/** YYYY-MM-DD */
+function today(): string {
+  return new Date(systemClock.nowMs()).toISOString().slice(0, 10);
 }
 
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
-}
-
-/** A build that fails is said, and what there is of `dist/` is measured. */
-function buildOrSay(): void {
-  try {
-    buildGateway(say);
-  } catch (error) {
-    say(`dist/ is measured as it is: ${String(error)}`);
-  }
-}
-
-function printResults(results: BenchResults, options: BenchOptions): void {
-  if (options.save) say(`saved ${saveResults(results)}`);
-  const notes = tableNotes(results).map((note) => `- ${note}\n`);
-  const tables = markdownTables(results).map(({ title, table }) => `${title}\n\n${table}\n\n`);
-  const shown = `${tables.join("")}${notes.join("")}`;
-  process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : shown);
-}
-
-/** A rival that is not on this machine is not a failure; the gateway not running is one. */
-function hasProblem(results: BenchResults): boolean {
-  const figures = results.rows.flatMap((row) => row.figures);
-  const gatewayAbsent = results.absent.some(({ id }) => id.startsWith("gateway"));
-  return gatewayAbsent || figures.some((figure) => figure.problem !== undefined);
 }

@@ -2,19 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { unreachable } from "../src/core/assert.ts";
 import { chatBody } from "./chat-bodies.ts";
 import type { Helper } from "./children.ts";
-import {
-  innerFigures,
-  readCounters,
-  type GatewayCounters,
-  type InnerFigures,
-} from "./gateway-counters.ts";
-import type { BenchOptions } from "./options.ts";
 import type { Destination, LoadJob, LoadReport, Watched } from "./load-job.ts";
 import type { MockOrder } from "./mock-provider.ts";
 import { probe } from "./probe.ts";
-import { readResidentBytes } from "./process-cost.ts";
+import { readResidentBytes } from "../test/support/process-cost.ts";
 import type { Target } from "./targets/target.ts";
-import { isWarm, type WarmUpPlan, type WarmUpReport } from "./warm-up.ts";
 import type { Work } from "./works.ts";
 
 /** One measurement of one target: what a round adds to a figure. */
@@ -22,10 +14,8 @@ export interface Sample {
   readonly value: number;
   readonly helpers: number;
   readonly perSecond: number;
-  readonly p99Ms: number;
   /** Processor time of the candidate itself over the window: 1 is a core. */
   readonly load: number;
-  readonly inner?: InnerFigures;
   readonly problem?: string;
 }
 
@@ -37,7 +27,19 @@ interface Subject {
 export interface Tools {
   readonly mock: Helper;
   readonly load: Helper;
-  readonly options: BenchOptions;
+  readonly options: CallOptions;
+}
+
+export interface CallOptions {
+  /** Length of one measured window. */
+  readonly seconds: number;
+  readonly connections: number;
+  readonly streams: number;
+  readonly "memory-streams": number;
+  /** Requests per second of the latency row. */
+  readonly rate: number;
+  /** Seconds at most that a target runs before its first row is measured. */
+  readonly "warm-up": number;
 }
 
 const WARMUP_MS = 300;
@@ -93,30 +95,40 @@ export function destinationOf(work: Work, target: Target): Destination | undefin
   };
 }
 
+/** So much less than before is a fall; anything smaller is the noise of a machine. */
+const FALL = 0.03;
+
 /**
- * Runs a row of a target until it gets no cheaper; what is measured later is its steady state.
- * Undefined when it does not serve the route.
+ * Runs a row of a target until it gets no cheaper, the same rule for every candidate: an engine
+ * compiles for half a minute of load, and a figure taken meanwhile is partly that of its compiler.
+ * The seconds that it took; 0 when the target does not serve the route.
  */
 export async function warmUp(
   tools: Tools,
   { work, target }: Subject,
-  plan: WarmUpPlan,
-): Promise<WarmUpReport | undefined> {
+  isFirstRow: boolean,
+): Promise<number> {
   const destination = destinationOf(work, target);
-  if (destination === undefined) return undefined;
-  const job = warmUpJob(tools, { work, target }, { destination, windowMs: plan.windowMs });
+  if (destination === undefined) return 0;
+  const [parts, windowsMin, windowsMax] = isFirstRow ? [20, 10, 20] : [80, 4, 10];
+  const windowMs = (tools.options["warm-up"] * 1_000) / parts;
+  const job = warmUpJob(tools, { work, target }, { destination, windowMs });
   if (work.kind === "stream") {
     await openStreams(tools, destination, streamsOf(tools, target), STREAM_INTERVAL_MS);
   }
   const costs: number[] = [];
+  const span = Math.floor(windowsMin / 2);
+  // The cheapest window of each half counts, because a busy machine only adds to a cost.
+  const isFalling = (): boolean =>
+    Math.min(...costs.slice(-span)) < Math.min(...costs.slice(-2 * span, -span)) * (1 - FALL);
   do {
     const report = await runJob(tools, job);
     // It serves none of these: the measurement says why.
     if (report.count === 0) break;
     costs.push(report.cpuNs / report.count / 1_000);
-  } while (!isWarm(costs, plan));
+  } while (costs.length < windowsMin || (costs.length < windowsMax && isFalling()));
   if (work.kind === "stream") await closeStreams(tools);
-  return { seconds: (costs.length * plan.windowMs) / 1_000, costs };
+  return (costs.length * windowMs) / 1_000;
 }
 
 function warmUpJob(
@@ -145,7 +157,6 @@ async function measureRequests(
 ): Promise<Sample> {
   const wrong = await probe(destination, work.route.client);
   if (wrong !== undefined) throw new Error(wrong);
-  const before = await countersOf(target);
   const report = await runJob(tools, {
     kind: "closed_loop",
     ...destination,
@@ -154,9 +165,7 @@ async function measureRequests(
     warmupMs: WARMUP_MS,
     windowMs: tools.options.seconds * 1_000 * (target.pace?.windows ?? 1),
   });
-  const after = await countersOf(target);
-  const inner = before && after && innerFigures(before, after, after.requests - before.requests);
-  return withInner(sampleOf(report, report.cpuNs / report.count / 1_000), inner);
+  return sampleOf(report, report.cpuNs / report.count / 1_000);
 }
 
 async function measureLatency(
@@ -166,7 +175,7 @@ async function measureLatency(
 ): Promise<Sample> {
   const report = await runJob(tools, {
     kind: "paced",
-    requestsPerSecond: tools.options.requestsPerSecond,
+    requestsPerSecond: tools.options.rate,
     ...destination,
     ...watchedOf(target),
     connections: LATENCY_CONNECTIONS,
@@ -187,12 +196,9 @@ async function measureStreams(
   if (opened.failures > 0) return failedSample(opened, await closeStreams(tools));
   await sleep(WARMUP_MS);
   const windowMs = seconds * 1_000;
-  const before = await countersOf(target);
   const report = await runJob(tools, { kind: "watch_streams", windowMs, ...watchedOf(target) });
-  const after = await countersOf(target);
   const ended = await closeStreams(tools);
-  const inner = before && after && innerFigures(before, after, report.count);
-  const sample = withInner(sampleOf(report, report.cpuNs / report.count / 1_000), inner);
+  const sample = sampleOf(report, report.cpuNs / report.count / 1_000);
   const expected = (streams * report.windowMs) / STREAM_INTERVAL_MS;
   if (ended.failures > 0) return failedSample(report, ended);
   if (report.count >= expected * KEPT_UP_SHARE) return sample;
@@ -206,7 +212,7 @@ async function measureMemory(
   target: Target,
   destination: Destination,
 ): Promise<Sample> {
-  const streams = tools.options.memoryStreams;
+  const streams = tools.options["memory-streams"];
   await openStreams(tools, destination, Math.ceil(streams / 20), MEMORY_INTERVAL_MS);
   await closeStreams(tools);
   await sleep(1_000);
@@ -226,17 +232,13 @@ function openStreams(
   streams: number,
   intervalMs: number,
 ): Promise<LoadReport> {
-  order(tools, { kind: "pace", intervalMs });
+  tools.mock.send({ kind: "pace", intervalMs } satisfies MockOrder);
   return runJob(tools, { kind: "open_streams", streams, ...destination });
 }
 
 async function closeStreams(tools: Tools): Promise<LoadReport> {
-  order(tools, { kind: "finish" });
+  tools.mock.send({ kind: "finish" } satisfies MockOrder);
   return runJob(tools, { kind: "await_stream_ends", timeoutMs: 15_000 });
-}
-
-function order(tools: Tools, mockOrder: MockOrder): void {
-  tools.mock.send(mockOrder);
 }
 
 async function runJob(tools: Tools, job: LoadJob): Promise<LoadReport> {
@@ -248,15 +250,6 @@ async function runJob(tools: Tools, job: LoadJob): Promise<LoadReport> {
   return report;
 }
 
-/** Read before and after a window, never in it. */
-async function countersOf({ metricsUrls }: Target): Promise<GatewayCounters | undefined> {
-  return metricsUrls === undefined ? undefined : await readCounters(metricsUrls);
-}
-
-function withInner(sample: Sample, inner: InnerFigures | undefined): Sample {
-  return inner === undefined ? sample : { ...sample, inner };
-}
-
 function watchedOf(target: Target): Watched {
   return { processIds: target.processIds(), helperProcessIds: target.helperProcessIds() };
 }
@@ -266,7 +259,6 @@ function sampleOf(report: LoadReport, value: number): Sample {
     value,
     helpers: report.count === 0 ? 0 : report.helperCpuNs / report.count / 1_000,
     perSecond: report.windowMs === 0 ? 0 : (report.count / report.windowMs) * 1_000,
-    p99Ms: report.p99Ms,
     load: report.windowMs === 0 ? 0 : report.cpuNs / report.windowMs / 1e6,
   };
   if (report.failures === 0 && report.count > 0) return sample;

@@ -11,13 +11,10 @@ export interface MixedRequest {
 
 /** What the main process asks of the mixed load's process. */
 export interface MixedJob {
-  /** Those whose processor time is read at both ends of a window, and that of their children. */
-  readonly processIds: readonly number[];
   readonly requests: readonly MixedRequest[];
-  /** One request at a time on each; of a paced load the most that are open at once. */
+  /** The most that are open at once, with one request at a time on each. */
   readonly connections: number;
-  /** Undefined: as many as are answered. */
-  readonly requestsPerSecond?: number;
+  readonly requestsPerSecond: number;
   readonly warmupMs: number;
   /** Length of one window; each ends with a report. */
   readonly windowMs: number;
@@ -36,11 +33,8 @@ export interface MixedReport {
   /** Any other answer but 200, and streams that ended early. */
   readonly errors: number;
   readonly firstError: string;
-  /** Requests of a paced load that were due and found all connections in use. */
+  /** Requests that were due and found all connections in use. */
   readonly late: number;
-  readonly cpuNs: number;
-  /** Of the processes below: an embedded database. */
-  readonly helperCpuNs: number;
   /** Requests that found their kept-alive connection closed, and were sent once more. */
   readonly resent: number;
   /** From the sending to the last byte, of answers that are neither streams nor translated. */

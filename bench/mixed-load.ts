@@ -4,7 +4,7 @@ import { systemClock } from "../src/core/time.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { requestBytes } from "./endpoint.ts";
 import type { MixedJob, MixedReport, MixedRequest } from "./mixed-load-job.ts";
-import { descendantsOf, readCpuNs } from "./process-cost.ts";
+import { share } from "./program.ts";
 
 /**
  * A load of many kinds of request, streams among them: a process of its own that takes one
@@ -60,9 +60,9 @@ class MixedLoad {
   }
 
   async run(onReport: (report: MixedReport) => void): Promise<void> {
-    const { warmupMs, windows, requestsPerSecond } = this.#job;
+    const { warmupMs, windows } = this.#job;
     await Promise.all(Array.from({ length: this.#job.connections }, () => this.#connect()));
-    const stop = requestsPerSecond === undefined ? this.#sendAll() : this.#pace(requestsPerSecond);
+    const stop = this.#pace();
     await sleep(warmupMs);
     for (let window = 0; window < windows; window += 1) onReport(await this.#watch());
     stop();
@@ -70,13 +70,8 @@ class MixedLoad {
     await this.#drain();
   }
 
-  /** Each connection sends again when it has its answer. */
-  #sendAll(): () => void {
-    while (this.#idle.length > 0) this.#send();
-    return () => undefined;
-  }
-
-  #pace(requestsPerSecond: number): () => void {
+  #pace(): () => void {
+    const { requestsPerSecond } = this.#job;
     const startMs = systemClock.monotonicMs();
     let sent = 0;
     const timer = setInterval(() => {
@@ -105,14 +100,8 @@ class MixedLoad {
       socket.once("error", reject);
     });
     const answer = new AnswerReader();
-    const connection: Connection = {
-      socket,
-      answer,
-      request: undefined,
-      sentAtMs: 0,
-      firstByteAtMs: 0,
-      answers: 0,
-    };
+    const times = { sentAtMs: 0, firstByteAtMs: 0, answers: 0 };
+    const connection: Connection = { socket, answer, request: undefined, ...times };
     this.#open += 1;
     socket.on("data", (bytes) => {
       if (connection.firstByteAtMs === 0) connection.firstByteAtMs = systemClock.monotonicMs();
@@ -135,7 +124,6 @@ class MixedLoad {
     this.#tally.note(request, answer, { wholeMs, firstByteMs });
     if (connection.socket.destroyed) return;
     this.#idle.push(connection);
-    if (this.#running && this.#job.requestsPerSecond === undefined) this.#send();
   }
 
   /**
@@ -153,25 +141,15 @@ class MixedLoad {
     if (again !== undefined) this.#tally.resent += 1;
     else if (request !== undefined) this.#tally.fail("a connection was closed unanswered");
     if (!this.#running && again === undefined) return;
-    this.#connect(again).then(
-      () => void (this.#job.requestsPerSecond === undefined && this.#send()),
-      (error: unknown) => this.#tally.fail(String(error)),
-    );
+    this.#connect(again).catch((error: unknown) => this.#tally.fail(String(error)));
   }
 
   async #watch(): Promise<MixedReport> {
-    const { processIds } = this.#job;
-    // Found anew for each window: a database ends idle connections and starts others.
-    const helperProcessIds = processIds.flatMap(descendantsOf);
     const tally = new Tally();
     this.#tally = tally;
     const startMs = systemClock.monotonicMs();
-    const startNs = readCpuNs(processIds);
-    const startHelperNs = readCpuNs(helperProcessIds);
     await sleep(this.#job.windowMs);
-    const cpuNs = readCpuNs(processIds) - startNs;
-    const helperCpuNs = readCpuNs(helperProcessIds) - startHelperNs;
-    return tally.report({ windowMs: systemClock.monotonicMs() - startMs, cpuNs, helperCpuNs });
+    return tally.report(systemClock.monotonicMs() - startMs);
   }
 
   /** Every request in flight ends, so that the next job starts on a quiet target. */
@@ -203,12 +181,14 @@ function prepared({ endpoint, body, stream, isTranslated }: MixedRequest): Prepa
 class Tally {
   late = 0;
   resent = 0;
-  #answered = 0;
-  #streams = 0;
-  #announced = 0;
-  #firstAnnounced = "";
-  #errors = 0;
-  #firstError = "";
+  readonly #seen = {
+    answered: 0,
+    streams: 0,
+    announced: 0,
+    firstAnnounced: "",
+    errors: 0,
+    firstError: "",
+  };
   readonly #latenciesMs: number[] = [];
   readonly #firstBytesMs: number[] = [];
 
@@ -217,49 +197,36 @@ class Tally {
     answer: AnswerReader,
     took: { readonly wholeMs: number; readonly firstByteMs: number },
   ): void {
-    if (answer.status === 503 && ANNOUNCED.test(answer.excerpt)) this.#announce(answer.excerpt);
-    else if (answer.status !== 200) this.fail(answer.excerpt);
+    const seen = this.#seen;
+    if (answer.status === 503 && ANNOUNCED.test(answer.excerpt)) {
+      seen.announced += 1;
+      seen.firstAnnounced ||= answer.excerpt;
+    } else if (answer.status !== 200) this.fail(answer.excerpt);
     else if (!request.isStream) {
-      this.#answered += 1;
+      seen.answered += 1;
       if (!request.isTranslated) this.#latenciesMs.push(took.wholeMs);
     } else if (answer.tailText().includes(request.lastEvent)) {
-      this.#answered += 1;
-      this.#streams += 1;
+      seen.answered += 1;
+      seen.streams += 1;
       this.#firstBytesMs.push(took.firstByteMs);
     } else this.fail(`a stream ended without its last event: ${answer.tailText().slice(-200)}`);
   }
 
   fail(message: string): void {
-    this.#errors += 1;
-    if (this.#firstError === "") this.#firstError = message;
+    this.#seen.errors += 1;
+    this.#seen.firstError ||= message;
   }
 
-  #announce(message: string): void {
-    this.#announced += 1;
-    if (this.#firstAnnounced === "") this.#firstAnnounced = message;
-  }
-
-  report(watched: Pick<MixedReport, "windowMs" | "cpuNs" | "helperCpuNs">): MixedReport {
-    const whole = this.#latenciesMs.toSorted((a, b) => a - b);
-    const firstByte = this.#firstBytesMs.toSorted((a, b) => a - b);
+  report(windowMs: number): MixedReport {
     return {
-      ...watched,
-      answered: this.#answered,
-      streams: this.#streams,
-      announced: this.#announced,
-      firstAnnounced: this.#firstAnnounced,
-      errors: this.#errors,
-      firstError: this.#firstError,
+      windowMs,
+      ...this.#seen,
       late: this.late,
       resent: this.resent,
-      p50Ms: shareOf(whole, 0.5),
-      p99Ms: shareOf(whole, 0.99),
-      streamP50Ms: shareOf(firstByte, 0.5),
-      streamP99Ms: shareOf(firstByte, 0.99),
+      p50Ms: share(this.#latenciesMs, 0.5),
+      p99Ms: share(this.#latenciesMs, 0.99),
+      streamP50Ms: share(this.#firstBytesMs, 0.5),
+      streamP99Ms: share(this.#firstBytesMs, 0.99),
     };
   }
-}
-
-function shareOf(sorted: readonly number[], share: number): number {
-  return sorted[Math.floor(sorted.length * share)] ?? 0;
 }

@@ -1,93 +1,41 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { DisposalStack } from "../src/app/disposal-stack.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/core/time.ts";
 import { receivePort, startHelper } from "./children.ts";
-import {
-  buildGateway,
-  commandLine,
-  loadAverage,
-  machineFacts,
-  runToEnd,
-  saveRun,
-  today,
-  writePage,
-} from "./command.ts";
-import { startDeployment } from "./soak-deployment.ts";
-import { runEvents, type SoakEvent } from "./soak-events.ts";
+import { flatnessOf, type Flatness } from "./flatness.ts";
+import { print } from "./markdown-table.ts";
+import { buildGateway, parseWords, type Context, type Report, type Say } from "./program.ts";
+import { startDeployment, type SoakDeployment } from "../test/support/deployment.ts";
 import {
   SOAK_STREAMS,
   WARMUP_MS,
-  highestRate,
   mixture,
   soak,
   soakProviders,
-  type Subject,
+  type Soaked,
+  type SoakSample,
 } from "./soak-load.ts";
-import { USAGE, parseSoakOptions, type SoakOptions } from "./soak-options.ts";
-import { faultsOf, judge, soakChart, soakPage, soakTable } from "./soak-page.ts";
-import type { SoakResults } from "./soak-results.ts";
 
-/**
- * `npm run bench:soak`: half an hour of load on two instances as an operator has them, with a rolling
- * restart and a failover of each store, to see whether anything breaks or grows that should not. Ends
- * with 1 on an error, on growth, on a violation of the books and on a hold that is left.
- */
-const CHART = fileURLToPath(new URL("../docs/soak.svg", import.meta.url));
+export const USAGE: string = `npm run bench -- soak [options]
+  Load on two instances as an operator has them, with a rolling restart and a failover of each store, to
+  see whether anything breaks, or grows that should not.
+  --minutes 30          of load
+  --rate 250            requests per second
+  --sample-seconds 10   between two samples
+  --no-build            soak dist/ as it is`;
 
-const resources = new DisposalStack();
-const loadAtStart = loadAverage();
-const words = process.argv.slice(2);
-const chosen = parseSoakOptions(words);
-if (chosen === undefined) process.stdout.write(`${USAGE}\n`);
-else await runToEnd(resources, () => run(chosen));
-
-async function run(options: SoakOptions): Promise<number> {
-  if (options.build) buildGateway(say);
-  const subject = await startSubject();
-  const highest =
-    options.requestsPerSecond === undefined ? await highestRate(subject, say) : undefined;
-  const requestsPerSecond =
-    options.requestsPerSecond ?? Math.round(((highest ?? 0) * options.percent) / 100);
-  say(`soaking for ${options.minutes} minutes at ${requestsPerSecond} requests a second`);
-  const { deployment } = subject;
-  const fromMs = systemClock.monotonicMs() + WARMUP_MS;
-  const [seen, events] = await Promise.all([
-    soak(subject, { options, requestsPerSecond, say }),
-    runEvents(deployment, { minutes: options.minutes, fromMs }, say),
-  ]);
-  refuseLateEvents(events, seen.samples.at(-1)?.seconds ?? 0);
-  say("waiting for the last settlements, and auditing the books");
-  const holdsLeft = await deployment.holdsLeft(say);
-  const audit = await deployment.audit();
-  const results: SoakResults = {
-    format: 2,
-    date: today(),
-    node: process.versions.node,
-    machine: machineFacts(loadAtStart),
-    command: commandLine("bench:soak", words),
-    options,
-    highestPerSecond: highest,
-    requestsPerSecond,
-    ...seen,
-    events,
-    ...auditOf(audit),
-    holdsLeft,
-  };
-  await report(results);
-  return faultsOf(results).length === 0 ? 0 : 1;
-}
-
-/** An event without load proves nothing. */
-function refuseLateEvents(events: readonly SoakEvent[], loadSeconds: number): void {
-  const late = events.find(({ toSeconds }) => toSeconds > loadSeconds);
-  if (late === undefined) return;
-  throw new Error(`${late.title} was not over when the load ended; give more --minutes`);
-}
-
-async function startSubject(): Promise<Subject> {
+export async function run(words: readonly string[], context: Context): Promise<Report> {
+  const options = parseWords(words, {
+    minutes: { value: 30, max: 24 * 60 },
+    rate: { value: 250, max: 100_000 },
+    "sample-seconds": { value: 10, max: 600 },
+    "no-build": false,
+  });
+  const { resources, say } = context;
+  const { minutes, rate, "sample-seconds": sampleSeconds } = options;
+  if (!options["no-build"]) buildGateway(say);
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-soak-"));
   resources.defer(() => rmSync(folder, { recursive: true, force: true }));
   const mock = startHelper("./mock-provider.ts");
@@ -95,35 +43,196 @@ async function startSubject(): Promise<Subject> {
   const mockPort = await receivePort(mock);
   mock.send(SOAK_STREAMS);
   say("starting the stores and two gateways");
-  const providers = soakProviders(mockPort);
-  const deployment = await startDeployment(resources, { folder, providers });
+  const deployment = await startDeployment(resources, {
+    folder,
+    providers: soakProviders(mockPort),
+  });
   const load = startHelper("./mixed-load.ts");
   resources.defer(() => load.stop());
-  const key = await deployment.createFundedKey();
-  return { load, deployment, requests: mixture(deployment.port, key) };
+  const requests = mixture(deployment.port, await deployment.createFundedKey());
+  say(`soaking for ${minutes} minutes at ${rate} requests a second`);
+  const fromMs = systemClock.monotonicMs() + WARMUP_MS;
+  const [seen, events] = await Promise.all([
+    soak({ load, deployment, requests }, { minutes, rate, sampleSeconds, say }),
+    runEvents(deployment, { minutes, fromMs }, say),
+  ]);
+  say("waiting for the last settlements, and auditing the books");
+  const holdsLeft = await deployment.holdsLeft(say);
+  const audit = (await deployment.audit()) as { readonly checks: readonly Check[] };
+  return reportOf({ seen, events, holdsLeft, checks: audit.checks, isJudged: minutes >= 10 });
 }
 
-function auditOf(
-  audit: Readonly<Record<string, unknown>>,
-): Pick<SoakResults, "auditViolations" | "auditChecks"> {
-  const checks = audit["checks"] as readonly { readonly violations: number }[];
-  const auditViolations = checks.reduce((sum, check) => sum + check.violations, 0);
-  return { auditViolations, auditChecks: checks.length };
+interface Check {
+  readonly violations: number;
 }
 
-async function report(results: SoakResults): Promise<void> {
-  if (results.options.save) {
-    say(`saved ${saveRun("soak", results)}`);
-    const page = await writePage("soak.md", soakPage(results));
-    writeFileSync(CHART, soakChart(results));
-    say(`wrote ${page} and ${CHART}`);
+/** Something that an operator does, or that happens to one, in the middle of a run. */
+interface SoakEvent {
+  readonly title: string;
+  /** Since the load began. */
+  readonly fromSeconds: number;
+  /** When everything was as before again. */
+  readonly toSeconds: number;
+}
+
+/** When each is due, as a share of the run: all of it is over before the half that is judged. */
+const PLAN: readonly {
+  readonly title: string;
+  readonly due: number;
+  readonly act: (deployment: SoakDeployment) => Promise<void>;
+}[] = [
+  { title: "Rolling restart", due: 0.1, act: (deployment) => deployment.restartInTurn() },
+  { title: "Failover of Redis", due: 0.2, act: (deployment) => deployment.failOverRedis() },
+  { title: "Failover of PostgreSQL", due: 0.3, act: (deployment) => deployment.failOverPostgres() },
+];
+/** Between one and the next, so that refusals can be counted for each; clients come back in it. */
+const QUIET_SECONDS = 10;
+
+async function runEvents(
+  deployment: SoakDeployment,
+  { minutes, fromMs }: { readonly minutes: number; readonly fromMs: number },
+  say: Say,
+): Promise<readonly SoakEvent[]> {
+  const seconds = (): number => (systemClock.monotonicMs() - fromMs) / 1_000;
+  const events: SoakEvent[] = [];
+  for (const { title, due, act } of PLAN) {
+    const dueMs = fromMs + minutes * 60_000 * due;
+    const quietMs = events.length === 0 ? 0 : QUIET_SECONDS * 1_000;
+    await sleep(Math.max(quietMs, dueMs - systemClock.monotonicMs()));
+    const fromSeconds = seconds();
+    say(`${title} begins at ${fromSeconds.toFixed(0)} s`);
+    await act(deployment);
+    events.push({ title, fromSeconds, toSeconds: seconds() });
+    say(`${title} is over at ${seconds().toFixed(0)} s`);
   }
-  const faults = faultsOf(results);
-  if (results.options.json) process.stdout.write(`${JSON.stringify({ ...results, faults })}\n`);
-  else process.stdout.write(`${soakTable(judge(results.samples))}\n\n`);
-  say(faults.length === 0 ? "passed" : `failed: ${faults.join("; ")}`);
+  return events;
 }
 
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
+interface Series {
+  readonly title: string;
+  readonly unit: string;
+  /** Undefined: there was none to read. */
+  readonly of: (sample: SoakSample) => number | undefined;
+  /** The run fails when it grows. */
+  readonly isHeld?: true;
+}
+
+const SERIES: readonly Series[] = [
+  { title: "Requests", unit: "per second", of: (s) => s.requestsPerSecond },
+  { title: "Same wire p50", unit: "ms", of: (s) => s.p50Ms },
+  { title: "Same wire p99", unit: "ms", of: (s) => s.p99Ms },
+  { title: "Streams p50", unit: "ms", of: (s) => s.streamP50Ms },
+  { title: "Streams p99", unit: "ms", of: (s) => s.streamP99Ms },
+  ...[0, 1].flatMap((at): Series[] => [
+    ofInstance(at, { title: "Resident memory", unit: "MB" }, "residentMb"),
+    ofInstance(at, { title: "Heap used", unit: "MB" }, "heapUsedMb"),
+    ofInstance(at, { title: "Event-loop delay p99", unit: "ms" }, "eventLoopP99Ms"),
+  ]),
+  { title: "Gateway CPU", unit: "% of a core", of: (s) => s.gatewayCpuPercent },
+  { title: "Database connections", unit: "open", of: (s) => s.databaseConnections, isHeld: true },
+];
+
+function ofInstance(
+  at: number,
+  { title, unit }: Pick<Series, "title" | "unit">,
+  name: "residentMb" | "heapUsedMb" | "eventLoopP99Ms",
+): Series {
+  const of: Series["of"] = (sample) => sample.instances[at]?.[name];
+  return { title: `${title}, instance ${at + 1}`, unit, of, isHeld: true };
+}
+
+type Judgement = Series & Flatness;
+
+function judge(samples: readonly SoakSample[]): readonly Judgement[] {
+  return SERIES.map((series) => {
+    const points = samples.flatMap((sample) => {
+      const value = series.of(sample);
+      return value === undefined ? [] : [{ seconds: sample.seconds, value }];
+    });
+    return { ...series, ...flatnessOf(points) };
+  });
+}
+
+interface Outcome {
+  readonly seen: Soaked;
+  readonly events: readonly SoakEvent[];
+  readonly holdsLeft: number;
+  readonly checks: readonly Check[];
+  /** A rehearsal fills caches to its end: nothing can be said of growth. */
+  readonly isJudged: boolean;
+}
+
+function reportOf(outcome: Outcome): Report {
+  const { seen, events, checks } = outcome;
+  const { samples } = seen;
+  const judged = judge(samples);
+  const sum = (of: (sample: SoakSample) => number): string =>
+    samples.reduce((total, sample) => total + of(sample), 0).toLocaleString("en-US");
+  const violations = checks.reduce((total, check) => total + check.violations, 0);
+  const totals = [
+    ["Answered", seen.answered.toLocaleString("en-US")],
+    ["of them streams", seen.streams.toLocaleString("en-US")],
+    ["Refused with 503 and `retry-after`", sum((sample) => sample.announced)],
+    ["Other errors", sum((sample) => sample.errors)],
+    ["Due while all connections of the load were in use", sum((sample) => sample.late)],
+    ["Sent once more, because nginx closed the idle connection", sum((sample) => sample.resent)],
+    ["Checks of `ledger audit` at the end, and violations", `${checks.length}, ${violations}`],
+    ["Holds left", String(outcome.holdsLeft)],
+  ];
+  return {
+    tables: [
+      { title: "Totals", headings: ["What", "Count"], rows: totals },
+      {
+        title: "Events",
+        headings: ["Event", "At", "Took", "503"],
+        rows: events.map((event) => eventCells(event, samples)),
+      },
+      {
+        title: "Figures of the second half of the run",
+        headings: ["Figure", "Unit", "Mean", "Slope per hour", "Noise per hour", "Flat"],
+        rows: judged.map(({ title, unit, level, slopePerHour, noisePerHour, isFlat }) => [
+          title,
+          unit,
+          ...[level, slopePerHour, noisePerHour].map(print),
+          isFlat ? "yes" : "no",
+        ]),
+      },
+    ],
+    problems: problemsOf(outcome, { judged, violations }),
+    data: { ...outcome, judged },
+  };
+}
+
+function eventCells(event: SoakEvent, samples: readonly SoakSample[]): readonly string[] {
+  const { title, fromSeconds, toSeconds } = event;
+  const within = samples.filter((sample, at) => {
+    const began = samples[at - 1]?.seconds ?? 0;
+    return sample.seconds >= fromSeconds && began <= toSeconds + QUIET_SECONDS;
+  });
+  const refused = within.reduce((total, sample) => total + sample.announced, 0);
+  const took = `${(toSeconds - fromSeconds).toFixed(0)} s`;
+  return [title, `${fromSeconds.toFixed(0)} s`, took, String(refused)];
+}
+
+function problemsOf(
+  { seen, events, holdsLeft, checks, isJudged }: Outcome,
+  { judged, violations }: { readonly judged: readonly Judgement[]; readonly violations: number },
+): readonly string[] {
+  const lastSeconds = seen.samples.at(-1)?.seconds ?? 0;
+  const errors = seen.samples.reduce((total, sample) => total + sample.errors, 0);
+  const refused = seen.samples
+    .filter(({ seconds }) => seconds > lastSeconds / 2)
+    .reduce((total, sample) => total + sample.announced, 0);
+  const late = events.find(({ toSeconds }) => toSeconds > lastSeconds);
+  return [
+    ...(errors === 0 ? [] : [`${errors} errors, the first: ${seen.firstError}`]),
+    ...(isJudged && refused > 0 ? [`${refused} requests refused in the second half`] : []),
+    ...(checks.length === 0 ? ["the audit made no check"] : []),
+    ...(violations === 0 ? [] : [`${violations} violations of the books`]),
+    ...(holdsLeft === 0 ? [] : [`holds left: ${holdsLeft}`]),
+    ...(late === undefined ? [] : [`${late.title} was not over when the load ended`]),
+    ...judged
+      .filter(({ isHeld, isFlat }) => isJudged && isHeld === true && !isFlat)
+      .map(({ title }) => `${title} is not flat`),
+  ];
 }

@@ -14,7 +14,7 @@ export interface GatewayKeys {
   readonly many: readonly string[];
 }
 
-const ORGANIZATIONS = 50;
+export const ORGANIZATIONS = 50;
 const CREDIT = microUsd(1_000_000_000_000n);
 
 /** Makes organizations and keys in the database of a running gateway. */

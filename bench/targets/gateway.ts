@@ -1,138 +1,117 @@
-import { existsSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { awaitReady, startProgram, type TetheredProgram } from "../children.ts";
-import { descendantsOf } from "../process-cost.ts";
+import { readlinkSync } from "node:fs";
+import { redisProgram, startRedis, type TestRedis } from "../../test/support/redis.ts";
+import { UPSTREAM_MODEL_ID } from "../mock-answers.ts";
+import { fillBooks, grownProviders } from "../grown-books.ts";
+import {
+  startServe,
+  writeInstallation,
+  type Installation,
+  type RunningServe,
+} from "../installation.ts";
+import { descendantsOf } from "../../test/support/process-cost.ts";
+import { activeOf } from "../sizes.ts";
 import { startDatabase, type BenchDatabase } from "./bench-database.ts";
-import { startRedis } from "./bench-redis.ts";
-import { makeGatewayKeys, type GatewayKeys } from "./gateway-keys.ts";
-import { MODEL_ID, writeGatewayFiles, type GatewayFiles } from "./gateway-files.ts";
+import { ORGANIZATIONS, makeGatewayKeys, type GatewayKeys } from "./gateway-keys.ts";
 import { TargetAbsent, chatPath, clientHeaders, type Target, type TargetStart } from "./target.ts";
 
-const COMMAND_FILE = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const MODEL_ID = { wire_a: "bench/wire-a", wire_b: "bench/wire-b" } as const;
 
 /** This gateway as it is built, with everything on: keys, limits, durable holds, bills, records. */
 export function startGateway(start: TargetStart): Promise<Target> {
-  return startServing(start, { id: "gateway", args: [], env: {} });
+  return startServing(install(start), { id: "gateway" });
 }
 
 /** The same as two processes that share the port, and their limits in a Redis. */
 export async function startGatewayWorkers(start: TargetStart): Promise<Target> {
-  const redis = await startRedis(start.folder);
+  if (redisProgram === undefined) throw new TargetAbsent("neither redis-server nor valkey-server");
+  const redis = await startRedis();
   try {
-    const env = { REDIS_URL: redis.url };
-    return await startServing(start, {
-      id: "gateway-workers",
-      args: ["--workers", "2"],
-      env,
-      redis: redis.program,
-    });
+    return await startServing(install(start), { id: "gateway-workers", redis });
   } catch (error) {
-    await redis.program.stop();
+    await redis.close();
     throw error;
   }
+}
+
+/** The same on grown books, with all of their listings, called by organizations with a history. */
+export async function startGrownGateway(start: TargetStart): Promise<Target> {
+  const { sizes } = start;
+  const installation = install(start, grownProviders(sizes, start.mockPort));
+  await fillBooks(installation.dataFolder, sizes, (line) => process.stderr.write(`${line}\n`));
+  // The first start of all notes the prices of the listings, which is not what is measured.
+  await (await startServe(installation)).stop();
+  const many = activeOf(sizes, ORGANIZATIONS).map(({ rawKey }) => rawKey);
+  const [funded = ""] = many;
+  return await startServing(installation, { id: "gateway-grown", keys: { funded, many } });
+}
+
+function install(
+  { folder, mockPort }: TargetStart,
+  more: Parameters<typeof writeInstallation>[1] = [],
+): Installation {
+  const own = (["wire_a", "wire_b"] as const).map((wire) => ({
+    id: `bench-${UPSTREAM_MODEL_ID[wire]}`,
+    wire,
+    mockPort,
+    modelIds: [MODEL_ID[wire]],
+  }));
+  return writeInstallation(folder, [...own, ...more]);
 }
 
 interface Variant {
-  readonly id: "gateway" | "gateway-workers";
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly redis?: TetheredProgram;
+  readonly id: "gateway" | "gateway-workers" | "gateway-grown";
+  readonly redis?: TestRedis;
+  /** In place of those of new organizations. */
+  readonly keys?: Partial<GatewayKeys>;
 }
 
-async function startServing(start: TargetStart, variant: Variant): Promise<Target> {
-  if (!existsSync(COMMAND_FILE)) throw new TargetAbsent(`${COMMAND_FILE} is not built`);
-  const files = writeGatewayFiles(start);
-  const program = await startProgram({
-    command: process.execPath,
-    args: [...profileArgs(start), ...serveArgs(files), ...variant.args],
-    logFile: join(start.folder, "gateway.log"),
-    env: { TM_ALLOW_PRIVATE_UPSTREAMS: "1", NODE_ENV: "production", ...variant.env },
-  });
+async function startServing(installation: Installation, variant: Variant): Promise<Target> {
+  const { redis } = variant;
+  const serve = await (redis === undefined
+    ? startServe(installation)
+    : startServe(installation, { REDIS_URL: redis.url }, ["--workers", "2"]));
   try {
-    const ready = await awaitReady(program, () => readyLine(program));
     // The gateway has started its database: this shares it.
-    const database = await startDatabase(files.dataFolder);
-    const keys = await makeGatewayKeys(database.connectionString);
-    return gatewayTarget({ variant, program, database, ready, keys });
+    const database = await startDatabase(installation.dataFolder);
+    const made = await makeGatewayKeys(database.connectionString);
+    return gatewayTarget(variant, { serve, database, keys: { ...made, ...variant.keys } });
   } catch (error) {
-    await program.stop();
+    await serve.stop();
     throw error;
   }
 }
 
-function profileArgs({ profileFolder }: TargetStart): readonly string[] {
-  return profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
-}
-
-function serveArgs(files: GatewayFiles): readonly string[] {
-  const { dataFolder, manifestFolder, configFile } = files;
-  const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
-  const folders = ["--data", dataFolder, "--manifests", manifestFolder, "--config", configFile];
-  return [COMMAND_FILE, "serve", ...ports, ...folders];
-}
-
-interface Ready {
-  readonly port: number;
-  readonly metricsUrls: readonly string[];
-}
-
-interface ReadyLine {
-  readonly gateway_url: string;
-  readonly internal_url: string;
-  /** Of several workers. */
-  readonly internal_urls?: readonly string[];
-}
-
-function readyLine(program: TetheredProgram): Ready | undefined {
-  const lines = program.log().split("\n");
-  const line = lines.find((text) => text.includes('"msg":"ready"'));
-  if (line === undefined) return undefined;
-  const {
-    gateway_url,
-    internal_url,
-    internal_urls = [internal_url],
-  } = JSON.parse(line) as ReadyLine;
-  return {
-    port: Number(new URL(gateway_url).port),
-    metricsUrls: internal_urls.map((url) => new URL("/metrics", url).href),
-  };
-}
-
 interface RunningGateway {
-  readonly variant: Variant;
-  readonly program: TetheredProgram;
+  readonly serve: RunningServe;
   readonly database: BenchDatabase;
-  readonly ready: Ready;
   readonly keys: GatewayKeys;
 }
 
-function gatewayTarget(running: RunningGateway): Target {
-  const { variant, program, database, ready, keys } = running;
-  const { redis } = variant;
+function gatewayTarget({ id, redis }: Variant, running: RunningGateway): Target {
+  const { serve, database, keys } = running;
+  const { processId } = serve;
   return {
-    id: variant.id,
+    id,
     version: "",
     endpoint: ({ client }) => ({
-      port: ready.port,
+      port: serve.port,
       path: chatPath(client),
       headers: clientHeaders(client, keys.funded),
     }),
     modelId: ({ upstream }) => MODEL_ID[upstream],
     keys: { many: keys.many, bad_key: [keys.unknown], no_credit: [keys.unfunded] },
-    metricsUrls: ready.metricsUrls,
     processIds: () => [
-      program.processId,
-      ...descendantsOf(program.processId).filter((id) => isSameProgram(id, program.processId)),
+      processId,
+      ...descendantsOf(processId).filter((each) => isSameProgram(each, processId)),
     ],
     helperProcessIds: () => [
       ...database.processIds(),
-      ...(redis === undefined ? [] : [redis.processId]),
+      ...[redis?.pid()].filter((pid) => pid !== undefined),
     ],
     stop: async () => {
       await database.stop();
-      await program.stop();
-      await redis?.stop();
+      await serve.stop();
+      await redis?.close();
     },
   };
 }

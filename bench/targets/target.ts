@@ -1,9 +1,11 @@
 import type { Wire } from "../chat-bodies.ts";
 import type { Endpoint } from "../endpoint.ts";
+import type { Sizes } from "../sizes.ts";
 
 export const TARGET_IDS = [
   "gateway",
   "gateway-workers",
+  "gateway-grown",
   "nginx",
   "floor",
   "portkey",
@@ -43,8 +45,6 @@ export interface Target {
   modelId(route: Route): string;
   /** The keys of such callers, where it has any. */
   readonly keys?: Partial<Readonly<Record<Callers, readonly string[]>>>;
-  /** Where its own counters are read, one address for each process. */
-  readonly metricsUrls?: readonly string[];
   /** What is asked of a candidate that answers a hundred times more slowly than the others. */
   readonly pace?: Pace;
   /** The processes whose cost is the candidate's figure. */
@@ -59,8 +59,8 @@ export interface TargetStart {
   readonly mockPort: number;
   /** An empty folder of its own. */
   readonly folder: string;
-  /** Where the gateway leaves its CPU profile, when one is wanted. */
-  readonly profileFolder: string | undefined;
+  /** How large the books of the grown gateway are. */
+  readonly sizes: Sizes;
 }
 
 /** Thrown when a candidate is not on this machine: it is left out, loudly. */

@@ -30,7 +30,7 @@ export interface ProviderReview {
   readonly edits?: readonly HandEdit[];
 }
 
-/** What people decided, over what the sources say (`catalog-review/reviewed.json`). */
+/** What people decided, over what the sources say (`test/listing-sources/reviewed.json`). */
 export interface Review {
   /** The day of the review: what ended before it is not shipped. */
   readonly as_of: string;
@@ -62,7 +62,7 @@ const SECOND: Readonly<Record<string, ListingSource>> = {
 const LATER = "models.dev-later-2026-10-06.json";
 
 export function readReview(root: string): Review {
-  const text = readFileSync(join(root, "catalog-review/reviewed.json"), "utf8");
+  const text = readFileSync(join(root, "test/listing-sources/reviewed.json"), "utf8");
   return JSON.parse(text) as Review;
 }
 
@@ -70,7 +70,7 @@ export function readReview(root: string): Review {
 export function draftCatalog(root: string): readonly Drafted[] {
   const review = readReview(root);
   const snapshot = (file: string, from: ListingSource): SourceInput => {
-    const bytes = readFileSync(join(root, "catalog-review/snapshots", file));
+    const bytes = readFileSync(join(root, "test/listing-sources/snapshots", file));
     const reading = readRawJson(bytes.toString("utf8"), 1_000_000);
     if (!reading.ok) throw new Error(`${file} is not JSON`);
     const dated = /\d{4}-\d{2}-\d{2}/.exec(file)?.[0] ?? "";

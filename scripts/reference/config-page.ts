@@ -15,7 +15,7 @@ export function configPage(): string {
     "Configuration",
     "Source: `src/config/settings.ts`. The command line wins over the environment, the environment over " +
       "`tokenmarket.yaml`, and the file over the defaults. A dot in a setting's name is a level of the file. " +
-      "A secret `X` is read from a file where `X_FILE` names one ([secrets](../operating/secrets.md)). " +
+      "A secret `X` is read from a file where `X_FILE` names one ([secrets](../operating/running.md#secrets-in-files)). " +
       "Change: `live` is followed by a running server ([reload](../operating/running.md#settings-that-follow-a-change)), " +
       "`restart` waits for its restart, `commands` is read by commands alone, at the start of each.",
     table(["Setting", "Environment", "Default", "Change", "Meaning"], rows),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { runCommand } from "../../test/support/program.ts";
 
-const snapshots = join(import.meta.dirname, "../../catalog-review/snapshots");
+const snapshots = join(import.meta.dirname, "../../test/listing-sources/snapshots");
 const litellm = join(snapshots, "litellm-2026-08-01.json");
 const modelsDev = `models.dev=${join(snapshots, "models.dev-api-2026-07-02.json")}`;
 const forGroq = ["manifest", "import", "--from", "litellm", "--provider", "groq"];

@@ -1,10 +1,6 @@
-import { writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-import { format } from "prettier";
-
-import { resultsPage, summary } from "./page.ts";
+import { summary } from "./summary.ts";
 import { failureText, Totals } from "./totals.ts";
 import { simulate } from "./simulation.ts";
 
@@ -12,10 +8,8 @@ import { simulate } from "./simulation.ts";
 const USAGE = `npm run sim -- [options]
   --seeds 200    how many scenarios
   --from 1       the first seed
-  --seed S       only this one, with its whole trace
-  --save         write docs/simulation.md`;
+  --seed S       only this one, with its whole trace`;
 
-const PAGE = fileURLToPath(new URL("../../docs/simulation.md", import.meta.url));
 const PROGRESS_EVERY_MS = 10_000;
 
 const { values } = parseArgs({
@@ -23,7 +17,6 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "200" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
-    save: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
@@ -56,9 +49,7 @@ async function runMany(): Promise<number> {
     }
   }
   const wallSeconds = (performance.now() - startedMs) / 1_000;
-  const command = `npm run sim -- --seeds ${seeds} --from ${from}`;
-  process.stdout.write(summary({ totals, wallSeconds, command }));
-  if (values.save) await save(resultsPage({ totals, wallSeconds, command }));
+  process.stdout.write(summary({ totals, wallSeconds }));
   return totals.failures.length === 0 ? 0 : 1;
 }
 
@@ -69,12 +60,6 @@ async function runOne(seed: number): Promise<number> {
   const end = violation?.message ?? "no promise was broken";
   say(`seed ${seed}: ${end} (${steps} steps, trace ${traceHash})`);
   return violation === undefined ? 0 : 1;
-}
-
-async function save(page: string): Promise<void> {
-  const options = { parser: "markdown", printWidth: 100, proseWrap: "preserve" } as const;
-  writeFileSync(PAGE, await format(page, options));
-  say(`wrote ${PAGE}`);
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -28,6 +28,8 @@ if (redisProgram === undefined) {
 export interface TestRedis {
   readonly port: number;
   readonly url: string;
+  /** Undefined while it is killed. */
+  pid(): number | undefined;
   /** Any command, over a connection of the test's own. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
   /** Freezes the process: its connections stay, and nothing is answered. */
@@ -60,6 +62,7 @@ export async function startRedis(more: readonly string[] = []): Promise<TestRedi
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
+    pid: () => server?.pid,
     command: (name, ...args) => operator.call(name, ...args),
     pause: () => signal("SIGSTOP"),
     resume: () => signal("SIGCONT"),

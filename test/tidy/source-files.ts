@@ -27,7 +27,7 @@ export function readSourceFiles(...folders: readonly string[]): SourceFile[] {
         .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
         .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
         // Other gateways, installed to be measured beside this one.
-        .filter((file) => !file.startsWith("bench/peer/")),
+        .filter((file) => !file.startsWith("test/peer/packages/")),
     )
     .map(readSourceFile);
 }

@@ -4,7 +4,7 @@ import {
   removeProgramFolder,
 } from "../support/compile-program.ts";
 import { parseOptions, USAGE, type TortureRun } from "./options.ts";
-import { describeOutcome, saveReport } from "./report.ts";
+import { describeOutcome } from "./report.ts";
 import { runTorture } from "./torture.ts";
 
 /** `npm run torture`: kills what it can, and checks that no money was lost, made or overspent. */
@@ -28,7 +28,6 @@ async function torture(run: TortureRun): Promise<number> {
     const { mainFile } = await compileProgram(folder);
     const outcome = await runTorture({ ...run.options, mainFile, say });
     process.stdout.write(describeOutcome(run, outcome));
-    if (run.save) say(`wrote ${await saveReport(run, outcome)}`);
     return outcome.findings.violations().length === 0 ? 0 : 1;
   } finally {
     removeProgramFolder(folder);

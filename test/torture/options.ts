@@ -5,10 +5,6 @@ import type { TortureOptions } from "./torture.ts";
 
 export interface TortureRun {
   readonly options: Omit<TortureOptions, "mainFile" | "say">;
-  /** Write docs/torture.md from what was measured. */
-  readonly save: boolean;
-  /** The arguments after the program's name. */
-  readonly words: readonly string[];
 }
 
 export const USAGE: string = `npm run torture -- [options]
@@ -18,8 +14,7 @@ export const USAGE: string = `npm run torture -- [options]
   --instances 3        gateway processes on one database
   --concurrency 256    clients of each gateway
   --seconds 0          the load lasts at least so long, under further kills
-  --seed N             the dice of an earlier run (default: new ones, printed)
-  --save               write docs/torture.md`;
+  --seed N             the dice of an earlier run (default: new ones, printed)`;
 
 const DECLARED = {
   kills: { type: "string", default: "50" },
@@ -29,7 +24,6 @@ const DECLARED = {
   concurrency: { type: "string", default: "256" },
   seconds: { type: "string", default: "0" },
   seed: { type: "string" },
-  save: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -51,8 +45,6 @@ export function parseOptions(args: readonly string[]): TortureRun | undefined {
       seconds: whole("seconds", values.seconds, [0, 1_000_000]),
       seed: whole("seed", values.seed ?? String(randomInt(SEED_END)), [0, SEED_END - 1]),
     },
-    save: values.save,
-    words: args,
   };
 }
 

@@ -1,15 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { cpus, loadavg, release } from "node:os";
-import { fileURLToPath } from "node:url";
-
-import { format } from "prettier";
-
-import { systemClock } from "../../src/core/time.ts";
-import type { Finding } from "./findings.ts";
 import type { TortureRun } from "./options.ts";
 import type { TortureOutcome } from "./torture.ts";
-
-const PAGE = fileURLToPath(new URL("../../docs/torture.md", import.meta.url));
 
 /** The outcome for the terminal; the last line says whether anything was broken. */
 export function describeOutcome(run: TortureRun, outcome: TortureOutcome): string {
@@ -24,68 +14,6 @@ export function describeOutcome(run: TortureRun, outcome: TortureOutcome): strin
       : `${violations.length} things were broken with seed ${run.options.seed}`;
   const figures = figuresOf(outcome).map(([name, figure]) => `${name}: ${figure}`);
   return [...figures, ...broken, verdict, ""].join("\n");
-}
-
-/** Writes docs/torture.md and names it. */
-export async function saveReport(run: TortureRun, outcome: TortureOutcome): Promise<string> {
-  const page = await format(pageOf(run, outcome), {
-    parser: "markdown",
-    printWidth: 100,
-    proseWrap: "preserve",
-  });
-  writeFileSync(PAGE, page);
-  return "docs/torture.md";
-}
-
-function pageOf(run: TortureRun, outcome: TortureOutcome): string {
-  const [cpu] = cpus();
-  const [loadAverage = 0] = loadavg();
-  const date = new Date(systemClock.nowMs()).toISOString().slice(0, 10);
-  const command = ["npm run torture", ...(run.words.length === 0 ? [] : ["--", ...run.words])];
-  const { instances, concurrency, seed } = run.options;
-  return `# Torture
-
-Written by \`npm run torture -- --save\` from what the run measured; do not edit it.
-
-Measured on ${date} with Node ${process.versions.node} on ${cpus().length} cores (${cpu?.model ?? "?"},
-Linux ${release()}, load average at the end ${loadAverage.toFixed(2)}), clients, provider, gateways and
-database all on this machine. Command: \`${command.join(" ")}\`, seed ${seed}.
-
-${instances} gateway processes on one PostgreSQL, ${concurrency} clients each, eleven organizations with three keys each:
-some whose balance, whose own cap or whose keys' caps run short again and again. Half of the calls
-stream, half speak each wire, one client in twenty leaves early. The provider fails one answer in
-twenty: an error, a reset, a stream that dies, no usage, more tokens than were asked for. Meanwhile
-gateways are killed with \`kill -9\` and started again at once, are paused for longer than their lease
-and resumed, and the database's first process is killed and started again. At the end one more gateway
-is killed for good; its peers have to close what it left.
-
-The seed decides who is struck in which order, what is asked and how the provider answers; the
-machine decides the rest, so the same seed gives the same plan, not the same run.
-
-| Figure | Measured |
-| --- | --- |
-${figuresOf(outcome).map(row).join("\n")}
-
-An answer waits at most two seconds for its settlement. When the database is away for longer and the
-gateway is killed before its settlements have been retried, the observed cost is
-lost: the ledger charges the hold, and the answer had reported less. That takes two faults at once; the
-figure "answers whose settlement was lost with its gateway" counts them, and only them: a cost that
-differs for any other reason is a violation.
-
-## What had to hold
-
-| | Violations |
-| --- | --- |
-${outcome.findings.all().map(findingRow).join("\n")}
-`;
-}
-
-function row([name, figure]: Figure): string {
-  return `| ${name} | ${figure} |`;
-}
-
-function findingRow({ what, count }: Finding): string {
-  return `| ${what} | ${count} |`;
 }
 
 type Figure = readonly [name: string, figure: string | number];

@@ -158,7 +158,7 @@ function StoredData(): ReactElement {
       <Text size="sm" maw="75ch">
         Prompts and answers are in memory only while a request runs. Only IDs, token counts, times,
         and prices are stored. The page of each model says what its providers do with prompts. The
-        operator's guide is <Code>docs/operating/prompts.md</Code>.
+        operator's guide is <Code>docs/operating/organizations.md</Code>.
       </Text>
     </Panel>
   );

@@ -1,0 +1,132 @@
+import { openPostgresBackend, type PostgresBackend } from "../src/app/open-postgres-backend.ts";
+import { newRequestId } from "../src/core/ids.ts";
+import { microUsd, picoUsd } from "../src/core/money.ts";
+import { systemClock } from "../src/core/time.ts";
+import type { CloseRow, Ledger, ReserveRow } from "../src/ledger/ledger-store.ts";
+import { openLedger } from "../src/ledger/open-ledger.ts";
+import { startEmbeddedPostgres } from "../src/storage/embedded-server.ts";
+import { share } from "./program.ts";
+import type { Active } from "./sizes.ts";
+
+export const QUIET_LOG = {
+  info: (): void => undefined,
+  warn: console.warn,
+  error: console.error,
+};
+
+/** The database of an installation, shared with the gateway that runs on it, if one does. */
+export interface OpenBooks {
+  readonly connectionString: string;
+  readonly backend: PostgresBackend;
+  close(): Promise<void>;
+}
+
+export async function openBooks(dataFolder: string): Promise<OpenBooks> {
+  const server = await startEmbeddedPostgres({ dataDir: dataFolder, log: QUIET_LOG });
+  const { connectionString } = server;
+  const backend = openPostgresBackend({ connectionString, log: QUIET_LOG });
+  return {
+    connectionString,
+    backend,
+    close: async () => {
+      await backend.close();
+      await server.stop();
+    },
+  };
+}
+
+/** A ledger in this process: cycles of reserve and settle without HTTP. */
+export async function openBenchLedger({ backend }: OpenBooks): Promise<Ledger> {
+  return await openLedger({
+    store: backend.ledgerBatchStore,
+    clock: systemClock,
+    log: QUIET_LOG,
+    instanceName: "bench",
+  });
+}
+
+/** Durable cycles of a hold and its settlement, wall time. */
+export interface Cycles {
+  readonly count: number;
+  readonly perSecond: number;
+  readonly reserveP50Ms: number;
+  readonly reserveP99Ms: number;
+  readonly settleP50Ms: number;
+  readonly settleP99Ms: number;
+}
+
+export interface CyclesOptions {
+  readonly inFlight: number;
+  readonly windowMs: number;
+}
+
+/** Cycles of the callers in turn. */
+export async function measureCycles(
+  ledger: Ledger,
+  callers: readonly Active[],
+  { inFlight, windowMs }: CyclesOptions,
+): Promise<Cycles> {
+  const reserveMs: number[] = [];
+  const settleMs: number[] = [];
+  const startMs = systemClock.monotonicMs();
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (systemClock.monotonicMs() - startMs < windowMs) {
+      const caller = callers[next % callers.length];
+      next += 1;
+      if (caller === undefined) throw new Error("a ledger is measured with a caller");
+      const row = rowOf(ledger, caller);
+      const askedMs = systemClock.monotonicMs();
+      const outcome = await ledger.reserve(row);
+      const heldMs = systemClock.monotonicMs();
+      if (outcome.kind !== "reserved") throw new Error(JSON.stringify(outcome));
+      await ledger.close(closeOf(row.attemptId));
+      reserveMs.push(heldMs - askedMs);
+      settleMs.push(systemClock.monotonicMs() - heldMs);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  const seconds = (systemClock.monotonicMs() - startMs) / 1_000;
+  return {
+    count: reserveMs.length,
+    perSecond: reserveMs.length / seconds,
+    reserveP50Ms: share(reserveMs, 0.5),
+    reserveP99Ms: share(reserveMs, 0.99),
+    settleP50Ms: share(settleMs, 0.5),
+    settleP99Ms: share(settleMs, 0.99),
+  };
+}
+
+function rowOf(ledger: Ledger, caller: Active): ReserveRow {
+  return {
+    attemptId: ledger.newAttemptId(),
+    requestId: newRequestId(systemClock.nowMs()),
+    ordinal: 1,
+    orgId: caller.orgId,
+    keyId: caller.keyId,
+    modelId: caller.modelId,
+    providerId: caller.providerId,
+    upstreamModelId: "upstream-a",
+    pricePinId: caller.pinId,
+    route: "/v1/chat/completions",
+    stream: false,
+    estimatedTokens: 1_000,
+    reserveMicroUsd: microUsd(2_500n),
+  };
+}
+
+function closeOf(attemptId: CloseRow["attemptId"]): CloseRow {
+  return {
+    attemptId,
+    outcome: "completed",
+    usage: { prompt: 100, cachedPrompt: 0, cacheWrite: 0, completion: 50, internalReasoning: 0 },
+    basis: "reported",
+    costPicoUsd: picoUsd(1_932_000_017n),
+    upstreamStatus: 200,
+    errorClass: null,
+    startedAtMs: systemClock.nowMs(),
+    firstByteMs: 3,
+    durationMs: 5,
+    final: true,
+  };
+}

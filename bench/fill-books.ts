@@ -1,0 +1,243 @@
+import { Client } from "pg";
+import { systemClock } from "../src/core/time.ts";
+import { idsOfDay } from "../src/records/report-parts.ts";
+import {
+  FINISH_DAY_SQL,
+  REMEMBER_DAY_SQL,
+  ROLL_SQL,
+  watchDaySql,
+} from "../src/records/usage-rollup-sql.ts";
+import { MODELS_PER_PROVIDER, type Sizes } from "./sizes.ts";
+
+/**
+ * Fills a new database with an installation of these sizes, as the program's own functions would have
+ * left it: the audit of the books is clean. Only finished attempts are made. Two sessions write
+ * different days, and a day's indexes are built when its rows are there: 5 million attempts take
+ * minutes, not an hour.
+ */
+export async function fillInstallation(
+  connectionString: string,
+  sizes: Sizes,
+  say: (line: string) => void,
+): Promise<void> {
+  const sessions = [await openSession(connectionString), await openSession(connectionString)];
+  const [first] = sessions;
+  if (first === undefined) throw new Error("books are filled by a session");
+  const indexes = transferIndexes(await firstTransfers(first));
+  try {
+    for (const sql of accountsSql(sizes)) await first.query(sql);
+    for (const { drop } of indexes) await first.query(drop);
+    say(`${sizes.organizations} organizations, ${sizes.keys} keys, ${sizes.listings} prices`);
+    // Fixed, so that a run over midnight makes each day once.
+    const todayMs = systemClock.nowMs();
+    const days = Array.from({ length: sizes.days }, (_, ago) => sizes.days - 1 - ago);
+    await eachDay(sessions, days, async (session, ago) => {
+      await session.query("begin"); // with `wal_level = minimal` a table of one transaction is not logged
+      for (const sql of daySql(sizes, { ago, todayMs })) await session.query(sql);
+      await session.query("commit");
+      if (ago % 10 === 0) say(`the journal up to ${ago} days ago`);
+    });
+    for (const { make } of indexes) await first.query(make);
+    say("indexes of the transfers");
+    for (const sql of sumsSql(sizes)) await first.query(sql);
+    say("sums of accounts and months");
+    await first.query("analyze");
+    // The last two days may not be over yet, for the program that sums them up.
+    const over = days.filter((ago) => ago >= 2);
+    await eachDay(sessions, over, async (session, ago) => {
+      await sumUpDay(session, dayOf({ ago, todayMs }));
+    });
+    say("sums for the console's reports");
+  } finally {
+    await Promise.all(sessions.map((session) => session.end()));
+  }
+}
+
+async function eachDay(
+  sessions: readonly Client[],
+  days: readonly number[],
+  work: (session: Client, ago: number) => Promise<void>,
+): Promise<void> {
+  const left = [...days];
+  const workThrough = async (session: Client): Promise<void> => {
+    for (let ago = left.shift(); ago !== undefined; ago = left.shift()) await work(session, ago);
+  };
+  await Promise.all(sessions.map(workThrough));
+}
+
+/** As the gateway does it when a day is over, but for all organizations at once. */
+async function sumUpDay(session: Client, day: string): Promise<void> {
+  const ids = idsOfDay(day);
+  const orgs = await session.query<{ org_id: string }>(
+    "select distinct org_id from attempt where attempt_id >= $1 and attempt_id < $2",
+    [ids.first, ids.end],
+  );
+  const orgIds = orgs.rows.map((row) => row.org_id);
+  await session.query(watchDaySql(day));
+  await session.query(REMEMBER_DAY_SQL, [day]);
+  await session.query(ROLL_SQL, [orgIds, day, ids.first, ids.end]);
+  await session.query(FINISH_DAY_SQL, [day]);
+}
+
+interface DayAgo {
+  readonly ago: number;
+  readonly todayMs: number;
+}
+
+/** YYYY-MM-DD, in UTC. */
+function dayOf({ ago, todayMs }: DayAgo): string {
+  return new Date(todayMs - ago * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Leaves the database as a running one would be: visible rows marked, statistics made. */
+export async function settleDatabase(connectionString: string): Promise<void> {
+  const session = await openSession(connectionString);
+  try {
+    await session.query("vacuum (analyze)");
+  } finally {
+    await session.end();
+  }
+}
+
+async function openSession(connectionString: string): Promise<Client> {
+  const session = new Client({ connectionString });
+  await session.connect();
+  await session.query("set synchronous_commit = off");
+  await session.query("set maintenance_work_mem = '256MB'");
+  await session.query("set work_mem = '128MB'");
+  await session.query("set timezone = 'UTC'");
+  return session;
+}
+
+/** Dropped while the table fills and built from its rows, as the migrations have them. */
+function transferIndexes(
+  table: string,
+): readonly { readonly drop: string; readonly make: string }[] {
+  return [
+    {
+      drop: `alter table ${table} drop constraint transfer_pkey`,
+      make: `alter table ${table} add constraint transfer_pkey primary key (transfer_id)`,
+    },
+    {
+      drop: "drop index transfer_once_per_attempt",
+      make: `create unique index transfer_once_per_attempt on ${table} (attempt_id, kind)
+        where attempt_id is not null`,
+    },
+  ];
+}
+
+/** Transfers of before they had a table for each month. */
+async function firstTransfers(session: Client): Promise<string> {
+  const { rows } = await session.query<{ name: string }>(
+    "select coalesce(to_regclass('transfer_first'), 'transfer')::text as name",
+  );
+  return rows[0]?.name ?? "transfer";
+}
+
+const DAY_MS = 86_400_000;
+const CREDIT_MICRO_USD = 1_000_000_000_000;
+/** Behind what the first grants and caps have taken. */
+const FIRST_POSITION = 100_000_000;
+
+function accountsSql({ organizations, keys, listings }: Sizes): readonly string[] {
+  return [
+    `insert into org (org_id, name, email, email_verified, funded_at, bought_at)
+     select 'org_' || n, 'Organization ' || n, 'bench@example.com', true, now(), now()
+     from generate_series(0, ${organizations} - 1) as t(n)`,
+    `insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+     select 'key_' || n, 'org_' || n % ${organizations}, sha256(raw::bytea), left(raw, 12),
+       'key ' || n, 'console', 1000000000
+     from generate_series(0, ${keys} - 1) as t(n),
+       lateral (select 'tm_vk_' || left(encode(sha256(('key ' || n)::bytea), 'hex'), 48)) as u(raw)`,
+    `insert into price_pin (pin_id, provider_id, model_id, prompt_pico, cached_prompt_pico,
+       cache_write_pico, completion_pico, internal_reasoning_pico)
+     select 'pin_' || n, 'growth-' || n / ${MODELS_PER_PROVIDER}, 'growth/model-' || n, 1, 1, 1, 1, 1
+     from generate_series(0, ${listings} - 1) as t(n)`,
+    `insert into transfer (position, kind, debit_account, credit_account, amount, ref)
+     select n + 1, 'grant', 'grants', 'wallet:org_' || n, ${CREDIT_MICRO_USD}, 'grant ' || n
+     from generate_series(0, ${organizations} - 1) as t(n)`,
+  ];
+}
+
+/**
+ * A day of the journal. The table gets its indexes when it is attached, from rows that are there.
+ * A few organizations, and of each a few keys, have most of the attempts; a key asks for one model.
+ * One in twenty attempts is void.
+ */
+function daySql(sizes: Sizes, { ago, todayMs }: DayAgo): readonly string[] {
+  const { organizations, keys, listings, attempts, days } = sizes;
+  const rounds = Math.floor(keys / organizations);
+  const perDay = Math.floor(attempts / days);
+  const from = (days - 1 - ago) * perDay;
+  const day = dayOf({ ago, todayMs });
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  // Today's are all in the past.
+  const spanMs = ago === 0 ? Math.max(1, todayMs - startMs - 5_000) : DAY_MS;
+  const name = `attempt_${day.replaceAll("-", "")}`;
+  // With another name until it is attached: to the gateway a table of this name is a day that is there.
+  const table = `growth_day_${ago}`;
+  return [
+    `create table ${table} (like attempt including defaults including constraints)`,
+    `insert into ${table} (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
+       upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve,
+       month, state, outcome, basis, error_class, upstream_status, prompt, cached_prompt, cache_write,
+       completion, internal_reasoning, cost_pico, debit, opened_position, closed_position,
+       started_at, first_byte_ms, duration_ms, final, created_at, closed_at)
+     select attempt_id, request_id, 1, 'org_' || key % ${organizations}, 'key_' || key,
+       'growth/model-' || listing, 'growth-' || listing / ${MODELS_PER_PROVIDER}, 'upstream-a',
+       'pin_' || listing, '/v1/chat/completions', n % 2 = 0, 'grown', 1, 1000, 2500,
+       date_trunc('month', at), case when void then 'void' else 'settled' end,
+       case when void then 'failed' else 'completed' end,
+       case when void then 'none' else 'reported' end,
+       case when void then 'upstream_error' end, case when void then 500 else 200 end,
+       case when not void then 1000 + n % 777 end, case when not void then 5 end,
+       case when not void then 0 end, case when not void then 300 end,
+       case when not void then 20 end, case when not void then cost end,
+       case when void then 0 else div(cost, 1000000) end, ${FIRST_POSITION} + n * 2,
+       ${FIRST_POSITION} + n * 2 + 1, at, case when not void then 200 + n % 600 end, 3000, true, at,
+       at + interval '3 seconds'
+     from (
+       select n, n % 20 = 0 as void, (n * 7919) % 2500000000 as cost,
+         ((ms - 1735689600000) << 22) + n % 4194304 as attempt_id,
+         (lpad(to_hex(ms), 12, '0') || '7' || substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::uuid
+           as request_id,
+         to_timestamp(ms / 1000.0) as at, key, key * 7919 % ${listings} as listing
+       from (
+         select n, ${startMs} + floor((n - ${from}) * ${spanMs / perDay})::bigint as ms, md5(n::text) as hash,
+           floor(chance ^ 2 * ${organizations})::bigint + ${organizations}
+             * floor((chance * 997 - floor(chance * 997)) ^ 4 * ${rounds})::bigint as key
+         from (
+           select n, (n * 2654435761 % 4294967296)::double precision / 4294967296 as chance
+           from generate_series(${from}::bigint, ${from + perDay} - 1) as t(n)
+         ) as chances
+       ) as keyed
+     ) as rows`,
+    `insert into transfer (position, attempt_id, kind, debit_account, credit_account, amount, at)
+     select closed_position, attempt_id, 'settle', 'wallet:' || org_id, 'accrual:' || provider_id,
+       debit, closed_at from ${table} where debit > 0 order by attempt_id`,
+    `alter table ${table} rename to ${name}`,
+    `do $$ begin
+       execute format('alter table attempt attach partition ${name} for values from (%s) to (%s)',
+         attempt_id_at('${day}T00:00:00Z'),
+         attempt_id_at(timestamptz '${day}T00:00:00Z' + interval '1 day'));
+     end $$`,
+  ];
+}
+
+function sumsSql({ attempts }: Sizes): readonly string[] {
+  return [
+    `insert into account (account_id, org_id, debits, credits, must_cover)
+     select account_id, case when account_id like 'wallet:%' then substr(account_id, 8) end,
+       sum(debits), sum(credits), account_id like 'wallet:%'
+     from (
+       select debit_account as account_id, sum(amount) as debits, 0 as credits
+       from transfer group by 1
+       union all select credit_account, 0, sum(amount) from transfer group by 1
+     ) as x group by account_id`,
+    ...(["org", "key"] as const).map(
+      (scope) => `insert into spend (scope, id, month, settled)
+       select '${scope}', ${scope}_id, month, sum(debit) from attempt group by ${scope}_id, month`,
+    ),
+    `select setval('ledger_position', ${FIRST_POSITION + 2 * attempts + 1})`,
+  ];
+}

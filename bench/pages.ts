@@ -1,0 +1,106 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { chromium, type Browser, type BrowserContext } from "playwright-core";
+import { useLongTables } from "./long-tables.ts";
+import { parseWords, type Context, type Report } from "./program.ts";
+
+export const USAGE: string = `npm run bench -- pages [options]
+  What the console's pages weigh, and how fast a page with 1,000 rows answers a person: a \`dev\` of its own,
+  and Chromium in CHROME_PATH or as chromium-headless-shell, with an empty cache for each page.
+  --only weight,tables`;
+
+const ROOT = resolve(import.meta.dirname, "..");
+const START_MS = 120_000;
+const PAGES = ["/", "/models", "/usage", "/keys", "/playground", "/docs"];
+
+export async function run(words: readonly string[], { resources, say }: Context): Promise<Report> {
+  const { only } = parseWords(words, { only: "weight,tables" });
+  const link = await startDev({ resources, say });
+  const browser = await chromium.launch({
+    executablePath: process.env["CHROME_PATH"] ?? "/usr/bin/chromium-headless-shell",
+    args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+  });
+  resources.defer(() => browser.close());
+  const signedIn = await browser.newContext();
+  const first = await signedIn.newPage();
+  await first.goto(link);
+  await first.getByRole("button", { name: "Sign in" }).click();
+  await first.waitForURL((url) => !/^\/(auth|local-idp)\//.test(url.pathname));
+  const { origin } = new URL(first.url());
+  const cookies = await signedIn.storageState();
+  const weights: string[][] = [];
+  if (only.includes("weight")) {
+    weights.push(await weigh(browser, `${origin}/sign-in`));
+    for (const path of PAGES) weights.push(await weigh(browser, origin + path, cookies));
+  }
+  const used = only.includes("tables") ? await useLongTables(signedIn, origin) : [];
+  return {
+    tables: [
+      {
+        title: "First load: all answers of a page, data too, as sent",
+        headings: ["Page", "KB", "Answers"],
+        rows: weights,
+      },
+      {
+        title:
+          "Tables of 1,000 rows: from a key or click to the frame that shows what it did, by the " +
+          "browser's own Event Timing, which rounds to 8 ms and leaves out what takes less than 16",
+        headings: ["What", "Median, ms", "Longest, ms"],
+        rows: used.map(({ what, medianMs, longestMs }) => [what, `${medianMs}`, `${longestMs}`]),
+      },
+    ],
+    problems: [],
+  };
+}
+
+/** The link that signs in. */
+async function startDev({ resources }: Context): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-pages-"));
+  const command = ["--import", "tsx", "src/cli/main.ts", "dev", "--data", join(folder, "data")];
+  const child = spawn(process.execPath, command, {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, PORT: "0", CONSOLE_PORT: "0", INTERNAL_PORT: "0" },
+  });
+  const ended = new Promise<void>((done) => child.once("exit", () => done()));
+  resources.defer(async () => {
+    child.kill("SIGTERM");
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  let said = "";
+  return await new Promise<string>((found, failed) => {
+    const fail = (): void => failed(new Error(`no link was printed:\n${said}`));
+    const timer = setTimeout(fail, START_MS);
+    const read = (chunk: Buffer): void => {
+      said += chunk.toString();
+      const [address] = /http:\S+\/local-idp\/claim\?\S+/.exec(said) ?? [];
+      if (address === undefined) return;
+      clearTimeout(timer);
+      found(address);
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.once("exit", fail);
+  });
+}
+
+/** The row of a page: its path, and what came over the wire to a browser that keeps nothing yet. */
+async function weigh(
+  browser: Browser,
+  address: string,
+  storageState?: Awaited<ReturnType<BrowserContext["storageState"]>>,
+): Promise<string[]> {
+  const context = await browser.newContext(storageState === undefined ? {} : { storageState });
+  const page = await context.newPage();
+  const sizes: Promise<number>[] = [];
+  page.on("requestfinished", (request) => {
+    sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+  });
+  await page.goto(address, { waitUntil: "networkidle" });
+  const bytes = (await Promise.all(sizes)).reduce((sum, each) => sum + each, 0);
+  await context.close();
+  return [`\`${new URL(address).pathname}\``, (bytes / 1024).toFixed(0), `${sizes.length}`];
+}

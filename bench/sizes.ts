@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import type { KeyId, ModelId, OrgId, ProviderId } from "../src/core/ids.ts";
+
+/** How large an installation is made. */
+export interface Sizes {
+  readonly organizations: number;
+  /** Dealt out to the organizations in turn. */
+  readonly keys: number;
+  /** Models, each of one provider. */
+  readonly listings: number;
+  /** Finished attempts in the journal, with their transfers and spend. */
+  readonly attempts: number;
+  /** Days of partitions they are spread over, today included. */
+  readonly days: number;
+}
+
+/** As options of a program: their defaults and upper bounds. */
+export const SIZE_OPTIONS = {
+  organizations: { value: 1_000, max: 100_000 },
+  keys: { value: 100_000, max: 1_000_000 },
+  listings: { value: 10_000, max: 100_000 },
+  attempts: { value: 5_000_000, max: 100_000_000 },
+  days: { value: 60, max: 365 },
+} as const;
+
+/** Refuses sizes that fit no installation. */
+export function checkedSizes(sizes: Sizes): Sizes {
+  const { organizations, keys, listings, attempts, days } = sizes;
+  if (keys < organizations) throw new Error("--keys: each organization needs one");
+  if (attempts < days) throw new Error("--attempts: each of the --days needs one");
+  return { organizations, keys, listings, attempts, days };
+}
+
+/** One caller and what it asks for. */
+export interface Active {
+  readonly orgId: OrgId;
+  readonly keyId: KeyId;
+  readonly rawKey: string;
+  readonly modelId: ModelId;
+  readonly providerId: ProviderId;
+  readonly pinId: string;
+}
+
+/**
+ * So many callers, spread evenly over an installation. The first is of the organization with the
+ * longest history.
+ */
+export function activeOf(sizes: Sizes, active: number): readonly Active[] {
+  return Array.from({ length: active }, (_, at) => {
+    const organization = Math.floor((at * sizes.organizations) / active);
+    const rounds = Math.floor(sizes.keys / sizes.organizations);
+    const key = organization + sizes.organizations * (at % rounds);
+    const listing = Math.floor((at * sizes.listings) / active);
+    return {
+      orgId: `org_${organization}` as OrgId,
+      keyId: `key_${key}` as KeyId,
+      rawKey: `tm_vk_${createHash("sha256").update(`key ${key}`).digest("hex").slice(0, 48)}`,
+      modelId: modelIdOf(listing) as ModelId,
+      providerId: providerIdOf(listing) as ProviderId,
+      pinId: `pin_${listing}`,
+    };
+  });
+}
+
+export const MODELS_PER_PROVIDER = 100;
+
+/** The names of `bench/fill-books.ts`, which makes the same ones in SQL. */
+export function modelIdOf(listing: number): string {
+  return `growth/model-${listing}`;
+}
+
+export function providerIdOf(listing: number): string {
+  return `growth-${Math.floor(listing / MODELS_PER_PROVIDER)}`;
+}

@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { acceptsConnections, awaitReady, startProgram } from "../support/tethered-program.ts";
+import { freePort } from "../support/free-port.ts";
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import { BIFROST_CORE_PROGRAM, BIFROST_CORE_VERSION, requirePart } from "./peer-files.ts";
+import {
+  chatPath,
+  clientHeaders,
+  type Target,
+  type TargetStart,
+} from "../../bench/targets/target.ts";
+
+const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
+
+/** The library of the Go peer below a handler of ours: less than its program does. */
+export async function startBifrostCore(start: TargetStart): Promise<Target> {
+  requirePart("bifrost-core", BIFROST_CORE_PROGRAM);
+  const port = await freePort();
+  const provider = `http://127.0.0.1:${start.mockPort}`;
+  const program = await startProgram({
+    command: BIFROST_CORE_PROGRAM,
+    args: ["-listen", `127.0.0.1:${port}`, "-provider", provider],
+    logFile: join(start.folder, "bifrost-core.log"),
+  });
+  await awaitReady(program, () => acceptsConnections(port));
+  return {
+    id: "bifrost-core",
+    version: BIFROST_CORE_VERSION,
+    // How its program answers on the other wire is not part of the library's chat calls.
+    endpoint: ({ client }) =>
+      client === "wire_a"
+        ? { port, path: chatPath(client), headers: clientHeaders(client, "bench") }
+        : undefined,
+    modelId: ({ upstream }) => `${PROVIDERS[upstream]}/${UPSTREAM_MODEL_ID[upstream]}`,
+    processIds: () => [program.processId],
+    helperProcessIds: () => [],
+    stop: () => program.stop(),
+  };
+}

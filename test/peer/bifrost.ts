@@ -1,0 +1,108 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { awaitReady, acceptsConnections, startProgram } from "../support/tethered-program.ts";
+import type { Endpoint } from "../../bench/endpoint.ts";
+import { freePort } from "../support/free-port.ts";
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import { BIFROST_PROGRAM, BIFROST_VERSION, requirePart } from "./peer-files.ts";
+import {
+  chatPath,
+  clientHeaders,
+  type Route,
+  type Target,
+  type TargetStart,
+} from "../../bench/targets/target.ts";
+
+const VIRTUAL_KEY = "sk-bf-bench";
+const PROVIDERS = { wire_a: "openai", wire_b: "anthropic" } as const;
+
+/** The Go peer as a relay that translates: no keys, no budgets, no log. */
+export function startBifrost(start: TargetStart): Promise<Target> {
+  return startWith(start, "bifrost", relayConfig(start));
+}
+
+/** The Go peer with virtual keys, a budget for each and its request log, both in SQLite. */
+export function startFullBifrost(start: TargetStart): Promise<Target> {
+  return startWith(start, "bifrost-full", fullConfig(start));
+}
+
+async function startWith(
+  start: TargetStart,
+  id: "bifrost" | "bifrost-full",
+  config: object,
+): Promise<Target> {
+  requirePart("bifrost", BIFROST_PROGRAM);
+  writeFileSync(join(start.folder, "config.json"), JSON.stringify(config, null, 2));
+  const port = await freePort();
+  const args = ["-app-dir", start.folder, "-host", "127.0.0.1", "-port", String(port)];
+  const program = await startProgram({
+    command: BIFROST_PROGRAM,
+    args: [...args, "-log-level", "error"],
+    logFile: join(start.folder, "bifrost.log"),
+  });
+  await awaitReady(program, () => acceptsConnections(port));
+  return {
+    id,
+    version: BIFROST_VERSION,
+    endpoint: ({ client }) => endpoint(port, client),
+    modelId: ({ upstream }) => `${PROVIDERS[upstream]}/${UPSTREAM_MODEL_ID[upstream]}`,
+    // Its databases are files that it writes itself.
+    processIds: () => [program.processId],
+    helperProcessIds: () => [],
+    stop: () => program.stop(),
+  };
+}
+
+function endpoint(port: number, client: Route["client"]): Endpoint {
+  const path = client === "wire_a" ? chatPath(client) : `/anthropic${chatPath(client)}`;
+  return { port, path, headers: clientHeaders(client, VIRTUAL_KEY) };
+}
+
+function relayConfig({ mockPort }: TargetStart): object {
+  const provider = {
+    keys: [{ id: "bench", name: "bench", value: "bench", models: ["*"], weight: 1 }],
+    network_config: { base_url: `http://127.0.0.1:${mockPort}` },
+    concurrency_and_buffer_size: { concurrency: 1_000, buffer_size: 5_000 },
+  };
+  return {
+    client: { enable_logging: false, drop_excess_requests: false, initial_pool_size: 1_000 },
+    providers: { openai: provider, anthropic: provider },
+    config_store: { enabled: false },
+    logs_store: { enabled: false },
+  };
+}
+
+function fullConfig(start: TargetStart): object {
+  const relay = relayConfig(start);
+  const { folder } = start;
+  const database = (name: string): object => ({
+    enabled: true,
+    type: "sqlite",
+    config: { path: join(folder, name) },
+  });
+  const allowed = { allowed_models: ["*"], key_ids: ["*"], weight: 1 };
+  const virtualKey = {
+    id: "bench",
+    name: "bench",
+    value: VIRTUAL_KEY,
+    is_active: true,
+    budget_id: "bench",
+    provider_configs: Object.values(PROVIDERS).map((provider) => ({ provider, ...allowed })),
+  };
+  return {
+    ...relay,
+    client: {
+      enable_logging: true,
+      enforce_governance_header: true,
+      drop_excess_requests: false,
+      initial_pool_size: 1_000,
+    },
+    governance: {
+      budgets: [{ id: "bench", max_limit: 1_000_000, reset_duration: "1M" }],
+      virtual_keys: [virtualKey],
+    },
+    plugins: [{ name: "governance", enabled: true, config: { is_vk_mandatory: true } }],
+    config_store: database("config.db"),
+    logs_store: database("logs.db"),
+  };
+}

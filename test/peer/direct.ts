@@ -1,0 +1,24 @@
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import {
+  chatPath,
+  clientHeaders,
+  type Target,
+  type TargetStart,
+} from "../../bench/targets/target.ts";
+
+/** No gateway at all: the mock provider itself, the zero of every added latency. */
+export function startDirect(start: TargetStart): Target {
+  return {
+    id: "direct",
+    version: "",
+    endpoint: ({ client }) => ({
+      port: start.mockPort,
+      path: chatPath(client),
+      headers: clientHeaders(client, "bench"),
+    }),
+    modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
+    processIds: () => [],
+    helperProcessIds: () => [],
+    stop: () => Promise.resolve(),
+  };
+}

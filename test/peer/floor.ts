@@ -1,0 +1,27 @@
+import { receivePort, startHelper } from "../../bench/children.ts";
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import {
+  chatPath,
+  clientHeaders,
+  type Target,
+  type TargetStart,
+} from "../../bench/targets/target.ts";
+
+/** The least a gateway on node:http and undici can cost: no money, no limits, no translation. */
+export async function startFloor(start: TargetStart): Promise<Target> {
+  const helper = startHelper("../test/peer/node-floor.ts", [String(start.mockPort)]);
+  const port = await receivePort(helper);
+  return {
+    id: "floor",
+    version: process.versions.node,
+    endpoint: ({ client, upstream }) =>
+      client === upstream
+        ? { port, path: chatPath(client), headers: clientHeaders(client, "bench") }
+        : undefined,
+    modelId: ({ client }) => UPSTREAM_MODEL_ID[client],
+    keys: { bad_key: ["unknown"] },
+    processIds: () => [helper.processId],
+    helperProcessIds: () => [],
+    stop: () => Promise.resolve(helper.stop()),
+  };
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { acceptsConnections, awaitReady, startProgram } from "../support/tethered-program.ts";
+import type { Endpoint } from "../../bench/endpoint.ts";
+import { freePort } from "../support/free-port.ts";
+import { UPSTREAM_MODEL_ID } from "../../bench/mock-answers.ts";
+import { requirePart } from "./peer-files.ts";
+import {
+  chatPath,
+  clientHeaders,
+  type Route,
+  type Target,
+  type TargetStart,
+} from "../../bench/targets/target.ts";
+
+const PACKAGE = fileURLToPath(
+  new URL("./packages/node_modules/@portkey-ai/gateway/", import.meta.url),
+);
+
+/** The TypeScript peer: an open gateway that translates, without keys, ledger or bill. */
+export async function startPortkey(start: TargetStart): Promise<Target> {
+  requirePart("portkey", PACKAGE);
+  const port = await freePort();
+  const program = await startProgram({
+    command: process.execPath,
+    args: [join(PACKAGE, "build", "start-server.js"), `--port=${port}`, "--headless"],
+    logFile: join(start.folder, "portkey.log"),
+    env: { NODE_ENV: "production" },
+  });
+  await awaitReady(program, () => acceptsConnections(port));
+  return {
+    id: "portkey",
+    version: packageVersion(),
+    endpoint: (route) => endpoint(port, start.mockPort, route),
+    modelId: ({ upstream }) => UPSTREAM_MODEL_ID[upstream],
+    processIds: () => [program.processId],
+    helperProcessIds: () => [],
+    stop: () => program.stop(),
+  };
+}
+
+function endpoint(port: number, mockPort: number, route: Route): Endpoint | undefined {
+  const { client, upstream } = route;
+  // It answers 500 to a wire_b client of a wire_a provider: "messages is not supported".
+  if (client === "wire_b" && upstream === "wire_a") return undefined;
+  return {
+    port,
+    path: chatPath(client),
+    headers: {
+      ...clientHeaders(client, "bench"),
+      "x-portkey-provider": upstream === "wire_a" ? "openai" : "anthropic",
+      "x-portkey-custom-host": `http://127.0.0.1:${mockPort}/v1`,
+    },
+  };
+}
+
+function packageVersion(): string {
+  const described: unknown = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
+  return String((described as { readonly version?: unknown }).version);
+}

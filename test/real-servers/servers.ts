@@ -1,0 +1,199 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { awaitReady, startProgram, type TetheredProgram } from "../support/tethered-program.ts";
+import { freePort } from "../support/free-port.ts";
+import { npmFolder } from "../support/clients/client-folder.ts";
+import { pythonWith } from "../support/clients/python.ts";
+import { runToEnd } from "./run-to-end.ts";
+
+/** The key that every server is started with. */
+export const KEY = "sk-real-server";
+
+export interface RealServer {
+  readonly name: string;
+  /** Its package and version, as the registry has it. */
+  readonly version: string;
+  readonly registry: "PyPI" | "npm";
+  /** How it is started and what answers in it, as one sentence. */
+  readonly setting: string;
+}
+
+export interface RunningServer extends RealServer {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const LITELLM_REQUIREMENTS = join(HERE, "../peer/packages/litellm-requirements.txt");
+const LLAMA_REQUIREMENTS = join(HERE, "llama-requirements.txt");
+const AIMOCK = "@copilotkit/aimock";
+const AIMOCK_VERSION = "1.43.0";
+/** The name of the tiny model, and of the mock's model that answers like one. */
+export const TINY_MODEL = "tiny-random";
+export const MOCK_MODEL = "mock-chat";
+
+/**
+ * A real inference engine, with a model of random weights that is made here: with its defaults, and
+ * with the setting that repairs what the suite finds in them.
+ */
+export async function startLlama(
+  folder: string,
+  name: "llama-cpp-python" | "llama-cpp-python, set up",
+): Promise<RunningServer> {
+  const isSetUp = name !== "llama-cpp-python";
+  const python = await pythonWith(requirements(LLAMA_REQUIREMENTS));
+  const model = join(folder, "tiny.gguf");
+  await runToEnd(python, [join(HERE, "tiny_model.py"), model]);
+  const port = await freePort();
+  const where = ["--host", "127.0.0.1", "--port", String(port), "--api_key", KEY];
+  const what = ["--model", model, "--model_alias", TINY_MODEL, "--n_ctx", "8192"];
+  const repair = isSetUp ? ["--interrupt_requests", "false"] : [];
+  return await started({
+    server: {
+      name,
+      version: pinned(LLAMA_REQUIREMENTS, "llama_cpp_python"),
+      registry: "PyPI",
+      setting: isSetUp
+        ? "The same with `--interrupt_requests false`: a new request waits for the one before it."
+        : "An inference engine, started with its defaults, with a model of two layers and random weights: what it says has no sense.",
+    },
+    folder,
+    port,
+    command: python,
+    args: ["-m", "llama_cpp.server", ...where, ...what, ...repair],
+    path: "/v1/models",
+  });
+}
+
+/** A relay with its mock answers, and in front of the inference engine. */
+export async function startLiteLlm(
+  folder: string,
+  upstream: RunningServer,
+): Promise<RunningServer> {
+  const python = await pythonWith(requirements(LITELLM_REQUIREMENTS));
+  const config = join(folder, "litellm.yaml");
+  writeFileSync(config, liteLlmConfig(upstream.port));
+  const port = await freePort();
+  const where = ["--host", "127.0.0.1", "--port", String(port)];
+  return await started({
+    server: {
+      name: "LiteLLM",
+      version: pinned(LITELLM_REQUIREMENTS, "litellm"),
+      registry: "PyPI",
+      setting:
+        "Its proxy with a master key and without a database: two models with `mock_response`, and one that it relays to the llama-cpp-python that is set up.",
+    },
+    folder,
+    port,
+    command: python,
+    args: ["-m", "litellm.proxy.proxy_cli", "--config", config, "--num_workers", "1", ...where],
+    env: { LITELLM_MODE: "PRODUCTION", LITELLM_LOCAL_MODEL_COST_MAP: "True" },
+    path: "/health/liveliness",
+  });
+}
+
+export const LITELLM_MODELS = {
+  mockChat: "mock-chat",
+  mockMessages: "mock-messages",
+  relayed: "relayed",
+} as const;
+
+function liteLlmConfig(upstreamPort: number): string {
+  const { mockChat, mockMessages, relayed } = LITELLM_MODELS;
+  return [
+    "model_list:",
+    ...mockLines(mockChat, "openai/gpt-4o-mini"),
+    ...mockLines(mockMessages, "anthropic/claude-sonnet-4-5"),
+    `  - model_name: ${relayed}`,
+    "    litellm_params:",
+    `      model: openai/${TINY_MODEL}`,
+    `      api_base: http://127.0.0.1:${upstreamPort}/v1`,
+    `      api_key: ${KEY}`,
+    "litellm_settings:",
+    // Else it asks its upstream on a third wire, which llama-cpp-python does not have.
+    "  use_chat_completions_url_for_anthropic_messages: true",
+    "general_settings:",
+    `  master_key: ${KEY}`,
+    "",
+  ].join("\n");
+}
+
+function mockLines(name: string, model: string): readonly string[] {
+  return [
+    `  - model_name: ${name}`,
+    "    litellm_params:",
+    `      model: ${model}`,
+    "      api_key: none",
+    "      mock_response: lemon",
+  ];
+}
+
+/** A mock whose answers are written for the probes, so that all that fails is the server's. */
+export async function startAimock(folder: string): Promise<RunningServer> {
+  const made = await npmFolder({
+    name: "aimock",
+    dependencies: { [AIMOCK]: AIMOCK_VERSION },
+  });
+  const port = await freePort();
+  const program = join(made, "node_modules", AIMOCK, "dist", "cli.js");
+  const fixtures = join(HERE, "aimock-fixtures.json");
+  return await started({
+    server: {
+      name: "aimock",
+      version: AIMOCK_VERSION,
+      registry: "npm",
+      setting:
+        "A mock of several providers with an access key, and answers written for the probes, so that what fails is the wire and not the model.",
+    },
+    folder,
+    port,
+    command: process.execPath,
+    args: [program, "--port", String(port), "--fixtures", fixtures],
+    env: { AIMOCK_API_KEYS: KEY },
+    path: "/v1/models",
+  });
+}
+
+interface Start {
+  readonly server: RealServer;
+  readonly folder: string;
+  readonly port: number;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Answers with 200 as soon as the server is ready. */
+  readonly path: string;
+}
+
+async function started(start: Start): Promise<RunningServer> {
+  const { server, folder, port, command, args, env = {}, path } = start;
+  process.stderr.write(`${server.name} ${server.version}: starting\n`);
+  const logFile = join(folder, `${server.name.replaceAll(/[^\w-]+/g, "-")}.log`);
+  const program: TetheredProgram = await startProgram({ command, args, logFile, env });
+  await awaitReady(program, () => isReady(`http://127.0.0.1:${port}${path}`));
+  return { ...server, port, stop: () => program.stop() };
+}
+
+async function isReady(url: string): Promise<true | undefined> {
+  try {
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${KEY}` } });
+    return answer.ok ? true : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every package with its version: what one installs is what all install. */
+function requirements(file: string): readonly string[] {
+  const lines = readFileSync(file, "utf8").split("\n");
+  return ["--no-deps", ...lines.filter((line) => /^[\w-]/.test(line))];
+}
+
+function pinned(file: string, name: string): string {
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const version = new RegExp(`^${name}==(\\S+)$`, "m").exec(text)?.[1];
+  if (version === undefined) throw new Error(`${file} does not pin ${name}`);
+  return version;
+}
