@@ -77,7 +77,6 @@ export const ACTIONS = {
   "feed.enable": internal("published attempts and transfers to a warehouse"),
   "feed.disable": internal("ended the publication for a warehouse"),
   "backup.create": internal("made a backup"),
-  "data.copy": internal("copied the data to another database"),
   "settings.reload": internal("took changed settings into use while it ran"),
   "schema.migrate": internal("migrated the database schema"),
   "changes.retire": internal("retired old rows of the change log"),

@@ -1,4 +1,3 @@
-import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
 import { CHANGE_LOG_SETTINGS, type ChangeLogConfig } from "./change-settings.ts";
 import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
@@ -19,7 +18,6 @@ export interface OperationsConfig
     IssuerConfig,
     MailConfig,
     MetricsConfig,
-    BackupConfig,
     ChangeLogConfig,
     StoreConfig,
     TelemetryConfig,
@@ -64,7 +62,6 @@ export const OPERATIONS_SETTINGS: {
     0,
     "How long running requests may take to finish after the ports are closed.",
   ),
-  ...BACKUP_SETTINGS,
   ...CHANGE_LOG_SETTINGS,
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,

@@ -46,8 +46,7 @@ export {
 } from "./migrate.ts";
 export { SchemaBusyFault } from "./migration-runner.ts";
 export { flushPath, replaceText } from "./durable-files.ts";
-export type { EmbeddedArchive } from "./embedded-archive.ts";
-export { restoreEmbedded, type RestoredDatabase } from "./embedded-restore.ts";
+export { restoreEmbedded } from "./embedded-restore.ts";
 export { checkServer } from "./check-server.ts";
 export { ReplicaWatch } from "./replica-watch.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";

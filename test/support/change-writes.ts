@@ -16,7 +16,6 @@ export type OperatorAction = Extract<
   | `ledger.${string}`
   | `changes.${string}`
   | `feed.${string}`
-  | "data.copy"
   | "backup.create"
 >;
 
@@ -24,7 +23,6 @@ export type OperatorAction = Extract<
 export type OtherAction = Extract<
   ActionName,
   | "backup.create"
-  | "data.copy"
   | "ledger.close-day"
   | "ledger.fold"
   | "ledger.recover"

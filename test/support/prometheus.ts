@@ -105,8 +105,6 @@ function shortened(rules: string): string {
       .replaceAll(/\[\d+[mh]\]/g, "[10s]")
       .replaceAll(/offset \d+[mh]/g, "offset 10s")
       .replaceAll(/^(\s+for:) .*$/gm, "$1 2s")
-      // Ten minutes of a log that is not archived.
-      .replace("unarchived_seconds) > 600", "unarchived_seconds) > 30")
   );
 }
 
