@@ -6,14 +6,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Month, Statement } from "../../src/billing/statements.ts";
 import type { OrgId } from "../../src/core/ids.ts";
 import { formatUsd, microUsd } from "../../src/core/money.ts";
-import { copyData } from "../../src/backup/data-copy.ts";
-import { auditBooks } from "../../src/ledger/audit/audit.ts";
 import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import { readFold, verifyFold } from "../../src/ledger/retention/fold-manifest.ts";
 import { foldMonths, type FoldOutcome } from "../../src/ledger/retention/fold-months.ts";
 import { FIRST_PART, type FoldSession, type Part } from "../../src/ledger/retention/fold.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
-import { openPool } from "../../src/storage/index.ts";
 import { until } from "../support/books.ts";
 import { changesOf } from "../support/change-writes.ts";
 import { quickOrDeep } from "../support/depth.ts";
@@ -25,7 +22,6 @@ import {
   unknownRow,
   withOldBooks,
 } from "../support/old-days.ts";
-import { freshDatabase } from "../support/postgres.ts";
 import { silentLog as log } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
@@ -390,47 +386,6 @@ test("what was moved before there were months stays while its month is young, th
     "another grant",
   );
 });
-
-test("a copy of the data has the same folded months, proven and frozen as they are here", async () => {
-  const { backend } = books;
-  await backend.query("update instance_lease set lease_until = now() - interval '1 second'");
-  const target = await freshDatabase();
-  const [here, copy] = [
-    openPool(backend.connectionString, log, 1),
-    openPool(target.connectionString, log, 2),
-  ];
-  try {
-    const [from, to] = [backend.connectionString, target.connectionString];
-    const ends = { from, to, log, by: testOperator };
-    // The single transfers of a month are in the database until they are dropped.
-    await expect(copyData(ends)).rejects.toThrow("run `tokenmarket ledger fold");
-    expect((await run({ drop: true })).dropped).toEqual([FIRST_PART]);
-    await copyData(ends);
-    for (const text of FOLDED_ROWS) {
-      expect((await copy.query(text)).rows).toEqual((await here.query(text)).rows);
-    }
-    const since = await auditBooks(copy, { trustedKey: key.publicKey });
-    expect(since).toMatchObject({ sinceDay: NEXT_DAY, reason: undefined });
-    expect(since.checks.filter(({ violations }) => violations > 0)).toEqual([]);
-    const places = { transfer_202601: "month_position('2026-01-01') + 900", transfer_first: "900" };
-    for (const [table, position] of Object.entries(places)) {
-      const late = `insert into transfer (position, attempt_id, kind, debit_account, credit_account,
-        amount) values (${position}, 1, 'settle', 'a', 'b', 1)`;
-      await expect(copy.query(late)).rejects.toThrow(`${table} rows are never changed`);
-    }
-  } finally {
-    await Promise.all([here.end(), copy.end()]);
-    await target.drop();
-  }
-});
-
-const FOLDED_ROWS = [
-  "select tableoid::regclass::text as partition, t.* from transfer t order by transfer_id",
-  "select * from transfer_ref order by ref",
-  "select * from folded_month order by part",
-  "select * from folded_transfer order by part, kind, debit_account, credit_account",
-  "select * from folded_day order by part, day",
-];
 
 async function damage(statement: string): Promise<void> {
   await books.backend.query("begin");
