@@ -22,7 +22,6 @@ import {
   unknownRow,
   withOldBooks,
 } from "../support/old-days.ts";
-import { silentLog as log } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
 const JANUARY = "2026-01" as Part;

@@ -34,8 +34,8 @@ if (!hasPgbackrest) {
 /** A PostgreSQL of one's own that archives as the shipped files say. */
 export interface ArchivingPostgres {
   readonly server: OwnPostgres;
-  pgbackrest(...args: readonly string[]): void;
-  close(): Promise<void>;
+  readonly pgbackrest: (...args: readonly string[]) => void;
+  readonly close: () => Promise<void>;
 }
 
 export async function startArchivingPostgres(): Promise<ArchivingPostgres> {

@@ -32,7 +32,9 @@ const STOPPED_WITHIN_MS = 4_000;
 
 let story: Story;
 
-async function tellStory(openDatabase: (folder: string) => Promise<CopiedDatabase>): Promise<void> {
+async function expectWholeAfterRestore(
+  openDatabase: (folder: string) => Promise<CopiedDatabase>,
+): Promise<void> {
   const { mainFile } = await builtProgram();
   story = await openStory({ mainFile, seed: seedOf("restore") }, openDatabase);
   try {
@@ -43,13 +45,13 @@ async function tellStory(openDatabase: (folder: string) => Promise<CopiedDatabas
 }
 
 test("a restored copy of the embedded database under three gateways: they stop, and after the reopening the books are whole", async () => {
-  await tellStory(openEmbedded);
+  await expectWholeAfterRestore(openEmbedded);
 }, 480_000);
 
 test.skipIf(!hasPgbackrest)(
   "a restore by pgBackRest under three gateways: they stop, and after the reopening the books are whole",
   async () => {
-    await tellStory(openArchiving);
+    await expectWholeAfterRestore(openArchiving);
   },
   480_000,
 );

@@ -19,7 +19,9 @@ test.skipIf(!hasPgbackrest)(
     const { connectionString } = server;
     const ask = async (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> => {
       const pool = openPool(connectionString, log, 1);
-      return (await pool.query<Record<string, unknown>>(sql).finally(() => pool.end())).rows;
+      const { rows } = await pool.query<Record<string, unknown>>(sql);
+      await pool.end();
+      return rows;
     };
     const backend = openPostgresBackend({ connectionString, log });
     await backend.migrate();
