@@ -12,17 +12,6 @@ export interface CopiedFile {
   readonly sha256: string;
 }
 
-/**
- * The sums of all accounts in micro-dollars, as the database writes them: they are only compared,
- * and may exceed any number of JSON.
- */
-export interface AccountSums {
-  readonly accounts: string;
-  readonly debits: string;
-  readonly credits: string;
-  readonly reserved: string;
-}
-
 /** The content of `backup.json`. */
 export interface BackupManifest {
   /** When the log has the point at which the sums hold; a restore replays the log up to it. */
@@ -30,7 +19,8 @@ export interface BackupManifest {
   readonly restore_point: string;
   /** Content of `PG_VERSION`: the major version. */
   readonly postgres_version: string;
-  readonly sums_micro_usd: AccountSums;
+  /** The sums of all accounts in micro-dollars, as the database writes them; only compared. */
+  readonly sums: string;
   readonly folders: readonly string[];
   /** The files of the database, and the segments of the log that it needs. */
   readonly files: readonly CopiedFile[];
@@ -53,17 +43,15 @@ export function readManifest(text: string, path: string): BackupManifest {
 }
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/;
-const AMOUNT = /^-?\d{1,39}$/;
 
 function isManifest(document: unknown): document is BackupManifest {
   if (!isObject(document) || document["format"] !== FORMAT) return false;
-  const { sums_micro_usd: sums, folders, files } = document;
+  const { folders, files } = document;
   return (
     isText(document["finished_at"], INSTANT) &&
     isText(document["restore_point"], /^[\w-]{1,63}$/) &&
     isText(document["postgres_version"], /^\d+\n$/) &&
-    isObject(sums) &&
-    ["accounts", "debits", "credits", "reserved"].every((name) => isText(sums[name], AMOUNT)) &&
+    isText(document["sums"], /^[\w ,-]{1,256}$/) &&
     Array.isArray(folders) &&
     folders.every(isInsidePath) &&
     Array.isArray(files) &&

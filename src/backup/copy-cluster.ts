@@ -5,9 +5,6 @@ import { join } from "node:path";
 import { BackupFault, type CopiedFile } from "./backup-manifest.ts";
 import { copyFile, isMissing, makeFolder, sideBySide } from "./files.ts";
 
-/** How far a long copy has come. */
-export type CopyProgress = (done: { readonly files: number; readonly bytes: number }) => void;
-
 const PROGRESS_FILES = 2_000;
 /** Only these folders themselves are copied: a server that starts on a copy makes their content. */
 const EMPTY_FOLDERS = new Set([
@@ -45,19 +42,17 @@ const CONTROL_FILE = "global/pg_control";
 export async function copyCluster(
   cluster: string,
   target: string,
-  onProgress: CopyProgress,
+  onProgress: (line: string) => void,
 ): Promise<{ readonly folders: readonly string[]; readonly files: CopiedFile[] }> {
   const found = await walk(cluster);
   for (const folder of ["", ...found.folders]) await makeFolder(join(target, folder));
   const files: CopiedFile[] = [];
-  let bytes = 0;
   const ordinary = found.files.filter((path) => path !== CONTROL_FILE);
   await sideBySide(ordinary, async (path) => {
     const copied = await copyUnlessGone(cluster, target, path);
     if (copied === undefined) return;
     files.push(copied);
-    bytes += copied.bytes;
-    if (files.length % PROGRESS_FILES === 0) onProgress({ files: files.length, bytes });
+    if (files.length % PROGRESS_FILES === 0) onProgress(`${files.length} files are copied`);
   });
   files.push(await copyPresent(cluster, target, CONTROL_FILE));
   return { folders: found.folders, files };

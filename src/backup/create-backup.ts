@@ -5,15 +5,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 
 import type { Clock } from "../core/index.ts";
-import { type EmbeddedPostgres, flushPath, openClient, replaceText } from "../storage/index.ts";
+import { type EmbeddedPostgres, flushPath, openClient } from "../storage/index.ts";
 import {
-  type AccountSums,
   BackupFault,
   type BackupManifest,
   type CopiedFile,
   writeManifest,
 } from "./backup-manifest.ts";
-import { copyCluster, copyPresent, type CopyProgress } from "./copy-cluster.ts";
+import { copyCluster, copyPresent } from "./copy-cluster.ts";
 import { makeFolder, sideBySide, writeFile } from "./files.ts";
 
 /** The part of the embedded server that a backup needs. */
@@ -23,7 +22,7 @@ export interface CreateOptions {
   /** The folder that gets the new copy. */
   readonly to: string;
   readonly clock: Clock;
-  readonly onProgress?: CopyProgress;
+  readonly onProgress?: (line: string) => void;
 }
 
 /** The folder of a copy's files, beside its manifest. */
@@ -64,7 +63,9 @@ export async function createBackup(
     );
     const made = ["", ...manifest.folders, ...manifest.files.map(({ path }) => path)];
     await sideBySide(made, (path) => flushPath(join(staged, FILES, path)));
-    await replaceText(join(staged, MANIFEST), writeManifest(manifest));
+    await writeFile(join(staged, MANIFEST), [Buffer.from(writeManifest(manifest))]);
+    await flushPath(join(staged, MANIFEST));
+    await flushPath(staged);
     await rename(staged, folder);
     await flushPath(resolve(to));
     return { folder, manifest };
@@ -95,7 +96,7 @@ interface CopyTask {
   readonly cluster: string;
   readonly target: string;
   readonly name: string;
-  readonly onProgress: CopyProgress;
+  readonly onProgress: (line: string) => void;
 }
 
 async function copyServer(client: Client, task: CopyTask): Promise<BackupManifest> {
@@ -115,7 +116,7 @@ async function copyServer(client: Client, task: CopyTask): Promise<BackupManifes
     finished_at: point.at,
     restore_point: point.name,
     postgres_version: await readFile(join(cluster, "PG_VERSION"), "utf8"),
-    sums_micro_usd: point.sums,
+    sums: point.sums,
     folders: copied.folders,
     files: [...copied.files, { path: LABEL, ...written }, ...log],
   };
@@ -139,11 +140,11 @@ async function keepLog(client: Client): Promise<void> {
 }
 
 async function stopBackup(client: Client): Promise<string> {
-  const { rows } = await client.query<{ label: string; tablespaces: string }>(
-    `select labelfile as label, coalesce(spcmapfile, '') as tablespaces from pg_backup_stop(false)`,
+  const { rows } = await client.query<{ labelfile: string; spcmapfile: string | null }>(
+    "select labelfile, spcmapfile from pg_backup_stop(false)",
   );
   const [end] = rows;
-  if (end?.tablespaces === "") return end.label;
+  if (end !== undefined && (end.spcmapfile ?? "") === "") return end.labelfile;
   throw new BackupFault("PostgreSQL did not end the base copy as expected");
 }
 
@@ -169,7 +170,7 @@ interface RestorePoint {
   readonly name: string;
   readonly at: string;
   readonly lsn: string;
-  readonly sums: AccountSums;
+  readonly sums: string;
 }
 
 /**
@@ -201,13 +202,11 @@ const POINT_SQL = `select pg_create_restore_point($1)::text as lsn,
   to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`;
 
 /** The sums of all accounts, of the statement's snapshot. */
-export async function readSums(client: {
-  query(sql: string): Promise<{ readonly rows: readonly unknown[] }>;
-}): Promise<AccountSums> {
-  const { rows } = await client.query(SUMS_SQL);
-  return rows[0] as AccountSums;
+export async function readSums(client: Pick<Client, "query">): Promise<string> {
+  const { rows } = await client.query<{ sums: string }>(SUMS_SQL);
+  return rows[0]?.sums ?? "";
 }
 
-const SUMS_SQL = `select count(*)::text as accounts, coalesce(sum(debits), 0)::text as debits,
-  coalesce(sum(credits), 0)::text as credits, coalesce(sum(reserved), 0)::text as reserved
+const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s', count(*),
+  coalesce(sum(debits), 0), coalesce(sum(credits), 0), coalesce(sum(reserved), 0)) as sums
   from account`;

@@ -49,8 +49,7 @@ async function create(context: CommandContext, flags: Flags): Promise<CommandAns
     const { folder, manifest } = await createBackup(backend.embedded, {
       to: String(flags["to"]),
       clock,
-      onProgress: ({ files, bytes }) =>
-        void context.stderr.write(`copied ${files} files, ${bytes} bytes\n`),
+      onProgress: (line) => void context.stderr.write(`${line}\n`),
     });
     const { files, finished_at } = manifest;
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);

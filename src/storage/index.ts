@@ -45,7 +45,7 @@ export {
   type SchemaPlan,
 } from "./migrate.ts";
 export { SchemaBusyFault } from "./migration-runner.ts";
-export { flushPath, replaceText } from "./durable-files.ts";
+export { flushPath } from "./durable-files.ts";
 export { restoreEmbedded } from "./embedded-restore.ts";
 export { checkServer } from "./check-server.ts";
 export { ReplicaWatch } from "./replica-watch.ts";

@@ -100,8 +100,8 @@ test("a copy that is made under load has the log that it needs, exact sums and w
   const load = [...writers, recycleLog(isOver)];
   const { manifest } = await books.backUp().finally(() => over.abort());
   await Promise.all(load);
-  const { credits, debits } = manifest.sums_micro_usd;
-  expect(credits).toBe(debits);
+  const [, debits, credits] = /debits (\d+), credits (\d+)/.exec(manifest.sums) ?? [];
+  expect([Number(debits) > 0, credits]).toEqual([true, debits]);
   expect(await failedChecks()).toEqual([]);
 });
 
@@ -166,7 +166,7 @@ test("a copy that was changed is refused, whatever was changed, and nothing is l
       expect(await refusal()).toMatch(/ended before configured recovery target was reached/);
     },
   );
-  await withChanged(manifest, replaced(/"credits":"\d+"/, '"credits":"9"'), async () => {
+  await withChanged(manifest, replaced(/credits \d+/, "credits 9"), async () => {
     expect(await failedChecks()).toEqual([expect.stringMatching(/^found .* noted .* credits 9,/)]);
   });
   expect(await refusal({ from: join(books.root, "nowhere") })).toMatch(/there is no backup in/);
