@@ -96,12 +96,6 @@ export const DASHBOARDS: Readonly<Record<string, Dashboard>> = {
       by("Waiting for a connection", "sum by (pool) (tm_db_waiting)", "pool"),
       worst("Partitions ahead", "tm_books_partitions_ahead"),
       worst("Days not summed", "tm_books_partitions_unsummed"),
-      age(
-        "Since the last good backup",
-        "max by (kind) (tm_backup_last_success_timestamp_seconds)",
-        "kind",
-      ),
-      worst("Log not archived", "tm_backup_wal_unarchived_seconds"),
       by("Limit store, p95", p95("tm_limit_store_seconds", "op"), "op"),
       by("Limit store answers", "min by (instance) (tm_limit_store_up)", "instance"),
       perSecond("Faults of the limit store", "tm_limit_store_faults_total"),

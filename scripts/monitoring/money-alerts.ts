@@ -3,7 +3,7 @@ import { type Alert, HOURS_26 } from "./alert.ts";
 const MISSING = "tm_usage_missing_total";
 const OVERRUN = "tm_overrun_usd_total";
 
-/** The books, backups, and what no customer pays. */
+/** The books, and what no customer pays. */
 export const MONEY_ALERTS = {
   TmBooksBroken: {
     expr: "max(tm_books_last_audit_violations) > 0",
@@ -33,30 +33,6 @@ export const MONEY_ALERTS = {
     summary: "The journal has partitions for less than three days ahead.",
     fires: { series: { tm_books_partitions_ahead: "3 2 2" }, at: "2m" },
     quiet: { series: { tm_books_partitions_ahead: "3x2" }, at: "2m" },
-  },
-  TmWalNotArchived: {
-    expr: "max(tm_backup_wal_unarchived_seconds) > 600",
-    level: "page",
-    summary: "The write-ahead log has not been archived for ten minutes.",
-    fires: { series: { tm_backup_wal_unarchived_seconds: "0+60x12" }, at: "12m" },
-    quiet: { series: { tm_backup_wal_unarchived_seconds: "0+60x10" }, at: "10m" },
-  },
-  TmBackupOld: {
-    expr: `time() - max(tm_backup_last_success_timestamp_seconds{kind="base"}) > ${HOURS_26}`,
-    // A first copy is under way for a while, and until its end there is none.
-    for: "1h",
-    level: "ticket",
-    summary: "The newest whole copy of the database is older than 26 hours, or there is none.",
-    fires: {
-      series: { 'tm_backup_last_success_timestamp_seconds{kind="base"}': "0x1700" },
-      at: "1640m",
-      isLong: true,
-    },
-    quiet: {
-      series: { 'tm_backup_last_success_timestamp_seconds{kind="base"}': "0x1600 96000x100" },
-      at: "1680m",
-      isLong: true,
-    },
   },
   TmAuditOld: {
     // An installation that was never audited has no time of its last audit at all.

@@ -1,11 +1,9 @@
 export { checkConnection, type ConnectionCheck } from "./check-connection.ts";
 export { checkPorts, type Listener, listenersOf, listenFault } from "./check-ports.ts";
 export { makeConsoleLink } from "./console-link.ts";
-export { databaseAddress, databasePassword } from "./database-password.ts";
 export { loadCatalog } from "./load-catalog.ts";
 export { readSettlementTerms } from "./settlement-terms.ts";
 export { type Logging, openLogging, openStandardError, type TextOutput } from "./logging.ts";
-export { backUpNow } from "./open-backups.ts";
 export { type Backend, type BackendOptions, openBackend, NoDatabaseFault } from "./open-backend.ts";
 export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";
 export type { SettingsSource } from "./reloads.ts";

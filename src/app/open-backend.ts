@@ -142,7 +142,6 @@ async function openEmbedded(options: BackendOptions, schema: Schema): Promise<Ba
     dataDir: config.dataDir,
     log,
     isKeptUp: options.isDatabaseKeptUp === true,
-    backupRoot: backupRootOf(options),
   });
   try {
     const { connectionString } = server;
@@ -160,15 +159,6 @@ async function openEmbedded(options: BackendOptions, schema: Schema): Promise<Ba
     await server.stop();
     throw fault;
   }
-}
-
-/**
- * Only a server decides that there are no backups: a command may have been called without the
- * settings.
- */
-function backupRootOf({ config, isDatabaseKeptUp }: BackendOptions): string | undefined {
-  if (config.backupFolder === "" && isDatabaseKeptUp !== true) return undefined;
-  return config.backupFolder;
 }
 
 function sizesOf(config: Config): { readonly reportTimeoutMs: number; readonly poolMax: number } {

@@ -3,7 +3,6 @@ import type { Server } from "node:http";
 import type { Logger } from "pino";
 
 import type { KeyVault, StoredConnection } from "../accounts/index.ts";
-import type { BackupFigures } from "../backup/index.ts";
 import { AlertWorker, checkWebhookAddress, openWebhookSender } from "../alerts/index.ts";
 import {
   type Billing,
@@ -121,7 +120,6 @@ interface GatewayParts {
   readonly playground: ConsoleDeps["playground"];
   readonly serverResponse: ConsoleDeps["serverResponse"];
   /** For the operator pages. */
-  readonly backups: { readonly figures: BackupFigures };
   readonly ledger: { readonly hasGoneBack: boolean };
 }
 

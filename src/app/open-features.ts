@@ -37,7 +37,6 @@ import type { Verification } from "../verification/index.ts";
 import type { VideoReadDeps } from "../videos/index.ts";
 import { openaiChat, wires as knownWires, type WireTable } from "../wire/index.ts";
 import { DisposalStack } from "./disposal-stack.ts";
-import { openBackups } from "./open-backups.ts";
 import {
   openConsole,
   prepareConsole,
@@ -109,7 +108,6 @@ async function compose(
   const prepared = prepareServing(options);
   const preparedConsole = stack.use(await prepareConsole({ ...options, events }, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
-  const backups = stack.use(openBackups(options));
   const counts = new LedgerCounts();
   const ledger = await joinLedger(options, counts);
   stack.defer(() => ledger.shutDown());
@@ -130,7 +128,7 @@ async function compose(
   });
   const gateway = createGatewayServer(walk);
   const chat = chatOn(openaiChat, options.wires ?? knownWires);
-  const watched = { counts, limits, events, ledger, backups };
+  const watched = { counts, limits, events, ledger };
   const metrics = stack.use(openMetrics({ ...options, ...parts, ...watched }));
   await metrics.exposition.warmUp();
   const internal = createInternalServer({ metrics: metrics.exposition, readiness });

@@ -1,6 +1,5 @@
 import { performance } from "node:perf_hooks";
 
-import type { BackupFigures } from "../backup/index.ts";
 import type { CallParts } from "../call/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
@@ -43,7 +42,6 @@ export interface MetricSources {
   readonly limits: { readonly counts: LimitStoreCounts };
   readonly events: EventCounts;
   readonly ledger: Pick<OpenedLedger, "hasGoneBack">;
-  readonly backups: { readonly figures: BackupFigures };
   /** Undefined where no traces are exported. */
   readonly tracing: Pick<OpenTracing, "figures"> | undefined;
 }
@@ -72,7 +70,6 @@ export function openMetrics(sources: MetricSources): OpenedMetrics {
     ...databaseFamilies(sources),
     ...sources.limits.counts.families(),
     ...sources.events.families(),
-    ...backupFamilies(sources),
     ...countFamilies(sources),
   ];
   return {
@@ -134,16 +131,6 @@ function databaseFamilies({ backend }: MetricSources): readonly Family[] {
     new ReadFamily("tm_db_waiting", () =>
       Object.entries(backend.connections()).map(([pool, { waiting }]) => [[pool], waiting]),
     ),
-  ];
-}
-
-function backupFamilies({ backups }: MetricSources): readonly Family[] {
-  return [
-    new ReadFamily("tm_backup_last_success_timestamp_seconds", () => [
-      ...sampleIfKnown("base", backups.figures.lastBaseS),
-      ...sampleIfKnown("verify", backups.figures.lastVerifyS),
-    ]),
-    oneValue("tm_backup_wal_unarchived_seconds", () => backups.figures.walUnarchivedS),
   ];
 }
 

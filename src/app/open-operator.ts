@@ -1,4 +1,3 @@
-import type { BackupFigures } from "../backup/index.ts";
 import type { CallParts } from "../call/index.ts";
 import { addressesOf, type Environment, type LiveConfig, pathsOf } from "../config/index.ts";
 import type { OperatorDeps } from "../console-api/index.ts";
@@ -19,12 +18,11 @@ export function openOperator(
   },
   parts: {
     readonly serve: Pick<CallParts, "pools">;
-    readonly backups: { readonly figures: BackupFigures };
     readonly ledger: { readonly hasGoneBack: boolean };
   },
 ): OperatorDeps {
   const { live, backend, env, clock } = options;
-  const { serve, backups, ledger } = parts;
+  const { serve, ledger } = parts;
   const config = live.current;
   return {
     emails: followEmails(live),
@@ -44,11 +42,9 @@ export function openOperator(
       commit: config.buildCommit,
       node: process.version,
       programSchemaLevel: programSchemaLevel(),
-      backupKind: backupKindOf(backend),
       hasReplica: config.databaseReportsUrl !== "",
       waitingSettings: () => pathsOf(live.waiting),
       hasGoneBack: () => ledger.hasGoneBack,
-      backups: () => backups.figures,
       readInstances: () => backend.readInstances(),
       readBooks: () => backend.readBooksFigures(),
       readReplicaLagMs: () => backend.replicaLagMs(),
@@ -70,9 +66,4 @@ function followEmails(live: LiveConfig): () => ReadonlySet<string> {
 
 function emailsOf(list: string): ReadonlySet<string> {
   return new Set(addressesOf(list).map(normaliseEmail));
-}
-
-function backupKindOf({ embedded }: Backend): OperatorDeps["installation"]["backupKind"] {
-  if (embedded === undefined) return "own_database";
-  return embedded.archive === undefined ? "off" : "embedded";
 }

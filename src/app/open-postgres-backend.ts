@@ -24,7 +24,6 @@ import {
   PostgresWebhookSecrets,
   type SealedSecretStore,
 } from "../alerts/index.ts";
-import { readUnarchivedS } from "../backup/index.ts";
 import {
   type CompanyStore,
   PostgresCompanyStore,
@@ -164,8 +163,6 @@ export interface PostgresBackend {
   missingSettings(): Promise<readonly string[]>;
   /** Rejects when the database does not answer: readiness. */
   ping(): Promise<void>;
-  /** How old the newest archived log of the server is, in seconds; undefined: nothing is archived. */
-  walUnarchivedS(): Promise<number | undefined>;
   /** The three proofs of the books, on one snapshot; a long journal reports its progress. */
   audit(onProgress?: (progress: AuditProgress) => void): Promise<readonly AuditCheck[]>;
   /** Begins a new life of the books after a restore. Rejects with `ReopenFault`. */
@@ -254,7 +251,6 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     },
     ...auditsOf(books, options.log),
     ...forOperators(pools),
-    walUnarchivedS: () => readUnarchivedS(pool),
     reopenBooks: (request, by) => reopenBooks(books, request, by),
     readBooksFigures: () => readBooksFigures(pools.main),
     limitConnections: (max) => pools.limitMain(max),

@@ -1,20 +1,12 @@
-import { readdir, readFile } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { BackupFault, type CopiedFile } from "./backup-manifest.ts";
-import { isMissing, makeFolder, piecesOf, sideBySide, writePieces } from "./files.ts";
-
-/** What a copy is made of, in the order of their paths. */
-export interface CopiedCluster {
-  readonly folders: readonly string[];
-  readonly files: readonly CopiedFile[];
-}
-
-/** How far a long copy has come. */
-export type CopyProgress = (done: { readonly files: number; readonly bytes: number }) => void;
+import { copyFile, isMissing, makeFolder, sideBySide } from "./files.ts";
 
 const PROGRESS_FILES = 2_000;
-/** Only these folders themselves: a server that starts on a copy makes their content. */
+/** Only these folders themselves are copied: a server that starts on a copy makes their content. */
 const EMPTY_FOLDERS = new Set([
   "pg_dynshmem",
   "pg_notify",
@@ -25,7 +17,7 @@ const EMPTY_FOLDERS = new Set([
   "pg_subtrans",
   "pg_wal",
 ]);
-/** Of the running server, and of a restore that this database may come from. */
+/** These files belong to the running server, or to a restore that this database came from. */
 const LEFT_OUT = new Set([
   "postmaster.pid",
   "postmaster.opts",
@@ -40,7 +32,7 @@ const LEFT_OUT = new Set([
   "backup_manifest",
 ]);
 const LEFT_OUT_ANYWHERE = /^(?:pgsql_tmp|pg_internal\.init)/;
-/** Last: it says how far the copy's log has to be replayed at least. */
+/** It is copied last, because it says how far the log has to be replayed at least. */
 const CONTROL_FILE = "global/pg_control";
 
 /**
@@ -50,40 +42,40 @@ const CONTROL_FILE = "global/pg_control";
 export async function copyCluster(
   cluster: string,
   target: string,
-  options: {
-    readonly onProgress: CopyProgress | undefined;
-    readonly signal: AbortSignal | undefined;
-  },
-): Promise<CopiedCluster> {
-  const { onProgress = () => undefined, signal } = options;
+  onProgress: (line: string) => void,
+): Promise<{ readonly folders: readonly string[]; readonly files: CopiedFile[] }> {
   const found = await walk(cluster);
   for (const folder of ["", ...found.folders]) await makeFolder(join(target, folder));
   const files: CopiedFile[] = [];
-  let bytes = 0;
   const ordinary = found.files.filter((path) => path !== CONTROL_FILE);
   await sideBySide(ordinary, async (path) => {
-    signal?.throwIfAborted();
-    const copied = await copyFile(cluster, target, path);
+    const copied = await copyUnlessGone(cluster, target, path);
     if (copied === undefined) return;
     files.push(copied);
-    bytes += copied.bytes;
-    if (files.length % PROGRESS_FILES === 0) onProgress({ files: files.length, bytes });
+    if (files.length % PROGRESS_FILES === 0) onProgress(`${files.length} files are copied`);
   });
-  const control = await copyFile(cluster, target, CONTROL_FILE);
-  if (control === undefined) throw new BackupFault(`${cluster} has no ${CONTROL_FILE}`);
-  files.push(control);
-  files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  files.push(await copyPresent(cluster, target, CONTROL_FILE));
   return { folders: found.folders, files };
 }
 
-/** Undefined: it has gone meanwhile. */
-async function copyFile(
+/** Copies a file that has to be there. */
+export async function copyPresent(
+  cluster: string,
+  target: string,
+  path: string,
+): Promise<CopiedFile> {
+  const copied = await copyUnlessGone(cluster, target, path);
+  if (copied === undefined) throw new BackupFault(`${cluster} has no ${path}`);
+  return copied;
+}
+
+async function copyUnlessGone(
   cluster: string,
   target: string,
   path: string,
 ): Promise<CopiedFile | undefined> {
   try {
-    return { path, ...(await writePieces(join(target, path), piecesOf(join(cluster, path)))) };
+    return { path, ...(await copyFile(join(cluster, path), join(target, path))) };
   } catch (fault) {
     if (isMissing(fault)) return undefined;
     throw fault;
@@ -95,7 +87,7 @@ async function walk(cluster: string): Promise<{ folders: string[]; files: string
   const files: string[] = [];
   const waiting = [""];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    for (const entry of await entriesOf(join(cluster, folder))) {
+    for (const entry of await readEntries(join(cluster, folder))) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (LEFT_OUT.has(path) || LEFT_OUT_ANYWHERE.test(entry.name)) continue;
       if (entry.isSymbolicLink()) {
@@ -109,24 +101,16 @@ async function walk(cluster: string): Promise<{ folders: string[]; files: string
       if (!EMPTY_FOLDERS.has(path)) waiting.push(path);
     }
   }
-  // Made even where the walk has not met it: a server does not start without.
-  if (!folders.includes("pg_wal/archive_status")) folders.push("pg_wal/archive_status");
+  // The walk does not enter `pg_wal`, and a server does not start without this folder.
+  folders.push("pg_wal/archive_status");
   return { folders: folders.sort(), files };
 }
 
-async function entriesOf(folder: string): ReturnType<typeof readEntries> {
+async function readEntries(folder: string): Promise<readonly Dirent[]> {
   try {
-    return await readEntries(folder);
+    return await readdir(folder, { withFileTypes: true });
   } catch (fault) {
     if (isMissing(fault)) return [];
     throw fault;
   }
-}
-
-function readEntries(folder: string): Promise<import("node:fs").Dirent[]> {
-  return readdir(folder, { withFileTypes: true });
-}
-
-export async function readVersion(cluster: string): Promise<string> {
-  return await readFile(join(cluster, "PG_VERSION"), "utf8");
 }

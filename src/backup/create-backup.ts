@@ -1,150 +1,181 @@
-import { open, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { Readable } from "node:stream";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Client } from "pg";
 
 import type { Clock } from "../core/index.ts";
-import type { SigningKey } from "../ledger/index.ts";
-import { type EmbeddedArchive, flushPath } from "../storage/index.ts";
+import { type EmbeddedPostgres, flushPath, openClient } from "../storage/index.ts";
 import {
   BackupFault,
   type BackupManifest,
-  signBackup,
-  type AccountSums,
+  type CopiedFile,
+  writeManifest,
 } from "./backup-manifest.ts";
-import { type BackupServer, readSums } from "./backup-server.ts";
-import { copyCluster, type CopyProgress, readVersion } from "./copy-cluster.ts";
-import { FILE_MODE, makeFolder, sideBySide, writePieces } from "./files.ts";
-import { lineOf, segmentOf } from "./wal-segments.ts";
-import { WalStore } from "./wal-store.ts";
+import { copyCluster, copyPresent } from "./copy-cluster.ts";
+import { makeFolder, sideBySide, writeFile } from "./files.ts";
+
+/** The part of the embedded server that a backup needs. */
+export type BackupServer = Pick<EmbeddedPostgres, "adminConnectionString" | "cluster">;
 
 export interface CreateOptions {
-  readonly server: BackupServer;
-  readonly archive: EmbeddedArchive;
-  readonly key: SigningKey;
+  /** The folder that gets the new copy. */
+  readonly to: string;
   readonly clock: Clock;
-  readonly onProgress?: CopyProgress;
-  /** Ends a copy that is under way; nothing of it is left. */
-  readonly signal?: AbortSignal;
+  readonly onProgress?: (line: string) => void;
 }
 
-/** In which a copy's files are, beside its `backup.json`. */
+/** The folder of a copy's files, beside its manifest. */
 export const FILES = "files";
 export const MANIFEST = "backup.json";
-const LABEL = "backup_label";
 export const BASE_NAME: RegExp = /^base-\d{8}T\d{6}Z$/;
+const LABEL = "backup_label";
 
-const ARCHIVE_WAIT_MS = 120_000;
-const ARCHIVE_POLL_MS = 50;
-/** Writers of the books wait for the sums at most so long, and the sums for them. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** For so long at most, writers of the books wait for the sums, and the sums for the writers. */
 const SUMS_LOCK_TIMEOUT_MS = 1_000;
 const SUMS_TRIES = 20;
 const SUMS_PAUSE_MS = 250;
 
 /**
- * Makes a base copy of the running server over SQL alone: start, copy, end, then a named point in
- * the log at which the sums of all accounts are known exactly. It is there, whole, once its folder
- * has its name. `client` has the lock of the backups.
+ * Makes a base copy of the running server over SQL alone, with the log that it needs up to a named
+ * point at which the sums of all accounts are known exactly. The copy is there, whole, once its
+ * folder has its name; a failure leaves nothing.
  */
 export async function createBackup(
-  client: Client,
-  options: CreateOptions,
-): Promise<BackupManifest> {
-  const { archive, server, clock, key } = options;
-  await dropUnfinished(archive);
-  const startedAt = new Date(clock.nowMs()).toISOString();
-  const name = `base-${startedAt.replaceAll(/[-:]|\.\d+/g, "")}`;
-  const staged = join(archive.folder, `${name}.partial`);
+  server: BackupServer,
+  { to, clock, onProgress = () => undefined }: CreateOptions,
+): Promise<{ readonly folder: string; readonly manifest: BackupManifest }> {
+  const name = `base-${new Date(clock.nowMs()).toISOString().replaceAll(/[-:]|\.\d+/g, "")}`;
+  const folder = join(resolve(to), name);
+  const staged = `${folder}.partial`;
+  await makeFolder(to);
+  // Not recursive: a folder of this name is another program's copy of the same second.
+  await mkdir(staged, { mode: 0o700 });
   try {
-    await makeFolder(staged);
-    const copy = await copyFiles(client, name, join(staged, FILES), options);
-    const point = await markPoint(client, `tokenmarket-${archive.life}-${name}`);
-    const lastSegment = segmentOf(lineOf(copy.firstSegment), point.lsn, copy.segmentBytes);
-    const store = new WalStore(archive.folder, archive.life);
-    await waitUntilArchived(store, lastSegment, options);
-    await store.takeIn(key, clock);
-    const manifest: BackupManifest = {
-      name,
-      life: archive.life,
-      startedAt,
-      finishedAt: point.at,
-      postgresVersion: await readVersion(server.cluster),
-      schema: await readSchema(client),
-      firstSegment: copy.firstSegment,
-      lastSegment,
-      segmentBytes: copy.segmentBytes,
-      restorePoint: point.name,
-      sums: point.sums,
-      folders: copy.folders,
-      files: copy.files,
-    };
-    await publish(archive, staged, manifest, signBackup(manifest, key));
-    return manifest;
+    const manifest = await onServer(server, (client) =>
+      copyServer(client, {
+        cluster: server.cluster,
+        target: join(staged, FILES),
+        name,
+        onProgress,
+      }),
+    );
+    const made = ["", ...manifest.folders, ...manifest.files.map(({ path }) => path)];
+    await sideBySide(made, (path) => flushPath(join(staged, FILES, path)));
+    await writeFile(join(staged, MANIFEST), [Buffer.from(writeManifest(manifest))]);
+    await flushPath(join(staged, MANIFEST));
+    await flushPath(staged);
+    await rename(staged, folder);
+    await flushPath(resolve(to));
+    return { folder, manifest };
   } catch (fault) {
     await rm(staged, { recursive: true, force: true });
     throw fault;
   }
 }
 
-type Copy = Pick<BackupManifest, "files" | "firstSegment" | "folders" | "segmentBytes">;
-
-async function copyFiles(
-  client: Client,
-  name: string,
-  target: string,
-  { server, onProgress, signal }: CreateOptions,
-): Promise<Copy> {
-  await refuseUnlessArchiving(client, server);
-  await client.query("select pg_backup_start($1, true)", [name]);
-  const copied = await copyCluster(server.cluster, target, { onProgress, signal });
-  const { rows } = await client.query<{
-    label: string;
-    tablespaces: string;
-    segment_bytes: string;
-  }>(STOP_SQL);
-  const [end] = rows;
-  const firstSegment = /^START WAL LOCATION: .*\(file ([0-9A-F]{24})\)/.exec(end?.label ?? "")?.[1];
-  if (end === undefined || firstSegment === undefined || end.tablespaces !== "") {
-    throw new BackupFault("PostgreSQL did not end the base copy as expected");
+async function onServer<T>(
+  { adminConnectionString }: BackupServer,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = openClient(adminConnectionString, {
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: "tokenmarket-backup",
+  });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
   }
-  // A server that starts on a copy without it would take the copy for a whole database.
-  const label = await writePieces(join(target, LABEL), Readable.from([Buffer.from(end.label)]));
+}
+
+interface CopyTask {
+  readonly cluster: string;
+  readonly target: string;
+  readonly name: string;
+  readonly onProgress: (line: string) => void;
+}
+
+async function copyServer(client: Client, task: CopyTask): Promise<BackupManifest> {
+  const { cluster, target, name, onProgress } = task;
+  await keepLog(client);
+  const { rows: started } = await client.query<{ lsn: string }>(
+    "select pg_backup_start($1, true)::text as lsn",
+    [name],
+  );
+  const copied = await copyCluster(cluster, target, onProgress);
+  const label = await stopBackup(client);
+  // A server that starts on a copy without the label would take the copy for a whole database.
+  const written = await writeFile(join(target, LABEL), [Buffer.from(label)]);
+  const point = await markPoint(client, `tokenmarket-${name}`);
+  const log = await copyLog(client, task, [started[0]?.lsn ?? "", point.lsn]);
   return {
+    finished_at: point.at,
+    restore_point: point.name,
+    postgres_version: await readFile(join(cluster, "PG_VERSION"), "utf8"),
+    sums: point.sums,
     folders: copied.folders,
-    files: [...copied.files, { path: LABEL, ...label }],
-    firstSegment,
-    segmentBytes: Number(end.segment_bytes),
+    files: [...copied.files, { path: LABEL, ...written }, ...log],
   };
 }
 
-const STOP_SQL = `select labelfile as label, coalesce(spcmapfile, '') as tablespaces,
-  (select setting from pg_settings where name = 'wal_segment_size') as segment_bytes
-  from pg_backup_stop(false)`;
-
-async function refuseUnlessArchiving(client: Client, { archive }: BackupServer): Promise<void> {
-  const { rows } = await client.query<{ mode: string; folder: string | null }>(
-    `select current_setting('archive_mode') as mode,
-      current_setting('basic_archive.archive_directory', true) as folder`,
-  );
-  if (rows[0]?.mode === "on" && rows[0].folder === archive?.wal) return;
-  throw new BackupFault(
-    "the embedded PostgreSQL was started before backup.folder was set, and archives nothing: stop every " +
-      "program that uses this data folder, then start again",
-  );
+/**
+ * Has the server keep its log until this connection ends. The name of the slot is fixed, so it is
+ * also the lock: one copy of a database is made at a time.
+ */
+async function keepLog(client: Client): Promise<void> {
+  try {
+    await client.query(
+      "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)",
+    );
+  } catch (fault) {
+    if ((fault as { readonly code?: string }).code !== "42710") throw fault;
+    throw new BackupFault("another program makes a backup of this database; wait for its end", {
+      cause: fault,
+    });
+  }
 }
+
+async function stopBackup(client: Client): Promise<string> {
+  const { rows } = await client.query<{ labelfile: string; spcmapfile: string | null }>(
+    "select labelfile, spcmapfile from pg_backup_stop(false)",
+  );
+  const [end] = rows;
+  if (end !== undefined && (end.spcmapfile ?? "") === "") return end.labelfile;
+  throw new BackupFault("PostgreSQL did not end the base copy as expected");
+}
+
+/** Copies the segments of the log between two positions, which are written whole by now. */
+async function copyLog(
+  client: Client,
+  { cluster, target }: CopyTask,
+  positions: readonly [from: string, until: string],
+): Promise<readonly CopiedFile[]> {
+  const { rows } = await client.query<{ name: string }>(SEGMENTS_SQL, [...positions]);
+  const files: CopiedFile[] = [];
+  for (const { name } of rows) files.push(await copyPresent(cluster, target, `pg_wal/${name}`));
+  return files;
+}
+
+const SEGMENTS_SQL = `select segment as name from pg_settings s
+    cross join generate_series(0, div($2::pg_lsn - $1::pg_lsn, s.setting::numeric) + 1) n
+    cross join pg_walfile_name($1::pg_lsn + n * s.setting::numeric) segment
+  where s.name = 'wal_segment_size' and segment collate "C" <= pg_walfile_name($2::pg_lsn)
+  order by n`;
 
 interface RestorePoint {
   readonly name: string;
   readonly at: string;
   readonly lsn: string;
-  readonly sums: AccountSums;
+  readonly sums: string;
 }
 
 /**
- * A point in the log, and the sums of the accounts at exactly that point: no account changes
- * between the two, since the table is locked for as long as its rows are added up.
+ * Writes a named point into the log and reads the sums of the accounts at exactly that point: no
+ * account changes between the two, since the table is locked while its rows are added up.
  */
 async function markPoint(client: Client, name: string): Promise<RestorePoint> {
   for (let tried = 1; ; tried++) {
@@ -155,7 +186,7 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
       const sums = await readSums(client);
       const { rows } = await client.query<{ lsn: string; at: string }>(POINT_SQL, [name]);
       await client.query("commit");
-      // Ended early, so that the copy is whole now and not in a minute.
+      // The segment of the point ends here, so that it can be copied whole.
       await client.query("select pg_switch_wal()");
       return { name, sums, lsn: rows[0]?.lsn ?? "", at: rows[0]?.at ?? "" };
     } catch (fault) {
@@ -170,52 +201,12 @@ async function markPoint(client: Client, name: string): Promise<RestorePoint> {
 const POINT_SQL = `select pg_create_restore_point($1)::text as lsn,
   to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`;
 
-async function waitUntilArchived(
-  store: WalStore,
-  segment: string,
-  { server: { dataDir }, signal }: CreateOptions,
-): Promise<void> {
-  for (let waitedMs = 0; waitedMs < ARCHIVE_WAIT_MS; waitedMs += ARCHIVE_POLL_MS) {
-    if (await store.has(segment)) return;
-    await sleep(ARCHIVE_POLL_MS, undefined, { signal });
-  }
-  throw new BackupFault(
-    `the server does not archive its log; ${join(dataDir, "postgres.log")} says why`,
-  );
+/** The sums of all accounts, of the statement's snapshot. */
+export async function readSums(client: Pick<Client, "query">): Promise<string> {
+  const { rows } = await client.query<{ sums: string }>(SUMS_SQL);
+  return rows[0]?.sums ?? "";
 }
 
-async function readSchema(client: Client): Promise<string> {
-  const { rows } = await client.query<{ name: string }>(
-    "select name from schema_step order by name desc limit 1",
-  );
-  return rows[0]?.name ?? "";
-}
-
-/** The manifest comes last within the folder, and the name of the folder last of all. */
-async function publish(
-  archive: EmbeddedArchive,
-  staged: string,
-  { name, files, folders }: BackupManifest,
-  text: string,
-): Promise<void> {
-  const made = ["", ...folders, ...files.map(({ path }) => path)];
-  await sideBySide(made, (path) => flushPath(join(staged, FILES, path)));
-  const file = await open(join(staged, MANIFEST), "wx", FILE_MODE);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await flushPath(staged);
-  await rename(staged, join(archive.folder, name));
-  await flushPath(archive.folder);
-}
-
-/** What a run that was killed left behind. */
-async function dropUnfinished({ folder }: EmbeddedArchive): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!/^base-\w+\.partial$/.test(name)) continue;
-    await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
+const SUMS_SQL = `select format('%s accounts, debits %s, credits %s, reserved %s', count(*),
+  coalesce(sum(debits), 0), coalesce(sum(credits), 0), coalesce(sum(reserved), 0)) as sums
+  from account`;

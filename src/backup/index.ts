@@ -1,11 +1,4 @@
-export { type BackupFigures, NO_FIGURES, readFigures, readUnarchivedS } from "./backup-figures.ts";
-export { findBackups, type FoundBackup } from "./backup-folder.ts";
-export { BackupKeeper } from "./backup-keeper.ts";
-export { BackupFault, type BackupManifest } from "./backup-manifest.ts";
-export { type BackupServer, withBackupLock } from "./backup-server.ts";
-export type { CopyProgress } from "./copy-cluster.ts";
-export { createBackup } from "./create-backup.ts";
-export { copyData } from "./data-copy.ts";
-export { pruneBackups } from "./prune-backups.ts";
-export { problemOf, restoreBackup, type RestoreOptions } from "./restore-backup.ts";
+export { BackupFault } from "./backup-manifest.ts";
+export { type BackupServer, createBackup } from "./create-backup.ts";
+export { restoreBackup } from "./restore-backup.ts";
 export { verifyBackup } from "./verify-backup.ts";

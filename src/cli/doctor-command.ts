@@ -14,7 +14,6 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { backupChecks } from "./doctor/backup-checks.ts";
 import { addressChecks } from "./doctor/address-checks.ts";
 import { databaseChecks, unusableDatabase } from "./doctor/database-checks.ts";
 import type {
@@ -34,7 +33,6 @@ import { topUpChecks } from "./doctor/top-up-checks.ts";
 const GROUPS: readonly CheckGroup[] = [programChecks, addressChecks, manifestChecks];
 const DATABASE_GROUPS: readonly DatabaseCheckGroup[] = [
   databaseChecks,
-  backupChecks,
   listingChecks,
   encryptionChecks,
   topUpChecks,

@@ -9,7 +9,6 @@ import { addConformanceCommand } from "./conformance-command.ts";
 import { addConnectionCommand } from "./connection-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
 import { addCreditCommand } from "./credit-command.ts";
-import { addDataCommand } from "./data-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addEndpointCommand } from "./endpoint-command.ts";
 import { addImportCommand } from "./import-command.ts";
@@ -92,7 +91,6 @@ export function commandLine(context: CommandContext): Command {
   addChangesCommand(program, context);
   addSimulateCommand(program, context);
   addBackupCommand(program, context);
-  addDataCommand(program, context);
   addMigrateCommand(program, context);
   addDoctorCommand(program, context);
   return program;

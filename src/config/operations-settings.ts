@@ -1,4 +1,3 @@
-import { BACKUP_SETTINGS, type BackupConfig } from "./backup-settings.ts";
 import { BOOKS_SETTINGS, type BooksConfig } from "./books-settings.ts";
 import { CONFORMANCE_SETTINGS, type ConformanceConfig } from "./conformance-settings.ts";
 import { ISSUER_SETTINGS, type IssuerConfig } from "./issuer-settings.ts";
@@ -18,7 +17,6 @@ export interface OperationsConfig
     IssuerConfig,
     MailConfig,
     MetricsConfig,
-    BackupConfig,
     StoreConfig,
     TelemetryConfig,
     ListingConfig,
@@ -72,7 +70,6 @@ export const OPERATIONS_SETTINGS: {
         "it is kept.",
     ),
   ),
-  ...BACKUP_SETTINGS,
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,
   ...ISSUER_SETTINGS,

@@ -37,16 +37,9 @@ export interface Installation {
   readonly commit: string;
   readonly node: string;
   readonly programSchemaLevel: number;
-  readonly backupKind: "embedded" | "own_database" | "off";
   readonly hasReplica: boolean;
   readonly waitingSettings: () => readonly string[];
   readonly hasGoneBack: () => boolean;
-  /** Seconds since 1970, and seconds; undefined: not known, or there is none. */
-  readonly backups: () => {
-    readonly lastBaseS: number | undefined;
-    readonly lastVerifyS: number | undefined;
-    readonly walUnarchivedS: number | undefined;
-  };
   readonly readInstances: () => Promise<readonly KnownInstance[]>;
   readonly readBooks: () => Promise<BooksFigures>;
   /** How old reports are; undefined: the replica does not serve them now. */

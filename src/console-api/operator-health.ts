@@ -2,8 +2,7 @@ import { formatUsd } from "../core/index.ts";
 import type { BooksFigures } from "../ledger/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { OperatorHealth } from "./contract.ts";
-import type { Installation } from "./operator-deps.ts";
-import { instant, instantOrNull } from "./read-values.ts";
+import { instant } from "./read-values.ts";
 
 /** How the installation is: what this instance knows and what the books say of themselves. */
 export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
@@ -36,7 +35,6 @@ export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHea
       open_attempts: each.openAttempts,
     })),
     books: books === undefined ? null : shownBooks(books, installation.hasGoneBack()),
-    backups: shownBackups(installation),
     replica: installation.hasReplica ? { lag_ms: lagMs ?? null } : null,
   };
 }
@@ -66,19 +64,4 @@ function shownBooks(books: BooksFigures, hasGoneBack: boolean): OperatorHealth["
         ? null
         : { ended_at: instant(lastAudit.endedAtMs), violations: lastAudit.violations },
   };
-}
-
-function shownBackups({ backupKind, backups }: Installation): OperatorHealth["backups"] {
-  const { lastBaseS, lastVerifyS, walUnarchivedS } = backups();
-  return {
-    kind: backupKind,
-    // 0: there is none.
-    last_copy_at: secondsOrNull(lastBaseS === 0 ? undefined : lastBaseS),
-    last_verified_at: secondsOrNull(lastVerifyS),
-    unarchived_seconds: walUnarchivedS === undefined ? null : Math.round(walUnarchivedS),
-  };
-}
-
-function secondsOrNull(seconds: number | undefined): string | null {
-  return instantOrNull(seconds === undefined ? null : seconds * 1000);
 }

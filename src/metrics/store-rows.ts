@@ -116,19 +116,6 @@ export const STORE_ROWS = {
     help: `Violations that the last \`ledger audit\` found. ${BOOKS}`,
     mayBeEmpty: true,
   },
-  tm_backup_last_success_timestamp_seconds: {
-    type: "gauge",
-    help: "When the last base copy, or its verification, succeeded, in seconds since 1970; `base` is 0 without any copy.",
-    unit: "seconds",
-    labels: [{ name: "kind", of: "`base` or `verify`" }],
-    mayBeEmpty: true,
-  },
-  tm_backup_wal_unarchived_seconds: {
-    type: "gauge",
-    help: "Age of the oldest part of the write-ahead log that is not archived.",
-    unit: "seconds",
-    mayBeEmpty: true,
-  },
   tm_db_connections: {
     type: "gauge",
     help: "Connections to the database: `lanes` are those of the ledger.",

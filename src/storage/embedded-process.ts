@@ -12,7 +12,6 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { archiveSettings, noteLaunchedArchive } from "./embedded-archive.ts";
 import type { EmbeddedBinaries } from "./embedded-binaries.ts";
 import { DATABASE_NAME } from "./embedded-database.ts";
 import { embeddedEnvironment } from "./embedded-environment.ts";
@@ -131,9 +130,8 @@ export async function stopServer(home: EmbeddedHome): Promise<void> {
 function spawnServer(home: EmbeddedHome, options: LaunchOptions, logPath: string): ChildProcess {
   const isLong = existsSync(logPath) && statSync(logPath).size > LOG_BYTES_MAX;
   const logFile = openSync(logPath, isLong ? "w" : "a", 0o600);
-  const own = { ...settings(options.port), ...archiveSettings(home), ...options.settings };
+  const own = { ...settings(options.port), ...options.settings };
   const args = ["-D", home.cluster, ...argumentsOf(own)];
-  noteLaunchedArchive(home);
   // Detached: Ctrl-C on the terminal must not reach it before the gateway has settled.
   const child = spawn(options.binaries.postgres, args, {
     ...home.user,

@@ -1,12 +1,6 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../core/index.ts";
-import {
-  chooseArchive,
-  type EmbeddedArchive,
-  isArchiveOutdated,
-  readArchive,
-} from "./embedded-archive.ts";
 import { findEmbeddedBinaries } from "./embedded-binaries.ts";
 import {
   adminConnectionStringOf,
@@ -19,7 +13,6 @@ import {
 import {
   addUser,
   hasCluster,
-  hasLivingUsers,
   openEmbeddedHome,
   readOrMakePasswords,
   removeUser,
@@ -39,8 +32,6 @@ export interface EmbeddedPostgres {
   readonly dataDir: string;
   /** The files of the database itself, in it. */
   readonly cluster: string;
-  /** Where its log is archived; undefined: nowhere. */
-  readonly archive: EmbeddedArchive | undefined;
   /** False: a running server was found and is shared. */
   readonly started: boolean;
   /** Releases the server; the last living process that uses it stops it, and waits for that. */
@@ -55,11 +46,6 @@ export interface EmbeddedPostgresOptions {
    * For programs that stay; default false.
    */
   readonly isKeptUp?: boolean;
-  /**
-   * The folder of the backups: this start and all later ones archive the log of the server below
-   * it; empty: they archive nothing. Default: as the last start that named one.
-   */
-  readonly backupRoot?: string | undefined;
 }
 
 const START_TRIES = 5;
@@ -81,10 +67,6 @@ export async function startEmbeddedPostgres(
   return await withStartLock(home.folder, async () => {
     const starter: Starter = { home, passwords: readOrMakePasswords(home), log: options.log };
     if (!hasCluster(home.folder)) makeCluster(starter);
-    if (options.backupRoot !== undefined) {
-      await chooseArchive(home, options.backupRoot, options.log);
-    }
-    await endOutdated(starter);
     const { port, started } = await shareOrStart(starter, NEVER);
     const user = addUser(home);
     const supervisor = options.isKeptUp === true ? superviseServer(starter, port) : undefined;
@@ -93,7 +75,6 @@ export async function startEmbeddedPostgres(
       adminConnectionString: adminConnectionStringOf({ ...starter.passwords, port }, DATABASE_NAME),
       dataDir: home.folder,
       cluster: home.cluster,
-      archive: readArchive(home),
       started,
       stop: async () => {
         await supervisor?.stop();
@@ -150,16 +131,6 @@ async function bringBack(
   const found = await shareOrStart(starter, signal);
   if (found.port === port) return found;
   throw new Error(`it runs on port ${found.port} now, unknown to this program: restart it`);
-}
-
-/** An unused server is ended when it archives to another place than was chosen meanwhile. */
-async function endOutdated({ home, log }: Starter): Promise<void> {
-  if (findServer(home) === undefined || !isArchiveOutdated(home)) return;
-  if (!hasLivingUsers(home)) return await stopServer(home);
-  log.warn(
-    { dataDir: home.folder, archive: readArchive(home)?.folder ?? "none" },
-    "the embedded PostgreSQL runs with another backup.folder: stop all programs on this data folder",
-  );
 }
 
 /** The running server of the home, or else a new one. */

@@ -44,9 +44,8 @@ export {
   type SchemaPlan,
 } from "./migrate.ts";
 export { SchemaBusyFault } from "./migration-runner.ts";
-export { flushPath, replaceText } from "./durable-files.ts";
-export type { EmbeddedArchive } from "./embedded-archive.ts";
-export { restoreEmbedded, type RestoredDatabase } from "./embedded-restore.ts";
+export { flushPath } from "./durable-files.ts";
+export { restoreEmbedded } from "./embedded-restore.ts";
 export { checkServer, DatabaseUnfitFault } from "./check-server.ts";
 export { ReplicaWatch } from "./replica-watch.ts";
 export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";

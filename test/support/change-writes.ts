@@ -15,7 +15,6 @@ export type OperatorAction = Extract<
   | `settlement.${string}`
   | `ledger.${string}`
   | `changes.${string}`
-  | "data.copy"
   | "backup.create"
 >;
 
@@ -23,7 +22,6 @@ export type OperatorAction = Extract<
 export type OtherAction = Extract<
   ActionName,
   | "backup.create"
-  | "data.copy"
   | "ledger.close-day"
   | "ledger.recover"
   | "ledger.reopen"

@@ -37,6 +37,7 @@ if (!hasOwnPostgres) {
 /** A PostgreSQL of the distribution, as an operator has it: its role owns a database and no more. */
 export interface OwnPostgres {
   readonly port: number;
+  readonly data: string;
   /** As the ordinary role. */
   readonly connectionString: string;
   readonly adminConnectionString: string;
@@ -50,10 +51,10 @@ export interface OwnPostgres {
 }
 
 export async function startOwnPostgres(authority?: TestAuthority): Promise<OwnPostgres> {
-  const folder = newFolder();
+  const folder = newPostgresFolder();
   run("initdb", "-D", join(folder, "data"), "-U", "admin", "-A", "trust", "-E", "UTF8", "-N");
   appendFileSync(join(folder, "data", "postgresql.conf"), await serverSettings(folder, authority));
-  const server = await opened(folder);
+  const server = await openOwnPostgres(folder);
   const admin = new Client({ connectionString: server.adminConnectionString });
   await admin.connect();
   await admin.query(`create role owner login password '${PASSWORD}'`);
@@ -62,7 +63,8 @@ export async function startOwnPostgres(authority?: TestAuthority): Promise<OwnPo
   return server;
 }
 
-function newFolder(): string {
+/** The server's user may make a data folder in it. */
+export function newPostgresFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-own-postgres-"));
   chmodSync(folder, 0o777);
   return folder;
@@ -89,7 +91,8 @@ function take(file: string, folder: string): string {
   return copy;
 }
 
-async function opened(folder: string): Promise<OwnPostgres> {
+/** Starts the server whose data folder is `data` in this one. */
+export async function openOwnPostgres(folder: string): Promise<OwnPostgres> {
   const data = join(folder, "data");
   let server: Tethered | undefined;
   const port = Number(lastSetting(data, "port"));
@@ -106,6 +109,7 @@ async function opened(folder: string): Promise<OwnPostgres> {
   await start();
   return {
     port,
+    data,
     connectionString: `postgres://owner:${PASSWORD}@localhost:${port}/${DATABASE}`,
     adminConnectionString,
     start,
@@ -115,11 +119,11 @@ async function opened(folder: string): Promise<OwnPostgres> {
       server = undefined;
     },
     replica: async () => {
-      const copy = newFolder();
+      const copy = newPostgresFolder();
       const from = ["-h", "localhost", "-p", String(port), "-U", "admin"];
       run("pg_basebackup", ...from, "-D", join(copy, "data"), "-R", "-X", "stream", "-c", "fast");
       appendFileSync(join(copy, "data", "postgresql.conf"), `\nport = ${await freePort()}\n`);
-      return await opened(copy);
+      return await openOwnPostgres(copy);
     },
     close: async () => {
       if (server !== undefined) await stop();
@@ -154,9 +158,13 @@ function asUser(): readonly string[] {
 const IN_ROOT = { encoding: "utf8", cwd: "/" } as const;
 
 function run(name: string, ...args: readonly string[]): void {
-  const words = [...asUser(), program(name), ...args];
-  const { status, stderr } = spawnSync(words[0] ?? "", words.slice(1), IN_ROOT);
-  if (status !== 0) throw new Error(`${name}: ${stderr}`);
+  runAsPostgres(program(name), ...args);
+}
+
+export function runAsPostgres(name: string, ...args: readonly string[]): void {
+  const words = [...asUser(), name, ...args];
+  const { status, stdout, stderr } = spawnSync(words[0] ?? "", words.slice(1), IN_ROOT);
+  if (status !== 0) throw new Error(`${name}: ${stderr}${stdout}`);
 }
 
 function program(name: string): string {

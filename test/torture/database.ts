@@ -1,11 +1,9 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Client } from "pg";
-
 import { systemClock } from "../../src/core/time.ts";
-import { startEmbeddedPostgres, type EmbeddedPostgres } from "../../src/storage/embedded-server.ts";
+import { startEmbeddedPostgres } from "../../src/storage/embedded-server.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { openPool } from "../../src/storage/connection.ts";
 import { silentLog } from "../support/silent-log.ts";
@@ -14,29 +12,39 @@ const START_TRIES = 10;
 const ANSWERED_WITHIN_MS = 60_000;
 const RETRY_MS = 100;
 
-type StartOptions = Parameters<typeof startEmbeddedPostgres>[0];
+/** A server that runs on its files, embedded or one's own. */
+export interface TortureServer {
+  readonly connectionString: string;
+  readonly adminConnectionString: string;
+  /** The folder of its files. */
+  readonly cluster: string;
+  stop(): Promise<void>;
+}
 
 /** A PostgreSQL of its own, which may be killed and started again on the same files. */
 export class TortureDatabase {
   readonly backend: PostgresBackend;
   readonly connectionString: string;
-  readonly #options: StartOptions;
-  readonly #servers: EmbeddedPostgres[];
+  readonly #startServer: () => Promise<TortureServer>;
+  readonly #servers: TortureServer[];
   readonly #pool: ReturnType<typeof openPool>;
 
-  private constructor(options: StartOptions, server: EmbeddedPostgres) {
-    this.#options = options;
+  private constructor(startServer: () => Promise<TortureServer>, server: TortureServer) {
+    this.#startServer = startServer;
     this.#servers = [server];
     this.connectionString = server.connectionString;
     this.backend = openPostgresBackend({ connectionString: this.connectionString, log: silentLog });
     this.#pool = openPool(this.connectionString, silentLog);
   }
 
-  /** Starts the server on an empty folder, backed up where a root is named, and makes the schema. */
-  static async start(dataDir: string, backupRoot?: string): Promise<TortureDatabase> {
-    const options = { dataDir, log: silentLog, backupRoot };
-    const server = await startEmbeddedPostgres(options);
-    const database = new TortureDatabase(options, server);
+  /** Starts an embedded server on an empty folder, and makes the schema. */
+  static async start(dataDir: string): Promise<TortureDatabase> {
+    return await TortureDatabase.on(() => startEmbeddedPostgres({ dataDir, log: silentLog }));
+  }
+
+  /** The same on a server that is started like this, now and after each of its ends. */
+  static async on(startServer: () => Promise<TortureServer>): Promise<TortureDatabase> {
+    const database = new TortureDatabase(startServer, await startServer());
     await database.backend.migrate();
     return database;
   }
@@ -67,7 +75,7 @@ export class TortureDatabase {
   async restart(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        const server = await startEmbeddedPostgres(this.#options);
+        const server = await this.#startServer();
         this.#servers.push(server);
         if (server.connectionString !== this.connectionString) {
           throw new Error("the database came back under another address");
@@ -82,36 +90,16 @@ export class TortureDatabase {
 
   /** As the superuser, for what no program may do. */
   get adminConnectionString(): string {
-    return this.#servers[0]?.adminConnectionString ?? "";
-  }
-
-  /** Has the server archive what it has written so far, as it does by itself within a minute. */
-  async archiveNow(): Promise<void> {
-    const wal = this.#servers.at(-1)?.archive?.wal ?? "";
-    const client = new Client({ connectionString: this.adminConnectionString });
-    await client.connect();
-    try {
-      const { rows } = await client.query<{ name: string }>(
-        "select pg_walfile_name(pg_current_wal_lsn()) as name, pg_switch_wal()",
-      );
-      const lastMs = systemClock.monotonicMs() + ANSWERED_WITHIN_MS;
-      while (!existsSync(join(wal, rows[0]?.name ?? ""))) {
-        if (systemClock.monotonicMs() > lastMs) throw new Error("the log is not archived");
-        await sleep(RETRY_MS);
-      }
-    } finally {
-      await client.end();
-    }
+    return this.#server.adminConnectionString;
   }
 
   /** The server is lost, and every file of the database with it. */
   lose(): void {
+    const { cluster } = this.#server;
     this.kill();
-    rmSync(this.#cluster(), { recursive: true });
-  }
-
-  #cluster(): string {
-    return join(this.#servers.at(-1)?.dataDir ?? "", "cluster");
+    for (const name of readdirSync(cluster)) {
+      rmSync(join(cluster, name), { recursive: true, force: true });
+    }
   }
 
   async stop(): Promise<void> {
@@ -120,9 +108,14 @@ export class TortureDatabase {
     for (const server of this.#servers) await server.stop();
   }
 
+  get #server(): TortureServer {
+    const server = this.#servers.at(-1);
+    if (server === undefined) throw new Error("no server was started");
+    return server;
+  }
+
   #postmaster(): number {
-    const folder = this.#servers.at(-1)?.dataDir ?? "";
-    const text = readFileSync(join(folder, "cluster", "postmaster.pid"), "utf8");
+    const text = readFileSync(join(this.#server.cluster, "postmaster.pid"), "utf8");
     return Number(text.split("\n")[0]);
   }
 }

@@ -15,12 +15,12 @@ import {
   type TestCheckout,
 } from "../../src/dev/test-checkout/start-test-checkout.ts";
 import { NO_PROVIDER_CONFIG } from "../support/billing-fixture.ts";
+import { startArchivingPostgres } from "../support/pgbackrest.ts";
 import { runOnce } from "../support/postgres.ts";
 import { runCommand, type CommandResult } from "../support/program.ts";
 import { withReserveBatch } from "../support/reserve-batch.ts";
 import { closeUntil } from "../support/settlement-books.ts";
 import { SettlementJournal } from "../support/settlement-journal.ts";
-import { PROGRAM_ROLE } from "../../src/storage/embedded-database.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { helpingOf, openAccounts, type TortureAccount } from "./accounts.ts";
 import { runClient } from "./client.ts";
@@ -41,9 +41,64 @@ const DAY_MS = 86_400_000;
 const SETTLED = "settled-ai";
 const RETIRED = "retired-ai";
 
+/** A database of which copies are made, and that is restored from the newest one. */
+export interface CopiedDatabase {
+  readonly database: TortureDatabase;
+  /** Makes a copy; the time of the state that it has. */
+  copy(): Promise<string>;
+  /** Puts the copy where the lost files were; the server is not started. */
+  restore(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The embedded database, with the program's own commands. */
+export async function openEmbedded(folder: string): Promise<CopiedDatabase> {
+  const dataDir = join(folder, "database");
+  const copies = join(folder, "backups");
+  const backup = (...args: readonly string[]): ReturnType<typeof expectCode> => {
+    const place = ["--data", dataDir, "--json"];
+    return expectCode(0, runCommand(["backup", ...args, ...place], { LOG_LEVEL: "error" }));
+  };
+  const database = await TortureDatabase.start(dataDir);
+  return {
+    database,
+    copy: async () => String((await backup("create", "--to", copies))["finished_at"]),
+    restore: async () => void (await backup("restore", "--from", copies)),
+    close: () => database.stop(),
+  };
+}
+
+/** A PostgreSQL of one's own, with the shipped files of pgBackRest. */
+export async function openArchiving(): Promise<CopiedDatabase> {
+  const { server, pgbackrest, close } = await startArchivingPostgres();
+  let isUp = true;
+  const database = await TortureDatabase.on(async () => {
+    if (!isUp) await server.start();
+    isUp = true;
+    return { ...server, cluster: server.data, stop: () => Promise.resolve() };
+  });
+  return {
+    database,
+    copy: () => {
+      pgbackrest("backup");
+      return Promise.resolve(new Date(systemClock.nowMs()).toISOString());
+    },
+    restore: async () => {
+      await server.kill();
+      isUp = false;
+      pgbackrest("--type=immediate", "--target-action=promote", "restore");
+    },
+    close: async () => {
+      await database.stop();
+      await close();
+    },
+  };
+}
+
 /** Everything that the restored books are compared with. */
 export interface Story {
   readonly folder: string;
+  readonly copied: CopiedDatabase;
   readonly database: TortureDatabase;
   readonly provider: CountingProvider;
   readonly checkout: TestCheckout;
@@ -60,14 +115,18 @@ export interface Story {
 }
 
 /** Three gateways under traffic, with accounts, a payment provider and a history. */
-export async function openStory(mainFile: string, seed: number): Promise<Story> {
+export async function openStory(
+  { mainFile, seed }: { readonly mainFile: string; readonly seed: number },
+  openDatabase: (folder: string) => Promise<CopiedDatabase>,
+): Promise<Story> {
   const folder = mkdtempSync(join(tmpdir(), "tokenmarket-restore-"));
   // As root the database runs as another user, who has to get in.
   chmodSync(folder, 0o755);
   const guard = guardAgainstOrphans(folder);
   const dice = new Dice(seed);
   const provider = await startCountingProvider(dice.split());
-  const database = await TortureDatabase.start(join(folder, "database"), join(folder, "backups"));
+  const copied = await openDatabase(folder);
+  const { database } = copied;
   const accounts = await openAccounts(database.backend, helpingOf(INSTANCES * CLIENTS_EACH));
   const manifestsDir = writeManifests(folder, provider.url);
   const databaseUrl = database.connectionString;
@@ -85,7 +144,7 @@ export async function openStory(mainFile: string, seed: number): Promise<Story> 
   // Attempts of days that are over are written as no program may write them.
   await runOnce(
     database.adminConnectionString,
-    `grant set on parameter session_replication_role to ${PROGRAM_ROLE}`,
+    `grant set on parameter session_replication_role to ${new URL(databaseUrl).username}`,
   );
   const admin = new Pool({ connectionString: databaseUrl, max: 1 });
   admin.on("error", () => undefined);
@@ -96,6 +155,7 @@ export async function openStory(mainFile: string, seed: number): Promise<Story> 
   const tally = new Tally();
   const story: Story = {
     folder,
+    copied,
     database,
     provider,
     checkout,
@@ -119,7 +179,7 @@ export async function openStory(mainFile: string, seed: number): Promise<Story> 
       await admin.end();
       await checkout.close();
       await provider.close();
-      await database.stop();
+      await copied.close();
       rmSync(folder, { recursive: true, force: true });
       guard.dismiss();
     },
@@ -139,13 +199,6 @@ export async function openStory(mainFile: string, seed: number): Promise<Story> 
 /** `tokenmarket <args>` on the scenario's database. */
 export function command(story: Story, ...args: readonly string[]): Promise<CommandResult> {
   return runCommand([...args, "--data", join(story.folder, "data"), "--json"], story.env);
-}
-
-/** The same on the data folder of the database, as on the machine that it runs on. */
-export function onDatabase(story: Story, ...args: readonly string[]): Promise<CommandResult> {
-  const { folder } = story;
-  const env = { LOG_LEVEL: "error", TM_BACKUP_FOLDER: join(folder, "backups") };
-  return runCommand([...args, "--data", join(folder, "database"), "--json"], env);
 }
 
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {

@@ -2,18 +2,21 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { systemClock } from "../../src/core/time.ts";
 import { builtProgram } from "../support/build-program.ts";
 import { seedOf } from "../support/depth.ts";
+import { hasPgbackrest } from "../support/pgbackrest.ts";
 import { readJournal } from "./journal.ts";
 import {
   beforeTheCopy,
   command,
+  type CopiedDatabase,
   expectCode,
   loseTime,
-  onDatabase,
+  openArchiving,
+  openEmbedded,
   openStory,
   owedPico,
   payAgain,
@@ -29,11 +32,29 @@ const STOPPED_WITHIN_MS = 4_000;
 
 let story: Story;
 
-beforeAll(async () => {
+async function expectWholeAfterRestore(
+  openDatabase: (folder: string) => Promise<CopiedDatabase>,
+): Promise<void> {
   const { mainFile } = await builtProgram();
-  story = await openStory(mainFile, seedOf("restore"));
-}, 120_000);
-afterAll(() => story.close(), 60_000);
+  story = await openStory({ mainFile, seed: seedOf("restore") }, openDatabase);
+  try {
+    await loseAndReopen(story);
+  } finally {
+    await story.close();
+  }
+}
+
+test("a restored copy of the embedded database under three gateways: they stop, and after the reopening the books are whole", async () => {
+  await expectWholeAfterRestore(openEmbedded);
+}, 480_000);
+
+test.skipIf(!hasPgbackrest)(
+  "a restore by pgBackRest under three gateways: they stop, and after the reopening the books are whole",
+  async () => {
+    await expectWholeAfterRestore(openArchiving);
+  },
+  480_000,
+);
 
 /** Statements of both providers under traffic, by their own records. */
 function statements(): ReadonlyMap<string, { readonly id: string; readonly pico: bigint }[]> {
@@ -47,20 +68,16 @@ function statements(): ReadonlyMap<string, { readonly id: string; readonly pico:
   return lines;
 }
 
-test("a restore under three gateways: they stop, and after the reopening the books are whole", async () => {
-  const { database, provider, tally } = story;
+async function loseAndReopen({ copied, database, provider, tally }: Story): Promise<void> {
   await beforeTheCopy(story);
   await until("traffic flows", () => tally.reported.size > 50);
-  const copy = await expectCode(0, onDatabase(story, "backup", "create"));
-  const copiedAt = String(copy["finished_at"]);
+  const copiedAt = await copied.copy();
   const lost = await loseTime(story, LOST_SECONDS);
   const before = await readJournal(database);
 
-  // The machine is lost, but for its backups: one that the copy's time is asked of, not the newest.
-  await database.archiveNow();
+  // The machine is lost, but for its backups.
   database.lose();
-  const restored = await expectCode(0, onDatabase(story, "backup", "restore", "--at", copiedAt));
-  expect(restored).toMatchObject({ from: copy["folder"], copy_of: copiedAt });
+  await copied.restore();
   await database.restart();
   const backAtMs = systemClock.monotonicMs();
   await until("all have stopped", async () => (await readyGateways(story)) === 0);
@@ -114,7 +131,7 @@ test("a restore under three gateways: they stop, and after the reopening the boo
   });
   await bearWhatWasLost();
   await judge(lost, before);
-}, 300_000);
+}
 
 /** Step 5 for the providers that were under traffic. */
 async function bearWhatWasLost(): Promise<void> {

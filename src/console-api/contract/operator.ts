@@ -39,14 +39,6 @@ export const OperatorHealth = Type.Object({
       last_audit: nullable(Type.Object({ ended_at: Instant, violations: Count })),
     }),
   ),
-  backups: Type.Object({
-    /** `own_database`: a PostgreSQL of the operator, with its own backups. */
-    kind: oneOf("embedded", "own_database", "off"),
-    last_copy_at: nullable(Instant),
-    last_verified_at: nullable(Instant),
-    /** No more than so many seconds of commits can be lost; null: no log is archived. */
-    unarchived_seconds: nullable(Count),
-  }),
   /** For reports; null: none is configured. `lag_ms` null: it is not used at the moment. */
   replica: nullable(Type.Object({ lag_ms: nullable(Count) })),
 });
@@ -276,7 +268,7 @@ export type OperatorContract = Static<typeof OperatorContract>;
  */
 export const operatorRoutes = {
   "GET /api/operator/health": {
-    summary: "Instances, books, backups, version and schema",
+    summary: "Instances, books, version and schema",
     access: "operator",
     answer: OperatorHealth,
   },

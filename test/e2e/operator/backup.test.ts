@@ -7,42 +7,41 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 
+import { Client } from "pg";
 import { expect, test } from "vitest";
 
-import {
-  type BackupManifest,
-  readBackup,
-  type SignedBackup,
-} from "../../../src/backup/backup-manifest.ts";
 import { restoreBackup } from "../../../src/backup/restore-backup.ts";
 import { verifyBackup } from "../../../src/backup/verify-backup.ts";
-import { microUsd, systemClock as clock } from "../../../src/core/index.ts";
-import { openSigningKey } from "../../../src/ledger/index.ts";
-import { MIGRATIONS_FOLDER, readMigrations } from "../../../src/storage/migration-files.ts";
+import { microUsd } from "../../../src/core/index.ts";
 import { changesOf } from "../../support/change-writes.ts";
 import { openBackupFixture } from "../../support/backup-fixture.ts";
-import { runCommand } from "../../support/program.ts";
+import { jsonCommand } from "../../support/operator.ts";
 import { silentLog as log } from "../../support/silent-log.ts";
 import { testOperator } from "../../support/test-operator.ts";
 import { withResource } from "../../support/with-resource.ts";
 
 const books = withResource(openBackupFixture);
 
-/** A restore that is refused, and leaves nothing. */
+async function grant(ref: string, amount: bigint): Promise<void> {
+  const { orgId, backend } = books;
+  await backend.creditStore.grant({ orgId, amountMicroUsd: microUsd(amount), ref }, testOperator);
+}
+
+/** The checks of the newest copy that failed, and the scratch folder has nothing left. */
+async function failedChecks(): Promise<readonly string[]> {
+  const scratchDir = join(books.root, "scratch");
+  const { checks } = await verifyBackup({ from: books.backups, scratchDir, log });
+  expect(readdirSync(scratchDir)).toEqual([]);
+  expect(checks.map(({ id }) => id)).toEqual(["copy", "sums", "books"]);
+  return checks.filter(({ ok }) => !ok).map(({ detail }) => detail);
+}
+
+/** Why a restore is refused, which leaves nothing. */
 async function refusal(over: object = {}): Promise<string> {
   const dataDir = join(books.root, "refused");
-  const trusted = books.key.publicKey;
-  const restored = restoreBackup({
-    from: books.backups,
-    at: "end",
-    trusted,
-    dataDir,
-    log,
-    ...over,
-  });
-  const message = await restored.then(
+  const message = await restoreBackup({ from: books.backups, dataDir, log, ...over }).then(
     () => "restored",
     (fault: unknown) => (fault as Error).message,
   );
@@ -68,147 +67,141 @@ async function withChanged(
   }
 }
 
-function read(text: string): BackupManifest {
-  return { ...(readBackup(text) as SignedBackup) };
+function newest(): string {
+  return join(books.backups, readdirSync(books.backups).sort().at(-1) ?? "");
 }
 
-function flipped(bytes: Buffer, offset = bytes.length >> 1): Buffer {
-  bytes.writeUInt8(bytes.readUInt8(offset) ^ 1, offset);
-  return bytes;
+async function onServer(work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({ connectionString: books.server.adminConnectionString });
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
 }
 
-test("a backup is proved by restoring it: its sums, its books, the log behind it", async () => {
-  const grant = { orgId: books.orgId, amountMicroUsd: microUsd(7_000_000n), ref: "first" };
-  await books.backend.creditStore.grant(grant, testOperator);
-  const made = await books.backUp();
-  expect(made.sums).toMatchObject({ debits: 7_000_000n, credits: 7_000_000n });
-  expect(made.schema).toBe(readMigrations(MIGRATIONS_FOLDER).at(-1)?.name);
-  const scratchDir = join(books.root, "scratch");
-  const trusted = books.key.publicKey;
-  const verified = await verifyBackup({ from: books.backups, trusted, scratchDir, log, clock });
-  expect(verified.checks.map(({ id, ok }) => [id, ok])).toEqual([
-    ["copy", true],
-    ["sums", true],
-    ["books", true],
-    ["log", true],
-  ]);
-  expect(readdirSync(scratchDir)).toEqual([]);
-  const key = join(books.root, "key.pem");
-  const listed = await runCommand([
-    "backup",
-    "list",
-    "--from",
-    books.backups,
-    "--public-key",
-    key,
-    "--json",
-  ]);
-  expect(JSON.parse(listed.stdout)).toMatchObject({
-    ok: true,
-    backups: [{ folder: books.newest(), problem: null, verified_at: expect.any(String) as string }],
+/** Has the server use the files of its log again and again, as it does in hours of traffic. */
+async function recycleLog(isOver: () => boolean): Promise<void> {
+  await onServer(async (client) => {
+    while (!isOver()) {
+      await client.query("select pg_switch_wal()");
+      await client.query("checkpoint");
+    }
   });
-  await expect(refusal({ dataDir: join(books.root, "data") })).resolves.toMatch(
-    /a database runs in/,
-  );
+}
+
+test("a copy that is made under load has the log that it needs, exact sums and whole books", async () => {
+  const over = new AbortController();
+  const isOver = (): boolean => over.signal.aborted;
+  const writers = Array.from({ length: 4 }, async (_, writer) => {
+    for (let i = 0; !isOver(); i++) await grant(`load-${writer}-${i}`, 1_001n);
+  });
+  const load = [...writers, recycleLog(isOver)];
+  const { manifest } = await books.backUp().finally(() => over.abort());
+  await Promise.all(load);
+  const [, debits, credits] = /debits (\d+), credits (\d+)/.exec(manifest.sums) ?? [];
+  expect([Number(debits) > 0, credits]).toEqual([true, debits]);
+  expect(await failedChecks()).toEqual([]);
 });
 
-test("nobody else can read a backup", () => {
+test("two programs make copies of a database one after the other, and a refused one leaves nothing", async () => {
+  const before = readdirSync(books.backups);
+  await onServer(async (client) => {
+    // As a copy that is under way does.
+    await client.query(
+      "select pg_create_physical_replication_slot('tokenmarket_backup', true, true)",
+    );
+    await expect(books.backUp()).rejects.toThrow(/another program makes a backup of this database/);
+  });
+  expect(readdirSync(books.backups)).toEqual(before);
+});
+
+test("nobody else can read a copy", () => {
   const modes = [
     books.backups,
-    books.newest(),
-    join(books.newest(), "files", "global"),
-    join(books.newest(), "backup.json"),
+    newest(),
+    join(newest(), "files", "global"),
+    join(newest(), "files", "global", "pg_control"),
+    join(newest(), "backup.json"),
   ].map((path) => statSync(path).mode & 0o777);
-  expect(modes).toEqual([0o700, 0o700, 0o700, 0o600]);
+  expect(modes).toEqual([0o700, 0o700, 0o700, 0o600, 0o600]);
 });
 
-test("a backup that was changed is refused, whatever was changed, and nothing is left of a restore", async () => {
-  const file = join(books.newest(), "files", "pg_xact", "0000");
+test("a copy that was changed is refused, whatever was changed, and nothing is left of a restore", async () => {
+  const files = join(newest(), "files");
+  const segment = readdirSync(join(files, "pg_wal")).find((name) => /^[0-9A-F]{24}$/.test(name));
+  for (const path of ["pg_xact/0000", `pg_wal/${segment}`]) {
+    const flipped = (bytes: Buffer): Buffer => {
+      bytes.writeUInt8(bytes.readUInt8(200) ^ 1, 200);
+      return bytes;
+    };
+    await withChanged(join(files, path), flipped, async () => {
+      expect(await refusal()).toContain(`${path} is not what was copied: it was changed`);
+    });
+    await withChanged(
+      join(files, path),
+      () => undefined,
+      async () => {
+        expect(await refusal()).toContain(`${path} is missing`);
+      },
+    );
+  }
+  const manifest = join(newest(), "backup.json");
+  const replaced = (from: RegExp, to: string) => (bytes: Buffer) =>
+    Buffer.from(bytes.toString().replace(from, to));
+  for (const change of [
+    replaced(/"path":"[^"]+"/, '"path":"../../outside"'),
+    replaced(/"folders":\["/, '"folders":["/tmp/outside","'),
+    replaced(/}\n$/, ""),
+  ]) {
+    await withChanged(manifest, change, async () => {
+      expect(await refusal()).toMatch(/backup\.json is damaged/);
+    });
+  }
   await withChanged(
-    file,
-    (bytes) => flipped(bytes),
+    manifest,
+    replaced(/"restore_point":"/, '"restore_point":"later-'),
     async () => {
-      expect(await refusal()).toMatch(/pg_xact\/0000 is not what was copied: it was changed/);
+      expect(await refusal()).toMatch(/ended before configured recovery target was reached/);
     },
   );
-  await withChanged(
-    file,
-    () => undefined,
-    async () => {
-      expect(await refusal()).toMatch(/pg_xact\/0000 is missing/);
-    },
-  );
-  const manifest = join(books.newest(), "backup.json");
-  const richer = (bytes: Buffer): Buffer =>
-    Buffer.from(bytes.toString().replaceAll('"7000000"', '"9000000"'));
-  await withChanged(manifest, richer, async () => {
-    expect(await refusal()).toMatch(/the signature is wrong: backup.json was changed/);
+  await withChanged(manifest, replaced(/credits \d+/, "credits 9"), async () => {
+    expect(await failedChecks()).toEqual([expect.stringMatching(/^found .* noted .* credits 9,/)]);
   });
-  const trusted = openSigningKey(join(books.root, "other.pem")).publicKey;
-  expect(await refusal({ trusted })).toMatch(/it is of another key than the one that is trusted/);
-});
-
-test("a log with a hole is refused, and so is one that was changed", async () => {
-  const life = join(books.newest(), "..");
-  const { firstSegment } = read(readFileSync(join(books.newest(), "backup.json"), "utf8"));
-  const first = join(life, "wal", `${firstSegment}.gz`);
-  await withChanged(
-    first,
-    () => undefined,
-    async () => {
-      expect(await refusal()).toMatch(/segment [0-9A-F]{24} of the log is missing/);
-    },
-  );
-  const list = join(life, "wal.ndjson");
-  const relabelled = (bytes: Buffer): Buffer =>
-    Buffer.from(bytes.toString().replaceAll(/"sha256":"../g, '"sha256":"zz'));
-  await withChanged(list, relabelled, async () => {
-    expect(await refusal()).toMatch(/lines have a wrong signature/);
-  });
-  const emptied = (): Buffer => Buffer.alloc(0);
-  await withChanged(list, emptied, async () => {
-    expect(await refusal()).toMatch(/of the log is not in wal.ndjson/);
-  });
-  // Near its begin, where the records are: the rest of a segment is empty.
-  await withChanged(
-    first,
-    (bytes) => flipped(bytes, 200),
-    async () => {
-      expect(await refusal()).toMatch(/of the log (?:cannot be read|is not what was archived)/);
-    },
-  );
   expect(await refusal({ from: join(books.root, "nowhere") })).toMatch(/there is no backup in/);
 });
 
-test("a folder with anything in it is never restored to", async () => {
+test("nothing is restored over a database, nor into a folder that has anything in it", async () => {
+  const running = join(books.root, "data");
+  expect(await refusal({ dataDir: running })).toMatch(/a database runs in .*: nothing is restored/);
   const dataDir = join(books.root, "taken");
   const cluster = join(dataDir, "postgres", "cluster");
   mkdirSync(cluster, { recursive: true });
   writeFileSync(join(cluster, "note"), "mine");
-  const trusted = books.key.publicKey;
-  const options = { from: books.backups, at: "end", trusted, dataDir, log } as const;
-  await expect(restoreBackup(options)).rejects.toThrow(/is not empty: nothing is restored over/);
+  expect(await refusal({ dataDir })).toMatch(/is not empty: nothing is restored over/);
   expect(readdirSync(cluster)).toEqual(["note"]);
 });
 
-test("a time that no calendar has is refused, and taken for no other", async () => {
-  const args = ["--from", books.backups, "--any-key", "--data", join(books.root, "no-time")];
-  const never = ["--at", "2026-02-30T10:00:00Z"];
-  const refused = await runCommand(["backup", "restore", ...args, ...never]);
-  expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain("--at must be a time with its zone");
-  expect(existsSync(join(books.root, "no-time"))).toBe(false);
-});
-
-test("a backup that an operator makes is one change", async () => {
-  const folders = ["--data", join(books.root, "data"), "--by", "ann", "--json"];
-  const made = await runCommand(["backup", "create", ...folders], {
-    TM_BACKUP_FOLDER: books.backups,
-    TM_RETENTION_SIGNING_KEY_FILE: join(books.root, "key.pem"),
-  });
-  expect(made.code, made.stderr).toBe(0);
+test("a backup that an operator makes is one change, and has what was there when it was restored", async () => {
+  await grant("before", 7_000_000n);
+  const to = ["--to", join(books.root, "by-hand")];
+  const data = ["--data", join(books.root, "data"), "--by", "ann"];
+  const made = await jsonCommand(["backup", "create", ...to, ...data]);
+  expect(made).toMatchObject({ code: 0 });
   const recorded = await changesOf(books.backend, "backup.create");
   expect(recorded).toMatchObject([
-    { target: basename(books.newest()), by: { kind: "operator" }, before: null },
+    { target: made.json["folder"], by: { kind: "operator" }, before: null },
   ]);
+  await grant("after", 1_000_000n);
+  const restored = ["--data", join(books.root, "restored")];
+  const from = ["--from", join(books.root, "by-hand")];
+  expect(await jsonCommand(["backup", "restore", ...from, ...restored])).toMatchObject({
+    code: 0,
+    json: { from: made.json["folder"], copy_of: made.json["finished_at"] },
+  });
+  const of = ["--org", books.orgId, ...restored];
+  const entries = JSON.stringify((await jsonCommand(["credit", "ledger", ...of])).json);
+  expect([entries.includes('"before"'), entries.includes('"after"')]).toEqual([true, false]);
+  expect(await jsonCommand(["ledger", "audit", ...restored])).toMatchObject({ code: 0 });
 });

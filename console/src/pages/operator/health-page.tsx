@@ -38,9 +38,6 @@ export function OperatorHealthPage(): ReactElement {
             <Panel title="Books">
               <Books books={found.books} />
             </Panel>
-            <Panel title="Backups and replica">
-              <Facts facts={backupFacts(found)} />
-            </Panel>
             <Panel title="Program">
               <Facts facts={programFacts(found)} />
             </Panel>
@@ -127,27 +124,6 @@ function mark(isWell: boolean, well: string, otherwise: string = well): ReactEle
   return <StatusBadge tone={isWell ? "ok" : "bad"}>{isWell ? well : otherwise}</StatusBadge>;
 }
 
-const BACKUP_KINDS = {
-  embedded: "Embedded database",
-  own_database: "Your own database, backed up separately",
-  off: "Off: set backup.folder",
-} as const;
-
-function backupFacts({ backups, replica }: OperatorHealth): Shown {
-  const { last_copy_at: copy, last_verified_at: verified, unarchived_seconds: seconds } = backups;
-  const never = backups.kind === "embedded" ? "Never" : "Not known";
-  return [
-    ["Backups of", BACKUP_KINDS[backups.kind]],
-    ["Last backup", copy === null ? never : <Time key="copy" at={copy} />],
-    ["Last verified", verified === null ? never : <Time key="verified" at={verified} />],
-    [
-      "Commits not archived",
-      seconds === null ? "Nothing is archived" : `The last ${count(seconds)} s`,
-    ],
-    ["Replica for reports", replicaText(replica)],
-  ];
-}
-
 function replicaText(replica: OperatorHealth["replica"]): ReactNode {
   if (replica === null) return "None";
   const { lag_ms: lagMs } = replica;
@@ -157,7 +133,7 @@ function replicaText(replica: OperatorHealth["replica"]): ReactNode {
 type Shown = readonly (readonly [label: string, value: ReactNode])[];
 
 function programFacts({ version, commit, node, schema, ...rest }: OperatorHealth): Shown {
-  const { catalog, waiting_for_restart: waiting } = rest;
+  const { catalog, replica, waiting_for_restart: waiting } = rest;
   const isSame = schema.database === null || schema.database === schema.program;
   const level = schema.database === null ? "not known" : String(schema.database);
   return [
@@ -171,6 +147,7 @@ function programFacts({ version, commit, node, schema, ...rest }: OperatorHealth
         {catalog.build_id}
       </Text>,
     ],
+    ["Replica for reports", replicaText(replica)],
     ["Waiting for a restart", waiting.length === 0 ? "Nothing" : waiting.join(", ")],
   ];
 }

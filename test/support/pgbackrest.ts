@@ -1,0 +1,76 @@
+import { spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import {
+  hasOwnPostgres,
+  type OwnPostgres,
+  runAsPostgres,
+  startOwnPostgres,
+} from "./own-postgres.ts";
+
+const DEPLOY = resolve(import.meta.dirname, "../../deploy/postgres");
+
+/** Present on this machine? Without it the tests of its configuration are skipped, and say so. */
+export const hasPgbackrest: boolean =
+  hasOwnPostgres && spawnSync("pgbackrest", ["version"]).status === 0;
+
+if (!hasPgbackrest) {
+  process.stderr.write(
+    "\n!!! SKIPPED: no pgbackrest is on PATH, or no PostgreSQL is installed: restores of a PostgreSQL " +
+      "of one's own were NOT tested. Install both and run again.\n\n",
+  );
+}
+
+/** A PostgreSQL of one's own that archives as the shipped files say. */
+export interface ArchivingPostgres {
+  readonly server: OwnPostgres;
+  readonly pgbackrest: (...args: readonly string[]) => void;
+  readonly close: () => Promise<void>;
+}
+
+export async function startArchivingPostgres(): Promise<ArchivingPostgres> {
+  const server = await startOwnPostgres();
+  const root = mkdtempSync(join(tmpdir(), "tokenmarket-pgbackrest-"));
+  chmodSync(root, 0o755);
+  for (const name of ["repo", "lock"]) {
+    mkdirSync(join(root, name));
+    chmodSync(join(root, name), 0o777);
+  }
+  const config = join(root, "pgbackrest.conf");
+  const shipped = readFileSync(join(DEPLOY, "pgbackrest.conf"), "utf8")
+    .replace("/var/lib/pgbackrest", join(root, "repo"))
+    .replace("/var/lib/postgresql/18/main", server.data)
+    .replace("pg1-port=5432", `pg1-port=${server.port}\npg1-socket-path=${server.data}`)
+    .replace("pg1-user=postgres", "pg1-user=admin");
+  writeFileSync(config, `${shipped}\n[global]\nlock-path=${join(root, "lock")}\n`);
+  const archiving = readFileSync(join(DEPLOY, "archiving.conf"), "utf8");
+  appendFileSync(
+    join(server.data, "postgresql.conf"),
+    `\nunix_socket_directories = '${server.data}'\n` +
+      archiving.replace("pgbackrest ", `pgbackrest --config=${config} `),
+  );
+  const pgbackrest = (...args: readonly string[]): void =>
+    runAsPostgres("pgbackrest", `--config=${config}`, "--stanza=tokenmarket", ...args);
+  await server.stop();
+  await server.start();
+  pgbackrest("stanza-create");
+  pgbackrest("check");
+  return {
+    server,
+    pgbackrest,
+    close: async () => {
+      await server.close();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
