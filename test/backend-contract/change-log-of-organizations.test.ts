@@ -203,8 +203,8 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "member.invite": {
     prepare: async () => {
       await joinable("first");
-      const owner = { email: "first@example.com", role: "owner" } as const;
-      await backend.teamStore.add(orgId, owner, operator);
+      const first = { email: "first@example.com", role: "owner" } as const;
+      await backend.teamStore.add(orgId, first, operator);
     },
     run: async () => {
       const by = owner();

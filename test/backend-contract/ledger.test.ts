@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { newRequestId, type AttemptId, type KeyId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
@@ -287,22 +287,27 @@ test("what a crashed life left open is charged its reserve, once, by however man
   await reborn.shutDown();
 });
 
-test("an instance whose lease ended is taken over by one peer only", async () => {
-  const org = await orgWithKey(backend, { creditMicroUsd: 1_000n });
-  const dead = await backend.ledgerBatchStore.join("elsewhere", 0);
-  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 300n);
-  await backend.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
-  const taken = await Promise.all(
-    Array.from({ length: 5 }, () => backend.ledgerBatchStore.takeOverDeadInstances()),
-  );
-  expect(taken.flat()).toEqual(["elsewhere"]);
-  const closed = await Promise.all(
-    Array.from({ length: 5 }, () => backend.ledgerBatchStore.recoverOpenAttempts()),
-  );
-  expect(closed.reduce((sum, one) => sum + one, 0)).toBe(1);
-  const witness = { beat: 0n, storeNowMs: dead.storeNowMs, attemptId: null };
-  const renewal = { member: dead, witness, leaseMs: 10_000, goesOn: false };
-  expect(await backend.ledgerBatchStore.renewLease(renewal)).toEqual({ kind: "taken_over" });
+describe("among stores without a ledger of their own", () => {
+  // A running ledger takes over dead instances too, whenever it renews its lease.
+  const alone = withPricedBackend();
+
+  test("an instance whose lease ended is taken over by one peer only", async () => {
+    const org = await orgWithKey(alone, { creditMicroUsd: 1_000n });
+    const dead = await alone.ledgerBatchStore.join("elsewhere", 0);
+    const row = reserveRow({ ...org, attemptId: 77n as AttemptId }, 300n);
+    await alone.ledgerBatchStore.reserveBatch(dead, [{ row, close: null }]);
+    const taken = await Promise.all(
+      Array.from({ length: 5 }, () => alone.ledgerBatchStore.takeOverDeadInstances()),
+    );
+    expect(taken.flat()).toEqual(["elsewhere"]);
+    const closed = await Promise.all(
+      Array.from({ length: 5 }, () => alone.ledgerBatchStore.recoverOpenAttempts()),
+    );
+    expect(closed.reduce((sum, one) => sum + one, 0)).toBe(1);
+    const witness = { beat: 0n, storeNowMs: dead.storeNowMs, attemptId: null };
+    const renewal = { member: dead, witness, leaseMs: 10_000, goesOn: false };
+    expect(await alone.ledgerBatchStore.renewLease(renewal)).toEqual({ kind: "taken_over" });
+  });
 });
 
 test("a lost connection answers unavailable, holds nothing, and the ledger continues", async () => {
