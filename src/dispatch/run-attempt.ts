@@ -14,6 +14,7 @@ import {
   type UpstreamFailure,
   withoutBlame,
 } from "../wire/index.ts";
+import type { KeptHandler } from "./kept-connections.ts";
 
 /** Everything one physical dispatch may take. */
 export interface AttemptTimeouts {
@@ -97,7 +98,7 @@ export interface AttemptResult {
   readonly durationMs: number;
 }
 
-export type AttemptHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
+export type AttemptHandler = KeptHandler & { onRefused(error: Error): void };
 
 /** A running attempt: its end, and the two commands it accepts. */
 export interface RunningAttempt {
@@ -168,6 +169,10 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
+  }
+
+  get isUnwanted(): boolean {
+    return this.#detached;
   }
 
   resume(): void {
