@@ -135,6 +135,28 @@ describe("a connection is closed when its client is too slow", () => {
     await vi.waitFor(async () => expect(await connected()).toBe(0), { timeout: 5_000 });
   });
 
+  test("with reading a stream, whose end gives it no further time", async () => {
+    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+    const deadlines = new Deadlines(clock);
+    let end: (() => void) | undefined;
+    const stream = get("/v1/models", async (exchange) => {
+      exchange.begin("text/event-stream", {});
+      exchange.write("x".repeat(48 * 2 ** 20));
+      end = () => exchange.end("x");
+    });
+    const { port, server } = await listen([stream], { clientTimeouts, clock, deadlines });
+    await listeners.client(port, "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n", false);
+    await vi.waitFor(() => expect(end).toBeDefined(), PATIENCE);
+    passedMs = 59_000;
+    end?.();
+    await nextSweep(deadlines, clock);
+    expect(await connectionsOf(server)).toBe(1);
+    passedMs = 61_000;
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), { timeout: 5_000 });
+  });
+
   test("but not one that reads now and then, and its answer arrives whole", async () => {
     const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
     let passedMs = 0;

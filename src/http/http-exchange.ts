@@ -178,7 +178,9 @@ export class HttpExchange implements ClientExchange, Deadline {
       if (last.length > 0) this.#send(last);
       response.end(LAST_CHUNK);
     }
-    if (response.writableLength > 0) this.#boundWriting();
+    // A client that is behind has its time already.
+    const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
+    if (response.writableLength > 0 && !isBehind) this.#boundWriting();
   }
 
   cut(): void {
