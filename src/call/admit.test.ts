@@ -210,8 +210,8 @@ describe("a request that no empty window would admit", () => {
       return { scope, id: scope, limits: { ...limits, ...others } };
     });
   const amount = fc.integer({ min: 0, max: 50 });
-  const besideBytes = fc.oneof(fc.constant(0), fc.integer({ min: -20, max: 20 }));
-  const sizes = fc.record({ input: amount, output: amount, besideBytes });
+  const aDifference = fc.oneof(fc.constant(0), fc.integer({ min: -20, max: 20 }));
+  const sizes = fc.record({ input: amount, output: amount, besideBytes: aDifference });
 
   test("is told so, whatever else refuses it, and how large it may be; every other one may retry", async () => {
     const scopes = fc.uniqueArray(aPart, { minLength: 1, selector: ({ id }) => id });

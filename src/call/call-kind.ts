@@ -49,8 +49,8 @@ export function familyOf({ modality }: { readonly modality: ModalityId }): CallF
 /** The estimate that the token windows are claimed by. */
 export interface CallTokens extends TokenCount {
   /**
-   * Prompt tokens that stand for no byte of the body: for its media, or a state that is read for each
-   * question; below zero where they are fewer than the bytes of the media. Absent: none.
+   * Prompt tokens that stand for no byte of the body: for its media, or a state that is read for
+   * each question; below zero where they are fewer than the bytes of the media. Absent: none.
    */
   readonly besideBytes?: number;
 }

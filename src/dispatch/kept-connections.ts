@@ -34,8 +34,8 @@ export class KeptConnections {
   /**
    * A handler for one request. `sendAgain` is called, once at most and in place of its failure, when
    * the request was sent on a connection that others had used and that ended before any byte of an
-   * answer: most likely the provider had closed it before it saw the request. Not for a client who has
-   * left: the answer would cost, and nobody would read it.
+   * answer: most likely the provider had closed it before it saw the request. Not for a client who
+   * has left: the answer would cost, and nobody would read it.
    */
   handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
     return new KeptRequest(handler, sendAgain, (request) => {

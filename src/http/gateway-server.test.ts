@@ -210,7 +210,7 @@ describe("a connection is closed when its client is too slow", () => {
         super.remove(answer);
       }
     }
-    const unread = new Watched({ unreadBytesMax: 2 ** 30, unreadBytesMaxPerKey: 2 ** 30 });
+    const watched = new Watched({ unreadBytesMax: 2 ** 30, unreadBytesMaxPerKey: 2 ** 30 });
     const left = vi.fn<() => void>();
     let asked = 0;
     const route = get("/v1/models", async (exchange) => {
@@ -218,7 +218,7 @@ describe("a connection is closed when its client is too slow", () => {
       // The last one is still being served when its client leaves.
       if ((asked += 1) < 15) exchange.answer("application/json", {}, "x".repeat(2 ** 23));
     });
-    const { port } = await listen([route], { deadlines, unread });
+    const { port } = await listen([route], { deadlines, unread: watched });
     const bytes = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n".repeat(15);
     const { socket } = await listeners.client(port, bytes, false);
     await vi.waitFor(() => expect(waiting.length).toBe(14), PATIENCE);

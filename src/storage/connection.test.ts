@@ -56,6 +56,9 @@ test("instances that start together give their role its settings without failing
     await Promise.all(pools.map((pool) => pool.query("select 1")));
     // Once with no settings before them, and once with those.
     for (let n = 0; n < 2; n += 1) await Promise.all(pools.map(settleRole));
+    const later = openSharedPool(database.connectionString, silentLog);
+    pools.push(later);
+    expect(await missingSettings(later)).toEqual([]);
   } finally {
     await Promise.all(pools.map((pool) => pool.end()));
     await database.drop();
