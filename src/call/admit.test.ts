@@ -250,6 +250,15 @@ describe("a request that no empty window would admit", () => {
   });
 });
 
+test("a request whose client has no max_tokens is told of none", () => {
+  const scope = { scope: "key", id: "key:k", limits: { tokensPerMinute: 100 } } as const;
+  const parts = [{ slot: "{o}", scopes: [scope] }];
+  const told = (isOutputFixed: boolean): string | undefined =>
+    sizeRefusal(parts, { ...tokenCount(90, 20), isOutputFixed })?.message;
+  expect(told(false)).toMatch(/80 bytes with this max_tokens of 20, or at most 10 output tokens/);
+  expect(told(true)).toMatch(/what fits is at most 80 bytes$/);
+});
+
 test("after the wait that a pool tells, a lone request passes, however often the provider said 429", async () => {
   const pool: Pool = {
     id: "p",

@@ -188,9 +188,10 @@ export function sizeRefusal(parts: readonly ClaimPart[], tokens: CallTokens): Re
 /** The largest input with the output asked for, and the other way round. A byte counts as a token. */
 function fittingWords(most: TokenCount, asked: CallTokens): string {
   const { promptTokens: input, completionTokens: output, besideBytes = 0 } = asked;
+  const mayLower = output > 0 && asked.isOutputFixed !== true;
   const bytes = Math.min(most.promptTokens, most.tokens - output) - besideBytes;
   const outputTokens = Math.min(most.completionTokens, most.tokens - input);
-  const withOutput = output === 0 ? "" : ` with this max_tokens of ${output}`;
+  const withOutput = mayLower ? ` with this max_tokens of ${output}` : "";
   const withMedia = besideBytes === 0 ? "" : " with its media and questions as they are";
   const inputUnit = besideBytes === 0 ? "bytes" : "tokens of input";
   const both = withMedia !== "" && withOutput !== "" ? " and" : "";
@@ -198,7 +199,7 @@ function fittingWords(most: TokenCount, asked: CallTokens): string {
     ...(bytes > 0 && output <= most.completionTokens
       ? [`at most ${bytes} bytes${withMedia}${both}${withOutput}`]
       : []),
-    ...(output > 0 && outputTokens > 0 && input <= most.promptTokens
+    ...(mayLower && outputTokens > 0 && input <= most.promptTokens
       ? [`at most ${outputTokens} output tokens with this input`]
       : []),
   ];

@@ -53,6 +53,8 @@ export interface CallTokens extends TokenCount {
    * each question; below zero where they are fewer than the bytes of the media. Absent: none.
    */
   readonly besideBytes?: number;
+  /** The client cannot bound its output: there is no `max_tokens` to speak of. */
+  readonly isOutputFixed?: boolean;
 }
 
 export function callTokens<R extends CallRequest>(
@@ -62,5 +64,9 @@ export function callTokens<R extends CallRequest>(
 ): CallTokens {
   const input =
     kind.inputTokens?.(request, of.model?.deployments ?? []) ?? request.estimatedInputTokens;
-  return { ...tokenCount(input, request.outputTokens), besideBytes: input - of.body.length };
+  return {
+    ...tokenCount(input, request.outputTokens),
+    besideBytes: input - of.body.length,
+    isOutputFixed: kind.modality !== "text",
+  };
 }
