@@ -210,13 +210,16 @@ describe("a request that no empty window would admit", () => {
       return { scope, id: scope, limits: { ...limits, ...others } };
     });
   const amount = fc.integer({ min: 0, max: 50 });
+  const aDifference = fc.oneof(fc.constant(0), fc.integer({ min: -20, max: 20 }));
+  const sizes = fc.record({ input: amount, output: amount, besideBytes: aDifference });
 
   test("is told so, whatever else refuses it, and how large it may be; every other one may retry", async () => {
     const scopes = fc.uniqueArray(aPart, { minLength: 1, selector: ({ id }) => id });
     await fc.assert(
-      fc.asyncProperty(scopes, amount, amount, fc.boolean(), async (all, input, output, isFull) => {
+      fc.asyncProperty(scopes, sizes, fc.boolean(), async (all, size, isFull) => {
+        const { input, output, besideBytes } = size;
         const parts = all.map((scope) => ({ slot: `{${scope.id}}`, scopes: [scope] }));
-        const tokens = tokenCount(input, output);
+        const tokens = { ...tokenCount(input, output), besideBytes };
         const isAloneAdmitted = (await claimIn(new MemoryLimitStore(), parts, tokens)).ok;
         const store = new MemoryLimitStore();
         if (isFull) await claimIn(store, parts, tokenCount(0, 0));
@@ -228,10 +231,11 @@ describe("a request that no empty window would admit", () => {
         const [, bytes] = /at most (\d+) bytes( with|, or|$)/.exec(message) ?? [];
         const [, most] = /at most (\d+) output tokens with this input/.exec(message) ?? [];
         const fitting = [
-          ...(bytes === undefined ? [] : [tokenCount(Number(bytes), output)]),
+          ...(bytes === undefined ? [] : [tokenCount(Number(bytes) + besideBytes, output)]),
           ...(most === undefined ? [] : [tokenCount(input, Number(most))]),
         ];
-        const isInBoth = /at most \d+ bytes, \d+ output tokens/.test(message);
+        const isInBoth = /at most \d+ (tokens of input|bytes, \d+ output tokens)/.test(message);
+        expect(message).not.toContain("Infinity");
         expect(isInBoth).toBe(fitting.length === 0);
         for (const each of fitting) {
           expect((await claimIn(new MemoryLimitStore(), parts, each)).ok).toBe(true);
@@ -244,6 +248,15 @@ describe("a request that no empty window would admit", () => {
       }),
     );
   });
+});
+
+test("a request whose client has no max_tokens is told of none", () => {
+  const scope = { scope: "key", id: "key:k", limits: { tokensPerMinute: 100 } } as const;
+  const parts = [{ slot: "{o}", scopes: [scope] }];
+  const told = (isOutputFixed: boolean): string | undefined =>
+    sizeRefusal(parts, { ...tokenCount(90, 20), isOutputFixed })?.message;
+  expect(told(false)).toMatch(/80 bytes with this max_tokens of 20, or at most 10 output tokens/);
+  expect(told(true)).toMatch(/what fits is at most 80 bytes$/);
 });
 
 test("after the wait that a pool tells, a lone request passes, however often the provider said 429", async () => {

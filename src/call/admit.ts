@@ -24,6 +24,7 @@ import {
   type ScopeClaim,
   type TokenCount,
 } from "../limits/index.ts";
+import type { CallTokens } from "./call-kind.ts";
 import { ClaimedScopes } from "./claimed-scopes.ts";
 
 /** Scopes that stand in one slot of the limit store. */
@@ -39,7 +40,7 @@ export interface ClaimInput {
   readonly principal: { readonly orgId: OrgId };
   /** In the order in which they refuse. */
   readonly parts: readonly ClaimPart[];
-  readonly tokens: TokenCount;
+  readonly tokens: CallTokens;
   /** Wall clock, for `retry_at`. */
   readonly nowMs: number;
   /** Monotonic clock, for the windows: a jump of the wall clock must not empty them. */
@@ -162,7 +163,7 @@ export function claimRefusal(outcome: RefusedClaim, nowMs: number): Refusal {
 }
 
 /** Why a request of this size is never admitted, and how large it may be; undefined: it is, alone. */
-export function sizeRefusal(parts: readonly ClaimPart[], tokens: TokenCount): Refusal | undefined {
+export function sizeRefusal(parts: readonly ClaimPart[], tokens: CallTokens): Refusal | undefined {
   for (const { scopes } of parts) {
     const never = neverFits(scopes, tokens);
     if (never === undefined) continue;
@@ -185,25 +186,29 @@ export function sizeRefusal(parts: readonly ClaimPart[], tokens: TokenCount): Re
 }
 
 /** The largest input with the output asked for, and the other way round. A byte counts as a token. */
-function fittingWords(most: TokenCount, asked: TokenCount): string {
-  const { promptTokens: input, completionTokens: output } = asked;
-  const bytes = Math.min(most.promptTokens, most.tokens - output);
+function fittingWords(most: TokenCount, asked: CallTokens): string {
+  const { promptTokens: input, completionTokens: output, besideBytes = 0 } = asked;
+  const mayLower = output > 0 && asked.isOutputFixed !== true;
+  const bytes = Math.min(most.promptTokens, most.tokens - output) - besideBytes;
   const outputTokens = Math.min(most.completionTokens, most.tokens - input);
-  const withOutput = output === 0 ? "" : ` with this max_tokens of ${output}`;
+  const withOutput = mayLower ? ` with this max_tokens of ${output}` : "";
+  const withMedia = besideBytes === 0 ? "" : " with its media and questions as they are";
+  const inputUnit = besideBytes === 0 ? "bytes" : "tokens of input";
+  const both = withMedia !== "" && withOutput !== "" ? " and" : "";
   const fitting = [
     ...(bytes > 0 && output <= most.completionTokens
-      ? [`at most ${bytes} bytes${withOutput}`]
+      ? [`at most ${bytes} bytes${withMedia}${both}${withOutput}`]
       : []),
-    ...(output > 0 && outputTokens > 0 && input <= most.promptTokens
+    ...(mayLower && outputTokens > 0 && input <= most.promptTokens
       ? [`at most ${outputTokens} output tokens with this input`]
       : []),
   ];
   if (fitting.length > 0) return `what fits is ${fitting.join(", or ")}`;
   const together = [
-    `${Math.min(most.promptTokens, most.tokens)} bytes`,
-    `${Math.min(most.completionTokens, most.tokens)} output tokens`,
-    ...(most.tokens === Infinity ? [] : [`${most.tokens} of both together`]),
-  ];
+    { amount: Math.min(most.promptTokens, most.tokens), of: inputUnit },
+    { amount: Math.min(most.completionTokens, most.tokens), of: "output tokens" },
+    { amount: most.tokens, of: "of both together" },
+  ].flatMap(({ amount, of }) => (amount === Infinity ? [] : [`${amount} ${of}`]));
   return `what fits is at most ${together.join(", ")}`;
 }
 

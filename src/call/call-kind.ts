@@ -47,12 +47,26 @@ export function familyOf({ modality }: { readonly modality: ModalityId }): CallF
 }
 
 /** The estimate that the token windows are claimed by. */
+export interface CallTokens extends TokenCount {
+  /**
+   * Prompt tokens that stand for no byte of the body: for its media, or a state that is read for
+   * each question; below zero where they are fewer than the bytes of the media. Absent: none.
+   */
+  readonly besideBytes?: number;
+  /** The client cannot bound its output: there is no `max_tokens` to speak of. */
+  readonly isOutputFixed?: boolean;
+}
+
 export function callTokens<R extends CallRequest>(
   kind: CallKind<R>,
   request: R,
-  model: ListedModel | undefined,
-): TokenCount {
+  of: { readonly model: ListedModel | undefined; readonly body: Buffer },
+): CallTokens {
   const input =
-    kind.inputTokens?.(request, model?.deployments ?? []) ?? request.estimatedInputTokens;
-  return tokenCount(input, request.outputTokens);
+    kind.inputTokens?.(request, of.model?.deployments ?? []) ?? request.estimatedInputTokens;
+  return {
+    ...tokenCount(input, request.outputTokens),
+    besideBytes: input - of.body.length,
+    isOutputFixed: kind.modality !== "text",
+  };
 }

@@ -3,7 +3,7 @@ import type { AttemptResult } from "../dispatch/index.ts";
 import type { ReserveRow } from "../ledger/index.ts";
 import type { TokenCount } from "../limits/index.ts";
 import type { CallRequest } from "../wire/index.ts";
-import type { CallKind } from "./call-kind.ts";
+import type { CallKind, CallTokens } from "./call-kind.ts";
 import type { Candidate, CandidateList } from "./candidates.ts";
 import type { LimitedCall } from "./claim-limits.ts";
 import type { MarketplaceClaim } from "./marketplace-claim.ts";
@@ -19,7 +19,7 @@ export interface AcceptedCall<R extends CallRequest> {
   /** By which it is served where it was served last; undefined: nothing depends on it. */
   readonly conversation: string | undefined;
   /** The estimate that the token windows are claimed by. */
-  readonly tokens: TokenCount;
+  readonly tokens: CallTokens;
   /** What decides which limits it is claimed by. */
   readonly limited: LimitedCall;
   /** What is claimed once a key of the marketplace's is to serve it. */

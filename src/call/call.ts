@@ -94,7 +94,7 @@ function acceptCall<R extends CallRequest>(
   }
   const limited = { modelId, endpoint, ownKeys: plan.ownKeys };
   const marketplace = marketplaceClaim(ports, principal, limited);
-  const tokens = callTokens(kind, request, model);
+  const tokens = callTokens(kind, request, { model, body: client.body });
   const timeoutMs = Math.min(
     ports.timeouts.routingMs,
     principal.rules.policy?.timeoutMs ?? Infinity,

@@ -1,11 +1,11 @@
 import type { Principal } from "../accounts/index.ts";
 import type { Deployment } from "../catalog/index.ts";
 import { refusal, type Refusal, refused, type Result } from "../core/index.ts";
-import { secondsThrottled, type TokenCount } from "../limits/index.ts";
+import { secondsThrottled } from "../limits/index.ts";
 import { allCooling, type RoutePlan } from "../routing/index.ts";
 import type { UpstreamRequest } from "../wire/index.ts";
 import { claimScopes, sizeRefusal } from "./admit.ts";
-import type { Step } from "./call-kind.ts";
+import type { CallTokens, Step } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { MarketplaceClaim } from "./marketplace-claim.ts";
 import type { CallPorts } from "./ports.ts";
@@ -75,7 +75,7 @@ export class CandidateList {
 
 /** What takes a slot of a pool. */
 export interface PoolClaim {
-  readonly tokens: TokenCount;
+  readonly tokens: CallTokens;
   /** What is claimed besides, once a key of the marketplace's is to serve. */
   readonly marketplace: MarketplaceClaim | undefined;
 }

@@ -6,10 +6,10 @@ import {
   endpointSelfScopes,
   orgSlot,
   type ScopeClaim,
-  type TokenCount,
 } from "../limits/index.ts";
 import type { OwnKeys } from "../routing/index.ts";
 import { claimScopes, type ClaimPart } from "./admit.ts";
+import type { CallTokens } from "./call-kind.ts";
 import type { ClaimedScopes } from "./claimed-scopes.ts";
 import type { CallPorts } from "./ports.ts";
 
@@ -25,7 +25,7 @@ export interface LimitedCall {
 export function claimLimits(
   ports: Pick<CallPorts, "limits" | "scopesOf" | "platform" | "drains" | "clock">,
   principal: Principal,
-  { limited, tokens }: { readonly limited: LimitedCall; readonly tokens: TokenCount },
+  { limited, tokens }: { readonly limited: LimitedCall; readonly tokens: CallTokens },
 ): Promise<Result<{ readonly claimed: ClaimedScopes }>> {
   return claimScopes(ports.limits, {
     principal,

@@ -65,7 +65,7 @@ async function runDry<R extends CallRequest>(
   if (!counted.ok) return refuseCall(ports, client, { ...counted, request });
 
   const looking = lookingPorts(ports, ports.records);
-  const walk = await walkRoute(looking, client.principal, { ...call, request });
+  const walk = await walkRoute(looking, client.principal, { ...call, request, body: client.body });
   const reserve = reserveOf(ports, walk.steps[0], { request, kind });
   // The body was read above: what refuses it now is not its text.
   const refusal = await previewCall(looking, client, { ...kind, read: () => read });
@@ -83,14 +83,14 @@ interface RouteWalk {
 async function walkRoute<R extends CallRequest>(
   ports: CallPorts,
   principal: Principal,
-  { wire, kind, request }: DryCall<R> & { readonly request: R },
+  { wire, kind, request, body }: DryCall<R> & { readonly request: R; readonly body: Buffer },
 ): Promise<RouteWalk> {
   const nowMs = ports.clock.monotonicMs();
   const { model, endpoint } = findModel(ports.catalog.current, principal, request.modelId);
   const conversation = conversationOf(principal, request, model);
   const input = callPlanInput(ports, principal, { kind, request, model, conversation });
   const explained = explainRoute(input);
-  const tokens = callTokens(kind, request, model);
+  const tokens = callTokens(kind, request, { model, body });
   const { ownKeys } = explained;
   const limited = { modelId: request.modelId, endpoint, ownKeys };
   const steps: ShownStep[] = [];

@@ -5,6 +5,12 @@ import type { buildConnector, Dispatcher } from "undici";
 /** How a connection ends that the other side has closed, politely or not. */
 const ENDED_CODES: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
+/** Who is told what happens to a request. */
+export type KeptHandler = Dispatcher.DispatchHandler & {
+  /** Nobody waits for the answer any more; absent: somebody does. */
+  readonly isUnwanted?: boolean;
+};
+
 interface Connection {
   /** How many were sent on it. */
   requests: number;
@@ -28,9 +34,10 @@ export class KeptConnections {
   /**
    * A handler for one request. `sendAgain` is called, once at most and in place of its failure, when
    * the request was sent on a connection that others had used and that ended before any byte of an
-   * answer: most likely the provider had closed it before it saw the request.
+   * answer: most likely the provider had closed it before it saw the request. Not for a client who
+   * has left: the answer would cost, and nobody would read it.
    */
-  handler(handler: Dispatcher.DispatchHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
+  handler(handler: KeptHandler, sendAgain: () => void): Dispatcher.DispatchHandler {
     return new KeptRequest(handler, sendAgain, (request) => {
       this.#starting = request;
     });
@@ -60,13 +67,13 @@ export class KeptConnections {
 type Handler = Required<Dispatcher.DispatchHandler>;
 
 class KeptRequest implements Dispatcher.DispatchHandler {
-  readonly #handler: Dispatcher.DispatchHandler;
+  readonly #handler: KeptHandler;
   readonly #sendAgain: () => void;
   readonly #announce: (request: KeptRequest) => void;
   #connection: Connection | undefined;
 
   constructor(
-    handler: Dispatcher.DispatchHandler,
+    handler: KeptHandler,
     sendAgain: () => void,
     announce: (request: KeptRequest) => void,
   ) {
@@ -100,7 +107,8 @@ class KeptRequest implements Dispatcher.DispatchHandler {
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
     const isUnanswered = this.#connection?.hasRead === false;
-    if (isUnanswered && "code" in error && ENDED_CODES.has(error.code)) this.#sendAgain();
+    const isOver = "code" in error && ENDED_CODES.has(error.code);
+    if (isUnanswered && isOver && this.#handler.isUnwanted !== true) this.#sendAgain();
     else this.#handler.onResponseError?.(controller, error);
   }
 }

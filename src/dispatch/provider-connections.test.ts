@@ -13,7 +13,7 @@ import { UpstreamClient } from "./upstream-client.ts";
 interface Opened {
   readonly provider: ClosingProvider;
   /** The status of the answer, or the code of what went wrong. */
-  readonly send: (text: string) => Promise<unknown>;
+  readonly send: (text: string, isUnwanted?: boolean) => Promise<unknown>;
   readonly sentAgain: () => number;
 }
 
@@ -38,7 +38,7 @@ async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
     wire: "wire_a",
     baseUrl: provider.url,
   } as unknown as Deployment;
-  const sendOnce = (text: string): Promise<unknown> =>
+  const sendOnce = (text: string, isUnwanted: boolean): Promise<unknown> =>
     new Promise((resolve) => {
       let status = 0;
       const bytes = Buffer.from(text);
@@ -49,6 +49,7 @@ async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
       };
       const request = { path: "/chat/completions", headers: {}, body, droppedParams: [] };
       client.send(deployment, request as unknown as Parameters<typeof client.send>[1], {
+        isUnwanted,
         onRefused: resolve,
         onRequestStart: () => undefined,
         onResponseStart: (_controller, code) => {
@@ -59,8 +60,8 @@ async function open({ idleMs = 4_000 } = {}): Promise<Opened> {
         onResponseError: (_controller, fault) => resolve((fault as NodeJS.ErrnoException).code),
       });
     });
-  const send = async (text: string): Promise<unknown> => {
-    const outcome = await sendOnce(text);
+  const send = async (text: string, isUnwanted = false): Promise<unknown> => {
+    const outcome = await sendOnce(text, isUnwanted);
     // The connection may be used again two turns after its answer.
     await turn();
     await turn();
@@ -97,6 +98,13 @@ describe("a kept connection that its provider has closed", () => {
     provider.endFrom = 1;
     expect(await send("b")).toBe("UND_ERR_SOCKET");
     expect([provider.requests.length, sentAgain()]).toEqual([3, 1]);
+  });
+
+  test("is not asked again for a client who has left", async () => {
+    const { provider, send, sentAgain } = await open();
+    expect(await send("a")).toBe(200);
+    expect(await send("b", true)).toBe("UND_ERR_SOCKET");
+    expect([provider.requests.length, sentAgain()]).toEqual([2, 0]);
   });
 
   test("is the provider's failure once a byte of the answer has come", async () => {

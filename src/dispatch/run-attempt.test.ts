@@ -122,6 +122,7 @@ function scriptedAttempt() {
       handler?.onResponseStart?.(controller, status, { "content-type": "text/event-stream" }, ""),
     bytes: (text: string) => handler?.onResponseData?.(controller, Buffer.from(text)),
     bodyError: () => handler?.onResponseError?.(controller, new Error("reset")),
+    isUnwanted: () => handler?.isUnwanted,
   };
 }
 
@@ -168,7 +169,10 @@ test("what an attempt owes does not depend on whether its client stayed for the 
   const left = scriptedAttempt();
   left.connected();
   left.headers();
+  expect(left.isUnwanted()).toBe(false);
   left.running.detach();
+  // Then it is not sent again either.
+  expect(left.isUnwanted()).toBe(true);
   left.bytes("hello");
   left.bodyError();
   expect(await left.running.ended).toMatchObject({ hasOutput: true });

@@ -14,6 +14,7 @@ import {
   type UpstreamFailure,
   withoutBlame,
 } from "../wire/index.ts";
+import type { KeptHandler } from "./kept-connections.ts";
 
 /** Everything one physical dispatch may take. */
 export interface AttemptTimeouts {
@@ -97,7 +98,7 @@ export interface AttemptResult {
   readonly durationMs: number;
 }
 
-export type AttemptHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
+export type AttemptHandler = KeptHandler & { onRefused(error: Error): void };
 
 /** A running attempt: its end, and the two commands it accepts. */
 export interface RunningAttempt {
@@ -133,6 +134,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   readonly ended: Promise<AttemptResult>;
   dueMs: number;
   watchedAt = -1;
+  isUnwanted = false;
 
   readonly #input: AttemptInput;
   readonly #startedMs: number;
@@ -147,7 +149,6 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #errorBody: Buffer[] = [];
   #bytes = 0;
   #hasOutput = false;
-  #detached = false;
   #sawData = false;
   /** The provider had to wait for a slow client. */
   #hasWaited = false;
@@ -175,8 +176,8 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   }
 
   detach(): void {
-    if (this.#detached || this.#phase === "ended") return;
-    this.#detached = true;
+    if (this.isUnwanted || this.#phase === "ended") return;
+    this.isUnwanted = true;
     const drainDueMs = this.#input.clock.monotonicMs() + this.#input.timeouts.drainMs;
     this.#totalDueMs = Math.min(this.#totalDueMs, drainDueMs);
     this.dueMs = Math.min(this.dueMs, this.#totalDueMs);
@@ -287,7 +288,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
   #commitDueMs(): number {
     const { sink, commitDueMs } = this.#input;
     const isSilent = this.#phase === "answer" && this.#awaitsContent();
-    const mayCommit = isSilent && !this.#detached && !sink.committed;
+    const mayCommit = isSilent && !this.isUnwanted && !sink.committed;
     return mayCommit ? commitDueMs : Number.POSITIVE_INFINITY;
   }
 
@@ -320,7 +321,7 @@ class AttemptRun implements AttemptHandler, RunningAttempt, Deadline {
     const output = bridge.takeOutput();
     if (output === undefined) return;
     if (!this.#hasOutput) this.#noteFirstOutput();
-    if (this.#detached) return;
+    if (this.isUnwanted) return;
     if (this.#input.sink.write(output)) return;
     this.#hasWaited = true;
     this.#controller?.pause();

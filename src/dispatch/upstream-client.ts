@@ -10,6 +10,7 @@ import {
   type WireTable,
 } from "../wire/index.ts";
 import { isPrivateHost, PrivateAddressError } from "./address-guard.ts";
+import type { KeptHandler } from "./kept-connections.ts";
 import { type Outbound, ProviderConnections } from "./provider-connections.ts";
 import { SentBodies } from "./sent-bodies.ts";
 
@@ -31,7 +32,7 @@ export interface UpstreamClientOptions {
 }
 
 /** Notified of everything that happens to a request; `onRefused`: it was not sent. */
-export type UpstreamHandler = Dispatcher.DispatchHandler & { onRefused(error: Error): void };
+export type UpstreamHandler = KeptHandler & { onRefused(error: Error): void };
 
 /** What a provider gets to know of the attempt that it serves. */
 export interface SentAttempt {

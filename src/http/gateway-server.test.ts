@@ -14,7 +14,7 @@ import { Deadlines, type Deadline } from "../core/deadlines.ts";
 import { systemClock, type Clock } from "../core/time.ts";
 import { CLIENT_TIMEOUTS } from "./client-timeouts.ts";
 import type { GatewayServerOptions } from "./gateway-server.ts";
-import { UnreadAnswers } from "./unread-answers.ts";
+import { type UnreadAnswer, UnreadAnswers } from "./unread-answers.ts";
 import { get, post, type Route } from "./route-table.ts";
 
 /** A limit that holds is met a hundred times sooner. */
@@ -135,6 +135,28 @@ describe("a connection is closed when its client is too slow", () => {
     await vi.waitFor(async () => expect(await connected()).toBe(0), { timeout: 5_000 });
   });
 
+  test("with reading a stream, whose end gives it no further time", async () => {
+    const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs };
+    const deadlines = new Deadlines(clock);
+    let end: (() => void) | undefined;
+    const stream = get("/v1/models", async (exchange) => {
+      exchange.begin("text/event-stream", {});
+      exchange.write("x".repeat(48 * 2 ** 20));
+      end = () => exchange.end("x");
+    });
+    const { port, server } = await listen([stream], { clientTimeouts, clock, deadlines });
+    await listeners.client(port, "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n", false);
+    await vi.waitFor(() => expect(end).toBeDefined(), PATIENCE);
+    passedMs = 59_000;
+    end?.();
+    await nextSweep(deadlines, clock);
+    expect(await connectionsOf(server)).toBe(1);
+    passedMs = 61_000;
+    await vi.waitFor(async () => expect(await connectionsOf(server)).toBe(0), { timeout: 5_000 });
+  });
+
   test("but not one that reads now and then, and its answer arrives whole", async () => {
     const clientTimeouts = { ...NO_TIMEOUTS, writeIdleMs: 60_000 };
     let passedMs = 0;
@@ -173,6 +195,36 @@ describe("a connection is closed when its client is too slow", () => {
         expect(whole).toEqual(clients.map((_, n) => n >= 4));
       }, PATIENCE);
     }
+  });
+
+  test("with the first of several answers, and none of those behind it is kept", async () => {
+    const deadlines = new Deadlines(systemClock);
+    const waiting: UnreadAnswer[] = [];
+    class Watched extends UnreadAnswers {
+      override add(answer: UnreadAnswer): void {
+        waiting.push(answer);
+        super.add(answer);
+      }
+      override remove(answer: UnreadAnswer): void {
+        waiting.splice(waiting.indexOf(answer), 1);
+        super.remove(answer);
+      }
+    }
+    const watched = new Watched({ unreadBytesMax: 2 ** 30, unreadBytesMaxPerKey: 2 ** 30 });
+    const left = vi.fn<() => void>();
+    let asked = 0;
+    const route = get("/v1/models", async (exchange) => {
+      exchange.onGone(left);
+      // The last one is still being served when its client leaves.
+      if ((asked += 1) < 15) exchange.answer("application/json", {}, "x".repeat(2 ** 23));
+    });
+    const { port } = await listen([route], { deadlines, unread: watched });
+    const bytes = "GET /v1/models HTTP/1.1\r\nhost: a\r\n\r\n".repeat(15);
+    const { socket } = await listeners.client(port, bytes, false);
+    await vi.waitFor(() => expect(waiting.length).toBe(14), PATIENCE);
+    socket.destroy();
+    await vi.waitFor(() => expect([waiting.length, deadlines.size]).toEqual([0, 0]), PATIENCE);
+    expect(left).toHaveBeenCalledTimes(1);
   });
 
   test("after 15 s, 60 s and 60 s in the program", async () => {

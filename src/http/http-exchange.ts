@@ -80,7 +80,7 @@ export class HttpExchange implements ClientExchange, Deadline {
     this.route = input.route;
     this.ownTimeFromMs = input.startedMs;
     this.trace = input.trace;
-    input.response.on("close", () => this.#closed());
+    this.#followEnd(input);
   }
 
   /** Recipes run after the key was accepted, so for them there always is one. */
@@ -178,7 +178,9 @@ export class HttpExchange implements ClientExchange, Deadline {
       if (last.length > 0) this.#send(last);
       response.end(LAST_CHUNK);
     }
-    if (response.writableLength > 0) this.#boundWriting();
+    // A client that is behind has its time already.
+    const isBehind = this.dueMs !== Number.POSITIVE_INFINITY;
+    if (response.writableLength > 0 && !isBehind) this.#boundWriting();
   }
 
   cut(): void {
@@ -249,7 +251,8 @@ export class HttpExchange implements ClientExchange, Deadline {
     const { request, response, unread } = this.#input;
     const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
     if (keyId !== undefined && bytes > ANSWER_SLICE_BYTES) {
-      this.#unread = { keyId, bytes, destroy: () => response.destroy() };
+      // The socket: an answer behind an earlier one of its connection has none yet.
+      this.#unread = { keyId, bytes, destroy: () => request.socket.destroy() };
       unread.add(this.#unread);
     }
     let isWaitingFor = 1;
@@ -290,6 +293,18 @@ export class HttpExchange implements ClientExchange, Deadline {
     const { clock, deadlines, writeIdleMs } = this.#input;
     this.dueMs = clock.monotonicMs() + writeIdleMs;
     if (this.watchedAt === -1) deadlines.watch(this);
+  }
+
+  #followEnd({ request: { socket }, response }: ExchangeInput): void {
+    const onClose = (): void => {
+      response.off("close", onClose);
+      socket.off("close", onClose);
+      this.#closed();
+    };
+    response.on("close", onClose);
+    // Of an answer behind an earlier one of its connection the server does not say that it was closed.
+    // A client may have any number of them.
+    if (response.socket === null) socket.setMaxListeners(0).on("close", onClose);
   }
 
   #closed(): void {

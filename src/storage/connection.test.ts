@@ -47,6 +47,24 @@ test("sessions have the program's settings, whatever the server has, and those o
   }
 });
 
+test("instances that start together give their role its settings without failing each other", async () => {
+  const database = await freshDatabase();
+  const pools = Array.from({ length: 4 }, () =>
+    openSharedPool(database.connectionString, silentLog),
+  );
+  try {
+    await Promise.all(pools.map((pool) => pool.query("select 1")));
+    // Once with no settings before them, and once with those.
+    for (let n = 0; n < 2; n += 1) await Promise.all(pools.map(settleRole));
+    const later = openSharedPool(database.connectionString, silentLog);
+    pools.push(later);
+    expect(await missingSettings(later)).toEqual([]);
+  } finally {
+    await Promise.all(pools.map((pool) => pool.end()));
+    await database.drop();
+  }
+});
+
 test("a server that was fenced off stays read-only, and a commit that waits for replicas keeps waiting", async () => {
   const database = await withDefaults({
     default_transaction_read_only: "on",

@@ -79,7 +79,9 @@ const ROLE_VALUES = [
   `('synchronous_commit', ${DURABLE_SQL})`,
 ].join(", ");
 
+// One at a time: of instances that start together the server lets one change a role, and fails the others.
 const SETTLE_ROLE_SQL = `do $$ declare v_own record; begin
+  perform pg_advisory_xact_lock(hashtext('tokenmarket role'));
   for v_own in select * from (values ${ROLE_VALUES}) as own (name, value) loop
     execute format('alter role %I in database %I set %I = %L', current_user, current_database(),
       v_own.name, v_own.value);

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { departedScopes } from "../../src/limits/departed-scopes.ts";
 import { neverFits } from "../../src/limits/never-fits.ts";
 import {
   tokenCount,
@@ -58,7 +59,7 @@ function shapesOf(caller: LimitCaller): readonly (readonly ScopeClaim[])[] {
 }
 
 interface Step {
-  readonly verb: "claim" | "release" | "undo" | "peek" | "cool";
+  readonly verb: "claim" | "release" | "undo" | "depart" | "peek" | "cool";
   readonly waitMs: number;
   readonly shape: number;
   readonly prompt: number;
@@ -71,6 +72,7 @@ const aStep: fc.Arbitrary<Step> = fc.record({
     { weight: 16, arbitrary: fc.constant("claim" as const) },
     { weight: 10, arbitrary: fc.constant("release" as const) },
     { weight: 2, arbitrary: fc.constant("undo" as const) },
+    { weight: 4, arbitrary: fc.constant("depart" as const) },
     { weight: 4, arbitrary: fc.constant("peek" as const) },
     { weight: 1, arbitrary: fc.constant("cool" as const) },
   ),
@@ -123,7 +125,12 @@ class SideBySide {
   readonly shapes: readonly (readonly ScopeClaim[])[];
   readonly #fixture: LimitBackend;
   readonly #caller: LimitCaller;
-  readonly #open: { readonly lease: LimitLease; readonly modelled: ModelLease }[] = [];
+  readonly #open: {
+    readonly lease: LimitLease;
+    readonly modelled: ModelLease;
+    /** Where it goes when its client leaves. */
+    readonly departed: readonly ScopeClaim[];
+  }[] = [];
 
   constructor(fixture: LimitBackend) {
     this.#fixture = fixture;
@@ -135,8 +142,9 @@ class SideBySide {
     await this.#fixture.advance(step.waitMs);
     const scopes = this.shapes[step.shape] ?? [];
     if (step.verb === "claim") await this.#claim(scopes, step);
-    else if (step.verb === "peek") await this.#peek(scopes);
+    else if (step.verb === "peek") await this.#peek(scopes, step);
     else if (step.verb === "cool") this.#cool(scopes, step.pick % 30);
+    else if (step.verb === "depart") this.#depart(step.pick);
     else this.#handBack(step);
   }
 
@@ -147,17 +155,24 @@ class SideBySide {
 
   async #claim(scopes: readonly ScopeClaim[], step: Step): Promise<void> {
     const tokens = tokenCount(step.prompt, step.completion);
-    const { verdict, lease: modelled } = this.model.claim(scopes, tokens, this.#fixture.nowMs);
-    const outcome = await this.#caller.claim(scopes, tokens);
+    const departed = this.#departedOf(scopes, step);
+    const { nowMs } = this.#fixture;
+    const { verdict, lease: modelled } = this.model.claim({ scopes, departed }, tokens, nowMs);
+    const outcome = await this.#caller.claim(scopes, tokens, departed);
     this.answers.push(verdictOf(outcome, scopes));
     this.expected.push(verdict);
     if (outcome.kind !== "claimed" || modelled === undefined) return;
-    this.#open.push({ lease: outcome.lease, modelled });
+    this.#open.push({ lease: outcome.lease, modelled, departed });
   }
 
-  async #peek(scopes: readonly ScopeClaim[]): Promise<void> {
-    this.answers.push({ usages: (await this.#caller.peek(scopes)) ?? [] });
-    this.expected.push({ usages: this.model.peek(scopes, this.#fixture.nowMs) });
+  #departedOf(scopes: readonly ScopeClaim[], { pick }: Step): readonly ScopeClaim[] {
+    return departedScopes({ slot: this.#caller.slot, scopes }, pick % 2 === 0 ? "one" : "two");
+  }
+
+  async #peek(scopes: readonly ScopeClaim[], step: Step): Promise<void> {
+    const all = [...scopes, ...this.#departedOf(scopes, step)];
+    this.answers.push({ usages: (await this.#caller.peek(all)) ?? [] });
+    this.expected.push({ usages: this.model.peek(all, this.#fixture.nowMs) });
   }
 
   #cool(scopes: readonly ScopeClaim[], seconds: number): void {
@@ -165,6 +180,16 @@ class SideBySide {
     if (scope === undefined) return;
     this.#caller.cool(scope, seconds);
     this.model.cool(scope.id, seconds, this.#fixture.nowMs);
+  }
+
+  #depart(pick: number): void {
+    const leaving = this.#open.filter(
+      ({ modelled, departed }) => modelled.departed.length === 0 && departed.length > 0,
+    );
+    const left = leaving[pick % Math.max(1, leaving.length)];
+    if (left === undefined) return;
+    this.#caller.depart(left.lease, left.departed);
+    this.model.depart(left.modelled, left.departed, this.#fixture.nowMs);
   }
 
   #handBack({ verb, prompt, completion, pick }: Step): void {

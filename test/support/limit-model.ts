@@ -25,6 +25,8 @@ export interface ModelLease {
     readonly fromUs: number;
     readonly toUs: number;
   }[];
+  /** Where it is in flight once its client has left. */
+  readonly departed: Charge[];
 }
 
 /** What a claim came to, in a form that compares. */
@@ -44,7 +46,7 @@ export class LimitModel {
   readonly #coolUntilMs: Map<string, number> = new Map();
 
   claim(
-    scopes: readonly ScopeClaim[],
+    { scopes, departed = [] }: { scopes: readonly ScopeClaim[]; departed?: readonly ScopeClaim[] },
     tokens: TokenCount,
     nowMs: number,
   ): { readonly verdict: Verdict; readonly lease?: ModelLease } {
@@ -58,6 +60,10 @@ export class LimitModel {
       const longest = Math.max(...refusals.map(({ seconds }) => seconds));
       return { verdict: { refused: `${first.what} ${longest}` } };
     }
+    const full = departed.find(
+      ({ id, limits }) => this.#inFlight(id) >= (limits.concurrent ?? Infinity),
+    );
+    if (full !== undefined) return { verdict: { refused: `${full.shownId} concurrency 1` } };
     const lease = this.#take(scopes, tokens, nowMs);
     const second = Math.floor(nowMs / 1000);
     const left = (limit: (scope: ScopeClaim) => number | undefined, of: Quantity): number =>
@@ -77,7 +83,16 @@ export class LimitModel {
     return { verdict: { remaining }, lease };
   }
 
+  depart({ charges, departed }: ModelLease, scopes: readonly ScopeClaim[], nowMs: number): void {
+    for (const charge of charges) charge.inFlight = false;
+    const second = Math.floor(nowMs / 1000);
+    const nothing = { second, atMs: nowMs, requests: 0, tokens: tokenCount(0, 0), inFlight: true };
+    departed.push(...scopes.map(({ id }) => ({ id, ...nothing })));
+    this.charges.push(...departed);
+  }
+
   release(lease: ModelLease, observed: TokenCount): void {
+    for (const charge of lease.departed) charge.inFlight = false;
     for (const charge of lease.charges) {
       charge.inFlight = false;
       charge.tokens = observed;
@@ -85,6 +100,7 @@ export class LimitModel {
   }
 
   undo(lease: ModelLease): void {
+    for (const charge of lease.departed) charge.inFlight = false;
     for (const charge of lease.charges) {
       charge.inFlight = false;
       charge.requests = 0;
@@ -157,7 +173,7 @@ export class LimitModel {
       this.#nextSlotUs.set(scope.id, toUs);
       return { id: scope.id, fromUs, toUs };
     });
-    return { charges, turns };
+    return { charges, turns, departed: [] };
   }
 
   #inFlight(id: string): number {

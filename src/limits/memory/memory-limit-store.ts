@@ -78,8 +78,12 @@ export class MemoryLimitStore implements LimitStore {
     const held = opened(lease);
     this.#moveTo(nowMs);
     for (const place of held.places) place.inFlight -= 1;
-    held.places = departed.map(({ id }) => this.#useOf(id));
-    for (const place of held.places) place.inFlight += 1;
+    held.places = departed.map(({ id }) => {
+      const place = this.#useOf(id);
+      // At once: making the next one sweeps out what looks idle.
+      place.inFlight += 1;
+      return place;
+    });
   }
 
   release(lease: LimitLease, observed: TokenCount, nowMs: number): void {
