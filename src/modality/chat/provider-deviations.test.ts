@@ -273,6 +273,9 @@ describe("what a provider of the client's own wire breaks is mended", () => {
     ["eos", "stop"],
     ["max_tokens", "length"],
     ["end_turn", "stop"],
+    ["model_length", "length"],
+    ["MAX_TOKENS", "length"],
+    ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
     ["content_filter", "content_filter"],
   ])("a client of chat completions gets %s as %s", (word, expected) => {
@@ -299,6 +302,7 @@ describe("what a provider of the client's own wire breaks is mended", () => {
     ["length", "max_tokens"],
     ["content_filter", "refusal"],
     ["pause_turn", "pause_turn"],
+    ["compaction", "compaction"],
   ])("a client of messages gets %s as %s", (word, expected) => {
     const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };
     expect(JSON.parse(play(openJson(wiresB), [JSON.stringify(body)]).text).stop_reason).toBe(
