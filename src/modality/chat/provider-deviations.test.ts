@@ -221,6 +221,33 @@ describe("what a provider of the client's own wire breaks is mended", () => {
     ]);
   });
 
+  test("calls without ids that share an index are apart where the first is whole", () => {
+    const twice = ['{"path":"a"}', '{"path":"b"}'].map((args) => ({
+      index: 0,
+      ...called("", args),
+    }));
+    for (const calls of [[delta({ tool_calls: twice })], twice.map((call) => toolDelta(0, call))]) {
+      const end = [toolDelta(0, called("", "")), delta({}, "tool_calls"), done];
+      const { text } = play(openStream(wiresA), [chunks(...calls, ...end)]);
+      expect([...joinedCalls(text)].map(([, { arguments: args }]) => args)).toEqual([
+        '{"path":"a"}',
+        '{"path":"b"}',
+      ]);
+    }
+  });
+
+  test("a call keeps its first id where each fragment has another", () => {
+    const calls = [
+      toolDelta(0, called("c1", '{"path":')),
+      toolDelta(0, called("c2", '"a"}', "")),
+      toolDelta(0, called("c3", "", "")),
+    ];
+    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
+    expect([...joinedCalls(text).values()]).toEqual([
+      { id: "c1", name: "read_file", arguments: '{"path":"a"}' },
+    ]);
+  });
+
   test("an index that is used again after another is a call of its own", () => {
     const calls = [
       toolDelta(0, called("c1", "{}")),
