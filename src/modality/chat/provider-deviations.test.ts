@@ -354,6 +354,7 @@ describe("what a provider of the client's own wire breaks is mended", () => {
         stop(3),
         { type: "content_block_delta", index: 0 },
         { type: "content_block_start", index: 9 },
+        stop(9),
         textStart(1),
         said(1, "d"),
         said(1, "e"),
