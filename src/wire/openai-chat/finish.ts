@@ -35,8 +35,8 @@ const FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop. Some
- * hosts write `MAX_TOKENS`, or `content_filter: SAFETY`.
+ * The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop.
+ * Some hosts write `MAX_TOKENS`, or `content_filter: SAFETY`.
  */
 export function reasonOfWord(word: string): FinishReason {
   const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
