@@ -54,6 +54,6 @@ export {
   readJson,
   readRawJson,
 } from "./read-manifest-json.ts";
-export { scanJson } from "./scan-json.ts";
+export { scanJson, valueEndIn } from "./scan-json.ts";
 export { Splice } from "./splice.ts";
 export { WordTable } from "./word-table.ts";

@@ -4,6 +4,9 @@ export const JSON_VALUES_MAX = 250_000;
 /** Unknown names in one object whose names are checked: each costs far more than other keys. */
 export const UNKNOWN_FIELDS_MAX = 1_000;
 
+/** Values, keys included, of a part that is passed on unread: checked in less than a tenth of a second. */
+export const PASSED_VALUES_MAX = 1_200_000;
+
 /**
  * Containers nested deeper than this are checked but kept as one value: nothing the gateway reads
  * is deeper (an image inside a document inside a tool result is at 10).

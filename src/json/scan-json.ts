@@ -14,11 +14,11 @@ import {
   TRUE_KIND,
 } from "./json-document.ts";
 import type { JsonFault } from "./json-fault.ts";
-import { JSON_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
+import { JSON_VALUES_MAX, PASSED_VALUES_MAX, READ_DEPTH_MAX } from "./json-limits.ts";
 import { ARRAY_ITEM, defaultRules, type KeyRules, type RuleWords, wordsOf } from "./key-rules.ts";
 import { pathOfKey } from "./path-of-key.ts";
 import { PlainRun } from "./plain-run.ts";
-import type { WordTable } from "./word-table.ts";
+import { WordTable } from "./word-table.ts";
 
 /**
  * Checks bytes against the JSON grammar (RFC 8259) in one pass and keeps all positions.
@@ -38,12 +38,34 @@ export function scanJson(
   return { ok: true, doc: new JsonDocument(body, scan.takeTape(), words) };
 }
 
+/**
+ * The end of the JSON value at `start` of a text in UTF-8; undefined: there is none within the
+ * bounds. Nothing of it is kept, so that it may have far more values than what is read.
+ */
+export function valueEndIn(body: Buffer, start: number): number | undefined {
+  return new Scan(body, NO_WORDS, wordsOf(defaultRules, NO_WORDS), NOTHING).endOfValue(start);
+}
+
 export type ScannedJson =
   | { readonly ok: true; readonly doc: JsonDocument }
   | { readonly ok: false; readonly fault: JsonFault };
 
-/** Open containers around the deepest values that are kept. */
-const DEEPEST_KEPT = READ_DEPTH_MAX + 1;
+/** What is kept of a body. */
+interface Kept {
+  /** Open containers around the deepest values that are kept. */
+  readonly deepest: number;
+  readonly keysMax: number;
+  /** Values, keys included, that are read without being kept. */
+  readonly othersMax: number;
+}
+
+const FOR_READING: Kept = {
+  deepest: READ_DEPTH_MAX + 1,
+  keysMax: JSON_KEYS_MAX,
+  othersMax: Infinity,
+};
+const NOTHING: Kept = { deepest: -1, keysMax: Infinity, othersMax: PASSED_VALUES_MAX };
+const NO_WORDS = new WordTable([]);
 
 const SCRATCH_ENTRIES = 1 << 14;
 const SCRATCH_KEPT_ENTRIES = 1 << 18;
@@ -68,17 +90,20 @@ class Scan {
   readonly #words: WordTable;
   readonly #plainRun: PlainRun;
   readonly #rules: RuleWords;
+  readonly #kept: Kept;
   #at = 0;
   #depth = 0;
   #top = 0;
   #keys = 0;
+  #others = 0;
   #lastKey = 0;
   /** Did the string just skipped hold a backslash? */
   #escaped = false;
   #fault: JsonFault | undefined;
 
-  constructor(body: Buffer, words: WordTable, rules: RuleWords) {
+  constructor(body: Buffer, words: WordTable, rules: RuleWords, kept = FOR_READING) {
     this.#body = body;
+    this.#kept = kept;
     this.#words = words;
     this.#rules = rules;
     this.#plainRun = new PlainRun(body);
@@ -95,6 +120,13 @@ class Scan {
     let more = this.#value();
     while (more) more = this.#depth === 0 ? this.#onlySpaceLeft() : this.#afterValue();
     return this.#fault;
+  }
+
+  endOfValue(start: number): number | undefined {
+    this.#at = start;
+    let more = this.#value();
+    while (more && this.#depth > 0) more = this.#afterValue();
+    return this.#fault === undefined ? this.#at : undefined;
   }
 
   /** Reads one value; of a container its opening and, unless it is empty, its first value. */
@@ -140,7 +172,7 @@ class Scan {
     const start = this.#at;
     if (!this.#skipString()) return false;
     this.#keys += 1;
-    if (this.#keys > JSON_KEYS_MAX) return this.#fail("keys", start);
+    if (this.#keys > this.#kept.keysMax) return this.#fail("keys", start);
     const word = this.#keyWord(start);
     this.#lastKey = word;
     if (word !== 0 && this.#isForbidden(word)) return this.#failKey(start);
@@ -175,7 +207,7 @@ class Scan {
 
   #open(kind: number): boolean {
     if (this.#depth === JSON_DEPTH_MAX) return this.#fail("depth", this.#at);
-    const node = this.#depth <= DEEPEST_KEPT ? this.#top : -1;
+    const node = this.#depth <= this.#kept.deepest ? this.#top : -1;
     if (!this.#record(kind, this.#at, 0, 0)) return false;
     const isValueOfKey = openKinds[this.#depth] === OBJECT_KIND;
     this.#depth += 1;
@@ -208,7 +240,7 @@ class Scan {
 
   /** Writes a node, unless it is deeper than anything that is read. */
   #record(kind: number, start: number, end: number, next: number): boolean {
-    if (this.#depth > DEEPEST_KEPT) return true;
+    if (this.#depth > this.#kept.deepest) return this.#countOther();
     const top = this.#top;
     if (top + NODE_SIZE > scratch.length && !growScratch()) return this.#fail("values", start);
     scratch[top] = kind;
@@ -217,6 +249,11 @@ class Scan {
     scratch[top + 3] = next;
     this.#top = top + NODE_SIZE;
     return true;
+  }
+
+  #countOther(): boolean {
+    this.#others += 1;
+    return this.#others <= this.#kept.othersMax || this.#fail("values", this.#at);
   }
 
   #skipSpace(): number {

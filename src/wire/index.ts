@@ -69,7 +69,12 @@ export {
 } from "./fields/check-shape.ts";
 export { KEPT_BACK, readDroppedParams } from "./fields/common-fields.ts";
 export { upstreamControls } from "./fields/deployment-fields.ts";
-export { findCredential, refuseForbidden } from "./fields/forbidden-fields.ts";
+export {
+  findCredential,
+  refuseForbidden,
+  scanDeeper,
+  TOO_MANY_VALUES,
+} from "./fields/forbidden-fields.ts";
 export { checkProvider, type ProviderControls, readControls } from "./fields/provider-controls.ts";
 export type {
   AnswerContext,

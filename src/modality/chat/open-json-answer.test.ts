@@ -360,3 +360,37 @@ describe("wire_a answer for a wire_b client", () => {
     expect(answered(bToA, body)).toMatchObject({ stop_reason: "end_turn", stop_sequence: null });
   });
 });
+
+describe("log probabilities of thousands of tokens with alternatives", () => {
+  const words = '"logprobs": { is no key, and neither is "logprobs"';
+  const one = { token: '"logprobs":{', logprob: -12.345678901234567, bytes: [32, 97, 98, 99] };
+  const logprobsOf = (tokens: number): object => {
+    const twenty = Array.from({ length: 20 }, () => one);
+    const all = Array.from({ length: tokens }, () => ({ ...one, top_logprobs: twenty }));
+    return { content: all, refusal: null };
+  };
+  const body = answerA({ content: words }, "stop", { logprobs: logprobsOf(4_096) });
+
+  test("are relayed whole, byte for byte, and not read", () => {
+    const { bridge, text } = play(openJson(wire_a), [body]);
+    expect(bridge.state).toBe("complete");
+    expect(text.replace(`"model":"${marketModel}"`, '"model":"up-model"')).toBe(
+      body.replace('"usage":{', `"usage":{"cost":${costUsd},`),
+    );
+  });
+
+  test("are left out for a client of the other wire, as they always are", () => {
+    expect(answered(bToA, body)).toMatchObject({ content: [{ type: "text", text: words }] });
+  });
+
+  test("are checked all the same, and bounded", () => {
+    const broken = body.replace("-12.345678901234567", "-12.345678901234567x");
+    const longer = answerA({ content: "a" }, "stop", { logprobs: logprobsOf(7_000) });
+    for (const bad of [broken, longer]) {
+      const { bridge } = play(openJson(wire_a), [bad]);
+      expect(bridge.failure).toMatchObject({ refusal: { status: 502 }, failover: false });
+      // A client's own request may have caused it.
+      expect(bridge.failure?.isMalformed).toBeUndefined();
+    }
+  });
+});

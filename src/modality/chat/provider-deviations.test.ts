@@ -221,6 +221,33 @@ describe("what a provider of the client's own wire breaks is mended", () => {
     ]);
   });
 
+  test("calls without ids that share an index are apart where the first is whole", () => {
+    const twice = ['{"path":"a"}', '{"path":"b"}'].map((args) => ({
+      index: 0,
+      ...called("", args),
+    }));
+    for (const calls of [[delta({ tool_calls: twice })], twice.map((call) => toolDelta(0, call))]) {
+      const end = [toolDelta(0, called("", "")), delta({}, "tool_calls"), done];
+      const { text } = play(openStream(wiresA), [chunks(...calls, ...end)]);
+      expect([...joinedCalls(text)].map(([, { arguments: args }]) => args)).toEqual([
+        '{"path":"a"}',
+        '{"path":"b"}',
+      ]);
+    }
+  });
+
+  test("a call keeps its first id where each fragment has another", () => {
+    const calls = [
+      toolDelta(0, called("c1", '{"path":')),
+      toolDelta(0, called("c2", '"a"}', "")),
+      toolDelta(0, called("c3", "", "")),
+    ];
+    const { text } = play(openStream(wiresA), [chunks(...calls, delta({}, "tool_calls"), done)]);
+    expect([...joinedCalls(text).values()]).toEqual([
+      { id: "c1", name: "read_file", arguments: '{"path":"a"}' },
+    ]);
+  });
+
   test("an index that is used again after another is a call of its own", () => {
     const calls = [
       toolDelta(0, called("c1", "{}")),
@@ -273,6 +300,9 @@ describe("what a provider of the client's own wire breaks is mended", () => {
     ["eos", "stop"],
     ["max_tokens", "length"],
     ["end_turn", "stop"],
+    ["model_length", "length"],
+    ["MAX_TOKENS", "length"],
+    ["content_filter: SAFETY", "content_filter"],
     ["constructor", "stop"],
     ["content_filter", "content_filter"],
   ])("a client of chat completions gets %s as %s", (word, expected) => {
@@ -299,6 +329,7 @@ describe("what a provider of the client's own wire breaks is mended", () => {
     ["length", "max_tokens"],
     ["content_filter", "refusal"],
     ["pause_turn", "pause_turn"],
+    ["compaction", "compaction"],
   ])("a client of messages gets %s as %s", (word, expected) => {
     const body = { type: "message", content: [{ type: "text", text: "x" }], stop_reason: word };
     expect(JSON.parse(play(openJson(wiresB), [JSON.stringify(body)]).text).stop_reason).toBe(
@@ -323,6 +354,7 @@ describe("what a provider of the client's own wire breaks is mended", () => {
         stop(3),
         { type: "content_block_delta", index: 0 },
         { type: "content_block_start", index: 9 },
+        stop(9),
         textStart(1),
         said(1, "d"),
         said(1, "e"),

@@ -1,12 +1,5 @@
-import { assert } from "../../core/index.ts";
-import {
-  ABSENT,
-  type JsonDocument,
-  type JsonNode,
-  READ_DEPTH_MAX,
-  scanJson,
-} from "../../json/index.ts";
-import { chatVocabulary, problem, type Problem, word } from "../../wire/index.ts";
+import { ABSENT, type JsonDocument, type JsonNode, READ_DEPTH_MAX } from "../../json/index.ts";
+import { problem, type Problem, scanDeeper, TOO_MANY_VALUES, word } from "../../wire/index.ts";
 import { pathOf } from "./members.ts";
 
 /** An object of type `image_url` in the state or in a question. */
@@ -44,15 +37,13 @@ class Inspection {
     return doc.isArray(node) ? this.#visitArray(doc, node, depth) : undefined;
   }
 
-  /**
-   * A scan keeps what is one level deeper, and the address of an image is two levels below its
-   * part: so from here on the body is scanned again, as a document of its own.
-   */
+  /** The address of an image is two levels below its part. */
   #visitDeeper(doc: JsonDocument, node: JsonNode): Problem | undefined {
     if (!doc.isObject(node) && !doc.isArray(node)) return undefined;
-    const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
-    assert(deeper.ok, "a value inside a checked body is well-formed");
-    return this.visit(deeper.doc, 0, 0);
+    const deeper = scanDeeper(doc, node);
+    return deeper === undefined
+      ? problem(TOO_MANY_VALUES, ...this.#path)
+      : this.visit(deeper, 0, 0);
   }
 
   #visitObject(doc: JsonDocument, object: JsonNode, depth: number): Problem | undefined {

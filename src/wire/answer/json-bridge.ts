@@ -1,7 +1,4 @@
-import { isUtf8 } from "node:buffer";
-
 import { ANSWER_BYTES_MAX, type Refusal, type ServedModel, type Usage } from "../../core/index.ts";
-import { asObject, tryParse } from "../../json/index.ts";
 import { classifyEmbeddedError } from "../failure/classify-failure.ts";
 import { unusableFailure, withoutBlame } from "../failure/failures.ts";
 import { failedRead, type ReadAnswer, type UpstreamFailure } from "../failure/upstream-failure.ts";
@@ -9,6 +6,7 @@ import type { AnswerReader, ReadyAnswer } from "../neutral/chat-answer.ts";
 import type { FinishReason } from "../neutral/chat-event.ts";
 import type { ServedModelNote } from "../neutral/served-model-note.ts";
 import type { AnswerBridge, BridgeState } from "./answer-bridge.ts";
+import { parseAnswer } from "./parse-answer.ts";
 
 export interface JsonBridgeOptions {
   readonly read: AnswerReader;
@@ -120,20 +118,22 @@ export class JsonBridge implements AnswerBridge {
 const UNUSABLE = failedRead(unusableFailure());
 /** Beyond the bounds of this gateway, which a provider need not know. */
 const TOO_LARGE = failedRead(withoutBlame(unusableFailure()));
-const BYTE_ORDER_MARK = 0xfeff;
 
 function readBody(
   body: Buffer,
   { read, note, classifyError = classifyEmbeddedError }: JsonBridgeOptions,
 ): ReadAnswer<ReadyAnswer> {
-  if (!isUtf8(body)) return UNUSABLE;
-  const decoded = body.toString("utf8");
-  const text = decoded.charCodeAt(0) === BYTE_ORDER_MARK ? decoded.slice(1) : decoded;
-  const value = asObject(tryParse(text)?.value);
-  if (value === undefined) return UNUSABLE;
+  const json = parseAnswer(body);
+  if (json === "unusable") return UNUSABLE;
+  if (json === "too large") return TOO_LARGE;
+  const { value } = json;
   note.take(value["model"]);
   const { error } = value;
   const hasError = error !== undefined && error !== null && error !== false;
   const failure = hasError ? classifyError(value) : undefined;
-  return failure === undefined ? read({ text, value }) : failedRead(failure);
+  if (failure !== undefined) return failedRead(failure);
+  const ready = read(json);
+  return ready.ok
+    ? { ...ready, bodyText: (costUsd) => json.restored(ready.bodyText(costUsd)) }
+    : ready;
 }

@@ -24,6 +24,7 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
 
 const wireWords: ReadonlySet<string> = new Set([
   ...Object.values(WORDS),
+  "compaction",
   "model_context_window_exceeded",
   "pause_turn",
 ]);

@@ -131,6 +131,8 @@ export class AnthropicMessagesRelay implements StreamDriver {
     if (type === "") return "silent";
     if (!this.#hasStarted) return type.startsWith("content_block") ? unusableFailure() : "silent";
     if (lacksItsPart(type, json.value)) return "silent";
+    const isOpen = this.#blocks.has(json.value["index"]);
+    if (type === "content_block_stop" && !isOpen) return "silent";
     // A delta of the message that was not the last is sent before what follows it.
     out.add(this.#takeHeld());
     const text = this.#withIndex(type, json);

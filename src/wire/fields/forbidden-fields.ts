@@ -72,9 +72,14 @@ export function refuseForbidden(name: string): Problem | undefined {
   return refuseCredential(name);
 }
 
+/** Schemas wherever they are: some hosts take them in a member of their own, such as `nvext`. */
+const ownSchemas = new Set([
+  "guided_json", "json_schema", "response_json_schema", "response_schema",
+]); // prettier-ignore
+
 /** Content for the model and schemas, whose names are the customer's own. */
 const contentNames = new Set([
-  "documents", "format", "guided_json", "input", "messages", "prediction", "prompt", "questions",
+  ...ownSchemas, "documents", "format", "input", "messages", "prediction", "prompt", "questions",
   "schema", "state", "structured_outputs", "system", "text",
 ]); // prettier-ignore
 
@@ -93,13 +98,25 @@ const schemaNames = new Set([
 
 /** Members that are no settings of the request in a container. */
 type Skipped = ReadonlySet<string>;
-const NONE: Skipped = new Set();
 
 /** The first credential or destination at any depth of a body, outside of its content and schemas. */
 export function findCredential(doc: JsonDocument): Problem | undefined {
   const walk = new CredentialWalk();
   return walk.visit(doc, { node: 0, depth: 0 }, contentNames) ? walk.problem() : undefined;
 }
+
+/**
+ * A scan keeps what is one level deeper than `READ_DEPTH_MAX`: the value there is scanned as a body
+ * of its own. Undefined: it has more values than one may have, which the first scan does not count.
+ */
+export function scanDeeper(doc: JsonDocument, node: JsonNode): JsonDocument | undefined {
+  const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
+  if (deeper.ok) return deeper.doc;
+  assert(deeper.fault.fault === "values", "a value inside a checked body is well-formed");
+  return undefined;
+}
+
+export const TOO_MANY_VALUES = "holds too many values at this depth; send fewer";
 
 interface Place {
   readonly node: JsonNode;
@@ -126,11 +143,11 @@ class CredentialWalk {
       : this.#visitArray(doc, { node, depth }, skipped);
   }
 
-  /** A scan keeps what is one level deeper: from here on the body is scanned as one of its own. */
   #visitDeeper(doc: JsonDocument, node: JsonNode, skipped: Skipped): boolean {
-    const deeper = scanJson(doc.body.subarray(doc.start(node), doc.end(node)), chatVocabulary);
-    assert(deeper.ok, "a value inside a checked body is well-formed");
-    return this.visit(deeper.doc, { node: 0, depth: 0 }, skipped);
+    const deeper = scanDeeper(doc, node);
+    if (deeper !== undefined) return this.visit(deeper, { node: 0, depth: 0 }, skipped);
+    this.#message = TOO_MANY_VALUES;
+    return true;
   }
 
   #visitObject(doc: JsonDocument, { node, depth }: Place, skipped: Skipped): boolean {
@@ -182,7 +199,7 @@ class CredentialWalk {
 function skippedIn(name: string, skipped: Skipped): Skipped {
   if (skipped !== contentNames) return skipped;
   if (name === "extra_body") return contentNames;
-  return schemaHolders.has(name) ? schemaNames : NONE;
+  return schemaHolders.has(name) ? schemaNames : ownSchemas;
 }
 
 /** Names on the way to a credential; one that is too long to be shown is not decoded. */

@@ -74,7 +74,7 @@ describe("credentials and destinations at any depth", () => {
   const bytesOf = (members: object): Buffer =>
     Buffer.from(JSON.stringify({ model: "m", ...members }));
 
-  describe.each(Object.entries(routes))("on the route of %s", (_name, read) => {
+  describe.each(Object.entries(routes))("on the route of %s", (route, read) => {
     test.each([
       ["metadata.base_url", { metadata: { base_url: "https://x.test" } }],
       ["metadata.a.API Key", { metadata: { a: { "API Key": "k" } } }],
@@ -99,6 +99,16 @@ describe("credentials and destinations at any depth", () => {
       for (const depth of [1, 4, 5, 6, 12, 25]) {
         const found = read({ metadata: nested(depth, { connection_id: 1 }) });
         expect(JSON.stringify(found)).toContain("connection_id is not accepted");
+      }
+    });
+
+    test("values too many to be looked at, that deep, are refused by their place", () => {
+      const values = Array.from({ length: 250_000 }, () => 0);
+      for (const name of route === "decisions" ? ["metadata", "state"] : ["metadata"]) {
+        expect(read({ [name]: nested(7, values) })).toMatchObject({
+          ok: false,
+          refusal: { status: 400, message: expect.stringContaining("too many values") as unknown },
+        });
       }
     });
   });
@@ -134,7 +144,9 @@ describe("credentials and destinations at any depth", () => {
       functions: [fn],
       response_format: { type: "json_schema", json_schema: { name: "n", schema } },
       guided_json: schema,
-      extra_body: { guided_json: schema },
+      json_schema: schema,
+      nvext: { guided_json: schema },
+      extra_body: { guided_json: schema, google: { response_schema: schema } },
       metadata: { organization: "acme", host: "h", token: "t", url: "u" },
     });
     readGood("wire_b", {

@@ -65,7 +65,8 @@ export class CallFragments {
     const said = this.#said[call];
     this.#said[call] = { id: said?.id || id, name: said?.name || name };
     const hasWrongIndex = fields["index"] !== call;
-    const repeatsId = id !== "" && said?.id === id;
+    // A call keeps its first id, as it does across the wires: some hosts make one for each fragment.
+    const repeatsId = id !== "" && said !== undefined && said.id !== "";
     const repeatsName = name !== "" && said?.name === name;
     const isRight = !hasWrongIndex && !repeatsId && !repeatsName;
     return isRight ? undefined : { call, hasWrongIndex, repeatsId, repeatsName };

@@ -9,6 +9,8 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   // Of Z.ai.
   sensitive: "refusal",
   model_context_window_exceeded: "length",
+  // Of Mistral.
+  model_length: "length",
   // Words of the other wire, which gateways in between hand on.
   max_tokens: "length",
   refusal: "refusal",
@@ -32,9 +34,13 @@ const FAILURES: ReadonlySet<string> = new Set([
   "network_error",
 ]);
 
-/** The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop. */
+/**
+ * The neutral reason of a wire_a value; vendor values that mean nothing to a client are a stop.
+ * Some hosts write `MAX_TOKENS`, or `content_filter: SAFETY`.
+ */
 export function reasonOfWord(word: string): FinishReason {
-  return Object.hasOwn(REASONS, word) ? (REASONS[word] ?? "stop") : "stop";
+  const plain = /^\w*/.exec(word)?.[0].toLowerCase() ?? "";
+  return Object.hasOwn(REASONS, plain) ? (REASONS[plain] ?? "stop") : "stop";
 }
 
 /** `usesFunctions`: the caller knows calls in their older form, which has a word of its own. */

@@ -19,6 +19,12 @@ interface OpenCall {
   readonly progress: JsonProgress;
 }
 
+interface Fragment {
+  readonly id: string;
+  readonly name: string;
+  readonly json: string;
+}
+
 /**
  * Tool call fragments to calls. Servers disagree on everything here: the index may be missing or
  * always 0, the id or the name may come late, names may be repeated in every fragment. The work of
@@ -41,11 +47,12 @@ export class ToolCallReader {
     if (fields === undefined || this.hasTooManyCalls) return undefined;
     const id = textOf(fields["id"]);
     const name = textOf(fn?.["name"]);
-    const call = this.#find(fields["index"], id, name);
+    const json = argumentText(fn?.["arguments"]);
+    const call = this.#find(fields["index"], { id, name, json });
     if (call.id === "" && !call.isStarted) this.#name(call, id);
     if (call.name === "") call.name = name;
     if (this.#reading.toolSignature !== undefined) call.signature ||= readSignature(fields);
-    this.#advance(call, argumentText(fn?.["arguments"]), emit);
+    this.#advance(call, json, emit);
     return call.call;
   }
 
@@ -63,10 +70,10 @@ export class ToolCallReader {
     return this.#calls.some((call) => !call.isStarted && call.held !== "");
   }
 
-  #find(index: unknown, id: string, name: string): OpenCall {
-    if (typeof index !== "number") return this.#findWithoutIndex(id, name);
+  #find(index: unknown, fragment: Fragment): OpenCall {
+    if (typeof index !== "number") return this.#findWithoutIndex(fragment.id, fragment.name);
     const known = this.#byIndex.get(index);
-    if (known !== undefined && !isAnother(known, id, name)) return known;
+    if (known !== undefined && !isAnother(known, fragment)) return known;
     const opened = this.#open();
     this.#byIndex.set(index, opened);
     return opened;
@@ -116,9 +123,14 @@ export class ToolCallReader {
   }
 }
 
-/** A named fragment with an id of its own is a new call, even at an index already in use. */
-function isAnother(known: OpenCall, id: string, name: string): boolean {
-  return id !== "" && name !== "" && known.id !== "" && id !== known.id;
+/**
+ * A named fragment with an id of its own is a new call, even at an index already in use; so is one
+ * without an id that brings arguments to a call whose own are whole.
+ */
+function isAnother(known: OpenCall, { id, name, json }: Fragment): boolean {
+  if (name === "") return false;
+  if (id === "") return known.progress.isWhole && json.trim() !== "";
+  return known.id !== "" && id !== known.id;
 }
 
 function argumentText(value: unknown): string {

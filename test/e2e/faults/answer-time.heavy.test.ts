@@ -117,6 +117,20 @@ test.each(WHOLE)("a whole answer with %s from %s", (_what, upstream, frame, item
   }
 });
 
+const LOGPROBS: typeof ITEMS = [
+  ...ITEMS,
+  ["alternatives", '{"token":" ab","logprob":-0.125,"bytes":[32,97,98]},'],
+];
+
+test.each(LOGPROBS)("log probabilities of %s beside all that is parsed", (_what, item) => {
+  const part = filled(['"logprobs":{"a":[', "0]}"], item, 8_000_000);
+  const after = `${part.toString()},"more":[${"{},".repeat(20_000)}0],"text":"`;
+  const body = filled([`${A_REST}"content":"x"},${after}`, '"}]}'], "x", ANSWER_BYTES_MAX);
+  for (const client of ["wire_a", "wire_b"] as const) {
+    expectQuick(() => longestMs(openJson({ client, upstream: "wire_a" }), body));
+  }
+});
+
 test("calls that share out thirty megabytes of arguments among themselves", () => {
   const call = `{"id":"a","function":{"name":"f","arguments":"{\\"a\\":[${"{},".repeat(100_000)}0]}"}}`;
   const body = Buffer.from(`${A_REST}"tool_calls":[${Array(100).fill(call).join(",")}]}}]}`);
