@@ -79,18 +79,18 @@ function misspelledProblems(env: ConfigSources["env"]): readonly string[] {
     });
 }
 
+/** Of a name this short (`TM_DATA`) another word may be one character away. */
+const SHORT_NAME_CHARS = 8;
+
 /** Is one name the other with one character added, left out or replaced, or two exchanged? */
 function isNearly(name: string, other: string): boolean {
   if (Math.abs(name.length - other.length) > 1) return false;
   let start = 0;
   while (start < name.length && name[start] === other[start]) start += 1;
   const [a, b] = [name.slice(start), other.slice(start)];
-  return (
-    a.slice(1) === b.slice(1) ||
-    a.slice(1) === b ||
-    a === b.slice(1) ||
-    (a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2))
-  );
+  if (a[0] === b[1] && a[1] === b[0] && a.slice(2) === b.slice(2)) return true;
+  if (other.length < SHORT_NAME_CHARS) return false;
+  return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1);
 }
 
 function fileProblemsOf(
