@@ -331,6 +331,10 @@ test("200 running jobs cost their provider one poll each in an interval, for any
   // On a slow machine the first ones had their first polls already.
   const later = "next_poll_at = now() + interval '1 hour'";
   await runSql(fixture.gateway, `update video_job set ${later} where completed_at is null`, []);
+  await until("polls under way have ended", async () => {
+    const leased = "select 1 from video_job where completed_at is null and lease_until > now()";
+    return (await readSql(fixture.gateway, leased, [])).length === 0;
+  });
   const before = hosted.map(({ polls }) => polls.length);
   const since = (): number[] => hosted.map(({ polls }, n) => polls.length - (before[n] ?? 0));
   await makeDue(fixture.gateway, ...jobs.map(({ id }) => id));
