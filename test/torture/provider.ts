@@ -13,6 +13,8 @@ import type { Dice } from "./seeded.ts";
 /** The provider's own record of one attempt that reached it. */
 export interface ReceivedAttempt {
   times: number;
+  /** How often its connection was ended before a byte of an answer: it may be sent once more then. */
+  unanswered: number;
   wire: Wire | undefined;
   /** What the last byte of its answer reported; undefined when that byte never left. */
   reported: AnswerTokens | undefined;
@@ -75,7 +77,13 @@ async function serve(exchange: Exchange): Promise<void> {
   const attemptId = String(request.headers[ATTEMPT_HEADER]);
   // Counted before the body is read: the request has left the gateway.
   const known = received.get(attemptId);
-  const attempt = known ?? { times: 0, wire: undefined, reported: undefined, endedMs: undefined };
+  const attempt = known ?? {
+    times: 0,
+    unanswered: 0,
+    wire: undefined,
+    reported: undefined,
+    endedMs: undefined,
+  };
   attempt.times += 1;
   received.set(attemptId, attempt);
   const wire = PATHS[request.url ?? ""];
@@ -89,7 +97,10 @@ async function serve(exchange: Exchange): Promise<void> {
   }
   const temper = temperOf(dice, body.max_tokens);
   await sleep(temper.firstByteMs);
-  if (temper.kind === "reset") return void response.destroy();
+  if (temper.kind === "reset") {
+    attempt.unanswered += 1;
+    return void response.destroy();
+  }
   if (temper.kind === "error") {
     response.writeHead(500, JSON_TYPE).end('{"error":{"message":"try again","type":"api_error"}}');
     return;

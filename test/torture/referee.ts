@@ -61,10 +61,11 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
   findings.expect(OTHER_OWED);
   findings.expect(COMPLAINT);
   for (const complaint of provider.complaints) findings.add(COMPLAINT, complaint);
-  for (const [attemptId, { times, reported }] of provider.received) {
+  for (const [attemptId, { times, unanswered, reported }] of provider.received) {
     const row = journal.attempts.get(attemptId);
     if (row === undefined) findings.add(SENT_WITHOUT_ROW, attemptId);
-    if (times !== 1) findings.add(SENT_AGAIN, `${attemptId}: ${times} times`);
+    if (times > 1 + Math.min(1, unanswered))
+      findings.add(SENT_AGAIN, `${attemptId}: ${times} times`);
     if (row?.isAnnulled === true) findings.add(SENT_ANNULLED, attemptId);
     if (row?.basis !== "reported" || reported === undefined) continue;
     const { prompt, completion, isForHour } = reported;
@@ -82,7 +83,8 @@ function judgeProvider({ journal, provider }: Witnesses, findings: Findings): vo
 
 const COMPLAINT = "every request that reached the provider was well-formed";
 const SENT_WITHOUT_ROW = "every attempt the provider received has a journal row (I12)";
-const SENT_AGAIN = "no attempt reached the provider twice";
+const SENT_AGAIN =
+  "no attempt reached the provider twice, but once more when its connection ended unanswered";
 const SENT_ANNULLED = "no annulled attempt reached the provider";
 const OTHER_OWED = "what a provider is owed is what it reported, at its own prices";
 const OTHER_USAGE = "what was settled as reported is what the provider reported";
