@@ -152,8 +152,12 @@ const OTHER_COST = "the cost reported in every whole answer is the ledger's debi
 const REFUSED_COST = "a request that was answered with 429 cost nothing";
 const NO_ANSWER = "every call came to an end";
 const STRANGE_ANSWER = "no client was refused for a reason that it had not given";
-/** Money, the provider's faults, and a journal that does not answer: nothing else is expected. */
-const USUAL_REFUSAL = /^(429 insufficient_quota|50[0234] (upstream_error|model_unavailable)|503 )/;
+/**
+ * Money, the provider's faults, and a journal that does not answer: nothing else is expected. 408: a
+ * gateway was paused for longer than a request may take to arrive.
+ */
+const USUAL_REFUSAL =
+  /^(429 insufficient_quota|50[0234] (upstream_error|model_unavailable)|503 |408 )/;
 
 function debitOf(rows: readonly JournalAttempt[]): bigint {
   return rows.reduce((sum, row) => sum + row.debit, 0n);
