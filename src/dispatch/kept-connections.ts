@@ -2,6 +2,8 @@ import type { Socket } from "node:net";
 
 import type { buildConnector, Dispatcher } from "undici";
 
+import { PassingHandler } from "./sent-bodies.ts";
+
 /** How a connection ends that the other side has closed, politely or not. */
 const ENDED_CODES: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
@@ -64,9 +66,7 @@ export class KeptConnections {
   }
 }
 
-type Handler = Required<Dispatcher.DispatchHandler>;
-
-class KeptRequest implements Dispatcher.DispatchHandler {
+class KeptRequest extends PassingHandler {
   readonly #handler: KeptHandler;
   readonly #sendAgain: () => void;
   readonly #announce: (request: KeptRequest) => void;
@@ -77,6 +77,7 @@ class KeptRequest implements Dispatcher.DispatchHandler {
     sendAgain: () => void,
     announce: (request: KeptRequest) => void,
   ) {
+    super(handler);
     this.#handler = handler;
     this.#sendAgain = sendAgain;
     this.#announce = announce;
@@ -88,27 +89,15 @@ class KeptRequest implements Dispatcher.DispatchHandler {
     connection.hasRead = false;
   }
 
-  onRequestStart(...start: Parameters<Handler["onRequestStart"]>): void {
+  override onRequestStart(...start: Parameters<PassingHandler["onRequestStart"]>): void {
     this.#announce(this);
-    this.#handler.onRequestStart?.(...start);
+    super.onRequestStart(...start);
   }
 
-  onResponseStart(...head: Parameters<Handler["onResponseStart"]>): void {
-    this.#handler.onResponseStart?.(...head);
-  }
-
-  onResponseData(...data: Parameters<Handler["onResponseData"]>): void {
-    this.#handler.onResponseData?.(...data);
-  }
-
-  onResponseEnd(...end: Parameters<Handler["onResponseEnd"]>): void {
-    this.#handler.onResponseEnd?.(...end);
-  }
-
-  onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
+  override onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
     const isUnanswered = this.#connection?.hasRead === false;
     const isOver = "code" in error && ENDED_CODES.has(error.code);
     if (isUnanswered && isOver && this.#handler.isUnwanted !== true) this.#sendAgain();
-    else this.#handler.onResponseError?.(controller, error);
+    else super.onResponseError(controller, error);
   }
 }

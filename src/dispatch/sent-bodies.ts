@@ -111,14 +111,12 @@ class SentBody {
   }
 }
 
-/** Passes everything on, and reports the end of the request. */
-class SentBodyHandler implements Dispatcher.DispatchHandler {
+/** Passes everything on; what extends it says where it does more. */
+export class PassingHandler implements Dispatcher.DispatchHandler {
   readonly #handler: Dispatcher.DispatchHandler;
-  readonly #sent: SentBody;
 
-  constructor(handler: Dispatcher.DispatchHandler, sent: SentBody) {
+  constructor(handler: Dispatcher.DispatchHandler) {
     this.#handler = handler;
-    this.#sent = sent;
   }
 
   onRequestStart(...start: Parameters<Handler["onRequestStart"]>): void {
@@ -134,13 +132,31 @@ class SentBodyHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(...end: Parameters<Handler["onResponseEnd"]>): void {
-    this.#sent.requestEnded();
     this.#handler.onResponseEnd?.(...end);
   }
 
   onResponseError(...failure: Parameters<Handler["onResponseError"]>): void {
-    this.#sent.requestEnded();
     this.#handler.onResponseError?.(...failure);
+  }
+}
+
+/** Reports the end of the request, too. */
+class SentBodyHandler extends PassingHandler {
+  readonly #sent: SentBody;
+
+  constructor(handler: Dispatcher.DispatchHandler, sent: SentBody) {
+    super(handler);
+    this.#sent = sent;
+  }
+
+  override onResponseEnd(...end: Parameters<Handler["onResponseEnd"]>): void {
+    this.#sent.requestEnded();
+    super.onResponseEnd(...end);
+  }
+
+  override onResponseError(...failure: Parameters<Handler["onResponseError"]>): void {
+    this.#sent.requestEnded();
+    super.onResponseError(...failure);
   }
 }
 
