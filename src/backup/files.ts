@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
+import { type FileHandle, mkdir, open } from "node:fs/promises";
 
 /** A copy has every customer's data, so other users of the machine cannot read it. */
 export const FILE_MODE = 0o600;
@@ -20,8 +19,21 @@ export async function copyFile(
   from: string,
   to: string,
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
-  const source = createReadStream(from, { highWaterMark: PIECE_BYTES }) as AsyncIterable<Buffer>;
-  return await writeFile(to, source);
+  // Opened before anything else is awaited: a stream that fails before it is read ends the process.
+  const source = await open(from, "r");
+  try {
+    return await writeFile(to, readPieces(source));
+  } finally {
+    await source.close();
+  }
+}
+
+async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(PIECE_BYTES) });
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
 export async function writeFile(

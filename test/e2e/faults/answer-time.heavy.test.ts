@@ -23,11 +23,12 @@ import type { AnswerBridge } from "../../../src/wire/answer/answer-bridge.ts";
 import { classifyFailure } from "../../../src/wire/failure/classify-failure.ts";
 
 /*
- * Everybody waits while one answer or request is read. Measured is the processor time of each step
- * that nothing can come between: a busy machine hardly changes it. The fastest of a few runs counts,
- * because the other threads of this process are counted with it.
+ * Everybody waits while one answer or request is read. Each step that nothing can interrupt is
+ * measured in processor time. The slowest takes about 100 ms alone and twice that beside a whole
+ * test run, whose other threads and caches count too; an answer that costs too much takes seconds.
+ * The fastest of a few runs counts.
  */
-const STEP_MS_MAX = 200;
+const STEP_MS_MAX = 500;
 const RUNS = 4;
 /** What one read of a socket brings. */
 const PIECE_BYTES = 65_536;
