@@ -1,15 +1,19 @@
 import type { SimAnswer } from "./answer.ts";
-import { cheatedAnswer, cheatedBody, cheatedModel, cheatedRequest } from "./chat-cheats.ts";
+import {
+  cheatedAnswer,
+  cheatedBody,
+  cheatedFrames,
+  cheatedModel,
+  cheatedRequest,
+} from "./chat-cheats.ts";
 import { isCheating } from "./cheats.ts";
 import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
 import type { Dialect, Envelope } from "./dialect.ts";
-import type { Faults } from "./faults.ts";
 import { isObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
 import type { SimError } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
-import { cheatedFrames } from "./stream-cheats.ts";
-import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "./trouble.ts";
+import { keyProblemOf, orderedTrouble, requestProblemOf, withWords } from "./trouble.ts";
 
 /** A call of one of the chat wires. */
 export interface Generation extends ReceivedCall {
@@ -36,7 +40,7 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   const read = cheatedRequest(dialect, body, faults);
   // A fault can make a document of a stream.
   const request = { ...read, stream: read.stream && faults.body === undefined };
-  await deliverAnswer(generation, request, answerWith(request, faults));
+  await deliverAnswer(generation, request, cheatedAnswer(request, faults));
 }
 
 /** The prompt tokens of a body, for the counting route. */
@@ -89,17 +93,9 @@ async function deliverAnswer(
   await deliverStream(delivery, frames, dialect.errorFrame(trouble));
 }
 
-function answerWith(request: SimRequest, faults: Faults): SimAnswer {
-  const answer = cheatedAnswer(request, faults);
-  if (faults.refusal !== true) return answer;
-  return { ...answer, text: "", calls: [], finish: "refusal", stopSequence: null };
-}
-
 function problemOf(generation: Generation): SimError | undefined {
-  const { dialect, delivery, headers, body } = generation;
-  const keyProblem = keyProblemOf(headers, delivery.faults);
-  if (keyProblem !== undefined) return keyProblem;
-  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  const read = cheatedBody(body, delivery.faults);
-  return dialect.problemOf(read, headers) ?? modelProblemOf(body, generation);
+  const { dialect, delivery, headers } = generation;
+  return requestProblemOf(generation, (body) =>
+    dialect.problemOf(cheatedBody(body, delivery.faults), headers),
+  );
 }

@@ -9,7 +9,6 @@ import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
 import { HeldAnswers } from "./held-answers.ts";
 import { isObject, textOf, type JsonObject } from "./json.ts";
-import { movedPath } from "./moved-path.ts";
 import { providerOfPath, strictProviderIds } from "./providers/strict-dialect.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { routeOf } from "./routes.ts";
@@ -250,6 +249,14 @@ function unknownProvider(id: string | undefined): string | undefined {
   const known = strictProviderIds();
   if (id === undefined || known.includes(id)) return undefined;
   return `--profile ${id} is not known; use one of ${known.join(", ")}`;
+}
+
+const MOVED = /^(\/[\w.-]+-moved|\/moved)\//;
+
+/** Where a host that redirects sends a request to; undefined: it is there already. */
+function movedPath(path: string): string | undefined {
+  if (MOVED.test(path)) return undefined;
+  return path.startsWith("/v1/") ? `/moved${path}` : path.replace(/^\/[^/]+/, "$&-moved");
 }
 
 type Surroundings = Pick<

@@ -3,9 +3,10 @@ import type { Faults } from "../faults.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
-import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import { orderedTrouble, requestProblemOf, withWords } from "../trouble.ts";
 import { cheatedDecision, cheatedDecisionBody } from "./decision-cheats.ts";
 import type { Decided, DecisionHost } from "./decision-host.ts";
+import { unprocessable } from "./systemone-request.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
 
 /** Answers typed questions as this kind of host does, or as the faults of the call say. */
@@ -41,12 +42,12 @@ export async function answerNoRoute({ delivery }: ReceivedCall): Promise<void> {
 }
 
 function decide(host: DecisionHost, call: ReceivedCall): Decided | SimError {
-  const { headers, body, bodyBytes, delivery } = call;
-  const early = keyProblemOf(headers, delivery.faults) ?? host.bodyProblem(bodyBytes);
-  if (early !== undefined) return early;
-  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  if (typeof body["model"] !== "string") return { status: 422, message: "model: required" };
-  return modelProblemOf(body, call) ?? host.decide(cheatedDecisionBody(body, delivery.faults));
+  const { body, bodyBytes, delivery } = call;
+  const problem = requestProblemOf(call, ({ model }) => {
+    const early = host.bodyProblem(bodyBytes);
+    return early ?? (typeof model === "string" ? undefined : unprocessable("model: required"));
+  });
+  return problem ?? host.decide(cheatedDecisionBody(isObject(body) ? body : {}, delivery.faults));
 }
 
 function withFaults(decided: Decided, faults: Faults): Decided {

@@ -1,10 +1,9 @@
 import { isCheating } from "../cheats.ts";
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
-import type { ImageFault } from "../object-faults.ts";
+import type { ImageFault } from "../faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
-import type { SimError } from "../sim-error.ts";
-import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import { invalidValue, orderedTrouble, requestProblemOf, withWords } from "../trouble.ts";
 import { costOf, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
 import { base64Length, base64Pieces, pictureOf, type Picture } from "./picture.ts";
@@ -14,7 +13,9 @@ export async function answerImages(host: ImageHost, call: ReceivedCall): Promise
   const { delivery, body } = call;
   const { faults } = delivery;
   await failEarly(delivery);
-  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults);
+  const problem =
+    requestProblemOf(call, (asked) => invalidValue(host.accepts(asked, ""))) ??
+    orderedTrouble(host.troubles, faults);
   if (problem !== undefined || !isObject(body)) {
     const error = problem ?? { status: 400, message: "the body must be a JSON object" };
     const status = faults.error_in_200 === true ? 200 : error.status;
@@ -28,14 +29,6 @@ export async function answerImages(host: ImageHost, call: ReceivedCall): Promise
     return await deliverJson(delivery, 200, host.blocked(call.createdS));
   }
   await deliverImages(host, call, readImageOrder(body));
-}
-
-function problemOf(host: ImageHost, call: ReceivedCall): SimError | undefined {
-  const { headers, body, delivery } = call;
-  const keyProblem = keyProblemOf(headers, delivery.faults);
-  if (keyProblem !== undefined) return keyProblem;
-  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  return host.problemOf(body) ?? modelProblemOf(body, call);
 }
 
 async function deliverImages(
@@ -93,10 +86,7 @@ function restOf(
 ): string {
   const { image = {}, usage = {}, no_usage: noUsage, model_echo: model } = faults;
   const costUsd = image.cost === undefined ? costOf(order) : image.cost;
-  const reported =
-    noUsage === true || image.no_usage === true
-      ? {}
-      : { usage: { ...host.usage(order, costUsd), ...usage } };
+  const reported = noUsage === true ? {} : { usage: { ...host.usage(order, costUsd), ...usage } };
   const echo = model === undefined ? {} : { model };
   const rest = jsonText({ ...host.besideList(order), ...echo, ...reported }).slice(1);
   return rest === "}" ? rest : `,${rest}`;
