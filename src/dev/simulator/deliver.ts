@@ -87,7 +87,6 @@ export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promi
   const length = isCut ? Math.floor(body.lengthBytes / 2) : body.lengthBytes;
   writeHead(delivery, body.status, { type: body.type, length });
   const sink = new Sink(delivery);
-  if (faults.hang?.at === "body") await hang(delivery);
   if (faults.long_line !== undefined) await sink.fill(faults.long_line);
   let left = length;
   for (const piece of body.pieces) {
@@ -116,7 +115,6 @@ export async function deliverStream(
       : events.reduce((sum, one) => sum + one.length, 0);
   writeHead(delivery, 200, { type: "text/event-stream; charset=utf-8", length });
   const sink = new Sink(delivery);
-  if (faults.hang?.at === "body") await hang(delivery);
   if (faults.long_line !== undefined) {
     await sink.write(Buffer.from("data: "));
     await sink.fill(faults.long_line);

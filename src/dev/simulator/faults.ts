@@ -121,6 +121,7 @@ const READERS = {
   model_echo: textOf,
   error_in_200: flagOf,
   error_event_first: flagOf,
+  overloaded: flagOf,
   context_overflow: flagOf,
   content_filter: flagOf,
   /** Milliseconds before each event, or before a JSON answer. */

@@ -13,7 +13,7 @@ import { isObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
 import type { SimError } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
-import { keyProblemOf, orderedTrouble, requestProblemOf, withWords } from "./trouble.ts";
+import { isRefused, keyProblemOf, requestProblemOf, withWords } from "./trouble.ts";
 
 /** A call of one of the chat wires. */
 export interface Generation extends ReceivedCall {
@@ -25,18 +25,8 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   const { faults } = delivery;
   await failEarly(delivery);
-  const problem = problemOf(generation) ?? orderedTrouble(dialect.troubles, faults);
-  if (problem !== undefined || !isObject(body)) {
-    const error = problem ?? { status: 400, message: "the body must be a JSON object" };
-    return await deliverJson(delivery, error.status, dialect.error(error));
-  }
-  if (faults.error_in_200 === true) {
-    return await deliverJson(
-      delivery,
-      200,
-      dialect.error(withWords(dialect.troubles.failed, faults)),
-    );
-  }
+  const isOver = await isRefused(dialect, delivery, problemOf(generation));
+  if (isOver || !isObject(body)) return;
   const read = cheatedRequest(dialect, body, faults);
   // A fault can make a document of a stream.
   const request = { ...read, stream: read.stream && faults.body === undefined };
@@ -47,14 +37,12 @@ export async function answerGeneration(generation: Generation): Promise<void> {
 export async function answerTokenCount(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   await failEarly(delivery);
-  const problem = isObject(body)
-    ? problemOf({ ...generation, body: { max_tokens: 1, ...body } })
-    : { status: 400, message: "the body must be a JSON object" };
-  if (problem !== undefined || !isObject(body)) {
-    const error = problem ?? dialect.troubles.failed;
-    return await deliverJson(delivery, error.status, dialect.error(error));
+  const bounded = isObject(body) ? { max_tokens: 1, ...body } : body;
+  const problem = problemOf({ ...generation, body: bounded });
+  if (problem !== undefined) {
+    return await deliverJson(delivery, problem.status, dialect.error(problem));
   }
-  const count = Math.max(1, dialect.read(body).promptTokens);
+  const count = Math.max(1, dialect.read(isObject(body) ? body : {}).promptTokens);
   await deliverJson(delivery, 200, { input_tokens: count });
 }
 
@@ -62,11 +50,7 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
 export async function answerModels(generation: Generation): Promise<void> {
   const { dialect, delivery, headers, models, createdS } = generation;
   await failEarly(delivery);
-  const { faults } = delivery;
-  const problem = keyProblemOf(headers, faults) ?? orderedTrouble(dialect.troubles, faults);
-  if (problem !== undefined) {
-    return await deliverJson(delivery, problem.status, dialect.error(problem));
-  }
+  if (await isRefused(dialect, delivery, keyProblemOf(headers, delivery.faults))) return;
   await deliverJson(delivery, 200, dialect.models(models, createdS));
 }
 

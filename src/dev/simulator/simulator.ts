@@ -139,7 +139,7 @@ class RequestRouter {
     const { request, response, method, path, query } = exchange;
     const { headers } = request;
     const isGeneration = route.kind === "generation";
-    const arrival = this.#startDelay.arrive(isGeneration);
+    const waitToBegin = this.#startDelay.arrive(isGeneration);
     const record =
       route.kind === "free"
         ? undefined
@@ -163,7 +163,7 @@ class RequestRouter {
         headers: { [route.requestIdHeader]: `req_${serial}` },
       };
       if (chosen.faults.hold?.at === "accept") await this.held.wait(gone.signal);
-      await this.#startDelay.wait(arrival, chosen.faults, gone.signal);
+      await waitToBegin(chosen.faults, gone.signal);
       const bodyBytes = Buffer.byteLength(bodyText);
       const received = { delivery, method, path, headers, body, bodyBytes, serial };
       await this.#answer(route, { ...received, playedProvider });

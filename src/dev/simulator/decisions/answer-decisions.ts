@@ -3,7 +3,7 @@ import type { Faults } from "../faults.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
-import { orderedTrouble, requestProblemOf, withWords } from "../trouble.ts";
+import { isRefused, orderedTrouble, requestProblemOf } from "../trouble.ts";
 import { cheatedDecision, cheatedDecisionBody } from "./decision-cheats.ts";
 import type { Decided, DecisionHost } from "./decision-host.ts";
 import { unprocessable } from "./systemone-request.ts";
@@ -18,15 +18,8 @@ export async function answerDecisions(host: DecisionHost, call: ReceivedCall): P
   if (scripted !== undefined) return await deliverJson(delivery, scripted.status, scripted.json);
   const ordered = orderedTrouble(host.troubles, faults);
   const decided = ordered ?? decide(host, call);
-  const isIn200 = faults.error_in_200 === true;
-  if ("status" in decided) {
-    const status = isIn200 ? 200 : decided.status;
-    return await deliverJson(delivery, status, host.error(decided));
-  }
-  if (isIn200) {
-    const error = withWords(host.troubles.failed, faults);
-    return await deliverJson(delivery, 200, host.error(error));
-  }
+  const problem = "status" in decided ? decided : undefined;
+  if ((await isRefused(host, delivery, problem)) || "status" in decided) return;
   const { no_usage: noUsage, usage = {} } = faults;
   const said = withFaults(cheatedDecision(decided, faults), faults);
   const body = host.answer(said, noUsage === true ? null : usage);

@@ -3,7 +3,7 @@ import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
 import type { ImageFault } from "../faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
-import { invalidValue, orderedTrouble, requestProblemOf, withWords } from "../trouble.ts";
+import { invalidValue, isRefused, requestProblemOf } from "../trouble.ts";
 import { costOf, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
 import { base64Length, base64Pieces, pictureOf, type Picture } from "./picture.ts";
@@ -13,22 +13,12 @@ export async function answerImages(host: ImageHost, call: ReceivedCall): Promise
   const { delivery, body } = call;
   const { faults } = delivery;
   await failEarly(delivery);
-  const problem =
-    requestProblemOf(call, (asked) => invalidValue(host.accepts(asked, ""))) ??
-    orderedTrouble(host.troubles, faults);
-  if (problem !== undefined || !isObject(body)) {
-    const error = problem ?? { status: 400, message: "the body must be a JSON object" };
-    const status = faults.error_in_200 === true ? 200 : error.status;
-    return await deliverJson(delivery, status, host.error(error));
-  }
-  if (faults.error_in_200 === true) {
-    const error = withWords(host.troubles.failed, faults);
-    return await deliverJson(delivery, 200, host.error(error));
-  }
+  const problem = requestProblemOf(call, (asked) => invalidValue(host.accepts(asked, "")));
+  if (await isRefused(host, delivery, problem)) return;
   if (faults.image?.moderation_flag === true) {
     return await deliverJson(delivery, 200, host.blocked(call.createdS));
   }
-  await deliverImages(host, call, readImageOrder(body));
+  await deliverImages(host, call, readImageOrder(isObject(body) ? body : {}));
 }
 
 async function deliverImages(

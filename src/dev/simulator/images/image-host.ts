@@ -3,7 +3,7 @@ import { plainError, referenceError, relayError, type ErrorWriter } from "../hos
 import { rawNumber, type JsonObject } from "../json.ts";
 import { anything, be, fields, matching, oneOf, text, whole, type Rule } from "../shape.ts";
 import type { SimError } from "../sim-error.ts";
-import { PROMPTED, type Troubles } from "../trouble.ts";
+import { mediaTroubles, PROMPTED, type Troubles } from "../trouble.ts";
 import type { ImageOrder } from "./image-order.ts";
 
 /** A kind of image host: what it refuses, and what surrounds its images. */
@@ -62,7 +62,7 @@ export const referenceImages: ImageHost = {
     safety_identifier: text,
   }),
   error: referenceError,
-  troubles: troublesOf({
+  troubles: mediaTroubles({
     status: 400,
     code: "moderation_blocked",
     message: "Your request was rejected by our safety system.",
@@ -100,7 +100,7 @@ export const relayImages: ImageHost = {
     provider: anything,
   }),
   error: relayError,
-  troubles: troublesOf({
+  troubles: mediaTroubles({
     status: 451,
     code: "content_policy_violation",
     message: "The prompt was blocked by the content policy of the provider.",
@@ -126,7 +126,7 @@ export const plainImages: ImageHost = {
     response_format: oneOf("url b64_json"),
   }),
   error: plainError,
-  troubles: troublesOf({
+  troubles: mediaTroubles({
     status: 400,
     code: "content_policy_violation",
     message: "Generated image rejected by content moderation.",
@@ -138,16 +138,3 @@ export const plainImages: ImageHost = {
     costUsd === null ? {} : { cost_in_usd_ticks: rawNumber(ticksOfUsd(costUsd)) },
   blocked: () => ({ data: [{ url: "", respect_moderation: false }] }),
 };
-
-function troublesOf(moderation: SimError): Troubles {
-  return {
-    overloaded: { status: 503, message: "The image engine is currently overloaded" },
-    context_overflow: {
-      status: 400,
-      code: "string_above_max_length",
-      message: "Invalid 'prompt': string too long. Expected a maximum length of 32000.",
-    },
-    content_filter: moderation,
-    failed: { status: 500, code: "server_error", message: "The server had an error" },
-  };
-}

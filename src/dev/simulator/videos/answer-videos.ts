@@ -7,10 +7,10 @@ import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
 import {
   invalidValue,
+  isRefused,
   keyProblemOf,
   orderedTrouble,
   requestProblemOf,
-  withWords,
 } from "../trouble.ts";
 import { costOf, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
@@ -25,14 +25,10 @@ const SECONDS_ACCEPTED_MAX = 120;
  */
 export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
-  const { faults } = delivery;
-  const isIn200 = faults.error_in_200 === true;
-  const hidden = isIn200 ? withWords(host.troubles.failed, faults) : undefined;
-  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults) ?? hidden;
-  if (problem !== undefined) {
+  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, delivery.faults);
+  if (problem !== undefined || delivery.faults.error_in_200 === true) {
     await failEarly(delivery);
-    const status = isIn200 ? host.createStatus : problem.status;
-    return await deliverJson(delivery, status, host.error(problem));
+    return void (await isRefused(host, delivery, problem, host.createStatus));
   }
   const job = createJob(host, call);
   await failEarly(delivery);
@@ -69,12 +65,11 @@ export async function findJob(
   if (job !== undefined) count(job);
   await failEarly(delivery);
   const missing = { status: 404, code: "not_found", message: "No such video." };
-  const problem =
-    keyProblemOf(headers, delivery.faults) ??
-    orderedTrouble(host.troubles, delivery.faults) ??
-    (job === undefined ? missing : undefined);
-  if (problem === undefined) return job;
-  await deliverJson(delivery, problem.status, host.error(problem));
+  const { faults } = delivery;
+  const problem = keyProblemOf(headers, faults) ?? orderedTrouble(host.troubles, faults);
+  const error = problem ?? (job === undefined ? missing : undefined);
+  if (error === undefined) return job;
+  await deliverJson(delivery, error.status, host.error(error));
   return undefined;
 }
 

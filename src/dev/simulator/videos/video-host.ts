@@ -2,7 +2,7 @@ import { ticksOfUsd, usdOfCents } from "../decimal.ts";
 import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
 import { rawNumber, type JsonObject } from "../json.ts";
 import { any, fields, flag, type Rule } from "../shape.ts";
-import type { Troubles } from "../trouble.ts";
+import { mediaTroubles, type Troubles } from "../trouble.ts";
 import type { JobView, VideoJob } from "./video-jobs.ts";
 import { clipFields, measure, secondsUpTo, type VideoOrder } from "./video-order.ts";
 
@@ -195,19 +195,7 @@ function errorOf(
   };
 }
 
-function troublesOf(moderationCode: string): Troubles {
-  return {
-    overloaded: { status: 503, message: "The video engine is currently overloaded" },
-    context_overflow: {
-      status: 400,
-      code: "string_above_max_length",
-      message: "Invalid 'prompt': string too long.",
-    },
-    content_filter: {
-      status: 400,
-      code: moderationCode,
-      message: "Your request was rejected by our safety system.",
-    },
-    failed: { status: 500, code: "server_error", message: "The server had an error" },
-  };
+function troublesOf(code: string): Troubles {
+  const message = "Your request was rejected by our safety system.";
+  return mediaTroubles({ status: 400, code, message });
 }
