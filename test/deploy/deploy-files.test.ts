@@ -6,8 +6,6 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { stagesOf } from "../e2e/deploy/dockerfile-steps.ts";
-import { INSTALLATIONS, objectsOf } from "./chart/chart-fixture.ts";
-import { workloadsOf } from "./chart/workloads.ts";
 import { isEnvironmentName, namesOf, settings } from "./environment-names.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -138,24 +136,12 @@ describe("the compose file", () => {
   });
 });
 
-describe("the chart", () => {
-  const workloads = INSTALLATIONS.flatMap((each) => workloadsOf(objectsOf(each)));
-
-  test("sets only what is a setting, and the key of a provider", () => {
-    const names = workloads.flatMap(({ container }) => container.env.map(({ name }) => name));
-    expect(names.length).toBeGreaterThan(60);
-    expect(new Set(names.filter((name) => !isEnvironmentName(name)))).toEqual(
-      new Set(["OPENAI_API_KEY_FILE"]),
-    );
-  });
-
-  test("sets nothing twice, and no secret but as a file", () => {
-    const secretNames = new Set(settings.filter(({ secret }) => secret === true).flatMap(namesOf));
-    for (const { container } of workloads) {
-      const names = container.env.map(({ name }) => name);
-      expect(new Set(names).size).toBe(names.length);
-      expect(names.filter((name) => secretNames.has(name))).toEqual([]);
-    }
+test("the chart has the version of the program", () => {
+  const read = (path: string): unknown => parse(readFileSync(join(ROOT, path), "utf8"));
+  const { version } = read("package.json") as { readonly version: string };
+  expect(read("deploy/helm/tokenmarket/Chart.yaml")).toMatchObject({
+    version,
+    appVersion: version,
   });
 });
 

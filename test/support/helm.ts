@@ -1,11 +1,83 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 
-/** Whether Helm is on PATH; where it is not, its own rendering is not compared, and the run says so. */
-export const hasHelm: boolean = spawnSync("helm", ["version", "--short"]).status === 0;
+import { parse, parseAllDocuments } from "yaml";
+
+const HELM = process.env["HELM"] ?? "helm";
+const ROOT = resolve(import.meta.dirname, "../..");
+export const CHART: string = join(ROOT, "deploy/helm/tokenmarket");
+/** A Helm that was built from its source takes Kubernetes for 1.20, which the chart refuses. */
+const KUBERNETES = ["--kube-version", "1.30.0"];
+
+/** Helm is run where it is installed; elsewhere the run says that the chart was not tested. */
+export const hasHelm: boolean = spawnSync(HELM, ["version", "--short"]).status === 0;
 
 if (!hasHelm) {
   process.stderr.write(
-    "\n!!! SKIPPED: helm is not on PATH: that it renders the chart as the tests do was NOT tested. " +
-      "Install Helm 3 and run again.\n\n",
+    "\n!!! SKIPPED: helm is not on PATH: the chart was NOT tested. Install it (go install " +
+      "helm.sh/helm/v3/cmd/helm@v3.22.0, or name it by HELM) and run again.\n\n",
   );
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** How operators install the chart: the values of each of these installations. */
+export const INSTALLATIONS: Readonly<Record<string, Values>> = {
+  "as it comes": {},
+  "everything on": valuesIn("test/deploy/values/everything.yaml"),
+  "with objects of their own": valuesIn("test/deploy/values/brought-along.yaml"),
+  "as the guide says": guidesValues(),
+};
+
+export interface HelmRun {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function lintChart(values: Values): HelmRun {
+  return runHelm(["lint", CHART, "--strict", ...KUBERNETES], values);
+}
+
+export function renderChart(values: Values, release = "prod"): HelmRun {
+  const args = ["template", release, CHART, "--namespace", "money", ...KUBERNETES];
+  return runHelm(args, values);
+}
+
+/** What Helm would install; a test that has an installation refused reads the run itself. */
+export function objectsOf(values: Values, release?: string): readonly KubernetesObject[] {
+  const { status, stdout, stderr } = renderChart(values, release);
+  if (status !== 0) throw new Error(`helm template: ${stderr}`);
+  return parseAllDocuments(stdout)
+    .map((document) => document.toJS() as KubernetesObject | null)
+    .filter((object) => object !== null);
+}
+
+export interface KubernetesObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: Values;
+  readonly data?: Values;
+}
+
+function runHelm(args: readonly string[], values: Values): HelmRun {
+  const input = JSON.stringify(values);
+  return spawnSync(HELM, [...args, "--values", "-"], { encoding: "utf8", input });
+}
+
+function valuesIn(file: string): Values {
+  return parse(readFileSync(join(ROOT, file), "utf8")) as Values;
+}
+
+/** The example of the guide, with a digest for the one that it leaves open. */
+function guidesValues(): Values {
+  const guide = readFileSync(join(ROOT, "docs/operating/kubernetes.md"), "utf8");
+  const [, example = ""] = /```yaml\n(# values\.yaml\n[^`]+)```/.exec(guide) ?? [];
+  return parse(example.replace("sha256:…", `sha256:${"a".repeat(64)}`)) as Values;
 }

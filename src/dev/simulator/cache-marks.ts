@@ -1,5 +1,5 @@
 import { isObject, objectsOf, type JsonObject } from "./json.ts";
-import type { Complaint } from "./messages-blocks.ts";
+import type { Complaint } from "./shape.ts";
 
 const TIMES: ReadonlySet<unknown> = new Set([undefined, null, "5m", "1h"]);
 

@@ -50,23 +50,23 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   ["a gateway's own control", { ...body, models: ["x"] }, "models"],
   ["a tool choice without tools", { ...body, tool_choice: "auto" }, "tool_choice"],
   ["an empty list of tools", { ...body, tools: [] }, "tools"],
-  ["a tool of the other wire", { ...body, tools: [{ name: "f", input_schema: {} }] }, "tools[0]"],
+  ["a tool of the other wire", { ...body, tools: [{ name: "f", input_schema: {} }] }, "tools.0"],
   ["a cache hint on a tool", { ...body, tools: [{ ...tool, cache_control: {} }] }, "cache_control"],
   [
     "a choice that is not a tool",
     { ...body, tools: [tool], tool_choice: { type: "function", function: { name: "g" } } },
     "'g'",
   ],
-  ["an unknown role", { ...body, messages: [{ role: "bot", content: "x" }] }, "messages[0].role"],
+  ["an unknown role", { ...body, messages: [{ role: "bot", content: "x" }] }, "messages.0.role"],
   [
     "a user without content",
     { ...body, messages: [{ role: "user", content: null }] },
-    "messages[0].content",
+    "messages.0.content",
   ],
   [
     "an empty list of parts",
     { ...body, messages: [{ role: "user", content: [] }] },
-    "messages[0].content",
+    "messages.0.content",
   ],
   [
     "a cache hint on a part",
@@ -105,7 +105,7 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   [
     "a tool block of the other wire",
     { ...body, messages: [{ role: "user", content: [{ type: "tool_result" }] }] },
-    "messages[0].content[0].type",
+    "messages.0.content.0.type",
   ],
 ];
 

@@ -22,162 +22,143 @@ const ALL = ["text", "image", "video", "decisions"] as const;
 
 /** Every cheat of the simulator, in the order of the checks that notice them. */
 export const CHEATS = {
-  "wrong-key-accepted": {
-    does: "A key that contains `invalid` is served like any other.",
-    modalities: ALL,
-    check: "C1",
-    needs: "a key",
-  },
-  redirect: {
-    does: "A request is answered with 307 and another path, where it is then served.",
-    modalities: ALL,
-    check: "C1",
-  },
-  "image-one-missing": {
-    does: "Where two or more images are asked for, one fewer is sent; all of them are billed.",
-    modalities: IMAGE,
-    check: "C2",
-    needs: "several images in one request",
-  },
-  "decision-probabilities-off": {
-    does: "The probabilities of a choice or a score have the sum 1.4.",
-    modalities: DECISIONS,
-    check: "C2",
-  },
-  "two-end-marks": {
-    does: "A stream has its end mark twice.",
-    modalities: TEXT,
-    check: "C3",
-  },
-  "text-after-end-mark": {
-    does: "The last piece of a streamed text comes once more after the end mark.",
-    modalities: TEXT,
-    check: "C3",
-  },
-  "usage-missing-in-stream": {
-    does: "A stream reports no usage; a whole answer does.",
-    modalities: TEXT,
-    check: "C3",
-  },
-  "usage-plus-10-percent": {
-    does: "A tenth more prompt tokens are reported than the prompt has, rounded up.",
-    modalities: TEXT,
-    check: "C4",
-  },
-  "usage-plus-constant": {
-    does: "100 prompt tokens more are reported than the prompt has.",
-    modalities: TEXT,
-    check: "C4",
-  },
-  "usage-cached-over-prompt": {
-    does: "10 cached tokens more are reported than the prompt has tokens.",
-    modalities: TEXT,
-    check: "C4",
-  },
-  "usage-differs-in-stream": {
-    does: "A stream reports 5 prompt tokens more than a whole answer to the same prompt.",
-    modalities: TEXT,
-    check: "C4",
-  },
-  "stop-leaked": {
-    does: "An answer contains the stop sequence that ends it.",
-    modalities: TEXT,
-    check: "C5",
-  },
-  "length-as-stop": {
-    does: "An answer that is cut at its bound says that it ended by itself.",
-    modalities: TEXT,
-    check: "C5",
-  },
-  "tool-arguments-broken-in-stream": {
-    does: "The arguments of a streamed tool call end in their middle; those of a whole one do not.",
-    modalities: TEXT,
-    check: "C6",
-    needs: "tools",
-  },
-  "model-in-stream": {
-    does: "A stream names another model; a whole answer names the right one.",
-    modalities: TEXT,
-    check: "C7",
-  },
-  "model-whole": {
-    does: "A whole answer names another model; a stream names the right one.",
-    modalities: TEXT,
-    check: "C7",
-  },
-  "model-once-in-ten": {
-    does: "Every tenth chat answer of the simulator names another model.",
-    modalities: TEXT,
-    check: "C7",
-  },
-  "model-fake-date": {
-    does: "The model is named with the suffix -20261399, which is not a date.",
-    modalities: TEXT,
-    check: "C7",
-  },
-  "unknown-model-served": {
-    does: "A model that does not exist is served under the name that was asked for.",
-    modalities: ALL,
-    check: "C8",
-  },
-  "out-of-range-clamped": {
-    does: "A sampling value out of its range is answered as if it were the nearest one in it.",
-    modalities: TEXT,
-    check: "C8",
-  },
-  "errors-as-html": {
-    does: "An error is an HTML page with the right status.",
-    modalities: ALL,
-    check: "C8",
-  },
-  "error-as-500": {
-    does: "A bad request is answered with 500 in place of 400, 404, 413 or 422.",
-    modalities: ALL,
-    check: "C8",
-  },
-  "bound-ignored": {
-    does: "The output bound is ignored: the whole answer is sent and reported.",
-    modalities: TEXT,
-    check: "C9",
-  },
-  "bound-off-by-one": {
-    does: "An answer that is cut at its bound has one token more than the bound.",
-    modalities: TEXT,
-    check: "C9",
-  },
-  "context-truncated": {
-    does: "Only the last 2,000 tokens of the prompt are read; all of them are reported.",
-    modalities: TEXT,
-    check: "C10",
-  },
-  "image-ignored": {
-    does: "An image in the prompt has no influence on the answer.",
-    modalities: ["text", "decisions"],
-    check: "C10",
-    needs: "images in the prompt",
-  },
-  "image-wrong-size": {
-    does: "Images have half the width that was asked for.",
-    modalities: IMAGE,
-    check: "C11",
-  },
-  "video-failed-but-billed": {
-    does: "Every video job fails and reports the cost of a finished one.",
-    modalities: VIDEO,
-    check: "C11",
-  },
-  "video-seconds-over-max-accepted": {
-    does: "A video of more seconds than the host makes is accepted.",
-    modalities: VIDEO,
-    check: "C11",
-  },
-  "decision-state-per-question": {
-    does: "The tokens of the state are reported once for each question.",
-    modalities: DECISIONS,
-    check: "C11",
-    needs: "a state that is counted once",
-  },
-} as const satisfies Readonly<Record<string, Cheat>>;
+  ...cheats(
+    { check: "C1", modalities: ALL, needs: "a key" },
+    {
+      "wrong-key-accepted": "A key that contains `invalid` is served like any other.",
+    },
+  ),
+  ...cheats(
+    { check: "C1", modalities: ALL },
+    {
+      redirect: "A request is answered with 307 and another path, where it is then served.",
+    },
+  ),
+  ...cheats(
+    { check: "C2", modalities: IMAGE, needs: "several images in one request" },
+    {
+      "image-one-missing":
+        "Where two or more images are asked for, one fewer is sent; all of them are billed.",
+    },
+  ),
+  ...cheats(
+    { check: "C2", modalities: DECISIONS },
+    {
+      "decision-probabilities-off": "The probabilities of a choice or a score have the sum 1.4.",
+    },
+  ),
+  ...cheats(
+    { check: "C3", modalities: TEXT },
+    {
+      "two-end-marks": "A stream has its end mark twice.",
+      "text-after-end-mark":
+        "The last piece of a streamed text comes once more after the end mark.",
+      "usage-missing-in-stream": "A stream reports no usage; a whole answer does.",
+    },
+  ),
+  ...cheats(
+    { check: "C4", modalities: TEXT },
+    {
+      "usage-plus-10-percent":
+        "A tenth more prompt tokens are reported than the prompt has, rounded up.",
+      "usage-plus-constant": "100 prompt tokens more are reported than the prompt has.",
+      "usage-cached-over-prompt": "10 cached tokens more are reported than the prompt has tokens.",
+      "usage-differs-in-stream":
+        "A stream reports 5 prompt tokens more than a whole answer to the same prompt.",
+    },
+  ),
+  ...cheats(
+    { check: "C5", modalities: TEXT },
+    {
+      "stop-leaked": "An answer contains the stop sequence that ends it.",
+      "length-as-stop": "An answer that is cut at its bound says that it ended by itself.",
+    },
+  ),
+  ...cheats(
+    { check: "C6", modalities: TEXT, needs: "tools" },
+    {
+      "tool-arguments-broken-in-stream":
+        "The arguments of a streamed tool call end in their middle; those of a whole one do not.",
+    },
+  ),
+  ...cheats(
+    { check: "C7", modalities: TEXT },
+    {
+      "model-in-stream": "A stream names another model; a whole answer names the right one.",
+      "model-whole": "A whole answer names another model; a stream names the right one.",
+      "model-once-in-ten": "Every tenth chat answer of the simulator names another model.",
+      "model-fake-date": "The model is named with the suffix -20261399, which is not a date.",
+    },
+  ),
+  ...cheats(
+    { check: "C8", modalities: ALL },
+    {
+      "unknown-model-served":
+        "A model that does not exist is served under the name that was asked for.",
+    },
+  ),
+  ...cheats(
+    { check: "C8", modalities: TEXT },
+    {
+      "out-of-range-clamped":
+        "A sampling value out of its range is answered as if it were the nearest one in it.",
+    },
+  ),
+  ...cheats(
+    { check: "C8", modalities: ALL },
+    {
+      "errors-as-html": "An error is an HTML page with the right status.",
+      "error-as-500": "A bad request is answered with 500 in place of 400, 404, 413 or 422.",
+    },
+  ),
+  ...cheats(
+    { check: "C9", modalities: TEXT },
+    {
+      "bound-ignored": "The output bound is ignored: the whole answer is sent and reported.",
+      "bound-off-by-one": "An answer that is cut at its bound has one token more than the bound.",
+    },
+  ),
+  ...cheats(
+    { check: "C10", modalities: TEXT },
+    {
+      "context-truncated":
+        "Only the last 2,000 tokens of the prompt are read; all of them are reported.",
+    },
+  ),
+  ...cheats(
+    { check: "C10", modalities: ["text", "decisions"], needs: "images in the prompt" },
+    {
+      "image-ignored": "An image in the prompt has no influence on the answer.",
+    },
+  ),
+  ...cheats(
+    { check: "C11", modalities: IMAGE },
+    {
+      "image-wrong-size": "Images have half the width that was asked for.",
+    },
+  ),
+  ...cheats(
+    { check: "C11", modalities: VIDEO },
+    {
+      "video-failed-but-billed": "Every video job fails and reports the cost of a finished one.",
+      "video-seconds-over-max-accepted": "A video of more seconds than the host makes is accepted.",
+    },
+  ),
+  ...cheats(
+    { check: "C11", modalities: DECISIONS, needs: "a state that is counted once" },
+    {
+      "decision-state-per-question": "The tokens of the state are reported once for each question.",
+    },
+  ),
+};
+
+function cheats<Name extends string>(
+  about: Omit<Cheat, "does">,
+  sentences: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, Cheat>> {
+  const rows = Object.entries<string>(sentences).map(([name, does]) => [name, { does, ...about }]);
+  return Object.fromEntries(rows) as Record<Name, Cheat>;
+}
 
 export type CheatName = keyof typeof CHEATS;
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Frame } from "./dialect.ts";
-import { cheatedStatus, isPage } from "./error-cheats.ts";
+import { isCheating } from "./cheats.ts";
 import type { FaultPoint, Faults } from "./faults.ts";
 import type { HeldAnswers } from "./held-answers.ts";
 import { jsonText, type JsonObject } from "./json.ts";
@@ -35,7 +35,6 @@ const BEFORE_RESET_MS = 20;
 /** Faults that strike before there is an answer at all. */
 export async function failEarly(delivery: Delivery): Promise<void> {
   const { faults, response } = delivery;
-  if (faults.refuse === true) breakOff(response);
   if (faults.hang?.at === "accept" || faults.hang?.at === "headers") await hang(delivery);
   if (faults.reset?.at === "headers") {
     response.socket?.write("HTTP/1.1 200 OK\r\ncontent-ty");
@@ -51,7 +50,8 @@ export async function deliverJson(
   json: JsonObject,
 ): Promise<void> {
   const { faults } = delivery;
-  const isHtml = isPage(status, faults);
+  const isPage = status >= 400 && isCheating(faults, "errors-as-html");
+  const isHtml = isPage || faults.body === "html";
   const clean = Buffer.from(isHtml ? HTML : jsonText(json));
   const bytes = faults.bad_utf8 === true ? withBadUtf8(clean) : clean;
   const body = {
@@ -61,6 +61,13 @@ export async function deliverJson(
     pieces: [bytes],
   };
   await deliverPieces(delivery, body);
+}
+
+/* What a provider answers to a request that cannot be served; 401 and 429 are not among it. */
+const BAD_REQUEST = new Set([400, 404, 413, 422]);
+
+function cheatedStatus(status: number, faults: Faults): number {
+  return BAD_REQUEST.has(status) && isCheating(faults, "error-as-500") ? 500 : status;
 }
 
 /** A body that is made while it is sent, so that a large one is never in memory whole. */
@@ -80,7 +87,6 @@ export async function deliverPieces(delivery: Delivery, body: PiecedBody): Promi
   const length = isCut ? Math.floor(body.lengthBytes / 2) : body.lengthBytes;
   writeHead(delivery, body.status, { type: body.type, length });
   const sink = new Sink(delivery);
-  if (faults.hang?.at === "body") await hang(delivery);
   if (faults.long_line !== undefined) await sink.fill(faults.long_line);
   let left = length;
   for (const piece of body.pieces) {
@@ -109,7 +115,6 @@ export async function deliverStream(
       : events.reduce((sum, one) => sum + one.length, 0);
   writeHead(delivery, 200, { type: "text/event-stream; charset=utf-8", length });
   const sink = new Sink(delivery);
-  if (faults.hang?.at === "body") await hang(delivery);
   if (faults.long_line !== undefined) {
     await sink.write(Buffer.from("data: "));
     await sink.fill(faults.long_line);

@@ -37,7 +37,7 @@ export interface Dialect {
   error(error: SimError): JsonObject;
   errorFrame(error: SimError): Frame;
   /** The same trouble in this wire's own status and message. */
-  readonly troubles: Troubles;
+  readonly troubles: Required<Troubles>;
   readonly requestIdHeader: string;
 }
 

@@ -1,136 +1,163 @@
-import { CHEAT_NAMES, isCheatName, type Cheating } from "./cheats.ts";
-import { isObject, stringsOf, type JsonObject } from "./json.ts";
-import {
-  readEnvelopeFault,
-  readImageFault,
-  readJobFault,
-  type EnvelopeFault,
-  type ImageFault,
-  type JobFault,
-} from "./object-faults.ts";
+import { CHEAT_NAMES, isCheatName, type CheatName } from "./cheats.ts";
+import { isObject, type JsonObject } from "./json.ts";
+import { anything, be, decimal, fields, flag, listOf, text, whole, type Rule } from "./shape.ts";
 
 export interface FaultPoint {
   readonly at: "accept" | "headers" | "body" | "event";
   readonly count: number;
 }
 
-/** What goes wrong with one answer. All empty: nothing does. */
-export interface Faults extends Cheating {
-  /** The connection dies before a byte of an answer. */
-  readonly refuse?: true;
-  /** The connection is reset in the headers, after `count` bytes, or after `count` events. */
-  readonly reset?: FaultPoint;
-  /** Nothing more comes from there on, and the connection stays open. */
-  readonly hang?: FaultPoint;
-  /** The body comes at so many bytes a second. */
-  readonly drip?: number;
-  readonly status?: number;
-  readonly body?: "json" | "html";
-  readonly message?: string;
-  readonly code?: string;
-  readonly retry_after?: string;
-  /** Added to the true `content-length`. */
-  readonly wrong_length?: number;
-  readonly content_type?: string;
-  readonly gzip_bomb?: true;
-  readonly bad_utf8?: true;
-  readonly bad_json_at_event?: number;
-  readonly error_at_event?: number;
-  readonly no_usage?: true;
-  readonly no_terminal?: true;
-  readonly endless?: true;
-  /** One line of so many bytes, before anything else. */
-  readonly long_line?: number;
-  readonly model_echo?: string;
-  readonly error_in_200?: true;
-  readonly error_event_first?: true;
-  readonly overloaded?: true;
-  readonly context_overflow?: true;
-  readonly content_filter?: true;
-  readonly refusal?: true;
-  /** Milliseconds before each event, or before a JSON answer. */
-  readonly slow?: number;
-  /** Milliseconds at most before an answer begins; how many depends on the seed and the call. */
-  readonly jitter?: number;
-  /** Milliseconds before the first answer of the simulator begins. */
-  readonly slow_start?: number;
-  /** From here on nothing is sent until the simulator receives a release request. */
-  readonly hold?: FaultPoint;
-  /** All events of a stream are one piece of its body. */
-  readonly one_piece?: true;
-  /** Fields laid over the usage that is reported. */
-  readonly usage?: JsonObject;
-  /** The document ends in its middle. */
-  readonly bad_json?: true;
-  /** No `content-length`. */
-  readonly chunked?: true;
-  readonly image?: ImageFault;
-  readonly job?: JobFault;
-  /** Where a file is said to be instead: `self`, `file`, `other`, `private` or an address. */
-  readonly redirect?: string;
-  readonly envelope?: EnvelopeFault;
-  /** The question that is not answered; empty: the first. */
-  readonly missing_answer?: string;
-  readonly extra_answer?: true;
-  /** Answers laid over the true ones. */
-  readonly answers?: JsonObject;
+const isSet: Rule = be("true", (value) => value === true);
+/** In USD, digit for digit; null: none is reported. */
+const amount: Rule = be("an amount", (value) => /^(string|number)$/.test(typeof value));
+
+/** What is wrong with the images of an answer. */
+export interface ImageFault {
+  /** Images in the answer, whatever was asked for. */
+  readonly count?: number;
+  /** Each image is padded to so many bytes before base64. */
+  readonly bytes?: number;
+  readonly url_only?: true;
+  readonly bad_base64?: true;
+  readonly not_an_image?: true;
+  readonly empty?: true;
+  readonly cost?: string | null;
+  /** No images; moderation took them. */
+  readonly moderation_flag?: true;
 }
+const IMAGE = fields({
+  count: whole(0),
+  bytes: whole(0),
+  url_only: isSet,
+  bad_base64: isSet,
+  not_an_image: isSet,
+  empty: isSet,
+  cost: amount,
+  moderation_flag: isSet,
+});
 
-/** `before`: what the fault has from an earlier clause of the same script. */
-type Reader = (argument: string, before: unknown) => unknown;
-
-const flag: Reader = (argument) => (argument === "" ? true : undefined);
-const text: Reader = (argument) => (argument === "" ? undefined : argument);
-const bound: Reader = (argument) => (/^\d{1,9}$/.test(argument) ? Number(argument) : undefined);
-const whole: Reader = (argument) => (/^-?\d{1,10}$/.test(argument) ? Number(argument) : undefined);
-
-const readHold = readPoint(/^(accept)$|^(event):(\d{1,9})$/);
-
-const READERS: Readonly<Record<keyof Faults, Reader>> = {
-  refuse: flag,
-  reset: readPoint(/^(headers)$|^(body|event):(\d{1,9})$/),
-  hang: readPoint(/^(accept|headers|body)$|^(event):(\d{1,9})$/),
-  drip: whole,
-  status: (argument) => (/^[2-5]\d\d$/.test(argument) ? Number(argument) : undefined),
-  body: (argument) => (/^(json|html)$/.test(argument) ? argument : undefined),
-  message: text,
+/** How a video job goes, and what goes wrong with the calls about it. */
+export interface JobFault {
+  /** In order; the create shows the first, each poll one more. */
+  readonly states?: readonly string[];
+  /** After the last of them. */
+  readonly final?: string;
+  readonly never?: true;
+  /** Each state lasts so long, independent of polls. */
+  readonly ms?: number;
+  readonly code?: string;
+  readonly message?: string;
+  readonly moderated?: true;
+  readonly cost?: string | null;
+  readonly bytes?: number;
+  readonly no_content?: true;
+  /** Fault scripts of the polls (the first `poll_times` of them) and of the file. */
+  readonly poll?: string;
+  readonly poll_times?: number;
+  readonly content?: string;
+}
+const script: Rule = (value, path) =>
+  typeof value === "string" ? unreadClause(value) : text(value, path);
+const JOB = fields({
+  states: listOf(text),
+  final: text,
+  never: isSet,
+  ms: whole(0),
   code: text,
-  retry_after: text,
-  wrong_length: whole,
-  content_type: text,
-  gzip_bomb: flag,
-  bad_utf8: flag,
-  bad_json_at_event: whole,
-  error_at_event: whole,
-  no_usage: flag,
-  no_terminal: flag,
-  endless: flag,
-  long_line: whole,
-  model_echo: text,
-  error_in_200: flag,
-  error_event_first: flag,
-  overloaded: flag,
-  context_overflow: flag,
-  content_filter: flag,
-  refusal: flag,
-  slow: whole,
-  jitter: bound,
-  slow_start: bound,
-  hold: (argument) =>
-    argument === "" ? { at: "accept", count: 0 } : readHold(argument, undefined),
-  one_piece: flag,
-  usage: readObject,
-  bad_json: flag,
-  chunked: flag,
-  image: (argument) => readImageFault(readObject(argument)),
-  job: (argument) => readJobFault(readObject(argument), isScript),
-  redirect: (argument) =>
-    /^(self|file|other|private|https?:\/\/\S+)$/.test(argument) ? argument : undefined,
-  envelope: (argument) => readEnvelopeFault(readObject(argument)),
-  missing_answer: (argument) => argument,
-  extra_answer: flag,
-  answers: readObject,
-  cheat: readCheat,
+  message: text,
+  moderated: isSet,
+  cost: amount,
+  bytes: whole(0),
+  no_content: isSet,
+  poll: script,
+  poll_times: whole(0),
+  content: script,
+});
+
+/** What is wrong with the envelope of an answer. */
+export interface EnvelopeFault {
+  readonly success?: boolean;
+  readonly code?: number;
+  readonly message?: string;
+  readonly nested?: true;
+  readonly bare?: true;
+  readonly empty?: true;
+}
+const ENVELOPE = fields({
+  success: flag,
+  code: decimal(0, 100_000),
+  message: text,
+  nested: isSet,
+  bare: isSet,
+  empty: isSet,
+});
+
+/** Every fault: how its argument is read; undefined: it is not understood. */
+const READERS = {
+  /** The connection is reset in the headers, after `count` bytes, or after `count` events. */
+  reset: pointOf(/^(headers)$|^(body|event):(\d{1,9})$/),
+  /** Nothing more comes from there on, and the connection stays open. */
+  hang: pointOf(/^(accept|headers)$|^(event):(\d{1,9})$/),
+  /** From here on nothing is sent until the simulator receives a release request. */
+  hold: pointOf(/^(|accept)$|^(event):(\d{1,9})$/),
+  /** The body comes at so many bytes a second. */
+  drip: numberOf,
+  status: numberOf,
+  body: (argument: string) => (argument === "html" ? argument : undefined),
+  message: textOf,
+  retry_after: textOf,
+  /** Added to the true `content-length`. */
+  wrong_length: numberOf,
+  content_type: textOf,
+  gzip_bomb: flagOf,
+  bad_utf8: flagOf,
+  bad_json_at_event: numberOf,
+  error_at_event: numberOf,
+  no_usage: flagOf,
+  no_terminal: flagOf,
+  endless: flagOf,
+  /** One line of so many bytes, before anything else. */
+  long_line: numberOf,
+  model_echo: textOf,
+  error_in_200: flagOf,
+  error_event_first: flagOf,
+  overloaded: flagOf,
+  context_overflow: flagOf,
+  content_filter: flagOf,
+  /** Milliseconds before each event, or before a JSON answer. */
+  slow: numberOf,
+  /** Milliseconds at most before an answer begins; how many depends on the seed and the call. */
+  jitter: numberOf,
+  /** Milliseconds before the first answer of the simulator begins. */
+  slow_start: numberOf,
+  /** All events of a stream are one piece of its body. */
+  one_piece: flagOf,
+  /** Fields laid over the usage that is reported. */
+  usage: objectOf<JsonObject>(anything),
+  /** The document ends in its middle. */
+  bad_json: flagOf,
+  /** No `content-length`. */
+  chunked: flagOf,
+  image: objectOf<ImageFault>(IMAGE),
+  job: objectOf<JobFault>(JOB),
+  /** Where a file is said to be instead: at its own address, or under another host name. */
+  redirect: (argument: string) =>
+    argument === "self" || argument === "other" ? argument : undefined,
+  envelope: objectOf<EnvelopeFault>(ENVELOPE),
+  /** The question that is not answered; empty: the first. */
+  missing_answer: (argument: string) => argument,
+  extra_answer: flagOf,
+  /** Answers laid over the true ones. */
+  answers: objectOf<JsonObject>(anything),
+  cheat: (argument: string, before?: unknown): readonly CheatName[] | undefined =>
+    isCheatName(argument) ? [...((before ?? []) as CheatName[]), argument] : undefined,
+};
+
+type Readers = typeof READERS;
+
+/** What goes wrong with one answer. All empty: nothing does. */
+export type Faults = {
+  readonly [Name in keyof Readers]?: Exclude<ReturnType<Readers[Name]>, undefined>;
 };
 
 export type FaultReading =
@@ -138,17 +165,15 @@ export type FaultReading =
   | { readonly kind: "unknown"; readonly message: string };
 
 /** Names of all faults, for help texts. */
-export const FAULT_NAMES: readonly string[] = Object.keys(READERS);
+const FAULT_NAMES: readonly string[] = Object.keys(READERS);
 
 /** Reads `name`, `name:argument`, or several of them joined by `;`. */
 export function readFaults(script: string): FaultReading {
   const faults: Record<string, unknown> = {};
   for (const clause of clausesOf(script)) {
-    const colon = clause.indexOf(":");
-    const name = colon < 0 ? clause : clause.slice(0, colon);
-    const read = isFaultName(name) ? READERS[name] : undefined;
-    const value = read?.(colon < 0 ? "" : clause.slice(colon + 1), faults[name]);
-    if (value === undefined) return unknownFault(clause);
+    const [, name = "", argument = ""] = /^([^:]*):?(.*)$/s.exec(clause) ?? [];
+    const value = isFaultName(name) ? READERS[name](argument, faults[name]) : undefined;
+    if (value === undefined) return { kind: "unknown", message: unknownFault(clause) };
     faults[name] = value;
   }
   return { kind: "faults", faults };
@@ -160,38 +185,52 @@ function clausesOf(script: string): readonly string[] {
   return clauses.map((clause) => clause.trim()).filter((clause) => clause !== "");
 }
 
-function isScript(script: string): boolean {
-  return readFaults(script).kind === "faults";
+function unreadClause(script: string): string | undefined {
+  const reading = readFaults(script);
+  return reading.kind === "unknown" ? reading.message : undefined;
 }
 
-function isFaultName(name: string): name is keyof Faults {
+function isFaultName(name: string): name is keyof Readers {
   return Object.hasOwn(READERS, name);
 }
 
-function unknownFault(clause: string): FaultReading {
-  const known = clause.startsWith("cheat") ? `; cheats: ${CHEAT_NAMES.join(", ")}` : "";
-  const message = `no fault is written ${JSON.stringify(clause)}; known: ${FAULT_NAMES.join(", ")}`;
-  return { kind: "unknown", message: message + known };
+function unknownFault(clause: string): string {
+  const cheats = clause.startsWith("cheat") ? `; cheats: ${CHEAT_NAMES.join(", ")}` : "";
+  return `no fault is written ${JSON.stringify(clause)}; known: ${FAULT_NAMES.join(", ")}${cheats}`;
 }
 
-function readCheat(argument: string, before: unknown): readonly string[] | undefined {
-  return isCheatName(argument) ? [...stringsOf(before), argument] : undefined;
+function flagOf(argument: string): true | undefined {
+  return argument === "" ? true : undefined;
 }
 
-function readPoint(form: RegExp): Reader {
+function textOf(argument: string): string | undefined {
+  return argument === "" ? undefined : argument;
+}
+
+function numberOf(argument: string): number | undefined {
+  return /^-?\d{1,10}$/.test(argument) ? Number(argument) : undefined;
+}
+
+function pointOf(form: RegExp): (argument: string) => FaultPoint | undefined {
   return (argument) => {
     const match = form.exec(argument);
     if (match === null) return undefined;
-    const [, plain, counted, count] = match;
-    return { at: plain ?? counted, count: Number(count ?? 0) };
+    const [, plain, counted, count = 0] = match;
+    const at = (plain ?? counted) || "accept";
+    return { at: at as FaultPoint["at"], count: Number(count) };
   };
 }
 
-function readObject(argument: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(argument);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+/** An amount that is given as a number is kept as its text: it is only ever written again. */
+function objectOf<T extends object>(rule: Rule): (argument: string) => T | undefined {
+  return (argument) => {
+    try {
+      const value: unknown = JSON.parse(argument);
+      if (!isObject(value) || rule(value, "") !== undefined) return undefined;
+      const { cost } = value;
+      return { ...value, ...(typeof cost === "number" && { cost: String(cost) }) } as T;
+    } catch {
+      return undefined;
+    }
+  };
 }

@@ -1,15 +1,19 @@
 import type { SimAnswer } from "./answer.ts";
-import { cheatedAnswer, cheatedBody, cheatedModel, cheatedRequest } from "./chat-cheats.ts";
+import {
+  cheatedAnswer,
+  cheatedBody,
+  cheatedFrames,
+  cheatedModel,
+  cheatedRequest,
+} from "./chat-cheats.ts";
 import { isCheating } from "./cheats.ts";
 import { deliverJson, deliverStream, failEarly } from "./deliver.ts";
 import type { Dialect, Envelope } from "./dialect.ts";
-import type { Faults } from "./faults.ts";
 import { isObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
 import type { SimError } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
-import { cheatedFrames } from "./stream-cheats.ts";
-import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "./trouble.ts";
+import { isRefused, keyProblemOf, requestProblemOf, withWords } from "./trouble.ts";
 
 /** A call of one of the chat wires. */
 export interface Generation extends ReceivedCall {
@@ -21,36 +25,24 @@ export async function answerGeneration(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   const { faults } = delivery;
   await failEarly(delivery);
-  const problem = problemOf(generation) ?? orderedTrouble(dialect.troubles, faults);
-  if (problem !== undefined || !isObject(body)) {
-    const error = problem ?? { status: 400, message: "the body must be a JSON object" };
-    return await deliverJson(delivery, error.status, dialect.error(error));
-  }
-  if (faults.error_in_200 === true) {
-    return await deliverJson(
-      delivery,
-      200,
-      dialect.error(withWords(dialect.troubles.failed, faults)),
-    );
-  }
+  const isOver = await isRefused(dialect, delivery, problemOf(generation));
+  if (isOver || !isObject(body)) return;
   const read = cheatedRequest(dialect, body, faults);
   // A fault can make a document of a stream.
   const request = { ...read, stream: read.stream && faults.body === undefined };
-  await deliverAnswer(generation, request, answerWith(request, faults));
+  await deliverAnswer(generation, request, cheatedAnswer(request, faults));
 }
 
 /** The prompt tokens of a body, for the counting route. */
 export async function answerTokenCount(generation: Generation): Promise<void> {
   const { dialect, delivery, body } = generation;
   await failEarly(delivery);
-  const problem = isObject(body)
-    ? problemOf({ ...generation, body: { max_tokens: 1, ...body } })
-    : { status: 400, message: "the body must be a JSON object" };
-  if (problem !== undefined || !isObject(body)) {
-    const error = problem ?? dialect.troubles.failed;
-    return await deliverJson(delivery, error.status, dialect.error(error));
+  const bounded = isObject(body) ? { max_tokens: 1, ...body } : body;
+  const problem = problemOf({ ...generation, body: bounded });
+  if (problem !== undefined) {
+    return await deliverJson(delivery, problem.status, dialect.error(problem));
   }
-  const count = Math.max(1, dialect.read(body).promptTokens);
+  const count = Math.max(1, dialect.read(isObject(body) ? body : {}).promptTokens);
   await deliverJson(delivery, 200, { input_tokens: count });
 }
 
@@ -58,11 +50,7 @@ export async function answerTokenCount(generation: Generation): Promise<void> {
 export async function answerModels(generation: Generation): Promise<void> {
   const { dialect, delivery, headers, models, createdS } = generation;
   await failEarly(delivery);
-  const { faults } = delivery;
-  const problem = keyProblemOf(headers, faults) ?? orderedTrouble(dialect.troubles, faults);
-  if (problem !== undefined) {
-    return await deliverJson(delivery, problem.status, dialect.error(problem));
-  }
+  if (await isRefused(dialect, delivery, keyProblemOf(headers, delivery.faults))) return;
   await deliverJson(delivery, 200, dialect.models(models, createdS));
 }
 
@@ -89,17 +77,9 @@ async function deliverAnswer(
   await deliverStream(delivery, frames, dialect.errorFrame(trouble));
 }
 
-function answerWith(request: SimRequest, faults: Faults): SimAnswer {
-  const answer = cheatedAnswer(request, faults);
-  if (faults.refusal !== true) return answer;
-  return { ...answer, text: "", calls: [], finish: "refusal", stopSequence: null };
-}
-
 function problemOf(generation: Generation): SimError | undefined {
-  const { dialect, delivery, headers, body } = generation;
-  const keyProblem = keyProblemOf(headers, delivery.faults);
-  if (keyProblem !== undefined) return keyProblem;
-  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  const read = cheatedBody(body, delivery.faults);
-  return dialect.problemOf(read, headers) ?? modelProblemOf(body, generation);
+  const { dialect, delivery, headers } = generation;
+  return requestProblemOf(generation, (body) =>
+    dialect.problemOf(cheatedBody(body, delivery.faults), headers),
+  );
 }

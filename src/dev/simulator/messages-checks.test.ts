@@ -78,7 +78,7 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   [
     "an unknown key on a block",
     { ...body, messages: [userMessage({ ...text("x"), id: 1 })] },
-    "messages.0.content.0.text.id",
+    "messages.0.content.0.id",
   ],
   [
     "a part of the other wire",
@@ -99,7 +99,7 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   [
     "an id with a colon",
     withTools(user, said(use("f:0")), userMessage(result("f:0"))),
-    "should match pattern",
+    "that matches",
   ],
   [
     "a call without a result",
@@ -131,7 +131,7 @@ const REFUSED: readonly (readonly [string, JsonObject, string])[] = [
   [
     "input that is text",
     withTools(user, said({ ...use("a"), input: "{}" }), userMessage(result("a"))),
-    "tool_use.input",
+    "content.0.input",
   ],
   [
     "an unsigned thinking block",

@@ -1,22 +1,26 @@
 import { cacheMarksComplaint } from "./cache-marks.ts";
+import { contentText, isAbsent, isObject, objectsOf, textOf, type JsonObject } from "./json.ts";
 import {
-  contentText,
-  isAbsent,
-  isObject,
-  objectsOf,
-  textOf,
-  wordSet,
-  type JsonObject,
-} from "./json.ts";
-import { contentComplaint, pairingComplaint, type Complaint } from "./messages-blocks.ts";
+  any,
+  anything,
+  be,
+  decimal,
+  dictionary,
+  fields,
+  filledText,
+  flag,
+  listOf,
+  matching,
+  oneOf,
+  tagged,
+  text,
+  textOr,
+  whole,
+  type Complaint,
+  type Rule,
+} from "./shape.ts";
 import type { RequestHeaders, SimError } from "./sim-error.ts";
 
-const BODY_KEYS = wordSet(
-  "model messages max_tokens system temperature top_p top_k stop_sequences stream",
-  "tools tool_choice metadata thinking service_tier container mcp_servers",
-  "context_management compaction output_config output_format cache_control inference_geo speed",
-  "diagnostics fallback_credit_token billing_policy user_profile_id workspace_id",
-);
 /** Fields that count as unknown without one of these names in the beta header. */
 const GATED: Readonly<Record<string, RegExp>> = {
   context_management: /\b(context-management|compact)-\d/,
@@ -30,25 +34,95 @@ const GATED: Readonly<Record<string, RegExp>> = {
   "tools.allowed_callers": /\badvanced-tool-use-\d/,
   "tools.input_examples": /\badvanced-tool-use-\d/,
 };
-const TOOL_KEYS = wordSet(
-  "type name description input_schema cache_control strict defer_loading",
-  "allowed_callers input_examples eager_input_streaming",
+
+const ID = matching(/^[a-zA-Z0-9_-]+$/);
+const WORDS = be(
+  "text: text content blocks must be non-empty and contain non-whitespace text",
+  (value) => textOf(value).trim() !== "",
 );
-const TOOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
-const THINKING_TYPES = new Set(["enabled", "disabled", "adaptive", "between_tools"]);
-/* A test may send a field of its own, to see it come through. */
-const FREE_KEY = /^x_/;
+
+const block = (rules: Readonly<Record<string, Rule>>): Rule =>
+  fields({ ...rules, ...any("type cache_control") });
+const RESULT_BLOCKS = {
+  text: block({ "text!": WORDS, citations: anything }),
+  image: block(any("source")),
+  document: block(any("source title context citations")),
+  search_result: block(any("source title content citations")),
+};
+const CONTENT_OF: Readonly<Record<string, Rule>> = {
+  system: contentOf({ text: RESULT_BLOCKS.text }),
+  user: contentOf({
+    ...RESULT_BLOCKS,
+    tool_result: block({
+      "tool_use_id!": ID,
+      is_error: flag,
+      content: contentOf(RESULT_BLOCKS),
+    }),
+  }),
+  assistant: contentOf({
+    text: RESULT_BLOCKS.text,
+    tool_use: block({ "id!": ID, "name!": filledText, "input!": dictionary, caller: anything }),
+    thinking: block({ thinking: anything, "signature!": filledText }),
+    redacted_thinking: block(any("data")),
+  }),
+};
+
+function contentOf(blocks: Readonly<Record<string, Rule>>): Rule {
+  return textOr(listOf(tagged("type", blocks)));
+}
+
+const TOOL = fields({
+  ...any("type description cache_control strict defer_loading allowed_callers input_examples"),
+  ...any("eager_input_streaming"),
+  "name!": matching(/^[a-zA-Z0-9_-]{1,128}$/),
+  "input_schema!": fields({ "type!": oneOf("object") }, anything),
+});
+const CHOICE = { type: text, disable_parallel_tool_use: flag };
+const OPEN = fields({}, anything);
+
+const BODY = fields(
+  {
+    ...any("service_tier container mcp_servers context_management compaction output_config"),
+    ...any("output_format cache_control inference_geo speed diagnostics fallback_credit_token"),
+    ...any("billing_policy user_profile_id workspace_id"),
+    "model!": text,
+    "max_tokens!": whole(1),
+    stream: flag,
+    metadata: fields({ user_id: anything }),
+    thinking: tagged("type", {
+      enabled: fields({ "budget_tokens!": whole(1024) }, anything),
+      disabled: OPEN,
+      adaptive: OPEN,
+      between_tools: OPEN,
+    }),
+    temperature: decimal(0, 1),
+    top_p: decimal(0, 1),
+    top_k: whole(0),
+    stop_sequences: listOf(be("more than white space", (value) => textOf(value).trim() !== "")),
+    // Tools that the provider runs itself have shapes of their own.
+    tools: listOf((tool, path) => (isForeign(tool) ? undefined : TOOL(tool, path))),
+    tool_choice: tagged("type", {
+      auto: fields(CHOICE),
+      any: fields(CHOICE),
+      none: fields({ type: text }),
+      tool: fields({ ...CHOICE, "name!": text }),
+    }),
+    system: CONTENT_OF["system"] ?? anything,
+    "messages!": listOf(messageComplaint),
+  },
+  // A test may send a field of its own, to see it come through.
+  (_value, path) => (/^x_/.test(path) ? undefined : `${path}: Extra inputs are not permitted`),
+);
 
 /** The first thing a messages provider would refuse in `body`, its version header included. */
 export function messagesProblem(body: JsonObject, headers: RequestHeaders): SimError | undefined {
   const message =
     versionComplaint(headers) ??
-    fieldComplaint(body) ??
+    BODY(body, "") ??
     gateComplaint(body, String(headers["anthropic-beta"] ?? "")) ??
-    samplingComplaint(body) ??
     cacheMarksComplaint(body) ??
-    toolsComplaint(body) ??
-    messagesComplaint(body);
+    togetherComplaint(body) ??
+    orderComplaint(objectsOf(body["messages"]));
   return message === undefined ? undefined : { status: 400, message };
 }
 
@@ -60,173 +134,107 @@ function versionComplaint(headers: RequestHeaders): Complaint {
     : `anthropic-version: "${String(version)}" is not a valid version`;
 }
 
-function fieldComplaint(body: JsonObject): Complaint {
-  const extra = Object.keys(body).find((key) => !BODY_KEYS.has(key) && !FREE_KEY.test(key));
-  if (extra !== undefined) return `${extra}: Extra inputs are not permitted`;
-  const { model, max_tokens: maxTokens, stream, metadata } = body;
-  if (typeof model !== "string") return "model: Field required";
-  if (maxTokens === undefined) return "max_tokens: Field required";
-  if (typeof maxTokens !== "number" || !Number.isInteger(maxTokens)) {
-    return "max_tokens: Input should be a valid integer";
-  }
-  if (maxTokens < 1) return "max_tokens: Input should be greater than or equal to 1";
-  if (stream !== undefined && typeof stream !== "boolean") {
-    return "stream: Input should be a valid boolean";
-  }
-  return metadataComplaint(metadata) ?? thinkingComplaint(body["thinking"], maxTokens);
-}
-
 function gateComplaint(body: JsonObject, betas: string): Complaint {
-  const isShut = (name: string): boolean => GATED[name]?.test(betas) === false;
-  const shut = Object.keys(body).find(isShut);
-  if (shut !== undefined) return `${shut}: Extra inputs are not permitted`;
   const config = isObject(body["output_config"]) ? Object.keys(body["output_config"]) : [];
-  const setting = config.find((key) => isShut(`output_config.${key}`));
-  if (setting !== undefined) return `output_config.${setting}: Extra inputs are not permitted`;
-  for (const [index, tool] of objectsOf(body["tools"]).entries()) {
-    const key = Object.keys(tool).find((each) => isShut(`tools.${each}`));
-    if (key !== undefined) return `tools.${index}.custom.${key}: Extra inputs are not permitted`;
-  }
-  return undefined;
+  const tools = objectsOf(body["tools"]).flatMap((tool) => Object.keys(tool));
+  const sent = [
+    ...Object.keys(body),
+    ...config.map((key) => `output_config.${key}`),
+    ...tools.map((key) => `tools.${key}`),
+  ];
+  const shut = sent.find((name) => GATED[name]?.test(betas) === false);
+  return shut === undefined ? undefined : `${shut}: Extra inputs are not permitted`;
 }
 
-function metadataComplaint(metadata: unknown): Complaint {
-  if (isAbsent(metadata)) return undefined;
-  if (!isObject(metadata)) return "metadata: Input should be a valid dictionary";
-  const extra = Object.keys(metadata).find((key) => key !== "user_id");
-  return extra === undefined ? undefined : `metadata.${extra}: Extra inputs are not permitted`;
+function isForeign(tool: unknown): boolean {
+  return isObject(tool) && !isAbsent(tool["type"]) && tool["type"] !== "custom";
 }
 
-function thinkingComplaint(thinking: unknown, maxTokens: number): Complaint {
-  if (isAbsent(thinking)) return undefined;
-  if (!isObject(thinking) || !THINKING_TYPES.has(textOf(thinking["type"]))) {
-    return "thinking: Input tag does not match any of the expected tags";
-  }
-  const budget = thinking["budget_tokens"];
-  if (thinking["type"] !== "enabled") return undefined;
-  if (typeof budget !== "number" || budget < 1024) {
-    return "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024";
-  }
-  return budget < maxTokens
-    ? undefined
-    : "`max_tokens` must be greater than `thinking.budget_tokens`.";
+function messageComplaint(message: unknown, path: string): Complaint {
+  const role = isObject(message) ? textOf(message["role"]) : "";
+  const content = Object.hasOwn(CONTENT_OF, role) ? CONTENT_OF[role] : undefined;
+  if (isObject(message) && content === undefined) return `messages: Unexpected role "${role}".`;
+  return fields({ role: text, "content!": content ?? anything })(message, path);
 }
 
-function samplingComplaint(body: JsonObject): Complaint {
-  for (const key of ["temperature", "top_p"]) {
-    const value = body[key];
-    if (isAbsent(value)) continue;
-    if (typeof value !== "number") return `${key}: Input should be a valid number`;
-    if (value < 0 || value > 1) return `${key}: range: 0..1`;
+/** What each field allows alone and not beside another. */
+function togetherComplaint(body: JsonObject): Complaint {
+  const { tools, tool_choice: choice, thinking, max_tokens: bound } = body;
+  const budget = isObject(thinking) && thinking["type"] === "enabled" && thinking["budget_tokens"];
+  if (typeof budget === "number" && budget >= Number(bound)) {
+    return "`max_tokens` must be greater than `thinking.budget_tokens`.";
   }
-  const { top_k: topK, stop_sequences: stops } = body;
-  if (!isAbsent(topK) && (typeof topK !== "number" || !Number.isInteger(topK))) {
-    return "top_k: Input should be a valid integer";
-  }
-  if (isAbsent(stops)) return undefined;
-  if (!Array.isArray(stops)) return "stop_sequences: Input should be a valid list";
-  return stops.every((stop) => typeof stop === "string" && stop.trim() !== "")
-    ? undefined
-    : "stop_sequences: each stop sequence must contain non-whitespace";
-}
-
-function toolsComplaint(body: JsonObject): Complaint {
-  const { tools, tool_choice: choice } = body;
-  if (isAbsent(tools)) {
-    if (!isAbsent(choice)) return "tool_choice: may only be specified while providing tools";
-    return usesTools(body)
-      ? "Requests which have `tool_use` or `tool_result` blocks in their messages must define tools"
-      : undefined;
-  }
-  if (!Array.isArray(tools)) return "tools: Input should be a valid list";
   const names = objectsOf(tools).map((tool) => textOf(tool["name"]));
   if (new Set(names).size < names.length) return "tools: Tool names must be unique.";
-  for (const [index, tool] of tools.entries()) {
-    const complaint = toolComplaint(tool, `tools.${index}.custom`);
-    if (complaint !== undefined) return complaint;
-  }
-  return choiceComplaint(choice, names);
-}
-
-function usesTools(body: JsonObject): boolean {
-  return objectsOf(body["messages"])
-    .flatMap((message) => objectsOf(message["content"]))
-    .some((block) => block["type"] === "tool_use" || block["type"] === "tool_result");
-}
-
-function toolComplaint(tool: unknown, path: string): Complaint {
-  if (!isObject(tool)) return `${path}: Input should be a valid dictionary`;
-  const { type, name, input_schema: schema } = tool;
-  // Tools that the provider runs itself have shapes of their own.
-  if (!isAbsent(type) && type !== "custom") return undefined;
-  const extra = Object.keys(tool).find((key) => !TOOL_KEYS.has(key));
-  if (extra !== undefined) return `${path}.${extra}: Extra inputs are not permitted`;
-  if (!TOOL_NAME.test(textOf(name))) {
-    return `${path}.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`;
-  }
-  if (!isObject(schema)) return `${path}.input_schema: Field required`;
-  return schema["type"] === "object"
-    ? undefined
-    : `${path}.input_schema.type: Input should be 'object'`;
-}
-
-function choiceComplaint(choice: unknown, names: readonly string[]): Complaint {
-  if (isAbsent(choice)) return undefined;
-  if (!isObject(choice)) return "tool_choice: Input should be a valid dictionary";
-  const { type, name } = choice;
-  const allowed = ["type", ...(type === "tool" ? ["name"] : [])];
-  if (type !== "none") allowed.push("disable_parallel_tool_use");
-  const extra = Object.keys(choice).find((key) => !allowed.includes(key));
-  if (extra !== undefined) return `tool_choice.${extra}: Extra inputs are not permitted`;
-  if (type === "tool") {
-    return names.includes(textOf(name))
+  if (!isAbsent(tools)) {
+    const wanted =
+      isObject(choice) && choice["type"] === "tool" ? textOf(choice["name"]) : names[0];
+    return wanted === undefined || names.includes(wanted)
       ? undefined
-      : `Tool '${String(name)}' not found in provided tools`;
+      : `Tool '${wanted}' not found in provided tools`;
   }
-  return type === "auto" || type === "any" || type === "none"
-    ? undefined
-    : "tool_choice: Input tag does not match any of the expected tags";
-}
-
-function messagesComplaint(body: JsonObject): Complaint {
-  const { messages, system } = body;
-  if (!Array.isArray(messages)) return "messages: Field required";
-  if (messages.length === 0) return "messages: at least one message is required";
-  if (!isAbsent(system)) {
-    const complaint = contentComplaint(system, "system", "system");
-    if (complaint !== undefined) return complaint;
-  }
-  for (const [index, message] of messages.entries()) {
-    const isLast = index === messages.length - 1;
-    const complaint = messageComplaint(message, index, isLast);
-    if (complaint !== undefined) return complaint;
-  }
-  return pairingComplaint(objectsOf(messages));
-}
-
-function messageComplaint(message: unknown, index: number, isLast: boolean): Complaint {
-  const path = `messages.${index}`;
-  if (!isObject(message)) return `${path}: Input should be a valid dictionary`;
-  const { role, content } = message;
-  const extra = Object.keys(message).find((key) => key !== "role" && key !== "content");
-  if (extra !== undefined) return `${path}.${extra}: Extra inputs are not permitted`;
-  if (role !== "user" && role !== "assistant" && role !== "system") {
-    return `messages: Unexpected role "${String(role)}". Allowed roles are "user", "assistant" and "system".`;
-  }
-  if (index === 0 && role !== "user") return 'messages: first message must use the "user" role';
-  const complaint = contentComplaint(content, role, `${path}.content`);
-  if (complaint !== undefined) return complaint;
-  const isPrefill = isLast && role === "assistant";
-  if (isPrefill) return prefillComplaint(content);
-  const isEmpty = content === "" || (Array.isArray(content) && content.length === 0);
-  return isEmpty
-    ? `${path}: all messages must have non-empty content except for the optional final assistant message`
+  if (!isAbsent(choice)) return "tool_choice: may only be specified while providing tools";
+  const messages = objectsOf(body["messages"]);
+  const usesTools = messages.some((each) => typesOf(each).some((type) => /^tool_/.test(type)));
+  return usesTools
+    ? "Requests with `tool_use` or `tool_result` blocks must define tools"
     : undefined;
 }
 
-function prefillComplaint(content: unknown): Complaint {
-  const text = contentText(content);
-  return text === text.trimEnd()
-    ? undefined
-    : "messages: final assistant content cannot end with trailing whitespace";
+/** Who speaks first, who may say nothing, and the pairs of calls and results. */
+function orderComplaint(messages: readonly JsonObject[]): Complaint {
+  const [first] = messages;
+  if (first === undefined) return "messages: at least one message is required";
+  if (first["role"] !== "user") return 'messages: first message must use the "user" role';
+  let called: readonly string[] = [];
+  for (const [index, message] of messages.entries()) {
+    const complaint = emptyComplaint(messages, index) ?? answersComplaint(message, called, index);
+    if (complaint !== undefined) return complaint;
+    called = blocksOf(message, "tool_use").map((block) => textOf(block["id"]));
+    if (new Set(called).size < called.length) return "messages: `tool_use` ids must be unique";
+  }
+  return called.length === 0 ? undefined : unanswered(messages.length - 1, called);
+}
+
+function emptyComplaint(messages: readonly JsonObject[], index: number): Complaint {
+  const { role, content } = messages[index] ?? {};
+  if (role === "assistant" && index === messages.length - 1) {
+    const prefill = contentText(content);
+    return prefill === prefill.trimEnd()
+      ? undefined
+      : "messages: final assistant content cannot end with trailing whitespace";
+  }
+  const isEmpty = content === "" || (Array.isArray(content) && content.length === 0);
+  return isEmpty
+    ? `messages.${index}: all messages must have non-empty content except for the optional final assistant message`
+    : undefined;
+}
+
+/* Calls and results stand in neighbouring messages, results first, each exactly once. */
+function answersComplaint(message: JsonObject, called: readonly string[], at: number): Complaint {
+  const types = typesOf(message);
+  const other = types.findIndex((type) => type !== "tool_result");
+  const results = blocksOf(message, "tool_result").map((block) => textOf(block["tool_use_id"]));
+  const leading = results.slice(0, other < 0 ? results.length : other);
+  const missing = called.filter((id) => !leading.includes(id));
+  if (missing.length > 0) return unanswered(at - 1, missing);
+  const stray = results.find((id) => !called.includes(id));
+  if (stray !== undefined) {
+    return `messages.${at}.content: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stray}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
+  }
+  return new Set(results).size < results.length
+    ? `messages.${at}.content: each tool_use must have a single result`
+    : undefined;
+}
+
+function typesOf(message: JsonObject): readonly string[] {
+  return objectsOf(message["content"]).map((block) => textOf(block["type"]));
+}
+
+function blocksOf(message: JsonObject, type: string): readonly JsonObject[] {
+  return objectsOf(message["content"]).filter((block) => block["type"] === type);
+}
+
+function unanswered(at: number, ids: readonly string[]): string {
+  return `messages.${at}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(", ")}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`;
 }

@@ -117,7 +117,6 @@ function videoRows(kind: string, host: VideoHost): readonly Row[] {
   const cancel: Route = {
     ...job,
     method: "DELETE",
-    ownFault: ({ plan }) => plan.cancel,
     answer: (call) => answerVideoDelete(host, call),
   };
   const content: Route = {

@@ -66,11 +66,8 @@ async function answered(path: string, fault: string, more: object = {}): Promise
 const STREAM = { stream: true };
 
 describe("connections that die", () => {
-  test.each([
-    ["refuse", "ECONNRESET"],
-    ["reset:headers", /ECONNRESET|HPE_/],
-  ])("%s: no answer at all", async (fault, code) => {
-    expect(await post(CHAT, fault)).toMatch(code);
+  test("reset:headers: no answer at all", async () => {
+    expect(await post(CHAT, "reset:headers")).toMatch(/ECONNRESET|HPE_/);
   });
 
   test("reset:body:N sends exactly N bytes", async () => {
@@ -96,7 +93,7 @@ describe("connections that die", () => {
 });
 
 describe("connections that hang", () => {
-  test.each([["hang:accept"], ["hang:headers"], ["hang:body"], ["hang:event:2"]])(
+  test.each([["hang:headers"], ["hang:event:2"]])(
     "%s holds the connection until the client leaves",
     async (fault) => {
       const before = simulator.counts();
@@ -147,14 +144,10 @@ describe("connections that hang", () => {
 describe("refusals", () => {
   test.each([
     [CHAT, "status:503", 503, '"type":"server_error"'],
-    [CHAT, "overloaded", 503, "overloaded"],
     [CHAT, "context_overflow", 400, "context_length_exceeded"],
     [CHAT, "content_filter", 400, '"code":"content_filter"'],
     [MESSAGES, "status:401", 401, "authentication_error"],
-    [MESSAGES, "overloaded", 529, "overloaded_error"],
     [MESSAGES, "context_overflow", 400, "prompt is too long"],
-    [MESSAGES, "status:400;message:Your credit balance is too low", 400, "credit balance"],
-    [MESSAGES, "explode", 400, "no fault is written"],
   ])("%s %s is %i", async (path, fault, status, words) => {
     for (const more of [{}, STREAM]) {
       const answer = await answered(path, fault, more);
@@ -202,12 +195,6 @@ describe("answers that are wrong", () => {
     }
   });
 
-  test("content_type changes the label only", async () => {
-    const answer = await answered(CHAT, "content_type:text/plain");
-    expect(answer.headers["content-type"]).toBe("text/plain");
-    expect(isJson(answer.text)).toBe(true);
-  });
-
   test.each([
     [CHAT, "prompt_tokens"],
     [MESSAGES, "input_tokens"],
@@ -226,24 +213,6 @@ describe("answers that are wrong", () => {
     expect(answer.complete).toBe(true);
     expect(answer.text).not.toMatch(end);
     expect((await answered(path, "", STREAM)).text).toMatch(end);
-  });
-
-  test("model_echo names another model", async () => {
-    expect((await answered(CHAT, "model_echo:other")).text).toContain('"model":"other"');
-  });
-
-  test("refusal is an answer, not an error", async () => {
-    expect((await answered(CHAT, "refusal")).text).toContain('"finish_reason":"content_filter"');
-    expect((await answered(MESSAGES, "refusal")).text).toContain('"stop_reason":"refusal"');
-  });
-
-  test("error events come first or where they are scripted", async () => {
-    const first = await answered(MESSAGES, "error_event_first", STREAM);
-    expect(first.text).toMatch(/^event: error\n.*overloaded_error.*\n\n$/);
-    const later = await answered(CHAT, "error_at_event:2", STREAM);
-    const events = later.text.trim().split("\n\n");
-    expect(events).toHaveLength(3);
-    expect(events[2]).toContain('"error":{');
   });
 
   test("long_line sends one line of so many bytes", async () => {
@@ -290,29 +259,6 @@ describe("how a fault is chosen", () => {
     expect((await answered("/b/v1/messages", "")).status).toBe(529);
   });
 
-  test("a rule that is not understood is refused", async () => {
-    expect(() => simulator.script({ fault: "explode" })).toThrow("known: refuse");
-    const response = await fetch(`${simulator.url}/faults`, {
-      method: "POST",
-      body: JSON.stringify({ model: "m" }),
-    });
-    expect(response.status).toBe(400);
-  });
-
-  test("by the option, for every call, unless a call asks for another", async () => {
-    const sick = await startSimulator({ port: 0, host: "127.0.0.1", fault: "status:500" });
-    const statusWith = async (headers: Record<string, string>) => {
-      const init = { method: "POST", headers: { ...HEADERS, ...headers } };
-      return (await fetch(sick.url + CHAT, { ...init, body: JSON.stringify(base) })).status;
-    };
-    expect(await statusWith({})).toBe(500);
-    expect(await statusWith({ "x-sim-fault": "slow:1" })).toBe(200);
-    await sick.close();
-    await expect(startSimulator({ port: 0, host: "127.0.0.1", fault: "explode" })).rejects.toThrow(
-      "no fault is written",
-    );
-  });
-
   test("what is held comes when it is released, and nothing of it before", async () => {
     const seen: string[] = [];
     const held = [CHAT, MESSAGES].map(async (path) => {
@@ -325,18 +271,6 @@ describe("how a fault is chosen", () => {
     simulator.release();
     expect(await Promise.all(held)).toEqual([200, 200]);
     expect(seen).toEqual(["released", "held", "held"]);
-  });
-
-  test("closing breaks hanging answers off", async () => {
-    const other = await startSimulator({ port: 0, host: "127.0.0.1", fault: "hang:body" });
-    const response = await fetch(other.url + CHAT, {
-      method: "POST",
-      headers: HEADERS,
-      body: JSON.stringify(base),
-    });
-    const reading = response.text().catch((error: unknown) => String(error));
-    await other.close();
-    expect(await reading).toContain("terminated");
   });
 });
 

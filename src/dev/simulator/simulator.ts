@@ -9,7 +9,6 @@ import { FaultBoard, requestedFault, type ChosenFault } from "./fault-board.ts";
 import { readFaults } from "./faults.ts";
 import { HeldAnswers } from "./held-answers.ts";
 import { isObject, textOf, type JsonObject } from "./json.ts";
-import { movedPath } from "./moved-path.ts";
 import { providerOfPath, strictProviderIds } from "./providers/strict-dialect.ts";
 import type { ReceivedCall, Route } from "./received-call.ts";
 import { routeOf } from "./routes.ts";
@@ -140,7 +139,7 @@ class RequestRouter {
     const { request, response, method, path, query } = exchange;
     const { headers } = request;
     const isGeneration = route.kind === "generation";
-    const arrival = this.#startDelay.arrive(isGeneration);
+    const waitToBegin = this.#startDelay.arrive(isGeneration);
     const record =
       route.kind === "free"
         ? undefined
@@ -164,7 +163,7 @@ class RequestRouter {
         headers: { [route.requestIdHeader]: `req_${serial}` },
       };
       if (chosen.faults.hold?.at === "accept") await this.held.wait(gone.signal);
-      await this.#startDelay.wait(arrival, chosen.faults, gone.signal);
+      await waitToBegin(chosen.faults, gone.signal);
       const bodyBytes = Buffer.byteLength(bodyText);
       const received = { delivery, method, path, headers, body, bodyBytes, serial };
       await this.#answer(route, { ...received, playedProvider });
@@ -250,6 +249,14 @@ function unknownProvider(id: string | undefined): string | undefined {
   const known = strictProviderIds();
   if (id === undefined || known.includes(id)) return undefined;
   return `--profile ${id} is not known; use one of ${known.join(", ")}`;
+}
+
+const MOVED = /^(\/[\w.-]+-moved|\/moved)\//;
+
+/** Where a host that redirects sends a request to; undefined: it is there already. */
+function movedPath(path: string): string | undefined {
+  if (MOVED.test(path)) return undefined;
+  return path.startsWith("/v1/") ? `/moved${path}` : path.replace(/^\/[^/]+/, "$&-moved");
 }
 
 type Surroundings = Pick<

@@ -1,12 +1,18 @@
 import { isCheating } from "./cheats.ts";
+import { deliverJson, type Delivery } from "./deliver.ts";
 import type { Faults } from "./faults.ts";
-import type { JsonObject } from "./json.ts";
+import { isObject, textOf, type JsonObject } from "./json.ts";
+import type { ReceivedCall } from "./received-call.ts";
+import { be, text, type Rule } from "./shape.ts";
 import type { RequestHeaders, SimError } from "./sim-error.ts";
 
 /** The same trouble in one host's own status, message and code. */
-export type Troubles = Readonly<
-  Record<"overloaded" | "context_overflow" | "content_filter" | "failed", SimError>
->;
+export interface Troubles {
+  readonly overloaded?: SimError;
+  readonly context_overflow: SimError;
+  readonly content_filter: SimError;
+  readonly failed: SimError;
+}
 
 /** Any key will do, and none; but a customer's own key must never reach a provider. */
 export function keyProblemOf(headers: RequestHeaders, faults: Faults): SimError | undefined {
@@ -16,45 +22,86 @@ export function keyProblemOf(headers: RequestHeaders, faults: Faults): SimError 
   return { status: 401, message: "Incorrect API key provided", code: "invalid_api_key" };
 }
 
-/** A call as far as it says which model it wants. */
-interface ModelCall {
-  readonly delivery: { readonly faults: Faults };
-  readonly servesModel: (model: string) => boolean;
-}
-
-export function modelProblemOf(
-  body: JsonObject,
-  { servesModel, delivery }: ModelCall,
+/** What is wrong with a call before its order is read: its key, its body, its model. */
+export function requestProblemOf(
+  call: ReceivedCall,
+  problemOf: (body: JsonObject) => SimError | undefined,
 ): SimError | undefined {
+  const { headers, body, delivery, servesModel } = call;
+  const keyProblem = keyProblemOf(headers, delivery.faults);
+  if (keyProblem !== undefined) return keyProblem;
+  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
+  const problem = problemOf(body);
   const model = String(body["model"]);
   const isServed = servesModel(model) || isCheating(delivery.faults, "unknown-model-served");
-  if (isServed) return undefined;
+  if (problem !== undefined || isServed) return problem;
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
   return { status: 404, message, code: "model_not_found" };
 }
 
+const PROMPT_CHARS_MAX = 32_000;
+
+/** Of every request for a picture or a clip. */
+export const PROMPTED: Readonly<Record<string, Rule>> = {
+  "model!": text,
+  "prompt!": be(`a string of 1 to ${PROMPT_CHARS_MAX} characters`, (value) => {
+    const { length } = textOf(value);
+    return length > 0 && length <= PROMPT_CHARS_MAX;
+  }),
+};
+
+/** Of hosts of pictures and clips, but for how they word moderation. */
+export function mediaTroubles(content_filter: SimError): Troubles {
+  return {
+    context_overflow: {
+      status: 400,
+      code: "string_above_max_length",
+      message: `Invalid 'prompt': string too long. Expected a maximum length of ${PROMPT_CHARS_MAX}.`,
+    },
+    content_filter,
+    failed: { status: 500, code: "server_error", message: "The server had an error" },
+  };
+}
+
+/** A refusal of hosts of pictures and clips. */
+export function invalidValue(message: string | undefined): SimError | undefined {
+  return message === undefined ? undefined : { status: 400, message, code: "invalid_value" };
+}
+
+/** How a host says that it refuses. */
+interface Refusing {
+  error(error: SimError): JsonObject;
+  readonly troubles: Troubles;
+}
+
+/** Sends what is wrong with a call, or the refusal that its faults ask for; false: nothing is wrong. */
+export async function isRefused(
+  { error: worded, troubles }: Refusing,
+  delivery: Delivery,
+  problem: SimError | undefined,
+  okStatus: number = 200,
+): Promise<boolean> {
+  const { faults } = delivery;
+  const isIn200 = faults.error_in_200 === true;
+  const hidden = isIn200 ? withWords(troubles.failed, faults) : undefined;
+  const error = problem ?? orderedTrouble(troubles, faults) ?? hidden;
+  if (error === undefined) return false;
+  await deliverJson(delivery, isIn200 ? okStatus : error.status, worded(error));
+  return true;
+}
+
 /** Faults that are a provider's refusal: its own status, message and code. */
 export function orderedTrouble(troubles: Troubles, faults: Faults): SimError | undefined {
-  const chosen =
-    faults.overloaded === true
-      ? troubles.overloaded
-      : faults.context_overflow === true
-        ? troubles.context_overflow
-        : faults.content_filter === true
-          ? troubles.content_filter
-          : undefined;
-  if (chosen !== undefined) return withWords(chosen, faults);
+  const { overloaded = { status: 503, message: "The engine is currently overloaded" } } = troubles;
+  if (faults.overloaded === true) return withWords(overloaded, faults);
+  if (faults.context_overflow === true) return withWords(troubles.context_overflow, faults);
+  if (faults.content_filter === true) return withWords(troubles.content_filter, faults);
   if (faults.status === undefined) return undefined;
   const message = `Simulated failure with status ${faults.status}: secret-provider-words`;
   return withWords({ status: faults.status, message }, faults);
 }
 
 /** The error as the faults word it. */
-export function withWords(error: SimError, { status, message, code }: Faults): SimError {
-  return {
-    ...error,
-    ...(status === undefined ? {} : { status }),
-    ...(message === undefined ? {} : { message }),
-    ...(code === undefined ? {} : { code }),
-  };
+export function withWords(error: SimError, { status, message }: Faults): SimError {
+  return { ...error, ...(status !== undefined && { status }), ...(message && { message }) };
 }

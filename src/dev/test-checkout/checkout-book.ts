@@ -9,6 +9,7 @@ import type {
   CheckoutEvent,
   CheckoutPayment,
   CheckoutRefund,
+  CheckoutReturn,
   CheckoutSession,
   CheckoutSetup,
 } from "./checkout-objects.ts";
@@ -120,7 +121,16 @@ export class CheckoutBook {
     isSlow = false,
     last4?: string,
   ): CheckoutPayment {
-    const payment = this.#newPayment(session, odd);
+    const payment = this.#newPayment({
+      amount: odd.cents ?? session.amount_total,
+      currency: odd.currency ?? session.currency,
+      status: "processing",
+      livemode: odd.isLive ?? false,
+      customer: session.customer,
+      payment_method: null,
+      last_payment_error: null,
+      metadata: session.payment_metadata,
+    });
     if (session.saves_card) payment.payment_method = this.#newCard(session.customer, last4).id;
     session.status = "complete";
     session.url = null;
@@ -144,28 +154,18 @@ export class CheckoutBook {
   }
 
   createCustomer(metadata: Record<string, string>): CheckoutCustomer {
-    const customer: CheckoutCustomer = {
-      id: newId("cus"),
-      object: "customer",
-      created: this.nowSeconds(),
-      metadata,
-    };
-    keep(this.customers, customer);
-    return customer;
+    return this.#kept(this.customers, "cus", { object: "customer", metadata });
   }
 
   /** The card becomes the customer's, and nothing is charged. */
   saveCard(session: CheckoutSession, last4?: string): CheckoutCard {
     const card = this.#newCard(session.customer, last4);
-    const setup: CheckoutSetup = {
-      id: newId("seti"),
+    const setup = this.#kept(this.setups, "seti", {
       object: "setup_intent",
-      created: this.nowSeconds(),
       status: "succeeded",
       customer: session.customer,
       payment_method: card.id,
-    };
-    keep(this.setups, setup);
+    });
     session.status = "complete";
     session.url = null;
     session.setup_intent = setup.id;
@@ -182,21 +182,16 @@ export class CheckoutBook {
   }): CheckoutPayment {
     const { card, cents, currency, metadata } = wanted;
     const { decline = null } = testCard(card.card.last4);
-    const payment: CheckoutPayment = {
-      id: newId("pi"),
-      object: "payment_intent",
+    const payment = this.#newPayment({
       amount: cents,
       currency,
       status: "requires_payment_method",
       livemode: false,
-      created: this.nowSeconds(),
       customer: card.customer,
       payment_method: decline === null ? card.id : null,
       last_payment_error: decline,
       metadata,
-      latest_charge: null,
-    };
-    keep(this.payments, payment);
+    });
     if (decline === null) this.#charge(payment);
     const outcome = decline === null ? "succeeded" : "payment_failed";
     this.#happened(`payment_intent.${outcome}`, payment);
@@ -211,17 +206,11 @@ export class CheckoutBook {
     const left = payment.amount - refunded;
     const amount = cents ?? left;
     if (amount <= 0 || amount > left || payment.status !== "succeeded") return undefined;
-    const refund: CheckoutRefund = {
-      id: newId("re"),
+    const refund = this.#kept(this.refunds, "re", {
       object: "refund",
-      amount,
-      currency: payment.currency,
-      charge: payment.latest_charge,
-      payment_intent: payment.id,
       status: "succeeded",
-      created: this.nowSeconds(),
-    };
-    keep(this.refunds, refund);
+      ...takenBack(payment, amount),
+    });
     this.#happened("refund.created", refund);
     return refund;
   }
@@ -234,17 +223,11 @@ export class CheckoutBook {
   }
 
   dispute(payment: CheckoutPayment, cents: number): CheckoutDispute {
-    const dispute: CheckoutDispute = {
-      id: newId("dp"),
+    const dispute = this.#kept(this.disputes, "dp", {
       object: "dispute",
-      amount: cents,
-      currency: payment.currency,
-      charge: payment.latest_charge,
-      payment_intent: payment.id,
       status: "needs_response",
-      created: this.nowSeconds(),
-    };
-    keep(this.disputes, dispute);
+      ...takenBack(payment, cents),
+    });
     this.#happened("charge.dispute.created", dispute);
     return dispute;
   }
@@ -255,38 +238,25 @@ export class CheckoutBook {
     this.#happened("charge.dispute.closed", dispute);
   }
 
-  #newPayment(session: CheckoutSession, odd: OddPayment): CheckoutPayment {
-    const payment: CheckoutPayment = {
-      id: newId("pi"),
+  #newPayment(
+    about: Omit<CheckoutPayment, "id" | "object" | "created" | "latest_charge">,
+  ): CheckoutPayment {
+    return this.#kept(this.payments, "pi", {
       object: "payment_intent",
-      amount: odd.cents ?? session.amount_total,
-      currency: odd.currency ?? session.currency,
-      status: "processing",
-      livemode: odd.isLive ?? false,
-      created: this.nowSeconds(),
-      customer: session.customer,
-      payment_method: null,
-      last_payment_error: null,
-      metadata: session.payment_metadata,
       latest_charge: null,
-    };
-    keep(this.payments, payment);
-    return payment;
+      ...about,
+    });
   }
 
   #newCard(customer: string | null, last4: string | undefined): CheckoutCard {
     const { brand, last4: digits } = testCard(last4);
     const year = new Date(this.#clock.nowMs()).getUTCFullYear() + CARD_YEARS;
-    const card: CheckoutCard = {
-      id: newId("pm"),
+    return this.#kept(this.cards, "pm", {
       object: "payment_method",
       type: "card",
-      created: this.nowSeconds(),
       customer,
       card: { brand, last4: digits, exp_month: DECEMBER, exp_year: year },
-    };
-    keep(this.cards, card);
-    return card;
+    });
   }
 
   #chargeSession(session: CheckoutSession, payment: CheckoutPayment): void {
@@ -308,6 +278,17 @@ export class CheckoutBook {
     payment.latest_charge = id;
   }
 
+  /** A new object, with an id and the time; the oldest of many is forgotten. */
+  #kept<T extends { readonly id: string; readonly created: number }>(
+    kept: Map<string, T>,
+    prefix: string,
+    about: Omit<T, "id" | "created">,
+  ): T {
+    const made = { ...about, id: newId(prefix), created: this.nowSeconds() } as T;
+    keep(kept, made);
+    return made;
+  }
+
   /** An event holds its object as it was then. */
   #happened(type: string, object: CheckoutEvent["data"]["object"]): void {
     this.#notify({
@@ -323,6 +304,11 @@ export class CheckoutBook {
   nowSeconds(): number {
     return Math.floor(this.#clock.nowMs() / 1000);
   }
+}
+
+function takenBack(payment: CheckoutPayment, amount: number): CheckoutReturn {
+  const { currency, latest_charge: charge, id } = payment;
+  return { amount, currency, charge, payment_intent: id };
 }
 
 function newId(prefix: string): string {

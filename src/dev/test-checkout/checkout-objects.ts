@@ -92,24 +92,24 @@ export interface CheckoutCharge {
   readonly receipt_url: string;
 }
 
-export interface CheckoutRefund {
-  readonly id: string;
-  readonly object: "refund";
+/** What a payment gives back, to the payer or to their bank. */
+export interface CheckoutReturn {
   readonly amount: number;
   readonly currency: string;
   readonly charge: string | null;
   readonly payment_intent: string;
+}
+
+export interface CheckoutRefund extends CheckoutReturn {
+  readonly id: string;
+  readonly object: "refund";
   status: "succeeded" | "failed";
   readonly created: number;
 }
 
-export interface CheckoutDispute {
+export interface CheckoutDispute extends CheckoutReturn {
   readonly id: string;
   readonly object: "dispute";
-  readonly amount: number;
-  readonly currency: string;
-  readonly charge: string | null;
-  readonly payment_intent: string;
   status: "needs_response" | "won" | "lost" | "warning_closed";
   readonly created: number;
 }

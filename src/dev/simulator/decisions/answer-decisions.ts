@@ -3,9 +3,10 @@ import type { Faults } from "../faults.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
-import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import { isRefused, orderedTrouble, requestProblemOf } from "../trouble.ts";
 import { cheatedDecision, cheatedDecisionBody } from "./decision-cheats.ts";
 import type { Decided, DecisionHost } from "./decision-host.ts";
+import { unprocessable } from "./systemone-request.ts";
 import { envelopeCode, envelopeError, inEnvelope, scriptedEnvelope } from "./envelope.ts";
 
 /** Answers typed questions as this kind of host does, or as the faults of the call say. */
@@ -17,15 +18,8 @@ export async function answerDecisions(host: DecisionHost, call: ReceivedCall): P
   if (scripted !== undefined) return await deliverJson(delivery, scripted.status, scripted.json);
   const ordered = orderedTrouble(host.troubles, faults);
   const decided = ordered ?? decide(host, call);
-  const isIn200 = faults.error_in_200 === true;
-  if ("status" in decided) {
-    const status = isIn200 ? 200 : decided.status;
-    return await deliverJson(delivery, status, host.error(decided));
-  }
-  if (isIn200) {
-    const error = withWords(host.troubles.failed, faults);
-    return await deliverJson(delivery, 200, host.error(error));
-  }
+  const problem = "status" in decided ? decided : undefined;
+  if ((await isRefused(host, delivery, problem)) || "status" in decided) return;
   const { no_usage: noUsage, usage = {} } = faults;
   const said = withFaults(cheatedDecision(decided, faults), faults);
   const body = host.answer(said, noUsage === true ? null : usage);
@@ -41,12 +35,12 @@ export async function answerNoRoute({ delivery }: ReceivedCall): Promise<void> {
 }
 
 function decide(host: DecisionHost, call: ReceivedCall): Decided | SimError {
-  const { headers, body, bodyBytes, delivery } = call;
-  const early = keyProblemOf(headers, delivery.faults) ?? host.bodyProblem(bodyBytes);
-  if (early !== undefined) return early;
-  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  if (typeof body["model"] !== "string") return { status: 422, message: "model: required" };
-  return modelProblemOf(body, call) ?? host.decide(cheatedDecisionBody(body, delivery.faults));
+  const { body, bodyBytes, delivery } = call;
+  const problem = requestProblemOf(call, ({ model }) => {
+    const early = host.bodyProblem(bodyBytes);
+    return early ?? (typeof model === "string" ? undefined : unprocessable("model: required"));
+  });
+  return problem ?? host.decide(cheatedDecisionBody(isObject(body) ? body : {}, delivery.faults));
 }
 
 function withFaults(decided: Decided, faults: Faults): Decided {

@@ -56,7 +56,6 @@ export function envelopeHost(form: DecisionForm): DecisionHost {
     ...plainHost(form),
     error: envelopeError,
     troubles: {
-      overloaded: envelopeCode(3040),
       context_overflow: envelopeCode(5021),
       content_filter: { ...envelopeCode(5006), message: "The input violates our usage policies." },
       failed: { status: 529, code: "5012", message: "Inference failed." },
@@ -177,7 +176,6 @@ function overflow(message: string): SimError {
 
 function troublesOf(overflowMessage: string): Troubles {
   return {
-    overloaded: { status: 503, message: "The service is overloaded, try again later" },
     context_overflow: overflow(overflowMessage),
     content_filter: {
       status: 400,

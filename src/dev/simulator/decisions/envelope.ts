@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json.ts";
-import type { EnvelopeFault } from "../object-faults.ts";
+import type { EnvelopeFault } from "../faults.ts";
 import type { SimError } from "../sim-error.ts";
 
 interface EnvelopeCode {
@@ -60,7 +60,7 @@ export function scriptedEnvelope(
   const code = fault.code ?? INFERENCE_FAILED;
   const known = CODES[code] ?? { status: 500, message: "Simulated failure: secret-provider-words" };
   const message = fault.message ?? known.message;
-  const status = fault.status ?? (fault.success === false ? 200 : known.status);
+  const status = fault.success === false ? 200 : known.status;
   const inner = envelopeError({ status, message, code: String(code) });
   if (fault.nested !== true) return { status, json: inner };
   const nested = `AiError: ${JSON.stringify(inner)}`;

@@ -1,12 +1,17 @@
+import { isAbsent, isObject, objectsOf, stringsOf, textOf, type JsonObject } from "../json.ts";
 import {
-  isAbsent,
-  isObject,
-  objectsOf,
-  stringsOf,
-  textOf,
-  wordSet,
-  type JsonObject,
-} from "../json.ts";
+  any,
+  anything,
+  be,
+  decimal,
+  fields,
+  filledText,
+  flag,
+  listOf,
+  mapOf,
+  oneOf,
+  text,
+} from "../shape.ts";
 import type { SimError } from "../sim-error.ts";
 import { orderOf, type DecisionOrder } from "./decision-order.ts";
 import { entriesOf, namesComplaint, unprocessable } from "./systemone-request.ts";
@@ -25,34 +30,42 @@ export interface GlinerTask {
 /** What is wrong with a request, or what it asks for. */
 export type GlinerReading = SimError | DecisionOrder<GlinerTask>;
 
-const BODY_KEYS = wordSet(
-  "model task text schema threshold include_confidence include_spans format_results",
-);
-const SCHEMA_KEYS = wordSet("entities classifications structures relations entity_attributes");
-const TASK_KEYS = wordSet(
-  "task labels multi_label cls_threshold top_k prompt examples label_descriptions",
-);
-const FIELD_KEYS = wordSet("name dtype choices description threshold");
+const LABELS = be("a label or more", (value) => labelsOf(value).length > 0);
+const CLASSIFICATION = fields({
+  ...any("multi_label cls_threshold top_k prompt examples label_descriptions"),
+  "task!": filledText,
+  "labels!": be("at least 2 labels", (value) => labelsOf(value).length >= 2),
+});
+const FIELD = fields({
+  ...any("choices description threshold"),
+  "name!": filledText,
+  dtype: oneOf("str list"),
+});
+const BODY = fields({
+  ...any("model format_results"),
+  task: text,
+  "text!": filledText,
+  threshold: decimal(0, 1),
+  include_confidence: flag,
+  include_spans: flag,
+  "schema!": fields({
+    entities: LABELS,
+    relations: LABELS,
+    entity_attributes: anything,
+    classifications: listOf(CLASSIFICATION),
+    structures: mapOf(fields({ "fields!": listOf(FIELD, 1) }, anything)),
+  }),
+});
 
 /** The public form, and nothing beside it. */
 export function readPublicGliner(body: JsonObject): GlinerReading {
-  const { text, schema } = body;
-  const extra = Object.keys(body).find((key) => !BODY_KEYS.has(key));
-  if (extra !== undefined) return unprocessable(`${extra}: extra fields are not permitted`);
-  if (typeof text !== "string" || text === "") return unprocessable("text: expected a string");
-  if (!isObject(schema)) return unprocessable("schema: expected an object");
-  const unknown = Object.keys(schema).find((key) => !SCHEMA_KEYS.has(key));
-  if (unknown !== undefined) return unprocessable(`schema.${unknown}: not a section`);
-  const complaint = optionComplaint(body) ?? sectionComplaint(schema);
+  const { text: state, schema } = body;
+  const tasks = isObject(schema) ? publicTasks(schema) : [];
+  const complaint = BODY(body, "") ?? namesComplaint(tasks.map((task) => [task.name, task]));
   if (complaint !== undefined) return unprocessable(complaint);
-  const tasks = publicTasks(schema);
-  if (tasks.length === 0) return unprocessable("schema: nothing to do");
-  const names = tasks.map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) return unprocessable(`schema: two results are named ${twice}`);
   return orderOf(
     body,
-    text,
+    state,
     tasks.map((task) => [task, task.words]),
   );
 }
@@ -72,49 +85,6 @@ export function readSentGliner(body: JsonObject): GlinerReading {
     body,
     state,
     tasks.map((task) => [task, task.words]),
-  );
-}
-
-function optionComplaint(body: JsonObject): string | undefined {
-  const { task, threshold } = body;
-  if (!isAbsent(task) && typeof task !== "string") return "task: expected a string";
-  const isShare = typeof threshold === "number" && threshold >= 0 && threshold <= 1;
-  if (!isAbsent(threshold) && !isShare) return "threshold: expected a number from 0 to 1";
-  return ["include_confidence", "include_spans", "format_results"]
-    .filter((key) => !isAbsent(body[key]) && typeof body[key] !== "boolean")
-    .map((key) => `${key}: expected a boolean`)[0];
-}
-
-function sectionComplaint(schema: JsonObject): string | undefined {
-  const { entities, relations, classifications, structures } = schema;
-  for (const [name, section] of Object.entries({ entities, relations })) {
-    if (!isAbsent(section) && labelsOf(section).length === 0) return `schema.${name}: no labels`;
-  }
-  if (!isAbsent(classifications) && !Array.isArray(classifications)) {
-    return "schema.classifications: expected a list";
-  }
-  if (!isAbsent(structures) && !isObject(structures)) return "schema.structures: expected a map";
-  for (const task of objectsOf(classifications)) {
-    const extra = Object.keys(task).find((key) => !TASK_KEYS.has(key));
-    if (extra !== undefined) return `schema.classifications.${extra}: not a field`;
-    if (textOf(task["task"]) === "") return "schema.classifications.task: required";
-    if (labelsOf(task["labels"]).length < 2) return "schema.classifications.labels: at least 2";
-  }
-  for (const [name, structure] of Object.entries(isObject(structures) ? structures : {})) {
-    const fields = isObject(structure) ? objectsOf(structure["fields"]) : [];
-    const isGood = fields.length > 0 && fields.every(isField);
-    if (!isGood) return `schema.structures.${name}.fields: not a list of fields`;
-  }
-  return undefined;
-}
-
-function isField(field: JsonObject): boolean {
-  const dtype = field["dtype"];
-  const isKnown = isAbsent(dtype) || dtype === "str" || dtype === "list";
-  return (
-    textOf(field["name"]) !== "" &&
-    isKnown &&
-    Object.keys(field).every((key) => FIELD_KEYS.has(key))
   );
 }
 

@@ -1,4 +1,15 @@
-import { isAbsent, isObject, stringsOf, textOf, wordSet, type JsonObject } from "../json.ts";
+import { isAbsent, isObject, stringsOf, textOf, type JsonObject } from "../json.ts";
+import {
+  any,
+  anything,
+  be,
+  fields,
+  listOf,
+  mapOf,
+  tagged,
+  text,
+  type Complaint,
+} from "../shape.ts";
 import type { SimError } from "../sim-error.ts";
 import { imagePartsOf, orderOf, type DecisionOrder } from "./decision-order.ts";
 
@@ -16,41 +27,54 @@ export interface SystemoneQuestion {
 /** What is wrong with a request, or what it asks for. */
 export type SystemoneReading = SimError | DecisionOrder<SystemoneQuestion>;
 
-const BODY_KEYS = wordSet("model state questions");
-const QUESTION_KEYS = wordSet("type instructions criteria");
-const KINDS = wordSet("noul choice score box");
-const QUESTIONS_MAX = 128;
-const LABELS_MAX = 255;
-const LEVELS_MAX = 10;
+const STATE = be(
+  "text, an object or an array",
+  (state) => (typeof state === "string" && state !== "") || typeof state === "object",
+);
+const WORDS = {
+  type: anything,
+  instructions: be("words", (value) => Object.keys(Object(value) as object).length > 0),
+};
+const QUESTION = tagged("type", {
+  noul: fields({ ...WORDS, criteria: fields(any("true false")) }),
+  choice: fields({ ...WORDS, "criteria!": mapOf(anything, 2, 255) }),
+  score: fields({ ...WORDS, "criteria!": listOf(anything, 2, 10) }),
+  box: fields(WORDS),
+});
+const BODY = fields({
+  model: text,
+  "state!": STATE,
+  "questions!": mapOf(questionComplaint, 1, 128),
+});
 
 /** The public form, and nothing beside it. */
 export function readPublicSystemone(body: JsonObject): SystemoneReading {
-  const extra = Object.keys(body).find((key) => !BODY_KEYS.has(key));
-  if (extra !== undefined) return unprocessable(`${extra}: extra fields are not permitted`);
   const { state, questions } = body;
-  const stateProblem = stateComplaint(state);
-  if (stateProblem !== undefined) return unprocessable(stateProblem);
-  if (!isObject(questions)) return unprocessable("questions: expected an object");
-  const entries = Object.entries(questions);
-  if (entries.length < 1 || entries.length > QUESTIONS_MAX) {
-    return unprocessable(`questions: expected 1 to ${QUESTIONS_MAX}, got ${entries.length}`);
-  }
+  const entries = Object.entries(isObject(questions) ? questions : {});
   const hasImage = imagePartsOf(state).length > 0;
-  const complaint = entries
-    .map(([id, question]) => questionComplaint(id, question, hasImage))
-    .find((found) => found !== undefined);
+  const blind = entries.find(([, raw]) => isObject(raw) && raw["type"] === "box" && !hasImage);
+  const complaint =
+    BODY(body, "") ?? (blind && `questions.${blind[0]}: a box needs an image in state`);
   if (complaint !== undefined) return unprocessable(complaint);
-  const read = entries.map(([id, raw]) => [publicQuestion(id, raw), raw] as const);
-  return orderOf(body, state, read);
+  return orderOf(
+    body,
+    state,
+    entries.map(([id, raw]) => [publicQuestion(id, raw), raw]),
+  );
+}
+
+function questionComplaint(question: unknown, path: string): Complaint {
+  if (!/^questions\.[\w.-]{1,100}$/.test(path)) return `${path}: not a name`;
+  const isEmpty =
+    isObject(question) && isAbsent(question["instructions"]) && isAbsent(question["criteria"]);
+  return isEmpty ? `${path}.instructions: Field required` : QUESTION(question, path);
 }
 
 /** The marketplace's grammar, taken as it comes: unknown fields are ignored. */
 export function readSentSystemone(body: JsonObject): SystemoneReading {
   const { state, questions } = body;
-  const stateProblem = stateComplaint(state);
-  if (stateProblem !== undefined) return unprocessable(stateProblem);
   const entries = entriesOf(questions);
-  const complaint = namesComplaint(entries);
+  const complaint = fields({ "state!": STATE }, anything)(body, "") ?? namesComplaint(entries);
   if (complaint !== undefined) return unprocessable(complaint);
   const read = entries.map(([id, raw]) => [sentQuestion(id, raw), raw] as const);
   const good = read.flatMap(([question, raw]) =>
@@ -85,48 +109,6 @@ export function namesComplaint(
 
 export function unprocessable(message: string): SimError {
   return { status: 422, message, code: "validation_error" };
-}
-
-function stateComplaint(state: unknown): string | undefined {
-  const isState = (typeof state === "string" && state !== "") || typeof state === "object";
-  return isState && !isAbsent(state) ? undefined : "state: expected text, an object or an array";
-}
-
-function questionComplaint(id: string, question: unknown, hasImage: boolean): string | undefined {
-  const at = `questions.${id}`;
-  if (!/^[\w.-]{1,100}$/.test(id)) return `${at}: not a name`;
-  if (!isObject(question)) return `${at}: expected an object`;
-  const extra = Object.keys(question).find((key) => !QUESTION_KEYS.has(key));
-  if (extra !== undefined) return `${at}.${extra}: extra fields are not permitted`;
-  const { type, instructions, criteria } = question;
-  if (typeof type !== "string" || !KINDS.has(type)) return `${at}.type: ${String(type)}`;
-  if (isAbsent(instructions) ? isAbsent(criteria) : !isWording(instructions)) {
-    return `${at}.instructions: required`;
-  }
-  switch (type) {
-    case "noul":
-      return isAbsent(criteria) || isNoulCriteria(criteria) ? undefined : `${at}.criteria`;
-    case "choice": {
-      const count = isObject(criteria) ? Object.keys(criteria).length : 0;
-      return count >= 2 && count <= LABELS_MAX ? undefined : `${at}.criteria: ${count} options`;
-    }
-    case "score": {
-      const count = Array.isArray(criteria) ? criteria.length : 0;
-      return count >= 2 && count <= LEVELS_MAX ? undefined : `${at}.criteria: ${count} levels`;
-    }
-    default:
-      if (!isAbsent(criteria)) return `${at}.criteria: a box has none`;
-      return hasImage ? undefined : `${at}: a box needs an image in state`;
-  }
-}
-
-function isNoulCriteria(criteria: unknown): boolean {
-  return isObject(criteria) && Object.keys(criteria).every((key) => /^(true|false)$/.test(key));
-}
-
-function isWording(value: unknown): boolean {
-  if (typeof value === "string") return value !== "";
-  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
 }
 
 function publicQuestion(id: string, raw: unknown): SystemoneQuestion {

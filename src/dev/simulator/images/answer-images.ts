@@ -1,10 +1,9 @@
 import { isCheating } from "../cheats.ts";
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
-import type { ImageFault } from "../object-faults.ts";
+import type { ImageFault } from "../faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
-import type { SimError } from "../sim-error.ts";
-import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import { invalidValue, isRefused, requestProblemOf } from "../trouble.ts";
 import { costOf, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
 import { base64Length, base64Pieces, pictureOf, type Picture } from "./picture.ts";
@@ -14,28 +13,12 @@ export async function answerImages(host: ImageHost, call: ReceivedCall): Promise
   const { delivery, body } = call;
   const { faults } = delivery;
   await failEarly(delivery);
-  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults);
-  if (problem !== undefined || !isObject(body)) {
-    const error = problem ?? { status: 400, message: "the body must be a JSON object" };
-    const status = faults.error_in_200 === true ? 200 : error.status;
-    return await deliverJson(delivery, status, host.error(error));
-  }
-  if (faults.error_in_200 === true) {
-    const error = withWords(host.troubles.failed, faults);
-    return await deliverJson(delivery, 200, host.error(error));
-  }
+  const problem = requestProblemOf(call, (asked) => invalidValue(host.accepts(asked, "")));
+  if (await isRefused(host, delivery, problem)) return;
   if (faults.image?.moderation_flag === true) {
     return await deliverJson(delivery, 200, host.blocked(call.createdS));
   }
-  await deliverImages(host, call, readImageOrder(body));
-}
-
-function problemOf(host: ImageHost, call: ReceivedCall): SimError | undefined {
-  const { headers, body, delivery } = call;
-  const keyProblem = keyProblemOf(headers, delivery.faults);
-  if (keyProblem !== undefined) return keyProblem;
-  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  return host.problemOf(body) ?? modelProblemOf(body, call);
+  await deliverImages(host, call, readImageOrder(isObject(body) ? body : {}));
 }
 
 async function deliverImages(
@@ -93,10 +76,7 @@ function restOf(
 ): string {
   const { image = {}, usage = {}, no_usage: noUsage, model_echo: model } = faults;
   const costUsd = image.cost === undefined ? costOf(order) : image.cost;
-  const reported =
-    noUsage === true || image.no_usage === true
-      ? {}
-      : { usage: { ...host.usage(order, costUsd), ...usage } };
+  const reported = noUsage === true ? {} : { usage: { ...host.usage(order, costUsd), ...usage } };
   const echo = model === undefined ? {} : { model };
   const rest = jsonText({ ...host.besideList(order), ...echo, ...reported }).slice(1);
   return rest === "}" ? rest : `,${rest}`;

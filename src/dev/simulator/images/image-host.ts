@@ -1,14 +1,14 @@
 import { ticksOfUsd, usdOfCents } from "../decimal.ts";
 import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
 import { rawNumber, type JsonObject } from "../json.ts";
+import { anything, be, fields, matching, oneOf, text, whole, type Rule } from "../shape.ts";
 import type { SimError } from "../sim-error.ts";
-import type { Troubles } from "../trouble.ts";
-import { plainImageProblem, referenceImageProblem, relayImageProblem } from "./image-checks.ts";
+import { mediaTroubles, PROMPTED, type Troubles } from "../trouble.ts";
 import type { ImageOrder } from "./image-order.ts";
 
 /** A kind of image host: what it refuses, and what surrounds its images. */
 export interface ImageHost {
-  problemOf(body: JsonObject): SimError | undefined;
+  readonly accepts: Rule;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   /** Does it answer with addresses unless base64 was asked for? */
@@ -25,6 +25,28 @@ export interface ImageHost {
 
 const CENTS_PER_IMAGE = 2;
 
+const SIDE_STEP = 16;
+const SIDE_MAX = 3_840;
+const RATIO_MAX = 3;
+
+const size = be(
+  "auto, or a size with sides of multiples of 16 and a ratio of at most 3",
+  (value) => {
+    const [, ...sides] = /^(\d{2,5})x(\d{2,5})$/.exec(String(value)) ?? [];
+    const [shorter = 0, longer = 0] = sides.map(Number).sort((one, other) => one - other);
+    const isWithin = longer <= Math.min(SIDE_MAX, RATIO_MAX * shorter);
+    return value === "auto" || (longer > 0 && (longer | shorter) % SIDE_STEP === 0 && isWithin);
+  },
+);
+const ratio = matching(/^(auto|\d{1,2}(\.\d)?:\d{1,2}(\.\d)?)$/);
+const ordered = { ...PROMPTED, n: whole(1, 10), user: text };
+const styled = {
+  ...ordered,
+  background: oneOf("transparent opaque auto"),
+  output_format: oneOf("png jpeg webp"),
+  output_compression: whole(0, 100),
+};
+
 /** What the images of an order cost, where a host reports it. */
 export function costOf({ count }: ImageOrder): string {
   return usdOfCents(count * CENTS_PER_IMAGE);
@@ -32,9 +54,15 @@ export function costOf({ count }: ImageOrder): string {
 
 /** Sizes and token usage. */
 export const referenceImages: ImageHost = {
-  problemOf: referenceImageProblem,
+  accepts: fields({
+    ...styled,
+    size,
+    quality: oneOf("low medium high xhigh max auto standard hd"),
+    moderation: oneOf("low auto"),
+    safety_identifier: text,
+  }),
   error: referenceError,
-  troubles: troublesOf({
+  troubles: mediaTroubles({
     status: 400,
     code: "moderation_blocked",
     message: "Your request was rejected by our safety system.",
@@ -63,9 +91,16 @@ export const referenceImages: ImageHost = {
 
 /** Aspect ratios, a media type with each image, its cost in USD. */
 export const relayImages: ImageHost = {
-  problemOf: relayImageProblem,
+  accepts: fields({
+    ...styled,
+    aspect_ratio: ratio,
+    resolution: oneOf("512 1K 2K 4K"),
+    quality: oneOf("low medium high auto"),
+    seed: whole(0),
+    provider: anything,
+  }),
   error: relayError,
-  troubles: troublesOf({
+  troubles: mediaTroubles({
     status: 451,
     code: "content_policy_violation",
     message: "The prompt was blocked by the content policy of the provider.",
@@ -84,9 +119,14 @@ export const relayImages: ImageHost = {
 
 /** Aspect ratios, addresses by default, its cost in ticks. */
 export const plainImages: ImageHost = {
-  problemOf: plainImageProblem,
+  accepts: fields({
+    ...ordered,
+    aspect_ratio: ratio,
+    resolution: oneOf("1k 2k"),
+    response_format: oneOf("url b64_json"),
+  }),
   error: plainError,
-  troubles: troublesOf({
+  troubles: mediaTroubles({
     status: 400,
     code: "content_policy_violation",
     message: "Generated image rejected by content moderation.",
@@ -98,16 +138,3 @@ export const plainImages: ImageHost = {
     costUsd === null ? {} : { cost_in_usd_ticks: rawNumber(ticksOfUsd(costUsd)) },
   blocked: () => ({ data: [{ url: "", respect_moderation: false }] }),
 };
-
-function troublesOf(moderation: SimError): Troubles {
-  return {
-    overloaded: { status: 503, message: "The image engine is currently overloaded" },
-    context_overflow: {
-      status: 400,
-      code: "string_above_max_length",
-      message: "Invalid 'prompt': string too long. Expected a maximum length of 32000.",
-    },
-    content_filter: moderation,
-    failed: { status: 500, code: "server_error", message: "The server had an error" },
-  };
-}

@@ -10,7 +10,6 @@ export interface Picture {
   readonly parts: readonly (Buffer | number)[];
 }
 
-const ZEROS = Buffer.alloc(48 * 1024);
 const BASE64_STEP_BYTES = 3 * 16 * 1024;
 
 /** What a picture is made to. */
@@ -21,11 +20,12 @@ export interface Canvas {
   readonly height: number;
 }
 
-/** A picture of one colour, padded to `bytesMin`; the colour depends on `seed`. */
+/** A picture of one colour that depends on `seed`; zeros behind its end pad it to `bytesMin`. */
 export function pictureOf(canvas: Canvas, seed: string, bytesMin = 0): Picture {
   const mediaType = `image/${canvas.format}`;
   const colour = createHash("sha256").update(seed).digest().subarray(0, 3);
-  const parts = PADDED[canvas.format](canvas, colour, bytesMin);
+  const file = FILES[canvas.format](canvas, colour);
+  const parts = [...file, Math.max(0, bytesMin - lengthOf(file))];
   return { mediaType, lengthBytes: lengthOf(parts), parts };
 }
 
@@ -56,9 +56,7 @@ function bytesAt({ parts, lengthBytes }: Picture, from: number, to: number): Buf
 
 type Parts = Picture["parts"];
 
-type Padder = (canvas: Canvas, colour: Buffer, bytesMin: number) => Parts;
-
-const PADDED: Readonly<Record<PictureFormat, Padder>> = {
+const FILES: Readonly<Record<PictureFormat, (canvas: Canvas, colour: Buffer) => Parts>> = {
   png: pngParts,
   jpeg: jpegParts,
   webp: webpParts,
@@ -67,35 +65,22 @@ const PADDED: Readonly<Record<PictureFormat, Padder>> = {
 const PNG_SIGNATURE = Buffer.from("89504e470d0a1a0a", "hex");
 /* One bit for each pixel, which chooses from a palette. */
 const PNG_MODE = Buffer.from("0103000000", "hex");
-const PNG_CHUNK_BYTES = 12;
 
-/* The padding is a private chunk, which every reader leaves out. */
-function pngParts({ width, height }: Canvas, colour: Buffer, bytesMin: number): Parts {
+function pngParts({ width, height }: Canvas, colour: Buffer): Parts {
   const size = Buffer.concat([uint32(width), uint32(height), PNG_MODE]);
-  const head = Buffer.concat([PNG_SIGNATURE, pngChunk("IHDR", size), pngChunk("PLTE", colour)]);
   const rowBytes = 1 + Math.ceil(width / 8);
-  const tail = Buffer.concat([
+  return [
+    PNG_SIGNATURE,
+    pngChunk("IHDR", size),
+    pngChunk("PLTE", colour),
     pngChunk("IDAT", deflateSync(Buffer.alloc(height * rowBytes))),
     pngChunk("IEND", Buffer.alloc(0)),
-  ]);
-  const missing = bytesMin - head.length - tail.length;
-  if (missing < PNG_CHUNK_BYTES) return [head, tail, Math.max(0, missing)];
-  const padding = missing - PNG_CHUNK_BYTES;
-  const name = Buffer.from("siMp");
-  return [head, uint32(padding), name, padding, uint32(crcOfZeros(name, padding)), tail];
+  ];
 }
 
 function pngChunk(name: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name), data]);
   return Buffer.concat([uint32(data.length), named, uint32(crc32(named))]);
-}
-
-function crcOfZeros(name: Buffer, count: number): number {
-  let crc = crc32(name);
-  for (let left = count; left > 0; left -= ZEROS.length) {
-    crc = crc32(left < ZEROS.length ? ZEROS.subarray(0, left) : ZEROS, crc);
-  }
-  return crc;
 }
 
 const JPEG_HEAD = Buffer.from("ffd8ffe000104a46494600010100000100010000", "hex");
@@ -111,28 +96,14 @@ const JPEG_CODES = Buffer.concat([
 const JPEG_SCAN = Buffer.from("ffda0008010100003f00", "hex");
 const JPEG_END = Buffer.from("ffd9", "hex");
 const BLOCK_PIXELS = 8;
-const COMMENT_HEAD_BYTES = 4;
-const COMMENT_BYTES_MAX = 65_537;
 
-/* The padding is comments; what is too small for one follows the end mark. */
-function jpegParts({ width, height }: Canvas, colour: Buffer, bytesMin: number): Parts {
+function jpegParts({ width, height }: Canvas, colour: Buffer): Parts {
   const frame = Buffer.from("ffc0000b080000000001011100", "hex");
   frame.writeUInt16BE(height, 5);
   frame.writeUInt16BE(width, 7);
-  const tables = Buffer.concat([JPEG_TABLE, frame, JPEG_CODES, JPEG_SCAN]);
   const blocks = Math.ceil(width / BLOCK_PIXELS) * Math.ceil(height / BLOCK_PIXELS);
-  const picture = [tables, ...greyBlocks(blocks, colour), JPEG_END];
-  const parts: (Buffer | number)[] = [JPEG_HEAD];
-  let missing = bytesMin - JPEG_HEAD.length - lengthOf(picture);
-  while (missing >= COMMENT_HEAD_BYTES) {
-    const bytes = Math.min(missing, COMMENT_BYTES_MAX) - COMMENT_HEAD_BYTES;
-    const head = Buffer.from("fffe0000", "hex");
-    head.writeUInt16BE(bytes + 2, 2);
-    parts.push(head, bytes);
-    missing -= bytes + COMMENT_HEAD_BYTES;
-  }
-  parts.push(...picture, Math.max(0, missing));
-  return parts;
+  const head = [JPEG_HEAD, JPEG_TABLE, frame, JPEG_CODES, JPEG_SCAN];
+  return [...head, ...greyBlocks(blocks, colour), JPEG_END];
 }
 
 /*
@@ -149,25 +120,14 @@ function greyBlocks(blocks: number, colour: Buffer): Parts {
   return [Buffer.of(first), bytes - 2, Buffer.of(ones)];
 }
 
-const WEBP_CHUNK_BYTES = 8;
 const WEBP_SIGNATURE = 0x2f;
 
-/* The padding is a chunk of a kind that no reader knows. */
-function webpParts(canvas: Canvas, colour: Buffer, bytesMin: number): Parts {
+function webpParts(canvas: Canvas, colour: Buffer): Parts {
   const pixels = webpPixels(canvas, colour);
-  const file = Buffer.concat([
-    Buffer.from("RIFF0000WEBPVP8L"),
-    Buffer.of(pixels.length, 0, 0, 0),
-    pixels,
-  ]);
-  const missing = bytesMin - file.length;
-  const isPadded = missing >= WEBP_CHUNK_BYTES;
-  const padding = isPadded ? missing - WEBP_CHUNK_BYTES - (missing % 2) : 0;
-  file.writeUInt32LE(file.length + (isPadded ? WEBP_CHUNK_BYTES + padding : 0) - 8, 4);
-  if (!isPadded) return [file, Math.max(0, missing)];
-  const chunk = Buffer.from("JUNK0000");
-  chunk.writeUInt32LE(padding, 4);
-  return [file, chunk, padding + (missing % 2)];
+  const head = Buffer.from("RIFF0000WEBPVP8L0000");
+  head.writeUInt32LE(head.length + pixels.length - 8, 4);
+  head.writeUInt32LE(pixels.length, 16);
+  return [head, pixels];
 }
 
 /*

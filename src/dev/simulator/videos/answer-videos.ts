@@ -2,13 +2,19 @@ import { isCheating } from "../cheats.ts";
 import { deliverJson, failEarly } from "../deliver.ts";
 import type { Faults } from "../faults.ts";
 import { isObject } from "../json.ts";
-import type { JobFault } from "../object-faults.ts";
+import type { JobFault } from "../faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
-import { keyProblemOf, modelProblemOf, orderedTrouble, withWords } from "../trouble.ts";
+import {
+  invalidValue,
+  isRefused,
+  keyProblemOf,
+  orderedTrouble,
+  requestProblemOf,
+} from "../trouble.ts";
 import { costOf, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
-import { readVideoOrder, videoProblem, type VideoOrder } from "./video-order.ts";
+import { readVideoOrder, type VideoOrder } from "./video-order.ts";
 
 /* Of a host that accepts more than it makes. */
 const SECONDS_ACCEPTED_MAX = 120;
@@ -19,15 +25,10 @@ const SECONDS_ACCEPTED_MAX = 120;
  */
 export async function answerVideoCreate(host: VideoHost, call: ReceivedCall): Promise<void> {
   const { delivery } = call;
-  const { faults } = delivery;
-  const isIn200 = faults.error_in_200 === true;
-  const hidden = isIn200 ? withWords(host.troubles.failed, faults) : undefined;
-  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, faults) ?? hidden;
-  if (problem !== undefined || faults.refuse === true) {
+  const problem = problemOf(host, call) ?? orderedTrouble(host.troubles, delivery.faults);
+  if (problem !== undefined || delivery.faults.error_in_200 === true) {
     await failEarly(delivery);
-    const error = problem ?? host.troubles.failed;
-    const status = isIn200 ? host.createStatus : error.status;
-    return await deliverJson(delivery, status, host.error(error));
+    return void (await isRefused(host, delivery, problem, host.createStatus));
   }
   const job = createJob(host, call);
   await failEarly(delivery);
@@ -64,12 +65,11 @@ export async function findJob(
   if (job !== undefined) count(job);
   await failEarly(delivery);
   const missing = { status: 404, code: "not_found", message: "No such video." };
-  const problem =
-    keyProblemOf(headers, delivery.faults) ??
-    orderedTrouble(host.troubles, delivery.faults) ??
-    (job === undefined ? missing : undefined);
-  if (problem === undefined) return job;
-  await deliverJson(delivery, problem.status, host.error(problem));
+  const { faults } = delivery;
+  const problem = keyProblemOf(headers, faults) ?? orderedTrouble(host.troubles, faults);
+  const error = problem ?? (job === undefined ? missing : undefined);
+  if (error === undefined) return job;
+  await deliverJson(delivery, error.status, host.error(error));
   return undefined;
 }
 
@@ -80,13 +80,9 @@ export function shownJob({ jobs, headers }: ReceivedCall, job: VideoJob): ShownJ
 }
 
 function problemOf(host: VideoHost, call: ReceivedCall): SimError | undefined {
-  const { headers, body, delivery } = call;
-  const keyProblem = keyProblemOf(headers, delivery.faults);
-  if (keyProblem !== undefined) return keyProblem;
-  if (!isObject(body)) return { status: 400, message: "the body must be a JSON object" };
-  const isUnbounded = isCheating(delivery.faults, "video-seconds-over-max-accepted");
-  const bounds = { ...host.bounds, ...(isUnbounded ? { secondsMax: SECONDS_ACCEPTED_MAX } : {}) };
-  return videoProblem(body, bounds) ?? modelProblemOf(body, call);
+  const isUnbounded = isCheating(call.delivery.faults, "video-seconds-over-max-accepted");
+  const rule = host.accepts(isUnbounded ? SECONDS_ACCEPTED_MAX : host.secondsMax);
+  return requestProblemOf(call, (body) => invalidValue(rule(body, "")));
 }
 
 function createJob(host: VideoHost, call: ReceivedCall): VideoJob {

@@ -1,7 +1,7 @@
 import { deliverJson, deliverPieces, type Delivery } from "../deliver.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import { findJob, shownJob } from "./answer-videos.ts";
-import { expiryOf, hasFile, type VideoHost } from "./video-host.ts";
+import { hasFile, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 
 const FILE_BYTES = 64 * 1024;
@@ -26,7 +26,7 @@ export async function answerVideoFile(host: VideoHost, call: ReceivedCall): Prom
 }
 
 async function deliverFile(host: VideoHost, call: ReceivedCall, job: VideoJob): Promise<void> {
-  const { delivery, jobs, createdS: nowS } = call;
+  const { delivery, jobs } = call;
   const { redirect, body } = delivery.faults;
   const redirected = redirect === undefined ? undefined : locationOf(redirect, call, job);
   if (redirected !== undefined) return await deliverRedirect(delivery, redirected);
@@ -34,30 +34,16 @@ async function deliverFile(host: VideoHost, call: ReceivedCall, job: VideoJob): 
     const error = { status: 404, code: "not_ready", message: "The video has no file (yet)." };
     return await deliverJson(delivery, error.status, host.error(error));
   }
-  if (nowS >= expiryOf(job)) {
-    const error = { status: host.goneStatus, code: "expired", message: "The file has expired." };
-    return await deliverJson(delivery, error.status, host.error(error));
-  }
   if (body === "html") return await deliverJson(delivery, 200, {});
   await deliverRange(call, job);
 }
 
-function locationOf(redirect: string, call: ReceivedCall, job: VideoJob): string {
+function locationOf(redirect: "self" | "other", call: ReceivedCall, job: VideoJob): string {
   const { fileUrl } = shownJob(call, job);
-  switch (redirect) {
-    case "self":
-      return call.path;
-    case "file":
-      return fileUrl;
-    case "other":
-      return fileUrl.includes("//localhost")
-        ? fileUrl.replace("//localhost", "//127.0.0.1")
-        : fileUrl.replace(/\/\/[^/:]+/, "//localhost");
-    case "private":
-      return "http://10.0.0.1/file.mp4";
-    default:
-      return redirect;
-  }
+  if (redirect === "self") return call.path;
+  return fileUrl.includes("//localhost")
+    ? fileUrl.replace("//localhost", "//127.0.0.1")
+    : fileUrl.replace(/\/\/[^/:]+/, "//localhost");
 }
 
 async function deliverRedirect(delivery: Delivery, location: string): Promise<void> {

@@ -1,9 +1,10 @@
 import { ticksOfUsd, usdOfCents } from "../decimal.ts";
 import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
 import { rawNumber, type JsonObject } from "../json.ts";
-import type { Troubles } from "../trouble.ts";
+import { any, fields, flag, type Rule } from "../shape.ts";
+import { mediaTroubles, type Troubles } from "../trouble.ts";
 import type { JobView, VideoJob } from "./video-jobs.ts";
-import type { VideoBounds, VideoOrder } from "./video-order.ts";
+import { clipFields, measure, secondsUpTo, type VideoOrder } from "./video-order.ts";
 
 /** A job, its state, and the address of its file. */
 export interface ShownJob {
@@ -14,7 +15,9 @@ export interface ShownJob {
 
 /** A kind of video host: what it refuses, and how it shows its jobs. */
 export interface VideoHost {
-  readonly bounds: VideoBounds;
+  /** The longest clip that it makes. */
+  readonly secondsMax: number;
+  accepts(secondsMax: number): Rule;
   readonly error: ErrorWriter;
   readonly troubles: Troubles;
   readonly idPrefix: string;
@@ -25,8 +28,17 @@ export interface VideoHost {
   ended(shown: ShownJob): JsonObject;
   /** Does a DELETE take the job away, so that it is not found any more? */
   readonly forgets: boolean;
-  /** Of a file that has expired. */
-  readonly goneStatus: number;
+}
+
+/** Of the hosts that have ratios and sound. */
+function filmFields(secondsMax: number): Readonly<Record<string, Rule>> {
+  return {
+    ...clipFields(secondsMax),
+    duration: secondsUpTo(secondsMax),
+    resolution: measure,
+    aspect_ratio: measure,
+    generate_audio: flag,
+  };
 }
 
 const CENTS_PER_SECOND = 10;
@@ -39,7 +51,8 @@ export function costOf({ seconds }: VideoOrder): string {
 
 /** A record with states as texts, progress and dates. */
 export const referenceVideos: VideoHost = {
-  bounds: { fields: "size", secondsMax: 12 },
+  secondsMax: 12,
+  accepts: (secondsMax) => fields({ ...clipFields(secondsMax), size: measure }),
   error: referenceError,
   troubles: troublesOf("moderation_blocked"),
   idPrefix: "video_",
@@ -48,7 +61,6 @@ export const referenceVideos: VideoHost = {
   record: referenceRecord,
   ended: ({ job }) => ({ id: job.id, object: "video.deleted", deleted: true }),
   forgets: true,
-  goneStatus: 404,
 };
 
 function referenceRecord(shown: ShownJob): JsonObject {
@@ -64,7 +76,7 @@ function referenceRecord(shown: ShownJob): JsonObject {
     progress: view.progress,
     created_at: createdS,
     completed_at: isDone ? createdS : null,
-    expires_at: isDone ? expiryOf(job) : null,
+    expires_at: isDone ? createdS + DAY_S : null,
     seconds: String(order.seconds),
     size: order.size,
     remixed_from_video_id: null,
@@ -75,10 +87,13 @@ function referenceRecord(shown: ShownJob): JsonObject {
 
 /** A short answer at first, then a record whose error is one text. */
 export const relayVideos: VideoHost = {
-  bounds: {
-    fields: "duration resolution aspect_ratio size generate_audio seed provider callback_url",
-    secondsMax: 8,
-  },
+  secondsMax: 8,
+  accepts: (secondsMax) =>
+    fields({
+      ...filmFields(secondsMax),
+      ...any("seed provider callback_url"),
+      size: measure,
+    }),
   error: relayError,
   troubles: troublesOf("content_policy_violation"),
   idPrefix: "job-",
@@ -103,7 +118,6 @@ export const relayVideos: VideoHost = {
   },
   ended: ({ job, view }) => ({ id: job.id, status: relayWord(view) }),
   forgets: false,
-  goneStatus: 410,
 };
 
 function relayWord({ state }: JobView): string {
@@ -112,7 +126,8 @@ function relayWord({ state }: JobView): string {
 
 /** Two states, and a file that says itself whether moderation let it pass. */
 export const plainVideos: VideoHost = {
-  bounds: { fields: "duration resolution aspect_ratio generate_audio", secondsMax: 15 },
+  secondsMax: 15,
+  accepts: (secondsMax) => fields(filmFields(secondsMax)),
   error: plainError,
   troubles: troublesOf("content_policy_violation"),
   idPrefix: "",
@@ -121,7 +136,6 @@ export const plainVideos: VideoHost = {
   record: plainRecord,
   ended: ({ job, view }) => ({ request_id: job.id, status: plainWord(view) }),
   forgets: false,
-  goneStatus: 410,
 };
 
 function plainRecord(shown: ShownJob): JsonObject {
@@ -149,11 +163,6 @@ function plainWord({ state }: JobView): string {
 export function hasFile({ job, view }: Pick<ShownJob, "job" | "view">): boolean {
   const isDone = ["completed", "done", "succeeded"].includes(view.state);
   return isDone && job.plan.no_content !== true && job.plan.moderated !== true;
-}
-
-/** Seconds since 1970 at which the file is gone. */
-export function expiryOf({ createdS, plan }: VideoJob): number {
-  return createdS + (plan.expires ?? DAY_S);
 }
 
 /*
@@ -186,19 +195,7 @@ function errorOf(
   };
 }
 
-function troublesOf(moderationCode: string): Troubles {
-  return {
-    overloaded: { status: 503, message: "The video engine is currently overloaded" },
-    context_overflow: {
-      status: 400,
-      code: "string_above_max_length",
-      message: "Invalid 'prompt': string too long.",
-    },
-    content_filter: {
-      status: 400,
-      code: moderationCode,
-      message: "Your request was rejected by our safety system.",
-    },
-    failed: { status: 500, code: "server_error", message: "The server had an error" },
-  };
+function troublesOf(code: string): Troubles {
+  const message = "Your request was rejected by our safety system.";
+  return mediaTroubles({ status: 400, code, message });
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../core/index.ts";
-import type { JobFault } from "../object-faults.ts";
+import type { JobFault } from "../faults.ts";
 import { serialOf } from "../serial.ts";
 import type { VideoOrder } from "./video-order.ts";
 

@@ -1,0 +1,113 @@
+import { isAbsent, isObject, textOf, wordSet } from "./json.ts";
+
+/** What a provider says about the first thing that it refuses; undefined: nothing. */
+export type Complaint = string | undefined;
+
+/** What one value has to be; `path` says where it stands. */
+export type Rule = (value: unknown, path: string) => Complaint;
+
+export const anything: Rule = () => undefined;
+export const text: Rule = be("a valid string", (value) => typeof value === "string");
+export const filledText: Rule = be("a string that is not empty", (value) => textOf(value) !== "");
+export const flag: Rule = be("a valid boolean", (value) => typeof value === "boolean");
+export const dictionary: Rule = be("a valid dictionary", isObject);
+
+export function be(expected: string, isGood: (value: unknown) => boolean): Rule {
+  return (value, path) => (isGood(value) ? undefined : `${path}: Input should be ${expected}`);
+}
+
+export function decimal(min: number, max: number): Rule {
+  const isWithin = (value: unknown) => typeof value === "number" && value >= min && value <= max;
+  return be(`a number from ${min} to ${max}`, isWithin);
+}
+
+export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): Rule {
+  const isWithin = (value: unknown) =>
+    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+  return be(`an integer from ${min} to ${max}`, isWithin);
+}
+
+export function oneOf(words: string): Rule {
+  const known = wordSet(words);
+  return be(`one of ${words}`, (value) => typeof value === "string" && known.has(value));
+}
+
+export function matching(pattern: RegExp): Rule {
+  return be(`a string that matches ${pattern.source}`, (value) => pattern.test(textOf(value)));
+}
+
+export function listOf(item: Rule, min: number = 0, max: number = 100_000): Rule {
+  return (value, path) => {
+    if (!Array.isArray(value)) return `${path}: Input should be a valid list`;
+    if (value.length < min || value.length > max) {
+      return `${path}: Input should be a list of ${min} to ${max}, not of ${value.length}`;
+    }
+    return firstOf(value.map((each: unknown, index) => item(each, `${path}.${index}`)));
+  };
+}
+
+/** An object of `min` to `max` fields, each of them an `item`, whatever its name. */
+export function mapOf(item: Rule, min: number = 0, max: number = 100_000): Rule {
+  return (value, path) => {
+    if (!isObject(value)) return dictionary(value, path);
+    const entries = Object.entries(value);
+    if (entries.length < min || entries.length > max) {
+      return `${path}: Input should have ${min} to ${max} fields, not ${entries.length}`;
+    }
+    return firstOf(entries.map(([name, each]) => item(each, `${path}.${name}`)));
+  };
+}
+
+/** A plain text, or what `other` is. */
+export function textOr(other: Rule): Rule {
+  return (value, path) => (typeof value === "string" ? undefined : other(value, path));
+}
+
+/** `any("a b")` are two fields that may hold anything. */
+export function any(names: string): Readonly<Record<string, Rule>> {
+  return Object.fromEntries([...wordSet(names)].map((name) => [name, anything]));
+}
+
+const refuseField: Rule = (_value, path) => `${path}: Extra inputs are not permitted`;
+
+/**
+ * An object with these fields. One whose name ends with `!` is required; null counts as absent;
+ * `extra` judges the others.
+ */
+export function fields(rules: Readonly<Record<string, Rule>>, extra: Rule = refuseField): Rule {
+  const named = Object.entries(rules).map(([name, rule]) => {
+    return { name: name.replace(/!$/, ""), rule, isRequired: name.endsWith("!") };
+  });
+  const known = new Set(named.map(({ name }) => name));
+  return (value, path) => {
+    if (!isObject(value)) return dictionary(value, path);
+    const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
+    const others = Object.keys(value).filter((name) => !known.has(name) && !isAbsent(value[name]));
+    return (
+      firstOf(others.map((name) => extra(value[name], at(name)))) ??
+      firstOf(
+        named.map(({ name, rule, isRequired }) => {
+          if (!isAbsent(value[name])) return rule(value[name], at(name));
+          return isRequired ? `${at(name)}: Field required` : undefined;
+        }),
+      )
+    );
+  };
+}
+
+/** An object whose field `key` says which of these it is. */
+export function tagged(key: string, rules: Readonly<Record<string, Rule>>): Rule {
+  return (value, path) => {
+    if (!isObject(value)) return dictionary(value, path);
+    const tag = textOf(value[key]);
+    const rule = Object.hasOwn(rules, tag) ? rules[tag] : undefined;
+    const expected = Object.keys(rules).join(", ");
+    return rule === undefined
+      ? `${path}.${key}: Input tag '${tag}' does not match any of the expected tags: ${expected}`
+      : rule(value, path);
+  };
+}
+
+export function firstOf(complaints: readonly Complaint[]): Complaint {
+  return complaints.find((complaint) => complaint !== undefined);
+}
