@@ -40,7 +40,7 @@ export function isOperatorPage(path: string): boolean {
 }
 
 /** Paths of the API, the gateway and the identity provider: never a page, whatever is asked for. */
-const RESERVED = /^\/(login|v1|api|images|auth|webhooks|local-idp|assets|playground\/v1)(\/|$)/i;
+const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;
 
 export function isReservedPath(path: string): boolean {
   return RESERVED.test(path) || path.startsWith("//");

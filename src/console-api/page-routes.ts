@@ -118,6 +118,7 @@ function sendLanding(
   const query = queryOf(url);
   const { html, policy } = landingPage({
     signInName: identity.signInName,
+    isLocal: identity.isLocal,
     back: backOf(url),
     reason: query.get("reason") ?? undefined,
     requestId: query.get("request_id") ?? undefined,
