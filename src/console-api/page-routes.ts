@@ -13,13 +13,7 @@ import { ConsoleRefusal } from "./console-refusal.ts";
 import { landingPage } from "./landing-page.ts";
 import { otherName } from "./other-name.ts";
 import { NO_SUCH_PATH, readOperatorSession } from "./guard-operator.ts";
-import {
-  isOpenedByFragment,
-  isOperatorPage,
-  isPagePath,
-  isPrivatePage,
-  isReservedPath,
-} from "./page-paths.ts";
+import { isOperatorPage, isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
 import { pagePolicy } from "./security-headers.ts";
 
 const NONCE_BYTES = 16;
@@ -184,7 +178,7 @@ async function findDetour(
       if (path === "/sign-in") return backOf(url) ?? "/";
       return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
     }
-    if (!isPrivatePage(path) || isOpenedByFragment(path)) return undefined;
+    if (!isPrivatePage(path)) return undefined;
     const reason = await identity.sessionEndReason(cookie);
     return reason === undefined ? undefined : `/sign-in?reason=${reason}&${back}`;
   } catch (fault) {

@@ -7,7 +7,7 @@ const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as 
 type Shelf = (typeof SHELVES)[number];
 
 /** Everything that is kept, by organization: one browser may serve several. */
-interface Kept {
+export interface Kept {
   readonly id: string;
   readonly orgId: string;
   readonly updatedAtMs: number;
@@ -24,6 +24,10 @@ export class BrowserShelf<T extends Kept> {
   constructor(shelf: Shelf, bounds: ShelfBounds<T>) {
     this.#shelf = shelf;
     this.#bounds = bounds;
+  }
+
+  get countMax(): number {
+    return this.#bounds.count;
   }
 
   /** Newest first. */

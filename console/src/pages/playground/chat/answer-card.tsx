@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Group, Loader, Text, Textarea } from "@mantine/core";
-import { GitFork, Pencil, RefreshCw, type LucideIcon } from "lucide-react";
+import { Pencil, RefreshCw, type LucideIcon } from "lucide-react";
 import { memo, useState, type ReactElement } from "react";
 
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
@@ -20,7 +20,6 @@ import { ToolCalls } from "./tool-calls.tsx";
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  readonly onFork: () => void;
   /** Undefined: its calls have results already, or none are due. */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
@@ -29,11 +28,10 @@ export interface AnswerActions {
 export const AnswerCard = memo(function AnswerCard(props: {
   readonly answer: ChatAnswer;
   readonly name: string;
-  readonly isRaw: boolean;
   readonly isBusy: boolean;
   readonly actions: AnswerActions;
 }): ReactElement {
-  const { answer, name, isRaw, isBusy, actions } = props;
+  const { answer, name, isBusy, actions } = props;
   const { modelId, toolCalls = [] } = answer;
   const { onResults } = actions;
   const [edited, setEdited] = useState<string>();
@@ -60,7 +58,7 @@ export const AnswerCard = memo(function AnswerCard(props: {
         <Loader type="dots" size="sm" aria-label="Waiting for the answer" />
       ) : null}
       {edited === undefined ? (
-        <ModelText text={answer.text} isRaw={isRaw} />
+        <ModelText text={answer.text} />
       ) : (
         <EditedAnswer
           text={edited}
@@ -108,7 +106,6 @@ function Actions(props: {
             icon={RefreshCw}
             onClick={() => actions.onRegenerate(answer.modelId)}
           />
-          <Action label="Fork from here" icon={GitFork} onClick={actions.onFork} />
         </>
       )}
     </div>

@@ -17,21 +17,19 @@ export interface TurnViewProps {
   /** Of the column; undefined: the answers of all models. */
   readonly modelId?: string | undefined;
   readonly names: ReadonlyMap<string, string>;
-  readonly isRaw: boolean;
   readonly isBusy: boolean;
-  readonly chat: Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "fork" | "giveResults">;
+  readonly chat: Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 }
 
 /** One message, or results of tools, and what was said to it. */
 export const TurnView = memo(function TurnView(props: TurnViewProps): ReactElement | null {
-  const { turn, next, modelId, names, isRaw, isBusy, chat } = props;
+  const { turn, next, modelId, names, isBusy, chat } = props;
   const answers = turn.answers.filter((each) => modelId === undefined || each.modelId === modelId);
   const actions = useMemo((): AnswerActions => {
     const { id } = turn;
     return {
       onRegenerate: (of) => chat.regenerate(id, of),
       onEdit: (of, text) => chat.editAnswer(id, of, text),
-      onFork: () => chat.fork(id),
       onResults: (of, results) => chat.giveResults(id, of, results),
     };
   }, [turn, chat]);
@@ -54,7 +52,6 @@ export const TurnView = memo(function TurnView(props: TurnViewProps): ReactEleme
             key={answer.modelId}
             answer={answer}
             name={names.get(answer.modelId) ?? answer.modelId}
-            isRaw={isRaw}
             isBusy={isBusy}
             actions={
               next?.toolResults?.[answer.modelId] === undefined

@@ -1,117 +1,48 @@
-import { ActionIcon, Button, Group, Progress, Stack, Text, Textarea } from "@mantine/core";
-import { Clapperboard, Download, Trash2 } from "lucide-react";
-import { useState, type FormEvent, type ReactElement } from "react";
+import { ActionIcon, Button, Group, Progress, Stack, Text } from "@mantine/core";
+import { Download, Trash2 } from "lucide-react";
+import type { ReactElement } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
 import { useSession } from "../../../api/use-session.ts";
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable } from "../../../ui/copyable.tsx";
 import { Empty } from "../../../ui/empty.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { CallPanel, declaredValues, type FieldValues } from "../call-panel.tsx";
-import { FaultTrouble } from "../gateway-trouble.tsx";
 import { contentAddress } from "../gateway.ts";
-import { MediaCode } from "../media-code.tsx";
-import { pickModel } from "../pick-model.ts";
+import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
+import { MediaForm } from "./media-form.tsx";
 import { useVideos } from "./use-videos.ts";
 import { failureMessage, type VideoJob } from "./video-job.ts";
 
 /** Makes videos from a text: each is a job that continues without this page. */
-export default function VideosTab(props: {
-  readonly models: readonly Model[];
-  readonly modelIds: readonly string[];
-  readonly onModels: (modelIds: readonly string[]) => void;
-}): ReactElement {
-  const { models } = props;
+export default function VideosTab(props: TabProps): ReactElement {
   const { org } = useSession();
   const { jobs, make, forget } = useVideos(org?.org_id ?? "");
-  const [modelIds, setModelIds] = useState(props.modelIds);
-  const model = pickModel(models, modelIds);
-  function choose(id: string): void {
-    setModelIds([id]);
-    props.onModels([id]);
-  }
-  const [values, setValues] = useState<FieldValues>({});
-  const [prompt, setPrompt] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<unknown>();
-
-  async function send(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    setBusy(true);
-    setFault(undefined);
-    try {
-      const body = { model: model.id, prompt, ...declaredValues(model, values) };
-      await make({ body, modelName: model.name });
-      setPrompt("");
-    } catch (error) {
-      setFault(error);
-    } finally {
-      setBusy(false);
-    }
-  }
-
   return (
-    <div className={classes.split}>
-      <section className={classes.main} aria-label="Videos">
-        <form
-          className={`${classes.composer} ${classes.pinned}`}
-          onSubmit={(event) => void send(event)}
-        >
-          <Textarea
-            label="Prompt"
-            placeholder="Describe the video"
-            value={prompt}
-            onChange={(event) => setPrompt(event.currentTarget.value)}
-            autosize
-            minRows={2}
-            maxRows={8}
-            required
-            withAsterisk={false}
-          />
-          <Group justify="flex-end" gap="xs">
-            <MediaCode
-              modality="video"
-              bodyOf={() => ({
-                model: model.id,
-                prompt: prompt.trim() === "" ? "Waves at a beach, seen from above" : prompt,
-                ...declaredValues(model, values),
-              })}
-            />
-            <Button
-              type="submit"
-              loading={isBusy}
-              disabled={prompt.trim() === ""}
-              leftSection={<Clapperboard size={14} aria-hidden />}
-            >
-              Generate
-            </Button>
-          </Group>
-        </form>
-        {fault === undefined ? null : <FaultTrouble fault={fault} />}
-        {jobs.length === 0 && fault === undefined ? (
-          <Empty title="Your videos appear here. The maximum cost of a video is held until it is ready." />
-        ) : null}
-        {jobs.map((job) => (
-          <Job key={job.id} job={job} onForget={forget} />
-        ))}
-        <Text size="xs" c="dimmed">
-          This list is kept in this browser only. A job continues after you leave. The provider
-          keeps its file for a limited time: download it before it expires.
-        </Text>
-      </section>
-      <aside className={classes.aside} data-open aria-label="Model and fields">
-        <CallPanel
-          models={models}
-          model={model}
-          onModel={choose}
-          values={values}
-          onValues={setValues}
-        />
-      </aside>
-    </div>
+    <MediaForm
+      tab={props}
+      title="Videos"
+      modality="video"
+      placeholder="Describe the video"
+      example="Waves at a beach, seen from above"
+      make={make}
+    >
+      {(_running, isFailed) => (
+        <>
+          {jobs.length === 0 && !isFailed ? (
+            <Empty title="Your videos appear here. The maximum cost of a video is held until it is ready." />
+          ) : null}
+          {jobs.map((job) => (
+            <Job key={job.id} job={job} onForget={forget} />
+          ))}
+          <Text size="xs" c="dimmed">
+            This list is kept in this browser only. A job continues after you leave. The provider
+            keeps its file for a limited time: download it before it expires.
+          </Text>
+        </>
+      )}
+    </MediaForm>
   );
 }
 
