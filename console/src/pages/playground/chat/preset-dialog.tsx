@@ -18,7 +18,7 @@ interface Preset {
   readonly settings: ChatSettings;
 }
 
-const presets = new BrowserShelf<Preset>("presets", { count: PRESETS_MAX });
+const presets = new BrowserShelf<Preset>("presets", PRESETS_MAX);
 
 /** Settings to use again, under a name in this browser. */
 export default function PresetDialog(props: {

@@ -21,7 +21,7 @@ import { streamChat } from "./stream-chat.ts";
 
 const KEPT_MAX = 50;
 
-export const conversations = new BrowserShelf<Conversation>("conversations", { count: KEPT_MAX });
+export const conversations = new BrowserShelf<Conversation>("conversations", KEPT_MAX);
 
 export interface Chat {
   readonly conversation: Conversation;

@@ -3,9 +3,8 @@ import { Download } from "lucide-react";
 import type { ReactElement } from "react";
 
 import { useSession } from "../../../api/use-session.ts";
-import { Copyable } from "../../../ui/copyable.tsx";
 import { Empty } from "../../../ui/empty.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { CallFigures } from "../call-figures.tsx";
 import { BrowserShelf } from "../browser-store.ts";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import type { TabProps } from "../tab-props.ts";
@@ -18,7 +17,6 @@ import { MediaForm } from "./media-form.tsx";
 const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
 /** Pictures are large: so many calls are shown and kept, the newest first. */
 const CALLS_MAX = 12;
-const MEGABYTES_MAX = 48;
 
 /** What one request made. */
 interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {
@@ -30,13 +28,7 @@ interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId
   readonly pictures: readonly Picture[];
 }
 
-const shelf = new BrowserShelf<ImageCall>("images", {
-  count: CALLS_MAX,
-  chars: {
-    max: MEGABYTES_MAX * 1_000_000,
-    of: ({ pictures }) => pictures.reduce((sum, { dataUrl }) => sum + dataUrl.length, 0),
-  },
-});
+const shelf = new BrowserShelf<ImageCall>("images", CALLS_MAX);
 
 /** Makes pictures from a text. */
 export default function ImagesTab(props: TabProps): ReactElement {
@@ -77,7 +69,7 @@ export default function ImagesTab(props: TabProps): ReactElement {
           ))}
           <Text size="xs" c="dimmed">
             {isSaved
-              ? `Your last ${CALLS_MAX} requests are kept in this browser, up to ${MEGABYTES_MAX} MB of images. Download the ones you want to keep for longer.`
+              ? `Your last ${CALLS_MAX} requests are kept in this browser. Download the ones you want to keep for longer.`
               : "This browser cannot keep images. Download the ones you want to keep before you leave this page."}
           </Text>
         </>
@@ -122,18 +114,9 @@ function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
           </figure>
         ))}
       </div>
-      <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
+      <CallFigures call={call}>
         <span>{call.modelName}</span>
-        {call.provider === undefined ? null : <span>served by {call.provider}</span>}
-        {call.costUsd === undefined ? null : (
-          <span>
-            cost <Money usd={call.costUsd} />
-          </span>
-        )}
-        {call.requestId === undefined ? null : (
-          <Copyable value={call.requestId} label="request ID" short />
-        )}
-      </Text>
+      </CallFigures>
     </Stack>
   );
 }

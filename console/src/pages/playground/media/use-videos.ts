@@ -8,7 +8,7 @@ import type { MediaCall } from "./media-form.tsx";
 import { isRunning, readJob, waitMsOf, type VideoJob } from "./video-job.ts";
 
 const KEPT_MAX = 100;
-const shelf = new BrowserShelf<VideoJob>("videos", { count: KEPT_MAX });
+const shelf = new BrowserShelf<VideoJob>("videos", KEPT_MAX);
 
 export interface Videos {
   readonly jobs: readonly VideoJob[];

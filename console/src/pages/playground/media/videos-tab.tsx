@@ -6,8 +6,8 @@ import { useSession } from "../../../api/use-session.ts";
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable } from "../../../ui/copyable.tsx";
 import { Empty } from "../../../ui/empty.tsx";
-import { Money } from "../../../ui/money.tsx";
 import { Time } from "../../../ui/time.tsx";
+import { CallFigures } from "../call-figures.tsx";
 import { contentAddress } from "../gateway.ts";
 import type { TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
@@ -70,25 +70,17 @@ function Job(props: {
         </Group>
       </Group>
       <JobBody job={job} />
-      <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
+      <CallFigures call={job}>
         <span>{job.modelName}</span>
         {job.seconds === undefined ? null : <span>{job.seconds} s</span>}
         <Time at={new Date(job.createdAtMs).toISOString()} />
-        {job.costUsd === undefined ? null : (
-          <span>
-            cost <Money usd={job.costUsd} />
-          </span>
-        )}
         {job.expiresAtMs === null || job.status !== "completed" ? null : (
           <span>
             file until <Time at={new Date(job.expiresAtMs).toISOString()} />
           </span>
         )}
         <Copyable value={job.id} label="video ID" short />
-        {job.requestId === undefined ? null : (
-          <Copyable value={job.requestId} label="request ID" short />
-        )}
-      </Text>
+      </CallFigures>
     </Stack>
   );
 }
