@@ -27,7 +27,7 @@ export async function run(words: readonly string[], { resources, say }: Context)
   const first = await signedIn.newPage();
   await first.goto(link);
   await first.getByRole("button", { name: "Sign in" }).click();
-  await first.waitForURL((url) => !/^\/(auth|local-idp)\//.test(url.pathname));
+  await first.waitForURL((url) => !url.pathname.startsWith("/auth/"));
   const { origin } = new URL(first.url());
   const cookies = await signedIn.storageState();
   const weights: string[][] = [];
@@ -76,7 +76,7 @@ async function startDev({ resources }: Context): Promise<string> {
     const timer = setTimeout(fail, START_MS);
     const read = (chunk: Buffer): void => {
       said += chunk.toString();
-      const [address] = /http:\S+\/local-idp\/claim\?\S+/.exec(said) ?? [];
+      const [address] = /http:\S+\/auth\/link\?\S+/.exec(said) ?? [];
       if (address === undefined) return;
       clearTimeout(timer);
       found(address);

@@ -31,7 +31,7 @@ export async function makeConsoleLink(options: {
     throw new IdentitySettingFault(`--email: ${email} is not an e-mail address`);
   }
   assertLocal(config);
-  const store = backend.identityStore.local;
+  const store = backend.identityStore.links;
   const running = await store.findConsole();
   const link = await makeClaimLink({
     store,
@@ -47,14 +47,13 @@ function assertLocal(config: Config): void {
   const kind = signInKindOf(config);
   if (kind === "oidc") {
     throw new IdentitySettingFault(
-      `people sign in through ${config.oidcIssuer}; a link works only with the bundled issuer, ` +
-        "which is active while oidc.issuer (OIDC_ISSUER) is empty",
+      `people sign in through ${config.oidcIssuer}; links work only while oidc.issuer (OIDC_ISSUER) is empty`,
     );
   }
   if (kind === "none") {
     throw new IdentitySettingFault(
-      "the console is not on loopback, so the bundled issuer is off; set oidc.issuer (OIDC_ISSUER), " +
-        "or local_issuer (TM_LOCAL_ISSUER) if only you can reach the console",
+      "the console is not on loopback, so links are off; set oidc.issuer (OIDC_ISSUER), or local_sign_in " +
+        "(TM_LOCAL_SIGN_IN) if only you can reach the console",
     );
   }
 }

@@ -101,7 +101,7 @@ export interface RunningConsole {
   start(): void;
   /** Ends the searches: they make calls as long as they run. */
   endSearches(): Promise<void>;
-  /** A one-time link that signs in at the bundled issuer; undefined where there is none. */
+  /** A one-time link that signs in; undefined where an identity provider does, or none can. */
   makeClaimLink(email?: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -200,7 +200,7 @@ async function localClaimLink(
   email: string | undefined,
 ): Promise<string> {
   const by = byGateway("start");
-  const asked = { store: backend.identityStore.local, clock, consoleUrl, by };
+  const asked = { store: backend.identityStore.links, clock, consoleUrl, by };
   const link = await makeClaimLink({ ...asked, ...(email === undefined ? {} : { email }) });
   return link.url;
 }

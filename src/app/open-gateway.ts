@@ -28,7 +28,7 @@ export interface RunningGateway {
   readonly consoleUrl: string;
   readonly internalUrl: string;
   readonly catalog: { readonly current: Catalog };
-  /** A one-time link that signs in at the bundled issuer; undefined where there is none. */
+  /** A one-time link that signs in; undefined where an identity provider does, or none can. */
   makeClaimLink(email?: string): Promise<string | undefined>;
   /** Reads settings, secrets and manifests again: all of them follow, or none, and the log says why. */
   reload(): void;
@@ -65,7 +65,7 @@ export async function openGateway(options: GatewayOptions): Promise<RunningGatew
     const consoleUrl = await listen(servers.console, listeners.console);
     addresses.consoleUrl = config.consoleUrl || consoleUrl;
     // For the commands beside this server.
-    await backend.identityStore.local.noteConsole(opened.instanceId, addresses.consoleUrl);
+    await backend.identityStore.links.noteConsole(opened.instanceId, addresses.consoleUrl);
     opened.start();
     reloads.watch();
     return {

@@ -9,7 +9,7 @@ export interface ConsoleConfig {
   readonly oidcIsEmailTrusted: boolean;
   readonly oidcVerifiedAsText: boolean;
   readonly oidcRefresh: boolean;
-  readonly localIssuer: boolean;
+  readonly localSignIn: boolean;
   readonly allowInsecureConsole: boolean;
   readonly stripeSecretKey: string;
   readonly stripeWebhookSecret: string;
@@ -32,8 +32,8 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       kind: "string",
       fallback: "",
       doc:
-        "URL of the OpenID Connect provider that people sign in with. Empty: the bundled issuer when the " +
-        "console is on loopback; otherwise no one can sign in.",
+        "URL of the OpenID Connect provider that people sign in with. Empty: links of " +
+        "`console-link` sign in when the console is on loopback; otherwise no one can sign in.",
     },
     oidcClientId: {
       path: "oidc.client_id",
@@ -69,9 +69,9 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       "Requests `offline_access` and checks every 15 minutes of activity whether the provider's session " +
         "is still active; needs `encryption_key`.",
     ),
-    localIssuer: flag(
-      "local_issuer",
-      "Allows sign-in through the bundled issuer when the console is not on loopback.",
+    localSignIn: flag(
+      "local_sign_in",
+      "Allows sign-in with links of `console-link` when the console is not on loopback.",
     ),
     allowInsecureConsole: flag(
       "allow_insecure_console",

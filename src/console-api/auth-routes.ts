@@ -1,14 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
+import { isEmail } from "../core/index.ts";
 import type { Redirect } from "../identity/index.ts";
+import type { PlainPage } from "../plain-page/index.ts";
 import { sendRefusal } from "./answer-request.ts";
 import { askedFrom } from "./client-address-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { foreignOriginProblem } from "./guard-request.ts";
+import { foreignOriginProblem, isFromOwnPage } from "./guard-request.ts";
+import { foreignLinkPage, linkPage, spentLinkPage } from "./link-pages.ts";
 import { otherName } from "./other-name.ts";
 
-const LOGOUT_TOKEN_BYTES_MAX = 64 * 1024;
+const FORM_BYTES_MAX = 64 * 1024;
 const RETURN_CHARS_MAX = 2_000;
 
 /** Signing in, staying so, signing out: the browser's side of `identity`. */
@@ -46,11 +49,16 @@ export function authRoutes(app: FastifyInstance, deps: ConsoleDeps): void {
     if (foreign !== undefined) return sendRefusal(reply, foreign);
     return follow(reply, await identity.signOut(headers.cookie, askedFrom(deps, request)));
   });
-  void app.register(async (scope) => backChannelLogout(scope, deps));
-  if (identity.localIssuer !== undefined) {
-    const { localIssuer } = identity;
-    void app.register(async (scope) => localIssuerPages(scope, localIssuer));
-  }
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      "application/x-www-form-urlencoded",
+      { parseAs: "string", bodyLimit: FORM_BYTES_MAX },
+      (_request, body, done) => done(null, new URLSearchParams(String(body))),
+    );
+    backChannelLogout(scope, deps);
+    if (identity.isLocal) linkRoutes(scope, deps);
+  });
 }
 
 /* HEAD would begin what GET begins. */
@@ -67,10 +75,11 @@ function returnPathOf({ query }: FastifyRequest): string | undefined {
 async function redirecting(
   { log }: ConsoleDeps,
   reply: FastifyReply,
-  find: () => Promise<Redirect>,
+  find: () => Promise<Redirect | undefined>,
 ): Promise<FastifyReply> {
   try {
-    return follow(reply, await find());
+    const next = await find();
+    return next === undefined ? sendLinkPage(reply, 410, spentLinkPage()) : follow(reply, next);
   } catch (fault) {
     const { id: request_id, routeOptions } = reply.request;
     log.error({ err: fault, request_id, route: routeOptions.url ?? null }, "signing in failed");
@@ -88,12 +97,11 @@ function backChannelLogout(scope: FastifyInstance, { identity }: ConsoleDeps): v
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
     "application/x-www-form-urlencoded",
-    { parseAs: "string", bodyLimit: LOGOUT_TOKEN_BYTES_MAX },
+    { parseAs: "string", bodyLimit: FORM_BYTES_MAX },
     (_request, body, done) => done(null, new URLSearchParams(String(body))),
   );
   scope.post("/auth/backchannel-logout", async (request, reply) => {
-    const form = request.body instanceof URLSearchParams ? request.body : undefined;
-    const token = form?.get("logout_token") ?? "";
+    const token = fieldOf(request, "logout_token");
     const isDone = token !== "" && (await identity.backChannelLogout(token));
     return isDone ? reply.code(200).send() : sendRefusal(reply, NO_PROOF);
   });
@@ -106,23 +114,54 @@ const NO_PROOF = new ConsoleRefusal({
   field: "logout_token",
 });
 
-/** The bundled issuer answers for itself, forms and all. */
-function localIssuerPages(
-  scope: FastifyInstance,
-  localIssuer: NonNullable<ConsoleDeps["identity"]["localIssuer"]>,
-): void {
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser("*", (_request, _payload, done) => done(null, undefined));
-  const serve = (request: FastifyRequest, reply: FastifyReply): void => {
-    reply.hijack();
-    // Its own values of these are kept.
-    for (const [name, value] of Object.entries(reply.getHeaders())) {
-      if (value !== undefined && name !== "content-security-policy") {
-        reply.raw.setHeader(name, value);
-      }
+/**
+ * A link that was printed on this machine. Opening it uses nothing up: mail scanners and previews open
+ * links too. Its page has a button, and only that page may press it: no other site signs a browser in.
+ */
+function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
+  const { identity, consoleUrl } = deps;
+  scope.get("/auth/link", async (request, reply) => {
+    const { host } = request.headers;
+    const there = otherName({ host, url: request.url, consoleUrl: consoleUrl() });
+    if (there !== undefined) return follow(reply, { location: there, cookies: [] });
+    const asked = (request.query as Readonly<Record<string, unknown>>)["t"];
+    const token = typeof asked === "string" ? asked : "";
+    const link = await identity.findLink(token);
+    if (link === undefined) return sendLinkPage(reply, 410, spentLinkPage());
+    return sendLinkPage(reply, 200, linkPage({ token, email: link.email }));
+  });
+  scope.post("/auth/link", async (request, reply) => {
+    if (!isFromOwnPage(request.headers, consoleUrl())) {
+      return sendLinkPage(reply, 403, foreignLinkPage());
     }
-    localIssuer(request.raw, reply.raw);
-  };
-  scope.all("/local-idp", serve);
-  scope.all("/local-idp/*", serve);
+    const token = fieldOf(request, "t");
+    const typed = fieldOf(request, "email");
+    const link = await identity.findLink(token);
+    if (link === undefined) return sendLinkPage(reply, 410, spentLinkPage());
+    const email = link.email ?? typed;
+    if (!isEmail(email.trim())) {
+      return sendLinkPage(reply, 422, linkPage({ token, email: null, refused: typed }));
+    }
+    const { cookie: cookieHeader, "user-agent": userAgent } = request.headers;
+    const browser = { cookieHeader, userAgent, ...askedFrom(deps, request) };
+    return await redirecting(deps, reply, () =>
+      identity.signInByLink({ ...browser, token, email }),
+    );
+  });
+}
+
+function fieldOf({ body }: FastifyRequest, name: string): string {
+  return (body instanceof URLSearchParams ? body.get(name) : null) ?? "";
+}
+
+function sendLinkPage(reply: FastifyReply, status: number, page: PlainPage): FastifyReply {
+  return (
+    reply
+      .code(status)
+      .header("content-security-policy", page.policy)
+      // The form has to say where it comes from, and the address with its token is told to nobody.
+      .header("referrer-policy", "strict-origin")
+      .type("text/html; charset=utf-8")
+      .send(page.html)
+  );
 }

@@ -12,18 +12,23 @@ export interface GuardedRequest {
 }
 
 /**
- * Does a request that may change something come from a page of the console? Browsers say so in
- * `sec-fetch-site`, older ones and programs in `origin`; and no form of another site can send JSON.
+ * Does a request come from a page of the console? Browsers say so in `sec-fetch-site`, older ones and
+ * programs in `origin`.
  */
+export function isFromOwnPage(headers: IncomingHttpHeaders, consoleUrl: string): boolean {
+  const site = headers["sec-fetch-site"];
+  return site === undefined
+    ? headers.origin === new URL(consoleUrl).origin
+    : site === "same-origin";
+}
+
+/** Of a request that may change something: it comes from our own page, and no form can send JSON. */
 export function foreignOriginProblem(
   { method, headers }: GuardedRequest,
   consoleUrl: string,
 ): ConsoleRefusal | undefined {
   if (SAFE_METHODS.has(method)) return undefined;
-  const site = headers["sec-fetch-site"];
-  const isOwn =
-    site === undefined ? headers.origin === new URL(consoleUrl).origin : site === "same-origin";
-  if (!isOwn) return FOREIGN;
+  if (!isFromOwnPage(headers, consoleUrl)) return FOREIGN;
   return JSON_TYPE.test(headers["content-type"] ?? "") ? undefined : NOT_JSON;
 }
 

@@ -4,6 +4,7 @@ import { landingPage, type Landing } from "./landing-page.ts";
 
 const PLAIN: Landing = {
   signInName: "Example",
+  isLocal: false,
   back: undefined,
   reason: undefined,
   requestId: undefined,
@@ -41,6 +42,12 @@ test("an address cannot put a text of its own on the page", () => {
   expect(denied).toContain("denied the sign-in");
   expect(denied).not.toContain("call us");
   expect(landingPage({ ...PLAIN, reason: "denied", requestId: ID }).html).toContain(ID);
+});
+
+test("where links sign in, the page says how to print one, and has no button", () => {
+  const { html } = landingPage({ ...PLAIN, signInName: null, isLocal: true });
+  expect(html).toContain("tokenmarket console-link");
+  expect(html).not.toContain("/auth/start");
 });
 
 test("without an identity provider the page says what is missing, and has no button", () => {

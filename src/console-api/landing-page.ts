@@ -1,9 +1,12 @@
 import { escapeHtml, plainPage, type PlainPage } from "../plain-page/index.ts";
+import { PRINT_LINK } from "./link-pages.ts";
 
 /** What the landing page says of this installation and of the visitor. */
 export interface Landing {
   /** Null: no identity provider is configured. */
   readonly signInName: string | null;
+  /** Links of this machine sign in. */
+  readonly isLocal: boolean;
   /** Where signing in leads back to: a path of ours; undefined: the first page. */
   readonly back: string | undefined;
   readonly reason: string | undefined;
@@ -46,7 +49,8 @@ every request.</li>
 <p>New here? Read the <a href="/docs/quick-start">quick start</a>.</p>
 </section>`;
 
-function wayIn({ signInName, back }: Landing): string {
+function wayIn({ signInName, isLocal, back }: Landing): string {
+  if (isLocal) return LINK_WAY;
   if (signInName === null) {
     return `<p>Sign-in is not set up yet. To set it up, the operator configures an identity provider
 with <code>oidc.issuer</code>.</p>`;
@@ -56,6 +60,12 @@ with <code>oidc.issuer</code>.</p>`;
   return `<p><a class="button" href="${escapeHtml(start)}">Continue with ${escapeHtml(signInName)}</a></p>
 <p class="small">Your first sign-in creates your account. Token Market never sees your password.</p>`;
 }
+
+const LINK_WAY = `<p>No identity provider is set up yet, so you sign in with a link. On the machine running Token
+Market, in its folder, print one and open it in this browser:</p>
+${PRINT_LINK}
+<p class="small">If Token Market is installed as a program, run <code>tokenmarket console-link</code>
+instead. <code>npm start</code> prints a link too.</p>`;
 
 function reasonOf({ reason, requestId = "" }: Landing): string {
   const words = reason === undefined ? undefined : REASONS.get(reason);

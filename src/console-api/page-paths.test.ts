@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { isOpenedByFragment, isPagePath, isReservedPath } from "./page-paths.ts";
+import { isPagePath, isReservedPath } from "./page-paths.ts";
 
 test.each([
   "/",
@@ -46,11 +46,4 @@ test.each([
   "//evil.example",
 ])("%s is never a page, whatever asks for it", (path) => {
   expect(isReservedPath(path)).toBe(true);
-});
-
-test("settings behind the # of a link are for the playground alone", () => {
-  expect(isOpenedByFragment("/playground")).toBe(true);
-  for (const path of ["/", "/keys", "/playground/v1/chat/completions"]) {
-    expect(isOpenedByFragment(path)).toBe(false);
-  }
 });

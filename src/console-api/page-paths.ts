@@ -26,21 +26,13 @@ export function isPrivatePage(path: string): boolean {
   return isPagePath(path) && PRIVATE.test(path);
 }
 
-/**
- * Is it the address of a page that links open with settings behind the `#`? A redirect would carry
- * them to a page that cannot keep them; the page itself keeps them while its reader signs in.
- */
-export function isOpenedByFragment(path: string): boolean {
-  return path === "/playground";
-}
-
 /** Is it the address of a page for operators? */
 export function isOperatorPage(path: string): boolean {
   return /^\/operator(\/|$)/.test(path);
 }
 
 /** Paths of the API, the gateway and the identity provider: never a page, whatever is asked for. */
-const RESERVED = /^\/(login|v1|api|images|auth|webhooks|local-idp|assets|playground\/v1)(\/|$)/i;
+const RESERVED = /^\/(login|v1|api|images|auth|webhooks|assets|playground\/v1)(\/|$)/i;
 
 export function isReservedPath(path: string): boolean {
   return RESERVED.test(path) || path.startsWith("//");

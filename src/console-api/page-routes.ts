@@ -13,13 +13,7 @@ import { ConsoleRefusal } from "./console-refusal.ts";
 import { landingPage } from "./landing-page.ts";
 import { otherName } from "./other-name.ts";
 import { NO_SUCH_PATH, readOperatorSession } from "./guard-operator.ts";
-import {
-  isOpenedByFragment,
-  isOperatorPage,
-  isPagePath,
-  isPrivatePage,
-  isReservedPath,
-} from "./page-paths.ts";
+import { isOperatorPage, isPagePath, isPrivatePage, isReservedPath } from "./page-paths.ts";
 import { pagePolicy } from "./security-headers.ts";
 
 const NONCE_BYTES = 16;
@@ -118,6 +112,7 @@ function sendLanding(
   const query = queryOf(url);
   const { html, policy } = landingPage({
     signInName: identity.signInName,
+    isLocal: identity.isLocal,
     back: backOf(url),
     reason: query.get("reason") ?? undefined,
     requestId: query.get("request_id") ?? undefined,
@@ -183,7 +178,7 @@ async function findDetour(
       if (path === "/sign-in") return backOf(url) ?? "/";
       return identity.isRecheckDue(session) ? `/auth/recheck?${back}` : undefined;
     }
-    if (!isPrivatePage(path) || isOpenedByFragment(path)) return undefined;
+    if (!isPrivatePage(path)) return undefined;
     const reason = await identity.sessionEndReason(cookie);
     return reason === undefined ? undefined : `/sign-in?reason=${reason}&${back}`;
   } catch (fault) {

@@ -14,7 +14,7 @@ const plain: AddressConfig = {
   consoleUrl: "",
   host: "127.0.0.1",
   oidcIssuer: "",
-  localIssuer: false,
+  localSignIn: false,
   allowInsecureConsole: false,
 };
 const issuer = "https://id.example.com";
@@ -34,19 +34,19 @@ test("loopback is this machine by its names and addresses, and nothing that only
   }
 });
 
-test("the bundled issuer signs in on loopback or where it is asked for, never beside another one", () => {
+test("a link signs in on loopback or where it is asked for, never beside an identity provider", () => {
   expect(signInKindOf(plain)).toBe("local");
   expect(signInKindOf({ ...plain, host: "0.0.0.0" })).toBe("none");
   expect(signInKindOf({ ...plain, consoleUrl: "https://console.example.com" })).toBe("none");
-  expect(signInKindOf({ ...plain, host: "0.0.0.0", localIssuer: true })).toBe("local");
-  expect(signInKindOf({ ...plain, localIssuer: true, oidcIssuer: issuer })).toBe("oidc");
+  expect(signInKindOf({ ...plain, host: "0.0.0.0", localSignIn: true })).toBe("local");
+  expect(signInKindOf({ ...plain, localSignIn: true, oidcIssuer: issuer })).toBe("oidc");
 });
 
 describe("sign-in never uses plain http that others can read", () => {
   const exposed: AddressConfig[] = [
     { ...plain, host: "0.0.0.0", oidcIssuer: issuer },
     { ...plain, consoleUrl: "http://console.example.com", oidcIssuer: issuer },
-    { ...plain, host: "0.0.0.0", localIssuer: true },
+    { ...plain, host: "0.0.0.0", localSignIn: true },
   ];
   test("the console says which setting is missing", () => {
     for (const config of exposed) {

@@ -13,15 +13,15 @@ export class IdentitySettingFault extends Error {
 /** What is known of the console's address before it listens. */
 export type AddressConfig = Pick<
   Config,
-  "consoleUrl" | "host" | "oidcIssuer" | "localIssuer" | "allowInsecureConsole"
+  "consoleUrl" | "host" | "oidcIssuer" | "localSignIn" | "allowInsecureConsole"
 >;
 
-/** Who signs people in: a configured issuer, the bundled one, or none. */
+/** Who signs people in: a configured issuer, links of this machine, or none. */
 export type SignInKind = "oidc" | "local" | "none";
 
 export function signInKindOf(config: AddressConfig): SignInKind {
   if (config.oidcIssuer !== "") return "oidc";
-  return config.localIssuer || isLoopback(consoleHostOf(config)) ? "local" : "none";
+  return config.localSignIn || isLoopback(consoleHostOf(config)) ? "local" : "none";
 }
 
 /**

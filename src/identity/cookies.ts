@@ -1,5 +1,5 @@
-/** Our cookies: a way to the provider and back, the session, a browser that a link made its owner's. */
-export type CookieKind = "tx" | "session" | "local";
+/** Our cookies: a way to the provider and back, and the session. */
+export type CookieKind = "tx" | "session";
 
 /** The way there and back is sealed into its cookie; browsers take 4,096 characters. */
 const SEALED = /^[A-Za-z0-9_-]{44,3800}$/;

@@ -22,7 +22,7 @@ export interface SealedReveal {
   readonly expiresAtMs: number;
 }
 
-/** What the identity provider said about the person that came back from it. */
+/** Who is at the browser, as the identity provider said or the link that was opened. */
 export interface SignInClaim {
   readonly issuer: string;
   readonly subject: string;
@@ -121,6 +121,11 @@ export interface IdentityStore {
    * session: all of it or nothing, and one trial key however many ask at once.
    */
   resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn>;
+  /**
+   * The same by a link, which is used up with it. Undefined: the link is used, expired or another
+   * address's, and nothing was done.
+   */
+  resolveLink(signIn: SignInToResolve, linkHash: Buffer): Promise<ResolvedSignIn | undefined>;
   findSession(sessionId: Buffer): Promise<StoredSession | undefined>;
   /** Notes that a session is in use, and that its browser is expected to ask the provider. */
   touchSession(
@@ -177,7 +182,7 @@ export interface IdentityStore {
   startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined>;
   /** Forgets what ended long ago, a bounded part of it; returns how many rows went. */
   sweep(nowMs: number): Promise<number>;
-  readonly local: LocalIssuerStore;
+  readonly links: ClaimLinkStore;
 }
 
 export interface LogoutOrder {
@@ -190,8 +195,8 @@ export interface LogoutOrder {
   readonly rememberUntilMs: number;
 }
 
-/** What the bundled issuer keeps, so that any number of processes are one issuer. */
-export interface LocalIssuerStore {
+/** Links that sign in without an identity provider, and where they lead. */
+export interface ClaimLinkStore {
   /** `email` null: who opens the link says it. */
   addClaim(
     claim: {
@@ -205,35 +210,8 @@ export interface LocalIssuerStore {
     tokenHash: Buffer,
     nowMs: number,
   ): Promise<{ readonly email: string | null } | undefined>;
-  /** Uses a link up and makes the browser its owner's; false: it is used, expired or unknown. */
-  takeClaim(
-    tokenHash: Buffer,
-    browser: {
-      readonly tokenHash: Buffer;
-      readonly email: string;
-      readonly nowMs: number;
-      readonly expiresAtMs: number;
-    },
-  ): Promise<boolean>;
-  findBrowser(tokenHash: Buffer, nowMs: number): Promise<string | undefined>;
   /** Where this instance has its console, as long as it runs. */
   noteConsole(instanceId: string, url: string): Promise<void>;
   /** Where a running instance has its console; undefined: none runs. */
   findConsole(): Promise<string | undefined>;
-  upsertRecord(record: LocalRecord): Promise<void>;
-  findRecord(kind: string, idHash: Buffer): Promise<LocalRecord | undefined>;
-  findRecordByUid(kind: string, uid: string): Promise<LocalRecord | undefined>;
-  consumeRecord(kind: string, idHash: Buffer, nowMs: number): Promise<void>;
-  dropRecord(kind: string, idHash: Buffer): Promise<void>;
-  dropRecordsOfGrant(grantId: string): Promise<void>;
-}
-
-export interface LocalRecord {
-  readonly kind: string;
-  readonly idHash: Buffer;
-  readonly payload: Readonly<Record<string, unknown>>;
-  readonly uid: string | null;
-  readonly grantId: string | null;
-  readonly consumedAtMs: number | null;
-  readonly expiresAtMs: number;
 }

@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-
 import type { OrgId, Role } from "../core/index.ts";
 import type { AskedFrom, JoinedOrg } from "./identity-store.ts";
 
@@ -27,6 +25,15 @@ export interface Redirect {
   readonly location: string;
   /** Whole `set-cookie` values. */
   readonly cookies: readonly string[];
+}
+
+/** The request of a browser that is to be signed in. */
+export interface AskingBrowser {
+  readonly cookieHeader: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly requestId: string;
+  /** For the change log; default null. */
+  readonly clientNetwork?: string | null;
 }
 
 /** The trial key, as long as its owner has not said that it is saved. */
@@ -57,21 +64,23 @@ export interface AccountProfile {
  * cookie takes the whole `cookie` header; nothing here knows the HTTP framework.
  */
 export interface Identity {
-  /** What the sign-in button says; null: sign-in is off, no issuer is configured. */
+  /** What the sign-in button says; null: no identity provider is configured. */
   readonly signInName: string | null;
+  /** Links of this machine sign in; without them and without a provider, sign-in is off. */
   readonly isLocal: boolean;
   /** `GET /auth/start`: to the identity provider. `returnPath` other than a path of ours is dropped. */
   startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect>;
   /** `GET /auth/callback`: to `returnPath`, `/welcome`, `/verify`, or `/sign-in?reason=…`. */
-  finishSignIn(asked: {
+  finishSignIn(
     /** The callback's path and query as they came. */
-    readonly url: string;
-    readonly cookieHeader: string | undefined;
-    readonly userAgent: string | undefined;
-    readonly requestId: string;
-    /** For the change log; default null. */
-    readonly clientNetwork?: string | null;
-  }): Promise<Redirect>;
+    asked: AskingBrowser & { readonly url: string },
+  ): Promise<Redirect>;
+  /** The link of this token, which asking does not use up; undefined: it is used, expired or none. */
+  findLink(token: string): Promise<{ readonly email: string | null } | undefined>;
+  /** Uses the link up and starts a session; undefined: it is used, expired or another address's. */
+  signInByLink(
+    asked: AskingBrowser & { readonly token: string; readonly email: string },
+  ): Promise<Redirect | undefined>;
   /** Undefined: signed out, expired, or ended by the identity provider. */
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined>;
   /** Why there is no session, for the sign-in page's `reason`; undefined: there never was one. */
@@ -113,8 +122,6 @@ export interface Identity {
     session: SignedIn,
     from?: AskedFrom,
   ): Promise<OrgId | undefined>;
-  /** The bundled issuer's own pages, under `/local-idp`; absent where a real one is configured. */
-  readonly localIssuer?: (request: IncomingMessage, response: ServerResponse) => void;
   /** Forgets what ended long ago; runs by itself until `close`. */
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 export { hashOf, newBrowserToken } from "./browser-token.ts";
+export { type ClaimLink, makeClaimLink } from "./claim-link.ts";
 export { IdentitySettingFault, isLoopback, signInKindOf } from "./console-address.ts";
 export type { IdentityStore } from "./identity-store.ts";
 export type { Identity, Redirect, SignedIn } from "./identity.ts";
-export { type ClaimLink, makeClaimLink } from "./local-issuer/claim-link.ts";
 export { orgNameOf } from "./org-name.ts";
 export { openIdentity } from "./open-identity.ts";
 export { openRefreshTokens } from "./refresh-tokens.ts";

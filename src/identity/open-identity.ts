@@ -7,25 +7,25 @@ import {
   type MicroUsd,
   type OrgId,
   parseUsd,
+  normaliseEmail,
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
+import { hashOf } from "./browser-token.ts";
 import {
   assertSafeConsole,
   IdentitySettingFault,
   parseIssuer,
   signInKindOf,
 } from "./console-address.ts";
+import { isToken } from "./cookies.ts";
 import type { AskedFrom, IdentityStore, JoinedOrg } from "./identity-store.ts";
 import type { AccountProfile, Identity, ListedSession, Redirect, SignedIn } from "./identity.ts";
-import { inProcessFetch } from "./local-issuer/in-process-fetch.ts";
-import { localIssuer } from "./local-issuer/local-issuer.ts";
-import { LOCAL_CLIENT_ID, LOCAL_ISSUER_PATH } from "./local-issuer/local-provider.ts";
 import { openRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
 import { newTrialKey } from "./reveals.ts";
 import { RelyingParty } from "./relying-party.ts";
-import { Sessions } from "./sessions.ts";
-import { type SignInResult, SignIns } from "./sign-ins.ts";
+import { Sessions, type SignInResult } from "./sessions.ts";
+import { SignIns } from "./sign-ins.ts";
 import { keepSwept } from "./sweeper.ts";
 
 /** The settings that identity reads. */
@@ -40,7 +40,7 @@ export type IdentityConfig = Pick<
   | "oidcIsEmailTrusted"
   | "oidcVerifiedAsText"
   | "oidcRefresh"
-  | "localIssuer"
+  | "localSignIn"
   | "allowInsecureConsole"
   | "encryptionKey"
   | "welcomeUsd"
@@ -72,7 +72,6 @@ export function openIdentity(options: OpenIdentityOptions): Promise<Identity> {
 class OpenedIdentity implements Identity {
   readonly signInName: string | null;
   readonly isLocal: boolean;
-  readonly localIssuer?: NonNullable<Identity["localIssuer"]>;
   readonly #store: IdentityStore;
   readonly #clock: Clock;
   readonly #sessions: Sessions;
@@ -92,11 +91,7 @@ class OpenedIdentity implements Identity {
     this.#welcomeMicroUsd = parseUsd(config.welcomeUsd) ?? ZERO_MICRO_USD;
     this.#clock = clock;
     let refreshTokens: RefreshTokens | undefined;
-    if (kind === "local") {
-      this.signInName = "local sign-in";
-      this.localIssuer = localIssuer({ ...common, store: store.local });
-      this.#relyingParty = localParty(this.localIssuer, common);
-    } else if (kind === "oidc") {
+    if (kind === "oidc") {
       const issuer = parseIssuer(config.oidcIssuer);
       this.signInName = config.oidcProviderName === "" ? issuer.host : config.oidcProviderName;
       if (config.oidcRefresh) refreshTokens = openRefreshTokens(encryptionKey);
@@ -105,21 +100,22 @@ class OpenedIdentity implements Identity {
       this.signInName = null;
     }
     const relyingParty = this.#relyingParty;
-    const { isLocal } = this;
-    this.#sessions = new Sessions({ ...common, relyingParty, refreshTokens, isLocal });
+    const { onSignIn } = options;
+    const welcomeMicroUsd = this.#welcomeMicroUsd;
+    const signingIn = { ...common, relyingParty, refreshTokens, kind, welcomeMicroUsd, onSignIn };
+    this.#sessions = new Sessions(signingIn);
     if (relyingParty !== undefined) {
       this.#signIns = new SignIns({
         ...common,
         sessions: this.#sessions,
         relyingParty,
-        refreshTokens,
         emailRules: {
-          isTrusted: isLocal || config.oidcIsEmailTrusted,
+          isTrusted: config.oidcIsEmailTrusted,
           verifiedAsText: config.oidcVerifiedAsText,
         },
-        parameters: parametersOf(isLocal, config.oidcRefresh),
-        welcomeMicroUsd: this.#welcomeMicroUsd,
-        onSignIn: options.onSignIn,
+        // Several providers give a refresh token only after consent was asked for.
+        parameters: config.oidcRefresh ? { prompt: "consent" } : {},
+        onSignIn,
       });
     }
     this.#stopSweeping = keepSwept({ store, clock, log });
@@ -131,6 +127,25 @@ class OpenedIdentity implements Identity {
 
   async finishSignIn(asked: Parameters<Identity["finishSignIn"]>[0]): Promise<Redirect> {
     return (await this.#signIns?.finish(asked)) ?? signInsDisabled;
+  }
+
+  async findLink(token: string): ReturnType<Identity["findLink"]> {
+    if (!this.isLocal || !isToken(token)) return undefined;
+    return await this.#store.links.findClaim(hashOf(token), this.#clock.nowMs());
+  }
+
+  async signInByLink(
+    asked: Parameters<Identity["signInByLink"]>[0],
+  ): Promise<Redirect | undefined> {
+    // A token that was made up begins no transaction.
+    if ((await this.findLink(asked.token)) === undefined) return undefined;
+    const email = normaliseEmail(asked.email);
+    const person = { issuer: LINK_ISSUER, subject: email, email, emailNorm: email, name: null };
+    return await this.#sessions.start(asked, {
+      claim: { ...person, isVerified: true },
+      linkHash: hashOf(asked.token),
+      returnPath: null,
+    });
   }
 
   readSession(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
@@ -156,7 +171,6 @@ class OpenedIdentity implements Identity {
   }
 
   async backChannelLogout(logoutToken: string): Promise<boolean> {
-    if (this.isLocal) return false;
     const logout = await this.#relyingParty?.verifyLogoutToken(logoutToken);
     if (logout === undefined) return false;
     const nowMs = this.#clock.nowMs();
@@ -243,34 +257,10 @@ const LISTED_ID_CHARS = 32;
 /** Longer than a token is taken: within that time it works once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;
 
+/** Of people whom a link signed in: no identity provider can have it, for it is no address. */
+const LINK_ISSUER = "console-link";
+
 const signInsDisabled: Redirect = { location: "/sign-in?reason=failed", cookies: [] };
-
-/** The bundled issuer asks its browser every time: a link that was claimed since counts at once. */
-function parametersOf(isLocal: boolean, wantsRefresh: boolean): Readonly<Record<string, string>> {
-  if (isLocal) return { prompt: "login" };
-  // Several providers give a refresh token only after consent was asked for.
-  return wantsRefresh ? { prompt: "consent" } : {};
-}
-
-interface PartyParts {
-  readonly consoleUrl: () => string;
-  readonly clock: Clock;
-}
-
-function localParty(
-  issuer: NonNullable<Identity["localIssuer"]>,
-  { consoleUrl, clock }: PartyParts,
-): RelyingParty {
-  return new RelyingParty({
-    issuer: () => new URL(consoleUrl() + LOCAL_ISSUER_PATH),
-    clientId: LOCAL_CLIENT_ID,
-    clientSecret: "",
-    redirectUri: () => `${consoleUrl()}/auth/callback`,
-    scope: "openid email",
-    fetch: inProcessFetch(issuer),
-    clock,
-  });
-}
 
 function oidcParty(
   issuer: URL,

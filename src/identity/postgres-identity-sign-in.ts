@@ -29,6 +29,9 @@ const STEP_TIMEOUT_MS = 5_000;
 /** Another transaction was first: serialization failure, deadlock, unique violation. */
 const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
 
+/** With the link that signs in, or without: an identity provider did. */
+type SignIn = SignInToResolve & { readonly linkHash: Buffer | undefined };
+
 /**
  * The one transaction that signs a person in: account, organization, trial key and session come
  * together or not at all. Sign-ins with one address wait for each other before their transactions
@@ -36,8 +39,8 @@ const RETRIED_CODES = new Set(["40001", "40P01", "23505"]);
  */
 export async function resolveSignIn(
   { pool, changes }: { readonly pool: Pool; readonly changes: ChangeLog },
-  signIn: SignInToResolve,
-): Promise<ResolvedSignIn> {
+  signIn: SignIn,
+): Promise<ResolvedSignIn | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {
       const { resolved, recorded } = await tryToResolve(pool, signIn);
@@ -51,11 +54,12 @@ export async function resolveSignIn(
 }
 
 interface SignedIn {
-  readonly resolved: ResolvedSignIn;
+  /** Undefined: the link does not sign in. */
+  readonly resolved: ResolvedSignIn | undefined;
   readonly recorded: readonly RecordedChange[];
 }
 
-async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<SignedIn> {
+async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
   const client = await pool.connect();
   let isDone = false;
   try {
@@ -63,20 +67,41 @@ async function tryToResolve(pool: Pool, signIn: SignInToResolve): Promise<Signed
     const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
     await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
     await run("begin isolation level serializable");
-    const { changes, ended, ...resolved } = await resolve(run, signIn);
-    const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-    const recorded = [
-      ...(await recordEnd(client, ended, signIn.from)),
-      ...(await recordChanges(client, accountBy(owner, signIn.from), changes)),
-    ];
+    const outcome = (await isLinkTaken(run, signIn))
+      ? await recordSignIn(client, await resolve(run, signIn), signIn.from)
+      : { resolved: undefined, recorded: [] };
     await run("commit");
     await run("select pg_advisory_unlock(hashtextextended($1, 0))", [lockName]);
     isDone = true;
-    return { resolved, recorded };
+    return outcome;
   } finally {
     // After a fault the connection is given up, and its lock and its transaction with it.
     client.release(!isDone);
   }
+}
+
+/** Uses the link up, in the transaction of the session that it opens; true without a link. */
+async function isLinkTaken(run: Run, { linkHash, claim, nowMs }: SignIn): Promise<boolean> {
+  if (linkHash === undefined) return true;
+  const taken = await run(
+    `delete from local_claim where token_hash = $1 and expires_at > $3
+      and (email is null or email = $2) returning token_hash`,
+    [linkHash, claim.emailNorm, new Date(nowMs)],
+  );
+  return taken.length === 1;
+}
+
+async function recordSignIn(
+  client: PoolClient,
+  { changes, ended, ...resolved }: Resolution,
+  from: AskedFrom | undefined,
+): Promise<SignedIn> {
+  const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
+  const recorded = [
+    ...(await recordEnd(client, ended, from)),
+    ...(await recordChanges(client, accountBy(owner, from), changes)),
+  ];
+  return { resolved, recorded };
 }
 
 /** A change by its own account: another account that signs in is not named to its organization. */

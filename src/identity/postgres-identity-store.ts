@@ -21,11 +21,11 @@ import {
 } from "./identity-rows.ts";
 import type {
   AskedFrom,
+  ClaimLinkStore,
   EndReason,
   IdentityStore,
   JoinedOrg,
   LiveSession,
-  LocalIssuerStore,
   LogoutOrder,
   OwnOrgStart,
   ResolvedSignIn,
@@ -33,7 +33,7 @@ import type {
   SignInToResolve,
   StoredSession,
 } from "./identity-store.ts";
-import { PostgresLocalIssuerStore } from "./postgres-identity-local.ts";
+import { PostgresClaimLinkStore } from "./postgres-claim-links.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 import { startOwnOrg } from "./postgres-identity-welcome.ts";
 import { END_SESSION_SQL } from "./session-end.ts";
@@ -47,7 +47,7 @@ const ORGS_LISTED_MAX = 200;
 
 /** People, their browsers and sessions in PostgreSQL. */
 export class PostgresIdentityStore implements IdentityStore {
-  readonly local: LocalIssuerStore;
+  readonly links: ClaimLinkStore;
   readonly #pool: Pool;
   readonly #sessions: Pool;
   readonly #changes: ChangeLog;
@@ -58,7 +58,7 @@ export class PostgresIdentityStore implements IdentityStore {
     this.#pool = pool;
     this.#sessions = sessions;
     this.#changes = changes;
-    this.local = new PostgresLocalIssuerStore(pool, changes);
+    this.links = new PostgresClaimLinkStore(pool, changes);
   }
 
   async consoleSecret(): Promise<Buffer> {
@@ -68,8 +68,15 @@ export class PostgresIdentityStore implements IdentityStore {
     return row.secret;
   }
 
-  resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
-    return resolveSignIn({ pool: this.#sessions, changes: this.#changes }, signIn);
+  async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
+    const resolved = await this.resolveLink(signIn);
+    assert(resolved !== undefined, "a link alone can be used up");
+    return resolved;
+  }
+
+  resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
+    const parts = { pool: this.#sessions, changes: this.#changes };
+    return resolveSignIn(parts, { ...signIn, linkHash });
   }
 
   async findSession(sessionId: Buffer): Promise<StoredSession | undefined> {
@@ -262,8 +269,6 @@ const EXPIRING_TABLES = [
   "console_reveal",
   "seen_logout_token",
   "local_claim",
-  "local_browser",
-  "local_issuer_record",
 ];
 
 function sweepSql(table: string): string {

@@ -33,13 +33,7 @@ for (const asked of EVIL) {
 }
 
 test("a circle through sign-in is not used", () => {
-  for (const path of [
-    "/auth/start",
-    "/auth/recheck?x=1",
-    "/sign-in",
-    "/local-idp/claim",
-    "/auth",
-  ]) {
+  for (const path of ["/auth/start", "/auth/recheck?x=1", "/sign-in", "/auth/link", "/auth"]) {
     expect(safeReturnPath(path)).toBeUndefined();
   }
   expect(safeReturnPath("/authors")).toBe("/authors");

@@ -1,7 +1,7 @@
 const RETURN_PATH_CHARS_MAX = 512;
 /** Any origin will do: a path of ours stays on it, anything else leaves it. */
 const SOME_ORIGIN = "http://console.invalid";
-const OWN_ROUNDS = /^\/(auth|local-idp|sign-in|api)(\/|$)/;
+const OWN_ROUNDS = /^\/(auth|sign-in|api)(\/|$)/;
 
 /**
  * The path of ours that a browser may be sent to after signing in; undefined: it names another

@@ -1,20 +1,32 @@
-import type { Clock, Logger } from "../core/index.ts";
-import { hashOf, type BrowserToken } from "./browser-token.ts";
+import type { Clock, Logger, MicroUsd } from "../core/index.ts";
+import { hashOf, newBrowserToken, type BrowserToken } from "./browser-token.ts";
+import type { SignInKind } from "./console-address.ts";
 import { cookieJar } from "./cookies.ts";
 import { faultMessage } from "./fault-message.ts";
-import type { AskedFrom, IdentityStore, StoredSession } from "./identity-store.ts";
-import type { Redirect, RevealedKey, SignedIn } from "./identity.ts";
+import type {
+  AskedFrom,
+  IdentityStore,
+  ResolvedSignIn,
+  SignInClaim,
+  SignInToResolve,
+  StoredSession,
+} from "./identity-store.ts";
+import type { AskingBrowser, Redirect, RevealedKey, SignedIn } from "./identity.ts";
+import { plainText } from "./plain-text.ts";
 import type { RefreshTokens } from "./refresh-tokens.ts";
 import type { RelyingParty } from "./relying-party.ts";
-import { openReveal } from "./reveals.ts";
+import { moveReveal, newTrialKey, openReveal } from "./reveals.ts";
 import {
   isRecheckOverdue,
   isRefreshDue,
   isRefreshOverdue,
   recheckDueAtMs,
   REFRESH_EVERY_MS,
+  SESSION_MS,
   touchEveryMs,
 } from "./session-check.ts";
+
+const USER_AGENT_CHARS_MAX = 300;
 
 export interface SessionsOptions {
   readonly consoleUrl: () => string;
@@ -23,8 +35,25 @@ export interface SessionsOptions {
   readonly log: Logger;
   readonly relyingParty: RelyingParty | undefined;
   readonly refreshTokens: RefreshTokens | undefined;
-  /** The bundled issuer has no session of its own that could end before ours. */
-  readonly isLocal: boolean;
+  /** Behind a session that a link opened there is no other that could end before it. */
+  readonly kind: SignInKind;
+  /** Starting credit of a new account; zero: none. */
+  readonly welcomeMicroUsd: MicroUsd;
+  /** For metrics: how each sign-in that was asked for ended. */
+  readonly onSignIn?: ((result: SignInResult) => void) | undefined;
+}
+
+export type SignInResult = "signed_in" | "refused" | "failed";
+
+/** A person who proved who they are, and where they wanted to go. */
+export interface ProvedSignIn {
+  readonly claim: SignInClaim;
+  /** SHA-256 of the link that proved it; absent: an identity provider did. */
+  readonly linkHash?: Buffer;
+  /** Of the session at the identity provider. */
+  readonly sid?: string | undefined;
+  readonly refreshToken?: string | undefined;
+  readonly returnPath: string | null;
 }
 
 /** The sessions of browsers: who is signed in, why a session has ended, and signing out. */
@@ -41,16 +70,78 @@ export class Sessions {
     return token === undefined ? undefined : { token, hash: hashOf(token) };
   }
 
+  /**
+   * The one way into the console: makes or finds the account, and gives this browser its session.
+   * Undefined: the link that was to sign in is used, expired, or another address's.
+   */
+  async start(browser: AskingBrowser, proved: ProvedSignIn): Promise<Redirect | undefined> {
+    const { store, clock, log, refreshTokens, consoleUrl, onSignIn } = this.#options;
+    const { cookieHeader, userAgent, requestId, clientNetwork = null } = browser;
+    const { claim, linkHash, sid = null, refreshToken, returnPath } = proved;
+    const nowMs = clock.nowMs();
+    const token = newBrowserToken();
+    const previous = await this.#previous(cookieHeader, token);
+    const signIn: SignInToResolve = {
+      claim,
+      nowMs,
+      session: {
+        sessionId: token.hash,
+        expiresAtMs: nowMs + SESSION_MS,
+        idpSid: sid,
+        sealedRefresh:
+          refreshToken === undefined
+            ? null
+            : (refreshTokens?.seal(refreshToken, token.hash) ?? null),
+        userAgent: plainText(userAgent, USER_AGENT_CHARS_MAX),
+      },
+      trialKey: newTrialKey(token, nowMs),
+      welcomeMicroUsd: this.#options.welcomeMicroUsd,
+      ...(previous === undefined ? {} : { previous }),
+      from: { requestId, clientNetwork },
+    };
+    const resolved = await (linkHash === undefined
+      ? store.resolveSignIn(signIn)
+      : store.resolveLink(signIn, linkHash));
+    if (resolved === undefined) return undefined;
+    const { accountId, kind, isEmailTaken } = resolved;
+    log.info({ requestId, accountId, kind }, "sign-in completed");
+    if (isEmailTaken) {
+      log.warn(
+        { requestId, accountId },
+        "an account keeps its e-mail address: another account has the new one",
+      );
+    }
+    onSignIn?.("signed_in");
+    const cookie = cookieJar(consoleUrl()).write("session", token.token, SESSION_MS / 1_000);
+    return { location: landing(resolved, returnPath), cookies: [cookie] };
+  }
+
+  /** The session that this browser comes with: the new one takes its place. */
+  async #previous(
+    cookieHeader: string | undefined,
+    to: BrowserToken,
+  ): Promise<SignInToResolve["previous"]> {
+    const { store, clock } = this.#options;
+    const from = this.tokenOf(cookieHeader);
+    if (from === undefined) return undefined;
+    const reveal = await store.findReveal(from.hash, clock.nowMs());
+    return {
+      sessionId: from.hash,
+      reveal: reveal === undefined ? undefined : moveReveal(reveal, { from, to }),
+    };
+  }
+
   async read(cookieHeader: string | undefined): Promise<SignedIn | undefined> {
-    const { store, clock, relyingParty, isLocal } = this.#options;
+    const { store, clock, kind } = this.#options;
     const token = this.tokenOf(cookieHeader);
     // Without sign-in no session is valid.
-    if (token === undefined || relyingParty === undefined) return undefined;
+    if (token === undefined || kind === "none") return undefined;
     const nowMs = clock.nowMs();
     const session = await store.findSession(token.hash);
     if (session === undefined || !isLive(session, nowMs)) return undefined;
-    const dueAtMs = isLocal ? undefined : recheckDueAtMs(session);
-    if (!isLocal && !(await this.#livesAtProvider(token.hash, session))) return undefined;
+    const isChecked = kind === "oidc";
+    const dueAtMs = isChecked ? recheckDueAtMs(session) : undefined;
+    if (isChecked && !(await this.#livesAtProvider(token.hash, session))) return undefined;
     if (nowMs - session.lastSeenAtMs >= touchEveryMs) {
       const isRecheckDue = dueAtMs !== undefined && nowMs >= dueAtMs;
       await store.touchSession(token.hash, { nowMs, isRecheckDue });
@@ -171,6 +262,16 @@ export class Sessions {
     await store.endSession({ sessionId, reason: "idp-ended", nowMs: clock.nowMs() });
     return false;
   }
+}
+
+function landing(
+  { isVerified, hasReveal, isInvited }: ResolvedSignIn,
+  returnPath: string | null,
+): string {
+  if (!isVerified) return "/verify";
+  // A person who was invited decides first whether to join.
+  if (isInvited) return "/join";
+  return hasReveal ? "/welcome" : (returnPath ?? "/");
 }
 
 export function isLive(session: StoredSession, nowMs: number): boolean {

@@ -1,25 +1,16 @@
 import { AuthorizationResponseError } from "openid-client";
 
-import type { Clock, Logger, MicroUsd } from "../core/index.ts";
-import { newBrowserToken, type BrowserToken } from "./browser-token.ts";
-import { cookieJar, isToken, type CookieJar } from "./cookies.ts";
+import { assert, type Clock, type Logger } from "../core/index.ts";
+import { cookieJar, isToken } from "./cookies.ts";
 import { lacksEmailClaim, readEmailClaim, type EmailRules } from "./email-claim.ts";
 import { faultMessage } from "./fault-message.ts";
-import type {
-  IdentityStore,
-  ResolvedSignIn,
-  SignInClaim,
-  SignInToResolve,
-} from "./identity-store.ts";
-import type { Redirect } from "./identity.ts";
+import type { IdentityStore, SignInClaim } from "./identity-store.ts";
+import type { Identity, Redirect } from "./identity.ts";
 import { openPending, pendingKey, sealPending, type PendingSignIn } from "./pending-sign-in.ts";
 import { plainText } from "./plain-text.ts";
-import type { RefreshTokens } from "./refresh-tokens.ts";
 import type { ProviderAnswer, RelyingParty } from "./relying-party.ts";
 import { safeReturnPath } from "./return-path.ts";
-import { moveReveal, newTrialKey } from "./reveals.ts";
-import { SESSION_MS } from "./session-check.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Sessions, SignInResult } from "./sessions.ts";
 
 /** A way to the identity provider and back is good for that long. */
 const PENDING_SECONDS = 600;
@@ -34,25 +25,14 @@ export interface SignInsOptions {
   readonly log: Logger;
   readonly sessions: Sessions;
   readonly relyingParty: RelyingParty;
-  readonly refreshTokens: RefreshTokens | undefined;
   readonly emailRules: EmailRules;
   /** Parameters of every sign-in, besides those of the protocol. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Starting credit of a new account; zero: none. */
-  readonly welcomeMicroUsd: MicroUsd;
   /** For metrics: how each sign-in that came back ended. */
   readonly onSignIn?: ((result: SignInResult) => void) | undefined;
 }
 
-export type SignInResult = "signed_in" | "refused" | "failed";
-
-export interface Callback {
-  readonly url: string;
-  readonly cookieHeader: string | undefined;
-  readonly userAgent: string | undefined;
-  readonly requestId: string;
-  readonly clientNetwork?: string | null;
-}
+type Callback = Parameters<Identity["finishSignIn"]>[0];
 
 /** To the identity provider and back. */
 export class SignIns {
@@ -158,7 +138,7 @@ export class SignIns {
     pending: PendingSignIn,
     query: string,
   ): Promise<Redirect> {
-    const { relyingParty, log, consoleUrl, onSignIn } = this.#options;
+    const { relyingParty, log, sessions, onSignIn } = this.#options;
     const { requestId } = callback;
     try {
       const answer = await relyingParty.redeem(query, pending);
@@ -168,14 +148,12 @@ export class SignIns {
         onSignIn?.("failed");
         return failed("failed", requestId);
       }
-      const token = newBrowserToken();
-      const resolved = await this.#resolve(callback, { answer, claim, token });
-      const jar = cookieJar(consoleUrl());
-      onSignIn?.("signed_in");
-      return {
-        location: landing(resolved, pending.returnPath),
-        cookies: [sessionCookie(jar, token)],
-      };
+      const { sid, refreshToken } = answer;
+      const { returnPath } = pending;
+      const found = { claim, sid: knownSid(sid), refreshToken, returnPath };
+      const started = await sessions.start(callback, found);
+      assert(started !== undefined, "only a link can be used up");
+      return started;
     } catch (fault) {
       const isDenied = isSaid(fault, ["access_denied"]);
       log.warn({ requestId, ...faultMessage(fault) }, "a sign-in failed");
@@ -198,63 +176,6 @@ export class SignIns {
     return { issuer, subject, ...email, name: nameOf(claims["name"] ?? more["name"]) };
   }
 
-  async #resolve(
-    { cookieHeader, userAgent, requestId, clientNetwork = null }: Callback,
-    found: {
-      readonly answer: ProviderAnswer;
-      readonly claim: SignInClaim;
-      readonly token: BrowserToken;
-    },
-  ): Promise<ResolvedSignIn> {
-    const { store, clock, refreshTokens, log } = this.#options;
-    const { answer, claim, token } = found;
-    const nowMs = clock.nowMs();
-    const previous = await this.#previous(cookieHeader, token);
-    const { refreshToken } = answer;
-    const resolved = await store.resolveSignIn({
-      claim,
-      nowMs,
-      session: {
-        sessionId: token.hash,
-        expiresAtMs: nowMs + SESSION_MS,
-        idpSid: answer.sid !== undefined && answer.sid.length <= ID_CHARS_MAX ? answer.sid : null,
-        sealedRefresh:
-          refreshToken === undefined
-            ? null
-            : (refreshTokens?.seal(refreshToken, token.hash) ?? null),
-        userAgent: plainText(userAgent, TEXT_CHARS_MAX),
-      },
-      trialKey: newTrialKey(token, nowMs),
-      welcomeMicroUsd: this.#options.welcomeMicroUsd,
-      ...(previous === undefined ? {} : { previous }),
-      from: { requestId, clientNetwork },
-    });
-    const { accountId, kind, isEmailTaken } = resolved;
-    log.info({ requestId, accountId, kind }, "sign-in completed");
-    if (isEmailTaken) {
-      log.warn(
-        { requestId, accountId },
-        "an account keeps its e-mail address: another account has the new one",
-      );
-    }
-    return resolved;
-  }
-
-  /** The session that this browser comes with: the new one takes its place. */
-  async #previous(
-    cookieHeader: string | undefined,
-    to: BrowserToken,
-  ): Promise<SignInToResolve["previous"]> {
-    const { sessions, store, clock } = this.#options;
-    const from = sessions.tokenOf(cookieHeader);
-    if (from === undefined) return undefined;
-    const reveal = await store.findReveal(from.hash, clock.nowMs());
-    return {
-      sessionId: from.hash,
-      reveal: reveal === undefined ? undefined : moveReveal(reveal, { from, to }),
-    };
-  }
-
   async #finishRecheck(
     callback: Callback,
     pending: PendingSignIn & { readonly sessionId: Buffer },
@@ -273,11 +194,9 @@ export class SignIns {
       const answer = await relyingParty.redeem(query, pending);
       const isSame = answer.issuer === session.issuer && answer.subject === session.subject;
       if (!isSame) return await this.#ended(sessionId, back);
-      const { sid } = answer;
-      await store.noteChecked(sessionId, {
-        nowMs: clock.nowMs(),
-        ...(sid !== undefined && sid.length <= ID_CHARS_MAX ? { idpSid: sid } : {}),
-      });
+      const idpSid = knownSid(answer.sid);
+      const nowMs = clock.nowMs();
+      await store.noteChecked(sessionId, { nowMs, ...(idpSid === undefined ? {} : { idpSid }) });
       return { location: back, cookies: [] };
     } catch (fault) {
       if (isSaid(fault, ["login_required", "account_selection_required"])) {
@@ -303,24 +222,10 @@ function queryOf(url: string): string {
   return at === -1 || url.length > CALLBACK_CHARS_MAX ? "" : url.slice(at);
 }
 
-function landing(
-  { isVerified, hasReveal, isInvited }: ResolvedSignIn,
-  returnPath: string | null,
-): string {
-  if (!isVerified) return "/verify";
-  // A person who was invited decides first whether to join.
-  if (isInvited) return "/join";
-  return hasReveal ? "/welcome" : (returnPath ?? "/");
-}
-
 /** The sign-in page, which leads back to this page of ours. */
 function signInAgain(reason: "expired" | "idp-ended", back: string): string {
   const query = new URLSearchParams({ reason, ...(back === "/" ? {} : { return: back }) });
   return `/sign-in?${query.toString()}`;
-}
-
-function sessionCookie(jar: CookieJar, session: BrowserToken): string {
-  return jar.write("session", session.token, SESSION_MS / 1_000);
 }
 
 function failed(reason: "failed" | "denied", requestId: string): Redirect {
@@ -331,6 +236,11 @@ function failed(reason: "failed" | "denied", requestId: string): Redirect {
 /** Did the provider itself say one of these? */
 function isSaid(fault: unknown, errors: readonly string[]): boolean {
   return fault instanceof AuthorizationResponseError && errors.includes(fault.error);
+}
+
+/** A session's id at the provider, unless it is longer than any that is kept. */
+function knownSid(sid: string | undefined): string | undefined {
+  return sid !== undefined && sid.length <= ID_CHARS_MAX ? sid : undefined;
 }
 
 function nameOf(claim: unknown): string | null {

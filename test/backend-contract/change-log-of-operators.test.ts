@@ -38,7 +38,7 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
   "console-link.create": {
     run: async () => {
       const link = { tokenHash: randomBytes(32), email: "ann@example.com" };
-      await books.backend.identityStore.local.addClaim(
+      await books.backend.identityStore.links.addClaim(
         { ...link, expiresAtMs: Date.now() },
         operator,
       );

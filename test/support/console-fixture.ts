@@ -7,7 +7,7 @@ import {
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "./gateway.ts";
 import { withResource } from "./with-resource.ts";
 
-/** A whole installation as `dev` has it: gateway, console, bundled issuer, checkout with test money. */
+/** A whole installation as `dev` has it: gateway, console, sign-in by link, checkout with test money. */
 export interface ConsoleFixture {
   readonly gateway: TestGateway;
   readonly consoleUrl: string;
@@ -47,7 +47,7 @@ export async function openConsoleFixture(
     checkout,
     claimLink: async (email) => {
       const link = await gateway.running.makeClaimLink(email);
-      assert(link !== undefined, "the bundled issuer signs people in here");
+      assert(link !== undefined, "links sign people in here");
       return link;
     },
     close: async () => {

@@ -22,7 +22,7 @@ export async function signIn(
   const { page } = visitor;
   await page.goto(await fixture.claimLink(email));
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.waitForURL((url) => !/^\/(?:auth|local-idp)\//.test(url.pathname));
+  await page.waitForURL((url) => !url.pathname.startsWith("/auth/"));
 }
 
 /**
@@ -38,7 +38,7 @@ async function addSession(
   const browser = new CookieBrowser();
   await browser.open(link.origin + link.pathname, {
     form: { t: link.searchParams.get("t") ?? "", email },
-    stopAt: ({ pathname }) => !/^\/(?:auth|local-idp)\//.test(pathname),
+    stopAt: ({ pathname }) => !pathname.startsWith("/auth/"),
   });
   const value = browser.cookie("tm_session");
   if (value === undefined) throw new Error(`${email} could not sign in`);

@@ -30,6 +30,7 @@ export class CookieBrowser {
   async open(
     address: string,
     options: {
+      /** Sent as by a page of the same origin. */
       readonly form?: Readonly<Record<string, string>>;
       readonly stopAt?: (url: URL) => boolean;
     } = {},
@@ -45,7 +46,12 @@ export class CookieBrowser {
       const answer = await fetch(url, {
         method: form === undefined ? "GET" : "POST",
         redirect: "manual",
-        headers: { cookie: this.header(url), "user-agent": this.userAgent, accept: "text/html" },
+        headers: {
+          cookie: this.header(url),
+          "user-agent": this.userAgent,
+          accept: "text/html",
+          ...(form === undefined ? {} : { origin: url.origin }),
+        },
         ...(form === undefined ? {} : { body: new URLSearchParams(form) }),
       });
       form = undefined;

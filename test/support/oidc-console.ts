@@ -43,7 +43,7 @@ const PLAIN: IdentityConfig = {
   oidcIsEmailTrusted: false,
   oidcVerifiedAsText: false,
   oidcRefresh: false,
-  localIssuer: false,
+  localSignIn: false,
   allowInsecureConsole: false,
   encryptionKey: "",
   welcomeUsd: "",
@@ -86,10 +86,6 @@ export async function startOidcConsole(options: {
           requestId: newRequestId(clock.nowMs()),
         }),
     };
-    if (target.pathname.startsWith("/local-idp") && identity.localIssuer !== undefined) {
-      identity.localIssuer(request, response);
-      return;
-    }
     const step = steps[target.pathname];
     if (step === undefined) {
       response.end(`page ${target.pathname}`);

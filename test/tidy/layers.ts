@@ -194,7 +194,6 @@ export const IO_FILES: Readonly<Record<string, string>> = {
   "src/billing/stripe-cards.ts": "the kinds of faults of that client",
   "src/identity/bounded-fetch.ts": "asks the identity provider",
   "src/identity/logout-token.ts": "asks the identity provider for its keys",
-  "src/identity/local-issuer/in-process-fetch.ts": "calls the bundled issuer without a socket",
   "src/ledger/retention/day-folder.ts": "writes exported days",
   "src/ledger/retention/signing-key.ts": "reads the key that signs them",
 };

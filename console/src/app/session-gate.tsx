@@ -10,7 +10,6 @@ import { Fault } from "../ui/fault.tsx";
 import kit from "../ui/kit.module.css";
 import { Loading } from "../ui/loading.tsx";
 import { BareFrame } from "./bare-frame.tsx";
-import { KeptFragment } from "./kept-fragment.ts";
 import { MovedNote } from "./moved-note.ts";
 import { Redirect } from "./redirect.tsx";
 import { signInAddress, type SignInReason } from "./sign-in-address.ts";
@@ -113,7 +112,6 @@ function reasonOf(session: Session, wasSignedIn: boolean): SignInReason | undefi
 export function ToSignIn({ reason }: { readonly reason: SignInReason | undefined }): null {
   const first = useRef(reason);
   useEffect(() => {
-    KeptFragment.keep(Date.now());
     globalThis.location.replace(signInAddress({ reason: first.current }));
   }, []);
   return null;

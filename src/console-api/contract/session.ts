@@ -88,7 +88,7 @@ export const Session = Type.Object({
     console_url: Type.String(),
     /** Null: no identity provider is configured, sign-in is off. */
     sign_in_name: nullable(Type.String()),
-    /** The bundled issuer signs people in: for one machine only. */
+    /** Links of this machine sign people in: for one machine only. */
     is_local_sign_in: Type.Boolean(),
     /** Credit is bought with test money. */
     is_test_money: Type.Boolean(),

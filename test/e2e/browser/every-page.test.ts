@@ -222,18 +222,18 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
     expect([...complaints, ...stranger.complaints]).toEqual([]);
   });
 
-  test("of the bundled issuer, in both themes: readable without a script", async () => {
+  test("of a sign-in link, in both themes: readable without a script", async () => {
     const { page, complaints } = await newVisitor(browser, { width: 360 });
     const link = await fixture.claimLink("dan@example.com");
     const anyone = await fixture.gateway.running.makeClaimLink();
     const pages: Readonly<Record<string, string>> = {
       claim: link,
       "claim-any": anyone ?? "",
-      "claim-spent": `${fixture.consoleUrl}/local-idp/claim?t=${"A".repeat(43)}`,
+      "claim-spent": `${fixture.consoleUrl}/auth/link?t=${"A".repeat(43)}`,
       unclaimed: `${fixture.consoleUrl}/auth/start`,
     };
     for (const [name, address] of Object.entries(pages)) {
-      await expectReadable(page, { name: `issuer-${name}`, address });
+      await expectReadable(page, { name: `link-${name}`, address });
     }
     await page.goto(anyone ?? "");
     await page.evaluate("document.querySelector('form').noValidate = true");

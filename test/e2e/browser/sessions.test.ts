@@ -78,41 +78,6 @@ describe.skipIf(!hasChromium)("a session", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("that is over, or was never here, does not lose the preset of a shared link", async () => {
-    const { page, complaints } = await signedIn("eli", "/playground");
-    await age(page, "7 days 1 second");
-    await page.goto("about:blank");
-    await openPreset(page, "Your session expired.");
-    // Somewhere else the same person has an account, and no session that could have ended.
-    const elsewhere = await newVisitor(browser);
-    await openPreset(elsewhere.page, "Your first sign-in creates your account.");
-    expect([...complaints, ...elsewhere.complaints]).toEqual([]);
-  });
-
-  /** From a shared link over the sign-in page, which says `said`, to the playground as it was shared. */
-  async function openPreset(page: Page, said: string): Promise<void> {
-    const shown: string[] = [];
-    page.on("framenavigated", (frame) => shown.push(frame.url()));
-    const system = `Answer in verse: ${said}`;
-    const settings = { modelIds: ["test/b"], system, parameters: {} };
-    const packed = Buffer.from(JSON.stringify(settings)).toString("base64url");
-    const link = `${fixture.url}/playground#preset=${packed}`;
-    await page.goto(link);
-    await page.getByText(said).waitFor();
-    const { pathname, hash } = new URL(page.url());
-    expect({ pathname, hash }).toEqual({ pathname: "/sign-in", hash: "" });
-    await page.getByRole("link", { name: "Continue with Scripted" }).click();
-    await page.waitForURL((url) => url.pathname === "/playground");
-    await page.getByRole("combobox", { name: "Model" }).waitFor();
-    await expect.poll(() => page.getByLabel("System prompt").inputValue()).toBe(system);
-    expect(new URL(page.url()).searchParams.get("model")).toBe("test/b");
-    // Only the link itself had it in its address, and it is not opened once more.
-    const having = shown.filter((address) => address.includes(packed));
-    expect(having.length).toBeGreaterThan(0);
-    expect(having.filter((address) => !address.startsWith(link))).toEqual([]);
-    expect(await page.evaluate("JSON.stringify(sessionStorage)")).not.toContain(packed);
-  }
-
   test("that is a second younger is not", async () => {
     const { page } = await signedIn("bob", "/keys");
     await age(page, "6 days 23 hours 59 minutes");

@@ -69,7 +69,7 @@ describe("paths that the console does not own", () => {
     "/auth/nothing",
     "/playground/v1",
     "/webhooks/nothing",
-    "/local-idp/claim",
+    "/auth/link",
   ];
   test.each(paths)("%s is a typed 404 for every method, for a browser too", async (path) => {
     for (const method of METHODS) {
@@ -150,16 +150,7 @@ describe("a path of any form", () => {
 
   test("below any of the console's is answered without a fault, signed in or not", async () => {
     const routes = Object.keys(ROUTES).map((name) => name.split(" ") as [string, string]);
-    const outside = [
-      "assets",
-      "auth",
-      "local-idp",
-      "webhooks",
-      "playground/v1",
-      "docs",
-      "v1",
-      "models",
-    ];
+    const outside = ["assets", "auth", "webhooks", "playground/v1", "docs", "v1", "models"];
     const prefixes = prefixesOf([
       ...routes.map(([, path]) => path),
       ...outside.map((of) => `/${of}/x`),

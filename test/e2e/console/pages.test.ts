@@ -274,18 +274,6 @@ describe("where the pages are not built", () => {
   });
 });
 
-describe("on one machine, without an identity provider", () => {
-  test("the bundled issuer answers under its own path, under this console's headers", async () => {
-    const answer = await httpCall(`${unbuilt.url}/local-idp/.well-known/openid-configuration`);
-    expect(answer.status).toBe(200);
-    expect(answer.headers["x-request-id"]).toBeDefined();
-    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
-    const claim = await httpCall(`${unbuilt.url}/local-idp/claim?t=${"A".repeat(43)}`);
-    expect(claim.status).toBeGreaterThanOrEqual(400);
-    expect(claim.headers["content-security-policy"]).toContain("default-src 'none'");
-  });
-});
-
 test("a console that is closed has let go of its port", async () => {
   const closed = await serve("/nowhere", "http://127.0.0.1:8081", () => undefined);
   await closed.close();

@@ -267,10 +267,9 @@ test("a link that signs in on this machine is kept by nobody who is given it", a
     const browser = new CookieBrowser();
     await browser.open(link);
     const form = { t: token, email: "owner@example.com" };
-    const landing = await browser.open(`${fixture.consoleUrl}/local-idp/claim`, { form });
+    const landing = await browser.open(`${fixture.consoleUrl}/auth/link`, { form });
     expect(landing.path).toBe("/welcome");
     book.keep("session token", browser.cookie("tm_session") ?? "");
-    book.keep("browser token", browser.cookie("tm_local") ?? "");
     const replayed = await new CookieBrowser().open(link);
     expect(replayed.status).toBe(410);
     for (const { place, text } of browser.seen) {
@@ -280,10 +279,9 @@ test("a link that signs in on this machine is kept by nobody who is given it", a
     book.note("log", fixture.gateway.log());
     expect(book.found()).toEqual({
       // The page with its form, opened by the link itself.
-      "claim token": ["/local-idp/claim"],
+      "claim token": ["/auth/link"],
       "unused claim token": [],
-      "session token": ["/auth/callback"],
-      "browser token": ["/local-idp/claim"],
+      "session token": ["/auth/link"],
     });
   } finally {
     await fixture.close();

@@ -26,7 +26,7 @@ async function signIn(browser: CookieBrowser, email: string): Promise<string> {
   const link = new URL(await fixture.claimLink(email));
   await browser.open(link.href);
   const form = { t: link.searchParams.get("t") ?? "", email };
-  return (await browser.open(`${fixture.consoleUrl}/local-idp/claim`, { form })).path;
+  return (await browser.open(`${fixture.consoleUrl}/auth/link`, { form })).path;
 }
 
 async function ask(browser: CookieBrowser, route: string, body: object = {}): Promise<HttpAnswer> {

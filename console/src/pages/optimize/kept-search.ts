@@ -22,7 +22,7 @@ export interface KeptSearch {
   readonly lost: number;
 }
 
-export const searchShelf = new BrowserShelf<KeptSearch>("searches", { count: SEARCHES_MAX });
+export const searchShelf = new BrowserShelf<KeptSearch>("searches", SEARCHES_MAX);
 
 export function newKeptSearch(id: string, orgId: string, prompts: readonly string[]): KeptSearch {
   const nothing = { answers: [], verdicts: [], next: 0, lost: 0 };

@@ -1,5 +1,3 @@
-import { beyondBounds, type ShelfBounds } from "./shelf-bounds.ts";
-
 const NAME = "tm-playground";
 /** 2: with presets; 3: with images and searches. */
 const VERSION = 3;
@@ -7,7 +5,7 @@ const SHELVES = ["conversations", "videos", "presets", "images", "searches"] as 
 type Shelf = (typeof SHELVES)[number];
 
 /** Everything that is kept, by organization: one browser may serve several. */
-interface Kept {
+export interface Kept {
   readonly id: string;
   readonly orgId: string;
   readonly updatedAtMs: number;
@@ -19,11 +17,12 @@ interface Kept {
  */
 export class BrowserShelf<T extends Kept> {
   readonly #shelf: Shelf;
-  readonly #bounds: ShelfBounds<T>;
+  /** Of one organization; beyond it the oldest are forgotten. */
+  readonly countMax: number;
 
-  constructor(shelf: Shelf, bounds: ShelfBounds<T>) {
+  constructor(shelf: Shelf, countMax: number) {
     this.#shelf = shelf;
-    this.#bounds = bounds;
+    this.countMax = countMax;
   }
 
   /** Newest first. */
@@ -36,9 +35,8 @@ export class BrowserShelf<T extends Kept> {
   async keep(record: T): Promise<boolean> {
     const kept = await this.#run("readwrite", (store) => store.put(record));
     if (kept === undefined) return false;
-    for (const old of beyondBounds(await this.list(record.orgId), this.#bounds)) {
-      await this.forget(old.id);
-    }
+    const beyond = (await this.list(record.orgId)).slice(this.countMax);
+    for (const { id } of beyond) await this.forget(id);
     return true;
   }
 

@@ -9,18 +9,14 @@ const MarkdownText = lazy(() => import("./markdown-text.tsx"));
 /** Beyond it an answer is shown as it was written: a page stays quick whatever a model sends. */
 const MARKDOWN_CHARS_MAX = 200_000;
 
-/**
- * What a model wrote: as Markdown, or as it came. Markup in it is text, and nothing in it is loaded
- * from anywhere.
- */
+/** What a model wrote, as Markdown. Markup in it is text, and nothing in it is loaded from anywhere. */
 export const ModelText = memo(function ModelText(props: {
   readonly text: string;
-  readonly isRaw?: boolean;
 }): ReactElement | null {
-  const { text, isRaw = false } = props;
+  const { text } = props;
   if (text === "") return null;
   const written = <p className={classes.prose}>{text}</p>;
-  if (isRaw || text.length > MARKDOWN_CHARS_MAX) return written;
+  if (text.length > MARKDOWN_CHARS_MAX) return written;
   const json = jsonOf(text);
   if (json !== undefined) return <CodeBlock code={json} label="JSON answer" />;
   return (

@@ -17,15 +17,8 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { RoleNote } from "../../ui/role-note.tsx";
+import type { TabProps } from "./tab-props.ts";
 import classes from "./playground.module.css";
-
-interface TabProps {
-  readonly models: readonly Model[];
-  readonly modelIds: readonly string[];
-  /** The address names these models: what was open before gives way to them. */
-  readonly isNamed: boolean;
-  readonly onModels: (modelIds: readonly string[]) => void;
-}
 
 interface TabOf {
   readonly id: string;
@@ -48,13 +41,13 @@ const TABS: readonly TabOf[] = [
     id: "images",
     label: "Images",
     modality: "image",
-    Tab: lazy(() => import("./images/images-tab.tsx")),
+    Tab: lazy(() => import("./media/images-tab.tsx")),
   },
   {
     id: "videos",
     label: "Videos",
     modality: "video",
-    Tab: lazy(() => import("./videos/videos-tab.tsx")),
+    Tab: lazy(() => import("./media/videos-tab.tsx")),
   },
   {
     id: "decisions",

@@ -1,26 +1,26 @@
-import { ActionIcon, Button, Group, Loader, Text, Textarea } from "@mantine/core";
-import { GitFork, Pencil, RefreshCw, type LucideIcon } from "lucide-react";
+import { ActionIcon, Group, Loader, Text } from "@mantine/core";
+import { Pencil, RefreshCw, type LucideIcon } from "lucide-react";
 import { memo, useState, type ReactElement } from "react";
 
 import { StatusBadge, type Tone } from "../../../ui/badge.tsx";
 import { Copyable, CopyIcon } from "../../../ui/copyable.tsx";
 import { formatCount, formatMs } from "../../../ui/count.tsx";
-import { Money } from "../../../ui/money.tsx";
 import { sentence } from "../../../ui/sentence.ts";
 import { Tip } from "../../../ui/tip.tsx";
+import { CallFigures } from "../call-figures.tsx";
 import { GatewayTrouble } from "../gateway-trouble.tsx";
 import { ModelText } from "../model-text.tsx";
 import shared from "../playground.module.css";
 import { tokensPerSecond } from "./answer-speed.ts";
 import classes from "./chat.module.css";
 import type { ChatAnswer, ToolResult } from "./chat-types.ts";
+import { EditForm } from "./edit-form.tsx";
 import { ToolCalls } from "./tool-calls.tsx";
 
 /** What can be done with an answer while nothing is running. */
 export interface AnswerActions {
   readonly onRegenerate: (modelId: string) => void;
   readonly onEdit: (modelId: string, text: string) => void;
-  readonly onFork: () => void;
   /** Undefined: its calls have results already, or none are due. */
   readonly onResults: ((modelId: string, results: readonly ToolResult[]) => void) | undefined;
 }
@@ -29,26 +29,20 @@ export interface AnswerActions {
 export const AnswerCard = memo(function AnswerCard(props: {
   readonly answer: ChatAnswer;
   readonly name: string;
-  readonly isRaw: boolean;
   readonly isBusy: boolean;
   readonly actions: AnswerActions;
 }): ReactElement {
-  const { answer, name, isRaw, isBusy, actions } = props;
+  const { answer, name, isBusy, actions } = props;
   const { modelId, toolCalls = [] } = answer;
   const { onResults } = actions;
-  const [edited, setEdited] = useState<string>();
+  const [isEdited, setEdited] = useState(false);
   return (
     <div className={shared.answer} role="group" aria-label={`Answer of ${name}`}>
       <Group gap="xs" justify="space-between" wrap="nowrap">
         <Text size="sm" fw={600} truncate>
           {name}
         </Text>
-        <Actions
-          answer={answer}
-          isBusy={isBusy}
-          actions={actions}
-          onEdit={() => setEdited(answer.text)}
-        />
+        <Actions answer={answer} isBusy={isBusy} actions={actions} onEdit={() => setEdited(true)} />
       </Group>
       {answer.reasoning === "" ? null : (
         <details className={classes.reasoning}>
@@ -59,18 +53,17 @@ export const AnswerCard = memo(function AnswerCard(props: {
       {answer.state === "waiting" || (answer.state === "streaming" && answer.text === "") ? (
         <Loader type="dots" size="sm" aria-label="Waiting for the answer" />
       ) : null}
-      {edited === undefined ? (
-        <ModelText text={answer.text} isRaw={isRaw} />
-      ) : (
-        <EditedAnswer
-          text={edited}
-          onText={setEdited}
-          onClose={() => setEdited(undefined)}
-          onSave={() => {
-            actions.onEdit(modelId, edited);
-            setEdited(undefined);
-          }}
+      {isEdited ? (
+        <EditForm
+          label="Edited answer"
+          text={answer.text}
+          doing="Save answer"
+          isBusy={isBusy}
+          onText={(text) => actions.onEdit(modelId, text)}
+          onClose={() => setEdited(false)}
         />
+      ) : (
+        <ModelText text={answer.text} />
       )}
       {toolCalls.length === 0 ? null : (
         <ToolCalls
@@ -108,7 +101,6 @@ function Actions(props: {
             icon={RefreshCw}
             onClick={() => actions.onRegenerate(answer.modelId)}
           />
-          <Action label="Fork from here" icon={GitFork} onClick={actions.onFork} />
         </>
       )}
     </div>
@@ -133,40 +125,6 @@ function Action(props: {
         <Icon size={14} aria-hidden />
       </ActionIcon>
     </Tip>
-  );
-}
-
-function EditedAnswer(props: {
-  readonly text: string;
-  readonly onText: (text: string) => void;
-  readonly onClose: () => void;
-  readonly onSave: () => void;
-}): ReactElement {
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        props.onSave();
-      }}
-    >
-      <Textarea
-        aria-label="Edited answer"
-        value={props.text}
-        onChange={(event) => props.onText(event.currentTarget.value)}
-        autosize
-        minRows={3}
-        maxRows={16}
-        autoFocus
-      />
-      <Group gap="xs" mt="xs" justify="flex-end">
-        <Button size="xs" variant="default" onClick={props.onClose}>
-          Cancel
-        </Button>
-        <Button size="xs" type="submit" disabled={props.text.trim() === ""}>
-          Save answer
-        </Button>
-      </Group>
-    </form>
   );
 }
 
@@ -209,11 +167,10 @@ function StateLine(props: { readonly tone: Tone; readonly children: string }): R
 }
 
 function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
-  const { promptTokens, completionTokens, costUsd, provider, firstByteMs, durationMs } = answer;
+  const { promptTokens, completionTokens, costUsd, firstByteMs, durationMs } = answer;
   const speed = tokensPerSecond(answer);
   return (
-    <Text size="xs" c="dimmed" component="div" className={shared.answerFigures}>
-      {provider === undefined ? null : <span>served by {provider}</span>}
+    <CallFigures call={answer} hasOwnId={hasOwnId(answer)}>
       {promptTokens === undefined || completionTokens === undefined ? null : (
         <span>
           {formatCount(promptTokens)} tokens in, {formatCount(completionTokens)} out
@@ -223,17 +180,10 @@ function Figures({ answer }: { readonly answer: ChatAnswer }): ReactElement {
       {speed === undefined ? null : <span>{formatCount(speed)} tokens/s</span>}
       {durationMs === undefined ? null : <span>{formatMs(durationMs)} in all</span>}
       {answer.isEdited === true ? <span>edited by you</span> : null}
-      {costUsd === undefined ? (
-        isUnsettled(answer) && <span>its cost appears in Usage when the provider has finished</span>
-      ) : (
-        <span>
-          cost <Money usd={costUsd} />
-        </span>
-      )}
-      {answer.requestId === undefined || hasOwnId(answer) ? null : (
-        <Copyable value={answer.requestId} label="request ID" short />
-      )}
-    </Text>
+      {costUsd === undefined && isUnsettled(answer) ? (
+        <span>its cost appears in Usage when the provider has finished</span>
+      ) : null}
+    </CallFigures>
   );
 }
 

@@ -1,8 +1,9 @@
-import { Alert, Text } from "@mantine/core";
-import { lazy, Suspense, useEffect, useMemo, useRef, useState, type ReactElement } from "react";
+import { Text } from "@mantine/core";
+import { lazy, Suspense, useMemo, useState, type ReactElement } from "react";
 
 import type { Model } from "../../../../../src/console-api/contract.ts";
 import { useSession } from "../../../api/use-session.ts";
+import type { TabProps } from "../tab-props.ts";
 import shared from "../playground.module.css";
 import type { CodeCall } from "./code-dialog.tsx";
 import { chatMessages, requestParameters, takenKinds } from "./chat-request.ts";
@@ -11,33 +12,27 @@ import { ChatTools, type ChatDialog } from "./chat-tools.tsx";
 import type { ChatSettings, Turn } from "./chat-types.ts";
 import classes from "./chat.module.css";
 import { Composer } from "./composer.tsx";
-import { KeptFragment } from "../../../app/kept-fragment.ts";
-import { readPreset } from "./preset.ts";
 import { untakenProblem } from "./read-attachment.ts";
 import { settingsProblem } from "./request-structures.ts";
 import { Thread } from "./thread.tsx";
-import { ConversationTotals } from "./totals-line.tsx";
 import { useChat, type Chat } from "./use-chat.ts";
 
 const CodeDialog = lazy(() => import("./code-dialog.tsx"));
 const HistoryDrawer = lazy(() => import("./history-drawer.tsx"));
 const PresetDialog = lazy(() => import("./preset-dialog.tsx"));
 
-export interface ChatTabProps {
-  readonly models: readonly Model[];
-  readonly modelIds: readonly string[];
-  readonly isNamed: boolean;
-  readonly onModels: (modelIds: readonly string[]) => void;
-}
-
 /** Conversations with one model, or the same prompt to several side by side. */
-export default function ChatTab(props: ChatTabProps): ReactElement {
-  const { models, onModels } = props;
+export default function ChatTab(props: TabProps): ReactElement {
+  const { models, modelIds, isNamed, onModels } = props;
   const { org } = useSession();
   const orgId = org?.org_id ?? "";
-  const { chat, presetProblem } = useChatOfAddress(orgId, props);
+  const chat = useChat({
+    orgId,
+    models,
+    settings: { modelIds, system: "", parameters: {} },
+    mayReopen: (kept) => !isNamed || kept.settings.modelIds.join() === modelIds.join(),
+  });
   const [dialog, setDialog] = useState<ChatDialog>();
-  const [isRaw, setRaw] = useState(false);
   const [areSettingsOpen, setSettingsOpen] = useState(() => matchMedia(WIDE).matches);
   const { settings, turns } = chat.conversation;
   const chosen = useMemo(
@@ -56,20 +51,12 @@ export default function ChatTab(props: ChatTabProps): ReactElement {
         <ChatTools
           isEmpty={turns.length === 0}
           hasModel={chosen.length > 0}
-          isRaw={isRaw}
-          onRaw={setRaw}
           areSettingsOpen={areSettingsOpen}
           onSettings={setSettingsOpen}
           onNew={chat.startNew}
           onDialog={setDialog}
         />
-        {presetProblem === undefined ? null : (
-          <Alert color="yellow" variant="light" py={6}>
-            {presetProblem}
-          </Alert>
-        )}
-        <Thread chat={chat} models={models} isRaw={isRaw} />
-        {turns.length === 0 ? null : <ConversationTotals turns={turns} />}
+        <Thread chat={chat} models={models} />
         <Composer
           isBusy={chat.isBusy}
           canSend={chosen.length > 0}
@@ -137,33 +124,6 @@ const NOTHING_SET = { own: {}, tools: "", schema: "", isReasoningOff: false, rou
 
 /** Below it the settings lie over the conversation, and are closed at first. */
 const WIDE = "(min-width: 62.01em)";
-
-/** The conversation that the address asks for: of a preset, of its models, or as it was left. */
-function useChatOfAddress(
-  orgId: string,
-  props: ChatTabProps,
-): { readonly chat: Chat; readonly presetProblem: string | undefined } {
-  const { models, modelIds, isNamed, onModels } = props;
-  const [preset] = useState(
-    () => readPreset(location.hash, models) ?? readPreset(KeptFragment.read(Date.now()), models),
-  );
-  useEffect(() => KeptFragment.forget(), []);
-  const chat = useChat({
-    orgId,
-    models,
-    settings: preset?.settings ?? { modelIds, system: "", parameters: {} },
-    mayReopen: ({ settings }) =>
-      preset?.settings === undefined && (!isNamed || settings.modelIds.join() === modelIds.join()),
-  });
-  const taken = useRef(false);
-  useEffect(() => {
-    // Once: the address then shows the models in place of the preset, and a reload the conversation.
-    if (taken.current || preset?.settings === undefined) return;
-    taken.current = true;
-    onModels(preset.settings.modelIds);
-  }, [preset, onModels]);
-  return { chat, presetProblem: preset?.problem };
-}
 
 /** The call that was made last, or would be made first. */
 function codeOf(chat: Chat, model: Model): CodeCall {

@@ -5,7 +5,6 @@ import {
   History,
   MessageSquarePlus,
   SlidersHorizontal,
-  Text as TextIcon,
 } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 
@@ -17,14 +16,12 @@ export type ChatDialog = "code" | "history" | "presets";
 export function ChatTools(props: {
   readonly isEmpty: boolean;
   readonly hasModel: boolean;
-  readonly isRaw: boolean;
-  readonly onRaw: (isRaw: boolean) => void;
   readonly areSettingsOpen: boolean;
   readonly onSettings: (areOpen: boolean) => void;
   readonly onNew: () => void;
   readonly onDialog: (dialog: ChatDialog) => void;
 }): ReactElement {
-  const { isRaw, areSettingsOpen, onDialog } = props;
+  const { areSettingsOpen, onDialog } = props;
   return (
     <div className={classes.tools}>
       <Group gap={6}>
@@ -51,26 +48,15 @@ export function ChatTools(props: {
           disabled={!props.hasModel}
         />
       </Group>
-      <Group gap={6}>
-        <Button
-          variant={isRaw ? "light" : "default"}
-          size="xs"
-          leftSection={<TextIcon size={14} aria-hidden />}
-          aria-pressed={isRaw}
-          onClick={() => props.onRaw(!isRaw)}
-        >
-          Raw text
-        </Button>
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<SlidersHorizontal size={14} aria-hidden />}
-          aria-expanded={areSettingsOpen}
-          onClick={() => props.onSettings(!areSettingsOpen)}
-        >
-          Models and parameters
-        </Button>
-      </Group>
+      <Button
+        variant="default"
+        size="xs"
+        leftSection={<SlidersHorizontal size={14} aria-hidden />}
+        aria-expanded={areSettingsOpen}
+        onClick={() => props.onSettings(!areSettingsOpen)}
+      >
+        Models and parameters
+      </Button>
     </div>
   );
 }

@@ -78,17 +78,6 @@ export function answeredTools(
   return [...turns.slice(0, at + 1), turn];
 }
 
-/** A conversation of its own that begins as this one did, up to this message. */
-export function forked(conversation: Conversation, turnId: string): Conversation {
-  const at = conversation.turns.findIndex(({ id }) => id === turnId);
-  return {
-    ...conversation,
-    id: crypto.randomUUID(),
-    updatedAtMs: Date.now(),
-    turns: conversation.turns.slice(0, at + 1),
-  };
-}
-
 export function titleOf(turns: readonly Turn[]): string {
   const first = turns[0];
   const said = first?.text.trim().split("\n")[0] ?? "";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { modelOf } from "../../models/sample-models.test-data.ts";
 import { chatMessages, requestParameters } from "./chat-request.ts";
 import type { ChatAnswer, ChatSettings, Turn } from "./chat-types.ts";
-import { answeredTools, asked, forked, withAnswer } from "./conversation.ts";
+import { answeredTools, asked, withAnswer } from "./conversation.ts";
 import { readSchema, readTools, routingBody, settingsProblem } from "./request-structures.ts";
 
 const able = modelOf({
@@ -105,15 +105,11 @@ describe("a conversation with tools", () => {
     expect(JSON.stringify(chatMessages("a", "", [first, next]))).not.toContain("tool_calls");
   });
 
-  test("is asked again, or forked, without what came after", () => {
+  test("is asked again without what came after", () => {
     const later: Turn = { id: "t2", text: "later", attachments: [], answers: [] };
     const again = asked([first, later], "t1", "b") ?? [];
     expect(again.map(({ id }) => id)).toEqual(["t1"]);
     expect(again[0]?.answers.map(({ state }) => state)).toEqual(["done", "waiting"]);
-    const kept = { id: "k", orgId: "o", title: "go", updatedAtMs: 1, settings };
-    const fork = forked({ ...kept, turns: [first, later] }, "t1");
-    expect(fork.id).not.toBe("k");
-    expect(fork.turns).toEqual([first]);
   });
 
   test("takes nothing from an attempt that was given up", () => {

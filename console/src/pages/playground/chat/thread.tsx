@@ -5,8 +5,6 @@ import type { Model } from "../../../../../src/console-api/contract.ts";
 import shared from "../playground.module.css";
 import classes from "./chat.module.css";
 import type { ChatAnswer, Turn } from "./chat-types.ts";
-import { keepLevel } from "./keep-level.ts";
-import { ColumnTotals } from "./totals-line.tsx";
 import { TurnView } from "./turn-view.tsx";
 import type { Chat } from "./use-chat.ts";
 
@@ -16,7 +14,6 @@ const NEAR_PX = 80;
 export interface ThreadProps {
   readonly chat: Chat;
   readonly models: readonly Model[];
-  readonly isRaw: boolean;
 }
 
 /** What was said, oldest first: in one column, or in one for each of several models. */
@@ -33,15 +30,12 @@ export function Thread(props: ThreadProps): ReactElement {
   );
 }
 
-/** Beside each other: scrolling one column brings the others to the same message. */
+/** Beside each other, each scrolled by itself. */
 function Columns(props: ThreadProps): ReactElement {
-  const { chat, models } = props;
-  const { turns, settings } = chat.conversation;
-  const box = useRef<HTMLDivElement>(null);
-  const names = useNames(models);
-  useEffect(() => (box.current === null ? undefined : keepLevel(box.current)), []);
+  const { settings } = props.chat.conversation;
+  const names = useNames(props.models);
   return (
-    <div ref={box} className={classes.columns}>
+    <div className={classes.columns}>
       {settings.modelIds.map((modelId) => {
         const name = names.get(modelId) ?? modelId;
         return (
@@ -50,7 +44,6 @@ function Columns(props: ThreadProps): ReactElement {
               {name}
             </Text>
             <Messages {...props} modelId={modelId} />
-            <ColumnTotals turns={turns} modelId={modelId} name={name} />
           </section>
         );
       })}
@@ -60,7 +53,7 @@ function Columns(props: ThreadProps): ReactElement {
 
 /** Scrolls with the newest text while the reader is at the end. */
 function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElement {
-  const { chat, models, isRaw, modelId } = props;
+  const { chat, models, modelId } = props;
   const { turns } = chat.conversation;
   const scroll = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
@@ -94,7 +87,6 @@ function Messages(props: ThreadProps & { readonly modelId?: string }): ReactElem
           next={turns[at + 1]}
           modelId={modelId}
           names={names}
-          isRaw={isRaw}
           isBusy={chat.isBusy}
           chat={actions}
         />
@@ -107,7 +99,7 @@ function useNames(models: readonly Model[]): ReadonlyMap<string, string> {
   return useMemo(() => new Map(models.map(({ id, name }) => [id, name])), [models]);
 }
 
-type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "fork" | "giveResults">;
+type Actions = Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 
 /** The same functions while an answer comes in, so that only what has changed is drawn again. */
 function useActions(chat: Chat): Actions {
@@ -118,7 +110,6 @@ function useActions(chat: Chat): Actions {
       sayAgain: (...of) => now.current.sayAgain(...of),
       regenerate: (...of) => now.current.regenerate(...of),
       editAnswer: (...of) => now.current.editAnswer(...of),
-      fork: (...of) => now.current.fork(...of),
       giveResults: (...of) => now.current.giveResults(...of),
     }),
     [],

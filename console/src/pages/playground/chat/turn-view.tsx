@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Text, Textarea } from "@mantine/core";
+import { ActionIcon, Text } from "@mantine/core";
 import { Pencil } from "lucide-react";
 import { memo, useMemo, useState, type ReactElement } from "react";
 
@@ -8,6 +8,7 @@ import { AnswerCard, type AnswerActions } from "./answer-card.tsx";
 import classes from "./chat.module.css";
 import type { Turn } from "./chat-types.ts";
 import { FilePreview } from "./composer.tsx";
+import { EditForm } from "./edit-form.tsx";
 import type { Chat } from "./use-chat.ts";
 
 export interface TurnViewProps {
@@ -17,21 +18,19 @@ export interface TurnViewProps {
   /** Of the column; undefined: the answers of all models. */
   readonly modelId?: string | undefined;
   readonly names: ReadonlyMap<string, string>;
-  readonly isRaw: boolean;
   readonly isBusy: boolean;
-  readonly chat: Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "fork" | "giveResults">;
+  readonly chat: Pick<Chat, "sayAgain" | "regenerate" | "editAnswer" | "giveResults">;
 }
 
 /** One message, or results of tools, and what was said to it. */
 export const TurnView = memo(function TurnView(props: TurnViewProps): ReactElement | null {
-  const { turn, next, modelId, names, isRaw, isBusy, chat } = props;
+  const { turn, next, modelId, names, isBusy, chat } = props;
   const answers = turn.answers.filter((each) => modelId === undefined || each.modelId === modelId);
   const actions = useMemo((): AnswerActions => {
     const { id } = turn;
     return {
       onRegenerate: (of) => chat.regenerate(id, of),
       onEdit: (of, text) => chat.editAnswer(id, of, text),
-      onFork: () => chat.fork(id),
       onResults: (of, results) => chat.giveResults(id, of, results),
     };
   }, [turn, chat]);
@@ -54,7 +53,6 @@ export const TurnView = memo(function TurnView(props: TurnViewProps): ReactEleme
             key={answer.modelId}
             answer={answer}
             name={names.get(answer.modelId) ?? answer.modelId}
-            isRaw={isRaw}
             isBusy={isBusy}
             actions={
               next?.toolResults?.[answer.modelId] === undefined
@@ -93,57 +91,39 @@ function Said(props: {
   readonly onSayAgain: (turnId: string, text: string) => void;
 }): ReactElement {
   const { turn, isBusy } = props;
-  const [edited, setEdited] = useState<string>();
-  if (edited === undefined) {
+  const [isEdited, setEdited] = useState(false);
+  if (isEdited) {
     return (
       <div className={classes.said}>
-        {turn.attachments.map((each, at) => (
-          <FilePreview key={at} attachment={each} />
-        ))}
-        <p className={shared.prose}>{turn.text}</p>
-        <Tip label="Edit and send again">
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="sm"
-            aria-label="Edit and send again"
-            disabled={isBusy}
-            onClick={() => setEdited(turn.text)}
-          >
-            <Pencil size={14} aria-hidden />
-          </ActionIcon>
-        </Tip>
+        <EditForm
+          label="Edited message"
+          text={turn.text}
+          doing="Send again"
+          isBusy={isBusy}
+          onText={(text) => props.onSayAgain(turn.id, text)}
+          onClose={() => setEdited(false)}
+        />
       </div>
     );
   }
   return (
     <div className={classes.said}>
-      <form
-        className={shared.grow}
-        onSubmit={(event) => {
-          event.preventDefault();
-          setEdited(undefined);
-          props.onSayAgain(turn.id, edited);
-        }}
-      >
-        <Textarea
-          aria-label="Edited message"
-          value={edited}
-          onChange={(event) => setEdited(event.currentTarget.value)}
-          autosize
-          minRows={2}
-          maxRows={12}
-          autoFocus
-        />
-        <Group gap="xs" mt="xs" justify="flex-end">
-          <Button size="xs" variant="default" onClick={() => setEdited(undefined)}>
-            Cancel
-          </Button>
-          <Button size="xs" type="submit" disabled={edited.trim() === "" || isBusy}>
-            Send again
-          </Button>
-        </Group>
-      </form>
+      {turn.attachments.map((each, at) => (
+        <FilePreview key={at} attachment={each} />
+      ))}
+      <p className={shared.prose}>{turn.text}</p>
+      <Tip label="Edit and send again">
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label="Edit and send again"
+          disabled={isBusy}
+          onClick={() => setEdited(true)}
+        >
+          <Pencil size={14} aria-hidden />
+        </ActionIcon>
+      </Tip>
     </div>
   );
 }

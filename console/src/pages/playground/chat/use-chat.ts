@@ -9,7 +9,6 @@ import {
   answeredTools,
   asked,
   emptyConversation,
-  forked,
   isEnd,
   newTurn,
   titleOf,
@@ -22,7 +21,7 @@ import { streamChat } from "./stream-chat.ts";
 
 const KEPT_MAX = 50;
 
-export const conversations = new BrowserShelf<Conversation>("conversations", { count: KEPT_MAX });
+export const conversations = new BrowserShelf<Conversation>("conversations", KEPT_MAX);
 
 export interface Chat {
   readonly conversation: Conversation;
@@ -38,8 +37,6 @@ export interface Chat {
   /** Changes what a model has said, for what it is asked next. */
   readonly editAnswer: (turnId: string, modelId: string, text: string) => void;
   readonly giveResults: (turnId: string, modelId: string, results: readonly ToolResult[]) => void;
-  /** Continues from here in a conversation of its own; this one stays in the history. */
-  readonly fork: (turnId: string) => void;
   readonly stop: () => void;
   readonly open: (conversation: Conversation) => void;
   readonly startNew: () => void;
@@ -110,7 +107,6 @@ export function useChat(options: {
         const turns = answeredTools(conversation.turns, { turnId, modelId, results });
         if (turns !== undefined) go(turns);
       },
-      fork: (turnId) => show(forked(conversation, turnId)),
       stop,
       open: (kept) => show(withEnds(kept)),
       startNew: () => show(emptyConversation(orgId, conversation.settings)),

@@ -2,11 +2,10 @@ import { Progress, Stack, Text } from "@mantine/core";
 import type { ReactElement } from "react";
 
 import { CodeBlock } from "../../../ui/code-block.tsx";
-import { Copyable } from "../../../ui/copyable.tsx";
 import { formatCount, formatShare } from "../../../ui/count.tsx";
 import { DataTable } from "../../../ui/data-table.tsx";
-import { Money } from "../../../ui/money.tsx";
 import { Panel } from "../../../ui/panel.tsx";
+import { CallFigures } from "../call-figures.tsx";
 import { member, text, type JsonAnswer } from "../gateway.ts";
 import classes from "../playground.module.css";
 
@@ -43,18 +42,9 @@ export function DecisionAnswers({ answer }: { readonly answer: JsonAnswer }): Re
             { id: "confidence", label: "Confidence", render: (row) => <Confidence row={row} /> },
           ]}
         />
-        <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
-          {answer.provider === undefined ? null : <span>served by {answer.provider}</span>}
+        <CallFigures call={answer}>
           {typeof tokens === "number" ? <span>{formatCount(tokens)} tokens in</span> : null}
-          {answer.costUsd === undefined ? null : (
-            <span>
-              cost <Money usd={answer.costUsd} />
-            </span>
-          )}
-          {answer.requestId === undefined ? null : (
-            <Copyable value={answer.requestId} label="request ID" short />
-          )}
-        </Text>
+        </CallFigures>
         <details>
           <summary>Whole answer</summary>
           <CodeBlock code={JSON.stringify(answer.json, null, 2)} label="Full answer as JSON" />

@@ -2,14 +2,13 @@ import { Button, Group, Stack, Text, Textarea } from "@mantine/core";
 import { Play, Plus } from "lucide-react";
 import { useState, type FormEvent, type ReactElement } from "react";
 
-import type { Model } from "../../../../../src/console-api/contract.ts";
 import { FilterChips } from "../../../ui/filter-chips.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { FaultTrouble } from "../gateway-trouble.tsx";
 import { sendJson, type JsonAnswer } from "../gateway.ts";
 import { MediaCode } from "../media-code.tsx";
 import { ModelBadges, ModelPicker } from "../model-picker.tsx";
-import { pickModel } from "../pick-model.ts";
+import { usePickedModel, type TabProps } from "../tab-props.ts";
 import classes from "../playground.module.css";
 import { useFreshBalance } from "../use-fresh-balance.ts";
 import {
@@ -24,18 +23,9 @@ import { DecisionAnswers } from "./decision-answers.tsx";
 import { QuestionFields } from "./question-fields.tsx";
 
 /** Asks a decision model typed questions about one state. */
-export default function DecisionsTab(props: {
-  readonly models: readonly Model[];
-  readonly modelIds: readonly string[];
-  readonly onModels: (modelIds: readonly string[]) => void;
-}): ReactElement {
+export default function DecisionsTab(props: TabProps): ReactElement {
   const { models } = props;
-  const [modelIds, setModelIds] = useState(props.modelIds);
-  const model = pickModel(models, modelIds);
-  function choose(id: string): void {
-    setModelIds([id]);
-    props.onModels([id]);
-  }
+  const [model, choose] = usePickedModel(props);
   const wire: DecisionWire = model.decisions_wire ?? "systemone";
   const [drafts, setDrafts] = useState<Readonly<Record<DecisionWire, DecisionDraft>>>(EXAMPLES);
   const draft = drafts[wire];

@@ -1,66 +1,45 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef } from "react";
 
 import { BrowserShelf } from "../browser-store.ts";
 import { GatewayFault, sendJson } from "../gateway.ts";
 import { useFreshBalance } from "../use-fresh-balance.ts";
+import { useShelf } from "../use-shelf.ts";
+import type { MediaCall } from "./media-form.tsx";
 import { isRunning, readJob, waitMsOf, type VideoJob } from "./video-job.ts";
 
 const KEPT_MAX = 100;
-const shelf = new BrowserShelf<VideoJob>("videos", { count: KEPT_MAX });
+const shelf = new BrowserShelf<VideoJob>("videos", KEPT_MAX);
 
 export interface Videos {
   readonly jobs: readonly VideoJob[];
   /** Rejects with `GatewayFault`. */
-  readonly make: (wanted: {
-    readonly body: { readonly model: string; readonly prompt: string };
-    readonly modelName: string;
-  }) => Promise<void>;
+  readonly make: (call: MediaCall) => Promise<void>;
   readonly forget: (id: string) => void;
 }
 
 /** The video jobs of this browser, polled until each has ended. */
 export function useVideos(orgId: string): Videos {
-  const [jobs, setJobs] = useState<readonly VideoJob[]>([]);
-  useEffect(() => {
-    void shelf
-      .list(orgId)
-      .then((kept) =>
-        setJobs((made) => [
-          ...made,
-          ...kept.filter((each) => !made.some(({ id }) => id === each.id)),
-        ]),
-      );
-  }, [orgId]);
-
+  const { records: jobs = [], keep, forget } = useShelf(shelf, orgId);
   const freshBalance = useFreshBalance();
   const reported = useCallback(
     (job: VideoJob) => {
-      void shelf.keep(job);
-      setJobs((before) => before.map((each) => (each.id === job.id ? job : each)));
+      keep(job);
       // The job's hold is settled or released.
       if (!isRunning(job)) freshBalance();
     },
-    [freshBalance],
+    [keep, freshBalance],
   );
-  const forget = useCallback((id: string) => {
-    void shelf.forget(id);
-    setJobs((before) => before.filter((each) => each.id !== id));
-  }, []);
   usePolls(jobs, reported);
-
-  const make = useCallback<Videos["make"]>(
-    async ({ body, modelName }) => {
+  return {
+    jobs,
+    forget,
+    make: async ({ body, modelName }) => {
       const answer = await sendJson("/videos", { body });
       const read = readJob(answer);
       if (read === undefined) throw new GatewayFault(200, answer.json);
-      const job = { ...read, orgId, prompt: body.prompt, modelName, updatedAtMs: Date.now() };
-      void shelf.keep(job);
-      setJobs((before) => [job, ...before]);
-      freshBalance();
+      keep({ ...read, orgId, prompt: body.prompt, modelName, updatedAtMs: Date.now() });
     },
-    [orgId, freshBalance],
-  );
-  return { jobs, make, forget };
+  };
 }
 
 /** Polls every running job, with growing pauses, and not while the page is hidden. */

@@ -1,9 +1,9 @@
 import { Stack } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 
-import type { Model } from "../../../../src/console-api/contract.ts";
-import { ModelBadges, ModelPicker } from "./model-picker.tsx";
-import { ParameterField } from "./parameter-field.tsx";
+import type { Model } from "../../../../../src/console-api/contract.ts";
+import { ModelBadges, ModelPicker } from "../model-picker.tsx";
+import { ParameterField } from "../parameter-field.tsx";
 
 export type FieldValues = Readonly<Record<string, string | number | boolean>>;
 

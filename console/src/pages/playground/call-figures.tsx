@@ -1,0 +1,31 @@
+import { Text } from "@mantine/core";
+import type { ReactElement, ReactNode } from "react";
+
+import { Copyable } from "../../ui/copyable.tsx";
+import { Money } from "../../ui/money.tsx";
+import type { JsonAnswer } from "./gateway.ts";
+import classes from "./playground.module.css";
+
+/** The line below an answer: who served it, what the children say, what it cost, and its request ID. */
+export function CallFigures(props: {
+  readonly call: Partial<Pick<JsonAnswer, "provider" | "costUsd" | "requestId">>;
+  /** The request ID is shown elsewhere; default false. */
+  readonly hasOwnId?: boolean;
+  readonly children: ReactNode;
+}): ReactElement {
+  const { provider, costUsd, requestId } = props.call;
+  return (
+    <Text size="xs" c="dimmed" component="div" className={classes.answerFigures}>
+      {provider === undefined ? null : <span>served by {provider}</span>}
+      {props.children}
+      {costUsd === undefined ? null : (
+        <span>
+          cost <Money usd={costUsd} />
+        </span>
+      )}
+      {requestId === undefined || props.hasOwnId === true ? null : (
+        <Copyable value={requestId} label="request ID" short />
+      )}
+    </Text>
+  );
+}

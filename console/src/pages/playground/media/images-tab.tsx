@@ -1,0 +1,122 @@
+import { Button, Skeleton, Stack, Text } from "@mantine/core";
+import { Download } from "lucide-react";
+import type { ReactElement } from "react";
+
+import { useSession } from "../../../api/use-session.ts";
+import { Empty } from "../../../ui/empty.tsx";
+import { CallFigures } from "../call-figures.tsx";
+import { BrowserShelf } from "../browser-store.ts";
+import { sendJson, type JsonAnswer } from "../gateway.ts";
+import type { TabProps } from "../tab-props.ts";
+import classes from "../playground.module.css";
+import { useShelf } from "../use-shelf.ts";
+import { picturesOf, type Picture } from "./image-answer.ts";
+import { MediaForm } from "./media-form.tsx";
+
+/** The page reads the files out of the answer itself, and a call makes whole answers only. */
+const HIDDEN = new Set(["response_format", "stream", "partial_images"]);
+/** Pictures are large: so many calls are shown and kept, the newest first. */
+const CALLS_MAX = 12;
+
+/** What one request made. */
+interface ImageCall extends Pick<JsonAnswer, "costUsd" | "provider" | "requestId"> {
+  readonly id: string;
+  readonly orgId: string;
+  readonly updatedAtMs: number;
+  readonly prompt: string;
+  readonly modelName: string;
+  readonly pictures: readonly Picture[];
+}
+
+const shelf = new BrowserShelf<ImageCall>("images", CALLS_MAX);
+
+/** Makes pictures from a text. */
+export default function ImagesTab(props: TabProps): ReactElement {
+  const orgId = useSession().org?.org_id ?? "";
+  const { records: calls = [], keep, isSaved } = useShelf(shelf, orgId);
+  return (
+    <MediaForm
+      tab={props}
+      title="Images"
+      modality="image"
+      placeholder="Describe the image"
+      example="A red bicycle on a white wall"
+      hidden={HIDDEN}
+      make={async ({ body, modelName, signal }) => {
+        const answer = await sendJson("/images/generations", { body, signal });
+        const { json, costUsd, provider, requestId } = answer;
+        keep({
+          id: crypto.randomUUID(),
+          orgId,
+          updatedAtMs: Date.now(),
+          prompt: body.prompt,
+          modelName,
+          pictures: picturesOf(json, requestId),
+          costUsd,
+          provider,
+          requestId,
+        });
+      }}
+    >
+      {(running, isFailed) => (
+        <>
+          {running === undefined ? null : <Waiting count={running.body["n"]} />}
+          {calls.length === 0 && running === undefined && !isFailed ? (
+            <Empty title="Your images appear here. A request returns all of them or costs nothing." />
+          ) : null}
+          {calls.map((call) => (
+            <Pictures key={call.id} call={call} />
+          ))}
+          <Text size="xs" c="dimmed">
+            {isSaved
+              ? `Your last ${CALLS_MAX} requests are kept in this browser. Download the ones you want to keep for longer.`
+              : "This browser cannot keep images. Download the ones you want to keep before you leave this page."}
+          </Text>
+        </>
+      )}
+    </MediaForm>
+  );
+}
+
+function Waiting({ count }: { readonly count: unknown }): ReactElement {
+  return (
+    <div className={classes.gallery} role="status" aria-label="Generating images">
+      {Array.from({ length: typeof count === "number" ? count : 1 }, (_none, at) => (
+        <Skeleton key={at} className={classes.waiting} />
+      ))}
+    </div>
+  );
+}
+
+function Pictures({ call }: { readonly call: ImageCall }): ReactElement {
+  return (
+    <Stack gap="xs" component="article" aria-label={call.prompt}>
+      <Text size="sm" className={classes.prose}>
+        {call.prompt}
+      </Text>
+      <div className={classes.gallery}>
+        {call.pictures.map(({ dataUrl, fileName }, at) => (
+          <figure key={fileName} className={classes.picture}>
+            <img src={dataUrl} alt={`${call.prompt}, image ${at + 1}`} />
+            <figcaption>
+              <Button
+                component="a"
+                href={dataUrl}
+                download={fileName}
+                variant="default"
+                size="xs"
+                leftSection={<Download size={14} aria-hidden />}
+                aria-label={`Download image ${at + 1}`}
+              >
+                Download
+              </Button>
+            </figcaption>
+          </figure>
+        ))}
+      </div>
+      <CallFigures call={call}>
+        <span>{call.modelName}</span>
+      </CallFigures>
+    </Stack>
+  );
+}

@@ -1,0 +1,74 @@
+import type { Pool, QueryResult, QueryResultRow } from "pg";
+
+import { type ChangedBy, type ChangeLog, maskedEmail } from "../changes/index.ts";
+import { queryInTime } from "../storage/index.ts";
+import type { ClaimLinkStore } from "./identity-store.ts";
+
+/** Links that sign in, and the consoles they lead to, in PostgreSQL. */
+export class PostgresClaimLinkStore implements ClaimLinkStore {
+  readonly #pool: Pool;
+  readonly #changes: ChangeLog;
+
+  constructor(pool: Pool, changes: ChangeLog) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  async addClaim(
+    claim: {
+      readonly tokenHash: Buffer;
+      readonly email: string | null;
+      readonly expiresAtMs: number;
+    },
+    by: ChangedBy,
+  ): Promise<void> {
+    const { tokenHash, email, expiresAtMs } = claim;
+    const values = [tokenHash, email, new Date(expiresAtMs)];
+    await this.#changes.write(by, async (client, note) => {
+      await client.query(ADD_CLAIM_SQL, values);
+      const target = email === null ? "anyone who has the link" : maskedEmail(email);
+      const after = { expires_at: new Date(expiresAtMs).toISOString() };
+      note({ action: "console-link.create", orgId: null, target, before: null, after });
+    });
+  }
+
+  async findClaim(
+    tokenHash: Buffer,
+    nowMs: number,
+  ): Promise<{ readonly email: string | null } | undefined> {
+    const { rows } = await this.#run<{ email: string | null }>(
+      "select email from local_claim where token_hash = $1 and expires_at > $2",
+      [tokenHash, new Date(nowMs)],
+    );
+    return rows[0];
+  }
+
+  async noteConsole(instanceId: string, url: string): Promise<void> {
+    await this.#run(NOTE_CONSOLE_SQL, [instanceId, url]);
+  }
+
+  async findConsole(): Promise<string | undefined> {
+    const { rows } = await this.#run<{ url: string }>(FIND_CONSOLE_SQL, []);
+    return rows[0]?.url;
+  }
+
+  async #run<R extends QueryResultRow>(text: string, values: unknown[]): Promise<QueryResult<R>> {
+    return await queryInTime<R>(this.#pool, { text, values });
+  }
+}
+
+// Instances come and go: what is left of those that are gone goes with the next start.
+const NOTE_CONSOLE_SQL = `
+  with gone as (
+    delete from console_address a where a.instance_id <> $1
+      and not exists (select from instance i where i.instance_id = a.instance_id)
+  )
+  insert into console_address (instance_id, url) values ($1, $2)
+  on conflict (instance_id) do update set url = excluded.url`;
+
+// The one that renewed its lease last: after an outage the leases of the living differ by little.
+const FIND_CONSOLE_SQL = `
+  select a.url from console_address a join instance_lease l using (instance_id)
+  where l.lease_until > now() order by l.lease_until desc limit 1`;
+
+const ADD_CLAIM_SQL = "insert into local_claim (token_hash, email, expires_at) values ($1, $2, $3)";
