@@ -8,13 +8,7 @@ import {
   TrialAbuseMonitor,
   type UsageRule,
 } from "../abuse/index.ts";
-import {
-  type Config,
-  type LiveConfig,
-  namesOf,
-  UNUSUAL_USE_SETTINGS,
-  type UnusualUseConfig,
-} from "../config/index.ts";
+import type { Config, UnusualUseConfig } from "../config/index.ts";
 import { type Clock, type MicroUsd, parseUsd } from "../core/index.ts";
 import type { Backend } from "./open-backend.ts";
 
@@ -36,30 +30,9 @@ interface MonitorOptions {
 
 /** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
 export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
-  const rule = ruleOf(options.config);
-  return rule === undefined ? NO_ABUSE_MONITOR : openTrialMonitor(options, rule);
-}
-
-/** The same, as the settings of the moment have it. */
-export function followAbuseSettings(options: MonitorOptions, live: LiveConfig): AbuseMonitor {
-  let current = openAbuseMonitor(options);
-  live.follow(namesOf(UNUSUAL_USE_SETTINGS), (values) => {
-    const rule = ruleOf(values);
-    return () => {
-      if (rule === undefined) current = NO_ABUSE_MONITOR;
-      else if (current instanceof TrialAbuseMonitor) current.follow(rule);
-      else current = openTrialMonitor(options, rule);
-    };
-  });
-  return {
-    refuse: (principal, family, nowMs) => current.refuse(principal, family, nowMs),
-    note: (event, nowMs) => current.note(event, nowMs),
-    forget: (orgId) => current.forget(orgId),
-  };
-}
-
-function openTrialMonitor(options: MonitorOptions, rule: UsageRule): TrialAbuseMonitor {
   const { config, clock, log, backend } = options;
+  const rule = ruleOf(config);
+  if (rule === undefined) return NO_ABUSE_MONITOR;
   return new TrialAbuseMonitor({
     ...rule,
     principalMs: config.keyCacheMs,

@@ -18,7 +18,7 @@ test("a file that is written, replaced through a link, gone or made is noticed",
   writeFileSync(file, "first");
   symlinkSync(join(folder, "old"), link);
   const changed = vi.fn<() => void>();
-  onTestFinished(watchFiles(() => [file, link, join(folder, "later")], changed, 5));
+  onTestFinished(watchFiles([file, link, join(folder, "later")], changed, 5));
   // It has seen the files for the first time when it notices a change.
   let count = 0;
   await vi.waitFor(() => {

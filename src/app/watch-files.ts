@@ -10,23 +10,22 @@ const BYTES_MAX = 1_048_576;
 
 /**
  * Calls `changed` when one of these files has other contents than before, or is made or gone;
- * returns how to stop. Which files these are is asked each time. The contents are compared: a file
- * that is replaced through links, as Kubernetes does it, raises no event. Nothing waits for a file
- * system that hangs.
+ * returns how to stop. The contents are compared: a file that is replaced through links, as Kubernetes
+ * does it, raises no event. Nothing waits for a file system that hangs.
  */
 export function watchFiles(
-  paths: () => readonly string[],
+  paths: readonly string[],
   changed: () => void,
   everyMs: number = LOOK_EVERY_MS,
 ): () => void {
-  if (paths().length === 0) return () => undefined;
+  if (paths.length === 0) return () => undefined;
   const stop = new AbortController();
   const { signal } = stop;
   const watch = async (): Promise<void> => {
-    let seen = await look(paths());
+    let seen = await look(paths);
     while (!signal.aborted) {
       await sleep(everyMs, undefined, { ref: false, signal });
-      const now = await settled(paths(), seen, signal);
+      const now = await settled(paths, seen, signal);
       if (now !== seen && !signal.aborted) changed();
       seen = now;
     }

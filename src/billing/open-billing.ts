@@ -13,17 +13,25 @@ export function openBilling(options: BillingOptions): OpenBilling {
     : new StripeBilling({ ...options, account, bounds });
 }
 
-function accountOf({ config, testCheckout }: BillingOptions): StripeAccount | undefined {
+function accountOf(options: BillingOptions): StripeAccount | undefined {
+  const { config, testCheckout, secrets = () => config } = options;
   if (testCheckout !== undefined) {
     const { url, secretKey, webhookSecret } = testCheckout;
-    return { secretKey, webhookSecrets: [webhookSecret], apiUrl: url };
+    return { secretKey: () => secretKey, webhookSecrets: () => [webhookSecret], apiUrl: url };
   }
   if (config.stripeSecretKey === "") return undefined;
-  const webhookSecrets = config.stripeWebhookSecret
+  return {
+    secretKey: () => secrets().stripeSecretKey,
+    webhookSecrets: () => secretsOf(secrets().stripeWebhookSecret),
+    apiUrl: config.stripeApiUrl,
+  };
+}
+
+function secretsOf(list: string): readonly string[] {
+  return list
     .split(",")
     .map((secret) => secret.trim())
     .filter((secret) => secret !== "");
-  return { secretKey: config.stripeSecretKey, webhookSecrets, apiUrl: config.stripeApiUrl };
 }
 
 /** What Stripe takes in one payment. */

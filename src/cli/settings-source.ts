@@ -1,4 +1,4 @@
-import { type Config, SettingsFault } from "../config/index.ts";
+import type { Config } from "../config/index.ts";
 import type { SettingsSource } from "../app/index.ts";
 import {
   configOf,
@@ -24,31 +24,12 @@ export function serverSettings(
   } = {},
 ): ServerSettings {
   const { change = (config) => config, forced = {} } = options;
-  const file = settingsFileOf(flags);
-  let hadText = false;
   return {
-    file,
-    readAtStart: (secrets) => {
-      const config = change(readConfig({ secrets }, flags, forced));
-      hadText = hasText(readSettingsFile(flags));
-      return config;
-    },
+    file: settingsFileOf(flags),
+    readAtStart: (secrets) => change(readConfig({ secrets }, flags, forced)),
     read: (secrets) => {
       const yamlText = readSettingsFile(flags);
-      // Who writes a file may empty it first, and who moves one may be late.
-      if (hadText && !hasText(yamlText)) throw new SettingsFault([missing(file, yamlText)]);
-      const config = change(configOf(secrets, { flags, forced, yamlText }));
-      hadText ||= hasText(yamlText);
-      return config;
+      return change(configOf(secrets, { flags, forced, yamlText }));
     },
   };
-}
-
-function hasText(yamlText: string | undefined): boolean {
-  return yamlText !== undefined && yamlText.trim() !== "";
-}
-
-function missing(file: string, yamlText: string | undefined): string {
-  const what = yamlText === undefined ? "is gone" : "is empty";
-  return `${file} ${what}; write \`{}\` into it for the defaults, or restart without it`;
 }

@@ -1,4 +1,4 @@
-import { flag, integer, live, text, type Setting } from "./setting.ts";
+import { flag, integer, text, type Setting } from "./setting.ts";
 
 /** Settings of the console: who signs in how, and how credit is bought. */
 export interface ConsoleConfig {
@@ -78,7 +78,6 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       "Allows the console on plain http at an address that is not loopback; cookies are then sent unencrypted.",
     ),
     stripeSecretKey: {
-      live: true,
       path: "stripe.secret_key",
       alsoEnv: ["STRIPE_SECRET_KEY"],
       kind: "string",
@@ -87,7 +86,6 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       doc: "Secret key of the Stripe account that sells credit. Empty: only operators grant credit.",
     },
     stripeWebhookSecret: {
-      live: true,
       path: "stripe.webhook_secret",
       alsoEnv: ["STRIPE_WEBHOOK_SECRET"],
       kind: "string",
@@ -95,21 +93,22 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       secret: true,
       doc: "Signing secret of the webhook; several, separated by commas, while one replaces another.",
     },
-    stripeApiUrl: live(
-      text(
-        "stripe.api_url",
-        "",
-        "URL of Stripe's API, for tests against a substitute. Empty: the real API.",
-      ),
+    stripeApiUrl: text(
+      "stripe.api_url",
+      "",
+      "URL of Stripe's API, for tests against a substitute. Empty: the real API.",
     ),
-    purchaseMinUsd: live(
-      text("billing.purchase_min_usd", "5.00", "Minimum amount of one purchase, in dollars."),
+    purchaseMinUsd: text(
+      "billing.purchase_min_usd",
+      "5.00",
+      "Minimum amount of one purchase, in dollars.",
     ),
-    purchaseMaxUsd: live(
-      text("billing.purchase_max_usd", "5000.00", "Maximum amount of one purchase, in dollars."),
+    purchaseMaxUsd: text(
+      "billing.purchase_max_usd",
+      "5000.00",
+      "Maximum amount of one purchase, in dollars.",
     ),
     autoTopUp: {
-      live: true,
       path: "billing.auto_top_up",
       kind: "boolean",
       fallback: true,

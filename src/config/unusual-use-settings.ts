@@ -1,4 +1,4 @@
-import { allLive, integer, type SettingRows, text } from "./setting.ts";
+import { integer, type SettingRows, text } from "./setting.ts";
 
 /** When use on trial credit is unusual, and what comes of it. */
 export interface UnusualUseConfig {
@@ -12,7 +12,7 @@ export interface UnusualUseConfig {
   readonly unusualUseRepeatHours: number;
 }
 
-export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = allLive({
+export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = {
   unusualUseWindowSeconds: integer(
     "unusual_use.window_seconds",
     300,
@@ -60,4 +60,4 @@ export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = allLive({
     1,
     "A second finding within this time restricts the kind of request until an operator lifts it.",
   ),
-});
+};
