@@ -1,12 +1,11 @@
 import { openKeyVault } from "../accounts/index.ts";
-import { type CatalogHolder, type KeyOwners, priceJumps } from "../catalog/index.ts";
+import { type CatalogHolder, type KeyOwners, nextPricesMs, priceJumps } from "../catalog/index.ts";
 import {
   type Config,
   type Environment,
   type ReadSettings,
   secretsIn,
   secretsOf,
-  SettingsFault,
   type SettingsInForce,
 } from "../config/index.ts";
 import type { EventCounts } from "./event-counts.ts";
@@ -15,25 +14,26 @@ import {
   catalogSources,
   type CatalogOptions,
   type GoodCatalog,
+  hasDefaultFolder,
   keysOf,
   logNotes,
 } from "./open-catalog.ts";
 import { pricePins } from "./price-pins.ts";
 import type { SecretReading } from "./secret-files.ts";
-import { watchFiles } from "./watch-files.ts";
-import { watchManifests } from "./watch-manifests.ts";
-import { watchPrices } from "./watch-prices.ts";
+import { stateOf, watchState } from "./watch-files.ts";
 
 /** Where the settings of a running server come from. */
 export interface SettingsSource {
   /** A change of it is noticed; it need not be there. */
   readonly file: string;
-  /** Reads all of them anew. Throws a `SettingsFault` with everything that is wrong. */
+  /** Reads all of them anew. Throws a fault with everything that is wrong, a line each. */
   read(secrets: {
     readonly env: Environment;
     readonly problems: ReadonlyMap<string, string>;
   }): Config;
 }
+
+const RETRY_PRICES_MS = 60_000;
 
 interface ReloadParts {
   readonly options: CatalogOptions & { readonly settings?: SettingsSource };
@@ -44,15 +44,15 @@ interface ReloadParts {
 }
 
 /**
- * Reads manifests, secrets and settings while the program runs, one reload after the other. What of
- * them is followed comes into force in one step, or nothing does; other settings wait for a restart.
+ * Reads manifests, secrets and settings while the program runs, one reload after the other. What is
+ * followed comes into force in one step, or nothing does; other settings wait for a restart.
  */
 export class Reloads {
   readonly #parts: ReloadParts;
   #keyOwners: KeyOwners;
   /** What was read last is what stays. */
   #last: Promise<void> = Promise.resolve();
-  #stops: readonly (() => void)[] = [];
+  #stop = (): void => undefined;
 
   constructor(parts: ReloadParts) {
     this.#parts = parts;
@@ -64,23 +64,31 @@ export class Reloads {
     this.#enqueue(() => this.#reload({ isAsked: true }));
   }
 
-  /** Reloads when a file has changed, and at once what has changed since the start began. */
+  /**
+   * Reloads when a file has changed or announced prices have begun, and at once what has changed
+   * since the start began.
+   */
   watch(): void {
+    const { settings, secrets, config } = this.#parts.options;
+    const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
+    const paths = [...named.filter((path) => path !== ""), ...(secrets?.paths ?? [])];
+    this.#stop = watchState(
+      async () => `${await stateOf(paths)}\n${this.#pricesDue()}`,
+      () => this.#enqueue(() => this.#reload({ isAsked: false })),
+    );
+  }
+
+  /** Another text while prices have begun that the catalog does not show, and again each minute. */
+  #pricesDue(): string {
     const { options, holder } = this.#parts;
-    const { settings, secrets, clock, config } = options;
-    const changed = (): void => this.#enqueue(() => this.#reload({ isAsked: false }));
-    const files = [...(secrets?.paths ?? []), settings?.file ?? [], config.poolsFile || []].flat();
-    this.#stops = [
-      watchManifests(config.manifestsDir, changed),
-      watchFiles(files, changed),
-      watchPrices({ catalog: holder, clock }, () => this.#enqueue(() => this.#rebuild())),
-    ];
-    changed();
+    const nowMs = options.clock.nowMs();
+    const isDue = nextPricesMs(holder.current) <= nowMs;
+    return isDue ? String(Math.floor(nowMs / RETRY_PRICES_MS)) : "";
   }
 
   /** Resolves when no reload is under way. */
   async close(): Promise<void> {
-    for (const stop of this.#stops) stop();
+    this.#stop();
     await this.#last;
   }
 
@@ -117,12 +125,6 @@ export class Reloads {
     options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
   }
 
-  /** Prices have begun: with the secrets in force, however their files are now. */
-  async #rebuild(): Promise<void> {
-    const catalog = await this.#loadCatalog(undefined);
-    if (catalog !== "failed" && catalog !== undefined) this.#swap(catalog);
-  }
-
   /** Undefined: they cannot be used, and the log says why. */
   #readSettings(secrets: SecretReading | undefined): ReadSettings | undefined {
     const { options, inForce, events } = this.#parts;
@@ -135,8 +137,8 @@ export class Reloads {
       return settings;
     } catch (fault) {
       events.reload("settings", "failed");
-      const why = fault instanceof SettingsFault ? { problems: fault.problems } : { err: fault };
-      log.error(why, "the settings are not valid: nothing has changed");
+      const problems = (fault instanceof Error ? fault.message : String(fault)).split("\n");
+      log.error({ problems }, "the settings are not valid: nothing has changed");
       return undefined;
     }
   }
@@ -147,8 +149,16 @@ export class Reloads {
   ): Promise<GoodCatalog | undefined | "failed"> {
     const { options, holder, events } = this.#parts;
     const keys = secrets && { env: secrets.env, fileProblems: secrets.problems };
-    const sources = { ...catalogSources(options), ...keys, keyOwners: this.#keyOwners };
-    const loaded = loadCatalog(sources);
+    // A folder that is gone takes no listing away.
+    const isFolderOptional =
+      hasDefaultFolder(options.config) && holder.current.deployments.length === 0;
+    const keyOwners = this.#keyOwners;
+    const loaded = loadCatalog({
+      ...catalogSources(options),
+      ...keys,
+      keyOwners,
+      isFolderOptional,
+    });
     if (!loaded.ok) {
       events.reload("catalog", "failed");
       const { issues } = loaded;

@@ -18,7 +18,7 @@ export type {
 } from "./catalog.ts";
 export { compileCatalog } from "./compile-catalog.ts";
 export { NO_POOLS, type StatedPool, type StatedPools } from "./compile-pools.ts";
-export { comingPrices, deploymentAt } from "./deployment-at.ts";
+export { comingPrices, deploymentAt, nextPricesMs } from "./deployment-at.ts";
 export { priceJumps } from "./price-notes.ts";
 export { type KeyOwners, keyProblems, parseKeyOrigins } from "./key-origins.ts";
 export { type ManifestText, parseManifestFiles } from "./load-manifests.ts";

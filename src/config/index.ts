@@ -1,11 +1,6 @@
 export type { ConsoleConfig } from "./console-settings.ts";
 export { readPairList } from "./key-value-list.ts";
-export {
-  isLiveKey,
-  type ReadSettings,
-  SettingsFault,
-  SettingsInForce,
-} from "./settings-in-force.ts";
+export { isLiveKey, type ReadSettings, SettingsInForce } from "./settings-in-force.ts";
 export { loadConfig } from "./load-config.ts";
 export {
   type Environment,

@@ -1,19 +1,8 @@
 import { SETTINGS, type Config, type SettingName } from "./settings.ts";
 
-/** What is wrong with settings, beyond each value by itself. */
-export class SettingsFault extends Error {
-  override readonly name = "SettingsFault";
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
-    this.problems = problems;
-  }
-}
-
 /**
- * The settings that a running server follows, each with what it decides at a start: a change of that
- * waits for a restart like every other setting.
+ * The settings that a running server follows, each with what it decides at a start: a change of
+ * this waits for a restart, as that of every other setting does.
  */
 const FOLLOWED: { readonly [K in SettingName]?: (value: Config[K]) => unknown } = {
   logLevel: () => true,
