@@ -5,7 +5,7 @@ import { type Clock, normaliseEmail } from "../core/index.ts";
 import { programSchemaLevel } from "../storage/index.ts";
 import type { Backend } from "./open-backend.ts";
 import { hasDefaultFolder } from "./open-catalog.ts";
-import { readSettlementTerms } from "./settlement-terms.ts";
+import { readSettlementTerms } from "./load-catalog.ts";
 import { programVersion } from "./shipped-files.ts";
 
 /** What the operator pages of the console work with. */

@@ -30,8 +30,6 @@ export interface BillingOptions {
   readonly consoleUrl: () => string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For metrics: every event that was proven, by its type, and what came of it. */
-  readonly onEvent?: (event: { readonly type: string; readonly result: "done" | "again" }) => void;
 }
 /** Credit for money. */
 export interface OpenBilling extends Billing {

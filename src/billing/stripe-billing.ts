@@ -207,7 +207,7 @@ export class StripeBilling implements OpenBilling {
     readonly body: Buffer;
     readonly signature: string | undefined;
   }): Promise<"done" | "bad_signature" | "not_configured"> {
-    const { account, store, onEvent } = this.#options;
+    const { account, store } = this.#options;
     if (account.webhookSecrets().length === 0) return "not_configured";
     const event = this.#payments.event(asked.body, asked.signature ?? "");
     if (event === undefined) return "bad_signature";
@@ -217,10 +217,6 @@ export class StripeBilling implements OpenBilling {
       await this.#service.take(update);
       if (update.kind !== "other") await store.markEventDone({ eventId, kind: type });
     }
-    onEvent?.({
-      type: update.kind === "other" ? "other" : type,
-      result: isDone ? "again" : "done",
-    });
     return "done";
   }
 

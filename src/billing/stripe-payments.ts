@@ -185,9 +185,6 @@ function apiAddress(
   apiUrl: string,
 ): { readonly host: string; readonly port: string; readonly protocol: "http" | "https" } | null {
   if (apiUrl === "") return null;
-  if (!/^https?:\/\//.test(apiUrl) || !URL.canParse(apiUrl)) {
-    throw new Error("stripe.api_url is not a URL; it must start with http:// or https://");
-  }
   const url = new URL(apiUrl);
   const protocol = url.protocol === "http:" ? "http" : "https";
   const port = url.port === "" ? (protocol === "http" ? "80" : "443") : url.port;
