@@ -25,7 +25,7 @@ import { startStatementClosing, startUsageRollup } from "../records/index.ts";
 import { Invitations, type InvitationsOptions } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
-import { EventCounts } from "./event-counts.ts";
+import type { EventCounts } from "./event-counts.ts";
 import { openOperator } from "./open-operator.ts";
 import type { Backend } from "./open-backend.ts";
 import { CONSOLE_PAGES, GATEWAY_OPENAPI } from "./shipped-files.ts";
@@ -41,7 +41,7 @@ export interface ConsoleOptions {
   /** Test money: `dev`'s own checkout replaces Stripe. */
   readonly testCheckout?: NonNullable<BillingOptions["testCheckout"]>;
   /** Where purchases, webhooks and sign-ins are counted. */
-  readonly events?: EventCounts;
+  readonly events: EventCounts;
 }
 
 /** Base addresses without a slash at the end; known once the listeners are open. */
@@ -63,15 +63,7 @@ export async function prepareConsole(
   options: ConsoleOptions,
   addresses: Addresses,
 ): Promise<PreparedConsole> {
-  const {
-    config,
-    inForce,
-    clock,
-    log,
-    backend,
-    testCheckout,
-    events = new EventCounts(),
-  } = options;
+  const { config, inForce, clock, log, backend, testCheckout, events } = options;
   const common = { clock, log, consoleUrl: addresses.consoleUrl };
   const store = notingPurchases(backend.purchaseStore, events.purchase);
   const money = {

@@ -41,7 +41,6 @@ import {
   type ConsoleOptions,
   type RunningConsole,
 } from "./open-console.ts";
-import { EventCounts } from "./event-counts.ts";
 import { openLimits } from "./open-limits.ts";
 import { openMetrics } from "./open-metrics.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
@@ -94,14 +93,14 @@ async function compose(
   holder: CatalogHolder,
   stack: DisposalStack,
 ): Promise<OpenedFeatures> {
-  const { config, backend, events = new EventCounts() } = options;
+  const { config, backend, events } = options;
   const addresses = { gatewayUrl: "", consoleUrl: "" };
   const known = {
     consoleUrl: () => addresses.consoleUrl,
     gatewayUrl: () => config.gatewayUrl || addresses.gatewayUrl,
   };
   const prepared = prepareServing(options);
-  const preparedConsole = stack.use(await prepareConsole({ ...options, events }, known));
+  const preparedConsole = stack.use(await prepareConsole(options, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
   const counts = new LedgerCounts();
   const ledger = await joinLedger(options, counts);

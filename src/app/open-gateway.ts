@@ -5,21 +5,16 @@ import { type Catalog, CatalogHolder } from "../catalog/index.ts";
 import { SettingsInForce } from "../config/index.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
 import { EventCounts } from "./event-counts.ts";
-import type { CatalogSources } from "./load-catalog.ts";
-import type { Logging } from "./logging.ts";
-import { firstCatalog } from "./open-catalog.ts";
+import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";
 import { openFeatures, type FeatureOptions } from "./open-features.ts";
 import { Reloads, type SettingsSource } from "./reloads.ts";
-import type { SecretFiles } from "./secret-files.ts";
 
-export interface GatewayOptions extends Omit<FeatureOptions, "inForce" | "events"> {
+export interface GatewayOptions
+  extends
+    Omit<FeatureOptions, "inForce" | "events">,
+    Pick<CatalogOptions, "secrets" | "hide" | "rewriteManifests"> {
   /** Where the settings are read again. Default: they are not. */
   readonly settings?: SettingsSource;
-  /** Secrets that `env` has from files, which are read again at a reload. */
-  readonly secrets?: SecretFiles;
-  /** Gets every secret that comes into use after the start: no log line may have it. */
-  readonly hide?: Logging["hide"];
-  readonly rewriteManifests?: CatalogSources["rewrite"];
 }
 
 export interface RunningGateway {

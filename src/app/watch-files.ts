@@ -2,6 +2,8 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { Repeated } from "../core/index.ts";
+
 const LOOK_EVERY_MS = 2_000;
 const SETTLE_MS = 200;
 const SETTLE_ROUNDS_MAX = 25;
@@ -16,34 +18,24 @@ export function watchState(
   changed: () => void,
   everyMs: number = LOOK_EVERY_MS,
 ): () => void {
-  const stop = new AbortController();
-  const { signal } = stop;
-  const watch = async (): Promise<void> => {
-    let seen = "";
-    while (!signal.aborted) {
-      const now = await settled(look, seen, signal);
-      if (now !== seen && !signal.aborted) changed();
-      seen = now;
-      await sleep(everyMs, undefined, { ref: false, signal });
-    }
-  };
-  // It ends by the signal only.
-  watch().catch(() => undefined);
-  return () => stop.abort();
+  let seen = "";
+  const rounds = new Repeated(async () => {
+    const now = await settled(look, seen);
+    if (now !== seen && !rounds.isClosed) changed();
+    seen = now;
+  }, everyMs);
+  rounds.startNow();
+  return () => void rounds.close();
 }
 
 /** What is there once two looks in a row are the same: who writes files may do it in steps. */
-async function settled(
-  look: () => Promise<string>,
-  seen: string,
-  signal: AbortSignal,
-): Promise<string> {
+async function settled(look: () => Promise<string>, seen: string): Promise<string> {
   let before = seen;
   for (let round = 0; round < SETTLE_ROUNDS_MAX; round += 1) {
     const now = await look();
     if (now === before) return now;
     before = now;
-    await sleep(SETTLE_MS, undefined, { ref: false, signal });
+    await sleep(SETTLE_MS, undefined, { ref: false });
   }
   return before;
 }

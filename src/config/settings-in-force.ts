@@ -4,10 +4,10 @@ import { SETTINGS, type Config, type SettingName } from "./settings.ts";
  * The settings that a running server follows, each with what it decides at a start: a change of
  * this waits for a restart, as that of every other setting does.
  */
-const FOLLOWED: { readonly [K in SettingName]?: (value: Config[K]) => unknown } = {
+const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown>>> = {
   logLevel: () => true,
-  encryptionKey: (keys) => keys !== "",
-  stripeSecretKey: (key) => (key === "" ? "off" : isLiveKey(key)),
+  encryptionKey: ({ encryptionKey }) => encryptionKey !== "",
+  stripeSecretKey: ({ stripeSecretKey: key }) => (key === "" ? "off" : isLiveKey(key)),
   stripeWebhookSecret: () => true,
 };
 
@@ -70,9 +70,9 @@ export function isLiveKey(stripeSecretKey: string): boolean {
   return /^[a-z]+_live_/.test(stripeSecretKey);
 }
 
-function follows<K extends SettingName>(name: K, current: Config, next: Config): boolean {
-  const decidedBy = FOLLOWED[name];
-  return decidedBy !== undefined && decidedBy(current[name]) === decidedBy(next[name]);
+function follows(name: SettingName, current: Config, next: Config): boolean {
+  const decisionOf = FOLLOWED[name];
+  return decisionOf !== undefined && decisionOf(current) === decisionOf(next);
 }
 
 function pathOf(name: SettingName): string {

@@ -1,9 +1,9 @@
-import type { RequestTrace, TracedRequest, Tracing } from "../call/index.ts";
+import type { Tracing } from "../call/index.ts";
 import { type Config, readPairList } from "../config/index.ts";
 import type { Clock, Logger } from "../core/index.ts";
-import { buildSpans, type PlainSpan } from "./build-spans.ts";
+import { buildSpans } from "./build-spans.ts";
 import { TraceRules } from "./trace-rules.ts";
-import { RequestNotes } from "./request-notes.ts";
+import { type NotesSink, RequestNotes } from "./request-notes.ts";
 import type { TraceFigures } from "./trace-figures.ts";
 
 export interface TracingOptions {
@@ -42,43 +42,16 @@ export async function openTracing(options: TracingOptions): Promise<OpenTracing 
   const headers = Object.fromEntries(readPairList(config.telemetryHeaders) ?? []);
   const resource = resourceOf(config, version);
   const sender = new OtlpTraceSender({ url, headers, resource, version, clock, log, figures });
-  const requests = new RequestTracing({
-    rules,
+  const sink: NotesSink = {
     clock,
-    send: (spans) => sender.send(spans),
-  });
+    rules,
+    export: (notes) => sender.send(buildSpans(notes)),
+  };
   return {
-    begin: (request) => requests.begin(request),
+    begin: (request) => new RequestNotes(request, sink),
     figures,
     close: () => sender.close(closeMs),
   };
-}
-
-type SpanSender = (spans: readonly PlainSpan[]) => void;
-
-/** Notes of requests, and the spans of those that are kept. */
-class RequestTracing implements Tracing {
-  readonly clock: Clock;
-  readonly rules: TraceRules;
-  readonly #send: SpanSender;
-
-  constructor(parts: {
-    readonly rules: TraceRules;
-    readonly clock: Clock;
-    readonly send: SpanSender;
-  }) {
-    this.rules = parts.rules;
-    this.clock = parts.clock;
-    this.#send = parts.send;
-  }
-
-  begin(request: TracedRequest): RequestTrace {
-    return new RequestNotes(request, this);
-  }
-
-  export(notes: RequestNotes): void {
-    this.#send(buildSpans(notes));
-  }
 }
 
 function tracesUrl(config: Config): string | undefined {
