@@ -9,7 +9,6 @@ import { openServing } from "../src/app/open-serving.ts";
 import { CatalogHolder } from "../src/catalog/catalog-holder.ts";
 import { compileCatalog } from "../src/catalog/compile-catalog.ts";
 import { parseManifestFiles } from "../src/catalog/load-manifests.ts";
-import { LiveConfig } from "../src/config/live-config.ts";
 import { loadConfig } from "../src/config/load-config.ts";
 import { microUsd } from "../src/core/money.ts";
 import { systemClock } from "../src/core/time.ts";
@@ -88,9 +87,9 @@ async function openGateway(baseUrl: string): Promise<string> {
   const { config } = loaded;
   const { ledger, limits } = openRecipe(systemClock, []).deps;
   const closed = { kind: "closed", debitMicroUsd: microUsd(DEBIT), overrun: false } as const;
-  const { ports } = openServing(
+  const { serve } = openServing(
     {
-      live: new LiveConfig(config),
+      config,
       env: { TEST_PROVIDER_KEY: "sk-1" },
       clock: systemClock,
       wires: table,
@@ -103,7 +102,7 @@ async function openGateway(baseUrl: string): Promise<string> {
       limits: { store: limits, sharedHealth: undefined },
     },
   );
-  const routes = gatewayRoutes(ports, { videos: {} } as StoredDeps, table);
+  const routes = gatewayRoutes(serve, { videos: {} } as StoredDeps, table);
   return (await listeners.listen([], { routes })).url;
 }
 

@@ -8,7 +8,6 @@ export function configPage(): string {
     code(setting.path),
     namesOf(setting).map(code).join(" or "),
     setting.fallback === "" ? "none" : code(String(setting.fallback)),
-    followedBy(setting),
     setting.doc,
   ]);
   return page(
@@ -16,15 +15,10 @@ export function configPage(): string {
     "Source: `src/config/settings.ts`. The command line wins over the environment, the environment over " +
       "`tokenmarket.yaml`, and the file over the defaults. A dot in a setting's name is a level of the file. " +
       "A secret `X` is read from a file where `X_FILE` names one ([secrets](../operating/running.md#secrets-in-files)). " +
-      "Change: `live` is followed by a running server ([reload](../operating/running.md#settings-that-follow-a-change)), " +
-      "`restart` waits for its restart, `commands` is read by commands alone, at the start of each.",
-    table(["Setting", "Environment", "Default", "Change", "Meaning"], rows),
+      "A running server follows a few of them ([what follows without a restart](../operating/running.md#what-follows-without-a-restart)); " +
+      "every other change waits for its restart.",
+    table(["Setting", "Environment", "Default", "Meaning"], rows),
   );
-}
-
-function followedBy({ live = false, ofCommands = false }: Setting<unknown>): string {
-  if (live) return "live";
-  return ofCommands ? "commands" : "restart";
 }
 
 /** The variables that it is read from; a secret's may name its file. */

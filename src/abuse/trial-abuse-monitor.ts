@@ -53,22 +53,14 @@ export interface UsageWatchOptions extends UsageRule {
  */
 export class TrialAbuseMonitor implements AbuseMonitor {
   readonly #options: UsageWatchOptions;
-  #rule: UsageRule;
-  #watched: WatchedUse;
+  readonly #watched: WatchedUse;
   readonly #fresh = new FreshHolds();
   readonly #salt: string;
 
   constructor(options: UsageWatchOptions) {
     this.#salt = options.salt.toString("base64");
     this.#options = options;
-    this.#rule = options;
     this.#watched = watchedBy(options);
-  }
-
-  /** Applies from now on: what was found stays in effect, and counting starts again from zero. */
-  follow(rule: UsageRule): void {
-    this.#watched = watchedBy(rule);
-    this.#rule = rule;
   }
 
   /** Organizations times kinds of requests that are remembered now. */
@@ -96,7 +88,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     const { outcome, debitMicroUsd } = event;
     const clientMark = this.#markOf(event.clientAddress);
     const use = this.#watched.note(key, { outcome, debitMicroUsd, clientMark }, nowMs);
-    const lines = findUnusualUse(this.#rule.policy, use.inWindow(nowMs));
+    const lines = findUnusualUse(this.#options.policy, use.inWindow(nowMs));
     if (lines === undefined) return;
     this.#watched.forget(key);
     this.#limit(event, lines, { sinceMs: use.sinceMs ?? nowMs, nowMs });
@@ -119,7 +111,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
   }
 
   #markOf(clientAddress: string | undefined): string | undefined {
-    const { policy } = this.#rule;
+    const { policy } = this.#options;
     if (clientAddress === undefined || policy.clientAddresses === undefined) return undefined;
     // Marks leave no process, so a secret of fixed length in front does what an HMAC would, which
     // was a seventh of a refused request.
@@ -131,7 +123,7 @@ export class TrialAbuseMonitor implements AbuseMonitor {
     lines: readonly ReachedLine[],
     at: { readonly sinceMs: number; readonly nowMs: number },
   ): void {
-    const { limitedMs, repeatMs, policy } = this.#rule;
+    const { limitedMs, repeatMs, policy } = this.#options;
     const untilMs = at.nowMs + limitedMs;
     const seen = lines.map((each) => `${each.line} ${each.seen}`).join(", ");
     const reason = `${seen} in ${policy.windowMs / 1000} s`;

@@ -128,6 +128,18 @@ describe("a ring of encryption keys", () => {
     }
   });
 
+  test("that is replaced while the program runs seals and opens by the keys of the moment", () => {
+    let keys = String(old);
+    const followed = openKeyVault(keys, () => keys);
+    const sealed = followed?.seal(KEY, CONTEXT) ?? Buffer.alloc(0);
+    keys = `${third},${old}`;
+    expect(followed?.open(sealed, CONTEXT)).toBe(KEY);
+    const resealed = followed?.seal(KEY, CONTEXT) ?? Buffer.alloc(0);
+    expect(vaultOf(String(third)).open(resealed, CONTEXT)).toBe(KEY);
+    keys = String(third);
+    expect(() => followed?.open(sealed, CONTEXT)).toThrow(SealedKeyFault);
+  });
+
   test("of one key seals what a program of the last release opens", () => {
     expect(vaultOf(String(old)).seal(KEY, CONTEXT)[0]).toBe(1);
   });

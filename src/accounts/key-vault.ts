@@ -7,7 +7,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 
-import { assert, type OrgId, type ProviderId } from "../core/index.ts";
+import { assert, madeOf, type OrgId, type ProviderId } from "../core/index.ts";
 
 /** Whose key was sealed: it opens with the same three again and with nothing else. */
 export interface KeyContext {
@@ -41,11 +41,15 @@ export class SealedKeyFault extends Error {
 
 /**
  * The vault of one encryption key of 32 bytes in base64, or of several with commas: the first seals
- * and all of them open. Undefined when the text is empty.
+ * and all of them open. Undefined when the text is empty. `inForce` gives the keys that are valid
+ * at each use; by default they stay.
  */
-export function openKeyVault(keysBase64: string): KeyVault | undefined {
+export function openKeyVault(
+  keysBase64: string,
+  inForce: () => string = () => keysBase64,
+): KeyVault | undefined {
   if (keysBase64 === "") return undefined;
-  return new AesVault(readEncryptionKeys(keysBase64).map(ringKey));
+  return new AesVault(madeOf(inForce, (text) => readEncryptionKeys(text).map(ringKey)));
 }
 
 /** The bytes of the encryption keys, in their order. Throws an `EncryptionKeyFault`. */
@@ -119,22 +123,23 @@ function ringKey(bytes: Buffer): RingKey {
  * last release beside this one opens it.
  */
 class AesVault implements KeyVault {
-  readonly #ring: readonly RingKey[];
+  readonly #ring: () => readonly RingKey[];
 
-  constructor(ring: readonly RingKey[]) {
+  constructor(ring: () => readonly RingKey[]) {
     this.#ring = ring;
   }
 
   get keyNames(): readonly string[] {
-    return this.#ring.map(({ name }) => name.toString("hex"));
+    return this.#ring().map(({ name }) => name.toString("hex"));
   }
 
   seal(providerKey: string, context: KeyContext): Buffer {
     assert(providerKeyProblem(providerKey) === undefined, "a key was checked before it is sealed");
-    const [first] = this.#ring;
+    const ring = this.#ring();
+    const [first] = ring;
     assert(first !== undefined, "a vault has a key");
     const head =
-      this.#ring.length === 1 ? Buffer.of(UNNAMED) : Buffer.concat([Buffer.of(NAMED), first.name]);
+      ring.length === 1 ? Buffer.of(UNNAMED) : Buffer.concat([Buffer.of(NAMED), first.name]);
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, first.key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(authenticated(head, context));
@@ -153,7 +158,7 @@ class AesVault implements KeyVault {
   }
 
   #open(sealed: Buffer, context: KeyContext): Opened | undefined {
-    for (const by of this.#ring) {
+    for (const by of this.#ring()) {
       const text = openWith(by, sealed, context);
       if (text !== undefined) return { text, by };
     }

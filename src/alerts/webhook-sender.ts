@@ -10,8 +10,8 @@ const GONE = 410;
 
 export interface WebhookSenderDeps {
   readonly clock: Clock;
-  /** The vault of the moment; undefined: there is no encryption key. */
-  readonly vault: () => KeyVault | undefined;
+  /** Undefined: there is no encryption key. */
+  readonly vault: KeyVault | undefined;
   /** Development and tests: receivers on the same machine too. */
   readonly allowPrivate: boolean;
   readonly names: ForeignNames;
@@ -27,7 +27,7 @@ export function openWebhookSender({
   names,
 }: WebhookSenderDeps): WebhookSender {
   return async ({ event, address, destinationId, sealedSecrets }) => {
-    const opened = openAll(vault(), sealedSecrets, { destinationId, orgId: event.orgId });
+    const opened = openAll(vault, sealedSecrets, { destinationId, orgId: event.orgId });
     if (opened === undefined) return NOT_OPENED;
     const body = webhookBody(event);
     const timestampS = Math.floor(clock.nowMs() / 1_000);

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "../core/index.ts";
+import { type Clock, type Logger, Repeated } from "../core/index.ts";
 import type { BooksFigures } from "../ledger/index.ts";
 
 const READ_EVERY_MS = 60_000;
@@ -12,9 +12,7 @@ export class BooksWatch {
   readonly #log: Logger;
   #figures: BooksFigures | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #reading: Promise<void> = Promise.resolve();
-  #isClosed = false;
+  readonly #rounds = new Repeated(() => this.#readOnce(), READ_EVERY_MS);
 
   constructor(options: {
     readonly read: () => Promise<BooksFigures>;
@@ -33,13 +31,11 @@ export class BooksWatch {
   }
 
   start(): void {
-    this.#reading = this.#readOnce();
+    this.#rounds.startNow();
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#reading;
+  close(): Promise<void> {
+    return this.#rounds.close();
   }
 
   async #readOnce(): Promise<void> {
@@ -49,7 +45,5 @@ export class BooksWatch {
     } catch (fault) {
       this.#log.warn({ err: fault }, "the figures of the books could not be read for the metrics");
     }
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => this.start(), READ_EVERY_MS).unref();
   }
 }

@@ -1,8 +1,7 @@
 export { checkConnection, type ConnectionCheck } from "./check-connection.ts";
 export { checkPorts, type Listener, listenersOf, listenFault } from "./check-ports.ts";
 export { makeConsoleLink } from "./console-link.ts";
-export { loadCatalog } from "./load-catalog.ts";
-export { readSettlementTerms } from "./settlement-terms.ts";
+export { loadCatalog, readSettlementTerms } from "./load-catalog.ts";
 export { type Logging, openLogging, openStandardError, type TextOutput } from "./logging.ts";
 export { type Backend, type BackendOptions, openBackend, NoDatabaseFault } from "./open-backend.ts";
 export type { GatewayOptions, RunningGateway } from "./open-gateway.ts";

@@ -1,10 +1,10 @@
-import type { CallParts } from "../call/index.ts";
+import type { CallPorts } from "../call/index.ts";
 import type { Catalog, Deployment } from "../catalog/index.ts";
 import { type Family, ReadFamily, type Sample } from "../metrics/index.ts";
 import type { Verification } from "../verification/index.ts";
 
 interface ListingSources {
-  readonly serve: Pick<CallParts, "clock" | "health" | "pools" | "metrics">;
+  readonly serve: Pick<CallPorts, "clock" | "health" | "pools" | "metrics">;
   readonly holder: { readonly current: Catalog };
   readonly verification: Verification;
 }

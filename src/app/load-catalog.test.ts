@@ -41,3 +41,14 @@ test("key origins that cannot be read stop the catalog and name the setting", ()
   });
   expect(loadWithKey("ACME_API_KEY")).toMatchObject({ ok: true });
 });
+
+test.each([
+  ["missing.yaml", "there is no such file; create it, or name another with pools_file"],
+  ["", "it cannot be read (EISDIR)"],
+])("a pool file that cannot be read stops the catalog with the reason: %s", (name, reason) => {
+  const poolsFile = join(folder, name);
+  const sources = { manifestsDir: folder, env: {}, clock: systemClock, poolsFile };
+  const loaded = loadCatalog({ ...sources, allowPrivateUpstreams: true });
+  expect(loaded).toMatchObject({ ok: false, issues: [{ file: poolsFile, pointer: "" }] });
+  expect(JSON.stringify(loaded)).toContain(reason);
+});

@@ -11,13 +11,14 @@ import {
   type ManifestText,
   NO_POOLS,
   parseKeyOrigins,
+  type ParsedPools,
   parseManifestFiles,
+  parsePoolsFile,
 } from "../catalog/index.ts";
 import { isOwnVariable } from "../config/index.ts";
 import type { Clock } from "../core/index.ts";
 import { isPrivateAddress } from "../dispatch/index.ts";
 import type { SettlementTerms } from "../ledger/index.ts";
-import { readPoolsFile, type ReadPools } from "./pools-file.ts";
 
 export interface CatalogSources {
   readonly manifestsDir: string;
@@ -70,7 +71,7 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
     .map((file) => readManifest(sources, file));
   const parsed = parseManifestFiles(files);
   if (!parsed.ok) return parsed;
-  const stated = readPools(sources);
+  const stated = readPools(sources.poolsFile);
   if (!stated.ok) return stated;
   const keyOrigins = parseKeyOrigins(sources.providerKeyOrigins ?? "");
   if (!keyOrigins.ok) {
@@ -101,6 +102,21 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
   return { ...outcome, settlementTerms, leftOut: leftOut.map((each) => each.file) };
 }
 
+export type ReadTerms =
+  | { readonly ok: true; readonly terms: ReadonlyMap<string, SettlementTerms> }
+  /** Terms that were guessed would close periods that cannot be opened again. */
+  | { readonly ok: false; readonly problem: string };
+
+/** How the providers in the manifests folder are paid, as its files are now. */
+export function readSettlementTerms(
+  of: Pick<CatalogSources, "manifestsDir" | "isFolderOptional" | "env"> & { readonly clock: Clock },
+): ReadTerms {
+  const loaded = loadCatalog({ ...of, allowPrivateUpstreams: true });
+  if (loaded.ok) return { ok: true, terms: loaded.settlementTerms };
+  const issues = loaded.issues.map(({ file, pointer, message }) => `${file}${pointer}: ${message}`);
+  return { ok: false, problem: `the manifests are not valid:\n${issues.join("\n")}` };
+}
+
 function readManifest({ manifestsDir, rewrite }: CatalogSources, file: string): ManifestText {
   const original = readFileSync(join(manifestsDir, file), "utf8");
   const text = rewrite === undefined ? original : original.replaceAll(rewrite.from, rewrite.to);
@@ -118,8 +134,18 @@ function unreadKeys(
   });
 }
 
-function readPools({ poolsFile = "" }: CatalogSources): ReadPools {
-  return poolsFile === "" ? { ok: true, pools: NO_POOLS } : readPoolsFile(poolsFile);
+function readPools(file = ""): ParsedPools {
+  if (file === "") return { ok: true, pools: NO_POOLS };
+  try {
+    return parsePoolsFile(file, readFileSync(file, "utf8"));
+  } catch (fault) {
+    const { code } = fault as NodeJS.ErrnoException;
+    const message =
+      code === "ENOENT"
+        ? "there is no such file; create it, or name another with pools_file (TM_POOLS_FILE)"
+        : `it cannot be read (${code})`;
+    return { ok: false, issues: [{ file, pointer: "", message }] };
+  }
 }
 
 function termsOf({ manifest }: ManifestFile): [string, SettlementTerms] {

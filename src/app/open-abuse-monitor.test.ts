@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { NO_ABUSE_MONITOR } from "../abuse/abuse-monitor.ts";
 import { TrialAbuseMonitor } from "../abuse/trial-abuse-monitor.ts";
@@ -20,29 +20,12 @@ test("the defaults monitor unusual use, a window of 0 seconds does not", () => {
   expect(guardWith({ unusualUseWindowSeconds: 0 })).toBe(NO_ABUSE_MONITOR);
 });
 
-describe("a line that cannot be meant stops the start, with what to write instead", () => {
-  test.each(["five", "-1", "0", "0.0000001", "5,00"])("spend_usd: %s", (unusualUseSpendUsd) => {
-    expect(() => guardWith({ unusualUseSpendUsd })).toThrow(
-      /^unusual_use\.spend_usd must be dollars above 0 such as "5\.00", or "" to turn the check off/,
-    );
-  });
-
-  test("more than all requests, and more addresses than are distinguished", () => {
-    expect(() => guardWith({ unusualUseErrorPercent: 101 })).toThrow(
-      /^unusual_use\.error_percent must be a whole number up to 100, or 0/,
-    );
-    expect(() => guardWith({ unusualUseClientAddresses: 1_001 })).toThrow(
-      /^unusual_use\.client_addresses must be a whole number up to 1000, or 0/,
-    );
-  });
-
-  test("what is not monitored may be left out", () => {
-    const nothing = {
-      unusualUseRefusedRequests: 0,
-      unusualUseClientAddresses: 0,
-      unusualUseErrorPercent: 0,
-      unusualUseSpendUsd: "",
-    };
-    expect(guardWith(nothing)).toBeInstanceOf(TrialAbuseMonitor);
-  });
+test("what is not monitored may be left out", () => {
+  const nothing = {
+    unusualUseRefusedRequests: 0,
+    unusualUseClientAddresses: 0,
+    unusualUseErrorPercent: 0,
+    unusualUseSpendUsd: "",
+  };
+  expect(guardWith(nothing)).toBeInstanceOf(TrialAbuseMonitor);
 });

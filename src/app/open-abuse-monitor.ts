@@ -8,25 +8,11 @@ import {
   TrialAbuseMonitor,
   type UsageRule,
 } from "../abuse/index.ts";
-import {
-  type Config,
-  type LiveConfig,
-  namesOf,
-  UNUSUAL_USE_SETTINGS,
-  type UnusualUseConfig,
-} from "../config/index.ts";
-import { type Clock, type MicroUsd, parseUsd } from "../core/index.ts";
+import type { Config, UnusualUseConfig } from "../config/index.ts";
+import { type Clock, parseUsd } from "../core/index.ts";
 import type { Backend } from "./open-backend.ts";
 
 const SALT_BYTES = 32;
-/** Each is a mark in memory for as long as the window. */
-const CLIENT_ADDRESSES_MAX = 1_000;
-
-/** Thrown when `unusual_use` says something that cannot be meant. */
-export class UnusualUseFault extends Error {
-  override readonly name = "UnusualUseFault";
-}
-
 interface MonitorOptions {
   readonly config: Config;
   readonly clock: Clock;
@@ -36,30 +22,9 @@ interface MonitorOptions {
 
 /** Opens the monitor of unusual use on trial credit; a window of 0 seconds switches it off. */
 export function openAbuseMonitor(options: MonitorOptions): AbuseMonitor {
-  const rule = ruleOf(options.config);
-  return rule === undefined ? NO_ABUSE_MONITOR : openTrialMonitor(options, rule);
-}
-
-/** The same, as the settings of the moment have it. */
-export function followAbuseSettings(options: MonitorOptions, live: LiveConfig): AbuseMonitor {
-  let current = openAbuseMonitor(options);
-  live.follow(namesOf(UNUSUAL_USE_SETTINGS), (values) => {
-    const rule = ruleOf(values);
-    return () => {
-      if (rule === undefined) current = NO_ABUSE_MONITOR;
-      else if (current instanceof TrialAbuseMonitor) current.follow(rule);
-      else current = openTrialMonitor(options, rule);
-    };
-  });
-  return {
-    refuse: (principal, family, nowMs) => current.refuse(principal, family, nowMs),
-    note: (event, nowMs) => current.note(event, nowMs),
-    forget: (orgId) => current.forget(orgId),
-  };
-}
-
-function openTrialMonitor(options: MonitorOptions, rule: UsageRule): TrialAbuseMonitor {
   const { config, clock, log, backend } = options;
+  const rule = ruleOf(config);
+  if (rule === undefined) return NO_ABUSE_MONITOR;
   return new TrialAbuseMonitor({
     ...rule,
     principalMs: config.keyCacheMs,
@@ -77,16 +42,10 @@ function ruleOf(config: UnusualUseConfig): UsageRule | undefined {
     policy: {
       windowMs: config.unusualUseWindowSeconds * 1000,
       refusedRequests: lineOf(config.unusualUseRefusedRequests),
-      clientAddresses: lineUpTo(CLIENT_ADDRESSES_MAX, {
-        path: "unusual_use.client_addresses",
-        value: config.unusualUseClientAddresses,
-      }),
-      errorPercent: lineUpTo(100, {
-        path: "unusual_use.error_percent",
-        value: config.unusualUseErrorPercent,
-      }),
+      clientAddresses: lineOf(config.unusualUseClientAddresses),
+      errorPercent: lineOf(config.unusualUseErrorPercent),
       requestsMin: config.unusualUseRequestsMin,
-      spendMicroUsd: spendLine(config.unusualUseSpendUsd),
+      spendMicroUsd: parseUsd(config.unusualUseSpendUsd),
     },
     limitedMs: config.unusualUseLimitedSeconds * 1000,
     repeatMs: config.unusualUseRepeatHours * 3_600_000,
@@ -95,23 +54,4 @@ function ruleOf(config: UnusualUseConfig): UsageRule | undefined {
 
 function lineOf(value: number): number | undefined {
   return value === 0 ? undefined : value;
-}
-
-function lineUpTo(
-  max: number,
-  { path, value }: { readonly path: string; readonly value: number },
-): number | undefined {
-  if (value <= max) return lineOf(value);
-  throw new UnusualUseFault(
-    `${path} must be a whole number up to ${max}, or 0 to turn the check off`,
-  );
-}
-
-function spendLine(text: string): MicroUsd | undefined {
-  if (text === "") return undefined;
-  const amount = parseUsd(text);
-  if (amount !== undefined && amount > 0n) return amount;
-  throw new UnusualUseFault(
-    `unusual_use.spend_usd must be dollars above 0 such as "5.00", or "" to turn the check off, not ${text}`,
-  );
 }

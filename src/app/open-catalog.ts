@@ -32,9 +32,9 @@ export interface CatalogOptions {
 
 export type GoodCatalog = Extract<LoadedCatalog, { ok: true }>;
 
-/** Where a catalog comes from with these settings and the secrets in force. */
-export function catalogSources(options: CatalogOptions, config: Config): CatalogSources {
-  const { env, clock, rewriteManifests, secrets } = options;
+/** Where a catalog comes from with the secrets in force. */
+export function catalogSources(options: CatalogOptions): CatalogSources {
+  const { config, env, clock, rewriteManifests, secrets } = options;
   return {
     ...(secrets === undefined ? {} : { fileProblems: secrets.problems }),
     manifestsDir: config.manifestsDir,
@@ -50,9 +50,8 @@ export function catalogSources(options: CatalogOptions, config: Config): Catalog
 
 /** The catalog of the start. */
 export async function firstCatalog(options: CatalogOptions): Promise<GoodCatalog> {
-  const { config } = options;
-  const isFolderOptional = hasDefaultFolder(config);
-  const loaded = loadCatalog({ ...catalogSources(options, config), isFolderOptional });
+  const isFolderOptional = hasDefaultFolder(options.config);
+  const loaded = loadCatalog({ ...catalogSources(options), isFolderOptional });
   if (!loaded.ok) {
     const lines = loaded.issues.map((each) => `${each.file}${each.pointer}: ${each.message}`);
     throw new CatalogFault(`the manifests cannot be compiled:\n${lines.join("\n")}`);

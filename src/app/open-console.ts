@@ -7,38 +7,33 @@ import { AlertWorker, checkWebhookAddress, openWebhookSender } from "../alerts/i
 import {
   type Billing,
   type BillingOptions,
-  followBilling,
   notingPurchases,
   notingWebhooks,
+  openBilling,
 } from "../billing/index.ts";
-import type { CallParts, LivePorts } from "../call/index.ts";
+import type { CallPorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
 import { byGateway } from "../changes/index.ts";
 import { ForeignNames } from "../dispatch/index.ts";
-import type { Environment, LiveConfig } from "../config/index.ts";
+import type { Config, Environment, SettingsInForce } from "../config/index.ts";
 import { type ConsoleDeps, createConsoleServer } from "../console-api/index.ts";
 import { ClientAddresses, type Clock } from "../core/index.ts";
-import {
-  type Identity,
-  makeClaimLink,
-  openIdentity,
-  openRefreshTokens,
-  signInKindOf,
-} from "../identity/index.ts";
+import { type Identity, makeClaimLink, openIdentity } from "../identity/index.ts";
 import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
 import { startStatementClosing, startUsageRollup } from "../records/index.ts";
 import { Invitations, type InvitationsOptions } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";
-import { EventCounts } from "./event-counts.ts";
+import type { EventCounts } from "./event-counts.ts";
 import { openOperator } from "./open-operator.ts";
 import type { Backend } from "./open-backend.ts";
-import type { LiveVault } from "./open-key-vault.ts";
 import { CONSOLE_PAGES, GATEWAY_OPENAPI } from "./shipped-files.ts";
 
 export interface ConsoleOptions {
-  readonly live: LiveConfig;
+  /** Of the start: what is read of it does not follow a change. */
+  readonly config: Config;
+  readonly inForce: SettingsInForce;
   readonly env: Environment;
   readonly clock: Clock;
   readonly log: Logger;
@@ -46,7 +41,7 @@ export interface ConsoleOptions {
   /** Test money: `dev`'s own checkout replaces Stripe. */
   readonly testCheckout?: NonNullable<BillingOptions["testCheckout"]>;
   /** Where purchases, webhooks and sign-ins are counted. */
-  readonly events?: EventCounts;
+  readonly events: EventCounts;
 }
 
 /** Base addresses without a slash at the end; known once the listeners are open. */
@@ -68,20 +63,22 @@ export async function prepareConsole(
   options: ConsoleOptions,
   addresses: Addresses,
 ): Promise<PreparedConsole> {
-  const { live, clock, log, backend, testCheckout, events = new EventCounts() } = options;
-  const config = live.current;
+  const { config, inForce, clock, log, backend, testCheckout, events } = options;
   const common = { clock, log, consoleUrl: addresses.consoleUrl };
   const store = notingPurchases(backend.purchaseStore, events.purchase);
-  const checkout = testCheckout === undefined ? {} : { testCheckout };
-  const billing = notingWebhooks(
-    followBilling({ ...common, ...checkout, store, topUpStore: backend.topUpStore }, live),
-    events.webhook,
-  );
+  const money = {
+    config,
+    secrets: () => inForce.current,
+    store,
+    topUpStore: backend.topUpStore,
+    ...(testCheckout === undefined ? {} : { testCheckout }),
+  };
+  const billing = notingWebhooks(openBilling({ ...common, ...money }), events.webhook);
   const identity = await openIdentity({
     ...common,
     config,
     store: backend.identityStore,
-    encryptionKey: followEncryptionKey(live),
+    encryptionKey: () => inForce.current.encryptionKey,
     onSignIn: events.signIn,
   });
   return {
@@ -109,9 +106,8 @@ export interface RunningConsole {
 /** What the console shows and calls of the gateway in the same process. */
 interface GatewayParts {
   readonly catalog: CatalogHolder;
-  readonly serve: CallParts;
-  readonly ports: LivePorts;
-  readonly vault: LiveVault;
+  readonly serve: CallPorts;
+  readonly vault: KeyVault | undefined;
   readonly verification: Verification;
   /** Makes a chat call of wire_a within this process. */
   readonly chat: Parameters<typeof openModelCaller>[0];
@@ -128,10 +124,10 @@ export async function openConsole(
   options: ConsoleOptions,
   parts: PreparedConsole & Addresses & GatewayParts,
 ): Promise<RunningConsole> {
-  const { live, clock, log, backend } = options;
-  const { catalog, serve, ports, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
+  const { config, clock, log, backend } = options;
+  const { catalog, serve, identity, billing, consoleUrl, gatewayUrl, vault } = parts;
   const optimize = openSearches(options, parts);
-  const mailer = openMailer(live.current);
+  const mailer = openMailer(config);
   const { worker, alerts } = openAlerts(options, { mailer, vault, consoleUrl });
   const console = await createConsoleServer({
     identity,
@@ -147,24 +143,20 @@ export async function openConsole(
     customers: backend.customerStore,
     rules: backend.rulesStore,
     connections: backend.connectionStore,
-    get vault() {
-      return vault.current;
-    },
-    checkConnection: (connection) => checkWith(vault.current, connection, { catalog, live }),
+    vault,
+    checkConnection: (connection) => checkWith(vault, connection, { catalog, config }),
     records: backend.recordStore,
     abuseRestrictions: backend.usageHoldStore,
     catalog,
-    get limitUse() {
-      return { ...ports.current, rules: backend.rulesStore };
-    },
+    limitUse: { ...serve, rules: backend.rulesStore },
     health: serve.health,
     verification: parts.verification,
     verdicts: backend.verdictStore,
     playground: parts.playground,
     serverResponse: parts.serverResponse,
     changes: backend.changeStore,
-    clientAddresses: new ClientAddresses(live.current.trustedProxies),
-    config: live.current,
+    clientAddresses: new ClientAddresses(config.trustedProxies),
+    config,
     clock,
     log,
     staticDir: CONSOLE_PAGES,
@@ -206,15 +198,15 @@ async function localClaimLink(
 }
 
 function openAlerts(
-  { live, clock, log, backend }: ConsoleOptions,
+  { config, clock, log, backend }: ConsoleOptions,
   parts: Pick<GatewayParts & Addresses, "vault" | "consoleUrl"> & {
     readonly mailer: ReturnType<typeof openMailer>;
   },
 ): { readonly worker: AlertWorker; readonly alerts: ConsoleDeps["alerts"] } {
   const { mailer, vault, consoleUrl } = parts;
-  const { allowPrivateUpstreams: allowPrivate, webhookNameServers } = live.current;
+  const { allowPrivateUpstreams: allowPrivate, webhookNameServers } = config;
   const names = new ForeignNames(webhookNameServers.split(/[\s,]+/).filter((each) => each !== ""));
-  const webhook = openWebhookSender({ clock, vault: () => vault.current, allowPrivate, names });
+  const webhook = openWebhookSender({ clock, vault, allowPrivate, names });
   const queue = backend.alertQueue;
   return {
     worker: new AlertWorker({ queue, mailer, webhook, consoleUrl, clock, log }),
@@ -228,37 +220,25 @@ function openAlerts(
 }
 
 function openTeam(
-  { live, clock, backend }: ConsoleOptions,
+  { config, clock, backend }: ConsoleOptions,
   parts: Pick<InvitationsOptions, "mailer" | "consoleUrl">,
 ): ConsoleDeps["team"] {
   const store = backend.teamStore;
-  const mailsPerHourMax = (): number => live.current.smtpInvitationsPerHour;
+  const mailsPerHourMax = config.smtpInvitationsPerHour;
   return { store, invitations: new Invitations({ store, clock, mailsPerHourMax, ...parts }) };
 }
 
 async function checkWith(
   vault: KeyVault | undefined,
   connection: StoredConnection,
-  { catalog, live }: { readonly catalog: CatalogHolder; readonly live: LiveConfig },
+  { catalog, config }: { readonly catalog: CatalogHolder; readonly config: Config },
 ): ReturnType<typeof checkConnection> {
   if (vault === undefined) return undefined;
-  const deps = { catalog: catalog.current, config: live.current, vault };
-  return await checkConnection(connection, deps);
-}
-
-/** For refresh tokens: the text of the moment. */
-function followEncryptionKey(live: LiveConfig): () => string {
-  live.follow(["encryptionKey"], ({ encryptionKey }) => {
-    const { current } = live;
-    const hasRefresh = current.oidcRefresh && signInKindOf(current) === "oidc";
-    if (hasRefresh) openRefreshTokens(() => encryptionKey);
-    return () => undefined;
-  });
-  return () => live.current.encryptionKey;
+  return await checkConnection(connection, { catalog: catalog.current, config, vault });
 }
 
 function openSearches(
-  { live, clock, log, backend }: ConsoleOptions,
+  { config, clock, log, backend }: ConsoleOptions,
   { catalog, chat, quote }: GatewayParts,
 ): OptimizeSearches {
   return openOptimize({
@@ -266,7 +246,7 @@ function openSearches(
     clock,
     log,
     caller: openModelCaller(chat, clock),
-    callGapMs: live.current.optimizeCallGapMs,
+    callGapMs: config.optimizeCallGapMs,
     quote,
     isChatModel: (id) => catalog.current.find(id)?.modality === "text",
   });

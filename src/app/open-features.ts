@@ -5,13 +5,11 @@ import { openAuthenticator } from "../accounts/index.ts";
 import {
   callInProcess,
   quoteCall,
-  type CallParts,
-  type LivePorts,
+  type CallPorts,
   refuseBeforeBody,
   refuseCall,
 } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
-import { type Config, pathsOf } from "../config/index.ts";
 import {
   type BufferPool,
   ClientAddresses,
@@ -43,7 +41,6 @@ import {
   type ConsoleOptions,
   type RunningConsole,
 } from "./open-console.ts";
-import { EventCounts } from "./event-counts.ts";
 import { openLimits } from "./open-limits.ts";
 import { openMetrics } from "./open-metrics.ts";
 import { openServing, prepareServing } from "./open-serving.ts";
@@ -53,9 +50,6 @@ import { programVersion } from "./shipped-files.ts";
 import { closeNow, drain, finishRequests } from "./shut-down.ts";
 
 export interface FeatureOptions extends ConsoleOptions {
-  /** The settings of the start: what is read of it does not follow a change. */
-  readonly config: Config;
-  readonly env: Readonly<Record<string, string | undefined>>;
   /** What clients and providers may speak. Default: the wires of the program. */
   readonly wires?: WireTable;
   /** What large request bodies are in. Default: one of the bound of the program. */
@@ -99,14 +93,14 @@ async function compose(
   holder: CatalogHolder,
   stack: DisposalStack,
 ): Promise<OpenedFeatures> {
-  const { config, backend, events = new EventCounts() } = options;
+  const { config, backend, events } = options;
   const addresses = { gatewayUrl: "", consoleUrl: "" };
   const known = {
     consoleUrl: () => addresses.consoleUrl,
     gatewayUrl: () => config.gatewayUrl || addresses.gatewayUrl,
   };
   const prepared = prepareServing(options);
-  const preparedConsole = stack.use(await prepareConsole({ ...options, events }, known));
+  const preparedConsole = stack.use(await prepareConsole(options, known));
   const limits = stack.use(await openLimits({ ...options, catalog: holder }));
   const counts = new LedgerCounts();
   const ledger = await joinLedger(options, counts);
@@ -114,11 +108,11 @@ async function compose(
   const { verification, standing } = await openStanding(options, stack);
   const opened = { ...prepared, catalog: holder, ledger, limits, standing };
   const serving = openServing(options, opened);
-  const { serve, ports } = serving;
+  const { serve } = serving;
   const tracing = await openTraces(options, stack);
-  stack.defer(() => serving.upstream.close());
+  stack.defer(() => serve.upstream.close());
   stack.use(serving);
-  const videos = openVideos(options, serve, ports);
+  const videos = openVideos(options, serve);
   const readiness = stack.use(readinessOf(options, ledger));
   const parts = { ...serving, videos, holder, readiness, verification, tracing };
   const walk = gatewayServerOptions(options, parts);
@@ -141,7 +135,7 @@ async function compose(
     catalog: holder,
     verification,
     vault: prepared.vault,
-    ...inProcess(walk, ports, chat),
+    ...inProcess(walk, serve, chat),
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
@@ -167,21 +161,21 @@ async function compose(
 /** Chat calls and their quotes without a socket. */
 function inProcess(
   walk: GatewayServerOptions,
-  ports: LivePorts,
+  ports: CallPorts,
   chat: ReturnType<typeof chatOn>,
 ): Pick<Parameters<typeof openConsole>[1], "chat" | "quote"> {
   return {
-    chat: (request) => callInProcess({ ...walk, ports: ports.current }, chat, request),
-    quote: (principal, body) => quoteCall(ports.current, chat, { principal, body }),
+    chat: (request) => callInProcess({ ...walk, ports }, chat, request),
+    quote: (principal, body) => quoteCall(ports, chat, { principal, body }),
   };
 }
 
 /** Undefined where no traces are exported. */
 async function openTraces(
-  { live, clock, log }: FeatureOptions,
+  { config, clock, log }: FeatureOptions,
   stack: DisposalStack,
 ): Promise<OpenTracing | undefined> {
-  const tracing = await openTracing({ live, clock, log, version: programVersion() });
+  const tracing = await openTracing({ config, clock, log, version: programVersion() });
   if (tracing !== undefined) stack.use(tracing);
   return tracing;
 }
@@ -194,13 +188,13 @@ function joinLedger(options: FeatureOptions, counts: LedgerCounts): Promise<Open
 }
 
 function readinessOf(options: FeatureOptions, ledger: OpenedLedger): Readiness {
-  const { config, live, clock, backend } = options;
+  const { config, inForce, clock, backend } = options;
   return new Readiness({
     clock,
     isLeaseHeld: () => ledger.healthy,
     isStopped: () => config.booksGoneBack !== "go_on" && ledger.hasGoneBack,
     pingDatabase: () => backend.ping(),
-    waitingSettings: () => pathsOf(live.waiting),
+    waitingSettings: () => inForce.waiting,
   });
 }
 
@@ -209,7 +203,7 @@ async function stopServing(
   { config }: FeatureOptions,
   parts: {
     readonly servers: OpenedFeatures["servers"];
-    readonly serve: CallParts;
+    readonly serve: CallPorts;
     readonly readiness: Readiness;
     readonly videos: ReturnType<typeof openVideos>;
     readonly console: RunningConsole;
@@ -230,8 +224,7 @@ async function stopServing(
 function gatewayServerOptions(
   { config, clock, log, backend, wires }: FeatureOptions,
   parts: {
-    readonly serve: CallParts;
-    readonly ports: LivePorts;
+    readonly serve: CallPorts;
     readonly bodyPool: BufferPool;
     readonly videos: VideoReadDeps;
     readonly holder: CatalogHolder;
@@ -240,7 +233,7 @@ function gatewayServerOptions(
     readonly tracing: OpenTracing | undefined;
   },
 ): GatewayServerOptions {
-  const { serve, ports, bodyPool, videos, holder, readiness, verification, tracing } = parts;
+  const { serve, bodyPool, videos, holder, readiness, verification, tracing } = parts;
   const stored = {
     catalog: holder,
     records: backend.recordStore,
@@ -263,14 +256,14 @@ function gatewayServerOptions(
         log.warn({ err: fault }, "the key store does not answer"),
       ),
     }),
-    routes: gatewayRoutes(ports, stored, wires),
+    routes: gatewayRoutes(serve, stored, wires),
     metrics: serve.metrics,
     bodyPool,
     log: new RequestLog(log),
     tracing,
-    refuseBeforeBody: (exchange) => refuseBeforeBody(ports.current, exchange),
-    onEnded: (exchange) => ports.current.refusals.leave(exchange.principal, exchange),
-    refuseUnread: (exchange, refusal) => refuseCall(ports.current, exchange, { refusal }),
+    refuseBeforeBody: (exchange) => refuseBeforeBody(serve, exchange),
+    onEnded: (exchange) => serve.refusals.leave(exchange.principal, exchange),
+    refuseUnread: (exchange, refusal) => refuseCall(serve, exchange, { refusal }),
     readiness,
   };
 }

@@ -2,25 +2,19 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 import { type Catalog, CatalogHolder } from "../catalog/index.ts";
-import { LiveConfig } from "../config/index.ts";
-import { assert } from "../core/index.ts";
+import { SettingsInForce } from "../config/index.ts";
 import { listenersOf, listenOn, type Listener } from "./check-ports.ts";
 import { EventCounts } from "./event-counts.ts";
-import type { CatalogSources } from "./load-catalog.ts";
-import type { Logging } from "./logging.ts";
-import { firstCatalog } from "./open-catalog.ts";
+import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";
 import { openFeatures, type FeatureOptions } from "./open-features.ts";
 import { Reloads, type SettingsSource } from "./reloads.ts";
-import type { SecretFiles } from "./secret-files.ts";
 
-export interface GatewayOptions extends Omit<FeatureOptions, "live" | "events"> {
+export interface GatewayOptions
+  extends
+    Omit<FeatureOptions, "inForce" | "events">,
+    Pick<CatalogOptions, "secrets" | "hide" | "rewriteManifests"> {
   /** Where the settings are read again. Default: they are not. */
   readonly settings?: SettingsSource;
-  /** Secrets that `env` has from files, which are read again at a reload. */
-  readonly secrets?: SecretFiles;
-  /** Gets every secret that comes into use after the start: no log line may have it. */
-  readonly hide?: Logging["hide"];
-  readonly rewriteManifests?: CatalogSources["rewrite"];
 }
 
 export interface RunningGateway {
@@ -30,7 +24,7 @@ export interface RunningGateway {
   readonly catalog: { readonly current: Catalog };
   /** A one-time link that signs in; undefined where an identity provider does, or none can. */
   makeClaimLink(email?: string): Promise<string | undefined>;
-  /** Reads settings, secrets and manifests again: all of them follow, or none, and the log says why. */
+  /** Reads manifests, secrets and settings again; the log says what follows, or why nothing does. */
   reload(): void;
   /** Stops accepting, lets running requests finish within the grace time, settles, closes. */
   close(): Promise<void>;
@@ -38,25 +32,16 @@ export interface RunningGateway {
 
 /** Composes all parts and opens the three listeners. */
 export async function openGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { config, log, backend } = options;
+  const { config, backend } = options;
   const events = new EventCounts();
-  const live = new LiveConfig(config);
+  const inForce = new SettingsInForce(config);
   const first = await firstCatalog(options);
   const holder = new CatalogHolder(first.catalog);
-  const opened = await openFeatures({ ...options, events, live }, holder);
-  live.follow(
-    ["logLevel"],
-    ({ logLevel }) =>
-      () =>
-        void (log.level = logLevel),
-  );
-  live.follow(["databasePoolMax"], ({ databasePoolMax: max }) => () => {
-    backend.limitConnections(max);
-  });
+  const opened = await openFeatures({ ...options, events, inForce }, holder);
   const { servers, addresses } = opened;
   try {
-    const reloads = new Reloads({ options, events, live, holder, keyOwners: first.keyOwners });
-    assert(live.unfollowed.length === 0, "every setting that is marked live is followed");
+    const { keyOwners } = first;
+    const reloads = new Reloads({ options, events, inForce, holder, keyOwners });
     const listeners = listenersOf(config);
     // First, so that its probes answer while the others open. Among workers every other port is
     // shared: metrics are of one process.

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 
-import type { CallParts } from "../call/index.ts";
+import type { CallPorts } from "../call/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
 import type { Clock, Logger } from "../core/index.ts";
@@ -33,7 +33,7 @@ export interface MetricSources {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backend: Pick<Backend, "readBooksFigures" | "connections" | "changeLog">;
-  readonly serve: CallParts;
+  readonly serve: CallPorts;
   readonly holder: { readonly current: Catalog };
   readonly verification: Verification;
   readonly videos: { readonly videoMetrics: VideoMetrics };

@@ -1,31 +1,31 @@
-import type { CallParts } from "../call/index.ts";
-import { addressesOf, type Environment, type LiveConfig, pathsOf } from "../config/index.ts";
+import type { CallPorts } from "../call/index.ts";
+import { addressesOf, type Config, type Environment } from "../config/index.ts";
 import type { OperatorDeps } from "../console-api/index.ts";
 import { type Clock, normaliseEmail } from "../core/index.ts";
 import { programSchemaLevel } from "../storage/index.ts";
 import type { Backend } from "./open-backend.ts";
 import { hasDefaultFolder } from "./open-catalog.ts";
-import { readSettlementTerms } from "./settlement-terms.ts";
+import { readSettlementTerms } from "./load-catalog.ts";
 import { programVersion } from "./shipped-files.ts";
 
 /** What the operator pages of the console work with. */
 export function openOperator(
   options: {
-    readonly live: LiveConfig;
+    readonly config: Config;
+    readonly inForce: { readonly waiting: readonly string[] };
     readonly backend: Backend;
     readonly env: Environment;
     readonly clock: Clock;
   },
   parts: {
-    readonly serve: Pick<CallParts, "pools">;
+    readonly serve: Pick<CallPorts, "pools">;
     readonly ledger: { readonly hasGoneBack: boolean };
   },
 ): OperatorDeps {
-  const { live, backend, env, clock } = options;
+  const { config, inForce, backend, env, clock } = options;
   const { serve, ledger } = parts;
-  const config = live.current;
   return {
-    emails: followEmails(live),
+    emails: new Set(addressesOf(config.operators).map(normaliseEmail)),
     orgs: backend.orgDirectory,
     credit: backend.creditStore,
     purchases: backend.purchaseStore,
@@ -43,27 +43,11 @@ export function openOperator(
       node: process.version,
       programSchemaLevel: programSchemaLevel(),
       hasReplica: config.databaseReportsUrl !== "",
-      waitingSettings: () => pathsOf(live.waiting),
+      waitingSettings: () => inForce.waiting,
       hasGoneBack: () => ledger.hasGoneBack,
       readInstances: () => backend.readInstances(),
       readBooks: () => backend.readBooksFigures(),
       readReplicaLagMs: () => backend.replicaLagMs(),
     },
   };
-}
-
-/** An address that leaves the setting opens nothing from the next request on. */
-function followEmails(live: LiveConfig): () => ReadonlySet<string> {
-  let current = emailsOf(live.current.operators);
-  live.follow(["operators"], ({ operators }) => {
-    const next = emailsOf(operators);
-    return () => {
-      current = next;
-    };
-  });
-  return () => current;
-}
-
-function emailsOf(list: string): ReadonlySet<string> {
-  return new Set(addressesOf(list).map(normaliseEmail));
 }

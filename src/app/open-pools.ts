@@ -4,7 +4,6 @@ import { DIRECT_CONNECTIONS_MAX, type Logger, systemClock } from "../core/index.
 import { ReportSources } from "../records/index.ts";
 import {
   type DatabaseAddress,
-  limitPool,
   migrateDatabase,
   missingSettings,
   openPool,
@@ -53,8 +52,6 @@ export interface Pools {
   /** Address for sessions that are opened elsewhere. */
   readonly direct: DatabaseAddress;
   migrate(): Promise<readonly string[]>;
-  /** Changes how many connections `main` may take. */
-  limitMain(max: number): void;
   /** Names of the program's settings that sessions of `main` do not have. */
   missingSettings(): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -80,7 +77,6 @@ export function openPools(options: DatabaseOptions): Pools {
       if (isShared) await settleRole(main);
       return ran;
     },
-    limitMain: (max) => limitPool(main, max),
     missingSettings: async () => (isShared ? await missingSettings(main) : []),
     close: async () => {
       await reports.close();

@@ -189,8 +189,6 @@ export interface PostgresBackend {
   readInstances(): Promise<readonly KnownInstance[]>;
   /** How old reports of the replica are, in milliseconds; undefined: it serves none now. */
   replicaLagMs(): Promise<number | undefined>;
-  /** Changes how many connections of `main` there may be. */
-  limitConnections(max: number): void;
   /** Connections by pool; `lanes` are those of the ledger. */
   connections(): Readonly<Record<"main" | "reports" | "lanes", PoolUse>>;
   close(): Promise<void>;
@@ -253,7 +251,6 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     ...forOperators(pools),
     reopenBooks: (request, by) => reopenBooks(books, request, by),
     readBooksFigures: () => readBooksFigures(pools.main),
-    limitConnections: (max) => pools.limitMain(max),
     connections: () => ({
       main: poolUse(pool),
       reports: poolUse(pools.primaryReports),

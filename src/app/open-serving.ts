@@ -1,28 +1,17 @@
 import type { Logger } from "pino";
 
 import type { AbuseMonitor } from "../abuse/index.ts";
+import type { KeyVault } from "../accounts/index.ts";
 import {
-  type CallParts,
   type CallPorts,
-  type CallRules,
   type CallTimeouts,
   DetachedReadLimit,
   GatewayMetrics,
-  type LivePorts,
-  type RefusalLimits,
   RefusalWindows,
   Shortfalls,
 } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
-import {
-  type Config,
-  LIMIT_SETTINGS,
-  type LimitConfig,
-  type LiveConfig,
-  namesOf,
-  TIMEOUT_SETTINGS,
-  type TimeoutConfig,
-} from "../config/index.ts";
+import type { Config, LimitConfig, TimeoutConfig } from "../config/index.ts";
 import { BufferPool, type Clock, Deadlines } from "../core/index.ts";
 import {
   attemptClassifier,
@@ -39,19 +28,14 @@ import {
   RepeatedFailures,
 } from "../routing/index.ts";
 import type { WireTable } from "../wire/index.ts";
-import { followAbuseSettings } from "./open-abuse-monitor.ts";
+import { openAbuseMonitor } from "./open-abuse-monitor.ts";
 import type { Backend } from "./open-backend.ts";
-import {
-  followVault,
-  type LiveVault,
-  openConfiguredVault,
-  ownKeyOpener,
-} from "./open-key-vault.ts";
+import { openConfiguredVault, ownKeyOpener } from "./open-key-vault.ts";
 import type { Limits } from "./open-limits.ts";
 import { readOutbound } from "./read-outbound.ts";
 
 export interface ServingOptions {
-  readonly live: LiveConfig;
+  readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -64,12 +48,8 @@ export interface ServingOptions {
 
 /** What the recipes work with, and how it ends. */
 export interface Serving {
-  /** What stays for the life of the process. */
-  readonly serve: CallParts;
-  /** The connections to providers, closed after the last call. */
-  readonly upstream: Pick<UpstreamClient, "close">;
-  /** What a call that begins now works with. */
-  readonly ports: LivePorts;
+  /** Its connections to providers are closed after the last call. */
+  readonly serve: CallPorts;
   /** What large request bodies are in, while they are read and while they are sent. */
   readonly bodyPool: BufferPool;
   /** Stops hearing of other instances. */
@@ -80,32 +60,33 @@ export interface Serving {
 export interface PreparedServing {
   readonly outbound: Outbound;
   readonly usage: AbuseMonitor;
-  readonly vault: LiveVault;
+  readonly vault: KeyVault | undefined;
 }
 
-export function prepareServing(options: ServingOptions): PreparedServing {
-  const { live } = options;
+export function prepareServing(
+  options: ServingOptions & { readonly inForce: { readonly current: Config } },
+): PreparedServing {
+  const { config, inForce } = options;
   return {
-    outbound: readOutbound(live.current),
-    vault: followVault(live),
-    usage: followAbuseSettings({ ...options, config: live.current }, live),
+    outbound: readOutbound(config),
+    vault: openConfiguredVault(config, inForce),
+    usage: openAbuseMonitor(options),
   };
 }
 
 /** Puts together what the recipes work with: circuits, pools, limits, providers, time limits. */
 export function openServing(
-  options: Pick<ServingOptions, "live" | "env" | "clock" | "wires" | "bodyPool">,
+  options: Pick<ServingOptions, "config" | "env" | "clock" | "wires" | "bodyPool">,
   opened: Pick<PreparedServing, "usage"> &
-    Partial<Pick<PreparedServing, "outbound">> & {
+    Partial<Pick<PreparedServing, "outbound" | "vault">> & {
       readonly catalog: CatalogHolder;
       readonly ledger: Ledger;
       readonly limits: Pick<Limits, "store" | "sharedHealth">;
       readonly standing: CallPorts["standing"];
     },
 ): Serving {
-  const { live, env, clock, wires, bodyPool = new BufferPool() } = options;
-  const { catalog, ledger, limits, usage, standing, outbound } = opened;
-  const config = live.current;
+  const { config, env, clock, wires, bodyPool = new BufferPool() } = options;
+  const { catalog, ledger, limits, usage, standing, outbound, vault } = opened;
   const exchange = new HealthExchange({ shared: limits.sharedHealth, clock });
   const health = new MemoryDeploymentHealth({
     onOpened: (id, forMs) => exchange.publish({ kind: "circuit", id, forMs }),
@@ -116,17 +97,18 @@ export function openServing(
   });
   exchange.listen({ circuit: health, pool: pools });
   const metrics = new GatewayMetrics(config.metricsListingsMax);
-  const client = new UpstreamClient({
+  const upstream = new UpstreamClient({
     allowPrivateUpstreams: config.allowPrivateUpstreams,
     providerKey: (name) => env[name],
     bodyPool,
+    ...(vault && { openKey: ownKeyOpener(vault) }),
     ...(outbound && { outbound }),
     onSentAgain: ({ providerId }) => metrics.sentAgain(providerId),
     ...(wires === undefined ? {} : { wires }),
   });
-  const drains = new DetachedReadLimit(config.concurrentDrains);
-  const refusals = new RefusalWindows({ limits: limits.store, clock, ...widthsOf(config) });
-  const parts: CallParts = {
+  const { refusalsPerMinute, unfundedRequestsPerMinute } = config;
+  const widths = { refusalsPerMinute, unfundedRequestsPerMinute };
+  const serve: CallPorts = {
     clock,
     deadlines: new Deadlines(clock),
     catalog,
@@ -136,59 +118,21 @@ export function openServing(
     limits: limits.store,
     ledger,
     classify: attemptClassifier(clock),
-    drains,
+    drains: new DetachedReadLimit(config.concurrentDrains),
     metrics,
     repeats: new RepeatedFailures(),
     affinity: new Affinity(),
     usage,
-    refusals,
+    refusals: new RefusalWindows({ limits: limits.store, clock, ...widths }),
     shortfalls: new Shortfalls(clock),
-  };
-  live.follow(["concurrentDrains"], (values) => () => {
-    drains.follow(values.concurrentDrains);
-  });
-  live.follow(["refusalsPerMinute", "unfundedRequestsPerMinute"], (values) => () => {
-    refusals.follow(widthsOf(values));
-  });
-  const ports = followRules(live, parts, client);
-  return { serve: parts, upstream: client, ports, bodyPool, close: () => exchange.close() };
-}
-
-function followRules(live: LiveConfig, parts: CallParts, client: UpstreamClient): LivePorts {
-  let current: CallPorts = { ...parts, ...callRules(live.current, client) };
-  const names = [...namesOf(TIMEOUT_SETTINGS), ...namesOf(LIMIT_SETTINGS)] as const;
-  live.follow([...names, "encryptionKey"], (values) => {
-    const next = { ...parts, ...callRules(values, client) };
-    return () => {
-      current = next;
-    };
-  });
-  return {
-    get current() {
-      return current;
-    },
-  };
-}
-
-type RuleConfig = LimitConfig & TimeoutConfig & Pick<Config, "encryptionKey">;
-
-function callRules(config: RuleConfig, client: UpstreamClient): CallRules {
-  const vault = openConfiguredVault(config);
-  return {
-    upstream: client.opening(vault === undefined ? undefined : ownKeyOpener(vault)),
+    upstream,
     opensOwnKeys: vault !== undefined,
     timeouts: callTimeouts(config),
     limitDefaults: config,
     scopesOf: limitScopes(config),
     platform: platformScopes(config),
   };
-}
-
-function widthsOf({
-  refusalsPerMinute,
-  unfundedRequestsPerMinute,
-}: Pick<LimitConfig, "refusalsPerMinute" | "unfundedRequestsPerMinute">): RefusalLimits {
-  return { refusalsPerMinute, unfundedRequestsPerMinute };
+  return { serve, bodyPool, close: () => exchange.close() };
 }
 
 function callTimeouts(config: TimeoutConfig): CallTimeouts {

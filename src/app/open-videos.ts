@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { CallParts, LivePorts } from "../call/index.ts";
+import type { CallPorts } from "../call/index.ts";
 import type { Config } from "../config/index.ts";
 import { type VideoDeps, VideoMetrics, VideoPoller, type VideoReadDeps } from "../videos/index.ts";
 import type { Backend } from "./open-backend.ts";
@@ -12,13 +12,11 @@ export function openVideos(
     readonly log: Logger;
     readonly backend: Pick<Backend, "jobStore" | "connectionStore">;
   },
-  serve: CallParts,
-  ports: LivePorts,
+  serve: CallPorts,
 ): VideoReadDeps {
   const { config, log, backend } = options;
   const deps: VideoDeps = {
     ...serve,
-    ports,
     jobs: backend.jobStore,
     connections: backend.connectionStore,
     log,

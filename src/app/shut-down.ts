@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { CallParts } from "../call/index.ts";
+import type { CallPorts } from "../call/index.ts";
 import type { Readiness } from "../http/index.ts";
 
 const SHUTDOWN_POLL_MS = 50;
@@ -21,7 +21,7 @@ export async function drain(readiness: Readiness, delayMs: number): Promise<void
  */
 export async function finishRequests(
   servers: readonly Server[],
-  serve: CallParts,
+  serve: CallPorts,
   graceMs: number,
 ): Promise<void> {
   for (const server of servers) server.close();
@@ -32,7 +32,7 @@ export async function finishRequests(
 
 async function emptied(
   servers: readonly Server[],
-  serve: CallParts,
+  serve: CallPorts,
   withinMs: number,
 ): Promise<void> {
   const { clock, metrics, drains } = serve;

@@ -1,76 +1,56 @@
-import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A change is noticed within 30 seconds, a mount that is slow for once included. */
-const LOOK_EVERY_MS = 10_000;
+import { Repeated } from "../core/index.ts";
+
+const LOOK_EVERY_MS = 2_000;
 const SETTLE_MS = 200;
 const SETTLE_ROUNDS_MAX = 25;
-const BYTES_MAX = 1_048_576;
 
 /**
- * Calls `changed` when one of these files has other contents than before, or is made or gone;
- * returns how to stop. Which files these are is asked each time. The contents are compared: a file
- * that is replaced through links, as Kubernetes does it, raises no event. Nothing waits for a file
- * system that hangs.
+ * Calls `changed` at first and whenever `look` gives another text than before; returns how to stop.
+ * It looks again and again: no event tells of a file that is replaced through links, as Kubernetes
+ * does it, or of one on the file system of a network.
  */
-export function watchFiles(
-  paths: () => readonly string[],
+export function watchState(
+  look: () => Promise<string>,
   changed: () => void,
   everyMs: number = LOOK_EVERY_MS,
 ): () => void {
-  if (paths().length === 0) return () => undefined;
-  const stop = new AbortController();
-  const { signal } = stop;
-  const watch = async (): Promise<void> => {
-    let seen = await look(paths());
-    while (!signal.aborted) {
-      await sleep(everyMs, undefined, { ref: false, signal });
-      const now = await settled(paths(), seen, signal);
-      if (now !== seen && !signal.aborted) changed();
-      seen = now;
-    }
-  };
-  // It ends by the signal only.
-  watch().catch(() => undefined);
-  return () => stop.abort();
+  let seen = "";
+  const rounds = new Repeated(async () => {
+    const now = await settled(look, seen);
+    if (now !== seen && !rounds.isClosed) changed();
+    seen = now;
+  }, everyMs);
+  rounds.startNow();
+  return () => void rounds.close();
 }
 
-/** What the files say once two readings in a row are the same: who writes one may do it in steps. */
-async function settled(
-  paths: readonly string[],
-  seen: string,
-  signal: AbortSignal,
-): Promise<string> {
+/** What is there once two looks in a row are the same: who writes files may do it in steps. */
+async function settled(look: () => Promise<string>, seen: string): Promise<string> {
   let before = seen;
   for (let round = 0; round < SETTLE_ROUNDS_MAX; round += 1) {
-    const now = await look(paths);
+    const now = await look();
     if (now === before) return now;
     before = now;
-    await sleep(SETTLE_MS, undefined, { ref: false, signal });
+    await sleep(SETTLE_MS, undefined, { ref: false });
   }
   return before;
 }
 
-/** Another text for other contents; it says nothing about them. */
-async function look(paths: readonly string[]): Promise<string> {
-  return (await Promise.all(paths.map(digest))).join(" ");
-}
-
-async function digest(path: string): Promise<string> {
-  try {
-    const file = await open(path, "r");
+/** Another text when one of these was written, replaced, made or is gone. Of a folder: its `*.json`. */
+export async function stateOf(paths: readonly string[]): Promise<string> {
+  const states = paths.map(async (path): Promise<string> => {
     try {
-      const stat = await file.stat();
-      // Nothing of this program is so large, and a pipe would be waited for.
-      if (!stat.isFile() || stat.size > BYTES_MAX) return `unread ${stat.mtimeMs}`;
-      return createHash("sha256")
-        .update(await file.readFile())
-        .digest("base64");
-    } finally {
-      await file.close();
+      const file = await stat(path);
+      if (!file.isDirectory()) return `${file.ino} ${file.size} ${file.mtimeMs} ${file.ctimeMs}`;
+      const names = (await readdir(path)).filter((name) => name.endsWith(".json")).toSorted();
+      return `${names.join("/")} ${await stateOf(names.map((name) => join(path, name)))}`;
+    } catch (fault) {
+      return (fault as { readonly code?: string }).code ?? "away";
     }
-  } catch (fault) {
-    return (fault as { readonly code?: string }).code ?? "away";
-  }
+  });
+  return (await Promise.all(states)).join("\n");
 }

@@ -16,6 +16,8 @@ export interface BillingOptions {
     | "purchaseMaxUsd"
     | "autoTopUp"
   >;
+  /** Those in force, asked for at each use. Default: those of `config`. */
+  readonly secrets?: () => Pick<ConsoleConfig, "stripeSecretKey" | "stripeWebhookSecret">;
   /** A checkout with test money, instead of the account that the settings name. */
   readonly testCheckout?: {
     readonly url: string;
@@ -28,8 +30,6 @@ export interface BillingOptions {
   readonly consoleUrl: () => string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For metrics: every event that was proven, by its type, and what came of it. */
-  readonly onEvent?: (event: { readonly type: string; readonly result: "done" | "again" }) => void;
 }
 /** Credit for money. */
 export interface OpenBilling extends Billing {

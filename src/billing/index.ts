@@ -2,7 +2,6 @@ export type { BillingOptions } from "./billing-mode.ts";
 export { type Billing, PurchaseFault, type PurchaseRecord } from "./billing.ts";
 export { notingPurchases, notingWebhooks } from "./counted-billing.ts";
 export { type Company, type CompanyStore, isTaxIdOf } from "./company.ts";
-export { followBilling } from "./follow-billing.ts";
 export { openBilling } from "./open-billing.ts";
 export { PostgresTopUpStore } from "./postgres-top-up-store.ts";
 export { PostgresCompanyStore } from "./postgres-company-store.ts";

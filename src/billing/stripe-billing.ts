@@ -1,4 +1,5 @@
 import type { ChangedBy } from "../changes/index.ts";
+import { isLiveKey } from "../config/index.ts";
 import { formatUsd, type MicroUsd, newRecordId, type OrgId, Repeated } from "../core/index.ts";
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
@@ -49,7 +50,7 @@ export class StripeBilling implements OpenBilling {
   constructor(options: StripeBillingOptions) {
     const { account, bounds, store, clock, log } = options;
     // A sandbox of Stripe is test money too, whatever account it belongs to.
-    this.mode = /^[a-z]+_live_/.test(account.secretKey) ? "stripe" : "test";
+    this.mode = isLiveKey(account.secretKey()) ? "stripe" : "test";
     this.minMicroUsd = bounds.minMicroUsd;
     this.maxMicroUsd = bounds.maxMicroUsd;
     this.#options = options;
@@ -206,8 +207,8 @@ export class StripeBilling implements OpenBilling {
     readonly body: Buffer;
     readonly signature: string | undefined;
   }): Promise<"done" | "bad_signature" | "not_configured"> {
-    const { account, store, onEvent } = this.#options;
-    if (account.webhookSecrets.length === 0) return "not_configured";
+    const { account, store } = this.#options;
+    if (account.webhookSecrets().length === 0) return "not_configured";
     const event = this.#payments.event(asked.body, asked.signature ?? "");
     if (event === undefined) return "bad_signature";
     const { eventId, type, update } = event;
@@ -216,16 +217,12 @@ export class StripeBilling implements OpenBilling {
       await this.#service.take(update);
       if (update.kind !== "other") await store.markEventDone({ eventId, kind: type });
     }
-    onEvent?.({
-      type: update.kind === "other" ? "other" : type,
-      result: isDone ? "again" : "done",
-    });
     return "done";
   }
 
   start(): void {
     const { account, store, log } = this.#options;
-    if (account.webhookSecrets.length === 0) {
+    if (account.webhookSecrets().length === 0) {
       const message =
         "stripe.webhook_secret is not set: purchases are noticed when the browser returns or within " +
         "ten minutes, refunds and disputes within a day";

@@ -12,15 +12,10 @@ export interface DepartedRequest {
 
 /** Bounds how many answers are read on after their client left, and knows whose they are. */
 export class DetachedReadLimit {
-  #max: number;
+  readonly #max: number;
   readonly #reading: Set<DepartedRequest> = new Set();
 
   constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** From now on; what is read already is read to its end. */
-  follow(max: number): void {
     this.#max = max;
   }
 

@@ -13,8 +13,8 @@ export {
 } from "./in-process.ts";
 export { add, GatewayMetrics } from "./metrics.ts";
 export { findModel } from "./plan-call.ts";
-export type { CallParts, CallPorts, CallRules, CallTimeouts, LivePorts } from "./ports.ts";
-export { type RefusalLimits, RefusalWindows } from "./refusal-windows.ts";
+export type { CallPorts, CallTimeouts } from "./ports.ts";
+export { RefusalWindows } from "./refusal-windows.ts";
 export type {
   AttemptTrace,
   ClosedRequest,

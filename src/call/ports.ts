@@ -36,23 +36,8 @@ export interface CallTimeouts {
   readonly commitSilenceMs: number;
 }
 
-/** What of a call's work follows the settings: a call keeps what it began with. */
-export interface CallRules {
-  /** Opens customers' own provider keys with the encryption keys of the moment. */
-  readonly upstream: UpstreamClient;
-  /** Is there a key to open customers' own provider keys with? Without it there are none. */
-  readonly opensOwnKeys: boolean;
-  readonly timeouts: CallTimeouts;
-  /** The limit scopes of a principal, narrowest first. */
-  readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
-  /** Those that `scopesOf` uses. */
-  readonly limitDefaults: LimitDefaults;
-  /** Limits of all callers together; empty when there are none. */
-  readonly platform: readonly ScopeClaim[];
-}
-
-/** What stays for the life of the process; made once, in `app`. */
-export interface CallParts {
+/** Everything that a call works with; made once, in `app`. */
+export interface CallPorts {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly catalog: { readonly current: Catalog };
@@ -76,12 +61,14 @@ export interface CallParts {
   readonly refusals: Pick<RefusalWindows, "enter" | "leave" | "note" | "forget">;
   /** What the ledger refused a moment ago. */
   readonly shortfalls: Pick<Shortfalls, "find" | "asking" | "note" | "forget">;
-}
-
-/** Everything that a call works with. */
-export interface CallPorts extends CallParts, CallRules {}
-
-/** What a call that begins now works with. */
-export interface LivePorts {
-  readonly current: CallPorts;
+  readonly upstream: UpstreamClient;
+  /** Is there a key to open customers' own provider keys with? Without it there are none. */
+  readonly opensOwnKeys: boolean;
+  readonly timeouts: CallTimeouts;
+  /** The limit scopes of a principal, narrowest first. */
+  readonly scopesOf: (principal: Principal, asked?: AskedRequest) => readonly ScopeClaim[];
+  /** Those that `scopesOf` uses. */
+  readonly limitDefaults: LimitDefaults;
+  /** Limits of all callers together; empty when there are none. */
+  readonly platform: readonly ScopeClaim[];
 }

@@ -16,17 +16,13 @@ import {
   tokenCount,
 } from "../limits/index.ts";
 
-/** How wide the windows are. */
-export interface RefusalLimits {
+export interface RefusalWindowOptions {
+  readonly limits: Pick<LimitStore, "claim" | "release">;
+  readonly clock: Clock;
   /** Refused requests per minute of one key; an organization has three times as many. */
   readonly refusalsPerMinute: number;
   /** The same for an organization without credit and for each of its keys. */
   readonly unfundedRequestsPerMinute: number;
-}
-
-export interface RefusalWindowOptions extends RefusalLimits {
-  readonly limits: Pick<LimitStore, "claim" | "release">;
-  readonly clock: Clock;
 }
 
 /**
@@ -41,19 +37,10 @@ export class RefusalWindows {
   readonly #undecided = new Map<OrgId, Set<object>>();
   /** What the window of refused requests of such an organization had left at the last one. */
   readonly #left = new ExpiringCache<number>(MEMORY_MS, KEY_CACHE_ENTRIES_MAX);
-  #widths: RefusalLimits;
-  #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
+  readonly #scopes = new WeakMap<Principal, readonly ScopeClaim[]>();
 
   constructor(options: RefusalWindowOptions) {
     this.#options = options;
-    this.#widths = options;
-  }
-
-  /** From now on; windows that were full may not be any more. */
-  follow(widths: RefusalLimits): void {
-    this.#widths = widths;
-    this.#scopes = new WeakMap();
-    this.#full.drop(() => true);
   }
 
   /** Refuses before the body is read; undefined when no window is full. */
@@ -81,7 +68,7 @@ export class RefusalWindows {
     const { orgId } = principal;
     const undecided = this.#undecided.get(orgId) ?? new Set();
     const left = this.#left.get(orgId, this.#options.clock.monotonicMs());
-    const most = Math.max(1, left ?? this.#widths.unfundedRequestsPerMinute);
+    const most = Math.max(1, left ?? this.#options.unfundedRequestsPerMinute);
     if (undecided.size >= most) return this.#undecidedRefusal(orgId, most);
     this.#undecided.set(orgId, undecided.add(request));
     return undefined;
@@ -157,7 +144,7 @@ export class RefusalWindows {
   #scopesOf(principal: Principal): readonly ScopeClaim[] {
     const known = this.#scopes.get(principal);
     if (known !== undefined) return known;
-    const { refusalsPerMinute, unfundedRequestsPerMinute: unfunded } = this.#widths;
+    const { refusalsPerMinute, unfundedRequestsPerMinute: unfunded } = this.#options;
     const low = isUnfunded(principal) ? unfunded : Number.POSITIVE_INFINITY;
     const scopes: readonly ScopeClaim[] = [
       {

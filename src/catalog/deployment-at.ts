@@ -1,4 +1,4 @@
-import type { DatedPrices, Deployment } from "./catalog.ts";
+import type { Catalog, DatedPrices, Deployment } from "./catalog.ts";
 
 /**
  * The deployment with the prices of an instant, in milliseconds since 1970: itself where no others
@@ -34,6 +34,11 @@ export function pricesAt(
 /** What is announced: the prices after those in force, oldest first. */
 export function comingPrices({ datedPrices = [], prices }: Deployment): readonly DatedPrices[] {
   return datedPrices.slice(datedPrices.findIndex((dated) => dated.prices === prices) + 1);
+}
+
+/** When the first announced prices begin that the catalog does not show yet; Infinity: none. */
+export function nextPricesMs({ deployments }: Catalog): number {
+  return Math.min(...deployments.flatMap((each) => comingPrices(each)[0]?.fromMs ?? []));
 }
 
 // Weak: a swapped catalog takes its copies with it.

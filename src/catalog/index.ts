@@ -2,7 +2,6 @@ export { CatalogHolder } from "./catalog-holder.ts";
 export type { CatalogIssue, CatalogNote, ManifestFile } from "./catalog-input.ts";
 export type {
   CapabilityDescriptor,
-  CapacityDeclaration,
   Catalog,
   DatedPrices,
   DecisionsListing,
@@ -17,8 +16,9 @@ export type {
   WireId,
 } from "./catalog.ts";
 export { compileCatalog } from "./compile-catalog.ts";
-export { NO_POOLS, type StatedPool, type StatedPools } from "./compile-pools.ts";
-export { comingPrices, deploymentAt } from "./deployment-at.ts";
+export { NO_POOLS } from "./compile-pools.ts";
+export { type ParsedPools, parsePoolsFile } from "./pools-file.ts";
+export { comingPrices, deploymentAt, nextPricesMs } from "./deployment-at.ts";
 export { priceJumps } from "./price-notes.ts";
 export { type KeyOwners, keyProblems, parseKeyOrigins } from "./key-origins.ts";
 export { type ManifestText, parseManifestFiles } from "./load-manifests.ts";

@@ -74,7 +74,6 @@ export const ACTIONS = {
   "ledger.reopen": internal("began a new life of the books"),
   "ledger.close-day": internal("signed the balances at the end of a day"),
   "backup.create": internal("made a backup"),
-  "settings.reload": internal("took changed settings into use while it ran"),
   "schema.migrate": internal("migrated the database schema"),
   "changes.retire": internal("retired old rows of the change log"),
 } as const satisfies Readonly<Record<string, Action>>;

@@ -17,7 +17,6 @@ import {
   loadConfig,
   secretsIn,
   secretsOf,
-  SettingsFault,
   type SettingName,
 } from "../config/index.ts";
 import { systemClock } from "../core/index.ts";
@@ -66,43 +65,21 @@ export function readConfig(
   if (typeof named === "string" && !existsSync(named)) {
     throw new UsageFault(`${named}: there is no such file; check --config`);
   }
-  try {
-    return configOf(secrets, { flags, forced, yamlText: readSettingsFile(flags) });
-  } catch (fault) {
-    throw fault instanceof SettingsFault ? new UsageFault(fault.message) : fault;
-  }
+  const file = settingsFileOf(flags);
+  const outcome = loadConfig({
+    flags: { ...forced, ...settingsOf(flags) },
+    env: secrets.env,
+    fileProblems: secrets.problems,
+    ...(existsSync(file) ? { yamlText: readFileSync(file, "utf8") } : {}),
+  });
+  if (outcome.kind === "invalid") throw new UsageFault(outcome.problems.join("\n"));
+  return outcome.config;
 }
 
 /** The file that settings are read from, where there is one. */
 export function settingsFileOf(flags: Flags): string {
   const named = flags["config"];
   return typeof named === "string" ? named : "tokenmarket.yaml";
-}
-
-/** Undefined: there is none. */
-export function readSettingsFile(flags: Flags): string | undefined {
-  const file = settingsFileOf(flags);
-  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
-}
-
-/** Throws a `SettingsFault` with everything that is wrong. */
-export function configOf(
-  secrets: SecretSource,
-  given: {
-    readonly flags: Flags;
-    readonly forced?: Forced;
-    readonly yamlText: string | undefined;
-  },
-): Config {
-  const { flags, forced = {}, yamlText } = given;
-  const outcome = loadConfig({
-    flags: { ...forced, ...settingsOf(flags) },
-    env: secrets.env,
-    fileProblems: secrets.problems,
-    ...(yamlText === undefined ? {} : { yamlText }),
-  });
-  if (outcome.kind === "invalid") throw new SettingsFault(outcome.problems);
-  return outcome.config;
 }
 
 /** Logging of a command, with every secret it knows blanked out. */

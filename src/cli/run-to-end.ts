@@ -1,8 +1,7 @@
-import type { RunningGateway } from "../app/index.ts";
+import type { RunningGateway, SettingsSource } from "../app/index.ts";
 import type { Config } from "../config/index.ts";
 import { exitCodeOf, reportFault } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
-import type { ServerSettings } from "./settings-source.ts";
 import { onSignals } from "./signals.ts";
 import { followSupervisor, workerNumber } from "./workers.ts";
 
@@ -14,8 +13,8 @@ export interface Serving {
 
 /** A server to run: where its settings are, and its start with them. */
 export interface ServerRun {
-  readonly settings: ServerSettings;
-  readonly start: (config: Config, settings: ServerSettings) => Promise<Serving>;
+  readonly settings: SettingsSource;
+  readonly start: (config: Config, settings: SettingsSource) => Promise<Serving>;
 }
 
 /** On top of the time that requests are given: for terminal events, settlements and the stores. */
@@ -54,7 +53,7 @@ export async function runToEnd(context: CommandContext, run: ServerRun): Promise
     followSupervisor({ stop, reload });
   }
   try {
-    const config = run.settings.readAtStart(context.secrets);
+    const config = run.settings.read(context.secrets);
     longestStopMs += config.shutdownDelayMs + config.shutdownGraceMs;
     serving = await run.start(config, run.settings);
     // The request may have come while everything was starting.

@@ -10,6 +10,7 @@ import {
   type Logging,
   openBackend,
   type RunningGateway,
+  type SettingsSource,
   SHIPPED_MANIFESTS,
 } from "../app/index.ts";
 import { type Config, SETTINGS } from "../config/index.ts";
@@ -25,7 +26,7 @@ import {
 import type { CommandContext } from "./command-io.ts";
 import { logWarnings } from "./log-warnings.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
-import { type ServerSettings, serverSettings } from "./settings-source.ts";
+import { serverSettings } from "./settings-source.ts";
 import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 
 /** `serve`, and `dev`: the same with the development parts on. */
@@ -37,22 +38,16 @@ export function addServeCommands(program: Command, context: CommandContext): voi
     .description("run the gateway with a simulated provider and a key with test credit")
     .action((flags: Flags) =>
       runToEnd(context, {
-        settings: developmentSettings(flags),
-        start: (config, settings) => startDevelopment(context, config, settings),
+        settings: serverSettings(flags, {
+          change: developmentConfig,
+          forced: { allowPrivateUpstreams: true },
+        }),
+        start: (config, settings) => {
+          if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
+          return startDevelopment(context, config, settings);
+        },
       }),
     );
-}
-
-function developmentSettings(flags: Flags): ServerSettings {
-  const forced = { allowPrivateUpstreams: true };
-  const settings = serverSettings(flags, { change: developmentConfig, forced });
-  return {
-    ...settings,
-    readAtStart: (secrets) => {
-      if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
-      return settings.readAtStart(secrets);
-    },
-  };
 }
 
 /** Where credit is test money, a newcomer begins with some. */
@@ -160,7 +155,7 @@ function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
 async function startServing(
   context: CommandContext,
   config: Config,
-  settings: ServerSettings,
+  settings: SettingsSource,
 ): Promise<Serving> {
   const { env, secrets } = context;
   // Workers: their supervisor has checked, and a port that they share is in use already.
@@ -200,7 +195,7 @@ async function startServing(
 async function startDevelopment(
   context: CommandContext,
   config: Config,
-  settings: ServerSettings,
+  settings: SettingsSource,
 ): Promise<Serving> {
   const { env, secrets, stdout } = context;
   await checkPorts(Object.values(listenersOf(config)));

@@ -1,4 +1,5 @@
-import { flag, integer, live, text, type Setting } from "./setting.ts";
+import { parseUsd } from "../core/index.ts";
+import { flag, integer, text, type Setting } from "./setting.ts";
 
 /** Settings of the console: who signs in how, and how credit is bought. */
 export interface ConsoleConfig {
@@ -78,7 +79,6 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       "Allows the console on plain http at an address that is not loopback; cookies are then sent unencrypted.",
     ),
     stripeSecretKey: {
-      live: true,
       path: "stripe.secret_key",
       alsoEnv: ["STRIPE_SECRET_KEY"],
       kind: "string",
@@ -87,7 +87,6 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       doc: "Secret key of the Stripe account that sells credit. Empty: only operators grant credit.",
     },
     stripeWebhookSecret: {
-      live: true,
       path: "stripe.webhook_secret",
       alsoEnv: ["STRIPE_WEBHOOK_SECRET"],
       kind: "string",
@@ -95,21 +94,26 @@ export const CONSOLE_SETTINGS: { readonly [K in keyof ConsoleConfig]: Setting<Co
       secret: true,
       doc: "Signing secret of the webhook; several, separated by commas, while one replaces another.",
     },
-    stripeApiUrl: live(
-      text(
+    stripeApiUrl: {
+      ...text(
         "stripe.api_url",
         "",
         "URL of Stripe's API, for tests against a substitute. Empty: the real API.",
       ),
-    ),
-    purchaseMinUsd: live(
-      text("billing.purchase_min_usd", "5.00", "Minimum amount of one purchase, in dollars."),
-    ),
-    purchaseMaxUsd: live(
-      text("billing.purchase_max_usd", "5000.00", "Maximum amount of one purchase, in dollars."),
-    ),
+      problem: (value) =>
+        value === "" || (/^https?:\/\//.test(value) && URL.canParse(value))
+          ? undefined
+          : "is not a URL; it must start with http:// or https://",
+    },
+    purchaseMinUsd: {
+      ...text("billing.purchase_min_usd", "5.00", "Minimum amount of one purchase, in dollars."),
+      problem: purchaseProblem,
+    },
+    purchaseMaxUsd: {
+      ...text("billing.purchase_max_usd", "5000.00", "Maximum amount of one purchase, in dollars."),
+      problem: purchaseProblem,
+    },
     autoTopUp: {
-      live: true,
       path: "billing.auto_top_up",
       kind: "boolean",
       fallback: true,
@@ -147,4 +151,20 @@ const WELCOME_USD = /^\d{1,3}(\.\d{1,6})?$/;
 function welcomeProblem(value: string): string | undefined {
   if (value === "" || WELCOME_USD.test(value)) return undefined;
   return "must be an amount in dollars below 1000, such as 1.00";
+}
+
+/** What Stripe takes in one payment. */
+const LEAST_USD = "0.50";
+const MOST_USD = "999999.99";
+
+function purchaseProblem(value: string): string | undefined {
+  const [amount = 0n, least = 0n, most = 0n] = [value, LEAST_USD, MOST_USD].map(parseUsd);
+  if (amount >= least && amount <= most) return undefined;
+  return `must be dollars from ${LEAST_USD} to ${MOST_USD}, not ${value}`;
+}
+
+/** What is wrong with two of them together. */
+export function purchasesProblem(of: ConsoleConfig): string | undefined {
+  const [min = 0n, max = 0n] = [of.purchaseMinUsd, of.purchaseMaxUsd].map(parseUsd);
+  return min > max ? "billing.purchase_min_usd is above billing.purchase_max_usd" : undefined;
 }

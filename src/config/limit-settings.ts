@@ -1,5 +1,5 @@
 import { REFUSALS_PER_MINUTE } from "../core/index.ts";
-import { allLive, integer, type SettingRows } from "./setting.ts";
+import { integer, type SettingRows } from "./setting.ts";
 
 /** What is admitted where nothing else is agreed. */
 export interface LimitConfig {
@@ -14,7 +14,7 @@ export interface LimitConfig {
   readonly platformConcurrentRequests: number;
 }
 
-export const LIMIT_SETTINGS: SettingRows<LimitConfig> = allLive({
+export const LIMIT_SETTINGS: SettingRows<LimitConfig> = {
   orgRequestsPerMinute: integer(
     "limits.org_requests_per_minute",
     300,
@@ -71,4 +71,4 @@ export const LIMIT_SETTINGS: SettingRows<LimitConfig> = allLive({
     0,
     "Requests in flight of all organizations together; 0: no limit. Above it: 503 `gateway_error`.",
   ),
-});
+};

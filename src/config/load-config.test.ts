@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { loadConfig } from "./load-config.ts";
+import { environmentName } from "./setting.ts";
 
 test("without flags, environment or file every setting has its documented default", () => {
   const outcome = loadConfig({ flags: {}, env: {} });
@@ -108,4 +109,23 @@ test("the console's address has no path, because it cannot live below one", () =
   expect(good.map(loaded)).toEqual(["loaded", "loaded"]);
   const bad = ["https://example.com/console", "https://example.com/?a", "example.com", "ftp://a.b"];
   expect(bad.map(loaded)).toEqual(bad.map(() => "invalid"));
+});
+
+test.each([
+  ["billing.purchase_min_usd", "5,00", "must be dollars from 0.50 to 999999.99, not 5,00"],
+  ["billing.purchase_max_usd", "1000000", "must be dollars from 0.50 to 999999.99, not 1000000"],
+  ["billing.purchase_max_usd", "4.00", "billing.purchase_min_usd is above"],
+  ["stripe.api_url", "stripe", "is not a URL; it must start with http:// or https://"],
+  ["unusual_use.client_addresses", "1001", "must be a whole number from 0 to 1000"],
+  ["unusual_use.error_percent", "101", "must be a whole number from 0 to 100"],
+  ...["five", "-1", "0", "0.0000001", "5,00"].map((spend) => [
+    "unusual_use.spend_usd",
+    spend,
+    'must be dollars above 0 such as "5.00", or "" to turn the check off',
+  ]),
+])("%s of %s is refused with what to write instead", (path = "", value = "", problem = "") => {
+  const outcome = loadConfig({ flags: {}, env: { [environmentName(path)]: value } });
+  const problems = outcome.kind === "invalid" ? outcome.problems.join() : "";
+  expect(problems).toContain(path);
+  expect(problems).toContain(problem);
 });

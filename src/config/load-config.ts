@@ -1,6 +1,7 @@
 import { parse as parseYaml } from "yaml";
 
 import { unreachable } from "../core/index.ts";
+import { purchasesProblem } from "./console-settings.ts";
 import { mailProblem } from "./mail-settings.ts";
 import {
   environmentName,
@@ -53,10 +54,12 @@ export function loadConfig(sources: ConfigSources): ConfigOutcome {
   for (const path of file.keys()) {
     problems.push(`tokenmarket.yaml: there is no setting ${path}; see docs/reference/config.md`);
   }
-  const unsendable = problems.length === 0 && mailProblem(config as unknown as Config);
-  if (typeof unsendable === "string") problems.push(unsendable);
-  if (problems.length > 0) return { kind: "invalid", problems };
-  return { kind: "loaded", config: Object.freeze(config) as unknown as Config };
+  const read = Object.freeze(config) as unknown as Config;
+  // Of several settings together, where each by itself is right.
+  if (problems.length === 0) {
+    problems.push(...[mailProblem(read), purchasesProblem(read)].flatMap((each) => each ?? []));
+  }
+  return problems.length > 0 ? { kind: "invalid", problems } : { kind: "loaded", config: read };
 }
 
 /**

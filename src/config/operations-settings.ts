@@ -6,7 +6,7 @@ import { MAIL_SETTINGS, type MailConfig } from "./mail-settings.ts";
 import { METRICS_SETTINGS, type MetricsConfig } from "./metrics-settings.ts";
 import { OPERATOR_SETTINGS, type OperatorConfig } from "./operator-settings.ts";
 import { networksProblem } from "../core/index.ts";
-import { flag, integer, ofCommands, type Setting } from "./setting.ts";
+import { flag, integer, type Setting } from "./setting.ts";
 import { STORE_SETTINGS, type StoreConfig } from "./store-settings.ts";
 import { TELEMETRY_SETTINGS, type TelemetryConfig } from "./telemetry-settings.ts";
 
@@ -61,14 +61,12 @@ export const OPERATIONS_SETTINGS: {
     0,
     "How long running requests may take to finish after the ports are closed.",
   ),
-  retentionChangesDays: ofCommands(
-    integer(
-      "retention.changes_days",
-      400,
-      0,
-      "How many days the change log is kept: `tokenmarket changes retire` deletes what is older. 0: all of " +
-        "it is kept.",
-    ),
+  retentionChangesDays: integer(
+    "retention.changes_days",
+    400,
+    0,
+    "How many days the change log is kept: `tokenmarket changes retire` deletes what is older. 0: all of " +
+      "it is kept.",
   ),
   ...BOOKS_SETTINGS,
   ...CONFORMANCE_SETTINGS,

@@ -1,4 +1,4 @@
-import { live, type Setting } from "./setting.ts";
+import { type Setting } from "./setting.ts";
 
 /** Who may open the operator pages of the console. */
 export interface OperatorConfig {
@@ -8,7 +8,7 @@ export interface OperatorConfig {
 export const OPERATOR_SETTINGS: {
   readonly [K in keyof OperatorConfig]: Setting<OperatorConfig[K]>;
 } = {
-  operators: live({
+  operators: {
     path: "operators",
     kind: "string",
     fallback: "",
@@ -16,7 +16,7 @@ export const OPERATOR_SETTINGS: {
     doc:
       "E-mail addresses, separated by commas, of the accounts that may open `/operator` in the console. The " +
       "address must be verified by the identity provider. Checked on every request. Empty: no account.",
-  }),
+  },
 };
 
 /** The addresses of a list as it is written in the setting. */

@@ -9,10 +9,6 @@ export interface Setting<T> {
   readonly min?: number;
   readonly max?: number;
   readonly secret?: boolean;
-  /** A running server follows it; every other one waits for a restart. */
-  readonly live?: boolean;
-  /** Only commands read it, each at its start: a server need not. */
-  readonly ofCommands?: boolean;
   /** What is wrong with a value of the right kind; undefined: nothing. */
   problem?(value: T): string | undefined;
   readonly doc: string;
@@ -41,24 +37,3 @@ export function flag(path: string, doc: string, fallback = false): Setting<boole
 
 /** The settings of one subject. */
 export type SettingRows<C> = { readonly [K in keyof C]: Setting<C[K]> };
-
-/** A running server follows a changed value. */
-export function live<T>(setting: Setting<T>): Setting<T> {
-  return { ...setting, live: true };
-}
-
-/** The same for all settings of a subject. */
-export function allLive<C extends object>(rows: SettingRows<C>): SettingRows<C> {
-  const marked = Object.entries<Setting<unknown>>(rows).map(([name, row]) => [name, live(row)]);
-  return Object.fromEntries(marked) as SettingRows<C>;
-}
-
-/** Only commands read it. */
-export function ofCommands<T>(setting: Setting<T>): Setting<T> {
-  return { ...setting, ofCommands: true };
-}
-
-/** The names of all settings of a subject. */
-export function namesOf<C extends object>(rows: SettingRows<C>): readonly (keyof C)[] {
-  return Object.keys(rows) as (keyof C)[];
-}

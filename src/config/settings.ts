@@ -11,7 +11,7 @@ import { LIMIT_SETTINGS, type LimitConfig } from "./limit-settings.ts";
 import { TIMEOUT_SETTINGS, type TimeoutConfig } from "./timeout-settings.ts";
 import { UPSTREAM_SETTINGS, type UpstreamConfig } from "./upstream-settings.ts";
 import { UNUSUAL_USE_SETTINGS, type UnusualUseConfig } from "./unusual-use-settings.ts";
-import { atMost, flag, integer, live, ofCommands, text, type SettingRows } from "./setting.ts";
+import { atMost, flag, integer, text, type SettingRows } from "./setting.ts";
 
 export { environmentName, type Setting } from "./setting.ts";
 
@@ -127,14 +127,12 @@ export const SETTINGS: SettingRows<Config> = {
     secret: true,
     doc: "Connection string of your PostgreSQL. Empty: the embedded PostgreSQL is started.",
   },
-  databasePoolMax: live(
-    integer(
-      "database.pool_max",
-      DATABASE_CONNECTIONS_MAX,
-      1,
-      "Maximum database connections per process, in addition to 3 for reports, 2 for the ledger and 1 " +
-        "that listens for changes.",
-    ),
+  databasePoolMax: integer(
+    "database.pool_max",
+    DATABASE_CONNECTIONS_MAX,
+    1,
+    "Maximum database connections per process, in addition to 3 for reports, 2 for the ledger and 1 " +
+      "that listens for changes.",
   ),
   redisUrl: {
     path: "redis_url",
@@ -148,7 +146,6 @@ export const SETTINGS: SettingRows<Config> = {
   },
   logLevel: {
     path: "log_level",
-    live: true,
     alsoEnv: ["LOG_LEVEL"],
     kind: "level",
     fallback: "info",
@@ -158,14 +155,12 @@ export const SETTINGS: SettingRows<Config> = {
     "allow_private_upstreams",
     "Allows provider URLs with loopback and private addresses.",
   ),
-  providerKeyOrigins: live(
-    text(
-      "provider_key_origins",
-      "",
-      "`NAME=origin` pairs, separated by commas. A variable listed here is sent as a provider key to " +
-        "these origins only. A variable that is not listed is bound to the first origin that a manifest " +
-        "names it for, until the program ends.",
-    ),
+  providerKeyOrigins: text(
+    "provider_key_origins",
+    "",
+    "`NAME=origin` pairs, separated by commas. A variable listed here is sent as a provider key to " +
+      "these origins only. A variable that is not listed is bound to the first origin that a manifest " +
+      "names it for, until the program ends.",
   ),
   keyCacheMs: atMost(
     integer(
@@ -181,13 +176,11 @@ export const SETTINGS: SettingRows<Config> = {
   ...OPERATIONS_SETTINGS,
   ...TIMEOUT_SETTINGS,
   ...UPSTREAM_SETTINGS,
-  decisionsPublicForm: live(
-    text(
-      "decisions.public_form_providers",
-      "",
-      "Provider ids, separated by commas. These receive questions in the public form of their API; " +
-        "the others receive them as the client wrote them.",
-    ),
+  decisionsPublicForm: text(
+    "decisions.public_form_providers",
+    "",
+    "Provider ids, separated by commas. These receive questions in the public form of their API; " +
+      "the others receive them as the client wrote them.",
   ),
   videoDeadlineMs: integer(
     "videos.deadline_ms",
@@ -233,13 +226,11 @@ export const SETTINGS: SettingRows<Config> = {
     "Maximum size of a video file; a larger one is not delivered.",
   ),
   ...LIMIT_SETTINGS,
-  poolsFile: live(
-    text(
-      "pools_file",
-      "",
-      "YAML file that defines which listings share a provider's capacity (see `examples/pools`). " +
-        "Empty: each listing has its own pool.",
-    ),
+  poolsFile: text(
+    "pools_file",
+    "",
+    "YAML file that defines which listings share a provider's capacity (see `examples/pools`). " +
+      "Empty: each listing has its own pool.",
   ),
   optimizeCallGapMs: integer(
     "optimize.call_gap_ms",
@@ -249,20 +240,17 @@ export const SETTINGS: SettingRows<Config> = {
   ),
   encryptionKey: {
     path: "encryption_key",
-    live: true,
     kind: "string",
     fallback: "",
     secret: true,
     doc: "32 bytes in base64 that encrypt customers' own provider keys and the secrets of webhooks; several with commas: the first encrypts, all decrypt. Empty: customers can have neither.",
   },
   ...UNUSUAL_USE_SETTINGS,
-  retentionAttemptsDays: ofCommands(
-    integer(
-      "retention.attempts_days",
-      90,
-      0,
-      "Whole days an attempt stays in the journal before `ledger retire` exports it; 0: kept permanently.",
-    ),
+  retentionAttemptsDays: integer(
+    "retention.attempts_days",
+    90,
+    0,
+    "Whole days an attempt stays in the journal before `ledger retire` exports it; 0: kept permanently.",
   ),
   retentionSigningKeyFile: text(
     "retention.signing_key_file",

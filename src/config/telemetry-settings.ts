@@ -1,5 +1,5 @@
 import { headerListProblem, pairListProblem } from "./key-value-list.ts";
-import { atMost, integer, live, text, type Setting } from "./setting.ts";
+import { atMost, integer, text, type Setting } from "./setting.ts";
 
 /** Which traces are kept, and where they go. */
 export interface TelemetryConfig {
@@ -63,39 +63,32 @@ export const TELEMETRY_SETTINGS: {
     problem: pairListProblem,
     doc: "Attributes of the exporting process, as `name=value`, separated by commas; values are percent-decoded.",
   },
-  telemetrySamplePerMillion: live(
-    atMost(
-      integer(
-        "telemetry.sample_per_million",
-        10_000,
-        0,
-        "How many of a million requests are kept as traces by chance, from the trace id.",
-      ),
-      1_000_000,
-    ),
-  ),
-  telemetrySlowMs: live(
+  telemetrySamplePerMillion: atMost(
     integer(
-      "telemetry.slow_ms",
-      30_000,
-      1,
-      "A request that took longer is kept as a trace, in milliseconds.",
-    ),
-  ),
-  telemetryKeptPerSecond: live(
-    atMost(
-      integer(
-        "telemetry.kept_per_second",
-        50,
-        2,
-        "Most traces that a process keeps in any second; half of them are for failures.",
-      ),
+      "telemetry.sample_per_million",
       10_000,
+      0,
+      "How many of a million requests are kept as traces by chance, from the trace id.",
     ),
+    1_000_000,
+  ),
+  telemetrySlowMs: integer(
+    "telemetry.slow_ms",
+    30_000,
+    1,
+    "A request that took longer is kept as a trace, in milliseconds.",
+  ),
+  telemetryKeptPerSecond: atMost(
+    integer(
+      "telemetry.kept_per_second",
+      50,
+      2,
+      "Most traces that a process keeps in any second; half of them are for failures.",
+    ),
+    10_000,
   ),
   telemetryIncoming: {
     path: "telemetry.incoming",
-    live: true,
     kind: "string",
     fallback: "continue",
     problem: (value) => (INCOMING.has(value) ? undefined : "must be continue or restart"),
@@ -103,13 +96,11 @@ export const TELEMETRY_SETTINGS: {
       "What becomes of the `traceparent` of a caller whose key was accepted. `continue`: the request is part of the " +
       "caller's trace. `restart`: it has a trace of its own, with a link to the caller's.",
   },
-  telemetryPropagate: live(
-    text(
-      "telemetry.propagate",
-      "",
-      "Ids of the providers that get a `traceparent`, separated by commas, or `*` for all. " +
-        "They never get `tracestate` or `baggage`.",
-    ),
+  telemetryPropagate: text(
+    "telemetry.propagate",
+    "",
+    "Ids of the providers that get a `traceparent`, separated by commas, or `*` for all. " +
+      "They never get `tracestate` or `baggage`.",
   ),
 };
 

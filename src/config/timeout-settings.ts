@@ -1,4 +1,4 @@
-import { allLive, integer, type SettingRows } from "./setting.ts";
+import { integer, type SettingRows } from "./setting.ts";
 
 /** Time limits of calls, in milliseconds. */
 export interface TimeoutConfig {
@@ -14,7 +14,7 @@ export interface TimeoutConfig {
   readonly decisionsTimeoutMs: number;
 }
 
-export const TIMEOUT_SETTINGS: SettingRows<TimeoutConfig> = allLive({
+export const TIMEOUT_SETTINGS: SettingRows<TimeoutConfig> = {
   streamHeadersTimeoutMs: integer(
     "timeouts.stream_headers_ms",
     20_000,
@@ -71,4 +71,4 @@ export const TIMEOUT_SETTINGS: SettingRows<TimeoutConfig> = allLive({
     "Maximum wait until a provider accepts a video job.",
   ),
   decisionsTimeoutMs: integer("timeouts.decisions_ms", 60_000, 1, "Maximum wait for a decision."),
-});
+};

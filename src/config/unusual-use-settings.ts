@@ -1,4 +1,8 @@
-import { allLive, integer, type SettingRows, text } from "./setting.ts";
+import { parseUsd } from "../core/index.ts";
+import { atMost, integer, type SettingRows, text } from "./setting.ts";
+
+/** Each is a mark in memory for as long as the window. */
+const CLIENT_ADDRESSES_MAX = 1_000;
 
 /** When use on trial credit is unusual, and what comes of it. */
 export interface UnusualUseConfig {
@@ -12,7 +16,7 @@ export interface UnusualUseConfig {
   readonly unusualUseRepeatHours: number;
 }
 
-export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = allLive({
+export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = {
   unusualUseWindowSeconds: integer(
     "unusual_use.window_seconds",
     300,
@@ -25,17 +29,23 @@ export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = allLive({
     0,
     "Number of refused requests in the window that is unusual; 0: not checked.",
   ),
-  unusualUseClientAddresses: integer(
-    "unusual_use.client_addresses",
-    20,
-    0,
-    "Number of different client addresses in the window that is unusual; 0: not checked.",
+  unusualUseClientAddresses: atMost(
+    integer(
+      "unusual_use.client_addresses",
+      20,
+      0,
+      "Number of different client addresses in the window that is unusual; 0: not checked.",
+    ),
+    CLIENT_ADDRESSES_MAX,
   ),
-  unusualUseErrorPercent: integer(
-    "unusual_use.error_percent",
-    80,
-    0,
-    "Share of failed requests that is unusual, in percent; 0: not checked.",
+  unusualUseErrorPercent: atMost(
+    integer(
+      "unusual_use.error_percent",
+      80,
+      0,
+      "Share of failed requests that is unusual, in percent; 0: not checked.",
+    ),
+    100,
   ),
   unusualUseRequestsMin: integer(
     "unusual_use.requests_min",
@@ -43,11 +53,17 @@ export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = allLive({
     1,
     "Minimum number of requests in the window for the share of failed requests to count.",
   ),
-  unusualUseSpendUsd: text(
-    "unusual_use.spend_usd",
-    "5.00",
-    "Dollars spent in the window that are unusual; empty: not checked.",
-  ),
+  unusualUseSpendUsd: {
+    ...text(
+      "unusual_use.spend_usd",
+      "5.00",
+      "Dollars spent in the window that are unusual; empty: not checked.",
+    ),
+    problem: (value) =>
+      value === "" || (parseUsd(value) ?? 0n) > 0n
+        ? undefined
+        : 'must be dollars above 0 such as "5.00", or "" to turn the check off',
+  },
   unusualUseLimitedSeconds: integer(
     "unusual_use.limited_seconds",
     600,
@@ -60,4 +76,4 @@ export const UNUSUAL_USE_SETTINGS: SettingRows<UnusualUseConfig> = allLive({
     1,
     "A second finding within this time restricts the kind of request until an operator lifts it.",
   ),
-});
+};

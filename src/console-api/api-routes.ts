@@ -169,7 +169,7 @@ async function openedBy(
   const foreign = foreignOriginProblem({ method, headers }, deps.consoleUrl());
   if (contract.access === "operator") {
     const { identity, operator, clock } = deps;
-    const session = await readOperatorSession(identity, headers.cookie, operator.emails());
+    const session = await readOperatorSession(identity, headers.cookie, operator.emails);
     if (session instanceof ConsoleRefusal || method === "GET" || method === "HEAD") return session;
     return foreign ?? staleSignInProblem(session, clock.nowMs()) ?? session;
   }

@@ -13,7 +13,7 @@ import type { PoolBoard } from "../limits/index.ts";
 /** What operators may read and do; every change is the function that the command calls. */
 export interface OperatorDeps {
   /** Their verified e-mails, normalised, as the settings of the moment have them. */
-  readonly emails: () => ReadonlySet<string>;
+  readonly emails: ReadonlySet<string>;
   readonly orgs: OrgDirectory;
   readonly credit: Pick<CreditStore, "grant">;
   readonly purchases: Pick<PurchaseStore, "listWaiting">;

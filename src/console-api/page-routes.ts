@@ -82,7 +82,7 @@ async function mayOpen(
 ): Promise<boolean> {
   if (!isOperatorPage(path)) return true;
   try {
-    const session = await readOperatorSession(identity, cookie, operator.emails());
+    const session = await readOperatorSession(identity, cookie, operator.emails);
     return !(session instanceof ConsoleRefusal);
   } catch (fault) {
     log.warn({ err: fault, request_id: id }, "the session of a page load could not be read");

@@ -162,7 +162,7 @@ async function readSession(deps: ConsoleDeps, cookieHeader: string | undefined):
     is_undecided: unused?.orgId === session.orgId,
     invitations: received.map((each) => shownReceived(each, true)),
     balance: shownBalance(balance),
-    is_operator: isOperator(session, deps.operator.emails()),
+    is_operator: isOperator(session, deps.operator.emails),
     is_funded: org.isFunded,
     holds: holds.map(({ family, state, untilMs }) => ({
       family,

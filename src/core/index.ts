@@ -37,6 +37,7 @@ export {
 export { parseIp } from "./ip-network.ts";
 export { printJson, usd } from "./json-output.ts";
 export type { Logger } from "./log.ts";
+export { madeOf } from "./made-of.ts";
 export {
   isManagedOrigin,
   MANAGED_ORIGINS,

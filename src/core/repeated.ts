@@ -22,10 +22,13 @@ export class Repeated {
   /** The first time is a pause later. */
   start(): void {
     if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#work().finally(() => this.start());
-    }, this.#pauseMs);
+    this.#timer = setTimeout(() => this.startNow(), this.#pauseMs);
     this.#timer.unref();
+  }
+
+  /** The first time is at once. */
+  startNow(): void {
+    this.#running = this.#work().finally(() => this.start());
   }
 
   /** Resolves when the work under way has ended; there is none after it. */

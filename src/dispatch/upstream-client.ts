@@ -72,24 +72,11 @@ export class UpstreamClient {
   // Weak: a swapped catalog takes its endpoints with it.
   readonly #endpoints = new WeakMap<Deployment, Endpoint>();
 
-  /** `sharing`: the connections are those of this one, which closes them. */
-  constructor(options: UpstreamClientOptions, sharing?: UpstreamClient) {
+  constructor(options: UpstreamClientOptions) {
     this.#options = options;
     const { bodyPool, allowPrivateUpstreams: allowPrivate, outbound } = options;
-    if (sharing === undefined) {
-      const bodies = new SentBodies(bodyPool ?? new BufferPool());
-      this.#bodies = bodies;
-      this.#connections = new ProviderConnections({ bodies, allowPrivate, outbound });
-    } else {
-      this.#bodies = sharing.#bodies;
-      this.#connections = sharing.#connections;
-    }
-  }
-
-  /** The same connections; customers' own provider keys are opened in this way. */
-  opening(openKey: UpstreamClientOptions["openKey"]): UpstreamClient {
-    const { openKey: _replaced, ...others } = this.#options;
-    return new UpstreamClient(openKey === undefined ? others : { ...others, openKey }, this);
+    this.#bodies = new SentBodies(bodyPool ?? new BufferPool());
+    this.#connections = new ProviderConnections({ bodies: this.#bodies, allowPrivate, outbound });
   }
 
   /**

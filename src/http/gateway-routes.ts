@@ -1,5 +1,5 @@
 import {
-  type LivePorts,
+  type CallPorts,
   dryRunOf,
   serveCall,
   serveCountTokens,
@@ -26,7 +26,7 @@ export type StoredDeps = RecordDeps & Pick<LimitDeps, "rules"> & { readonly vide
 
 /** Every route of the gateway, each with the recipe that serves it. */
 export function gatewayRoutes(
-  ports: LivePorts,
+  ports: CallPorts,
   records: StoredDeps,
   table: WireTable = wires,
 ): RouteTable {
@@ -38,22 +38,19 @@ export function gatewayRoutes(
     ["videos", dryRunOf(video)],
     ["decisions", dryRunOf(decisions)],
   ]);
-  const routeDeps = (): Parameters<typeof serveRoute>[0] => ({
-    ...ports.current,
-    records: records.records,
-  });
-  const limitDeps = (): LimitDeps => ({ ...ports.current, ...records });
-  const usageDeps = { ...records, csv: new UsageCsv(records.records, ports.current.clock) };
+  const routeDeps = { ...ports, records: records.records };
+  const limitDeps: LimitDeps = { ...ports, ...records };
+  const usageDeps = { ...records, csv: new UsageCsv(records.records, ports.clock) };
   const routes = [
     ...chats.flatMap(({ wire, chat }) => [
-      post(wire.clientPath, (exchange) => serveCall(ports.current, exchange, chat)),
+      post(wire.clientPath, (exchange) => serveCall(ports, exchange, chat)),
       ...countRoutes(ports, wire, chat),
     ]),
     // The alias has no version segment.
     ...["/v1/images/generations", "/images/generations"].map((path) =>
-      post(path, (exchange) => serveCall(ports.current, exchange, images)),
+      post(path, (exchange) => serveCall(ports, exchange, images)),
     ),
-    postSmall("/v1/videos", (exchange) => serveCall(ports.current, exchange, video)),
+    postSmall("/v1/videos", (exchange) => serveCall(ports, exchange, video)),
     get("/v1/videos/{id}", (exchange, target) =>
       serveVideo(records.videos, exchange, target.id ?? ""),
     ),
@@ -66,17 +63,17 @@ export function gatewayRoutes(
       ),
       answersHead: true,
     },
-    postSmall("/v1/decisions", (exchange) => serveCall(ports.current, exchange, decisions)),
+    postSmall("/v1/decisions", (exchange) => serveCall(ports, exchange, decisions)),
     post("/v1/route", (exchange, target) =>
-      serveRoute(routeDeps(), exchange, { runs: dryRuns, query: queryOf(target) }),
+      serveRoute(routeDeps, exchange, { runs: dryRuns, query: queryOf(target) }),
     ),
     get("/v1/models", (exchange, target) => serveModels(records, exchange, queryOf(target))),
     get("/v1/models/{id}", async (exchange, target) =>
       serveModel(records, exchange, target.id ?? ""),
     ),
     get("/v1/usage", (exchange, target) => serveUsage(usageDeps, exchange, queryOf(target))),
-    get("/v1/limits", (exchange, target) => serveLimits(limitDeps(), exchange, queryOf(target))),
-    post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps(), exchange)),
+    get("/v1/limits", (exchange, target) => serveLimits(limitDeps, exchange, queryOf(target))),
+    post("/api/admission-limits", (exchange) => serveAdmissionLimits(limitDeps, exchange)),
     get("/v1/generation", (exchange, target) =>
       serveGeneration(records, exchange, queryOf(target)),
     ),
@@ -85,16 +82,14 @@ export function gatewayRoutes(
 }
 
 function countRoutes(
-  ports: LivePorts,
+  ports: CallPorts,
   wire: Wire,
   chat: ReturnType<typeof chatOn>,
 ): readonly Route[] {
   const counting = tokenCounting(wire);
   if (counting === undefined) return [];
   const { clientPath } = counting.counter;
-  return [
-    post(clientPath, (exchange) => serveCountTokens(ports.current, exchange, { counting, chat })),
-  ];
+  return [post(clientPath, (exchange) => serveCountTokens(ports, exchange, { counting, chat }))];
 }
 
 function queryOf(target: RequestTarget): URLSearchParams {

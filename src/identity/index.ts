@@ -5,6 +5,5 @@ export type { IdentityStore } from "./identity-store.ts";
 export type { Identity, Redirect, SignedIn } from "./identity.ts";
 export { orgNameOf } from "./org-name.ts";
 export { openIdentity } from "./open-identity.ts";
-export { openRefreshTokens } from "./refresh-tokens.ts";
 export { safeReturnPath } from "./return-path.ts";
 export { PostgresIdentityStore } from "./postgres-identity-store.ts";

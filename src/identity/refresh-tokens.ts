@@ -1,5 +1,5 @@
 import { readEncryptionKeys } from "../accounts/index.ts";
-import { assert } from "../core/index.ts";
+import { assert, madeOf } from "../core/index.ts";
 import { IdentitySettingFault } from "./console-address.ts";
 import { deriveKey, openText, sealText } from "./sealed-text.ts";
 
@@ -14,14 +14,7 @@ export interface RefreshTokens {
  * seals, and all of them open. The text is asked for each time: a running server follows it.
  */
 export function openRefreshTokens(encryptionKey: () => string): RefreshTokens {
-  let text = encryptionKey();
-  let tokens = tokensOf(text);
-  const current = (): RefreshTokens => {
-    const now = encryptionKey();
-    if (now !== text) tokens = tokensOf(now);
-    text = now;
-    return tokens;
-  };
+  const current = madeOf(encryptionKey, tokensOf);
   return {
     seal: (token, sessionId) => current().seal(token, sessionId),
     open: (sealed, sessionId) => current().open(sealed, sessionId),

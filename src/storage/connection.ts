@@ -126,11 +126,6 @@ export function poolUse({ totalCount, idleCount, waitingCount }: Pool): PoolUse 
   return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
 }
 
-/** From now on; connections above it end as they are released. */
-export function limitPool(pool: Pool, max: number): void {
-  pool.options.max = max;
-}
-
 function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   const pool = new Pool({
     ...config,
@@ -141,11 +136,6 @@ function openPoolWith(log: Logger, config: AwaitedConfig): Pool {
   });
   // An idle client may lose its server at any time; the next query opens a new one.
   pool.on("error", (error) => log.warn({ err: error }, "an idle database connection was lost"));
-  // The bound may have been lowered: then one that was used is closed, and not kept.
-  pool.on("release", () => {
-    const isAbove = pool.totalCount > pool.options.max;
-    pool.options.maxUses = isAbove ? 1 : Number.POSITIVE_INFINITY;
-  });
   // One that is lent may lose it between two statements: the next statement says so.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return markFaults(pool);

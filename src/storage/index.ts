@@ -30,7 +30,6 @@ export {
   poolUse,
   type PoolUse,
   queryInTime,
-  limitPool,
   openSharedPool,
 } from "./connection.ts";
 export { type DatabaseAddress, openClient } from "./database-address.ts";

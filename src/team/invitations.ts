@@ -19,7 +19,7 @@ export interface InvitationsOptions {
   readonly store: TeamStore;
   readonly mailer: Mailer | undefined;
   /** E-mails of all organizations together. */
-  readonly mailsPerHourMax: () => number;
+  readonly mailsPerHourMax: number;
   readonly consoleUrl: () => string;
   readonly clock: Clock;
 }
@@ -80,7 +80,7 @@ export class Invitations {
     const link = `${consoleUrl()}/join#${token}`;
     if (mailer === undefined) return { invitation: made, link, mail: "off" };
     const nowMs = clock.nowMs();
-    const when = { nowMs, perHourMax: mailsPerHourMax() };
+    const when = { nowMs, perHourMax: mailsPerHourMax };
     if (!(await store.claimMail(made.invitationId, when))) {
       return { invitation: made, link, mail: "bound" };
     }

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 
 import type { Principal } from "../accounts/index.ts";
-import { LiveConfig, loadConfig, type Config } from "../config/index.ts";
+import { loadConfig, type Config } from "../config/index.ts";
 import { newRequestId, refusal, systemClock, type Logger } from "../core/index.ts";
 import { until } from "../../test/support/books.ts";
 import { startOtlpReceiver } from "../../test/support/otlp-receiver.ts";
@@ -37,8 +37,7 @@ async function openAt(
     error: () => undefined,
   };
   const config = configOf({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...env });
-  const live = new LiveConfig(config);
-  const options = { live, clock: systemClock, log, version: "1.2.3", closeMs };
+  const options = { config, clock: systemClock, log, version: "1.2.3", closeMs };
   const tracing = await openTracing(options);
   if (tracing === undefined) throw new Error("tracing is off");
   return { ...tracing, figures: tracing.figures, logged };
@@ -177,7 +176,7 @@ test("a collector that refuses is reported once, without what was sent to it", a
 
 test("without an endpoint there are no traces", async () => {
   const options = { clock: systemClock, version: "1", log: console as unknown as Logger };
-  expect(await openTracing({ ...options, live: new LiveConfig(configOf({})) })).toBeUndefined();
+  expect(await openTracing({ ...options, config: configOf({}) })).toBeUndefined();
 });
 
 test.each([

@@ -1,13 +1,13 @@
-import type { RequestTrace, TracedRequest, Tracing } from "../call/index.ts";
-import { type Config, type LiveConfig, readPairList } from "../config/index.ts";
+import type { Tracing } from "../call/index.ts";
+import { type Config, readPairList } from "../config/index.ts";
 import type { Clock, Logger } from "../core/index.ts";
-import { buildSpans, type PlainSpan } from "./build-spans.ts";
+import { buildSpans } from "./build-spans.ts";
 import { TraceRules } from "./trace-rules.ts";
-import { RequestNotes } from "./request-notes.ts";
+import { type NotesSink, RequestNotes } from "./request-notes.ts";
 import type { TraceFigures } from "./trace-figures.ts";
 
 export interface TracingOptions {
-  readonly live: LiveConfig;
+  readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
   /** Of the program. */
@@ -24,85 +24,34 @@ export interface OpenTracing extends Tracing {
 }
 
 const CLOSE_MS = 2_000;
-const RULES = [
-  "telemetrySamplePerMillion",
-  "telemetrySlowMs",
-  "telemetryKeptPerSecond",
-  "telemetryIncoming",
-  "telemetryPropagate",
-] as const;
 
 /** Undefined where no endpoint is set: then nothing of the exporter is loaded either. */
 export async function openTracing(options: TracingOptions): Promise<OpenTracing | undefined> {
-  const { live, clock, log, version, closeMs = CLOSE_MS } = options;
-  const config = live.current;
+  const { config, clock, log, version, closeMs = CLOSE_MS } = options;
   const url = tracesUrl(config);
-  if (url === undefined) {
-    // There is nothing to keep: the rules count from a start with an endpoint on.
-    live.follow(RULES, () => () => undefined);
-    return undefined;
-  }
+  if (url === undefined) return undefined;
   const { OtlpTraceSender } = await import("./otlp-exporter.ts");
-  let rules = new TraceRules(config);
-  let refusedBefore = 0;
+  const rules = new TraceRules(config);
   const figures = {
     exported: 0,
     dropped: 0,
     get tracesAboveCeiling(): number {
-      return refusedBefore + rules.ceiling.refused;
+      return rules.ceiling.refused;
     },
   };
-  live.follow(RULES, (values) => {
-    const next = new TraceRules(values);
-    return () => {
-      refusedBefore += rules.ceiling.refused;
-      rules = next;
-    };
-  });
   const headers = Object.fromEntries(readPairList(config.telemetryHeaders) ?? []);
   const resource = resourceOf(config, version);
   const sender = new OtlpTraceSender({ url, headers, resource, version, clock, log, figures });
-  const requests = new RequestTracing({
-    rules: () => rules,
+  const sink: NotesSink = {
     clock,
-    send: (spans) => sender.send(spans),
-  });
+    rules,
+    export: (notes) => sender.send(buildSpans(notes)),
+  };
   return {
-    begin: (request) => requests.begin(request),
+    begin: (request) => new RequestNotes(request, sink),
     figures,
     close: () => sender.close(closeMs),
   };
-}
-
-type SpanSender = (spans: readonly PlainSpan[]) => void;
-
-/** Notes of requests, and the spans of those that are kept. */
-class RequestTracing implements Tracing {
-  readonly clock: Clock;
-  readonly #rules: () => TraceRules;
-  readonly #send: SpanSender;
-
-  constructor(parts: {
-    readonly rules: () => TraceRules;
-    readonly clock: Clock;
-    readonly send: SpanSender;
-  }) {
-    this.#rules = parts.rules;
-    this.clock = parts.clock;
-    this.#send = parts.send;
-  }
-
-  get rules(): TraceRules {
-    return this.#rules();
-  }
-
-  begin(request: TracedRequest): RequestTrace {
-    return new RequestNotes(request, this);
-  }
-
-  export(notes: RequestNotes): void {
-    this.#send(buildSpans(notes));
-  }
 }
 
 function tracesUrl(config: Config): string | undefined {

@@ -36,8 +36,6 @@ export class RequestNotes implements RequestTrace {
   debitMicroUsd: MicroUsd | undefined;
   end: ClosedRequest | undefined;
   readonly #sink: NotesSink;
-  /** Those it began with. */
-  readonly #rules: TraceRules;
   #incoming: TraceContext | undefined;
   #own: TraceContext | undefined;
   #isServing = false;
@@ -46,7 +44,6 @@ export class RequestNotes implements RequestTrace {
   constructor(request: TracedRequest, sink: NotesSink) {
     this.request = request;
     this.#sink = sink;
-    this.#rules = sink.rules;
   }
 
   accepted(principal: Principal, traceparent: string | undefined): void {
@@ -104,7 +101,7 @@ export class RequestNotes implements RequestTrace {
 
   closed(end: ClosedRequest): string | undefined {
     this.end = end;
-    this.#isKept = this.#rules.isKept(this);
+    this.#isKept = this.#sink.rules.isKept(this);
     const traceId = this.#isKept ? this.context.traceId : undefined;
     this.#exportWhenOver();
     return traceId;
@@ -118,21 +115,21 @@ export class RequestNotes implements RequestTrace {
 
   /** The caller's span, where this request is part of the caller's trace. */
   get parent(): TraceContext | undefined {
-    return this.#rules.isContinued ? this.#incoming : undefined;
+    return this.#sink.rules.isContinued ? this.#incoming : undefined;
   }
 
   /** The caller's span, where this request has a trace of its own. */
   get link(): TraceContext | undefined {
-    return this.#rules.isContinued ? undefined : this.#incoming;
+    return this.#sink.rules.isContinued ? undefined : this.#incoming;
   }
 
   /** Was it marked for keeping before anything was known of its end? */
   get isChosen(): boolean {
-    return this.parent?.isSampled ?? this.#rules.isChosen(this.request.requestId);
+    return this.parent?.isSampled ?? this.#sink.rules.isChosen(this.request.requestId);
   }
 
   traceparentFor({ held, spanId }: AttemptNotes): string | undefined {
-    if (!this.#rules.isPropagatedTo(held.deployment.providerId)) return undefined;
+    if (!this.#sink.rules.isPropagatedTo(held.deployment.providerId)) return undefined;
     return traceparentOf({ ...this.context, spanId });
   }
 

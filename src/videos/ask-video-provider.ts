@@ -15,7 +15,7 @@ import type { VideoJob } from "./video-job.ts";
 
 type AskDeps = Pick<
   VideoDeps,
-  "catalog" | "connections" | "ports" | "clock" | "deadlines" | "videos"
+  "catalog" | "connections" | "upstream" | "opensOwnKeys" | "clock" | "deadlines" | "videos"
 >;
 
 /** Where a job is polled, and with whose key. */
@@ -31,7 +31,7 @@ export async function deploymentOf(
 ): Promise<Deployment | undefined> {
   const listed = deps.catalog.current.deployments.find(({ id }) => id === deploymentId);
   if (listed === undefined || connectionId === undefined) return listed;
-  if (!deps.ports.current.opensOwnKeys) return undefined;
+  if (!deps.opensOwnKeys) return undefined;
   const connection = await deps.connections.find(connectionId, orgId);
   if (connection === undefined || connection.disabledAtMs !== null) return undefined;
   return ownKeyDeployment(listed, { connectionId, orgId, sealedKey: connection.sealedKey });
@@ -44,7 +44,7 @@ export function askAfter(
   job: Pick<AskedJob, "providerJobId">,
 ): RunningFetch<FetchedAnswer> {
   return fetchRecord(deps, (handler) =>
-    deps.ports.current.upstream.get(deployment, questionAbout(deployment, job), handler),
+    deps.upstream.get(deployment, questionAbout(deployment, job), handler),
   );
 }
 
@@ -55,7 +55,7 @@ export function cancelJob(
   job: Pick<AskedJob, "providerJobId">,
 ): RunningFetch<FetchedAnswer> {
   return fetchRecord(deps, (handler) =>
-    deps.ports.current.upstream.delete(deployment, questionAbout(deployment, job), handler),
+    deps.upstream.delete(deployment, questionAbout(deployment, job), handler),
   );
 }
 

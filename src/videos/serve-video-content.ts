@@ -30,7 +30,7 @@ export async function serveVideoContent(
   const job = await deps.poller.refresh(found.job).catch(() => found.job);
   const unready = contentRefusal(job, deps.clock.nowMs());
   if (unready !== undefined) return exchange.refuse(unready);
-  const counted = await countRequest(deps.ports.current, exchange);
+  const counted = await countRequest(deps, exchange);
   if (!counted.ok) return exchange.refuse(counted.refusal);
   const deployment = await deploymentOf(deps, job).catch(() => undefined);
   const { remainingRequests } = counted;
@@ -71,7 +71,7 @@ async function passOn(
   const running = fetchContent({
     clock: deps.clock,
     deadlines: deps.deadlines,
-    upstream: deps.ports.current.upstream,
+    upstream: deps.upstream,
     deployment,
     path: contentPath(deployment, job.providerJobId),
     ...(range !== undefined && { range }),

@@ -1,5 +1,5 @@
 import type { ConnectionStore } from "../accounts/index.ts";
-import type { CallParts, LivePorts } from "../call/index.ts";
+import type { CallPorts } from "../call/index.ts";
 import type { JobStore } from "./job-store.ts";
 import type { VideoMetrics } from "./video-metrics.ts";
 
@@ -27,9 +27,7 @@ export interface VideoLog {
 }
 
 /** What the recipes of videos work with, besides what every recipe does. */
-export interface VideoDeps extends CallParts {
-  /** Jobs outlive what they began with: a question about one is asked by the rules of the moment. */
-  readonly ports: LivePorts;
+export interface VideoDeps extends CallPorts {
   readonly jobs: JobStore;
   /** Jobs made with a customer's own provider key are asked after with the same. */
   readonly connections: Pick<ConnectionStore, "find">;

@@ -101,7 +101,7 @@ function worker(password = PASSWORD): AlertWorker {
   const clock = systemClock;
   const webhook = openWebhookSender({
     clock,
-    vault: () => undefined,
+    vault: undefined,
     allowPrivate: true,
     names: new ForeignNames(),
   });

@@ -93,7 +93,7 @@ function worker(how: Delivering = {}): AlertWorker {
   const { from = backend, allowPrivate = true, ring = vault, nameServers = [] } = how;
   const clock = systemClock;
   const names = new ForeignNames(nameServers);
-  const webhook = openWebhookSender({ clock, vault: () => ring, allowPrivate, names });
+  const webhook = openWebhookSender({ clock, vault: ring, allowPrivate, names });
   const consoleUrl = (): string => "https://console.example";
   const queue = from.alertQueue;
   return new AlertWorker({ queue, mailer: undefined, webhook, consoleUrl, clock, log: silentLog });

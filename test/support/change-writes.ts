@@ -29,7 +29,6 @@ export type OtherAction = Extract<
   | "purchase.recover"
   | "schema.migrate"
   | "session.start"
-  | "settings.reload"
   | "settlement.bear-lost"
   | "settlement.put-back"
   | `account.${string}`

@@ -8,7 +8,6 @@ import {
 } from "../../src/call/in-process.ts";
 import { quoteCall } from "../../src/call/quote-call.ts";
 import { CatalogHolder } from "../../src/catalog/catalog-holder.ts";
-import { LiveConfig } from "../../src/config/live-config.ts";
 import { systemClock } from "../../src/core/time.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { MemoryLimitStore } from "../../src/limits/memory/memory-limit-store.ts";
@@ -46,7 +45,7 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
     instanceName: "in-process",
   });
   const serving = openServing(
-    { live: new LiveConfig(config), env: { TEST_PROVIDER_KEY: PROVIDER_KEY }, clock },
+    { config, env: { TEST_PROVIDER_KEY: PROVIDER_KEY }, clock },
     {
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
@@ -55,7 +54,7 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
       limits: { store: new MemoryLimitStore(), sharedHealth: undefined },
     },
   );
-  const ports = serving.ports.current;
+  const ports = serving.serve;
   const authenticator = openAuthenticator({ keyStore: backend.keyStore, clock, cacheMs: 0 });
   const log = {
     answered: () => undefined,
@@ -72,7 +71,7 @@ async function openInProcessCalls(gateway: TestGateway): Promise<InProcessCalls>
     quote: (principal, body) => quoteCall(ports, chat, { principal, body }),
     close: async () => {
       serving.close();
-      await serving.upstream.close();
+      await ports.upstream.close();
       await ledger.shutDown();
     },
   };

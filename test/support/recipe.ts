@@ -10,7 +10,6 @@ import { type ManifestFile } from "../../src/catalog/catalog-input.ts";
 import type { KeyOrigins } from "../../src/catalog/key-origins.ts";
 import { parseManifestFiles } from "../../src/catalog/load-manifests.ts";
 import { openServing } from "../../src/app/open-serving.ts";
-import { LiveConfig } from "../../src/config/live-config.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { newRequestId, type AttemptId, type KeyId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
@@ -103,8 +102,8 @@ export function openRecipe(clock: Clock, manifests: readonly object[]): TestReci
   const loaded = loadConfig({ flags: {}, env: {} });
   if (loaded.kind === "invalid") throw new Error(loaded.problems.join("\n"));
   const upstream = new HeldUpstream({ allowPrivateUpstreams: true, providerKey: () => "key" });
-  const { ports } = openServing(
-    { live: new LiveConfig(loaded.config), env: {}, clock },
+  const { serve } = openServing(
+    { config: loaded.config, env: {}, clock },
     {
       usage: NO_ABUSE_MONITOR,
       standing: TRUSTED_LISTINGS,
@@ -113,7 +112,7 @@ export function openRecipe(clock: Clock, manifests: readonly object[]): TestReci
       limits: { store: new MemoryLimitStore(), sharedHealth: undefined },
     },
   );
-  return { deps: { ...ports.current, upstream }, sent: upstream.sent };
+  return { deps: { ...serve, upstream }, sent: upstream.sent };
 }
 
 function catalogOf(manifests: readonly object[]) {

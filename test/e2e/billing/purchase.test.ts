@@ -250,33 +250,6 @@ test("a start with a live key reports credit that was bought with test money", a
   await live.close();
 });
 
-test.each([
-  [
-    "purchaseMinUsd",
-    "5,00",
-    "billing.purchase_min_usd must be dollars from 0.50 to 999999.99, not 5,00",
-  ],
-  [
-    "purchaseMaxUsd",
-    "1000000",
-    "billing.purchase_max_usd must be dollars from 0.50 to 999999.99, not 1000000",
-  ],
-  ["purchaseMaxUsd", "4.00", "billing.purchase_min_usd is above billing.purchase_max_usd"],
-  ["stripeApiUrl", "stripe", "stripe.api_url is not a URL; it must start with http:// or https://"],
-])("a wrong setting stops the start and is named: %s %s", (name, value, message) => {
-  const config = { ...NO_PROVIDER_CONFIG, stripeSecretKey: "sk_test_x", [name]: value };
-  const { purchaseStore: store, topUpStore } = fixture.backend;
-  const options = {
-    config,
-    store,
-    topUpStore,
-    consoleUrl: () => "",
-    clock: fixture.clock,
-    log: silentLogger,
-  };
-  expect(() => openBilling(options)).toThrow(message);
-});
-
 test("without a payment provider credit is granted, and none can be bought", async () => {
   const none = openBilling({
     config: NO_PROVIDER_CONFIG,

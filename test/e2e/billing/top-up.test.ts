@@ -306,7 +306,7 @@ test("one decision that several processes send at once is one charge", async () 
   const charge = await fixture.backend.topUpStore.begin(wanted, testOperator);
   if (charge === undefined) throw new Error("nothing was due");
   const { url: apiUrl, secretKey } = fixture.checkout;
-  const account = { secretKey, webhookSecrets: [], apiUrl };
+  const account = { secretKey: () => secretKey, webhookSecrets: () => [], apiUrl };
   const clients = [1, 2, 3].map(() => new StripePayments(account, fixture.clock));
   const answers = await Promise.all(clients.map(({ cards }) => cards.charge(charge)));
   for (const client of clients) client.close();

@@ -53,7 +53,7 @@ const WALK: Readonly<Record<string, readonly Walked[]>> = {
   "GET /v1/generation": [{ path: `/v1/generation?id=${ID}` }],
 };
 
-const routes = gatewayRoutes({ current: {} as CallPorts }, { videos: {} } as StoredDeps).routes;
+const routes = gatewayRoutes({} as CallPorts, { videos: {} } as StoredDeps).routes;
 
 function call(name: string, walked: Walked): Promise<HttpAnswer> {
   const [method = "", path = ""] = name.split(" ");

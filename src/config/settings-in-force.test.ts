@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+
+import { loadConfig } from "./load-config.ts";
+import type { Config } from "./settings.ts";
+import { SettingsInForce } from "./settings-in-force.ts";
+
+const KEYS = "stripe: {secret_key: rk_test_1, webhook_secret: a}\nencryption_key: one";
+const START = configOf(KEYS);
+
+function configOf(yamlText: string): Config {
+  const outcome = loadConfig({ flags: {}, env: {}, yamlText });
+  if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
+  return outcome.config;
+}
+
+test("the log level and secrets follow, and every other setting keeps the value of the start", () => {
+  const inForce = new SettingsInForce(START);
+  const next = configOf(
+    KEYS.replace("one", "one,two").replace("test_1", "test_2").replace("a}", "b}") +
+      "\nlog_level: debug\nport: 1\nretention: {changes_days: 9}",
+  );
+  const read = inForce.compare(next);
+  expect(inForce.current).toBe(START);
+  const secrets = ["encryption_key", "stripe.secret_key", "stripe.webhook_secret"];
+  expect(read.changed.toSorted()).toEqual([...secrets, "log_level"].toSorted());
+  // Only commands read how long the change log is kept: no restart is needed for it.
+  expect(read.waiting).toEqual(["port"]);
+  inForce.use(read);
+  const { port, retentionChangesDays } = START;
+  expect(inForce).toMatchObject({
+    current: { ...next, port, retentionChangesDays },
+    waiting: ["port"],
+  });
+  inForce.use(inForce.compare(START));
+  expect(inForce).toMatchObject({ current: START, waiting: [] });
+});
+
+test.each([
+  ["no encryption key any more", "encryption_key: one", "", "encryption_key"],
+  ["no payments any more", "secret_key: rk_test_1, ", "", "stripe.secret_key"],
+  ["real money", "rk_test_1", "rk_live_1", "stripe.secret_key"],
+])("a change to %s waits for a restart", (_what, before, after, path) => {
+  const read = new SettingsInForce(START).compare(configOf(KEYS.replace(before, after)));
+  expect(read).toEqual({ config: START, changed: [], waiting: [path] });
+});
