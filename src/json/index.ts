@@ -1,3 +1,11 @@
+export {
+  byType,
+  closed,
+  NOT_BLANK,
+  schemaCheck,
+  type SchemaCheck,
+  type SchemaFault,
+} from "./check-schema.ts";
 export type { EditedBytes } from "./edited-bytes.ts";
 export { foldName } from "./fold-name.ts";
 export { JsonBudget } from "./json-budget.ts";

@@ -4,11 +4,8 @@ import { problem, type Problem, type Unservable } from "../../wire/index.ts";
 import { schemaMissing } from "./grammar-systemone.ts";
 import { pathOf, quoted, sentenceOf } from "./members.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
-import { atEntry } from "./question-entries.ts";
-import { glinerFieldsOf } from "./question-signs.ts";
-import type { Question } from "./question.ts";
-import type { ReadQuestion } from "./read-question.ts";
-import { foreignSchema } from "./read-questions.ts";
+import { atEntry, type Question, type ReadQuestion } from "./question.ts";
+import { foreignSchema, glinerFieldsOf } from "./read-questions.ts";
 
 /** Why this deployment cannot serve the request as sent; undefined when it can. */
 export function servabilityProblem(
