@@ -1,6 +1,6 @@
 import type { TSchema } from "typebox";
 
-import { schemaCheck, type SchemaFault } from "../json/index.ts";
+import { pathText, schemaCheck, type SchemaFault } from "../json/index.ts";
 
 /** Why a part of a request is not what its schema says. */
 export interface SchemaProblem {
@@ -50,10 +50,7 @@ function unstorableIn(value: unknown): SchemaProblem | undefined {
 }
 
 function problemOf({ path, message }: SchemaFault): SchemaProblem {
-  const steps = path.map((step, at) =>
-    typeof step === "number" || /^\d+$/.test(step) ? `[${step}]` : at === 0 ? step : `.${step}`,
-  );
-  const field = path.length === 0 ? undefined : steps.join("").slice(0, FIELD_CHARS_MAX);
+  const field = path.length === 0 ? undefined : pathText(path).slice(0, FIELD_CHARS_MAX);
   return { field, message: `${field ?? "the request"} ${message}` };
 }
 

@@ -38,6 +38,16 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   };
 }
 
+const STEP_CHARS_MAX = 64;
+
+/** `state.items[2]` */
+export function pathText(path: SchemaFault["path"]): string {
+  return path
+    .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, STEP_CHARS_MAX)}`))
+    .join("")
+    .replace(/^[.]/, "");
+}
+
 /** An object whose member `type` says which others it has. */
 export function byType(types: Readonly<Record<string, TProperties>>): TSchema {
   // Types with the same fields are one case of the choice: each case costs time to compile.

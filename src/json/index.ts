@@ -2,6 +2,7 @@ export {
   byType,
   closed,
   NOT_BLANK,
+  pathText,
   schemaCheck,
   type SchemaCheck,
   type SchemaFault,
@@ -63,5 +64,14 @@ export {
   readRawJson,
 } from "./read-manifest-json.ts";
 export { scanJson, valueEndIn } from "./scan-json.ts";
+export {
+  canonicalText,
+  documentParts,
+  documentReader,
+  isSignedBy,
+  publicKeyText,
+  signedFile,
+  type TextDocument,
+} from "./signed-document.ts";
 export { Splice } from "./splice.ts";
 export { WordTable } from "./word-table.ts";

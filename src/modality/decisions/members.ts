@@ -1,4 +1,10 @@
-import { ABSENT, type JsonDocument, type JsonNode, type SchemaFault } from "../../json/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  pathText,
+  type SchemaFault,
+} from "../../json/index.ts";
 import { problem, type Problem } from "../../wire/index.ts";
 
 /** One member of an object: the name it was sent under, and its value. */
@@ -85,20 +91,10 @@ export function isProblem(read: object): read is Problem {
 /** `questions.team.schema.criteria: 1 option, at least 2 needed`: the place, then what is wrong. */
 export function sentenceOf({ path, message }: Problem): string {
   const glue = /^(?:is|must) /.test(message) ? " " : ": ";
-  return pathOf(path) + glue + message;
-}
-
-const STEP_CHARS_MAX = 64;
-
-/** `state.items[2]` */
-export function pathOf(path: readonly (string | number)[]): string {
-  return path
-    .map((step) => (typeof step === "number" ? `[${step}]` : `.${step.slice(0, STEP_CHARS_MAX)}`))
-    .join("")
-    .slice(1);
+  return pathText(path) + glue + message;
 }
 
 /** A name in a message: quoted, and cut where it is longer than a name should be. */
 export function quoted(name: string): string {
-  return JSON.stringify(name.slice(0, STEP_CHARS_MAX));
+  return JSON.stringify(name.slice(0, 64));
 }
