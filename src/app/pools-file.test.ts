@@ -119,8 +119,8 @@ describe("a pool file", () => {
     const text = toYaml([{ id: "P", concurrent: 0 }, "pool", { id: "p", listings: [7] }]);
     expect(issuesOf(text).map(({ pointer }) => pointer)).toEqual([
       "/0/listings",
-      "/0/concurrent",
       "/0/id",
+      "/0/concurrent",
       "/1",
       "/2/listings/0",
     ]);
@@ -157,7 +157,10 @@ describe("a wrong pool names the field and the rule", () => {
     [{ tokens_per_minute: 2 ** 53 }, [`/0/tokens_per_minute: ${whole}`]],
     [{ requests_per_second: true }, [`/0/requests_per_second: ${whole}`]],
     [{ capacity: [] }, ["/0/capacity: must be a list with at least one entry"]],
-    [{ capacity: ["request"] }, ["/0/capacity/0: must have the fields type, per, value"]],
+    [
+      { capacity: ["request"] },
+      ["/0/capacity/0: must be an object with the fields type, per, value"],
+    ],
     [
       { capacity: [{ type: "image", per: "year", value: 0, unit: "token" }] },
       [

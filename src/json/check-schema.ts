@@ -19,7 +19,7 @@ export type SchemaCheck = (value: unknown) => SchemaFault | undefined;
 export interface SchemaWords {
   /** Of a field that is missing. Its `title`, where it has one, follows. */
   readonly missing: string;
-  /** Of a field that must not be there. */
+  /** Of a field that must not be there; `{names}` stands for those that may. */
   readonly unknown: string;
   /** Text is made a number where one is due; absent: nothing is converted. */
   readonly readsText?: true;
@@ -31,11 +31,33 @@ export interface SchemaWords {
  * the `title` of entries is the noun that they are counted by.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
-  let validate: ValidateFunction | undefined;
+  const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
   return (value) => {
-    validate ??= (words.readsText === true ? TEXTS : VALUES).compile(schema);
-    return validate(value) ? undefined : faultOf(validate, value, words);
+    const validate = validator();
+    if (validate(value)) return undefined;
+    const all = validate.errors ?? [];
+    // Of a choice between schemas the last error is the choice itself, and the ones before say why.
+    const outer = all.at(-1);
+    return outer === undefined ? undefined : faultOf(outer, all, { value, words });
   };
+}
+
+/** Everything that is wrong with a value. */
+export function schemaFaults(
+  schema: TSchema,
+  words: SchemaWords,
+): (value: unknown) => readonly SchemaFault[] {
+  const validator = compiled(WHOLE, schema);
+  return (value) => {
+    const validate = validator();
+    const all = validate(value) ? [] : (validate.errors ?? []);
+    return all.map((error) => faultOf(error, [error], { value, words }));
+  };
+}
+
+function compiled(ajv: Ajv, schema: TSchema): () => ValidateFunction {
+  let validate: ValidateFunction | undefined;
+  return () => (validate ??= ajv.compile(schema));
 }
 
 const STEP_CHARS_MAX = 64;
@@ -80,6 +102,7 @@ const OPTIONS = {
 } as const;
 const VALUES = withFormats(new Ajv({ ...OPTIONS, coerceTypes: false }));
 const TEXTS = withFormats(new Ajv({ ...OPTIONS, coerceTypes: true }));
+const WHOLE = withFormats(new Ajv({ ...OPTIONS, allErrors: true }));
 
 function withFormats(ajv: Ajv): Ajv {
   return ajv.addFormat("date-time", isInstant);
@@ -91,15 +114,16 @@ function isInstant(text: string): boolean {
   return INSTANT.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-function faultOf({ errors }: ValidateFunction, value: unknown, words: SchemaWords): SchemaFault {
-  const all = errors ?? [];
-  // Of a choice between schemas the last error is the choice itself, and the ones before say why.
-  const outer = all.at(-1);
-  if (outer === undefined) return { path: [], message: "is not valid" };
-  const path = [...stepsOf(outer, value), ...stepInside(outer)];
+interface Checked {
+  readonly value: unknown;
+  readonly words: SchemaWords;
+}
+
+function faultOf(outer: ErrorObject, all: readonly ErrorObject[], of: Checked): SchemaFault {
+  const path = [...stepsOf(outer, of.value), ...stepInside(outer)];
   // What is wrong with a name is said before that it is the name of a member.
   const cause = outer.keyword === "propertyNames" ? (all.at(-2) ?? outer) : outer;
-  return { path, message: wordsOf(cause, all, words) };
+  return { path, message: wordsOf(cause, all, of.words) };
 }
 
 /** The steps of a pointer; a number where the container is an array. */
@@ -151,8 +175,11 @@ const SPECIAL_WORDS: Readonly<Record<string, Words>> = {
     const title = asObject(fields?.[String(params["missingProperty"])])?.["title"];
     return typeof title === "string" ? `${missing}: ${title}` : missing;
   },
-  additionalProperties({ data, schemaPath }, { unknown }) {
-    if (!/\/oneOf\/\d+\/additionalProperties$/.test(schemaPath)) return unknown;
+  additionalProperties({ data, schemaPath, parentSchema }, { unknown }) {
+    const names = Object.keys(asObject(parentSchema?.["properties"]) ?? {});
+    if (!/\/oneOf\/\d+\/additionalProperties$/.test(schemaPath)) {
+      return unknown.replace("{names}", names.join(", "));
+    }
     return `the type ${String(asObject(data)?.["type"])} does not accept this field`;
   },
   discriminator({ params, parentSchema }, { missing }) {

@@ -4,6 +4,7 @@ export {
   NOT_BLANK,
   pathText,
   schemaCheck,
+  schemaFaults,
   type SchemaCheck,
   type SchemaFault,
 } from "./check-schema.ts";
