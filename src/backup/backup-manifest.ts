@@ -1,3 +1,7 @@
+import { type TString, Type } from "typebox";
+
+import { documentParts, documentReader } from "../json/index.ts";
+
 const FORMAT = "tokenmarket-backup-2";
 
 /** A copy that cannot be made or cannot be used, and why. */
@@ -30,55 +34,27 @@ export function writeManifest(manifest: BackupManifest): string {
   return `${JSON.stringify({ format: FORMAT, ...manifest })}\n`;
 }
 
-/** Reads `backup.json`, which may be of any origin: a path in it leads nowhere else. */
-export function readManifest(text: string, path: string): BackupManifest {
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch (fault) {
-    throw new BackupFault(`${path} is damaged`, { cause: fault });
-  }
-  if (isManifest(document)) return document;
-  throw new BackupFault(`${path} is damaged, or not of the format ${FORMAT}`);
-}
+const text = (pattern: string): TString => Type.String({ pattern });
+const size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+/** A path in a copy leads nowhere else: no part of it is empty, `.` or `..`. */
+const insidePath = text(String.raw`^(?!\.{0,2}(?:/|$))[^/\0\\]+(?:/(?!\.{0,2}(?:/|$))[^/\0\\]+)*$`);
+const read = documentReader(
+  Type.Object({
+    format: documentParts.format(FORMAT),
+    finished_at: text(String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$`),
+    restore_point: text(String.raw`^[\w-]{1,63}$`),
+    postgres_version: text(String.raw`^\d+\n$`),
+    sums: text("^[\\w ,-]{1,256}$"),
+    folders: Type.Array(insidePath),
+    files: Type.Array(
+      Type.Object({ path: insidePath, bytes: size, sha256: documentParts.sha256() }),
+    ),
+  }),
+);
 
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/;
-
-function isManifest(document: unknown): document is BackupManifest {
-  if (!isObject(document) || document["format"] !== FORMAT) return false;
-  const { folders, files } = document;
-  return (
-    isText(document["finished_at"], INSTANT) &&
-    isText(document["restore_point"], /^[\w-]{1,63}$/) &&
-    isText(document["postgres_version"], /^\d+\n$/) &&
-    isText(document["sums"], /^[\w ,-]{1,256}$/) &&
-    Array.isArray(folders) &&
-    folders.every(isInsidePath) &&
-    Array.isArray(files) &&
-    files.every(isCopiedFile)
-  );
-}
-
-function isCopiedFile(file: unknown): boolean {
-  return (
-    isObject(file) &&
-    isInsidePath(file["path"]) &&
-    Number.isSafeInteger(file["bytes"]) &&
-    isText(file["sha256"], /^[0-9a-f]{64}$/)
-  );
-}
-
-function isInsidePath(value: unknown): boolean {
-  return (
-    isText(value, /^[^\0\\]+$/) &&
-    value.split("/").every((part) => part !== "" && part !== ".." && part !== ".")
-  );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
-}
-
-function isText(value: unknown, pattern: RegExp): value is string {
-  return typeof value === "string" && pattern.test(value);
+/** Reads `backup.json`, which may be of any origin. */
+export function readManifest(file: string, path: string): BackupManifest {
+  const document = read(file);
+  if (typeof document !== "string") return document;
+  throw new BackupFault(`${path} is damaged, or not of the format ${FORMAT}: ${document}`);
 }

@@ -129,7 +129,10 @@ describe("a wrong pool names the field and the rule", () => {
     [{ tokens_per_minute: 2 ** 53 }, [`/0/tokens_per_minute: ${whole}`]],
     [{ requests_per_second: true }, [`/0/requests_per_second: ${whole}`]],
     [{ capacity: [] }, ["/0/capacity: must be a list with at least one entry"]],
-    [{ capacity: ["request"] }, ["/0/capacity/0: must have the fields type, per, value"]],
+    [
+      { capacity: ["request"] },
+      ["/0/capacity/0: must be an object with the fields type, per, value"],
+    ],
     [
       { capacity: [{ type: "image", per: "year", value: 0, unit: "token" }] },
       [

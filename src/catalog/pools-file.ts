@@ -1,7 +1,7 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { type Static, type TArray, type TSchema, type TUnsafe, Type } from "typebox";
 import { parse as parseYaml } from "yaml";
 
-import { pointerTo } from "../json/index.ts";
+import { pointerTo, type SchemaFault, schemaFaults } from "../json/index.ts";
 import type { CatalogIssue } from "./catalog-input.ts";
 import type { CapacityDeclaration } from "./catalog.ts";
 import type { StatedPool, StatedPools } from "./compile-pools.ts";
@@ -9,19 +9,6 @@ import type { StatedPool, StatedPools } from "./compile-pools.ts";
 export type ParsedPools =
   | { readonly ok: true; readonly pools: StatedPools }
   | { readonly ok: false; readonly issues: readonly CatalogIssue[] };
-
-/** A pool as the file has it. */
-interface PoolEntry {
-  readonly id: string;
-  readonly listings: readonly string[];
-  readonly org_share?: "half" | "three_quarters";
-  /** Short for a capacity. */
-  readonly requests_per_minute?: number;
-  readonly tokens_per_minute?: number;
-  readonly requests_per_second?: number;
-  readonly concurrent?: number;
-  readonly capacity?: readonly CapacityDeclaration[];
-}
 
 /** The pools of an operator's pool file, or everything that is wrong with it. */
 export function parsePoolsFile(file: string, text: string): ParsedPools {
@@ -32,119 +19,100 @@ export function parsePoolsFile(file: string, text: string): ParsedPools {
     const reason = fault instanceof Error ? fault.message.split("\n")[0] : String(fault);
     return { ok: false, issues: [{ file, pointer: "", message: `it is not YAML: ${reason}` }] };
   }
-  compiled ??= new Ajv2020({ allErrors: true, verbose: true }).compile(POOLS);
-  const isValid = compiled(document);
-  const found = (compiled.errors ?? []).map((error) => ({ file, ...problemOf(error) }));
-  // A text of the wrong type breaks its pattern too: once is enough.
-  const issues = [...new Map(found.map((issue) => [issue.pointer, issue])).values()];
-  if (!isValid) return { ok: false, issues };
-  const entries = document as readonly PoolEntry[];
-  const repeated = entries.flatMap((entry, at) => repeatedCapacities(file, entry, at));
-  if (repeated.length > 0) return { ok: false, issues: repeated };
-  return { ok: true, pools: { file, pools: entries.map(statedPool) } };
+  const faults = poolFaults(document);
+  const pools = faults.length === 0 ? (document as readonly PoolFields[]) : [];
+  const issues = [...faults, ...pools.flatMap(repeatedCapacities)].map(({ path, message }) => ({
+    file,
+    pointer: pointerTo(path),
+    message,
+  }));
+  if (issues.length > 0) return { ok: false, issues };
+  return { ok: true, pools: { file, pools: pools.map(poolOf) } };
 }
 
-function statedPool(entry: PoolEntry): StatedPool {
-  const { tokens_per_minute: tokensPerMinute, requests_per_second: requestsPerSecond } = entry;
-  const { id, listings, org_share: share, concurrent } = entry;
+const count = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: "a whole number above 0",
+});
+
+function choice<const T extends readonly string[]>(...choices: T): TUnsafe<T[number]> {
+  return Type.Unsafe({ enum: choices, description: `one of ${choices.join(", ")}` });
+}
+
+function listOf<S extends TSchema>(entry: S): TArray<S> {
+  return Type.Array(entry, { minItems: 1, description: "a list with at least one entry" });
+}
+
+const capacity = Type.Object(
+  {
+    type: choice("request", "prompt", "completion"),
+    per: choice("minute", "hour", "day"),
+    value: count,
+  },
+  { additionalProperties: false, description: "an object with the fields type, per, value" },
+);
+
+const pool = Type.Object(
+  {
+    id: Type.String({
+      pattern: "^[a-z0-9][a-z0-9_-]{0,63}$",
+      description: "1 to 64 of a-z, 0-9, - and _, a letter or digit first",
+    }),
+    listings: listOf(
+      Type.String({
+        pattern: "^[a-z0-9][a-z0-9-]{1,62}/(?:\\*|[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127})$",
+        description: "<provider id>/<model id>, or <provider id>/* for all listings of a provider",
+      }),
+    ),
+    org_share: Type.Optional(choice("half", "three_quarters")),
+    requests_per_minute: Type.Optional(count),
+    tokens_per_minute: Type.Optional(count),
+    requests_per_second: Type.Optional(count),
+    concurrent: Type.Optional(count),
+    capacity: Type.Optional(listOf(capacity)),
+  },
+  { additionalProperties: false, description: "an object with the fields id, listings" },
+);
+type PoolFields = Static<typeof pool>;
+
+const poolFaults = schemaFaults(
+  Type.Array(pool, { description: "a list of pools; write [] for none" }),
+  { missing: "is missing", unknown: "is not a known field; the fields are {names}" },
+);
+
+function poolOf(fields: PoolFields): StatedPool {
+  const { org_share: share, concurrent } = fields;
+  const { tokens_per_minute: tokensPerMinute, requests_per_second: requestsPerSecond } = fields;
   return {
-    id,
-    listings,
+    id: fields.id,
+    listings: fields.listings,
     ...(share !== undefined && { orgSharePercent: share === "half" ? 50 : 75 }),
-    capacity: capacitiesOf(entry),
+    capacity: capacitiesOf(fields),
     ...(tokensPerMinute !== undefined && { tokensPerMinute }),
     ...(requestsPerSecond !== undefined && { requestsPerSecond }),
     ...(concurrent !== undefined && { concurrent }),
   };
 }
 
-function capacitiesOf(entry: PoolEntry): readonly CapacityDeclaration[] {
-  const { requests_per_minute: value, capacity = [] } = entry;
-  return value === undefined ? capacity : [{ type: "request", per: "minute", value }, ...capacity];
+/** Requests per minute are a declared capacity like any other; the short field is for people. */
+function capacitiesOf(fields: PoolFields): readonly CapacityDeclaration[] {
+  const { requests_per_minute: value, capacity: listed = [] } = fields;
+  return value === undefined ? listed : [{ type: "request", per: "minute", value }, ...listed];
 }
 
-function repeatedCapacities(file: string, entry: PoolEntry, at: number): readonly CatalogIssue[] {
-  const names = capacitiesOf(entry).map(({ type, per }) => `${type} per ${per}`);
-  const shorts = names.length - (entry.capacity ?? []).length;
-  return names.flatMap((name, index) => {
-    if (names.indexOf(name) === index) return [];
-    const pointer = pointerTo([String(at), "capacity", String(index - shorts)]);
-    return [{ file, pointer, message: `states ${name} a second time; remove one of them` }];
-  });
-}
-
-/** A part of the file; `description` says what it must be. */
-interface Rule {
-  readonly type: string;
-  readonly description: string;
-  readonly properties?: Readonly<Record<string, Rule>>;
-  readonly [keyword: string]: unknown;
-}
-
-const COUNT: Rule = {
-  type: "integer",
-  minimum: 1,
-  maximum: Number.MAX_SAFE_INTEGER,
-  description: "must be a whole number above 0",
-};
-
-const POOLS: Rule = {
-  type: "array",
-  description: "must be a list of pools; write [] for none",
-  items: fields(["id", "listings"], {
-    id: matching(
-      "^[a-z0-9][a-z0-9_-]{0,63}$",
-      "must be 1 to 64 of a-z, 0-9, - and _, a letter or digit first",
-    ),
-    listings: someOf(
-      matching(
-        "^[a-z0-9][a-z0-9-]{1,62}/(?:\\*|[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127})$",
-        "must be <provider id>/<model id>, or <provider id>/* for all listings of a provider",
-      ),
-    ),
-    org_share: oneOf("half", "three_quarters"),
-    requests_per_minute: COUNT,
-    tokens_per_minute: COUNT,
-    requests_per_second: COUNT,
-    concurrent: COUNT,
-    capacity: someOf(
-      fields(["type", "per", "value"], {
-        type: oneOf("request", "prompt", "completion"),
-        per: oneOf("minute", "hour", "day"),
-        value: COUNT,
-      }),
-    ),
-  }),
-};
-
-let compiled: ValidateFunction | undefined;
-
-function fields(required: readonly string[], properties: Readonly<Record<string, Rule>>): Rule {
-  const description = `must have the fields ${required.join(", ")}`;
-  return { type: "object", required, properties, additionalProperties: false, description };
-}
-
-function matching(pattern: string, description: string): Rule {
-  return { type: "string", pattern, description };
-}
-
-function oneOf(...words: readonly string[]): Rule {
-  return { type: "string", enum: words, description: `must be one of ${words.join(", ")}` };
-}
-
-function someOf(items: Rule): Rule {
-  const description = "must be a list with at least one entry";
-  return { type: "array", minItems: 1, items, description };
-}
-
-function problemOf(error: ErrorObject): Omit<CatalogIssue, "file"> {
-  const { description, properties = {} } = error.parentSchema as Rule;
-  const pointer = error.instancePath;
-  const { missingProperty, additionalProperty } = error.params as Readonly<Record<string, string>>;
-  if (missingProperty !== undefined) {
-    return { pointer: pointer + pointerTo([missingProperty]), message: "is missing" };
-  }
-  if (additionalProperty === undefined) return { pointer, message: description };
-  const message = `is not a known field; the fields are ${Object.keys(properties).join(", ")}`;
-  return { pointer: pointer + pointerTo([additionalProperty]), message };
+function repeatedCapacities(fields: PoolFields, place: number): readonly SchemaFault[] {
+  const all = capacitiesOf(fields);
+  const names = all.map(({ type, per }) => `${type} per ${per}`);
+  const listedFrom = all.length - (fields.capacity?.length ?? 0);
+  return names.flatMap((name, at) =>
+    names.indexOf(name) === at
+      ? []
+      : [
+          {
+            path: [place, "capacity", at - listedFrom],
+            message: `states ${name} a second time; remove one of them`,
+          },
+        ],
+  );
 }

@@ -1,5 +1,6 @@
 import { createHash, type KeyObject, sign, verify } from "node:crypto";
 
+import { asObject, tryParse } from "../json/index.ts";
 import type { RecordedChange } from "./change.ts";
 import type { ChangeFilter } from "./change-store.ts";
 import type { ExportedChange, ExportSeal } from "./exported-change.ts";
@@ -113,18 +114,18 @@ export async function checkChain(
     const end = sealEnd ?? LINE_END.exec(text);
     const hash = end?.[1];
     const body = end === null ? text : `${text.slice(0, end.index)}}`;
-    const fields = parsed(body);
+    const fields = asObject(tryParse(body)?.value);
     if (hash === undefined || fields === undefined) {
       wrong("it is not a line of an export, or its end was edited");
       continue;
     }
     if (sha256(body) !== hash) wrong("it was edited: its hash is that of another text");
-    if (fields.prev !== prev)
+    if (fields["prev"] !== prev)
       wrong("it does not follow the line before it: lines were removed, added or reordered here");
     prev = hash;
     if (sealEnd === null) continue;
     const signature = sealEnd[2] ?? "";
-    seal = { ...(fields as ExportSeal), hash, signature };
+    seal = { ...(fields as unknown as ExportSeal), hash, signature };
     if (seal.changes !== line - 1) {
       wrong(`it seals ${seal.changes} changes, and ${line - 1} stand before it`);
     }
@@ -137,13 +138,4 @@ export async function checkChain(
     wrong("the seal is missing: the end of the file was cut off");
   }
   return { changes: line - 1, seal, problems };
-}
-
-function parsed(body: string): { readonly prev?: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,6 @@
 import { parseIp } from "../core/index.ts";
 import type { ChangedBy } from "./change.ts";
 
-const IPV4_SHIFTS = [24n, 16n, 8n];
-const IPV6_SHIFTS = [112n, 96n, 80n];
-
 /** The operator at a command line, by the user of the machine. */
 export function byOperator(user: string): ChangedBy {
   return { kind: "operator", id: user, requestId: null, clientNetwork: null };
@@ -40,10 +37,8 @@ export function byCaller(caller: {
 export function wideNetwork(address: string | undefined): string | null {
   const ip = address === undefined ? undefined : parseIp(address);
   if (ip === undefined) return null;
-  if (ip.bits === 32) {
-    return `${IPV4_SHIFTS.map((shift) => (ip.value >> shift) & 0xffn).join(".")}.0/24`;
-  }
-  const groups = IPV6_SHIFTS.map((shift) => ((ip.value >> shift) & 0xffffn).toString(16));
+  if (ip.length === 4) return `${ip.slice(0, 3).join(".")}.0/24`;
+  const groups = ip.slice(0, 3).map((group) => group.toString(16));
   return `${groups.join(":")}::/48`;
 }
 

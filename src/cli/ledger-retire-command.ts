@@ -11,7 +11,6 @@ import {
   type Day,
   dayFiles,
   type ExportCheck,
-  publicKeyText,
   readManifest,
   type RetentionSession,
   type RetentionStore,
@@ -19,6 +18,7 @@ import {
   type RetireOutcome,
   verifyExport,
 } from "../ledger/index.ts";
+import { publicKeyText } from "../json/index.ts";
 import {
   answering,
   onStoredData,

@@ -1,7 +1,6 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 
-import { visibleText } from "../core/index.ts";
+import { pathText, schemaCheck, type SchemaFault } from "../json/index.ts";
 
 /** Why a part of a request is not what its schema says. */
 export interface SchemaProblem {
@@ -19,9 +18,14 @@ export type SchemaCheck = (value: unknown) => SchemaProblem | undefined;
  * numbers.
  */
 export function compileCheck(schema: TSchema, part: "body" | "text"): SchemaCheck {
-  const validate = (part === "body" ? BODIES : TEXTS).compile(schema);
-  return (value) => (validate(value) ? unstorableIn(value) : problemOf(validate));
+  const check = schemaCheck(schema, part === "body" ? WORDS : { ...WORDS, readsText: true });
+  return (value) => {
+    const fault = check(value);
+    return fault === undefined ? unstorableIn(value) : problemOf(fault);
+  };
 }
+
+const WORDS = { missing: "is missing", unknown: "is not a field of this route; remove it" };
 
 /**
  * U+0000 is the one character that the database takes in no text. A number like 1e999 in a query is
@@ -45,102 +49,9 @@ function unstorableIn(value: unknown): SchemaProblem | undefined {
   return undefined;
 }
 
-const OPTIONS = { allErrors: false, verbose: true, strict: true, strictTypes: false } as const;
-const BODIES = withFormats(new Ajv({ ...OPTIONS, coerceTypes: false }));
-const TEXTS = withFormats(new Ajv({ ...OPTIONS, coerceTypes: true }));
-
-function withFormats(ajv: Ajv): Ajv {
-  return ajv.addFormat("date-time", isInstant);
-}
-
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
-
-function isInstant(text: string): boolean {
-  return INSTANT.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-function problemOf({ errors }: ValidateFunction): SchemaProblem {
-  const all = errors ?? [];
-  // Of a choice between schemas the last error is the choice itself, and the ones before say why.
-  const outer = all.at(-1);
-  if (outer === undefined) return { field: undefined, message: "the request is not valid" };
-  const field = fieldOf(outer);
-  return { field, message: `${field ?? "the request"} ${wordsOf(outer, all)}` };
-}
-
-function fieldOf({ instancePath, keyword, params }: ErrorObject): string | undefined {
-  const steps = instancePath.split("/").slice(1).map(unescaped);
-  const named = nameIn(params, keyword);
-  if (named !== undefined) steps.push(named);
-  if (steps.length === 0) return undefined;
-  return steps
-    .map((step, at) => (/^\d+$/.test(step) ? `[${step}]` : at === 0 ? step : `.${step}`))
-    .join("")
-    .slice(0, FIELD_CHARS_MAX);
-}
-
-function nameIn(params: Readonly<Record<string, unknown>>, keyword: string): string | undefined {
-  const name = keyword === "required" ? params["missingProperty"] : params["additionalProperty"];
-  return typeof name === "string" ? name : undefined;
+function problemOf({ path, message }: SchemaFault): SchemaProblem {
+  const field = path.length === 0 ? undefined : pathText(path).slice(0, FIELD_CHARS_MAX);
+  return { field, message: `${field ?? "the request"} ${message}` };
 }
 
 const FIELD_CHARS_MAX = 80;
-
-function unescaped(step: string): string {
-  return step.replaceAll("~1", "/").replaceAll("~0", "~");
-}
-
-function wordsOf(outer: ErrorObject, all: readonly ErrorObject[]): string {
-  if (outer.keyword === "required") return "is missing";
-  if (outer.keyword === "additionalProperties") return "is not a field of this route; remove it";
-  const descriptions = all.map(({ parentSchema }) => parentSchema?.["description"]);
-  const description = descriptions.find((text) => typeof text === "string");
-  if (description !== undefined) return `must be ${description}`;
-  if (outer.keyword === "pattern" && outer.params["pattern"] === visibleText.source) {
-    return "must be one line, without characters that are not seen or that change the direction of text";
-  }
-  if (outer.keyword === "enum") return `must be one of ${allowedOf(outer)}`;
-  if (outer.keyword === "format") return "must be an instant like 2026-11-20T08:00:00.000Z";
-  return boundWords(outer) ?? "is not valid";
-}
-
-/** What a value has to be by its type, its length or its size. */
-function boundWords({ keyword, params }: ErrorObject): string | undefined {
-  if (keyword === "type") return `must be ${typeWords(params["type"])}`;
-  const limit: unknown = params["limit"];
-  if (typeof limit !== "number") return undefined;
-  const words = BOUNDS[keyword];
-  if (words === undefined) return undefined;
-  const [before, thing] = words;
-  if (limit === 1 && before.endsWith("least") && thing !== "") return "must not be empty";
-  return `${before} ${limit.toLocaleString("en-US")}${thing === "" ? "" : ` ${thing}`}`;
-}
-
-const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
-  minLength: ["must have at least", "characters"],
-  maxLength: ["must have at most", "characters"],
-  minItems: ["must have at least", "entries"],
-  maxItems: ["must have at most", "entries"],
-  minimum: ["must be at least", ""],
-  maximum: ["must be at most", ""],
-};
-
-function typeWords(type: unknown): string {
-  const known: Readonly<Record<string, string>> = TYPES;
-  return (typeof type === "string" ? known[type] : undefined) ?? "of another type";
-}
-
-const TYPES = {
-  integer: "a whole number",
-  number: "a number",
-  string: "text",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object",
-  null: "null",
-} as const;
-
-function allowedOf({ params }: ErrorObject): string {
-  const allowed: unknown = params["allowedValues"];
-  return Array.isArray(allowed) ? allowed.map((value) => JSON.stringify(value)).join(", ") : "";
-}

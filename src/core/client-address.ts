@@ -1,4 +1,4 @@
-import { isWithin, parseIp, parseNetwork, type IpNetwork } from "./ip-network.ts";
+import { IpNetworks, parseIp } from "./ip-network.ts";
 
 const NETWORKS_MAX = 256;
 /** A request passes a few proxies; more entries, and earlier ones, are written by the client. */
@@ -10,7 +10,8 @@ export function networksProblem(text: string): string | undefined {
   if (text.trim() === "") return undefined;
   const entries = entriesOf(text);
   if (entries.length > NETWORKS_MAX) return `has more than ${NETWORKS_MAX} networks`;
-  const wrong = entries.find((entry) => parseNetwork(entry) === undefined);
+  const networks = new IpNetworks();
+  const wrong = entries.find((entry) => !networks.add(entry));
   if (wrong === undefined) return undefined;
   return `has ${JSON.stringify(wrong)}, which is not a network; write it like 10.0.0.0/8 or 2001:db8::/32`;
 }
@@ -21,29 +22,25 @@ export function networksProblem(text: string): string | undefined {
  * from, so everything before that one may have been made up by the client.
  */
 export class ClientAddresses {
-  readonly #trusted: readonly IpNetwork[];
+  readonly #trusted = new IpNetworks();
+  readonly #trustsAny: boolean;
 
   /** `networks`: a list without a problem. */
   constructor(networks: string) {
-    this.#trusted = entriesOf(networks).flatMap((entry) => parseNetwork(entry) ?? []);
+    this.#trustsAny = entriesOf(networks).filter((entry) => this.#trusted.add(entry)).length > 0;
   }
 
   /** `peer` is the other end of the connection, `forwarded` the header of its request. */
   of(peer: string | undefined, forwarded: string | undefined): string | undefined {
-    if (this.#trusted.length === 0 || peer === undefined || forwarded === undefined) return peer;
+    if (!this.#trustsAny || peer === undefined || forwarded === undefined) return peer;
     let client = bareAddress(peer) ?? peer;
     const hops = lastHops(forwarded);
-    while (this.#isTrusted(client)) {
+    while (this.#trusted.has(client)) {
       const before = bareAddress(hops.pop() ?? "");
       if (before === undefined) break;
       client = before;
     }
     return client;
-  }
-
-  #isTrusted(text: string): boolean {
-    const address = parseIp(text);
-    return address !== undefined && this.#trusted.some((network) => isWithin(network, address));
   }
 }
 

@@ -1,3 +1,13 @@
+export {
+  byType,
+  closed,
+  NOT_BLANK,
+  pathText,
+  schemaCheck,
+  schemaFaults,
+  type SchemaCheck,
+  type SchemaFault,
+} from "./check-schema.ts";
 export type { EditedBytes } from "./edited-bytes.ts";
 export { foldName } from "./fold-name.ts";
 export { JsonBudget } from "./json-budget.ts";
@@ -55,5 +65,14 @@ export {
   readRawJson,
 } from "./read-manifest-json.ts";
 export { scanJson, valueEndIn } from "./scan-json.ts";
+export {
+  canonicalText,
+  documentParts,
+  documentReader,
+  isSignedBy,
+  publicKeyText,
+  signedFile,
+  type TextDocument,
+} from "./signed-document.ts";
 export { Splice } from "./splice.ts";
 export { WordTable } from "./word-table.ts";

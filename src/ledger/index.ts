@@ -66,7 +66,6 @@ export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";
 export { readManifest } from "./retention/retention-manifest.ts";
-export { publicKeyText } from "./signed-text.ts";
 export {
   type Day,
   type DayArchive,

@@ -3,12 +3,16 @@ import {
   convertLegacyHttpOptions,
   createOtlpHttpExportDelegate,
 } from "@opentelemetry/otlp-exporter-base/node-http";
+import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer";
 
 import type { Clock, Logger } from "../core/index.ts";
 import type { PlainSpan } from "./build-spans.ts";
 import { SCHEMA_URL, SCOPE_NAME } from "./names.ts";
-import { type EncodedSpans, SpanBatch } from "./span-batch.ts";
+import type { TraceContext } from "./trace-context.ts";
 import type { TraceFigures } from "./trace-figures.ts";
+
+type SdkSpans = Parameters<typeof ProtobufTraceSerializer.serializeRequest>[0];
+type SdkSpan = SdkSpans[number];
 
 export interface OtlpOptions {
   readonly url: string;
@@ -34,9 +38,10 @@ const FAULT_LOG_MS = 60_000;
 /** Sends spans to a collector in batches, one after the other. Only the end of the process waits. */
 export class OtlpTraceSender {
   readonly #options: OtlpOptions;
-  readonly #exporter: OTLPExporterBase<EncodedSpans>;
-  readonly #open: SpanBatch;
-  readonly #full: EncodedSpans[] = [];
+  readonly #exporter: OTLPExporterBase<SdkSpans>;
+  readonly #process: ExportingProcess;
+  #open: SdkSpan[] = [];
+  readonly #full: SdkSpans[] = [];
   /** In all batches that are not being sent yet. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -46,8 +51,7 @@ export class OtlpTraceSender {
   constructor(options: OtlpOptions) {
     this.#options = options;
     const { resource, version } = options;
-    const scope = { name: SCOPE_NAME, version };
-    this.#open = new SpanBatch({ resource, scope, schemaUrl: SCHEMA_URL });
+    this.#process = exportingProcess(resource, version);
     this.#exporter = exporterOf(options);
   }
 
@@ -60,8 +64,8 @@ export class OtlpTraceSender {
     }
     this.#waiting += spans.length;
     const sinceEpochMs = clock.nowMs() - clock.monotonicMs();
-    for (const span of spans) this.#open.add(span, sinceEpochMs);
-    if (this.#open.size >= BATCH_SPANS_MIN) this.#flush();
+    for (const span of spans) this.#open.push(sdkSpan(span, sinceEpochMs, this.#process));
+    if (this.#open.length >= BATCH_SPANS_MIN) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), BATCH_DELAY_MS).unref();
   }
 
@@ -77,20 +81,21 @@ export class OtlpTraceSender {
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#open.size === 0) return;
-    this.#full.push(this.#open.take());
+    if (this.#open.length === 0) return;
+    this.#full.push(this.#open);
+    this.#open = [];
     this.#sending ??= this.#sendAll();
   }
 
   async #sendAll(): Promise<void> {
     for (let next = this.#full.shift(); next !== undefined; next = this.#full.shift()) {
-      this.#waiting -= next.spans;
+      this.#waiting -= next.length;
       await this.#sendOne(next);
     }
     this.#sending = undefined;
   }
 
-  async #sendOne(batch: EncodedSpans): Promise<void> {
+  async #sendOne(batch: SdkSpans): Promise<void> {
     const { figures } = this.#options;
     const isTaken = await new Promise<boolean>((resolve) => {
       const late = setTimeout(() => resolve(false), SENDING_MS_MAX).unref();
@@ -99,9 +104,9 @@ export class OtlpTraceSender {
         resolve(EXPORTED.has(code));
       });
     });
-    if (isTaken) figures.exported += batch.spans;
+    if (isTaken) figures.exported += batch.length;
     else {
-      figures.dropped += batch.spans;
+      figures.dropped += batch.length;
       this.#noteFault();
     }
   }
@@ -122,21 +127,86 @@ export class OtlpTraceSender {
 /** `ExportResultCode.SUCCESS`. */
 const EXPORTED: ReadonlySet<number> = new Set([0]);
 
-/** The HTTP of OTLP with its retries; what is sent was encoded before. */
-function exporterOf({ url, headers }: OtlpOptions): OTLPExporterBase<EncodedSpans> {
+/** The HTTP of OTLP with its retries. */
+function exporterOf({ url, headers }: OtlpOptions): OTLPExporterBase<SdkSpans> {
   const http = convertLegacyHttpOptions(
     { url, headers: { ...headers }, timeoutMillis: EXPORT_TIMEOUT_MS, concurrencyLimit: 2 },
     "TRACES",
     "v1/traces",
     { "Content-Type": "application/x-protobuf" },
   );
-  const serializer = {
-    serializeRequest: ({ request }: EncodedSpans) => request,
-    // What a collector says of spans that it did not take is not read: they are lost.
-    deserializeResponse: () => ({}),
-  };
-  const counted = { name: "span", countItems: ({ spans }: EncodedSpans) => spans } as const;
+  // What a collector says of spans that it did not take is not read: they are lost.
+  const serializer = { serializeRequest: encodeSpans, deserializeResponse: () => ({}) };
+  const counted = { name: "span", countItems: (spans: SdkSpans) => spans.length } as const;
   return new OTLPExporterBase(
     createOtlpHttpExportDelegate(http, serializer, "otlp_http_span_exporter", counted, undefined),
   );
+}
+
+/** An `ExportTraceServiceRequest` of OTLP 1. */
+export function encodeSpans(spans: SdkSpans): Uint8Array | undefined {
+  return ProtobufTraceSerializer.serializeRequest(spans);
+}
+
+/** What all spans of a process have in common. */
+type ExportingProcess = Pick<SdkSpan, "resource" | "instrumentationScope">;
+
+export function exportingProcess(
+  attributes: Readonly<Record<string, string>>,
+  version: string,
+): ExportingProcess {
+  const resource: Pick<SdkSpan["resource"], "attributes" | "schemaUrl"> = {
+    attributes,
+    schemaUrl: SCHEMA_URL,
+  };
+  return {
+    // Only what is encoded of a resource is made.
+    resource: resource as SdkSpan["resource"],
+    instrumentationScope: { name: SCOPE_NAME, version, schemaUrl: SCHEMA_URL },
+  };
+}
+
+const KINDS = { internal: 0, server: 1, client: 2 } as const;
+const FAILED = 2;
+// A trace that is kept is one that was sampled, whenever that was decided.
+const SAMPLED = 0x01;
+const SAMPLED_RANDOM = 0x03;
+
+/** A span as the official SDK has it. */
+export function sdkSpan(span: PlainSpan, sinceEpochMs: number, of: ExportingProcess): SdkSpan {
+  const { name, kind, context, parent, link, attributes } = span;
+  const startTime = hrTime(sinceEpochMs + span.startedMs);
+  const endTime = hrTime(sinceEpochMs + span.endedMs);
+  return {
+    ...of,
+    name,
+    kind: KINDS[kind],
+    spanContext: () => spanContext(context, false),
+    ...(parent !== undefined && { parentSpanContext: spanContext(parent, span.isParentRemote) }),
+    startTime,
+    endTime,
+    duration: [0, 0],
+    ended: true,
+    status: { code: span.hasFailed ? FAILED : 0 },
+    attributes,
+    links: link === undefined ? [] : [{ context: spanContext(link, true) }],
+    events: [],
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+function spanContext(
+  { traceId, spanId, isRandom }: TraceContext,
+  isRemote: boolean,
+): ReturnType<SdkSpan["spanContext"]> {
+  return { traceId, spanId, traceFlags: isRandom ? SAMPLED_RANDOM : SAMPLED, isRemote };
+}
+
+/** Seconds and nanoseconds, which one number cannot hold. */
+function hrTime(sinceEpochMs: number): [number, number] {
+  const seconds = Math.floor(sinceEpochMs / 1_000);
+  const nanoseconds = Math.round((sinceEpochMs - seconds * 1_000) * 1_000_000);
+  return nanoseconds < 1_000_000_000 ? [seconds, nanoseconds] : [seconds + 1, 0];
 }

@@ -55,12 +55,10 @@ export { chatVocabulary, type ChatWord, word } from "./fields/chat-vocabulary.ts
 export {
   anything,
   type Check,
-  isBoolean,
   isFilledText,
   isInteger,
   isObject,
   isText,
-  listOf,
   optional,
   problem,
   type Problem,

@@ -1,6 +1,7 @@
-import { type KeyObject, sign, verify } from "node:crypto";
+import { type KeyObject, sign } from "node:crypto";
+import { Type } from "typebox";
 
-import { asObject, tryParse } from "../../json/index.ts";
+import { documentParts, documentReader, isSignedBy } from "../../json/index.ts";
 import { CHECK_IDS } from "./finding.ts";
 import type { ConformanceReport } from "./report.ts";
 
@@ -23,84 +24,67 @@ export type ReadReport =
 /** Most bytes of a report that is imported. */
 export const REPORT_BYTES_MAX = 16_777_216;
 
+/** A run writes no longer text, and a short table of values as evidence. */
+const text = Type.String({ maxLength: 300 });
+const id = Type.String({ maxLength: 256 });
+const EVIDENCE_CHARS_MAX = 8_192;
+
+const reportDocument = documentReader(
+  Type.Object({
+    report_version: Type.Literal("1", { description: '"1": it was written by another version' }),
+    provider: Type.String({ minLength: 1 }),
+    manifest_sha256: documentParts.sha256(),
+    started_at: Type.String({ format: "date-time" }),
+    is_complete: Type.Boolean(),
+    models: Type.Array(
+      Type.Object({
+        id,
+        upstream_id: id,
+        ready: Type.Boolean(),
+        verdict: Type.Enum(["pass", "warn", "fail", "inconclusive"]),
+        checks: Type.Array(
+          Type.Object({
+            id: Type.Enum([...CHECK_IDS]),
+            status: Type.Enum(["pass", "warn", "fail", "skip", "error"]),
+            title: text,
+            message: text,
+            ms: Type.Number(),
+          }),
+          { maxItems: CHECK_IDS.length },
+        ),
+      }),
+      { maxItems: 10_000 },
+    ),
+    signature: Type.Optional(Type.String()),
+  }),
+);
+
 /** Reads a report that the holder of the trusted key signed. */
-export function readSignedReport(text: string, trusted: KeyObject): ReadReport {
-  if (Buffer.byteLength(text) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
-  const signed = asObject(tryParse(text)?.value);
-  if (signed === undefined) return problem("it is not a JSON object");
-  const { signature, ...report } = signed;
-  if (typeof signature !== "string") {
+export function readSignedReport(file: string, trusted: KeyObject): ReadReport {
+  if (Buffer.byteLength(file) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
+  const document = reportDocument(file);
+  if (typeof document === "string") return problem(document);
+  // The schema was satisfied; what else is in it is passed on as it is.
+  const { signature, ...report } = document as unknown as Partial<SignedReport> & ConformanceReport;
+  if (signature === undefined) {
     return problem("it is not signed; run `conformance run --sign KEY --json FILE` for it");
   }
   // As it was written: an object keeps the order of its members.
-  const bytes = Buffer.from(JSON.stringify(report));
-  if (!verify(null, bytes, trusted, Buffer.from(signature, "base64"))) {
+  if (!isSignedBy(trusted, JSON.stringify(report), signature)) {
     return problem(
       "its signature is not of the trusted key, or it was changed after it was signed",
     );
   }
-  const flaw = flawOf(report);
-  return flaw === undefined
-    ? { ok: true, report: report as unknown as ConformanceReport }
-    : problem(`${flaw}; it was written by another version`);
+  const { models } = report;
+  if (new Set(models.map((model) => model.id)).size < models.length) {
+    return problem("a model of it is listed more than once");
+  }
+  const evidence = models.flatMap(({ checks }) => checks.map((check) => check.evidence ?? {}));
+  return evidence.some((each) => JSON.stringify(each).length > EVIDENCE_CHARS_MAX)
+    ? problem("the evidence of a check is longer than a run writes")
+    : { ok: true, report };
 }
 
 function problem(words: string): ReadReport {
   return { ok: false, problem: words };
-}
-
-const VERDICTS: ReadonlySet<unknown> = new Set(["pass", "warn", "fail", "inconclusive"]);
-const STATUSES: ReadonlySet<unknown> = new Set(["pass", "warn", "fail", "skip", "error"]);
-const MODELS_MAX = 10_000;
-const ID_CHARS_MAX = 256;
-/** A run writes no longer text, and a short table of values as evidence. */
-const TEXT_CHARS_MAX = 300;
-const EVIDENCE_CHARS_MAX = 8_192;
-
-function flawOf(report: Readonly<Record<string, unknown>>): string | undefined {
-  const { report_version: version, provider, manifest_sha256: sha256, models } = report;
-  if (version !== "1") return "report_version is not 1";
-  if (typeof provider !== "string" || provider === "") return "provider is not a text";
-  if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/.test(sha256)) {
-    return "manifest_sha256 is not a SHA-256";
-  }
-  if (Number.isNaN(Date.parse(String(report["started_at"])))) return "started_at is not a date";
-  if (!Array.isArray(models) || models.length > MODELS_MAX) return "models is not a list";
-  if (report["is_complete"] !== true && report["is_complete"] !== false)
-    return "is_complete is unknown";
-  if (!models.every(isModel)) return "a model of it is not as it should be";
-  const ids = new Set(models.map((model) => asObject(model)?.["id"]));
-  return ids.size === models.length ? undefined : "a model of it is listed more than once";
-}
-
-function isModel(value: unknown): boolean {
-  const model = asObject(value);
-  const checks = model?.["checks"];
-  return (
-    model !== undefined &&
-    isText(model["id"], ID_CHARS_MAX) &&
-    isText(model["upstream_id"], ID_CHARS_MAX) &&
-    typeof model["ready"] === "boolean" &&
-    VERDICTS.has(String(model["verdict"])) &&
-    Array.isArray(checks) &&
-    checks.length <= CHECK_IDS.length &&
-    checks.every(isCheck)
-  );
-}
-
-function isCheck(value: unknown): boolean {
-  const check = asObject(value);
-  return (
-    check !== undefined &&
-    CHECK_IDS.some((id) => id === check["id"]) &&
-    STATUSES.has(String(check["status"])) &&
-    isText(check["title"], TEXT_CHARS_MAX) &&
-    isText(check["message"], TEXT_CHARS_MAX) &&
-    typeof check["ms"] === "number" &&
-    (JSON.stringify(check["evidence"]) ?? "").length <= EVIDENCE_CHARS_MAX
-  );
-}
-
-function isText(value: unknown, charsMax: number): boolean {
-  return typeof value === "string" && value.length <= charsMax;
 }

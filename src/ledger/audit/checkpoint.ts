@@ -1,6 +1,6 @@
 import { createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 
-import { canonicalText, publicKeyText, type TextDocument } from "../signed-text.ts";
+import { canonicalText, publicKeyText, type TextDocument } from "../../json/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 
 const FORMAT = "tokenmarket-audit-checkpoint-1";

@@ -1,7 +1,15 @@
-import { type KeyObject, sign, verify } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { Type } from "typebox";
 
 import { microUsd, picoUsd } from "../../core/index.ts";
-import { canonicalText, publicKeyText, type TextDocument } from "../signed-text.ts";
+import {
+  canonicalText,
+  documentParts,
+  documentReader,
+  isSignedBy,
+  signedFile,
+  type TextDocument,
+} from "../../json/index.ts";
 import { SETTLEMENT_INTERVALS } from "./settlement-interval.ts";
 import type { ClosedPeriodFile } from "./lost-terms.ts";
 import type { PeriodName, SettlementStatement } from "./settlement-store.ts";
@@ -14,14 +22,12 @@ export function periodFileName(period: PeriodName): string {
   return `period-${period.providerId}-${start}.json`;
 }
 
-/** The text of a period's file, signed with the Ed25519 key of exports; the same again is the same. */
+/** The text of a period's file, signed with the Ed25519 key of exports. */
 export function signPeriod(
   statement: SettlementStatement,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
 ): string {
-  const body = { ...bodyOf(statement), public_key: publicKeyText(key.publicKey) };
-  const signature = sign(null, Buffer.from(canonicalText(body)), key.privateKey);
-  return `${JSON.stringify({ ...body, signature: signature.toString("base64") }, null, 2)}\n`;
+  return signedFile(bodyOf(statement), key).text;
 }
 
 function bodyOf({ period, lines }: SettlementStatement): TextDocument {
@@ -54,54 +60,54 @@ function bodyOf({ period, lines }: SettlementStatement): TextDocument {
   };
 }
 
+const instant = Type.String({ format: "date-time" });
+const periodDocument = documentReader(
+  Type.Object({
+    format: documentParts.format(FORMAT),
+    provider_id: Type.String(),
+    start: instant,
+    end: instant,
+    mode: Type.Enum(["prepaid", "arrears"]),
+    interval: Type.Enum([...SETTLEMENT_INTERVALS]),
+    cost_pico_usd: documentParts.integer(),
+    carry_out_pico_usd: documentParts.integer(),
+    payable_micro_usd: documentParts.integer(),
+    lines: documentParts.byName(
+      Type.Object({
+        admitted_on: Type.String(),
+        model_id: Type.String(),
+        upstream_model_id: Type.String(),
+        attempts: documentParts.integer(),
+        cost_pico_usd: documentParts.integer(),
+      }),
+    ),
+    signature: Type.String(),
+  }),
+);
+
 /** Reads a period's file and proves that this key signed it; a text says what is wrong with it. */
 export function readPeriodFile(text: string, trustedKey: KeyObject): ClosedPeriodFile | string {
-  let document: TextDocument;
-  try {
-    document = JSON.parse(text) as TextDocument;
-  } catch {
-    return "it is not valid JSON";
-  }
+  const document = periodDocument(text);
+  if (typeof document === "string") return document;
   const { signature, ...body } = document;
-  if (body["format"] !== FORMAT) return `it is not of the format ${FORMAT}`;
-  if (typeof signature !== "string") return "it is not signed";
-  const signed = Buffer.from(canonicalText(body));
-  if (!verify(null, signed, trustedKey, Buffer.from(signature, "base64"))) {
+  if (!isSignedBy(trustedKey, canonicalText(body), signature)) {
     return "its signature is not that of this installation's key";
   }
-  return periodOf(body);
-}
-
-function periodOf(body: TextDocument): ClosedPeriodFile | string {
-  const mode = textAt(body, "mode");
-  const interval = SETTLEMENT_INTERVALS.find((each) => each === textAt(body, "interval"));
-  if ((mode !== "prepaid" && mode !== "arrears") || interval === undefined) {
-    return "its terms are not known";
-  }
-  const lines = body["lines"];
   return {
-    providerId: textAt(body, "provider_id"),
-    startMs: Date.parse(textAt(body, "start")),
-    endMs: Date.parse(textAt(body, "end")),
-    mode,
-    interval,
-    costPicoUsd: picoUsd(BigInt(textAt(body, "cost_pico_usd"))),
-    carryOutPicoUsd: picoUsd(BigInt(textAt(body, "carry_out_pico_usd"))),
-    payableMicroUsd: microUsd(BigInt(textAt(body, "payable_micro_usd"))),
-    lines: Object.values(typeof lines === "object" ? lines : {}).map((line) => {
-      const of = typeof line === "object" ? line : {};
-      return {
-        admittedDayMs: Date.parse(textAt(of, "admitted_on")),
-        modelId: textAt(of, "model_id"),
-        upstreamModelId: textAt(of, "upstream_model_id"),
-        attempts: BigInt(textAt(of, "attempts")),
-        costPicoUsd: picoUsd(BigInt(textAt(of, "cost_pico_usd"))),
-      };
-    }),
+    providerId: body.provider_id,
+    startMs: Date.parse(body.start),
+    endMs: Date.parse(body.end),
+    mode: body.mode,
+    interval: body.interval,
+    costPicoUsd: picoUsd(BigInt(body.cost_pico_usd)),
+    carryOutPicoUsd: picoUsd(BigInt(body.carry_out_pico_usd)),
+    payableMicroUsd: microUsd(BigInt(body.payable_micro_usd)),
+    lines: Object.values(body.lines).map((line) => ({
+      admittedDayMs: Date.parse(line.admitted_on),
+      modelId: line.model_id,
+      upstreamModelId: line.upstream_model_id,
+      attempts: BigInt(line.attempts),
+      costPicoUsd: picoUsd(BigInt(line.cost_pico_usd)),
+    })),
   };
-}
-
-function textAt(document: TextDocument, name: string): string {
-  const value = document[name];
-  return typeof value === "string" ? value : "";
 }

@@ -1,7 +1,15 @@
-import { createPublicKey, sign, verify, type KeyObject } from "node:crypto";
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { type Static, Type } from "typebox";
 
 import { microUsd, picoUsd } from "../../core/index.ts";
-import { canonicalText, publicKeyText, type TextDocument } from "../signed-text.ts";
+import {
+  canonicalText,
+  documentParts,
+  documentReader,
+  isSignedBy,
+  signedFile,
+  type TextDocument,
+} from "../../json/index.ts";
 import {
   dayAfter,
   dayFiles,
@@ -30,7 +38,8 @@ export interface DayManifest {
 /** A manifest as it is in a file; whether its signature is right is another question. */
 export interface SignedManifest extends DayManifest {
   readonly publicKey: KeyObject;
-  readonly signature: Buffer;
+  /** Base64. */
+  readonly signature: string;
   /** The text that was signed. */
   readonly canonicalText: string;
 }
@@ -43,27 +52,72 @@ export function signManifest(
   manifest: DayManifest,
   key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
 ): { readonly text: string; readonly signature: Buffer } {
-  const body = { ...bodyOf(manifest), public_key: publicKeyText(key.publicKey) };
-  const signature = sign(null, Buffer.from(canonicalText(body)), key.privateKey);
-  const document = { ...body, signature: signature.toString("base64") };
-  return { text: `${JSON.stringify(document, null, 2)}\n`, signature };
+  return signedFile(bodyOf(manifest), key);
 }
+
+const SUMS = {
+  attempts: documentParts.integer(),
+  debit_micro_usd: documentParts.integer(),
+  overrun_micro_usd: documentParts.integer(),
+  refund_micro_usd: documentParts.integer(),
+  cost_pico_usd: documentParts.integer(),
+  /** Manifests from before providers had prices of their own say it once. */
+  owed_pico_usd: Type.Optional(documentParts.integer()),
+};
+const sumsSchema = Type.Object(SUMS, { additionalProperties: Type.String() });
+type SumsDocument = Static<typeof sumsSchema>;
+
+const manifestDocument = documentReader(
+  Type.Object(
+    {
+      format: documentParts.format(FORMAT),
+      day: Type.String(),
+      from_attempt_id: documentParts.integer(),
+      to_attempt_id: documentParts.integer(),
+      schema: Type.String(),
+      file: Type.String(),
+      bytes: documentParts.integer(),
+      sha256: Type.String(),
+      ...SUMS,
+      providers: documentParts.byName(sumsSchema),
+      organizations: documentParts.byName(sumsSchema),
+      public_key: Type.String(),
+      signature: Type.Optional(Type.String()),
+    },
+    { additionalProperties: Type.String() },
+  ),
+);
 
 /** Reads a manifest file; the answer as a text says what is wrong with it. */
 export function readManifest(text: string): SignedManifest | string {
-  const document = parsed(text);
-  if (document === undefined) return "not a JSON object";
-  if (document["format"] !== FORMAT) return `not of the format ${FORMAT}`;
-  try {
-    return manifestOf(document);
-  } catch (fault) {
-    return fault instanceof Error ? fault.message : String(fault);
-  }
+  const document = manifestDocument(text);
+  if (typeof document === "string") return document;
+  const { signature = "", ...body } = document;
+  const day = parseDay(body.day);
+  if (day === undefined) return "day is not a valid day";
+  if (body.file !== dayFiles(day).rows) return "file is not the day's";
+  const publicKey = readPublicKey(body.public_key);
+  if (publicKey === undefined) return "public_key is not an Ed25519 key";
+  return {
+    day,
+    fromId: BigInt(body.from_attempt_id),
+    toId: BigInt(body.to_attempt_id),
+    schema: body.schema,
+    bytes: Number(body.bytes),
+    sha256: Buffer.from(body.sha256, "hex"),
+    sums: {
+      all: readSums(body),
+      byProvider: readSumsByName(body.providers),
+      byOrg: readSumsByName(body.organizations),
+    },
+    publicKey,
+    signature,
+    canonicalText: canonicalText(body),
+  };
 }
 
 export function isSignedByItsKey(manifest: SignedManifest): boolean {
-  const { canonicalText: text, publicKey, signature } = manifest;
-  return verify(null, Buffer.from(text), publicKey, signature);
+  return isSignedBy(manifest.publicKey, manifest.canonicalText, manifest.signature);
 }
 
 function bodyOf(manifest: DayManifest): TextDocument {
@@ -102,81 +156,26 @@ function sumsDocument(sums: AttemptSums): TextDocument {
   };
 }
 
-function manifestOf(document: TextDocument): SignedManifest {
-  const { signature, ...body } = document;
-  const day = parseDay(textAt(document, "day"));
-  if (day === undefined) throw new Error("day is not a valid day");
-  if (textAt(document, "file") !== dayFiles(day).rows) throw new Error("file is not the day's");
+function readSumsByName(sums: Readonly<Record<string, SumsDocument>>): Map<string, AttemptSums> {
+  return new Map(Object.entries(sums).map(([id, each]) => [id, readSums(each)]));
+}
+
+function readSums(document: SumsDocument): AttemptSums {
   return {
-    day,
-    fromId: integerAt(document, "from_attempt_id"),
-    toId: integerAt(document, "to_attempt_id"),
-    schema: textAt(document, "schema"),
-    bytes: Number(integerAt(document, "bytes")),
-    sha256: Buffer.from(textAt(document, "sha256"), "hex"),
-    sums: {
-      all: readSums(document),
-      byProvider: readSumsByName(document, "providers"),
-      byOrg: readSumsByName(document, "organizations"),
-    },
-    publicKey: readPublicKey(textAt(document, "public_key")),
-    signature: Buffer.from(typeof signature === "string" ? signature : "", "base64"),
-    canonicalText: canonicalText(body),
+    attempts: BigInt(document.attempts),
+    debitMicroUsd: microUsd(BigInt(document.debit_micro_usd)),
+    overrunMicroUsd: microUsd(BigInt(document.overrun_micro_usd)),
+    refundMicroUsd: microUsd(BigInt(document.refund_micro_usd)),
+    costPicoUsd: picoUsd(BigInt(document.cost_pico_usd)),
+    owedPicoUsd: picoUsd(BigInt(document.owed_pico_usd ?? document.cost_pico_usd)),
   };
 }
 
-function readSumsByName(document: TextDocument, name: string): Map<string, AttemptSums> {
-  const inner = document[name];
-  if (typeof inner !== "object") throw new Error(`${name} is missing`);
-  return new Map(
-    Object.entries(inner).map(([id, sums]) => {
-      if (typeof sums !== "object") throw new Error(`${name}: ${id} has no sums`);
-      return [id, readSums(sums)];
-    }),
-  );
-}
-
-function readSums(document: TextDocument): AttemptSums {
-  // Manifests from before providers had prices of their own say it once.
-  const owed = Object.hasOwn(document, "owed_pico_usd") ? "owed_pico_usd" : "cost_pico_usd";
-  return {
-    attempts: integerAt(document, "attempts"),
-    debitMicroUsd: microUsd(integerAt(document, "debit_micro_usd")),
-    overrunMicroUsd: microUsd(integerAt(document, "overrun_micro_usd")),
-    refundMicroUsd: microUsd(integerAt(document, "refund_micro_usd")),
-    costPicoUsd: picoUsd(integerAt(document, "cost_pico_usd")),
-    owedPicoUsd: picoUsd(integerAt(document, owed)),
-  };
-}
-
-function readPublicKey(text: string): KeyObject {
-  const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
-  if (key.asymmetricKeyType !== "ed25519") throw new Error("public_key is not an Ed25519 key");
-  return key;
-}
-
-function textAt(document: TextDocument, name: string): string {
-  const value = document[name];
-  if (typeof value !== "string") throw new Error(`${name} is missing`);
-  return value;
-}
-
-function integerAt(document: TextDocument, name: string): bigint {
-  const text = textAt(document, name);
-  if (!/^-?\d{1,39}$/.test(text)) throw new Error(`${name} is not a whole number`);
-  return BigInt(text);
-}
-
-function parsed(text: string): TextDocument | undefined {
+function readPublicKey(text: string): KeyObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isTextDocument(value) ? value : undefined;
+    const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
+    return key.asymmetricKeyType === "ed25519" ? key : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isTextDocument(value: unknown): value is TextDocument {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((each) => typeof each === "string" || isTextDocument(each));
 }

@@ -1,7 +1,6 @@
 import { unreachable } from "../../core/index.ts";
 import { asObject } from "../../json/index.ts";
-import type { GlinerQuestion } from "./gliner-kinds.ts";
-import type { SystemOneQuestion } from "./systemone-types.ts";
+import type { GlinerQuestion, SystemOneQuestion } from "./question.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -140,7 +140,7 @@ describe("GLiNER questions", () => {
     ],
     [
       { type: "structure", fields: [{ name: "a", choices: ["x", "x"] }] },
-      ".fields[0].choices[1]: this label is duplicated",
+      ".fields[0].choices[1]: this choice is duplicated",
     ],
     [
       { type: "structure", fields: [{ name: "a", dtype: "int" }] },
@@ -250,7 +250,7 @@ describe("the public form", () => {
     [{ entities: [] }, "schema.entities: 0 labels, at least 1 needed"],
     [{ relations: 7 }, "schema.relations must be an array of labels, or an object by label"],
     [{ classifications: {} }, "schema.classifications must be an array of tasks"],
-    [{ classifications: [] }, "schema.classifications: empty"],
+    [{ classifications: [] }, "schema.classifications: 0 tasks, at least 1 needed"],
     [{ classifications: [7] }, "schema.classifications[0] must be an object"],
     [{ classifications: [{ labels: ["a", "b"] }] }, "schema.classifications[0].task: required"],
     [
@@ -274,7 +274,7 @@ describe("the public form", () => {
       "schema.classifications[0].class_act: this model does not accept this field",
     ],
     [{ structures: [] }, "schema.structures must be an object by name"],
-    [{ structures: {} }, "schema.structures: empty"],
+    [{ structures: {} }, "schema.structures: 0 structures, at least 1 needed"],
     [{ structures: { a: {} } }, "schema.structures.a.fields: required"],
     [
       { structures: { a: { fields: [{ name: "x" }], mode: "natural" } } },

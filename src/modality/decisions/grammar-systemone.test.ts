@@ -104,7 +104,7 @@ describe("systemone questions", () => {
     [{ schema: { type: 1 }, prompt: "i" }, /^\.schema\.type: use one of/],
     [
       { schema: { type: "string" }, prompt: "i" },
-      ".schema.enum: required for a string: decision models choose a label and do not generate text",
+      ".schema.enum: required: decision models choose a label and do not generate text",
     ],
     [
       { schema: { type: "noul" }, temperature: 1 },
@@ -112,7 +112,7 @@ describe("systemone questions", () => {
     ],
     [
       { schema: { type: "noul", properties: {} }, prompt: "i" },
-      ".schema.properties: this model does not accept this field",
+      ".schema.properties: the type noul does not accept this field",
     ],
     [
       { schema: { type: "noul", min: 1 }, prompt: "i" },
@@ -175,14 +175,14 @@ describe("systemone questions", () => {
     ],
     [
       { schema: { type: "enum", values: ["a", "b", "a"] }, prompt: "i" },
-      ".schema.values[2]: this label is duplicated",
+      ".schema.values[2]: this option is duplicated",
     ],
     [{ schema: { type: "enum", values: ["a", " "] }, prompt: "i" }, /\[1\] must not be blank$/],
     [{ schema: { type: "enum", values: ["a", 1] }, prompt: "i" }, /\[1\] must be a string$/],
     [{ schema: { type: "enum", values: "a" }, prompt: "i" }, /values must be an array of labels$/],
     [
       { schema: { type: "enum", values: ["__proto__", "a"] }, prompt: "i" },
-      /is not accepted as a name$/,
+      /must not be "__proto__"$/,
     ],
     [{ type: "choice", criteria: { "": null, a: null } }, /^\.criteria\. must not be blank$/],
     [{ type: "choice", criteria: { a: 1, b: null } }, /^\.criteria\.a must be a non-empty string/],

@@ -1,31 +1,133 @@
+import { Type, type TSchema } from "typebox";
 import {
+  ABSENT,
   arrayText,
+  asObject,
+  byType,
+  closed,
   joinTokens,
   type JsonDocument,
   type JsonNode,
   type JsonText,
   objectText,
+  schemaCheck,
+  type SchemaCheck,
+  textBytes,
   textToken,
 } from "../../json/index.ts";
-import { isFilledText, problem, type Problem, under } from "../../wire/index.ts";
+import { problem, type Problem, under } from "../../wire/index.ts";
 import {
-  checkMember,
+  DECISION_WORDS,
   isProblem,
-  type Member,
   type Members,
-  readMembers,
-  type Spellings,
-  spellings,
+  membersOf,
+  nodeOf,
+  problemIn,
+  valuesOf,
 } from "./members.ts";
-import { atEntry, type Entry, nameFields } from "./question-entries.ts";
-import { isContent, parsed, type ReadQuestion, labelProblem } from "./read-question.ts";
 import {
-  flatTypes,
-  readTyped,
-  schemaTypes,
+  atEntry,
+  type Entry,
+  labelSchema,
+  namedText,
+  nameProblem,
+  orNull,
+  readEntry,
+  type ReadQuestion,
   type SystemOneQuestion,
-  type Typed,
-} from "./systemone-types.ts";
+} from "./question.ts";
+
+const LEVELS_MAX = 10;
+
+/** What these models read as a text of any kind. */
+const CONTENT = {
+  type: ["string", "object", "array"],
+  minLength: 1,
+  minProperties: 1,
+  minItems: 1,
+  description: "a non-empty string, object or array",
+};
+const instructionsFault = schemaCheck(Type.Unsafe(CONTENT), DECISION_WORDS);
+
+const poles = orNull(closed({ true: orNull(CONTENT), false: orNull(CONTENT) }));
+const options = orNull({
+  type: "object",
+  propertyNames: labelSchema("option"),
+  additionalProperties: { ...CONTENT, title: "option", nullable: true },
+  minProperties: 2,
+  maxProperties: 255,
+  description: "an object by label",
+});
+const levels = orNull({
+  type: "array",
+  items: { ...CONTENT, title: "level" },
+  minItems: 2,
+  maxItems: LEVELS_MAX,
+  description: "an array with one entry for each level",
+});
+
+/** The types of the public wire, which may stand in the question itself. */
+const flatTypes = {
+  noul: { criteria: poles },
+  choice: { criteria: options },
+  score: { criteria: levels },
+  box: {},
+};
+const flatFault = typeCheck(byType(flatTypes));
+
+export const SYSTEMONE_TYPES: ReadonlySet<string> = new Set(Object.keys(flatTypes));
+
+/** What a schema may ask for: these, and the same things as JSON Schema calls them. */
+const schemaFault = typeCheck(schemaTypes());
+
+/** Who asks for text is told that there is none. */
+function typeCheck(schema: TSchema): SchemaCheck {
+  const check = schemaCheck(schema, DECISION_WORDS);
+  return (value) => {
+    const fault = check(value);
+    if (fault === undefined || asObject(value)?.["type"] !== "text") return fault;
+    return { ...fault, message: `decision models do not generate text; ${fault.message}` };
+  };
+}
+
+function schemaTypes(): TSchema {
+  const description = orNull({ type: "string", minLength: 1, description: "a non-empty string" });
+  const labels = {
+    type: "array",
+    items: labelSchema("option"),
+    minItems: 2,
+    maxItems: 255,
+    uniqueItems: true,
+    description: "an array of labels",
+  };
+  const noul = { ...flatTypes.noul, description };
+  const choice = { ...flatTypes.choice, description, values: orNull(labels) };
+  const bound = orNull({ type: "integer" });
+  const score = { ...flatTypes.score, description, min: bound, max: bound };
+  const title = "decision models choose a label and do not generate text";
+  return byType({
+    noul,
+    choice,
+    score,
+    box: { description },
+    boolean: noul,
+    enum: choice,
+    integer: score,
+    number: score,
+    string: { description, enum: Type.Unsafe({ ...labels, title }) },
+  });
+}
+
+type Kind = SystemOneQuestion["kind"];
+
+/** The kinds of the types that are not called like them. */
+const KIND_OF: ReadonlyMap<string, Kind> = new Map([
+  ["boolean", "noul"],
+  ["enum", "choice"],
+  ["string", "choice"],
+  ["integer", "score"],
+  ["number", "score"],
+]);
 
 /** Reads a question with a `schema`, or one in the flat public form. */
 export function readSystemOneQuestion(
@@ -34,42 +136,40 @@ export function readSystemOneQuestion(
 ): ReadQuestion<SystemOneQuestion> | Problem {
   const read = idProblem(entry) ?? readAsked(doc, entry);
   if (isProblem(read)) return atEntry(entry, read);
-  const { instructions } = read;
-  const { asked, kind, criteria, labels, scoreFrom } = read.typed;
+  const { asks, instructions, criteria } = read;
   const question: SystemOneQuestion = {
+    ...asks,
     wire: "systemone",
     id: entry.id,
-    kind,
-    asked,
-    instructions: instructions === undefined ? undefined : parsed(instructions),
-    criteria: criteria === undefined ? undefined : parsed(criteria),
-    ...(labels !== undefined && { labels }),
-    ...(scoreFrom !== undefined && { scoreFrom }),
+    instructions: instructions && parsed(instructions),
   };
-  const encoded = objectText({ type: textToken(kind), instructions, criteria });
-  return { question, entry, encoded };
+  const type = textToken(asks.kind);
+  return { question, entry, encoded: objectText({ type, instructions, criteria }) };
 }
 
 const ID_PATTERN = /^[A-Za-z0-9_.-]{1,100}$/;
 
 function idProblem({ id }: Entry): Problem | undefined {
-  if (ID_PATTERN.test(id)) return labelProblem(id);
+  if (ID_PATTERN.test(id)) return nameProblem(id);
   return problem("a question id is 1 to 100 of the characters A-Z a-z 0-9 _ . -");
 }
 
-interface Asked {
-  readonly typed: Typed;
-  readonly instructions: JsonText | undefined;
+function parsed(text: JsonText): unknown {
+  return JSON.parse(textBytes(text).toString("utf8"));
 }
 
-function readAsked(doc: JsonDocument, { node, isInArray }: Entry): Asked | Problem {
-  const members = readMembers(doc, node, isInArray ? itemNames : questionNames);
-  if (isProblem(members)) return members;
-  const sent = members.get("schema");
-  if (sent !== undefined) return readSchema(doc, members, sent);
-  if (!members.has("type") && !members.has("criteria")) return schemaMissing;
-  const typed = readTyped(doc, members, flatTypes);
-  return isProblem(typed) ? typed : withInstructions(doc, typed, { members });
+type Asks = Omit<SystemOneQuestion, "wire" | "id" | "instructions">;
+
+/** What the type of a question and its members come to in the public form. */
+interface Typed {
+  readonly asks: Asks;
+  readonly criteria?: JsonText;
+  /** Did the buyer write criteria? They may say it all; labels and numbers alone ask nothing. */
+  readonly hasCriteria?: boolean;
+}
+
+interface Asked extends Typed {
+  readonly instructions: JsonText | undefined;
 }
 
 export const schemaMissing: Problem = problem(
@@ -77,62 +177,117 @@ export const schemaMissing: Problem = problem(
   "schema",
 );
 
-function readSchema(doc: JsonDocument, members: Members, { sent, node }: Member): Asked | Problem {
+const spellings = new Map(
+  Object.entries({
+    instructions: "instructions",
+    question: "instructions",
+    prompt: "instructions",
+    text: "instructions",
+    type: "type",
+    kind: "type",
+    criteria: "criteria",
+    schema: "schema",
+  }),
+);
+
+function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
+  const members = readEntry(doc, entry, spellings);
+  if (isProblem(members)) return members;
   const beside = members.get("type") ?? members.get("criteria");
+  const schema = nodeOf(members, "schema");
+  if (schema === ABSENT) {
+    if (beside === undefined) return schemaMissing;
+    const flat = valuesOf(doc, members, "type", "criteria");
+    const fault = flatFault(flat);
+    if (fault !== undefined) return problemIn(members, fault);
+    const typed = readTyped(doc, members, flat);
+    return isProblem(typed) ? typed : withInstructions(doc, members, typed, ABSENT);
+  }
   if (beside !== undefined) return problem("belongs in the schema; move it there", beside.sent);
-  const schema = readMembers(doc, node, schemaNames);
-  if (isProblem(schema)) return under(sent, schema);
-  const typed = readTyped(doc, schema, schemaTypes);
-  if (isProblem(typed)) return under(sent, typed);
-  const found = checkMember(schema, "description", (text) => isFilledText(doc, text));
-  if (found !== undefined) return under(sent, found);
-  return withInstructions(doc, typed, { members, description: schema.get("description") });
-}
-
-const flatNames = {
-  instructions: "instructions",
-  question: "instructions",
-  prompt: "instructions",
-  text: "instructions",
-  type: "type",
-  kind: "type",
-  criteria: "criteria",
-};
-const questionNames: Spellings = spellings({ ...flatNames, schema: "schema" });
-/** Items of an array bring their name: it was read with their place. */
-const itemNames: Spellings = new Map([...questionNames, ...nameFields]);
-const schemaNames: Spellings = spellings({
-  type: "type",
-  description: "description",
-  criteria: "criteria",
-  values: "values",
-  enum: "enum",
-  min: "min",
-  max: "max",
-});
-
-interface Sources {
-  readonly members: Members;
-  readonly description?: Member | undefined;
+  const value = doc.value(schema);
+  const fault = schemaFault(value);
+  if (fault !== undefined) return under("schema", problem(fault.message, ...fault.path));
+  const own = membersOf(doc, schema);
+  const typed = readTyped(doc, own, asObject(value) ?? {});
+  if (isProblem(typed)) return under("schema", typed);
+  return withInstructions(doc, members, typed, nodeOf(own, "description"));
 }
 
 /** The instructions with the schema's description behind them; required unless there are criteria. */
 function withInstructions(
   doc: JsonDocument,
+  members: Members,
   typed: Typed,
-  { members, description }: Sources,
+  description: JsonNode,
 ): Asked | Problem {
-  const found = checkMember(members, "instructions", (node) => isContent(doc, node));
-  if (found !== undefined) return found;
-  const parts = [members.get("instructions"), description].flatMap((part) => part?.node ?? []);
-  if (parts.length === 0 && !typed.hasCriteria) {
+  const sent = nodeOf(members, "instructions");
+  const fault = sent === ABSENT ? undefined : instructionsFault(doc.value(sent));
+  if (fault !== undefined) return problemIn(members, { ...fault, path: ["instructions"] });
+  const parts = [sent, description].filter((part) => part !== ABSENT);
+  const [first, ...more] = parts.map((part) => doc.raw(part));
+  if (first === undefined && typed.hasCriteria !== true) {
     return problem("required: what to decide about the state", "instructions");
   }
-  return { typed, instructions: folded(doc, parts) };
+  if (first === undefined || more.length === 0) return { ...typed, instructions: first };
+  const isText = parts.every((part) => doc.isString(part));
+  const folded = isText ? joinTokens([first, ...more], "\\n\\n") : arrayText([first, ...more]);
+  return { ...typed, instructions: folded };
 }
 
-function folded(doc: JsonDocument, parts: readonly JsonNode[]): JsonText | undefined {
-  const texts = parts.map((part) => doc.raw(part));
-  if (texts.length < 2) return texts[0];
-  return parts.every((part) => doc.isString(part)) ? joinTokens(texts, "\\n\\n") : arrayText(texts);
+/** Members of a type that fit it; null ones count as absent. */
+interface TypedFields {
+  readonly type: string;
+  readonly criteria?: object | null;
+  readonly values?: readonly string[] | null;
+  readonly enum?: readonly string[];
+  readonly min?: number | null;
+  readonly max?: number | null;
+}
+
+/** What the schema cannot say is which of the members may be together. */
+function readTyped(
+  doc: JsonDocument,
+  members: Members,
+  fields: Readonly<Record<string, unknown>>,
+): Typed | Problem {
+  // The schema of its type was satisfied.
+  const { type: asked, criteria, values, enum: named, min, max } = fields as unknown as TypedFields;
+  const kind = KIND_OF.get(asked) ?? (asked as Kind);
+  const listed = values ?? named;
+  if (criteria) {
+    if (listed) return problem("criteria already names the labels; send one of them", "values");
+    const bound = ["min", "max"].find((name) => (fields[name] ?? null) !== null);
+    if (bound !== undefined) {
+      return problem("criteria already lists the levels; send one of them", bound);
+    }
+    const node = nodeOf(members, "criteria");
+    const labels = kind === "choice" && { labels: doc.keys(node).map((key) => doc.text(key)) };
+    const hasCriteria = kind !== "noul" || Object.values(criteria).some((pole) => pole !== null);
+    const asks = { kind, asked, criteria, ...labels };
+    return { asks, criteria: doc.raw(node), hasCriteria };
+  }
+  if (listed) {
+    const text = namedText(listed.map((label) => [label, "null" as JsonText]));
+    return { asks: { kind, asked, criteria: parsed(text), labels: listed }, criteria: text };
+  }
+  if (kind === "choice") return problem("required: the options to choose from", "criteria");
+  if (kind === "score") return rangeOf(asked, min ?? undefined, max ?? undefined);
+  return { asks: { kind, asked, criteria: undefined } };
+}
+
+/** Levels that are named by the whole numbers from `min` to `max`. */
+function rangeOf(asked: string, min: number | undefined, max: number | undefined): Typed | Problem {
+  if (min === undefined && max === undefined) {
+    return problem("required: the levels, or min and max", "criteria");
+  }
+  if (min === undefined) return problem("required beside max", "min");
+  if (max === undefined) return problem("required beside min", "max");
+  const span = max - min;
+  const isExact = Number.isSafeInteger(min) && Number.isSafeInteger(max);
+  if (!isExact || span < 1 || span >= LEVELS_MAX) {
+    return problem(`must be min plus 1 to ${LEVELS_MAX - 1}`, "max");
+  }
+  const criteria = Array.from({ length: span + 1 }, (_, level) => String(min + level));
+  const asks = { kind: "score", asked, criteria, scoreFrom: min } as const;
+  return { asks, criteria: arrayText(criteria.map(textToken)) };
 }

@@ -1,6 +1,11 @@
-import { ABSENT, type JsonDocument, type JsonNode, READ_DEPTH_MAX } from "../../json/index.ts";
+import {
+  ABSENT,
+  type JsonDocument,
+  type JsonNode,
+  pathText,
+  READ_DEPTH_MAX,
+} from "../../json/index.ts";
 import { problem, type Problem, scanDeeper, TOO_MANY_VALUES, word } from "../../wire/index.ts";
-import { pathOf } from "./members.ts";
 
 /** An object of type `image_url` in the state or in a question. */
 export interface ImagePart {
@@ -90,7 +95,7 @@ class Inspection {
       return problem(ONLY_INLINE, ...this.#path, "image_url", "url");
     }
     const isInState = this.#path[0] === "state";
-    this.images.push({ path: pathOf(this.#path), isInState, inlineBytes });
+    this.images.push({ path: pathText(this.#path), isInState, inlineBytes });
     return undefined;
   }
 }

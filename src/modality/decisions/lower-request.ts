@@ -10,8 +10,8 @@ import {
 } from "../../json/index.ts";
 import { upstreamControls } from "../../wire/index.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
-import { GLINER_OPTIONS } from "./question-signs.ts";
-import { namedText, type ReadQuestion } from "./read-question.ts";
+import { namedText, type ReadQuestion } from "./question.ts";
+import { GLINER_OPTIONS } from "./read-questions.ts";
 
 /** The request in the public form of its wire: every value keeps the bytes it was sent in. */
 export function lowerRequest(request: ParsedDecisionRequest, deployment: Deployment): Buffer {

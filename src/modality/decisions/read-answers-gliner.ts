@@ -1,7 +1,7 @@
 import { asObject } from "../../json/index.ts";
 import { glinerValue, type Fields, type NamedAnswer } from "./answer-values.ts";
-import type { GlinerQuestion } from "./gliner-kinds.ts";
 import { fixedNames } from "./grammar-gliner.ts";
+import type { GlinerQuestion } from "./question.ts";
 
 /** `readSystemOneAnswers` for a provider that answers in the flat form of GLiNER results. */
 export function readGlinerAnswers(

@@ -1,6 +1,6 @@
 import { asObject } from "../../json/index.ts";
 import { systemOneValue, type Fields, type NamedAnswer } from "./answer-values.ts";
-import type { SystemOneQuestion } from "./systemone-types.ts";
+import type { SystemOneQuestion } from "./question.ts";
 
 /**
  * The answers to these questions, in their order; undefined when one is missing or says nothing in

@@ -1,12 +1,15 @@
-import type { JsonDocument } from "../../json/index.ts";
-import { problem, type Problem } from "../../wire/index.ts";
-import { isGlinerSchema, readGlinerSchema } from "./gliner-schema.ts";
-import { fixedNames, readGlinerQuestion } from "./grammar-gliner.ts";
-import { readSystemOneQuestion } from "./grammar-systemone.ts";
-import { isProblem, type Members, quoted } from "./members.ts";
-import { type Entry, readEntries } from "./question-entries.ts";
-import { type Grammar, grammarOf, grammarOfBody } from "./question-signs.ts";
-import { type ReadQuestion, duplicate, countProblem } from "./read-question.ts";
+import { ABSENT, type JsonDocument, type JsonNode } from "../../json/index.ts";
+import { problem, type Problem, word } from "../../wire/index.ts";
+import {
+  fixedNames,
+  GLINER_TYPES,
+  isGlinerSchema,
+  readGlinerQuestion,
+  readGlinerSchema,
+} from "./grammar-gliner.ts";
+import { readSystemOneQuestion, SYSTEMONE_TYPES } from "./grammar-systemone.ts";
+import { isProblem, type Members, membersOf, nodeOf, quoted } from "./members.ts";
+import { duplicate, type Entry, type Grammar, type ReadQuestion } from "./question.ts";
 
 /** All questions of a body, in the grammar they are written in. */
 export interface ReadQuestions {
@@ -16,17 +19,16 @@ export interface ReadQuestions {
 
 /** Reads `questions`, or the `schema` of a GLiNER body in the public form. */
 export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions | Problem {
-  const questions = body.get("questions");
-  const schema = body.get("schema");
-  if (schema !== undefined) {
-    if (questions !== undefined || !isGlinerSchema(doc, schema.node)) return foreignSchema;
-    const read = readGlinerSchema(doc, schema.node);
+  const questions = nodeOf(body, "questions");
+  const schema = nodeOf(body, "schema");
+  if (schema !== ABSENT) {
+    if (questions !== ABSENT || !isGlinerSchema(doc, schema)) return foreignSchema;
+    const read = readGlinerSchema(doc, schema);
     return isProblem(read) ? read : whole("schema", { grammar: "gliner", read });
   }
-  if (questions === undefined) return problem("required", "questions");
-  const entries = readEntries(doc, questions.node);
-  if (isProblem(entries)) return entries;
-  return readInGrammar(doc, entries);
+  if (questions === ABSENT) return problem("required", "questions");
+  const entries = readEntries(doc, questions);
+  return isProblem(entries) ? entries : readInGrammar(doc, body, entries);
 }
 
 /** The sentence is for listings of both grammars: a body has `questions`, or a whole `schema`. */
@@ -35,10 +37,52 @@ export const foreignSchema: Problem = problem(
   "schema",
 );
 
-function readInGrammar(doc: JsonDocument, entries: readonly Entry[]): ReadQuestions | Problem {
-  const grammar = grammarOfBody(doc, entries);
+/** The questions of `questions`: an object by id, or an array of objects that may have a name. */
+function readEntries(doc: JsonDocument, questions: JsonNode): readonly Entry[] | Problem {
+  const isInArray = doc.isArray(questions);
+  if (!isInArray && !doc.isObject(questions)) {
+    return problem("must be an object by question id, or an array", "questions");
+  }
+  const entries: Entry[] = [];
+  for (const [index, place] of (isInArray ? doc.items(questions) : doc.keys(questions)).entries()) {
+    const key = isInArray ? undefined : doc.text(place);
+    const node = isInArray ? place : doc.valueOf(place);
+    const path = ["questions", key ?? index];
+    if (!doc.isObject(node)) return problem("must be an object", ...path);
+    const name = key ?? nameIn(doc, node);
+    if (name !== undefined && typeof name !== "string") {
+      return problem(name.message, ...path, ...name.path);
+    }
+    const id = name ?? `q${index + 1}`;
+    entries.push({ id, isNamed: name !== undefined, isInArray, path, node });
+  }
+  return entries;
+}
+
+/** The name that an item of an array brings. */
+function nameIn(doc: JsonDocument, question: JsonNode): string | Problem | undefined {
+  let own: string | undefined;
+  for (const field of ["name", "id"] as const) {
+    const value = doc.present(question, word[field]);
+    if (value === ABSENT) continue;
+    if (!doc.isString(value)) return problem("must be a string", field);
+    const name = doc.text(value);
+    if (own !== undefined && own !== name) return problem("name and id differ; send one of them");
+    own = name;
+  }
+  return own;
+}
+
+function readInGrammar(
+  doc: JsonDocument,
+  body: Members,
+  entries: readonly Entry[],
+): ReadQuestions | Problem {
+  const signs = entries.map(({ node }) => grammarOf(doc, node));
+  const beside = GLINER_BODY_FIELDS.some((name) => body.has(name)) ? "gliner" : "systemone";
+  const grammar = signs.find((sign) => sign !== undefined) ?? beside;
   const found =
-    entryCountProblem(grammar, "questions", entries.length) ?? mixedGrammarProblem(doc, entries);
+    countProblem(grammar, "questions", entries.length) ?? mixedProblem(grammar, signs, entries);
   if (found !== undefined) return found;
   const readOne = grammar === "gliner" ? readGlinerQuestion : readSystemOneQuestion;
   const read: ReadQuestion[] = [];
@@ -53,22 +97,51 @@ function readInGrammar(doc: JsonDocument, entries: readonly Entry[]): ReadQuesti
 function whole(container: string, questions: ReadQuestions): ReadQuestions | Problem {
   const { grammar, read } = questions;
   return (
-    entryCountProblem(grammar, container, read.length) ??
+    countProblem(grammar, container, read.length) ??
     duplicateNameProblem(container, questions) ??
     questions
   );
 }
 
+/**
+ * What shows in which grammar a question is written, the clearest sign first: a `schema`, then a
+ * type that only one grammar has, then fields that only one has. No question can carry the same
+ * sign for both: a flat `boolean` is a GLiNER question, because a systemone one has it in a schema.
+ */
+function grammarOf(doc: JsonDocument, question: JsonNode): Grammar | undefined {
+  const fields = membersOf(doc, question);
+  if (fields.has("schema")) return "systemone";
+  const type = fields.get("type") ?? fields.get("kind");
+  const asked = type !== undefined && doc.isString(type.node) ? doc.text(type.node) : "";
+  if (SYSTEMONE_TYPES.has(asked)) return "systemone";
+  if (GLINER_TYPES.has(asked) || GLINER_FIELDS.some((name) => fields.has(name))) return "gliner";
+  return fields.has("criteria") ? "systemone" : undefined;
+}
+
+/** Fields of a question that show that it is a GLiNER one, as the buyer sent them. */
+export function glinerFieldsOf(doc: JsonDocument, question: JsonNode): readonly string[] {
+  const fields = membersOf(doc, question);
+  return GLINER_FIELDS.filter((name) => fields.has(name));
+}
+
+const GLINER_FIELDS = ["labels", "fields", "multi_label", "top_k", "threshold"];
+
+/** Fields of a body that only GLiNER models take; the options go upstream under their names. */
+export const GLINER_OPTIONS: readonly string[] = [
+  "threshold",
+  "include_confidence",
+  "include_spans",
+];
+export const GLINER_BODY_FIELDS: readonly string[] = ["text", ...GLINER_OPTIONS];
+
 const questionsMax: Readonly<Record<Grammar, number>> = { systemone: 128, gliner: 64 };
 
-function entryCountProblem(
-  grammar: Grammar,
-  container: string,
-  count: number,
-): Problem | undefined {
+function countProblem(grammar: Grammar, container: string, count: number): Problem | undefined {
+  const max = questionsMax[grammar];
   if (count === 0) return problem("empty", container);
-  const found = countProblem(count, { min: 1, max: questionsMax[grammar], noun: "question" });
-  return found && problem(found.message, container);
+  return count > max
+    ? problem(`${count} questions, at most ${max} accepted`, container)
+    : undefined;
 }
 
 const grammarNames: Readonly<Record<Grammar, string>> = {
@@ -76,20 +149,20 @@ const grammarNames: Readonly<Record<Grammar, string>> = {
   gliner: "GLiNER",
 };
 
-function mixedGrammarProblem(doc: JsonDocument, entries: readonly Entry[]): Problem | undefined {
-  let first: { readonly id: string; readonly sign: Grammar } | undefined;
-  for (const { id, node } of entries) {
-    const sign = grammarOf(doc, node);
-    if (sign === undefined) continue;
-    first ??= { id, sign };
-    if (first.sign === sign) continue;
-    return problem(
-      `question ${quoted(first.id)} is a ${grammarNames[first.sign]} question and ` +
-        `${quoted(id)} a ${grammarNames[sign]} one; a request has one format`,
-      "questions",
-    );
-  }
-  return undefined;
+function mixedProblem(
+  grammar: Grammar,
+  signs: readonly (Grammar | undefined)[],
+  entries: readonly Entry[],
+): Problem | undefined {
+  const other = signs.findIndex((sign) => sign !== undefined && sign !== grammar);
+  const sign = signs[other];
+  if (sign === undefined) return undefined;
+  const named = (at: number): string => quoted(entries[at]?.id ?? "");
+  return problem(
+    `question ${named(signs.indexOf(grammar))} is a ${grammarNames[grammar]} question and ` +
+      `${named(other)} a ${grammarNames[sign]} one; a request has one format`,
+    "questions",
+  );
 }
 
 /**
@@ -101,11 +174,12 @@ function duplicateNameProblem(container: string, { read }: ReadQuestions): Probl
     question.wire === "gliner" ? [question.resultName] : [],
   );
   const sameResult = duplicate(results) ?? twiceByKind(read);
-  if (sameResult !== undefined) {
-    return sameName(container, { noun: "results", names: results, places: sameResult });
-  }
-  const sameId = duplicate(ids);
-  return sameId && sameName(container, { noun: "questions", names: ids, places: sameId });
+  const places = sameResult ?? duplicate(ids);
+  if (places === undefined) return undefined;
+  const [noun, names] = sameResult === undefined ? ["questions", ids] : ["results", results];
+  const [first, second] = places.toSorted((a, b) => a - b);
+  const name = quoted(names[places[1] - 1] ?? "");
+  return problem(`two ${noun} are named ${name} (questions ${first} and ${second})`, container);
 }
 
 /**
@@ -122,17 +196,4 @@ function twiceByKind(read: readonly ReadQuestion[]): readonly [number, number] |
     if (ofKind !== -1 && other !== -1) return [ofKind + 1, other + 1];
   }
   return undefined;
-}
-
-interface SameName {
-  readonly noun: "results" | "questions";
-  readonly names: readonly string[];
-  /** Counted from 1. */
-  readonly places: readonly [number, number];
-}
-
-function sameName(container: string, { noun, names, places }: SameName): Problem {
-  const [first, second] = places.toSorted((a, b) => a - b);
-  const name = quoted(names[places[1] - 1] ?? "");
-  return problem(`two ${noun} are named ${name} (questions ${first} and ${second})`, container);
 }

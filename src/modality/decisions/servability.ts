@@ -1,14 +1,12 @@
 import type { Deployment } from "../../catalog/index.ts";
 import { assert } from "../../core/index.ts";
+import { pathText } from "../../json/index.ts";
 import { problem, type Problem, type Unservable } from "../../wire/index.ts";
 import { schemaMissing } from "./grammar-systemone.ts";
-import { pathOf, quoted, sentenceOf } from "./members.ts";
+import { quoted, sentenceOf } from "./members.ts";
 import type { ParsedDecisionRequest } from "./parse-request.ts";
-import { atEntry } from "./question-entries.ts";
-import { glinerFieldsOf } from "./question-signs.ts";
-import type { Question } from "./question.ts";
-import type { ReadQuestion } from "./read-question.ts";
-import { foreignSchema } from "./read-questions.ts";
+import { atEntry, type Question, type ReadQuestion } from "./question.ts";
+import { foreignSchema, glinerFieldsOf } from "./read-questions.ts";
 
 /** Why this deployment cannot serve the request as sent; undefined when it can. */
 export function servabilityProblem(
@@ -25,7 +23,7 @@ export function servabilityProblem(
 }
 
 function unservable(found: Problem): Unservable {
-  return { field: pathOf(found.path), message: sentenceOf(found) };
+  return { field: pathText(found.path), message: sentenceOf(found) };
 }
 
 /** The clearest sign that the questions are written for models of the other grammar. */

@@ -2,13 +2,18 @@ import { expect, test } from "vitest";
 
 import { spansOf } from "../../test/support/otlp-receiver.ts";
 import type { PlainSpan } from "./build-spans.ts";
-import { SpanBatch } from "./span-batch.ts";
+import { encodeSpans, exportingProcess, sdkSpan } from "./otlp-exporter.ts";
+import { SCHEMA_URL } from "./names.ts";
 
-const PROCESS = {
-  resource: { "service.name": "market" },
-  scope: { name: "tokenmarket", version: "1.2.3" },
-  schemaUrl: "https://example.com/schema",
-};
+const RESOURCE = { "service.name": "market" };
+
+/** These spans as a collector reads them. */
+function collected(spans: readonly PlainSpan[], sinceEpochMs = EPOCH_MS): unknown {
+  const of = exportingProcess(RESOURCE, "1.2.3");
+  const request = encodeSpans(spans.map((span) => sdkSpan(span, sinceEpochMs, of)));
+  return spansOf(Buffer.from(request ?? []));
+}
+
 const SPAN: PlainSpan = {
   name: "GET /v1/models",
   kind: "server",
@@ -43,21 +48,16 @@ test("a collector reads every kind of value as it was noted, of any length", () 
     no: false,
     list: ["stop", "größer"],
   };
-  const batch = new SpanBatch(PROCESS);
-  batch.add({ ...SPAN, attributes }, EPOCH_MS);
-  const { spans, request } = batch.take();
-  expect(spans).toBe(1);
-  expect(spansOf(request)).toMatchObject([
-    { attributes, resource: PROCESS.resource, schemaUrl: PROCESS.schemaUrl, flags: 0x103 },
+  expect(collected([{ ...SPAN, attributes }])).toMatchObject([
+    { attributes, resource: RESOURCE, schemaUrl: SCHEMA_URL, flags: 0x103 },
   ]);
 });
 
 test("the times of a span are its nanoseconds, which a number cannot hold", () => {
-  const batch = new SpanBatch(PROCESS);
-  batch.add(SPAN, EPOCH_MS);
-  batch.add({ ...SPAN, startedMs: 0, endedMs: 0.999_999_9 }, 1);
-  expect(spansOf(batch.take().request)).toMatchObject([
+  expect(collected([SPAN])).toMatchObject([
     { startNs: 1_795_438_979_793_250_000n, endNs: 1_795_438_979_795_500_000n },
+  ]);
+  expect(collected([{ ...SPAN, startedMs: 0, endedMs: 0.999_999_9 }], 1)).toMatchObject([
     { startNs: 1_000_000n, endNs: 2_000_000n },
   ]);
 });
@@ -65,26 +65,16 @@ test("the times of a span are its nanoseconds, which a number cannot hold", () =
 test("a batch says who caused a span, and whether that is in another process", () => {
   const { context } = SPAN;
   const parent = { ...context, spanId: "00000000000000aa", isRandom: false };
-  const batch = new SpanBatch(PROCESS);
-  batch.add({ ...SPAN, parent, hasFailed: true }, EPOCH_MS);
-  batch.add({ ...SPAN, kind: "client", parent, isParentRemote: false }, EPOCH_MS);
-  batch.add({ ...SPAN, kind: "internal", link: parent }, EPOCH_MS);
   const { traceId } = context;
   const links = [{ traceId, spanId: parent.spanId }];
-  expect(spansOf(batch.take().request)).toMatchObject([
+  const spans: PlainSpan[] = [
+    { ...SPAN, parent, hasFailed: true },
+    { ...SPAN, kind: "client", parent, isParentRemote: false },
+    { ...SPAN, kind: "internal", link: parent },
+  ];
+  expect(collected(spans)).toMatchObject([
     { traceId, spanId: context.spanId, parentSpanId: parent.spanId, flags: 0x303, status: 2 },
     { kind: 3, parentSpanId: parent.spanId, flags: 0x103, status: 0, links: [] },
     { kind: 1, parentSpanId: "", flags: 0x103, links },
   ]);
-});
-
-test("a batch is larger than what was made ready for it, and the next one begins empty", () => {
-  const batch = new SpanBatch(PROCESS);
-  const names = Array.from({ length: 600 }, (_, at) => `${at} ${"x".repeat(at)}`);
-  for (const name of names) batch.add({ ...SPAN, name }, EPOCH_MS);
-  expect(batch.size).toBe(600);
-  expect(spansOf(batch.take().request).map(({ name }) => name)).toEqual(names);
-  expect(batch.size).toBe(0);
-  batch.add(SPAN, EPOCH_MS);
-  expect(spansOf(batch.take().request)).toHaveLength(1);
 });

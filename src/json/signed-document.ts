@@ -1,0 +1,71 @@
+import { type KeyObject, sign, verify } from "node:crypto";
+import { type Static, Type, type TSchema } from "typebox";
+
+import { pathText, schemaCheck } from "./check-schema.ts";
+
+/** The key as manifests write it: base64 of its SubjectPublicKeyInfo. */
+export function publicKeyText(key: KeyObject): string {
+  return key.export({ format: "der", type: "spki" }).toString("base64");
+}
+
+/** A document of texts and of documents: nothing in it can be rounded or read in two ways. */
+export type TextDocument = { readonly [name: string]: string | TextDocument };
+
+/** Members sorted by name, no white space: what RFC 8785 makes of a document of texts. */
+export function canonicalText(document: TextDocument): string {
+  const members = Object.keys(document)
+    .sort()
+    .map((name) => {
+      const value = document[name] ?? "";
+      const text = typeof value === "string" ? JSON.stringify(value) : canonicalText(value);
+      return `${JSON.stringify(name)}:${text}`;
+    });
+  return `{${members.join(",")}}`;
+}
+
+/** The file of a document, with its key and an Ed25519 signature; the same again is the same. */
+export function signedFile(
+  document: TextDocument,
+  key: { readonly privateKey: KeyObject; readonly publicKey: KeyObject },
+): { readonly text: string; readonly signature: Buffer } {
+  const body = { ...document, public_key: publicKeyText(key.publicKey) };
+  const signature = sign(null, Buffer.from(canonicalText(body)), key.privateKey);
+  const signed = { ...body, signature: signature.toString("base64") };
+  return { text: `${JSON.stringify(signed, null, 2)}\n`, signature };
+}
+
+/** Did the holder of this key sign these bytes? */
+export function isSignedBy(key: KeyObject, bytes: string, signature: string): boolean {
+  return verify(null, Buffer.from(bytes), key, Buffer.from(signature, "base64"));
+}
+
+/** A document as its schema says, or a text that says what is wrong with it. */
+export type DocumentReader<S extends TSchema> = (text: string) => Static<S> | string;
+
+/** Reads files of one format, whatever else of them is to be proved. */
+export function documentReader<S extends TSchema>(schema: S): DocumentReader<S> {
+  const check = schemaCheck(schema, { missing: "is missing", unknown: "must not be there" });
+  return (text) => {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return "it is not valid JSON";
+    }
+    const fault = check(value);
+    if (fault === undefined) return value as Static<S>;
+    const { path, message } = fault;
+    return `${path.length === 0 ? "it" : pathText(path)} ${message}`;
+  };
+}
+
+/** What documents are made of. */
+export const documentParts = {
+  format: (name: string) => Type.Literal(name, { description: `"${name}"` }),
+  /** As digits: a number of JSON would be rounded. */
+  integer: () => Type.String({ pattern: "^-?\\d{1,39}$", description: "a whole number" }),
+  /** Members of any names. */
+  byName: <S extends TSchema>(schema: S) =>
+    Type.Unsafe<Record<string, Static<S>>>({ type: "object", additionalProperties: schema }),
+  sha256: () => Type.String({ pattern: "^[0-9a-f]{64}$", description: "a SHA-256" }),
+};
