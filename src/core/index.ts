@@ -3,7 +3,20 @@ export { isEmail, normaliseEmail } from "./email-address.ts";
 export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
-export { type CapPeriod, mondayOf, periodEndMs, utcDay } from "./cap-period.ts";
+export {
+  byCapField,
+  byCapPeriod,
+  CAP_FIELDS,
+  CAP_PERIODS,
+  type CapField,
+  type CapPeriod,
+  type Caps,
+  capsInUsd,
+  mondayOf,
+  NO_CAPS,
+  periodEndMs,
+  utcDay,
+} from "./cap-period.ts";
 export { ClientAddresses, networksProblem } from "./client-address.ts";
 export * from "./constants.ts";
 export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";

@@ -46,7 +46,7 @@ export async function keyOf(
       digest,
       label: "tm-label-000",
       requestsPerMinuteCeiling: 300,
-      capMicroUsd: capMicroUsd === undefined ? null : microUsd(capMicroUsd),
+      caps: { month: capMicroUsd === undefined ? null : microUsd(capMicroUsd) },
     },
     testOperator,
   );
