@@ -106,8 +106,16 @@ export { readTags } from "./key-tags.ts";
 export { listPieces, mapInTurns } from "./in-turns.ts";
 export { type Clock, isDay, systemClock } from "./time.ts";
 export {
+  byBucket,
+  type BySku,
+  bySkuName,
+  eachSku,
   outputTokensTotal,
   promptTokensTotal,
+  type Sku,
+  SKU_NAMES,
+  sumUsage,
+  TOKEN_BUCKETS,
   type Usage,
   withoutHourWrites,
   ZERO_USAGE,
