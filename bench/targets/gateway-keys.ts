@@ -58,7 +58,6 @@ async function makeKey(backend: PostgresBackend, name: string, isFunded: boolean
       digest,
       label,
       requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
-      capMicroUsd: null,
     },
     testOperator,
   );

@@ -1,8 +1,9 @@
 import type { PoolClient } from "pg";
 
 import type { Note } from "../changes/index.ts";
-import type { Row } from "../storage/index.ts";
-import { editedFacts, type KeyBefore, type KeyEditAction } from "./key-changes.ts";
+import { CAP_PERIODS } from "../core/index.ts";
+import { capColumn, type Row } from "../storage/index.ts";
+import { CAP_ACTIONS, editedFacts, type KeyBefore, type KeyEditAction } from "./key-changes.ts";
 import type { KeyEdit, KeySummary } from "./key-store.ts";
 import { keyColumns } from "./key-summary-rows.ts";
 
@@ -57,9 +58,9 @@ function assignments(edit: KeyEdit): {
   const tags = edit.tags?.length === 0 ? null : edit.tags;
   const columns: readonly (readonly [KeyEditAction, string, unknown])[] = [
     ["key.rename", "name", edit.name],
-    ["key.cap", "cap_micro_usd", edit.capMicroUsd],
-    ["key.week-cap", "cap_week_micro_usd", edit.weekCapMicroUsd],
-    ["key.day-cap", "cap_day_micro_usd", edit.dayCapMicroUsd],
+    ...CAP_PERIODS.map(
+      (period) => [CAP_ACTIONS[period], capColumn(period), edit.caps?.[period]] as const,
+    ),
     ["key.expiry", "expires_at", expires],
     ["key.models", "models", edit.models],
     ["key.tags", "tags", tags],

@@ -3,9 +3,13 @@ import type { PoolClient } from "pg";
 import type { Change, Facts, Note } from "../changes/index.ts";
 import {
   assert,
+  type CapPeriod,
+  type Caps,
+  capsInUsd,
   formatUsd,
   type KeyId,
   type MicroUsd,
+  NO_CAPS,
   type OrgId,
   shownKeyId,
 } from "../core/index.ts";
@@ -13,11 +17,16 @@ import { columns, micro, orNull, type Row, text } from "../storage/index.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
 import { insertKey } from "./key-summary-rows.ts";
 
+/** The action of a change of each cap. */
+export const CAP_ACTIONS = {
+  month: "key.cap",
+  week: "key.week-cap",
+  day: "key.day-cap",
+} as const satisfies Caps<Change["action"]>;
+
 export type KeyEditAction =
+  | (typeof CAP_ACTIONS)[CapPeriod]
   | "key.rename"
-  | "key.cap"
-  | "key.week-cap"
-  | "key.day-cap"
   | "key.expiry"
   | "key.models"
   | "key.tags"
@@ -26,9 +35,7 @@ export type KeyEditAction =
 /** What of a key its owners and operators change, before a change of it. */
 export interface KeyBefore {
   readonly name: string;
-  readonly capMicroUsd: MicroUsd | null;
-  readonly weekCapMicroUsd: MicroUsd | null;
-  readonly dayCapMicroUsd: MicroUsd | null;
+  readonly caps: Caps;
   readonly disabledAtMs: number | null;
   readonly expiresAtMs: number | null;
   readonly models: readonly string[] | null;
@@ -53,25 +60,22 @@ export function createdKey(key: {
   readonly name: string;
   readonly origin: string;
   readonly requestsPerMinuteCeiling: number;
-  readonly capMicroUsd: MicroUsd | null;
+  readonly caps?: Caps;
   readonly expiresAtMs?: number | null;
   readonly models?: readonly string[] | null;
-  readonly weekCapMicroUsd?: MicroUsd | null;
-  readonly dayCapMicroUsd?: MicroUsd | null;
   readonly tags?: readonly string[];
 }): Change {
   const { name, origin, keyId, orgId, expiresAtMs = null, models = null, tags = [] } = key;
-  const { weekCapMicroUsd: week = null, dayCapMicroUsd: day = null } = key;
+  const { cap_usd, ...shorter } = capsInUsd(key.caps ?? NO_CAPS);
   const target = shownKeyId({ keyOrigin: origin, keyId });
   const after = {
     name,
     origin,
     rpm: key.requestsPerMinuteCeiling,
-    ...capFact(key.capMicroUsd),
+    cap_usd,
     ...(expiresAtMs === null ? {} : expiryFact(expiresAtMs)),
     ...(models === null ? {} : { models }),
-    ...(week === null ? {} : { cap_week_usd: formatUsd(week) }),
-    ...(day === null ? {} : { cap_day_usd: formatUsd(day) }),
+    ...Object.fromEntries(Object.entries(shorter).filter(([, cap]) => cap !== null)),
     ...(tags.length === 0 ? {} : { tags }),
   };
   return { action: "key.create", orgId, target, before: null, after };
@@ -84,9 +88,9 @@ export function editedFacts(action: KeyEditAction, key: KeyBefore): Facts {
 
 const FACTS: Readonly<Record<KeyEditAction, (key: KeyBefore) => Facts>> = {
   "key.rename": ({ name }) => ({ name }),
-  "key.cap": ({ capMicroUsd }) => capFact(capMicroUsd),
-  "key.week-cap": ({ weekCapMicroUsd }) => capFact(weekCapMicroUsd),
-  "key.day-cap": ({ dayCapMicroUsd }) => capFact(dayCapMicroUsd),
+  [CAP_ACTIONS.month]: ({ caps }) => capFact(caps.month),
+  [CAP_ACTIONS.week]: ({ caps }) => capFact(caps.week),
+  [CAP_ACTIONS.day]: ({ caps }) => capFact(caps.day),
   "key.expiry": ({ expiresAtMs }) => expiryFact(expiresAtMs),
   "key.models": ({ models }) => ({ models }),
   "key.tags": ({ tags }) => ({ tags }),

@@ -1,5 +1,5 @@
 import type { ChangedBy } from "../changes/index.ts";
-import type { KeyId, MicroUsd, OrgId } from "../core/index.ts";
+import type { Caps, KeyId, MicroUsd, OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
@@ -51,11 +51,7 @@ export interface KeySummary {
   readonly label: string;
   readonly origin: KeyOrigin;
   readonly requestsPerMinuteCeiling: number;
-  /** By the UTC month. */
-  readonly capMicroUsd: MicroUsd | null;
-  /** By the week from Monday on, and by the UTC day. */
-  readonly weekCapMicroUsd: MicroUsd | null;
-  readonly dayCapMicroUsd: MicroUsd | null;
+  readonly caps: Caps;
   readonly createdAtMs: number;
   readonly disabledAtMs: number | null;
   /** Null: never. An expired key works again when its expiry is moved; a disabled one never does. */
@@ -73,24 +69,20 @@ export interface NewKey {
   readonly digest: Buffer;
   readonly label: string;
   readonly requestsPerMinuteCeiling: number;
-  readonly capMicroUsd: MicroUsd | null;
+  /** Absent: none. */
+  readonly caps?: Partial<Caps>;
   /** Absent or null: never. */
   readonly expiresAtMs?: number | null;
   /** Absent or null: every model. */
   readonly models?: readonly string[] | null;
-  /** Absent or null: no such cap. */
-  readonly weekCapMicroUsd?: MicroUsd | null;
-  readonly dayCapMicroUsd?: MicroUsd | null;
   readonly tags?: readonly string[];
 }
 
 /** What of a key is to be changed; absent: nothing of it. */
 export interface KeyEdit {
   readonly name?: string;
-  /** By the month; null removes a cap. */
-  readonly capMicroUsd?: MicroUsd | null;
-  readonly weekCapMicroUsd?: MicroUsd | null;
-  readonly dayCapMicroUsd?: MicroUsd | null;
+  /** Those that are named; null removes one. */
+  readonly caps?: Partial<Caps>;
   /** Null: never. */
   readonly expiresAtMs?: number | null;
   /** Null: every model. */

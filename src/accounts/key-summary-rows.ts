@@ -1,12 +1,21 @@
 import type { PoolClient } from "pg";
 
-import { assert, MANAGED_ORIGINS, newKeyId } from "../core/index.ts";
 import {
+  assert,
+  byCapPeriod,
+  CAP_PERIODS,
+  type Caps,
+  MANAGED_ORIGINS,
+  newKeyId,
+} from "../core/index.ts";
+import {
+  capColumn,
   columns,
   type Columns,
   computed,
   instantMs,
   integer,
+  marks,
   micro,
   opaque,
   orNull,
@@ -24,9 +33,7 @@ export const keyColumns: Columns<KeySummary> = columns({
   label: text("label"),
   origin: text("origin"),
   requestsPerMinuteCeiling: integer("rpm_ceiling"),
-  capMicroUsd: orNull(micro("cap_micro_usd")),
-  weekCapMicroUsd: orNull(micro("cap_week_micro_usd")),
-  dayCapMicroUsd: orNull(micro("cap_day_micro_usd")),
+  caps: columns<Caps>(byCapPeriod((period) => orNull(micro(capColumn(period))))),
   createdAtMs: instantMs("created_at"),
   disabledAtMs: orNull(instantMs("disabled_at")),
   expiresAtMs: orNull(instantMs("expires_at")),
@@ -44,12 +51,10 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
     key.name,
     key.origin,
     key.requestsPerMinuteCeiling,
-    key.capMicroUsd,
     key.expiresAtMs === undefined || key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
     key.models ?? null,
-    key.weekCapMicroUsd ?? null,
-    key.dayCapMicroUsd ?? null,
     key.tags === undefined || key.tags.length === 0 ? null : key.tags,
+    ...CAP_PERIODS.map((period) => key.caps?.[period] ?? null),
   ]);
   assert(rows[0] !== undefined, "a created key is returned");
   return keyColumns.read(rows[0]);
@@ -58,9 +63,9 @@ export async function insertKey(client: PoolClient, key: NewKey): Promise<KeySum
 /* Notified like a change: a process may remember that there was no such key. */
 const INSERT_KEY_SQL = `
   insert into api_key
-    (key_id, org_id, digest, label, name, origin, rpm_ceiling, cap_micro_usd, expires_at, models,
-      cap_week_micro_usd, cap_day_micro_usd, tags)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    (key_id, org_id, digest, label, name, origin, rpm_ceiling, expires_at, models, tags,
+      ${CAP_PERIODS.map(capColumn).join(", ")})
+  values (${marks(10 + CAP_PERIODS.length)})
   returning ${keyColumns.sql}, pg_notify('${ACCOUNT_CHANNEL}', org_id)`;
 
 /** Is this row one of a key that the marketplace keeps for itself? */

@@ -100,7 +100,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     capMicroUsd: MicroUsd | null,
     by: ChangedBy,
   ): Promise<KeySummary | undefined> {
-    return await this.#edit(keyId, { capMicroUsd }, by);
+    return await this.#edit(keyId, { caps: { month: capMicroUsd } }, by);
   }
 
   async editKey(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined> {

@@ -109,7 +109,7 @@ export class PostgresCustomerStore implements CustomerStore {
       const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);
       if (rowCount === 0) return;
       const named = { keyId, orgId, name: "Playground", origin: "playground" };
-      note(createdKey({ ...named, requestsPerMinuteCeiling: rpm, capMicroUsd: null }));
+      note(createdKey({ ...named, requestsPerMinuteCeiling: rpm }));
     });
     const made = await this.#findPlaygroundKey(orgId);
     assert(made !== undefined, "an organization has one Playground key after it was made");

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import { type CapPeriod, formatUsd, microUsd, type OrgId } from "../core/index.ts";
-import { inTransaction } from "../storage/index.ts";
+import { capColumn, inTransaction } from "../storage/index.ts";
 import { expiryEvent, type ExpiryRow, EXPIRIES_SQL } from "./key-expiry.ts";
 import { topUpEvents } from "./notice-top-ups.ts";
 import { type NewEvent, reportEvent } from "./report-event.ts";
@@ -156,8 +156,8 @@ const CROSSED_SQL = `
           select coalesce(sum(settled), 0)::bigint from spend_day
           where key_id = k.key_id and day >= v.first and day < v.behind)
         from today t cross join lateral (values
-          ('week', k.cap_week_micro_usd, t.monday, t.monday + 7),
-          ('day', k.cap_day_micro_usd, t.day, t.day + 1)) as v (period, cap, first, behind)
+          ('week', k.${capColumn("week")}, t.monday, t.monday + 7),
+          ('day', k.${capColumn("day")}, t.day, t.day + 1)) as v (period, cap, first, behind)
         where v.cap is not null
       ) p
       where k.org_id = r.org_id and p.cap is not null and k.disabled_at is null

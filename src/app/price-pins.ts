@@ -33,17 +33,12 @@ function sheetsOf({ pinId, tiers = [] }: PriceSheet): PinnedSheet[] {
 }
 
 function pricePin({ providerId, modelId }: Deployment, prices: PriceSheet): PricePin {
-  const { cacheWrite1h, purchase } = prices;
+  const { pinId, purchase, tiers: _tiers, ...rates } = prices;
   return {
-    pinId: prices.pinId,
+    pinId,
     providerId,
     modelId,
-    promptPico: prices.prompt,
-    cachedPromptPico: prices.cachedPrompt,
-    cacheWritePico: prices.cacheWrite,
-    completionPico: prices.completion,
-    internalReasoningPico: prices.internalReasoning,
-    ...(cacheWrite1h !== undefined && { cacheWrite1hPico: cacheWrite1h }),
+    prices: rates,
     ...(purchase !== undefined && { purchasePinId: purchase.pinId }),
   };
 }

@@ -1,4 +1,4 @@
-import type { ModelId, OrgId, ProviderId } from "../core/index.ts";
+import type { BySku, ModelId, OrgId, ProviderId } from "../core/index.ts";
 import type { FixedMember, WireProfile } from "./wire-profile.ts";
 
 /** The chat wire that an endpoint speaks: the id of a value in `wire/wires.ts`, which has the list. */
@@ -6,20 +6,16 @@ export type WireId = `wire_${string}`;
 export type ModalityId = "text" | "image" | "video" | "decisions";
 export type InputModality = "text" | "image" | "file" | "audio" | "video";
 
-/** Prices of one listing in pico-USD per token; absent SKUs are filled with their base rate. */
-export interface PriceSheet {
+/**
+ * Prices of one listing in pico-USD per token; absent SKUs are filled with their base rate, but for
+ * an hour of the cache, which the listing then does not offer.
+ */
+export interface PriceSheet extends BySku<bigint> {
   /**
    * Hash of the deployment and these prices, tiers included: what an attempt is pinned to at
    * admission.
    */
   readonly pinId: string;
-  readonly prompt: bigint;
-  readonly cachedPrompt: bigint;
-  readonly cacheWrite: bigint;
-  /** Of cache writes for an hour; absent: the listing does not offer them. */
-  readonly cacheWrite1h?: bigint;
-  readonly completion: bigint;
-  readonly internalReasoning: bigint;
   /** What the provider is owed; it has no purchase prices itself. Absent: these prices. */
   readonly purchase?: PriceSheet;
   /** What long prompts cost, in ascending order; absent: the same. A tier has no tiers. */

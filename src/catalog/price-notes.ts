@@ -1,3 +1,5 @@
+import { isDearer, ratesOf } from "./sku-rates.ts";
+import type { Sku } from "../core/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, Deployment, PriceSheet } from "./catalog.ts";
 
@@ -70,7 +72,7 @@ function sheetsOf({ prices, datedPrices }: Deployment): readonly PriceSheet[] {
 function everyRate(sheet: PriceSheet): readonly bigint[] {
   const tiers = sheet.tiers?.map(({ prices }) => prices) ?? [];
   const others = sheet.purchase === undefined ? tiers : [...tiers, sheet.purchase];
-  return [...ratesAt(sheet, 0), ...others.flatMap(everyRate)];
+  return [...Object.values(ratesAt(sheet, 0)), ...others.flatMap(everyRate)];
 }
 
 function isBoughtDearer(prices: PriceSheet): boolean {
@@ -80,14 +82,11 @@ function isBoughtDearer(prices: PriceSheet): boolean {
   return [0, ...bounds.map((tier) => tier.abovePromptTokens + 1)].some((promptTokens) => {
     const sold = ratesAt(prices, promptTokens);
     const bought = ratesAt(purchase, promptTokens);
-    return bought.some((rate, sku) => rate > (sold[sku] ?? rate));
+    return isDearer(bought, sold);
   });
 }
 
-function ratesAt(sheet: PriceSheet, promptTokens: number): readonly bigint[] {
+function ratesAt(sheet: PriceSheet, promptTokens: number): Readonly<Record<Sku, bigint>> {
   const tier = sheet.tiers?.findLast((each) => promptTokens > each.abovePromptTokens);
-  const { prompt, cachedPrompt, cacheWrite, cacheWrite1h, completion, internalReasoning } =
-    tier?.prices ?? sheet;
-  const hour = cacheWrite1h ?? cacheWrite;
-  return [prompt, cachedPrompt, cacheWrite, hour, completion, internalReasoning];
+  return ratesOf(tier?.prices ?? sheet);
 }

@@ -105,7 +105,6 @@ async function devKey(config: Config, backend: Backend): Promise<DevKey> {
     digest: fresh.digest,
     label: fresh.label,
     requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
-    capMicroUsd: null,
   } as const;
   await accountStore.createKey(newKey, DEVELOPMENT);
   mkdirSync(config.dataDir, { recursive: true });

@@ -1,5 +1,5 @@
 import type { KeySummary } from "../accounts/index.ts";
-import { formatUsd, type MicroUsd } from "../core/index.ts";
+import { capsInUsd } from "../core/index.ts";
 import { UsageFault } from "./command-context.ts";
 
 /** The same sentence wherever a key id is unknown. */
@@ -15,19 +15,13 @@ export function shownKey(key: KeySummary): object {
     org_id: key.orgId,
     name: key.name,
     rpm: key.requestsPerMinuteCeiling,
-    cap_usd: usdOrNull(key.capMicroUsd),
-    cap_week_usd: usdOrNull(key.weekCapMicroUsd),
-    cap_day_usd: usdOrNull(key.dayCapMicroUsd),
+    ...capsInUsd(key.caps),
     created_at: new Date(key.createdAtMs).toISOString(),
     disabled_at: instantOrNull(key.disabledAtMs),
     expires_at: instantOrNull(key.expiresAtMs),
     models: key.models,
     tags: key.tags,
   };
-}
-
-function usdOrNull(amount: MicroUsd | null): string | null {
-  return amount === null ? null : formatUsd(amount);
 }
 
 export function instantOrNull(ms: number | null): string | null {

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 
 import type { KeySummary } from "../accounts/index.ts";
-import { formatUsd, type MicroUsd, readTags } from "../core/index.ts";
+import { CAP_PERIODS, type Caps, formatUsd, type MicroUsd, readTags } from "../core/index.ts";
 import { parseCap } from "./cap-flags.ts";
 import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { noSuchKey, shownKey } from "./key-answers.ts";
+import { readText } from "./number-flags.ts";
 
 /** `key caps`, `key tags`. */
 export function addKeyCapCommands(key: Command, context: CommandContext): void {
@@ -18,7 +19,7 @@ export function addKeyCapCommands(key: Command, context: CommandContext): void {
       answering(context, (keyId: string, flags: Flags) => {
         const caps = readCaps(flags);
         return withBackend(context, flags, async ({ accountStore }, by) => {
-          const changed = await accountStore.editKey(keyId, caps, by);
+          const changed = await accountStore.editKey(keyId, { caps }, by);
           if (changed === undefined) throw noSuchKey(keyId);
           return { json: shownKey(changed), text: capsText(changed) };
         });
@@ -53,30 +54,23 @@ export function readTagList(flag: string, text: string): readonly string[] {
   throw new UsageFault(`${flag}: ${read.problem}`);
 }
 
-function readCaps({ dayUsd, weekUsd, monthUsd }: Flags): {
-  readonly dayCapMicroUsd?: MicroUsd | null;
-  readonly weekCapMicroUsd?: MicroUsd | null;
-  readonly capMicroUsd?: MicroUsd | null;
-} {
-  if (dayUsd === undefined && weekUsd === undefined && monthUsd === undefined) {
-    throw new UsageFault("specify --day-usd, --week-usd or --month-usd; 0 removes that cap");
-  }
-  return {
-    ...(dayUsd !== undefined && { dayCapMicroUsd: capOrNone("--day-usd", String(dayUsd)) }),
-    ...(weekUsd !== undefined && { weekCapMicroUsd: capOrNone("--week-usd", String(weekUsd)) }),
-    ...(monthUsd !== undefined && { capMicroUsd: capOrNone("--month-usd", String(monthUsd)) }),
-  };
+function readCaps(flags: Flags): Partial<Caps> {
+  const given = CAP_PERIODS.flatMap((period) => {
+    const text = readText(flags, `${period}-usd`);
+    return text === undefined ? [] : [[period, capOrNone(`--${period}-usd`, text)] as const];
+  });
+  if (given.length > 0) return Object.fromEntries(given);
+  throw new UsageFault("specify --day-usd, --week-usd or --month-usd; 0 removes that cap");
 }
 
 function capOrNone(flag: string, text: string): MicroUsd | null {
   return /^0+(\.0+)?$/.test(text) ? null : parseCap(flag, text);
 }
 
-function capsText({ keyId, dayCapMicroUsd, weekCapMicroUsd, capMicroUsd }: KeySummary): string {
-  const caps = [
-    ["day", dayCapMicroUsd] as const,
-    ["week", weekCapMicroUsd] as const,
-    ["month", capMicroUsd] as const,
-  ].flatMap(([name, cap]) => (cap === null ? [] : [`$${formatUsd(cap)} per UTC ${name}`]));
-  return caps.length === 0 ? `${keyId} has no spend cap` : `${keyId} may spend ${caps.join(", ")}`;
+function capsText({ keyId, caps }: KeySummary): string {
+  const set = CAP_PERIODS.toReversed().flatMap((period) => {
+    const cap = caps[period];
+    return cap === null ? [] : [`$${formatUsd(cap)} per UTC ${period}`];
+  });
+  return set.length === 0 ? `${keyId} has no spend cap` : `${keyId} may spend ${set.join(", ")}`;
 }

@@ -1,7 +1,12 @@
 import type { Command } from "commander";
 
 import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
-import { CONSOLE_KEY_REQUESTS_PER_MINUTE, type OrgId } from "../core/index.ts";
+import {
+  byCapPeriod,
+  CAP_FIELDS,
+  CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  type OrgId,
+} from "../core/index.ts";
 import { capAnswer, onStoredCap, parseCap, readCap } from "./cap-flags.ts";
 import {
   answering,
@@ -15,6 +20,7 @@ import type { CommandContext } from "./command-io.ts";
 import { instantOrNull, noSuchKey, shownKey } from "./key-answers.ts";
 import { addKeyCapCommands, readTagList } from "./key-cap-commands.ts";
 import { addKeyChangeCommands } from "./key-change-commands.ts";
+import { readText } from "./number-flags.ts";
 import { readLater } from "./read-instant.ts";
 
 /** `key create`, `key disable`, `key cap`, `key list`; the rest in `key-change-commands.ts`. */
@@ -46,7 +52,7 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
         return withBackend(context, flags, async ({ accountStore }, by) => {
           const capped = await accountStore.setKeyCap(keyId, cap, by);
           if (capped === undefined) throw noSuchKey(keyId);
-          return capAnswer({ key_id: capped.keyId, org_id: capped.orgId }, capped.capMicroUsd);
+          return capAnswer({ key_id: capped.keyId, org_id: capped.orgId }, capped.caps.month);
         });
       }),
     );
@@ -89,7 +95,7 @@ function addCreate(key: Command, context: CommandContext): void {
         withBackend(context, flags, async ({ accountStore }, by) => {
           const org = await accountStore.findOrg(String(flags["org"]));
           if (org === undefined) throw noSuchOrg(String(flags["org"]));
-          const { capUsd, capWeekUsd, capDayUsd, tag, expiresAt } = flags;
+          const { tag, expiresAt } = flags;
           const fresh = newVirtualKey();
           const newKey = {
             orgId: org.orgId,
@@ -98,11 +104,11 @@ function addCreate(key: Command, context: CommandContext): void {
             digest: fresh.digest,
             label: fresh.label,
             requestsPerMinuteCeiling: readRpm(flags["rpm"]),
-            capMicroUsd: capUsd === undefined ? null : parseCap("--cap-usd", String(capUsd)),
-            weekCapMicroUsd:
-              capWeekUsd === undefined ? null : parseCap("--cap-week-usd", String(capWeekUsd)),
-            dayCapMicroUsd:
-              capDayUsd === undefined ? null : parseCap("--cap-day-usd", String(capDayUsd)),
+            caps: byCapPeriod((period) => {
+              const name = CAP_FIELDS[period].replaceAll("_", "-");
+              const text = readText(flags, name);
+              return text === undefined ? null : parseCap(`--${name}`, text);
+            }),
             tags: tag === undefined ? [] : readTagList("--tag", String(tag)),
             expiresAtMs:
               expiresAt === undefined ? null : readLater(String(expiresAt), "--expires-at"),

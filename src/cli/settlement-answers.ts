@@ -1,4 +1,5 @@
 import {
+  bySkuName,
   csvLine,
   formatExactUsd,
   formatUsd,
@@ -63,14 +64,7 @@ function sumsJson(sums: SettlementSums): Json {
     attempts: Number(sums.attempts),
     settled_attempts: Number(sums.settled),
     void_attempts: Number(sums.voids),
-    tokens: {
-      prompt: Number(sums.prompt),
-      cached_prompt: Number(sums.cachedPrompt),
-      cache_write: Number(sums.cacheWrite),
-      completion: Number(sums.completion),
-      internal_reasoning: Number(sums.internalReasoning),
-      cache_write_1h: Number(sums.cacheWrite1h),
-    },
+    tokens: bySkuName<bigint, number>(sums, Number),
     cost_usd: formatExactUsd(sums.costPicoUsd),
     cost_pico_usd: sums.costPicoUsd.toString(),
     debit_usd: formatUsd(sums.debitMicroUsd),

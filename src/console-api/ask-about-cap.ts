@@ -1,5 +1,13 @@
 import type { KeySummary } from "../accounts/index.ts";
-import { formatUsd, type KeyId, microUsd, type MicroUsd, mondayOf, utcDay } from "../core/index.ts";
+import {
+  type Caps,
+  formatUsd,
+  type KeyId,
+  microUsd,
+  type MicroUsd,
+  mondayOf,
+  utcDay,
+} from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
@@ -28,12 +36,6 @@ export async function askAboutCap(
   return stop === undefined ? undefined : question("all requests", stop);
 }
 
-interface CapsOfKey {
-  readonly capMicroUsd?: MicroUsd | null;
-  readonly weekCapMicroUsd?: MicroUsd | null;
-  readonly dayCapMicroUsd?: MicroUsd | null;
-}
-
 /** Names of keys that a question has; of the others it says how many. */
 const NAMED_MAX = 3;
 
@@ -46,7 +48,7 @@ export async function askAboutCaps(
     confirm = false,
     keys,
   }: {
-    readonly caps: CapsOfKey;
+    readonly caps: Partial<Caps>;
     readonly confirm: boolean | undefined;
     readonly keys: readonly Pick<KeySummary, "keyId" | "name">[];
   },
@@ -74,9 +76,9 @@ export async function askAboutCaps(
 async function stopOf(
   deps: Pick<ConsoleDeps, "records" | "reports" | "clock">,
   session: Pick<SignedIn, "orgId">,
-  { caps, keyId }: { readonly caps: CapsOfKey; readonly keyId: KeyId },
+  { caps, keyId }: { readonly caps: Partial<Caps>; readonly keyId: KeyId },
 ): Promise<Stop | undefined> {
-  const { capMicroUsd: cap, weekCapMicroUsd: week = null, dayCapMicroUsd: ofDay = null } = caps;
+  const { month: cap, week = null, day: ofDay = null } = caps;
   const ofMonth = await stopOfMonth(deps, session, { cap, keyId });
   if (ofMonth !== undefined || (week === null && ofDay === null)) return ofMonth;
   const today = utcDay(deps.clock.nowMs());

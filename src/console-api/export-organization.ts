@@ -1,5 +1,5 @@
 import type { RoutingPolicy } from "../accounts/index.ts";
-import { formatUsd, type OrgId } from "../core/index.ts";
+import { capsInUsd, formatUsd, type OrgId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { StoredLimit } from "../limits/index.ts";
 import { everyWalletLine, shownPurchase } from "./billing-routes.ts";
@@ -68,9 +68,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       expires_at: key.expiresAtMs === null ? null : instant(key.expiresAtMs),
       models: key.models,
       tags: key.tags,
-      cap_usd: key.capMicroUsd === null ? null : formatUsd(key.capMicroUsd),
-      cap_week_usd: key.weekCapMicroUsd === null ? null : formatUsd(key.weekCapMicroUsd),
-      cap_day_usd: key.dayCapMicroUsd === null ? null : formatUsd(key.dayCapMicroUsd),
+      ...capsInUsd(key.caps),
     })),
     // Limits of managed keys would name them.
     limits: limits

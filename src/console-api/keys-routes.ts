@@ -15,7 +15,7 @@ import { capResets } from "./month.ts";
 import { readAllowedModels } from "./read-allowed-models.ts";
 import { readExpiry } from "./read-expiry.ts";
 import { readKeyTags } from "./read-key-tags.ts";
-import { readCap, readCaps, readName } from "./read-values.ts";
+import { readCaps, readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownKey, type LimitGround } from "./show-key.ts";
 
@@ -150,9 +150,7 @@ async function createKey(
     digest: fresh.digest,
     label: fresh.label,
     requestsPerMinuteCeiling,
-    capMicroUsd: readCap(wanted.cap_usd) ?? null,
-    weekCapMicroUsd: readCap(wanted.cap_week_usd) ?? null,
-    dayCapMicroUsd: readCap(wanted.cap_day_usd) ?? null,
+    caps: readCaps(wanted),
     tags: tags ?? [],
     expiresAtMs: expiresAtMs ?? null,
     models: models ?? null,
@@ -209,7 +207,7 @@ async function changeKey(
   const planned = rpm === "" || rpm === null ? undefined : await planRpm(deps, key, rpm);
   if (planned instanceof ConsoleRefusal) return planned;
   const edit = {
-    ...caps,
+    caps,
     ...(name !== undefined && { name }),
     ...(expiresAtMs !== undefined && { expiresAtMs }),
     ...(models !== undefined && { models }),
@@ -239,7 +237,7 @@ async function changeKeys(
   const question = await askAboutCaps(deps, session, { caps, confirm: body.confirm, keys });
   if (question !== undefined) return question;
   const edit = {
-    ...caps,
+    caps,
     ...(expiresAtMs !== undefined && { expiresAtMs }),
     ...(tags !== undefined && { tags }),
   };

@@ -2,8 +2,9 @@ import type { Catalog, Deployment, ListedModel } from "../catalog/index.ts";
 import {
   formatUsd,
   microUsd,
-  promptTokensTotal,
   outputTokensTotal,
+  promptTokensTotal,
+  sumUsage,
   type Usage,
   ZERO_USAGE,
 } from "../core/index.ts";
@@ -62,7 +63,7 @@ export function modelCosts(
     traffic: {
       requests: chat.used.reduce((sum, { requests }) => sum + requests, 0),
       spent_usd: formatUsd(microUsd(chat.used.reduce((sum, { debit }) => sum + debit, 0n))),
-      tokens: shownTokens(sumOf(chat.used.map(({ usage }) => usage))),
+      tokens: shownTokens(sumUsage(chat.used.map(({ usage }) => usage))),
       models: chat.used.map(({ model, requests, debit }) => ({
         model,
         requests,
@@ -124,7 +125,7 @@ function usedModels(sized: readonly SizedTokens[]): readonly UsedModel[] {
       model,
       requests: known.requests + attempts,
       debit: known.debit + debitMicroUsd,
-      usage: sumOf([known.usage, usage]),
+      usage: sumUsage([known.usage, usage]),
     });
   }
   return [...used.values()];
@@ -174,20 +175,6 @@ function hasTokens({ figures }: { readonly figures: ReportFigures }): boolean {
   return promptTokensTotal(usage) + outputTokensTotal(usage) > 0 || debitMicroUsd > 0n;
 }
 
-function sumOf(usages: readonly Usage[]): Usage {
-  return usages.reduce((sum, usage) => {
-    const hours = (sum.cacheWrite1h ?? 0) + (usage.cacheWrite1h ?? 0);
-    return {
-      prompt: sum.prompt + usage.prompt,
-      cachedPrompt: sum.cachedPrompt + usage.cachedPrompt,
-      cacheWrite: sum.cacheWrite + usage.cacheWrite,
-      ...(hours > 0 && { cacheWrite1h: hours }),
-      completion: sum.completion + usage.completion,
-      internalReasoning: sum.internalReasoning + usage.internalReasoning,
-    };
-  }, ZERO_USAGE);
-}
-
 interface Compared {
   readonly catalog: Catalog;
   readonly chat: Chat;
@@ -225,7 +212,7 @@ function listingCost(listing: Deployment, { chat, bounds }: Compared): ListingCo
   if (prices === null || listing.billing !== "token") {
     return { ...shown, cost_usd: null, is_at_least: false, too_long: tooLong };
   }
-  const usage = sumOf(chat.used.map((each) => each.usage));
+  const usage = sumUsage(chat.used.map((each) => each.usage));
   const cost =
     chat.sized === undefined
       ? leastCostElsewhere(prices, usage)

@@ -3,7 +3,9 @@ import {
   comingPrices,
   type Deployment,
   deploymentAt,
+  isDearer,
   type PriceSheet,
+  ratesOf,
 } from "../catalog/index.ts";
 import { formatUsd, type Usage } from "../core/index.ts";
 import { costElsewhere, leastCostElsewhere, tierBounds } from "../pricing/index.ts";
@@ -104,15 +106,7 @@ function saleOf(prices: PriceSheet): string {
 function isRise(before: PriceSheet, after: PriceSheet): boolean {
   const bounds = [0, ...tierBounds(before), ...tierBounds(after)];
   return bounds.some((bound) => {
-    const [old, next] = [ratesAbove(before, bound), ratesAbove(after, bound)];
-    return (
-      next.prompt > old.prompt ||
-      next.cachedPrompt > old.cachedPrompt ||
-      next.cacheWrite > old.cacheWrite ||
-      (next.cacheWrite1h ?? next.cacheWrite) > (old.cacheWrite1h ?? old.cacheWrite) ||
-      next.completion > old.completion ||
-      next.internalReasoning > old.internalReasoning
-    );
+    return isDearer(ratesOf(ratesAbove(after, bound)), ratesOf(ratesAbove(before, bound)));
   });
 }
 

@@ -88,7 +88,7 @@ function keyCap(
     scope: "key",
     key_id: key.keyId,
     name: key.name,
-    cap_usd: usdOrNull(key.capMicroUsd),
+    cap_usd: usdOrNull(key.caps.month),
     spent_usd: usdOrZero(spent?.spentMonthMicroUsd),
     in_flight_usd: usdOrZero(spent?.inFlightMicroUsd),
   };

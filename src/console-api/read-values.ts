@@ -1,4 +1,12 @@
-import { assert, type MicroUsd, parseUsd } from "../core/index.ts";
+import {
+  assert,
+  CAP_FIELDS,
+  CAP_PERIODS,
+  type CapField,
+  type Caps,
+  type MicroUsd,
+  parseUsd,
+} from "../core/index.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 
 /** What a cap field says: undefined changes nothing, null removes the cap. */
@@ -10,20 +18,14 @@ export function readCap(text: string | null | undefined): MicroUsd | null | unde
 
 /** The caps of a key that a change names; absent: the cap stays. */
 export function readCaps(body: {
-  readonly cap_usd?: string | null;
-  readonly cap_week_usd?: string | null;
-  readonly cap_day_usd?: string | null;
-}): {
-  readonly capMicroUsd?: MicroUsd | null;
-  readonly weekCapMicroUsd?: MicroUsd | null;
-  readonly dayCapMicroUsd?: MicroUsd | null;
-} {
-  const [month, week, day] = [body.cap_usd, body.cap_week_usd, body.cap_day_usd].map(readCap);
-  return {
-    ...(month !== undefined && { capMicroUsd: month }),
-    ...(week !== undefined && { weekCapMicroUsd: week }),
-    ...(day !== undefined && { dayCapMicroUsd: day }),
-  };
+  readonly [F in CapField]?: string | null | undefined;
+}): Partial<Caps> {
+  return Object.fromEntries(
+    CAP_PERIODS.flatMap((period) => {
+      const cap = readCap(body[CAP_FIELDS[period]]);
+      return cap === undefined ? [] : [[period, cap]];
+    }),
+  );
 }
 
 /** An amount that the contract's schema has let pass. */

@@ -1,5 +1,5 @@
 import type { KeySummary } from "../accounts/index.ts";
-import { formatUsd, type MicroUsd, unreachable } from "../core/index.ts";
+import { capsInUsd, formatUsd, type MicroUsd, unreachable } from "../core/index.ts";
 import type { PeriodSpend } from "../ledger/index.ts";
 import {
   type LimitDefaults,
@@ -48,18 +48,12 @@ export function shownKey(
     rpm_ceiling: ceiling,
     rpm: own,
     rpm_effective: Math.min(held, row?.unfundedRequestsPerMinute ?? held),
-    cap_usd: usdOrNull(key.capMicroUsd),
+    ...capsInUsd(key.caps),
     spent_month_usd: formatUsd(spentMonthMicroUsd),
-    cap_week_usd: usdOrNull(key.weekCapMicroUsd),
     spent_week_usd: spentIn(periods, "week"),
-    cap_day_usd: usdOrNull(key.dayCapMicroUsd),
     spent_day_usd: spentIn(periods, "day"),
     tags: [...key.tags],
   };
-}
-
-function usdOrNull(amount: MicroUsd | null): string | null {
-  return amount === null ? null : formatUsd(amount);
 }
 
 function spentIn(periods: readonly PeriodSpend[], period: PeriodSpend["period"]): string | null {

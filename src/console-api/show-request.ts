@@ -1,4 +1,6 @@
 import {
+  type BySku,
+  bySkuName,
   csvLine,
   formatUsd,
   isManagedOrigin,
@@ -40,14 +42,7 @@ function sourceOf({ keyOrigin, keyName }: ReportedRequest): string {
 }
 
 export function shownTokens(usage: Usage): Tokens {
-  return {
-    prompt: usage.prompt,
-    cached_prompt: usage.cachedPrompt,
-    cache_write: usage.cacheWrite,
-    completion: usage.completion,
-    internal_reasoning: usage.internalReasoning,
-    ...(usage.cacheWrite1h !== undefined && { cache_write_1h: usage.cacheWrite1h }),
-  };
+  return bySkuName(usage, (tokens) => tokens);
 }
 
 type ReportedAttempt = NonNullable<
@@ -77,18 +72,8 @@ export function shownAttempt(attempt: ReportedAttempt): Attempt {
 }
 
 /** Dollars per million tokens of each SKU, exactly. */
-export function shownPrices(prices: { readonly [sku in keyof PinnedPrices]: bigint }): NonNullable<
-  Attempt["prices"]
-> {
-  const { cacheWrite1h } = prices;
-  return {
-    prompt: perMillion(prices.prompt),
-    cached_prompt: perMillion(prices.cachedPrompt),
-    cache_write: perMillion(prices.cacheWrite),
-    completion: perMillion(prices.completion),
-    internal_reasoning: perMillion(prices.internalReasoning),
-    ...(cacheWrite1h !== undefined && { cache_write_1h: perMillion(cacheWrite1h) }),
-  };
+export function shownPrices(prices: BySku<bigint>): NonNullable<Attempt["prices"]> {
+  return bySkuName(prices, perMillion);
 }
 
 /* Pico-dollars for a token are as many micro-dollars for a million of them. */

@@ -1,5 +1,39 @@
-/** For how long a cap is there: the UTC day, the week from Monday on, or the month. */
-export type CapPeriod = "day" | "week" | "month";
+import { formatUsd, type MicroUsd } from "./money.ts";
+
+/** For how long a cap of a key holds: the UTC month, the week from Monday on, or the UTC day. */
+export const CAP_PERIODS = ["month", "week", "day"] as const;
+export type CapPeriod = (typeof CAP_PERIODS)[number];
+
+/** Something for each period; of amounts, null is no cap. */
+export type Caps<T = MicroUsd | null> = Readonly<Record<CapPeriod, T>>;
+
+/** The field of each cap in JSON; flags and columns are named after it. */
+export const CAP_FIELDS = {
+  month: "cap_usd",
+  week: "cap_week_usd",
+  day: "cap_day_usd",
+} as const satisfies Caps<string>;
+export type CapField = (typeof CAP_FIELDS)[CapPeriod];
+
+export function byCapPeriod<T>(make: (period: CapPeriod) => T): Caps<T> {
+  return { month: make("month"), week: make("week"), day: make("day") };
+}
+
+export const NO_CAPS: Caps = byCapPeriod(() => null);
+
+export function byCapField<T>(make: (period: CapPeriod) => T): Readonly<Record<CapField, T>> {
+  return Object.fromEntries(
+    CAP_PERIODS.map((period) => [CAP_FIELDS[period], make(period)]),
+  ) as Record<CapField, T>;
+}
+
+/** Caps as every answer and file has them. */
+export function capsInUsd(caps: Caps): Readonly<Record<CapField, string | null>> {
+  return byCapField((period) => {
+    const cap = caps[period];
+    return cap === null ? null : formatUsd(cap);
+  });
+}
 
 const DAY_MS = 86_400_000;
 

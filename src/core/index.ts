@@ -3,7 +3,20 @@ export { isEmail, normaliseEmail } from "./email-address.ts";
 export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
-export { type CapPeriod, mondayOf, periodEndMs, utcDay } from "./cap-period.ts";
+export {
+  byCapField,
+  byCapPeriod,
+  CAP_FIELDS,
+  CAP_PERIODS,
+  type CapField,
+  type CapPeriod,
+  type Caps,
+  capsInUsd,
+  mondayOf,
+  NO_CAPS,
+  periodEndMs,
+  utcDay,
+} from "./cap-period.ts";
 export { ClientAddresses, networksProblem } from "./client-address.ts";
 export * from "./constants.ts";
 export { CsvFault, CsvReader, type CsvRow } from "./csv-reader.ts";
@@ -94,8 +107,16 @@ export { readTags } from "./key-tags.ts";
 export { listPieces, mapInTurns } from "./in-turns.ts";
 export { type Clock, isDay, systemClock } from "./time.ts";
 export {
+  byBucket,
+  type BySku,
+  bySkuName,
+  eachSku,
   outputTokensTotal,
   promptTokensTotal,
+  type Sku,
+  SKU_NAMES,
+  sumUsage,
+  TOKEN_BUCKETS,
   type Usage,
   withoutHourWrites,
   ZERO_USAGE,

@@ -1,29 +1,67 @@
 /**
- * Observed tokens of one attempt in the five buckets that are priced. The buckets are disjoint:
- * their sum is everything the provider counted. A sixth price is for a part of one of them.
+ * The buckets of tokens that are priced, as code and as columns, JSON and listings name them. They
+ * are disjoint: their sum is everything the provider counted.
  */
-export interface Usage {
+export const TOKEN_BUCKETS = {
   /** Prompt tokens read without the cache. */
-  readonly prompt: number;
+  prompt: "prompt",
   /** Prompt tokens read from the provider's cache. */
-  readonly cachedPrompt: number;
+  cachedPrompt: "cached_prompt",
   /** Prompt tokens written into the provider's cache. */
-  readonly cacheWrite: number;
-  /** The part of `cacheWrite` that is kept for an hour, at a price of its own; absent: none. */
-  readonly cacheWrite1h?: number;
+  cacheWrite: "cache_write",
   /** Output tokens without reasoning. */
-  readonly completion: number;
+  completion: "completion",
   /** Reasoning ("thinking") output tokens. */
-  readonly internalReasoning: number;
+  internalReasoning: "internal_reasoning",
+} as const;
+export type TokenBucket = keyof typeof TOKEN_BUCKETS;
+
+/** With the part of `cacheWrite` that is kept for an hour, at a price of its own. */
+export const SKU_NAMES = { ...TOKEN_BUCKETS, cacheWrite1h: "cache_write_1h" } as const;
+export type Sku = keyof typeof SKU_NAMES;
+type HourSku = Exclude<Sku, TokenBucket>;
+
+/** Something of each bucket, and of the hour where there is any. */
+export type BySku<T> = Readonly<Record<TokenBucket, T>> & Readonly<Partial<Record<HourSku, T>>>;
+export type BySkuName<T> = { readonly [B in TokenBucket as (typeof SKU_NAMES)[B]]: T } & {
+  readonly [H in HourSku as (typeof SKU_NAMES)[H]]?: T;
+};
+
+/** Observed tokens of one attempt. */
+export type Usage = BySku<number>;
+
+export function byBucket<T>(make: (bucket: TokenBucket) => T): Readonly<Record<TokenBucket, T>> {
+  return recordOf(Object.keys(TOKEN_BUCKETS) as TokenBucket[], make);
 }
 
-export const ZERO_USAGE: Usage = {
-  prompt: 0,
-  cachedPrompt: 0,
-  cacheWrite: 0,
-  completion: 0,
-  internalReasoning: 0,
-};
+export function eachSku<T>(make: (sku: Sku) => T): Readonly<Record<Sku, T>> {
+  return recordOf(Object.keys(SKU_NAMES) as Sku[], make);
+}
+
+/** Under the names of JSON; what is absent stays absent. */
+export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<U> {
+  return Object.fromEntries(
+    Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
+      const value = of[sku as Sku];
+      return value === undefined ? [] : [[name, show(value)]];
+    }),
+  ) as BySkuName<U>;
+}
+
+function recordOf<K extends string, T>(keys: readonly K[], make: (key: K) => T): Record<K, T> {
+  return Object.fromEntries(keys.map((key) => [key, make(key)])) as Record<K, T>;
+}
+
+export const ZERO_USAGE: Usage = byBucket(() => 0);
+
+export function sumUsage(usages: readonly Usage[]): Usage {
+  const hours = usages.flatMap(({ cacheWrite1h }) => cacheWrite1h ?? []);
+  const sum = (counts: readonly number[]): number => counts.reduce((all, each) => all + each, 0);
+  return {
+    ...byBucket((bucket) => sum(usages.map((usage) => usage[bucket]))),
+    ...(hours.length > 0 && { cacheWrite1h: sum(hours) }),
+  };
+}
 
 /** The same tokens as five buckets: an hour of the cache counts as any other write. */
 export function withoutHourWrites(usage: Usage): Usage {

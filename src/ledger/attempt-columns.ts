@@ -1,7 +1,17 @@
-import type { MicroUsd, ServedModel, Usage } from "../core/index.ts";
+import {
+  byBucket,
+  type BySku,
+  type MicroUsd,
+  type PicoUsd,
+  type ServedModel,
+  SKU_NAMES,
+  TOKEN_BUCKETS,
+  type Usage,
+} from "../core/index.ts";
 import {
   big,
   bool,
+  type Column,
   columns,
   type Columns,
   type ColumnsOf,
@@ -38,16 +48,31 @@ export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   reserveMicroUsd: micro("reserve"),
 };
 
-const buckets: Omit<ColumnsOf<Usage>, "cacheWrite1h"> = {
-  prompt: count("prompt"),
-  cachedPrompt: count("cached_prompt"),
-  cacheWrite: count("cache_write"),
-  completion: count("completion"),
-  internalReasoning: count("internal_reasoning"),
-};
+/** Something of each SKU, in columns that are named after them. */
+function skuColumns<T>(columnOf: (name: string) => Column<T>): Columns<BySku<T>> {
+  return columns<BySku<T>>({
+    ...byBucket((bucket) => columnOf(TOKEN_BUCKETS[bucket])),
+    cacheWrite1h: orAbsent(columnOf(SKU_NAMES.cacheWrite1h)),
+  });
+}
 
 /** The five buckets, as reports add them up: an hour of the cache is a cache write. */
-export const usageColumns: Columns<Omit<Usage, "cacheWrite1h">> = columns(buckets);
+export const usageColumns: Columns<Omit<Usage, "cacheWrite1h">> = columns(
+  byBucket((bucket) => count(TOKEN_BUCKETS[bucket])),
+);
+/** The same and the part of an hour, where there is any. */
+export const hourUsageColumns: Columns<Usage> = skuColumns(count);
+/** Its sums over the rows of a statement. */
+export const SUMMED_USAGE_SQL: string = Object.values(SKU_NAMES)
+  .map((name) => {
+    const sum =
+      name === SKU_NAMES.cacheWrite1h ? `nullif(sum(${name}), 0)` : `coalesce(sum(${name}), 0)`;
+    return `${sum}::bigint as ${name}`;
+  })
+  .join(", ");
+
+/** Prices of a pin, in pico-dollars a token. */
+export const priceColumns: Columns<BySku<PicoUsd>> = skuColumns((name) => pico(`${name}_pico`));
 
 export const servedColumns: Columns<ServedModel> = columns({
   name: text("served_model"),
@@ -68,7 +93,7 @@ const jobClosedColumns: ColumnsOf<Omit<CloseRow, "lane" | keyof AnsweredHeaders>
   attemptId: heldColumns.attemptId,
   outcome: word("outcome"),
   basis: word("basis"),
-  usage: orNull(columns<Usage>({ ...buckets, cacheWrite1h: orAbsent(count("cache_write_1h")) })),
+  usage: orNull(hourUsageColumns),
   costPicoUsd: pico("cost_pico"),
   owedPicoUsd: orAbsent(pico("owed_pico")),
   upstreamStatus: orNull(integer("upstream_status", "smallint")),

@@ -2,9 +2,12 @@ export {
   answerColumns,
   closedColumns,
   heldColumns,
+  hourUsageColumns,
   jobCloseColumns,
   journalColumns,
+  priceColumns,
   servedColumns,
+  SUMMED_USAGE_SQL,
   usageColumns,
 } from "./attempt-columns.ts";
 export {

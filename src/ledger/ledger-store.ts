@@ -1,7 +1,8 @@
 import type {
-  CLIENT_LEFT,
   AttemptId,
+  BySku,
   CapPeriod,
+  CLIENT_LEFT,
   KeyId,
   MicroUsd,
   ModelId,
@@ -161,13 +162,8 @@ export interface PricePin {
   readonly pinId: string;
   readonly providerId: ProviderId;
   readonly modelId: ModelId;
-  readonly promptPico: bigint;
-  readonly cachedPromptPico: bigint;
-  readonly cacheWritePico: bigint;
-  readonly completionPico: bigint;
-  readonly internalReasoningPico: bigint;
-  /** Absent: the listing has no price for an hour of the cache. */
-  readonly cacheWrite1hPico?: bigint;
+  /** In pico-dollars a token. */
+  readonly prices: BySku<bigint>;
   /** Of the prices at which the provider is owed; absent: these. */
   readonly purchasePinId?: string;
   /**

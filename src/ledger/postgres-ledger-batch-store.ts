@@ -16,7 +16,7 @@ import {
   text,
   word,
 } from "../storage/index.ts";
-import { adoptedColumns, holdColumns } from "./attempt-columns.ts";
+import { adoptedColumns, holdColumns, priceColumns } from "./attempt-columns.ts";
 import { joinInstance, takeOverDeadInstances } from "./join-instance.ts";
 import { LaneConnection, type LaneOptions } from "./lane-connection.ts";
 import type {
@@ -191,12 +191,7 @@ const pinColumns: Columns<Omit<PricePin, "sheets">> = columns<Omit<PricePin, "sh
   pinId: word("pin_id"),
   providerId: text("provider_id"),
   modelId: text("model_id"),
-  promptPico: pico("prompt_pico"),
-  cachedPromptPico: pico("cached_prompt_pico"),
-  cacheWritePico: pico("cache_write_pico"),
-  completionPico: pico("completion_pico"),
-  internalReasoningPico: pico("internal_reasoning_pico"),
-  cacheWrite1hPico: orAbsent(pico("cache_write_1h_pico")),
+  prices: priceColumns,
   purchasePinId: orAbsent(word("purchase_pin_id")),
 });
 

@@ -59,8 +59,8 @@ const LAST_SQL = `
   order by target, position desc`;
 
 /** Every listing has a price of nothing too, for a customer's own provider key. */
-function isPriced({ promptPico, completionPico }: PricePin): boolean {
-  return promptPico > 0n || completionPico > 0n;
+function isPriced({ prices }: PricePin): boolean {
+  return prices.prompt > 0n || prices.completion > 0n;
 }
 
 function pinsDigest(pins: readonly PricePin[]): string {
@@ -70,8 +70,8 @@ function pinsDigest(pins: readonly PricePin[]): string {
     .digest("hex");
 }
 
-function priceLine({ modelId, promptPico, completionPico }: PricePin): string {
-  return `${modelId}: input ${perMillion(promptPico)}, output ${perMillion(completionPico)}`;
+function priceLine({ modelId, prices }: PricePin): string {
+  return `${modelId}: input ${perMillion(prices.prompt)}, output ${perMillion(prices.completion)}`;
 }
 
 function perMillion(pico: bigint): string {

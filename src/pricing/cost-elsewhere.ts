@@ -1,4 +1,4 @@
-import type { PriceSheet } from "../catalog/index.ts";
+import { type PriceSheet, ratesOf } from "../catalog/index.ts";
 import { floorToMicroUsd, type MicroUsd, picoUsd, type Usage } from "../core/index.ts";
 import { exactCost } from "./quote.ts";
 
@@ -33,8 +33,8 @@ export function leastCostElsewhere(prices: PriceSheet, usage: Usage): MicroUsd {
 }
 
 function withCheapestWrite(prices: PriceSheet): PriceSheet {
-  const { cacheWrite, cacheWrite1h = cacheWrite } = prices;
-  return cacheWrite1h < cacheWrite ? { ...prices, cacheWrite: cacheWrite1h } : prices;
+  const { cacheWrite, cacheWrite1h: hour } = ratesOf(prices);
+  return hour < cacheWrite ? { ...prices, cacheWrite: hour } : prices;
 }
 
 /** Does the cost of a sum of tokens depend on more than the sum? */

@@ -1,4 +1,4 @@
-import type { PriceSheet, PriceTier } from "../catalog/index.ts";
+import { type PriceSheet, type PriceTier, ratesOf } from "../catalog/index.ts";
 import {
   ceilToMicroUsd,
   floorToMicroUsd,
@@ -50,7 +50,7 @@ function atMost(tokens: WorstTokens, input = tokens.input): WorstTokens {
 
 function quoteAtRates(prices: PriceSheet, tokens: WorstTokens): MicroUsd {
   const { prompt, cachedPrompt, cacheWrite } = prices;
-  const hour = tokens.asksHourWrites === true ? hourPrice(prices) : cacheWrite;
+  const hour = tokens.asksHourWrites === true ? ratesOf(prices).cacheWrite1h : cacheWrite;
   const input = BigInt(tokens.input) * dearest(prompt, cachedPrompt, cacheWrite, hour);
   const output = BigInt(tokens.output) * dearest(prices.completion, prices.internalReasoning);
   return ceilToMicroUsd(picoUsd(input + output));
@@ -77,12 +77,7 @@ export function exactCost(pinned: PriceSheet, usage: Usage): PicoUsd {
     BigInt(usage.cacheWrite - hour) * prices.cacheWrite +
     BigInt(usage.completion) * prices.completion +
     BigInt(usage.internalReasoning) * prices.internalReasoning;
-  return picoUsd(hour === 0 ? cost : cost + BigInt(hour) * hourPrice(prices));
-}
-
-/** Where a listing does not price an hour of the cache, it costs what any write costs. */
-function hourPrice({ cacheWrite, cacheWrite1h }: PriceSheet): bigint {
-  return cacheWrite1h ?? cacheWrite;
+  return picoUsd(hour === 0 ? cost : cost + BigInt(hour) * ratesOf(prices).cacheWrite1h);
 }
 
 function tierOf(prices: PriceSheet, promptTokens: number): PriceSheet {

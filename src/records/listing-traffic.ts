@@ -1,4 +1,5 @@
-import type { OrgId, Usage } from "../core/index.ts";
+import { hourUsageColumns, SUMMED_USAGE_SQL } from "../ledger/index.ts";
+import { type OrgId, TOKEN_BUCKETS, type Usage } from "../core/index.ts";
 import { attemptsOutsideSql, idsOfDay } from "./report-parts.ts";
 import type { ReportSources } from "./report-sources.ts";
 
@@ -29,27 +30,13 @@ export async function listingTraffic(
   return rows.map((row) => ({
     orgId: row.org_id,
     modelId: row.model_id,
-    usage: {
-      prompt: Number(row.prompt),
-      cachedPrompt: Number(row.cached_prompt),
-      cacheWrite: Number(row.cache_write),
-      ...(row.cache_write_1h > 0n && { cacheWrite1h: Number(row.cache_write_1h) }),
-      completion: Number(row.completion),
-      internalReasoning: Number(row.internal_reasoning),
-    },
+    usage: hourUsageColumns.read(row),
   }));
 }
 
 interface TrafficRow {
   readonly org_id: OrgId;
   readonly model_id: string;
-  readonly prompt: bigint;
-  readonly cached_prompt: bigint;
-  readonly cache_write: bigint;
-  /** A part of the cache writes. */
-  readonly cache_write_1h: bigint;
-  readonly completion: bigint;
-  readonly internal_reasoning: bigint;
 }
 
 /** $1 the first day: days whose sums of every organization hold. */
@@ -60,14 +47,12 @@ const SUMMED_DAYS_SQL = `
     and not exists (select from retired_day d where d.day = u.day)
   order by u.day`;
 
-const TOKENS = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"];
-const COLUMNS = `org_id, model_id, cache_write_1h, ${TOKENS.join(", ")}`;
+const COLUMNS = `org_id, model_id, ${hourUsageColumns.sql}`;
 
 /** $1 provider, $2 the summed days, $3 the first id of the first day. */
 function trafficSql(days: readonly string[]): string {
   return `
-  select org_id, model_id, coalesce(sum(cache_write_1h), 0)::bigint as cache_write_1h,
-    ${TOKENS.map((column) => `coalesce(sum(${column}), 0)::bigint as ${column}`).join(", ")}
+  select org_id, model_id, ${SUMMED_USAGE_SQL}
   from (
     select ${COLUMNS} from usage_sum where day = any ($2::date[]) and provider_id = $1
     union all
@@ -80,6 +65,8 @@ function trafficSql(days: readonly string[]): string {
     where provider_id = $1 and attempt_day(attempt_id) = any ($2::date[])
   ) used
   group by org_id, model_id
-  having ${TOKENS.map((column) => `coalesce(sum(${column}), 0)`).join(" + ")} > 0
+  having ${Object.values(TOKEN_BUCKETS)
+    .map((column) => `coalesce(sum(${column}), 0)`)
+    .join(" + ")} > 0
   order by org_id, model_id`;
 }

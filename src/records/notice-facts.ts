@@ -1,5 +1,6 @@
 import { MANAGED_SQL } from "../accounts/index.ts";
 import {
+  CAP_PERIODS,
   type CapPeriod,
   CLIENT_LEFT,
   type KeyId,
@@ -8,6 +9,7 @@ import {
   type OrgId,
 } from "../core/index.ts";
 import { requestIdFrom } from "../ledger/index.ts";
+import { capColumn, hasDailySpendSql } from "../storage/index.ts";
 
 /** Why the gateway refused requests, as far as a customer can act on it. */
 export type RefusalCause =
@@ -87,13 +89,14 @@ export const NOTICE_FACTS_SQL = `
       select coalesce(sum(settled), 0) as of_week,
         coalesce(sum(settled) filter (where day = (now() at time zone 'utc')::date), 0) as of_day
       from spend_day
-      where (k.cap_week_micro_usd is not null or k.cap_day_micro_usd is not null)
+      where ${hasDailySpendSql("k")}
         and key_id = k.key_id
         and day >= date_trunc('week', now() at time zone 'utc')::date
         and day < date_trunc('week', now() at time zone 'utc')::date + 7
     ) d cross join lateral (values
-      ('month', k.cap_micro_usd, s.of_month), ('week', k.cap_week_micro_usd, d.of_week),
-      ('day', k.cap_day_micro_usd, d.of_day)) as p (period, cap, settled)
+      ${CAP_PERIODS.map((period) => `('${period}', k.${capColumn(period)}, of_${period})`).join(
+        ", ",
+      )}) as p (period, cap, settled)
     where k.org_id = $1 and k.disabled_at is null
       and (k.expires_at is null or k.expires_at > now()) and not ${MANAGED_SQL}
       and s.reserved + p.settled >= p.cap * 0.8

@@ -20,6 +20,7 @@ import {
   usageColumns,
 } from "../ledger/index.ts";
 import {
+  capColumn,
   columns,
   type Columns,
   count,
@@ -187,8 +188,8 @@ const PERIOD_SPEND_SQL = `
       as in_flight,
     p.behind::timestamp at time zone 'utc' as reset_at
   from d, api_key k cross join lateral (values
-    ('week', k.cap_week_micro_usd, d.monday, d.monday + 7),
-    ('day', k.cap_day_micro_usd, d.today, d.today + 1)) as p(period, cap, first, behind)
+    ('week', k.${capColumn("week")}, d.monday, d.monday + 7),
+    ('day', k.${capColumn("day")}, d.today, d.today + 1)) as p(period, cap, first, behind)
   where k.org_id = $1 and ($2::text is null or k.key_id = $2) and p.cap is not null
   order by k.key_id, p.period desc`;
 

@@ -1,4 +1,12 @@
-import type { MicroUsd, OrgId, PicoUsd, RequestId, ServedModel, Usage } from "../core/index.ts";
+import type {
+  BySku,
+  MicroUsd,
+  OrgId,
+  PicoUsd,
+  RequestId,
+  ServedModel,
+  Usage,
+} from "../core/index.ts";
 import type {
   AnsweredHeaders,
   AttemptOutcome,
@@ -37,15 +45,7 @@ export interface SettledSheet {
 }
 
 /** Pico-dollars a token. */
-export interface PinnedPrices {
-  readonly prompt: PicoUsd;
-  readonly cachedPrompt: PicoUsd;
-  readonly cacheWrite: PicoUsd;
-  readonly completion: PicoUsd;
-  readonly internalReasoning: PicoUsd;
-  /** Absent: the listing had no price for an hour of the cache. */
-  readonly cacheWrite1h?: PicoUsd;
-}
+export type PinnedPrices = BySku<PicoUsd>;
 
 /** An attempt with the prices of its sheet; null where they were not kept. */
 export interface PricedAttempt extends AttemptRecord {

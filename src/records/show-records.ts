@@ -1,8 +1,10 @@
 import {
+  bySkuName,
   microUsd,
   type MicroUsd,
   outputTokensTotal,
   promptTokensTotal,
+  sumUsage,
   type Usage,
   usd,
   ZERO_USAGE,
@@ -69,7 +71,7 @@ export function shownGeneration(record: RequestRecord): object {
       total_cost: usd(debit),
       cost_micro_usd: debit,
       reserved_micro_usd: sum(record.attempts.map((each) => each.reserveMicroUsd)),
-      usage: tokens(addUsage(record.attempts.map((each) => each.usage))),
+      usage: tokens(sumUsage(record.attempts.flatMap((each) => each.usage ?? []))),
       dropped_params: droppedParamsOf(record),
       response_headers: answerHeadersOf(record),
       attempts: record.attempts.map(attempt),
@@ -151,31 +153,7 @@ function usageWithTotals(usage: Usage): object {
 }
 
 function tokens(usage: Usage): object {
-  return {
-    prompt: usage.prompt,
-    cached_prompt: usage.cachedPrompt,
-    cache_write: usage.cacheWrite,
-    completion: usage.completion,
-    internal_reasoning: usage.internalReasoning,
-    // A part of `cache_write`, shown where there is one.
-    ...(usage.cacheWrite1h !== undefined && { cache_write_1h: usage.cacheWrite1h }),
-  };
-}
-
-function addUsage(all: readonly (Usage | null)[]): Usage {
-  const hours = all.flatMap((each) => each?.cacheWrite1h ?? []);
-  const buckets = all.reduce<Usage>(
-    (total, each) => ({
-      prompt: total.prompt + (each?.prompt ?? 0),
-      cachedPrompt: total.cachedPrompt + (each?.cachedPrompt ?? 0),
-      cacheWrite: total.cacheWrite + (each?.cacheWrite ?? 0),
-      completion: total.completion + (each?.completion ?? 0),
-      internalReasoning: total.internalReasoning + (each?.internalReasoning ?? 0),
-    }),
-    ZERO_USAGE,
-  );
-  const cacheWrite1h = hours.reduce((total, each) => total + each, 0);
-  return hours.length === 0 ? buckets : { ...buckets, cacheWrite1h };
+  return bySkuName(usage, (count) => count);
 }
 
 function sum(amounts: readonly MicroUsd[]): MicroUsd {

@@ -5,6 +5,7 @@ import {
   createdAtOf,
   heldColumns,
   journalColumns,
+  priceColumns,
   usageColumns,
 } from "../ledger/index.ts";
 import {
@@ -267,26 +268,13 @@ export const REFUSED_SQL = `
 
 /** $1 organization, $2 request. */
 export const PRICED_ATTEMPTS_SQL = `
-  select a.*, p.prompt_pico, p.cached_prompt_pico, p.cache_write_pico, p.completion_pico,
-    p.internal_reasoning_pico, p.cache_write_1h_pico
+  select a.*, ${priceColumns.sqlOf("p")}
   from (
     select ${requestColumns.sql}, ${attemptColumns.sql}, attempt_id from journal
     where org_id = $1 and request_id = $2::uuid
   ) a left join price_pin p on p.pin_id = a.price_sheet_id
   order by ordinal, attempt_id`;
 
-/** Null where the prices were not kept. */
-const pricesColumn: Column<PinnedPrices | null> = orNull(
-  columns<PinnedPrices>({
-    prompt: pico("prompt_pico"),
-    cachedPrompt: pico("cached_prompt_pico"),
-    cacheWrite: pico("cache_write_pico"),
-    completion: pico("completion_pico"),
-    internalReasoning: pico("internal_reasoning_pico"),
-    cacheWrite1h: orAbsent(pico("cache_write_1h_pico")),
-  }),
-);
-
 export function pricedAttempt(row: object): PricedAttempt {
-  return { ...attemptColumns.read(row), prices: pricesColumn.read(row) };
+  return { ...attemptColumns.read(row), prices: orNull(priceColumns).read(row) };
 }

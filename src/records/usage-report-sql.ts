@@ -5,6 +5,7 @@ import {
   REPORT_SERIES_GROUPS_MAX,
   REQUEST_STATUSES,
   type RequestStatus,
+  TOKEN_BUCKETS,
   unreachable,
 } from "../core/index.ts";
 import { requestIdFrom } from "../ledger/index.ts";
@@ -85,14 +86,7 @@ export type Bind = (value: unknown) => string;
 
 const STATUS_COUNTS = Object.keys(REQUEST_STATUSES) as RequestStatus[];
 
-export const TOKENS_AND_DEBIT: readonly string[] = [
-  "debit",
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "completion",
-  "internal_reasoning",
-];
+export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...Object.values(TOKEN_BUCKETS)];
 /* Cast at once: the sums of these sums are then sums of integers, which is several times faster. */
 const sumsSql = TOKENS_AND_DEBIT.map(
   (column) => `coalesce(sum(${column}), 0)::bigint as ${column}`,

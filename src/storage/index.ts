@@ -1,3 +1,4 @@
+export { capColumn, hasDailySpendSql } from "./cap-columns.ts";
 export { readPlainColumn } from "./column-text.ts";
 export {
   batchValues,

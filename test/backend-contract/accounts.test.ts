@@ -47,7 +47,7 @@ test("a key is found by its digest with what the gateway must know", async () =>
       digest,
       label: "tm-secret-00",
       requestsPerMinuteCeiling: 20,
-      capMicroUsd: microUsd(5n),
+      caps: { month: microUsd(5n) },
     },
     testOperator,
   );
@@ -92,7 +92,6 @@ test("two keys cannot share a digest", async () => {
     digest: Buffer.alloc(32, 9),
     label: "tm-twin-0000",
     requestsPerMinuteCeiling: 300,
-    capMicroUsd: null,
   };
   await backend.accountStore.createKey(key, testOperator);
   await expect(backend.accountStore.createKey(key, testOperator)).rejects.toThrow(

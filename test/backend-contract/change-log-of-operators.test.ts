@@ -155,11 +155,11 @@ const WRITES: Readonly<Record<Exclude<OperatorAction, OtherAction>, Write>> = {
   },
 };
 
-function pin(promptPico: bigint): PricePin {
+function pin(prompt: bigint): PricePin {
   const named = { providerId: "priced" as ProviderId, modelId: "m" as ModelId };
-  const rest = { cachedPromptPico: 0n, cacheWritePico: 0n, internalReasoningPico: 0n };
-  const prices = { ...rest, promptPico, completionPico: promptPico * 2n };
-  return { pinId: `pin ${promptPico}`, ...named, ...prices };
+  const rest = { cachedPrompt: 0n, cacheWrite: 0n, internalReasoning: 0n };
+  const prices = { ...rest, prompt, completion: prompt * 2n };
+  return { pinId: `pin ${prompt}`, ...named, prices };
 }
 
 async function retireOldest(drop: boolean): Promise<void> {

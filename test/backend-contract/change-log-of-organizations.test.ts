@@ -291,7 +291,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "key.create": {
     run: async () => {
       const { digest, label } = fresh;
-      const limits = { requestsPerMinuteCeiling: 60, capMicroUsd: microUsd(1n) };
+      const limits = { requestsPerMinuteCeiling: 60, caps: { month: microUsd(1n) } };
       const key = { orgId, name: "ci", origin: "console", digest, label, ...limits } as const;
       const made = await backend.customerStore.createKey(key, account);
       assert(made !== "too_many", "there is room");
@@ -317,7 +317,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "key.week-cap": {
     run: async () => {
-      await backend.accountStore.editKey(keyId, { weekCapMicroUsd: microUsd(2n) }, operator);
+      await backend.accountStore.editKey(keyId, { caps: { week: microUsd(2n) } }, operator);
       const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000002" }];
       return { by: operator, target: keyId, before, after };
     },
@@ -327,7 +327,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       await backend.customerStore.editKeys(
         orgId,
         [keyId],
-        { dayCapMicroUsd: microUsd(1n) },
+        { caps: { day: microUsd(1n) } },
         account,
       );
       const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000001" }];

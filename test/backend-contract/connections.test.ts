@@ -192,8 +192,8 @@ test("a virtual key carries the connections it may use, its own before its organ
 test("an attempt with a customer's key is in the books with its usage, and costs an empty wallet nothing", async () => {
   const org = await newOrg();
   const { pinId } = zeroPricePin({ id: "acme-ai/acme/small" });
-  const zero = { promptPico: 0n, cachedPromptPico: 0n, cacheWritePico: 0n };
-  await pinPrices(backend, { pinId, ...zero, completionPico: 0n, internalReasoningPico: 0n });
+  const zero = { prompt: 0n, cachedPrompt: 0n, cacheWrite: 0n };
+  await pinPrices(backend, { pinId, prices: { ...zero, completion: 0n, internalReasoning: 0n } });
   const member = await backend.ledgerBatchStore.join("connections", 60_000);
   const row = reserveRow({ ...org, attemptId: 1n as AttemptId }, 0n, {
     pricePinId: pinId,

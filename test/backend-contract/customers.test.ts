@@ -18,7 +18,6 @@ function newKey(orgId: OrgId, change: Partial<NewKey> = {}): NewKey {
     digest: randomBytes(32),
     label: "tm_vk_012345",
     requestsPerMinuteCeiling: 300,
-    capMicroUsd: null,
     ...change,
   };
 }
@@ -76,17 +75,17 @@ describe("a key", () => {
       },
     ]);
     expect(
-      await customerStore.editKeys(orgId, [keyId], { capMicroUsd: microUsd(9n) }, testOperator),
+      await customerStore.editKeys(orgId, [keyId], { caps: { month: microUsd(9n) } }, testOperator),
     ).toMatchObject([
       {
-        capMicroUsd: 9n,
+        caps: { month: 9n },
       },
     ]);
     expect(
-      await customerStore.editKeys(orgId, [keyId], { capMicroUsd: null }, testOperator),
+      await customerStore.editKeys(orgId, [keyId], { caps: { month: null } }, testOperator),
     ).toMatchObject([
       {
-        capMicroUsd: null,
+        caps: { month: null },
       },
     ]);
     const atMs = Date.parse("2099-01-31T00:00:00Z");
@@ -140,7 +139,7 @@ describe("a key", () => {
         await customerStore.editKeys(
           mine.orgId,
           [keyId],
-          { capMicroUsd: microUsd(1n) },
+          { caps: { month: microUsd(1n) } },
           testOperator,
         ),
       ).toBeUndefined();
@@ -201,7 +200,7 @@ test("a change of several keys is made of all of them or of none, with its entri
   const { keyId: another } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const second = await keyOf(backend, orgId);
   const store = backend.customerStore;
-  const edit = { dayCapMicroUsd: microUsd(7n), tags: ["batch"], name: "both" };
+  const edit = { caps: { day: microUsd(7n) }, tags: ["batch"], name: "both" };
   const limit = {
     target: { source: "self", scope: "key", keyId: first },
     change: { requestsPerMinute: 9 },
@@ -214,14 +213,14 @@ test("a change of several keys is made of all of them or of none, with its entri
   expect(
     await store.editKeys(orgId, [first, another], { ...edit, limit }, testOperator),
   ).toBeUndefined();
-  expect(await store.findKey(orgId, first)).toMatchObject({ dayCapMicroUsd: null, tags: [] });
+  expect(await store.findKey(orgId, first)).toMatchObject({ caps: { day: null }, tags: [] });
   expect(await backend.rulesStore.listLimits(orgId)).toEqual([]);
   expect(await logged()).toBe(before);
   await store.editKeys(orgId, [first, second], { ...edit, limit }, testOperator);
   for (const keyId of [first, second]) {
     expect(await store.findKey(orgId, keyId)).toMatchObject({
       name: "both",
-      dayCapMicroUsd: 7n,
+      caps: { day: 7n },
       tags: ["batch"],
     });
   }

@@ -268,7 +268,6 @@ describe("an organization that an operator made for an address", () => {
         digest: randomBytes(32),
         label: "tm_vk_111111",
         requestsPerMinuteCeiling: 300,
-        capMicroUsd: null,
       },
       testOperator,
     );
@@ -336,7 +335,6 @@ describe("at the same time", () => {
         digest: randomBytes(32),
         label: "tm_vk_222222",
         requestsPerMinuteCeiling: 20,
-        capMicroUsd: null,
       },
       testOperator,
     );

@@ -48,7 +48,7 @@ interface Of {
 
 function newKey({ orgId }: Of) {
   const { digest, label } = newVirtualKey();
-  const limits = { requestsPerMinuteCeiling: 300, capMicroUsd: null };
+  const limits = { requestsPerMinuteCeiling: 300 };
   return { orgId, name: "new", origin: "console", digest, label, ...limits } as const;
 }
 
@@ -83,7 +83,7 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
   {
     what: "a cap of a key by its customer",
     run: ({ orgId, keyId }) =>
-      backend.customerStore.editKeys(orgId, [keyId], { capMicroUsd: DOLLAR }, testOperator),
+      backend.customerStore.editKeys(orgId, [keyId], { caps: { month: DOLLAR } }, testOperator),
   },
   {
     what: "a cap of an organization",

@@ -75,7 +75,7 @@ describe("a search that begins", () => {
     expect(keys.find((key) => key.keyId === search.keyId)).toMatchObject({
       origin: "optimize",
       name: "cheaper support answers",
-      capMicroUsd: 500_000n,
+      caps: { month: 500_000n },
       requestsPerMinuteCeiling: 60,
       disabledAtMs: null,
     });

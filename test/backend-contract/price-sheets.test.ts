@@ -10,12 +10,14 @@ import { withBackend, withLedger } from "../support/postgres.ts";
 const backend = withBackend();
 const ledger: Ledger = withLedger(backend, "one");
 
-const rates = (each: bigint): object => ({
-  promptPico: each,
-  cachedPromptPico: each,
-  cacheWritePico: each,
-  completionPico: each * 2n,
-  internalReasoningPico: each * 3n,
+const rates = (each: bigint) => ({
+  prices: {
+    prompt: each,
+    cachedPrompt: each,
+    cacheWrite: each,
+    completion: each * 2n,
+    internalReasoning: each * 3n,
+  },
 });
 
 let org: { readonly orgId: OrgId; readonly keyId: KeyId };

@@ -240,7 +240,6 @@ test("a key carries the holds that stand, and none that has ended or was lifted"
       digest,
       label: "tm-trial-000",
       requestsPerMinuteCeiling: 300,
-      capMicroUsd: null,
     },
     testOperator,
   );

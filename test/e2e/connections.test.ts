@@ -191,7 +191,6 @@ describe("a request with an own key", () => {
         digest: fresh.digest,
         label: fresh.label,
         requestsPerMinuteCeiling: 300,
-        capMicroUsd: null,
       },
       testOperator,
     );

@@ -34,7 +34,6 @@ async function anotherKey(account: TestAccount, requestsPerMinute = 300): Promis
       digest: fresh.digest,
       label: fresh.label,
       requestsPerMinuteCeiling: requestsPerMinute,
-      capMicroUsd: null,
     },
     testOperator,
   );

@@ -39,7 +39,7 @@ async function managedKey(
       digest: fresh.digest,
       label: fresh.label,
       requestsPerMinuteCeiling: rpm,
-      capMicroUsd: capMicroUsd === undefined ? null : microUsd(capMicroUsd),
+      caps: { month: capMicroUsd === undefined ? null : microUsd(capMicroUsd) },
     },
     testOperator,
   );

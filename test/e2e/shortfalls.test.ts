@@ -84,7 +84,7 @@ const CHANGES: readonly Change[] = [
     what: "a cap of the key that its customer took away",
     limits: CAPPED,
     change: ({ customerStore }, { orgId, keyId }) =>
-      customerStore.editKeys(orgId, [keyId], { capMicroUsd: null }, testOperator),
+      customerStore.editKeys(orgId, [keyId], { caps: { month: null } }, testOperator),
   },
   {
     what: "a raised cap of the organization",
@@ -207,7 +207,6 @@ describe("a key that was sent before it was made", () => {
         digest,
         label,
         requestsPerMinuteCeiling: 300,
-        capMicroUsd: null,
       },
       testOperator,
     );

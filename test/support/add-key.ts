@@ -19,7 +19,7 @@ export async function addKey(
       digest: fresh.digest,
       label: fresh.label,
       requestsPerMinuteCeiling: 300,
-      capMicroUsd,
+      caps: { month: capMicroUsd },
     },
     testOperator,
   );

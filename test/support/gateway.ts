@@ -302,7 +302,7 @@ export async function openAccount(
       digest: fresh.digest,
       label: fresh.label,
       requestsPerMinuteCeiling: limits.requestsPerMinute ?? 300,
-      capMicroUsd: limits.keyCapUsd === undefined ? null : dollars(limits.keyCapUsd),
+      caps: { month: limits.keyCapUsd === undefined ? null : dollars(limits.keyCapUsd) },
     },
     testOperator,
   );

@@ -46,7 +46,7 @@ export async function keyOf(
       digest,
       label: "tm-label-000",
       requestsPerMinuteCeiling: 300,
-      capMicroUsd: capMicroUsd === undefined ? null : microUsd(capMicroUsd),
+      caps: { month: capMicroUsd === undefined ? null : microUsd(capMicroUsd) },
     },
     testOperator,
   );
@@ -55,18 +55,24 @@ export async function keyOf(
 
 export async function pinPrices(
   backend: PostgresBackend,
-  change: Partial<PricePin> = {},
+  {
+    prices,
+    ...change
+  }: Partial<Omit<PricePin, "prices">> & { readonly prices?: Partial<PricePin["prices"]> } = {},
 ): Promise<void> {
   await backend.ledgerBatchStore.ensurePricePins([
     {
       pinId: "pin-1",
       providerId: "acme-ai" as ProviderId,
       modelId: "acme/small" as ModelId,
-      promptPico: 1n,
-      cachedPromptPico: 1n,
-      cacheWritePico: 1n,
-      completionPico: 10_000_000_000_000n,
-      internalReasoningPico: 1n,
+      prices: {
+        prompt: 1n,
+        cachedPrompt: 1n,
+        cacheWrite: 1n,
+        completion: 10_000_000_000_000n,
+        internalReasoning: 1n,
+        ...prices,
+      },
       ...change,
     },
   ]);
@@ -77,14 +83,14 @@ const OWED_FOR_OUTPUT = 10_000_000_000_000n;
 
 /** Prices of a provider with what it is owed for the same tokens; see `usageOwing`. */
 export async function pinMargin(backend: PostgresBackend, providerId: ProviderId): Promise<void> {
-  const owed = { completionPico: OWED_FOR_OUTPUT, cacheWrite1hPico: 2n };
+  const prices = { completion: OWED_FOR_OUTPUT, cacheWrite1h: 2n };
   const pinId = `${providerId} owed`;
   const sheets = [{ abovePromptTokens: 0, pinId }];
-  await pinPrices(backend, { pinId, providerId, ...owed, sheets });
+  await pinPrices(backend, { pinId, providerId, prices, sheets });
   await pinPrices(backend, {
     pinId: marginPinOf(providerId),
     providerId,
-    cacheWrite1hPico: 3n,
+    prices: { cacheWrite1h: 3n },
     purchasePinId: pinId,
   });
 }

@@ -64,7 +64,6 @@ export async function addKey(backend: FreshBackend, orgId: OrgId): Promise<TestK
       digest,
       label,
       requestsPerMinuteCeiling: 300,
-      capMicroUsd: null,
     },
     testOperator,
   );

@@ -149,11 +149,13 @@ export class SettlementJournal {
         pinId: `pin of ${provider}`,
         providerId: provider as ProviderId,
         modelId: "acme/small" as ModelId,
-        promptPico: 1n,
-        cachedPromptPico: 1n,
-        cacheWritePico: 1n,
-        completionPico: 1n,
-        internalReasoningPico: 1n,
+        prices: {
+          prompt: 1n,
+          cachedPrompt: 1n,
+          cacheWrite: 1n,
+          completion: 1n,
+          internalReasoning: 1n,
+        },
       })),
     );
     for (const provider of providers) await pinMargin(this.#backend, provider as ProviderId);

@@ -11,6 +11,9 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/core/request-status.ts": "its words are those of the contract, which the pages share",
   "src/core/visible-text.ts": "the contract, which the pages share, says what a name may be",
   "src/core/roles.ts": "its words are those of the contract, which the pages share",
+  "src/core/usage.ts":
+    "the contract, which the pages share, names token counts and prices after it",
+  "src/core/cap-period.ts": "the contract, which the pages share, names the caps of a key after it",
   "src/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
   "src/console-api/contract.ts": "shared with the pages, which must not load the server",
 };

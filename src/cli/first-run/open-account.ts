@@ -46,7 +46,6 @@ export async function openAccount(
     digest: fresh.digest,
     label: fresh.label,
     requestsPerMinuteCeiling: CONSOLE_KEY_REQUESTS_PER_MINUTE,
-    capMicroUsd: null,
   } as const;
   const made = await accountStore.createKey(newKey, by);
   return { orgId, balanceUsd: formatUsd(balanceMicroUsd), keyId: made.keyId, key: fresh.raw };

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, nullable, oneOf } from "./shared.ts";
+import { BySku, Count, nullable, oneOf } from "./shared.ts";
 
 /** A capability as the listing declares it. */
 export const Descriptor = Type.Object({
@@ -13,16 +13,9 @@ export const Descriptor = Type.Object({
 });
 export type Descriptor = Static<typeof Descriptor>;
 
-/** Decimal dollars per million tokens; absent SKUs have the price of what they fall back to. */
-export const PricesPerMillion = Type.Object({
-  prompt: Type.String(),
-  cached_prompt: Type.String(),
-  cache_write: Type.String(),
-  completion: Type.String(),
-  internal_reasoning: Type.String(),
-  /** Cache writes of an hour; absent: the listing does not offer them. */
-  cache_write_1h: Type.Optional(Type.String()),
-});
+/** Decimal dollars per million tokens; absent SKUs have the price of what they fall back to, but for an
+ * hour of the cache: there the listing does not offer it. */
+export const PricesPerMillion = BySku(Type.String());
 export type PricesPerMillion = Static<typeof PricesPerMillion>;
 
 export const PriceCardLine = Type.Object({

@@ -1,6 +1,9 @@
 import { Type, type Static } from "typebox";
 
+import { byCapField } from "../../core/cap-period.ts";
 import { Confirm, Count, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+
+export type { CapField, CapPeriod, Caps } from "../../core/cap-period.ts";
 
 /** A customer's key as pages show it. Managed keys are never among them. */
 export const Key = Type.Object({
@@ -24,12 +27,10 @@ export const Key = Type.Object({
   rpm: nullable(Count),
   /** What holds now: also the 20 a minute of an organization without credit. */
   rpm_effective: Count,
-  cap_usd: nullable(Usd),
+  ...byCapField(() => nullable(Usd)),
   spent_month_usd: Usd,
-  /** By the week from Monday on, and by the UTC day; what is spent is null where there is no such cap. */
-  cap_week_usd: nullable(Usd),
+  /** What is spent is null where there is no such cap. */
   spent_week_usd: nullable(Usd),
-  cap_day_usd: nullable(Usd),
   spent_day_usd: nullable(Usd),
   /** Sorted. */
   tags: Type.Array(Type.String()),
@@ -78,10 +79,7 @@ export const NewKey = Type.Object(
     /** 1 to 300; absent: 300. */
     rpm: Type.Optional(Type.Integer({ minimum: 1 })),
     /** Absent, empty or 0: no cap. */
-    cap_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
-    /** The same by the week from Monday on, and by the UTC day. */
-    cap_week_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
-    cap_day_usd: Type.Optional(Type.Union([UsdInput, Type.Literal("")])),
+    ...byCapField(() => Type.Optional(Type.Union([UsdInput, Type.Literal("")]))),
     tags: Type.Optional(Tags),
     /** Absent or `never`: it does not expire. */
     expires_at: Type.Optional(Expiry),
@@ -101,8 +99,9 @@ export type CreatedKey = Static<typeof CreatedKey>;
 
 const WholeNumber = Type.Integer({ minimum: 0, description: "a whole number of at least 0" });
 
-const Cap = Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")])));
-const Caps = { cap_usd: Cap, cap_week_usd: Cap, cap_day_usd: Cap };
+const CapChanges = byCapField(() =>
+  Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
+);
 
 /**
  * Absent, null and `""` change nothing. A cap of `"0"` removes the cap; `rpm` of 0 removes the
@@ -115,7 +114,7 @@ export const KeyChange = Type.Object(
     rpm: Type.Optional(nullable(Type.Union([WholeNumber, Type.Literal("")]))),
     expires_at: Type.Optional(nullable(Expiry)),
     models: Type.Optional(nullable(ModelIds)),
-    ...Caps,
+    ...CapChanges,
     tags: Type.Optional(nullable(Tags)),
     confirm: Confirm,
   },
@@ -127,7 +126,7 @@ export type KeyChange = Static<typeof KeyChange>;
 export const KeysChange = Type.Object(
   {
     key_ids: Type.Array(Id, { minItems: 1, maxItems: 100 }),
-    ...Caps,
+    ...CapChanges,
     expires_at: Type.Optional(nullable(Expiry)),
     tags: Type.Optional(nullable(Tags)),
     confirm: Confirm,

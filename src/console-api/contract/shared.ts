@@ -1,3 +1,4 @@
+import { bySkuName, TOKEN_BUCKETS } from "../../core/usage.ts";
 import { Type, type Static, type TSchema } from "typebox";
 
 import { type Need, ROLES } from "../../core/roles.ts";
@@ -80,16 +81,14 @@ export const ConsoleError = Type.Object({
 });
 export type ConsoleError = Static<typeof ConsoleError>;
 
+/** Something of each bucket of tokens, and of the part of `cache_write` that is kept for an hour. */
+export function BySku<T extends TSchema>(schema: T) {
+  const buckets = bySkuName(TOKEN_BUCKETS, () => schema);
+  return Type.Object({ ...buckets, cache_write_1h: Type.Optional(schema) });
+}
+
 /** The five token counts that are billed. */
-export const Tokens = Type.Object({
-  prompt: Count,
-  cached_prompt: Count,
-  cache_write: Count,
-  completion: Count,
-  internal_reasoning: Count,
-  /** The part of `cache_write` that is kept for an hour, at a price of its own; absent: none. */
-  cache_write_1h: Type.Optional(Count),
-});
+export const Tokens = BySku(Count);
 export type Tokens = Static<typeof Tokens>;
 
 export const CallFamily = oneOf("chat", "images", "videos", "decisions");

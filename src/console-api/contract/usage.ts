@@ -5,7 +5,7 @@ import {
   REQUEST_STATUSES,
   type RequestStatus as Status,
 } from "../../core/request-status.ts";
-import { AsOf, Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
+import { AsOf, BySku, Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
 
 export const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
 export type RequestOutcome = Static<typeof RequestOutcome>;
@@ -177,16 +177,7 @@ export const Attempt = Type.Object({
   /** The tier of the prompt: its prices are for more tokens than these; 0: for any prompt. */
   above_prompt_tokens: Count,
   /** The pinned prices, in dollars per million tokens; null where they are gone. */
-  prices: nullable(
-    Type.Object({
-      prompt: Type.String(),
-      cached_prompt: Type.String(),
-      cache_write: Type.String(),
-      completion: Type.String(),
-      internal_reasoning: Type.String(),
-      cache_write_1h: Type.Optional(Type.String()),
-    }),
-  ),
+  prices: nullable(BySku(Type.String())),
 });
 export type Attempt = Static<typeof Attempt>;
 

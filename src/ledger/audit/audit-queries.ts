@@ -1,3 +1,4 @@
+import { hasDailySpendSql } from "../../storage/index.ts";
 import { attemptDay, type AuditQuery } from "./audit-query.ts";
 import { priceQueries } from "./price-audit.ts";
 import {
@@ -221,7 +222,7 @@ function daysQuery(span: AuditSpan): AuditQuery {
           select key_id, (created_at at time zone 'utc')::date as day, debit
           from ${attemptsSql(span)} a where key_id in (select key_id from spend_day
             union select key_id from api_key
-            where cap_day_micro_usd is not null or cap_week_micro_usd is not null)
+            where ${hasDailySpendSql()})
         ) x where ${known} group by key_id, day
       )
       select format('spend of key %s on %s', key_id, day) as what,
@@ -231,7 +232,7 @@ function daysQuery(span: AuditSpan): AuditQuery {
       left join api_key k using (key_id)
       where coalesce(s.settled, 0) <> coalesce(d.settled, 0) and (s.key_id is not null
         or (day >= date_trunc('week', now() at time zone 'utc')
-          and (k.cap_day_micro_usd is not null or k.cap_week_micro_usd is not null)))`,
+          and ${hasDailySpendSql("k")}))`,
   };
 }
 

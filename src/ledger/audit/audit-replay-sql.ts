@@ -1,3 +1,5 @@
+import { CAP_PERIODS } from "../../core/index.ts";
+import { capColumn } from "../../storage/index.ts";
 import { attemptDay } from "./audit-query.ts";
 import {
   type AuditSpan,
@@ -183,9 +185,10 @@ export function capsSql(orgs: OrgRange): string {
   return `
   select scope, id, org_id, period, cap from (
     select 'org' as scope, org_id as id, org_id, 'month' as period, cap_micro_usd as cap from org
-    union all select 'key', key_id, org_id, 'month', cap_micro_usd from api_key
-    union all select 'key', key_id, org_id, 'week', cap_week_micro_usd from api_key
-    union all select 'key', key_id, org_id, 'day', cap_day_micro_usd from api_key
+    ${CAP_PERIODS.map(
+      (period) =>
+        `union all select 'key', key_id, org_id, '${period}', ${capColumn(period)} from api_key`,
+    ).join(" ")}
   ) x
   where ${orgsSql("org_id", orgs)} and (cap is not null or (scope, id, period) in (
     select scope, id, 'month' from cap_change

@@ -1,3 +1,5 @@
+import { hourUsageColumns } from "../attempt-columns.ts";
+import { eachSku, SKU_NAMES } from "../../core/index.ts";
 import {
   big,
   type Column,
@@ -14,8 +16,8 @@ import type { SettlementSums } from "./settlement-sums.ts";
 
 /** What is read of an attempt that ended. */
 const ATTEMPT_SQL = `a.attempt_id, a.provider_id, a.model_id, a.upstream_model_id, a.state, a.reserve,
-  a.debit, a.overrun, a.cost_pico, a.owed_pico, a.prompt, a.cached_prompt, a.cache_write,
-  a.completion, a.internal_reasoning, a.cache_write_1h, a.closed_at`;
+  a.debit, a.overrun, a.cost_pico, a.owed_pico,
+  ${hourUsageColumns.sqlOf("a")}, a.closed_at`;
 const NOTHING_LOST_SQL = "0::bigint as lost_claims, 0::numeric as lost_pico, 0::bigint as lost";
 
 /**
@@ -50,12 +52,9 @@ export const SUM_ENDS_SQL: string = `
     as unknown_charge,
   count(*) filter (where is_correction) as corrections,
   coalesce(sum(reserve) filter (where is_correction), 0) as resolved_charge,
-  coalesce(sum(prompt) filter (where is_observed), 0) as prompt,
-  coalesce(sum(cached_prompt) filter (where is_observed), 0) as cached_prompt,
-  coalesce(sum(cache_write) filter (where is_observed), 0) as cache_write,
-  coalesce(sum(completion) filter (where is_observed), 0) as completion,
-  coalesce(sum(internal_reasoning) filter (where is_observed), 0) as internal_reasoning,
-  coalesce(sum(cache_write_1h) filter (where is_observed), 0) as cache_write_1h,
+  ${Object.values(SKU_NAMES)
+    .map((name) => `coalesce(sum(${name}) filter (where is_observed), 0) as ${name}`)
+    .join(", ")},
   coalesce(sum(coalesce(owed_pico, cost_pico)) filter (where is_observed), 0) + sum(lost_pico)
     as cost_pico,
   coalesce(sum(coalesce(owed_pico, cost_pico)) filter (where is_correction), 0) as corrected_pico,
@@ -98,12 +97,7 @@ export const sumColumns: Columns<SettlementSums> = columns({
   unknownMicroUsd: micro("unknown_charge"),
   corrections: big("corrections"),
   resolvedMicroUsd: micro("resolved_charge"),
-  prompt: big("prompt"),
-  cachedPrompt: big("cached_prompt"),
-  cacheWrite: big("cache_write"),
-  completion: big("completion"),
-  internalReasoning: big("internal_reasoning"),
-  cacheWrite1h: big("cache_write_1h"),
+  ...eachSku((sku) => big(SKU_NAMES[sku])),
   costPicoUsd: pico("cost_pico"),
   correctedPicoUsd: pico("corrected_pico"),
   debitMicroUsd: micro("debit"),

@@ -1,3 +1,4 @@
+import { SKU_NAMES } from "../../core/index.ts";
 import {
   big,
   bool,
@@ -117,12 +118,9 @@ export const ENTRIES_SQL: string = `
   )
   select attempt_id, request_id, model_id, upstream_model_id, created_at, closed_at, state,
     case when is_observed then basis else 'unknown_after_crash' end as basis,
-    case when is_observed then prompt end as prompt,
-    case when is_observed then cached_prompt end as cached_prompt,
-    case when is_observed then cache_write end as cache_write,
-    case when is_observed then completion end as completion,
-    case when is_observed then internal_reasoning end as internal_reasoning,
-    case when is_observed then cache_write_1h end as cache_write_1h,
+    ${Object.values(SKU_NAMES)
+      .map((name) => `case when is_observed then ${name} end as ${name}`)
+      .join(", ")},
     case when state = 'void' then 0 when is_observed then coalesce(owed_pico, cost_pico) end
       as cost_pico,
     case when is_observed then debit else reserve end as debit,

@@ -1,8 +1,10 @@
 import {
+  eachSku,
   microUsd,
   type MicroUsd,
   picoUsd,
   type PicoUsd,
+  type Sku,
   ZERO_MICRO_USD,
   ZERO_PICO_USD,
 } from "../../core/index.ts";
@@ -11,7 +13,7 @@ import {
  * What the ends of some attempts add up to. An attempt ends when it is closed; one that was closed
  * as unknown after a crash may end a second time, when its true end is observed: a correction.
  */
-export interface SettlementSums {
+export interface SettlementSums extends Readonly<Record<Sku, bigint>> {
   /** Closed: settled, void or unknown after a crash. Corrections are not among them. */
   readonly attempts: bigint;
   readonly settled: bigint;
@@ -22,13 +24,6 @@ export interface SettlementSums {
   readonly corrections: bigint;
   /** The part of earlier unknown charges that corrections have resolved. */
   readonly resolvedMicroUsd: MicroUsd;
-  readonly prompt: bigint;
-  readonly cachedPrompt: bigint;
-  readonly cacheWrite: bigint;
-  readonly completion: bigint;
-  readonly internalReasoning: bigint;
-  /** The part of `cacheWrite` that was kept for an hour. */
-  readonly cacheWrite1h: bigint;
   /** What the provider is owed for everything observed, exactly; corrections included. */
   readonly costPicoUsd: PicoUsd;
   /** The part of it that corrections observed. */
@@ -55,12 +50,7 @@ export const ZERO_SETTLEMENT_SUMS: SettlementSums = {
   unknownMicroUsd: ZERO_MICRO_USD,
   corrections: 0n,
   resolvedMicroUsd: ZERO_MICRO_USD,
-  prompt: 0n,
-  cachedPrompt: 0n,
-  cacheWrite: 0n,
-  completion: 0n,
-  internalReasoning: 0n,
-  cacheWrite1h: 0n,
+  ...eachSku(() => 0n),
   costPicoUsd: ZERO_PICO_USD,
   correctedPicoUsd: ZERO_PICO_USD,
   debitMicroUsd: ZERO_MICRO_USD,
@@ -80,12 +70,7 @@ export function addSettlementSums(a: SettlementSums, b: SettlementSums): Settlem
     unknownMicroUsd: microUsd(a.unknownMicroUsd + b.unknownMicroUsd),
     corrections: a.corrections + b.corrections,
     resolvedMicroUsd: microUsd(a.resolvedMicroUsd + b.resolvedMicroUsd),
-    prompt: a.prompt + b.prompt,
-    cachedPrompt: a.cachedPrompt + b.cachedPrompt,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
-    completion: a.completion + b.completion,
-    internalReasoning: a.internalReasoning + b.internalReasoning,
-    cacheWrite1h: a.cacheWrite1h + b.cacheWrite1h,
+    ...eachSku((sku) => a[sku] + b[sku]),
     costPicoUsd: picoUsd(a.costPicoUsd + b.costPicoUsd),
     correctedPicoUsd: picoUsd(a.correctedPicoUsd + b.correctedPicoUsd),
     debitMicroUsd: microUsd(a.debitMicroUsd + b.debitMicroUsd),

@@ -195,7 +195,6 @@ describe.skipIf(!hasChromium)("signing in", () => {
         digest,
         label,
         requestsPerMinuteCeiling: 300,
-        capMicroUsd: null,
       },
       testOperator,
     );

@@ -62,7 +62,6 @@ const WAYS: Readonly<Record<string, (usd: string) => Promise<Caller>>> = {
         digest,
         label,
         requestsPerMinuteCeiling: 60,
-        capMicroUsd: null,
       },
       testOperator,
     );
@@ -211,7 +210,7 @@ describe("a search", () => {
     const { raw: key, digest, label } = newVirtualKey();
     const fresh = { orgId, name: "search", origin: "optimize", digest, label } as const;
     await backend.accountStore.createKey(
-      { ...fresh, requestsPerMinuteCeiling: 60, capMicroUsd },
+      { ...fresh, requestsPerMinuteCeiling: 60, caps: { month: capMicroUsd } },
       testOperator,
     );
     return { orgId, wanted: { key, modelId: "test/both", prompt: "Hello", maxTokens: 64 } };

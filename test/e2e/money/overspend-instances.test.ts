@@ -238,7 +238,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
 /** Rich, with one key that may spend twelve requests a day. */
 async function openDayCapped(): Promise<TestAccount> {
   const account = await openAccount(backend, formatUsd(holdsOf(200)));
-  const edit = { dayCapMicroUsd: holdsOf(AFFORDABLE) };
+  const edit = { caps: { day: holdsOf(AFFORDABLE) } };
   await backend.accountStore.editKey(account.keyId, edit, testOperator);
   return account;
 }

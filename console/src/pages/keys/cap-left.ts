@@ -1,10 +1,11 @@
-import type { KeyDetail, Limits } from "../../../../src/console-api/contract.ts";
+import type { CapPeriod, KeyDetail, Limits } from "../../../../src/console-api/contract.ts";
 import { compareUsd, parseUsd, writeUsd } from "../../ui/money-math.ts";
+import { KEY_CAPS } from "./key-caps.ts";
 
 export type Cap = Limits["caps"][number];
 
 export interface CapLeft {
-  readonly of: "key_month" | "key_week" | "key_day" | "organization";
+  readonly of: `key_${CapPeriod}` | "organization";
   readonly capUsd: string;
   /** What its period still allows: the cap less what is spent and what is in flight. */
   readonly leftUsd: string;
@@ -21,35 +22,27 @@ type Shown = Omit<KeyDetail, "days">;
  * organization's. Empty: nothing caps the key.
  */
 export function capsLeft(caps: readonly Cap[], shown: Shown): readonly CapLeft[] {
-  const { key, cap_reset_at: ofMonth } = shown;
+  const { key } = shown;
   const own = caps.find(({ key_id: id }) => id === key.key_id);
   const org = caps.find(({ scope }) => scope === "org");
   const inFlight = own?.in_flight_usd ?? "0.000000";
   // What is in flight may end in any period, so it counts against each of them.
   const wanted = [
-    { of: "key_month", cap: key.cap_usd, spent: key.spent_month_usd, inFlight, resetAt: ofMonth },
-    {
-      of: "key_week",
-      cap: key.cap_week_usd,
-      spent: key.spent_week_usd,
+    ...KEY_CAPS.map(({ period, field, spent, resetAt }) => ({
+      of: `key_${period}` as const,
+      cap: key[field],
+      spent: key[spent],
       inFlight,
-      resetAt: shown.week_reset_at,
-    },
+      resetAt: shown[resetAt],
+    })),
     {
-      of: "key_day",
-      cap: key.cap_day_usd,
-      spent: key.spent_day_usd,
-      inFlight,
-      resetAt: shown.day_reset_at,
-    },
-    {
-      of: "organization",
+      of: "organization" as const,
       cap: org?.cap_usd ?? null,
       spent: org?.spent_usd ?? null,
       inFlight: org?.in_flight_usd ?? "0.000000",
-      resetAt: ofMonth,
+      resetAt: shown.cap_reset_at,
     },
-  ] as const;
+  ];
   return wanted
     .flatMap(({ of, cap, spent, inFlight: held, resetAt }) => {
       if (cap === null || spent === null) return [];

@@ -4,7 +4,6 @@ import { useRef, useState, type ReactNode } from "react";
 import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { CapField } from "./cap-field.tsx";
 import { countKeys, type ChosenKeysProps } from "./chosen-keys.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
@@ -16,6 +15,8 @@ import {
   type TagsChoice,
   type TypedKeysChange,
 } from "./key-forms.ts";
+import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
+import { CapFields } from "./cap-fields.tsx";
 import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
 /** Changes caps, expiry or tags of the chosen keys, of all or of none. */
@@ -51,8 +52,7 @@ function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps): ReactNode {
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
       // What was asked about were these amounts; others ask again.
-      const { cap_usd: month, cap_week_usd: week, cap_day_usd: day } = read.body;
-      const asked = JSON.stringify([month, week, day]);
+      const asked = JSON.stringify(CAP_FIELDS.map((field) => read.body[field]));
       const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
       sent.current = asked;
       const key_ids = keys.map(({ key_id }) => key_id);
@@ -66,22 +66,17 @@ function ChangeKeysForm({ keys, onClose, onDone }: ChosenKeysProps): ReactNode {
   return (
     <DialogForm
       submission={submission}
-      fields={["cap_usd", "cap_week_usd", "cap_day_usd", "tags", "expires_at"]}
+      fields={[...CAP_FIELDS, "tags", "expires_at"]}
       submitLabel="Save"
       onSubmit={send}
       onCancel={onClose}
     >
-      {CAPS.map(({ name, field, label, applies }) => (
-        <CapField
-          key={field}
-          label={label}
-          applies={applies}
-          currentUsd={undefined}
-          value={typed[name]}
-          onChange={(value) => setTyped({ ...typed, [name]: value })}
-          error={errorOf(field)}
-        />
-      ))}
+      <CapFields
+        edited={undefined}
+        value={typed.caps}
+        onChange={(caps) => setTyped({ ...typed, caps })}
+        errorOf={errorOf}
+      />
       <ExpiryField
         current="each"
         value={typed.expiry}
@@ -135,31 +130,8 @@ const TAGS_CHOICES: readonly { readonly value: TagsChoice; readonly label: strin
 ];
 
 const NOTHING_TYPED: TypedKeysChange = {
-  cap: "",
-  capWeek: "",
-  capDay: "",
+  caps: BLANK_CAPS,
   expiry: NO_EXPIRY,
   tagsChoice: "keep",
   tags: "",
 };
-
-const CAPS = [
-  {
-    name: "cap",
-    field: "cap_usd",
-    label: "Monthly cap in dollars",
-    applies: "Caps apply to the calendar month in UTC.",
-  },
-  {
-    name: "capWeek",
-    field: "cap_week_usd",
-    label: "Weekly cap in dollars",
-    applies: "Weeks begin on Monday at 00:00 UTC.",
-  },
-  {
-    name: "capDay",
-    field: "cap_day_usd",
-    label: "Daily cap in dollars",
-    applies: "Days begin at 00:00 UTC.",
-  },
-] as const;

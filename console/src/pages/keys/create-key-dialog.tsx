@@ -14,18 +14,17 @@ import { SecretOnce } from "../../ui/secret-once.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
 import { NAME_CHARS_MAX, readNewKey, type FieldProblems, type TypedKey } from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
 import { namesakeOf } from "./match-keys.ts";
-import { PeriodFields } from "./period-fields.tsx";
+import { CapAndTagFields } from "./cap-fields.tsx";
 import { useSubmission } from "./use-submission.ts";
 
 const BLANK: TypedKey = {
   name: "",
   rpm: "",
-  cap: "",
-  capWeek: "",
-  capDay: "",
+  caps: BLANK_CAPS,
   tags: "",
   expiry: NO_EXPIRY,
   models: [],
@@ -108,16 +107,7 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
   return (
     <DialogForm
       submission={submission}
-      fields={[
-        "name",
-        "rpm",
-        "cap_usd",
-        "cap_week_usd",
-        "cap_day_usd",
-        "tags",
-        "expires_at",
-        "models",
-      ]}
+      fields={["name", "rpm", ...CAP_FIELDS, "tags", "expires_at", "models"]}
       submitLabel="Create key"
       onSubmit={send}
       onCancel={onClose}
@@ -149,18 +139,8 @@ function CreateKeyForm({ rpmMax, onCreated, onClose }: CreateProps): ReactNode {
         onChange={(event) => setTyped({ ...typed, rpm: event.currentTarget.value })}
         error={errorOf("rpm")}
       />
-      <TextInput
-        label="Monthly cap in dollars"
-        description="Leave blank for no cap. Caps apply to the calendar month in UTC."
-        placeholder="No cap"
-        inputMode="decimal"
-        autoComplete="off"
-        maxLength={20}
-        value={typed.cap}
-        onChange={(event) => setTyped({ ...typed, cap: event.currentTarget.value })}
-        error={errorOf("cap_usd")}
-      />
-      <PeriodFields
+      <CapAndTagFields
+        edited={null}
         value={typed}
         onChange={(change) => setTyped({ ...typed, ...change })}
         errorOf={errorOf}

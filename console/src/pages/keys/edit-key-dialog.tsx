@@ -5,13 +5,13 @@ import type { Key } from "../../../../src/console-api/contract.ts";
 import { useChange } from "../../api/use-answer.ts";
 import { fieldError } from "../../ui/field-errors.ts";
 import { notifyDone } from "../../ui/notice.ts";
-import { CapField } from "./cap-field.tsx";
 import { NO_EXPIRY } from "./expiry-choice.ts";
 import { ExpiryField } from "./expiry-field.tsx";
 import { DialogForm, FormDialog } from "./form-dialog.tsx";
+import { BLANK_CAPS, CAP_FIELDS } from "./key-caps.ts";
 import { readKeyChange, type FieldProblems, type TypedKey } from "./key-forms.ts";
 import { ModelsField } from "./models-field.tsx";
-import { PeriodFields } from "./period-fields.tsx";
+import { CapAndTagFields } from "./cap-fields.tsx";
 import { useLast } from "./use-last.ts";
 import { isConfirmNeeded, useSubmission } from "./use-submission.ts";
 
@@ -48,9 +48,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
   const submission = useSubmission();
   const [typed, setTyped] = useState<Omit<TypedKey, "name">>({
     rpm: "",
-    cap: "",
-    capWeek: "",
-    capDay: "",
+    caps: BLANK_CAPS,
     tags: edited.tags.join(", "),
     expiry: NO_EXPIRY,
     models: edited.models ?? [],
@@ -65,8 +63,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
     if (Object.keys(read.body).length === 0) return onClose();
     submission.run(async () => {
       // What was asked about were these amounts; others ask again.
-      const { cap_usd: month, cap_week_usd: week, cap_day_usd: day } = read.body;
-      const asked = JSON.stringify([month, week, day]);
+      const asked = JSON.stringify(CAP_FIELDS.map((field) => read.body[field]));
       const isAnswered = isConfirmNeeded(submission.fault) && asked === sent.current;
       sent.current = asked;
       const body = { ...read.body, ...(isAnswered && { confirm: true }) };
@@ -79,7 +76,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
   return (
     <DialogForm
       submission={submission}
-      fields={["rpm", "cap_usd", "cap_week_usd", "cap_day_usd", "tags", "expires_at", "models"]}
+      fields={["rpm", ...CAP_FIELDS, "tags", "expires_at", "models"]}
       submitLabel="Save"
       onSubmit={send}
       onCancel={onClose}
@@ -96,13 +93,7 @@ function EditKeyForm(props: { readonly edited: Key; readonly onClose: () => void
         onChange={(event) => setTyped({ ...typed, rpm: event.currentTarget.value })}
         error={problems.rpm ?? fieldError(submission.fault, "rpm")}
       />
-      <CapField
-        currentUsd={edited.cap_usd}
-        value={typed.cap}
-        onChange={(cap) => setTyped({ ...typed, cap })}
-        error={problems.cap_usd ?? fieldError(submission.fault, "cap_usd")}
-      />
-      <PeriodFields
+      <CapAndTagFields
         edited={edited}
         value={typed}
         onChange={(wanted) => setTyped({ ...typed, ...wanted })}

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Key } from "../../../../src/console-api/contract.ts";
 import { NewKey } from "../../../../src/console-api/contract/keys.ts";
 import { NO_EXPIRY } from "./expiry-choice.ts";
+import { BLANK_CAPS } from "./key-caps.ts";
 import {
   MODELS_MAX,
   readKeyChange,
@@ -45,9 +46,7 @@ describe("a new key", () => {
         {
           name: "  Nightly ",
           rpm: "",
-          cap: "",
-          capWeek: "",
-          capDay: "",
+          caps: BLANK_CAPS,
           tags: "",
           expiry: NO_EXPIRY,
           models: [],
@@ -66,9 +65,7 @@ describe("a new key", () => {
         {
           name: "n",
           rpm: "60",
-          cap: "12.5",
-          capWeek: "",
-          capDay: "",
+          caps: { ...BLANK_CAPS, month: "12.5" },
           tags: "",
           expiry: NO_EXPIRY,
           models: [],
@@ -84,10 +81,7 @@ describe("a new key", () => {
   test("takes an expiry", () => {
     const expiry = { choice: "30", date: "" } as const;
     expect(
-      readNewKey(
-        { name: "n", rpm: "", cap: "", capWeek: "", capDay: "", tags: "", expiry, models: [] },
-        NEW,
-      ),
+      readNewKey({ name: "n", rpm: "", caps: BLANK_CAPS, tags: "", expiry, models: [] }, NEW),
     ).toEqual({
       isReady: true,
       body: { name: "n", expires_at: "2026-12-24T12:00:00.000Z" },
@@ -99,9 +93,7 @@ describe("a new key", () => {
       {
         name: " ",
         rpm: "301",
-        cap: "-1",
-        capWeek: "",
-        capDay: "",
+        caps: { ...BLANK_CAPS, month: "-1" },
         tags: "",
         expiry: NO_EXPIRY,
         models: [],
@@ -118,9 +110,7 @@ describe("a new key", () => {
         {
           name: "n",
           rpm,
-          cap: "",
-          capWeek: "",
-          capDay: "",
+          caps: BLANK_CAPS,
           tags: "",
           expiry: NO_EXPIRY,
           models: [],
@@ -135,7 +125,7 @@ describe("changing a key", () => {
   test("blank fields send nothing at all", () => {
     expect(
       readKeyChange(
-        { rpm: "", cap: " ", capWeek: "", capDay: "", tags: "", expiry: NO_EXPIRY, models: [] },
+        { rpm: "", caps: { ...BLANK_CAPS, month: " " }, tags: "", expiry: NO_EXPIRY, models: [] },
         CHANGED,
       ),
     ).toEqual({
@@ -145,7 +135,7 @@ describe("changing a key", () => {
   });
 
   test("an expiry can be moved and removed, and a date that has passed is refused", () => {
-    const typed = { rpm: "", cap: "", capWeek: "", capDay: "", tags: "", models: [] };
+    const typed = { rpm: "", caps: BLANK_CAPS, tags: "", models: [] };
     const never = { ...typed, expiry: { choice: "never", date: "" } } as const;
     expect(readKeyChange(never, CHANGED)).toMatchObject({ body: { expires_at: "never" } });
     const past = { ...typed, expiry: { choice: "date", date: "2020-01-01" } } as const;
@@ -157,7 +147,7 @@ describe("changing a key", () => {
 
   test("its models are sent when they are others, and none means all again", () => {
     const capped = { ...CHANGED, key: { ...KEY, models: ["acme/a", "acme/b"] } };
-    const typed = { rpm: "", cap: "", capWeek: "", capDay: "", tags: "", expiry: NO_EXPIRY };
+    const typed = { rpm: "", caps: BLANK_CAPS, tags: "", expiry: NO_EXPIRY };
     const read = (models: readonly string[]): unknown =>
       readKeyChange({ ...typed, models }, capped);
     expect(read(["acme/b", "acme/a"])).toEqual({ isReady: true, body: {} });
@@ -168,7 +158,7 @@ describe("changing a key", () => {
   test("0 removes the limit and the cap", () => {
     expect(
       readKeyChange(
-        { rpm: "0", cap: "0", capWeek: "", capDay: "", tags: "", expiry: NO_EXPIRY, models: [] },
+        { rpm: "0", caps: { ...BLANK_CAPS, month: "0" }, tags: "", expiry: NO_EXPIRY, models: [] },
         CHANGED,
       ),
     ).toEqual({
@@ -179,7 +169,7 @@ describe("changing a key", () => {
 
   test("a limit above the key's ceiling is refused, and the sentence names the ceiling", () => {
     const read = readKeyChange(
-      { rpm: "21", cap: "", capWeek: "", capDay: "", tags: "", expiry: NO_EXPIRY, models: [] },
+      { rpm: "21", caps: BLANK_CAPS, tags: "", expiry: NO_EXPIRY, models: [] },
       CHANGED,
     );
     expect(read.isReady ? "" : read.problems.rpm).toContain("from 1 to 20");
@@ -192,9 +182,7 @@ test("as many models can be chosen as the server takes", () => {
 
 describe("a change of several keys", () => {
   const KEEP: TypedKeysChange = {
-    cap: "",
-    capWeek: "",
-    capDay: "",
+    caps: BLANK_CAPS,
     expiry: NO_EXPIRY,
     tagsChoice: "keep",
     tags: "left, over",
@@ -204,7 +192,7 @@ describe("a change of several keys", () => {
     ["leaves what is blank or kept to each key", {}, {}],
     [
       "sets and removes caps by their period",
-      { cap: "0", capWeek: "7", capDay: "1.5" },
+      { caps: { ...BLANK_CAPS, month: "0", week: "7", day: "1.5" } },
       { cap_usd: "0", cap_week_usd: "7", cap_day_usd: "1.5" },
     ],
     ["replaces tags", { tagsChoice: "replace", tags: "b, a ,b" }, { tags: ["a", "b"] }],
@@ -219,7 +207,7 @@ describe("a change of several keys", () => {
   });
 
   test.each([
-    ["cap_day_usd", { capDay: "-1" }],
+    ["cap_day_usd", { caps: { ...BLANK_CAPS, day: "-1" } }],
     ["tags", { tagsChoice: "replace", tags: " , " }],
     ["tags", { tagsChoice: "replace", tags: "no spaces" }],
     ["expires_at", { expiry: { choice: "date", date: "" } }],

@@ -1,5 +1,6 @@
-import type { BodyOf, Key } from "../../../../src/console-api/contract.ts";
+import type { BodyOf, CapField, Caps, Key } from "../../../../src/console-api/contract.ts";
 import { readExpiryChoice, type TypedExpiry } from "./expiry-choice.ts";
+import { KEY_CAPS } from "./key-caps.ts";
 import { capInput, readCap } from "./read-cap.ts";
 
 type NewKey = BodyOf<"POST /api/console/keys">;
@@ -8,12 +9,7 @@ type KeysChange = BodyOf<"POST /api/console/keys/change">;
 
 /** Sentences for the fields that cannot be sent as they are. */
 export type FieldProblems = Readonly<
-  Partial<
-    Record<
-      "name" | "rpm" | "cap_usd" | "cap_week_usd" | "cap_day_usd" | "tags" | "expires_at",
-      string
-    >
-  >
+  Partial<Record<"name" | "rpm" | CapField | "tags" | "expires_at", string>>
 >;
 
 export type ReadForm<T> =
@@ -24,9 +20,7 @@ export type ReadForm<T> =
 export interface TypedKey {
   readonly name: string;
   readonly rpm: string;
-  readonly cap: string;
-  readonly capWeek: string;
-  readonly capDay: string;
+  readonly caps: Caps<string>;
   /** With commas between them. */
   readonly tags: string;
   readonly expiry: TypedExpiry;
@@ -99,10 +93,7 @@ export function readKeyChange(
 export type TagsChoice = "keep" | "replace" | "remove";
 
 /** The form of several keys as typed: what is blank or kept stays as each key has it. */
-export interface TypedKeysChange extends Pick<
-  TypedKey,
-  "cap" | "capWeek" | "capDay" | "tags" | "expiry"
-> {
+export interface TypedKeysChange extends Pick<TypedKey, "caps" | "tags" | "expiry"> {
   readonly tagsChoice: TagsChoice;
 }
 
@@ -133,19 +124,14 @@ export function readKeysChange(
 }
 
 /** The caps that are typed, as the server takes them; 0 removes one. */
-function readCaps(typed: Pick<TypedKey, "cap" | "capWeek" | "capDay">): {
-  readonly caps: { cap_usd?: string; cap_week_usd?: string; cap_day_usd?: string };
+function readCaps(typed: Pick<TypedKey, "caps">): {
+  readonly caps: Partial<Record<CapField, string>>;
   readonly problems: FieldProblems;
 } {
-  const fields = [
-    ["cap_usd", typed.cap],
-    ["cap_week_usd", typed.capWeek],
-    ["cap_day_usd", typed.capDay],
-  ] as const;
-  const caps: { cap_usd?: string; cap_week_usd?: string; cap_day_usd?: string } = {};
-  const problems: Partial<Record<(typeof fields)[number][0], string>> = {};
-  for (const [field, text] of fields) {
-    const read = readCap(text);
+  const caps: Partial<Record<CapField, string>> = {};
+  const problems: Partial<Record<CapField, string>> = {};
+  for (const { period, field } of KEY_CAPS) {
+    const read = readCap(typed.caps[period]);
     const input = read.kind === "problem" ? undefined : capInput(read);
     if (read.kind === "problem") problems[field] = read.problem;
     if (input !== undefined) caps[field] = input;

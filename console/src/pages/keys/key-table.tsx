@@ -20,6 +20,7 @@ import { ShareBar } from "../limits/used-bar.tsx";
 import { ChosenBar } from "./chosen-bar.tsx";
 import { canBeChosen } from "./chosen-keys.ts";
 import { expirySoon } from "./expiry-choice.ts";
+import { KEY_CAPS } from "./key-caps.ts";
 import { KeyDialogs } from "./key-dialogs.tsx";
 import { KeyName } from "./key-name.tsx";
 import { statusOf } from "./match-keys.ts";
@@ -224,23 +225,19 @@ function Spent({ by }: { readonly by: Key }): ReactNode {
 
 /** The caps by their periods; the monthly one needs no word for it. */
 function Caps({ of: key }: { readonly of: Key }): ReactNode {
-  const { cap_usd: month, cap_week_usd: week, cap_day_usd: day } = key;
-  if (month === null && week === null && day === null) return "No cap";
-  return (
-    <>
-      {month === null ? null : <Money usd={month} isBrief />}
-      <CapOfPeriod usd={week} period="week" />
-      <CapOfPeriod usd={day} period="day" />
-    </>
-  );
-}
-
-function CapOfPeriod(props: { readonly usd: string | null; readonly period: string }): ReactNode {
-  if (props.usd === null) return null;
-  return (
-    <Text size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
-      <Money usd={props.usd} isBrief /> a {props.period}
-    </Text>
+  const set = KEY_CAPS.flatMap(({ period, field }) => {
+    const usd = key[field];
+    return usd === null ? [] : [{ period, usd }];
+  });
+  if (set.length === 0) return "No cap";
+  return set.map(({ period, usd }) =>
+    period === "month" ? (
+      <Money key={period} usd={usd} isBrief />
+    ) : (
+      <Text key={period} size="xs" c="dimmed" style={{ whiteSpace: "nowrap" }}>
+        <Money usd={usd} isBrief /> a {period}
+      </Text>
+    ),
   );
 }
 

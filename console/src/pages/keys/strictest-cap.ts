@@ -1,18 +1,11 @@
 import type { Key } from "../../../../src/console-api/contract.ts";
 import { compareUsd, parseUsd, shareOf, writeUsd } from "../../ui/money-math.ts";
+import { KEY_CAPS } from "./key-caps.ts";
 
-type Caps = Pick<
-  Key,
-  | "cap_usd"
-  | "spent_month_usd"
-  | "cap_week_usd"
-  | "spent_week_usd"
-  | "cap_day_usd"
-  | "spent_day_usd"
->;
+type Caps = Pick<Key, (typeof KEY_CAPS)[number]["field" | "spent"]>;
 
 export interface StrictestCap {
-  readonly name: "monthly" | "weekly" | "daily";
+  readonly name: (typeof KEY_CAPS)[number]["name"];
   /** 0 to 1 of it is spent. */
   readonly share: number;
   readonly leftUsd: string;
@@ -23,11 +16,7 @@ export interface StrictestCap {
  * resets last, as in a refusal. Undefined: the key has none.
  */
 export function strictestCap(key: Caps): StrictestCap | undefined {
-  const caps = [
-    capOf("monthly", key.cap_usd, key.spent_month_usd),
-    capOf("weekly", key.cap_week_usd, key.spent_week_usd),
-    capOf("daily", key.cap_day_usd, key.spent_day_usd),
-  ];
+  const caps = KEY_CAPS.map(({ name, field, spent }) => capOf(name, key[field], key[spent]));
   const [first] = caps
     .flatMap((cap) => (cap === undefined ? [] : [cap]))
     .toSorted((a, b) => compareUsd(a.leftUsd, b.leftUsd));

@@ -1,0 +1,61 @@
+import { TextInput } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { Caps, Key } from "../../../../src/console-api/contract.ts";
+import { CapField } from "./cap-field.tsx";
+import { KEY_CAPS } from "./key-caps.ts";
+import { TAGS_HELP, type FieldProblems, type TypedKey } from "./key-forms.ts";
+
+type ErrorOf = (field: keyof FieldProblems) => string | undefined;
+
+/** The caps of a key; `edited`: null for a new one, undefined for several, each with its own. */
+export function CapFields(props: {
+  readonly edited: Key | null | undefined;
+  readonly value: Caps<string>;
+  readonly onChange: (caps: Caps<string>) => void;
+  readonly errorOf: ErrorOf;
+}): ReactNode {
+  const { edited, value, onChange, errorOf } = props;
+  return KEY_CAPS.map(({ period, field, label, applies }) => (
+    <CapField
+      key={period}
+      label={label}
+      applies={applies}
+      currentUsd={edited === null ? null : edited?.[field]}
+      value={value[period]}
+      onChange={(cap) => onChange({ ...value, [period]: cap })}
+      error={errorOf(field)}
+    />
+  ));
+}
+
+type Typed = Pick<TypedKey, "caps" | "tags">;
+
+/** The caps and the tags of a key that is there or of a new one. */
+export function CapAndTagFields(props: {
+  readonly edited: Key | null;
+  readonly value: Typed;
+  readonly onChange: (change: Partial<Typed>) => void;
+  readonly errorOf: ErrorOf;
+}): ReactNode {
+  const { edited, value, onChange, errorOf } = props;
+  return (
+    <>
+      <CapFields
+        edited={edited}
+        value={value.caps}
+        onChange={(caps) => onChange({ caps })}
+        errorOf={errorOf}
+      />
+      <TextInput
+        label="Tags"
+        description={TAGS_HELP}
+        autoComplete="off"
+        maxLength={400}
+        value={value.tags}
+        onChange={(event) => onChange({ tags: event.currentTarget.value })}
+        error={errorOf("tags")}
+      />
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+import type {
+  CapField,
+  CapPeriod,
+  Caps,
+  Key,
+  KeyList,
+} from "../../../../src/console-api/contract.ts";
+
+/** What belongs to each cap of a key, the one that resets last first. */
+export const KEY_CAPS = [
+  {
+    period: "month",
+    name: "monthly",
+    field: "cap_usd",
+    spent: "spent_month_usd",
+    resetAt: "cap_reset_at",
+    label: "Monthly cap in dollars",
+    applies: "Caps apply to the calendar month in UTC.",
+  },
+  {
+    period: "week",
+    name: "weekly",
+    field: "cap_week_usd",
+    spent: "spent_week_usd",
+    resetAt: "week_reset_at",
+    label: "Weekly cap in dollars",
+    applies: "Weeks begin on Monday at 00:00 UTC.",
+  },
+  {
+    period: "day",
+    name: "daily",
+    field: "cap_day_usd",
+    spent: "spent_day_usd",
+    resetAt: "day_reset_at",
+    label: "Daily cap in dollars",
+    applies: "Days begin at 00:00 UTC.",
+  },
+] as const satisfies readonly {
+  readonly period: CapPeriod;
+  readonly name: string;
+  readonly field: CapField;
+  readonly spent: keyof Key;
+  readonly resetAt: keyof KeyList;
+  readonly label: string;
+  readonly applies: string;
+}[];
+
+export const CAP_FIELDS: readonly CapField[] = KEY_CAPS.map(({ field }) => field);
+
+/** A form with every cap left blank. */
+export const BLANK_CAPS: Caps<string> = { month: "", week: "", day: "" };

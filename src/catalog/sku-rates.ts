@@ -1,0 +1,14 @@
+import { eachSku, type Sku } from "../core/index.ts";
+import type { PriceSheet } from "./catalog.ts";
+
+type Rates = Readonly<Record<Sku, bigint>>;
+
+/** The price of a token of each SKU: an hour of the cache costs what any write does unless priced. */
+export function ratesOf(prices: PriceSheet): Rates {
+  return eachSku((sku) => prices[sku] ?? prices.cacheWrite);
+}
+
+/** Does some token cost more? */
+export function isDearer(rates: Rates, than: Rates): boolean {
+  return Object.values(eachSku((sku) => rates[sku] > than[sku])).includes(true);
+}
