@@ -135,7 +135,8 @@ async function compose(
     catalog: holder,
     verification,
     vault: prepared.vault,
-    ...inProcess(walk, serve, chat),
+    chat: (request) => callInProcess({ ...walk, ports: serve }, chat, request),
+    quote: (principal, body) => quoteCall(serve, chat, { principal, body }),
     serverResponse: drainingResponse(() => readiness.isDraining),
     playground: (request, response, call) => serveKnownCaller(walk, { request, response }, call),
   });
@@ -155,18 +156,6 @@ async function compose(
     makeClaimLink: (email) => console.makeClaimLink(email),
     instanceId: ledger.instanceId,
     close: () => stack.close(),
-  };
-}
-
-/** Chat calls and their quotes without a socket. */
-function inProcess(
-  walk: GatewayServerOptions,
-  ports: CallPorts,
-  chat: ReturnType<typeof chatOn>,
-): Pick<Parameters<typeof openConsole>[1], "chat" | "quote"> {
-  return {
-    chat: (request) => callInProcess({ ...walk, ports }, chat, request),
-    quote: (principal, body) => quoteCall(ports, chat, { principal, body }),
   };
 }
 

@@ -107,7 +107,6 @@ export function openServing(
     ...(wires === undefined ? {} : { wires }),
   });
   const { refusalsPerMinute, unfundedRequestsPerMinute } = config;
-  const widths = { refusalsPerMinute, unfundedRequestsPerMinute };
   const serve: CallPorts = {
     clock,
     deadlines: new Deadlines(clock),
@@ -123,7 +122,12 @@ export function openServing(
     repeats: new RepeatedFailures(),
     affinity: new Affinity(),
     usage,
-    refusals: new RefusalWindows({ limits: limits.store, clock, ...widths }),
+    refusals: new RefusalWindows({
+      limits: limits.store,
+      clock,
+      refusalsPerMinute,
+      unfundedRequestsPerMinute,
+    }),
     shortfalls: new Shortfalls(clock),
     upstream,
     opensOwnKeys: vault !== undefined,

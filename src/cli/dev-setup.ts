@@ -15,10 +15,8 @@ import { type Simulator, startSimulator, startTestCheckout } from "../dev/index.
 import { clock } from "./command-context.ts";
 
 export interface Development {
-  /** Points the shipped simulator manifests at the running simulator. */
-  readonly rewrite: { readonly from: string; readonly to: string };
-  /** Credit is bought with test money there. */
-  readonly testCheckout: NonNullable<GatewayOptions["testCheckout"]>;
+  /** The shipped manifests lead to the running simulator, and credit is bought with test money. */
+  readonly parts: Required<Pick<GatewayOptions, "rewriteManifests" | "testCheckout">>;
   /** The gateway is up: what a person reads then. */
   welcome(gateway: RunningGateway): Promise<string>;
   close(): Promise<void>;
@@ -48,8 +46,10 @@ export async function prepareDevelopment(config: Config, backend: Backend): Prom
   try {
     const key = await devKey(config, backend);
     return {
-      rewrite: { from: SIMULATOR_ADDRESS, to: `${simulator.url}/` },
-      testCheckout: checkout,
+      parts: {
+        rewriteManifests: { from: SIMULATOR_ADDRESS, to: `${simulator.url}/` },
+        testCheckout: checkout,
+      },
       welcome: async (gateway) => {
         consoleUrl = gateway.consoleUrl;
         // The link and the key belong to one organization.

@@ -20,13 +20,13 @@ import {
   openCommandLogging,
   readConfig,
   reportFault,
+  settingsFileOf,
   UsageFault,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { logWarnings } from "./log-warnings.ts";
 import { runToEnd, type Serving } from "./run-to-end.ts";
-import { serverSettings } from "./settings-source.ts";
 import { superviseWorkers, announceReady, workerNumber, type ReadyLine } from "./workers.ts";
 
 /** `serve`, and `dev`: the same with the development parts on. */
@@ -44,10 +44,28 @@ export function addServeCommands(program: Command, context: CommandContext): voi
         }),
         start: (config, settings) => {
           if (readWorkers(flags) > 1) throw new UsageFault("--workers: dev runs one process");
-          return startDevelopment(context, config, settings);
+          return startServer(context, config, settings, "dev");
         },
       }),
     );
+}
+
+/**
+ * How a server reads its settings, at the start and again while it runs. `change`: what this process
+ * makes of what it read, each time.
+ */
+function serverSettings(
+  flags: Flags,
+  options: {
+    readonly change?: (config: Config) => Config;
+    readonly forced?: Parameters<typeof readConfig>[2];
+  } = {},
+): SettingsSource {
+  const { change = (config) => config, forced } = options;
+  return {
+    file: settingsFileOf(flags),
+    read: (secrets) => change(readConfig({ secrets }, flags, forced)),
+  };
 }
 
 /** Where credit is test money, a newcomer begins with some. */
@@ -69,7 +87,7 @@ function withShippedManifests(config: Config): Config {
 export async function serveHere(context: CommandContext, flags: Flags): Promise<void> {
   await runToEnd(context, {
     settings: serverSettings(flags),
-    start: (config, settings) => startServing(context, config, settings),
+    start: (config, settings) => startServer(context, config, settings),
   });
 }
 
@@ -103,7 +121,7 @@ async function serveWithWorkers(context: CommandContext, flags: Flags): Promise<
   if (number !== undefined) {
     return await runToEnd(context, {
       settings: serverSettings(flags, { change: (config) => workerConfig(config, number) }),
-      start: (config, settings) => startServing(context, config, settings),
+      start: (config, settings) => startServer(context, config, settings),
     });
   }
   try {
@@ -152,101 +170,63 @@ function loadServer(): Promise<typeof import("../app/open-gateway.ts")> {
   return import("../app/open-gateway.ts");
 }
 
-async function startServing(
+/** `dev` is the same with the development parts. */
+async function startServer(
   context: CommandContext,
   config: Config,
   settings: SettingsSource,
+  kind: "serve" | "dev" = "serve",
 ): Promise<Serving> {
-  const { env, secrets } = context;
+  const { env, secrets, stdout } = context;
+  const isDevelopment = kind === "dev";
   // Workers: their supervisor has checked, and a port that they share is in use already.
   if (workerNumber() === undefined) await checkPorts(Object.values(listenersOf(config)));
   const logging = openCommandLogging(context, config);
   const { log, hide } = logging;
   const stopWarnings = logWarnings(log);
-  const schema = config.autoMigrate ? "migrate" : "check";
+  if (isDevelopment) {
+    stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
+  }
+  // All of `dev` is one machine's own, the database too.
+  const schema = isDevelopment || config.autoMigrate ? "migrate" : "check";
   const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
+  const end = async (): Promise<void> => {
+    await backend.close();
+    stopWarnings();
+  };
   try {
     const { openGateway } = await loadServer();
+    const development = isDevelopment
+      ? await (await import("./dev-setup.ts")).prepareDevelopment(config, backend)
+      : undefined;
     const options = { config, settings, env, secrets, clock, log, hide, backend };
-    const gateway = await openGateway(options);
-    if (backend.dataDir !== undefined) {
-      log.info({ data: backend.dataDir }, "embedded PostgreSQL");
-    }
-    announceDisabledParts(log, config);
+    const gateway = await openGateway({ ...options, ...development?.parts });
+    if (!isDevelopment) announceParts(log, config, backend.dataDir);
     announce(context, logging, gateway);
+    const welcome = await development?.welcome(gateway);
+    // The log is written in batches: what making the link has logged would come behind the welcome.
+    logging.flush();
+    if (welcome !== undefined) stdout.write(welcome);
     return {
       gateway,
       close: async () => {
         await gateway.close();
-        await backend.close();
-        stopWarnings();
+        await development?.close();
+        await end();
         log.info("stopped");
         logging.flush();
       },
     };
   } catch (fault) {
-    await backend.close();
-    stopWarnings();
+    await end();
     logging.flush();
     throw fault;
   }
 }
 
-async function startDevelopment(
-  context: CommandContext,
-  config: Config,
-  settings: SettingsSource,
-): Promise<Serving> {
-  const { env, secrets, stdout } = context;
-  await checkPorts(Object.values(listenersOf(config)));
-  const logging = openCommandLogging(context, config);
-  const { log, hide } = logging;
-  const stopWarnings = logWarnings(log);
-  stdout.write("Token Market: starting PostgreSQL, the simulated provider, the gateway…\n");
-  // All of it is one machine's own, the database too.
-  const schema = "migrate";
-  const backend = await openBackend({ config, log, hide, schema, isDatabaseKeptUp: true });
-  try {
-    const { openGateway } = await loadServer();
-    const { prepareDevelopment } = await import("./dev-setup.ts");
-    const development = await prepareDevelopment(config, backend);
-    const gateway = await openGateway({
-      config,
-      settings,
-      env,
-      secrets,
-      clock,
-      log,
-      hide,
-      backend,
-      rewriteManifests: development.rewrite,
-      testCheckout: development.testCheckout,
-    });
-    announce(context, logging, gateway);
-    const welcome = await development.welcome(gateway);
-    // The log is written in batches: what making the link has logged would come behind the welcome.
-    logging.flush();
-    stdout.write(welcome);
-    return {
-      gateway,
-      close: async () => {
-        await gateway.close();
-        await development.close();
-        await backend.close();
-        stopWarnings();
-        logging.flush();
-      },
-    };
-  } catch (fault) {
-    await backend.close();
-    stopWarnings();
-    logging.flush();
-    throw fault;
-  }
-}
-
-/** What is not configured is off: the log says why. */
-function announceDisabledParts(log: Logger, config: Config): void {
+/** Where the data are, and why what is not configured is off. */
+function announceParts(log: Logger, config: Config, dataDir: string | undefined): void {
+  if (dataDir !== undefined) log.info({ data: dataDir }, "embedded PostgreSQL");
   if (signInKindOf(config) === "none") {
     log.info({ setting: "OIDC_ISSUER" }, "off: console sign-in");
   }

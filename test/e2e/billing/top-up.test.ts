@@ -314,6 +314,17 @@ test("one decision that several processes send at once is one charge", async () 
   expect(charges()).toBe(1);
 });
 
+test("a payment key that is replaced while the program runs is sent with the next request", async () => {
+  const { url: apiUrl, secretKey } = fixture.checkout;
+  let key = "sk_test_replaced";
+  const account = { secretKey: () => key, webhookSecrets: () => [], apiUrl };
+  const payments = new StripePayments(account, fixture.clock);
+  await expect(payments.session("cs_none")).rejects.toThrow();
+  key = secretKey;
+  expect(await payments.session("cs_none")).toBeUndefined();
+  payments.close();
+});
+
 test("a refund takes the credit of an automatic purchase, and the ceiling still counts it", async () => {
   orgId = await orgWithRule(fixture);
   await rounds(fixture);
