@@ -1,8 +1,7 @@
 import type { SimAnswer } from "./answer.ts";
 import type { JsonObject } from "./json.ts";
-import type { RequestHeaders, SimError } from "./sim-error.ts";
+import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 import type { SimRequest } from "./sim-request.ts";
-import type { Troubles } from "./trouble.ts";
 
 /** What an event of a stream is for: some faults leave out or break certain kinds. */
 export type FrameKind = "start" | "content" | "finish" | "usage" | "end" | "ping";
@@ -34,7 +33,7 @@ export interface Dialect {
   json(answer: SimAnswer, envelope: Envelope): JsonObject;
   models(ids: readonly string[], createdS: number): JsonObject;
   frames(answer: SimAnswer, envelope: Envelope): readonly Frame[];
-  error(error: SimError): JsonObject;
+  readonly error: (error: SimError) => JsonObject;
   errorFrame(error: SimError): Frame;
   /** The same trouble in this wire's own status and message. */
   readonly troubles: Required<Troubles>;

@@ -56,7 +56,7 @@ export interface JobFault {
   readonly poll_times?: number;
   readonly content?: string;
 }
-const script: Rule = (value, path) =>
+const scripted: Rule = (value, path) =>
   typeof value === "string" ? unreadClause(value) : text(value, path);
 const JOB = fields({
   states: listOf(text),
@@ -69,9 +69,9 @@ const JOB = fields({
   cost: amount,
   bytes: whole(0),
   no_content: isSet,
-  poll: script,
+  poll: scripted,
   poll_times: whole(0),
-  content: script,
+  content: scripted,
 });
 
 /** What is wrong with the envelope of an answer. */
@@ -91,6 +91,8 @@ const ENVELOPE = fields({
   bare: isSet,
   empty: isSet,
 });
+
+type Reader<T> = (argument: string) => T | undefined;
 
 /** Every fault: how its argument is read; undefined: it is not understood. */
 const READERS = {
@@ -133,22 +135,22 @@ const READERS = {
   /** All events of a stream are one piece of its body. */
   one_piece: flagOf,
   /** Fields laid over the usage that is reported. */
-  usage: objectOf<JsonObject>(anything),
+  usage: objectOf(anything),
   /** The document ends in its middle. */
   bad_json: flagOf,
   /** No `content-length`. */
   chunked: flagOf,
-  image: objectOf<ImageFault>(IMAGE),
-  job: objectOf<JobFault>(JOB),
+  image: objectOf(IMAGE) as Reader<ImageFault>,
+  job: objectOf(JOB) as Reader<JobFault>,
   /** Where a file is said to be instead: at its own address, or under another host name. */
   redirect: (argument: string) =>
     argument === "self" || argument === "other" ? argument : undefined,
-  envelope: objectOf<EnvelopeFault>(ENVELOPE),
+  envelope: objectOf(ENVELOPE) as Reader<EnvelopeFault>,
   /** The question that is not answered; empty: the first. */
   missing_answer: (argument: string) => argument,
   extra_answer: flagOf,
   /** Answers laid over the true ones. */
-  answers: objectOf<JsonObject>(anything),
+  answers: objectOf(anything),
   cheat: (argument: string, before?: unknown): readonly CheatName[] | undefined =>
     isCheatName(argument) ? [...((before ?? []) as CheatName[]), argument] : undefined,
 };
@@ -211,7 +213,7 @@ function numberOf(argument: string): number | undefined {
   return /^-?\d{1,10}$/.test(argument) ? Number(argument) : undefined;
 }
 
-function pointOf(form: RegExp): (argument: string) => FaultPoint | undefined {
+function pointOf(form: RegExp): Reader<FaultPoint> {
   return (argument) => {
     const match = form.exec(argument);
     if (match === null) return undefined;
@@ -222,13 +224,13 @@ function pointOf(form: RegExp): (argument: string) => FaultPoint | undefined {
 }
 
 /** An amount that is given as a number is kept as its text: it is only ever written again. */
-function objectOf<T extends object>(rule: Rule): (argument: string) => T | undefined {
+function objectOf(rule: Rule): Reader<JsonObject> {
   return (argument) => {
     try {
       const value: unknown = JSON.parse(argument);
       if (!isObject(value) || rule(value, "") !== undefined) return undefined;
       const { cost } = value;
-      return { ...value, ...(typeof cost === "number" && { cost: String(cost) }) } as T;
+      return { ...value, ...(typeof cost === "number" && { cost: String(cost) }) };
     } catch {
       return undefined;
     }

@@ -41,19 +41,19 @@ const WORDS = be(
   (value) => textOf(value).trim() !== "",
 );
 
-const block = (rules: Readonly<Record<string, Rule>>): Rule =>
+const blockWith = (rules: Readonly<Record<string, Rule>>): Rule =>
   fields({ ...rules, ...any("type cache_control") });
 const RESULT_BLOCKS = {
-  text: block({ "text!": WORDS, citations: anything }),
-  image: block(any("source")),
-  document: block(any("source title context citations")),
-  search_result: block(any("source title content citations")),
+  text: blockWith({ "text!": WORDS, citations: anything }),
+  image: blockWith(any("source")),
+  document: blockWith(any("source title context citations")),
+  search_result: blockWith(any("source title content citations")),
 };
 const CONTENT_OF: Readonly<Record<string, Rule>> = {
   system: contentOf({ text: RESULT_BLOCKS.text }),
   user: contentOf({
     ...RESULT_BLOCKS,
-    tool_result: block({
+    tool_result: blockWith({
       "tool_use_id!": ID,
       is_error: flag,
       content: contentOf(RESULT_BLOCKS),
@@ -61,9 +61,9 @@ const CONTENT_OF: Readonly<Record<string, Rule>> = {
   }),
   assistant: contentOf({
     text: RESULT_BLOCKS.text,
-    tool_use: block({ "id!": ID, "name!": filledText, "input!": dictionary, caller: anything }),
-    thinking: block({ thinking: anything, "signature!": filledText }),
-    redacted_thinking: block(any("data")),
+    tool_use: blockWith({ "id!": ID, "name!": filledText, "input!": dictionary, caller: anything }),
+    thinking: blockWith({ thinking: anything, "signature!": filledText }),
+    redacted_thinking: blockWith(any("data")),
   }),
 };
 
@@ -111,7 +111,7 @@ const BODY = fields(
     "messages!": listOf(messageComplaint),
   },
   // A test may send a field of its own, to see it come through.
-  (_value, path) => (/^x_/.test(path) ? undefined : `${path}: Extra inputs are not permitted`),
+  (_value, path) => (path.startsWith("x_") ? undefined : `${path}: Extra inputs are not permitted`),
 );
 
 /** The first thing a messages provider would refuse in `body`, its version header included. */
@@ -175,7 +175,7 @@ function togetherComplaint(body: JsonObject): Complaint {
   }
   if (!isAbsent(choice)) return "tool_choice: may only be specified while providing tools";
   const messages = objectsOf(body["messages"]);
-  const usesTools = messages.some((each) => typesOf(each).some((type) => /^tool_/.test(type)));
+  const usesTools = messages.some((each) => typesOf(each).some((type) => type.startsWith("tool_")));
   return usesTools
     ? "Requests with `tool_use` or `tool_result` blocks must define tools"
     : undefined;
@@ -215,8 +215,8 @@ function answersComplaint(message: JsonObject, called: readonly string[], at: nu
   const types = typesOf(message);
   const other = types.findIndex((type) => type !== "tool_result");
   const results = blocksOf(message, "tool_result").map((block) => textOf(block["tool_use_id"]));
-  const leading = results.slice(0, other < 0 ? results.length : other);
-  const missing = called.filter((id) => !leading.includes(id));
+  const leading = new Set(results.slice(0, other < 0 ? results.length : other));
+  const missing = called.filter((id) => !leading.has(id));
   if (missing.length > 0) return unanswered(at - 1, missing);
   const stray = results.find((id) => !called.includes(id));
   if (stray !== undefined) {

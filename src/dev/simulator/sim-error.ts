@@ -6,3 +6,11 @@ export interface SimError {
 }
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The same trouble in one host's own status, message and code. */
+export interface Troubles {
+  readonly overloaded?: SimError;
+  readonly context_overflow: SimError;
+  readonly content_filter: SimError;
+  readonly failed: SimError;
+}

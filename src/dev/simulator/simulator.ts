@@ -148,7 +148,6 @@ class RequestRouter {
     response.once("close", () => gone.abort());
     // A client that leaves in the middle of a write is not a fault of the simulator.
     response.on("error", () => gone.abort());
-    const playedProvider = this.#options.profile ?? providerOfPath(path);
     try {
       const bodyText = await readBody(request);
       const body = parseJson(bodyText);
@@ -164,9 +163,21 @@ class RequestRouter {
       };
       if (chosen.faults.hold?.at === "accept") await this.held.wait(gone.signal);
       await waitToBegin(chosen.faults, gone.signal);
-      const bodyBytes = Buffer.byteLength(bodyText);
-      const received = { delivery, method, path, headers, body, bodyBytes, serial };
-      await this.#answer(route, { ...received, playedProvider });
+      await this.#answer(route, {
+        delivery,
+        method,
+        path,
+        playedProvider: this.#options.profile ?? providerOfPath(path),
+        headers,
+        body,
+        bodyBytes: Buffer.byteLength(bodyText),
+        servesModel: (model) => this.#servesModel(model),
+        models: this.#options.models ?? ["simulated"],
+        serial,
+        createdS: Math.floor(this.#clock.nowMs() / 1000),
+        jobs: this.jobs,
+        nextChatAnswer: () => (this.#chatAnswers += 1),
+      });
       if (record !== undefined) this.log.end(record, "answered");
     } catch (fault) {
       if (record !== undefined) {
@@ -176,22 +187,13 @@ class RequestRouter {
     }
   }
 
-  async #answer(route: Route, received: Omit<ReceivedCall, keyof Surroundings>): Promise<void> {
-    const { delivery, path } = received;
+  async #answer(route: Route, call: ReceivedCall): Promise<void> {
+    const { delivery, path } = call;
     const mayMove = route.kind === "generation" && isCheating(delivery.faults, "redirect");
     const location = mayMove ? movedPath(path) : undefined;
-    if (location !== undefined) {
-      const headers = { ...delivery.headers, location };
-      return await deliverJson({ ...delivery, headers }, 307, {});
-    }
-    const surroundings: Surroundings = {
-      servesModel: (model) => this.#servesModel(model),
-      models: this.#options.models ?? ["simulated"],
-      createdS: Math.floor(this.#clock.nowMs() / 1000),
-      jobs: this.jobs,
-      nextChatAnswer: () => (this.#chatAnswers += 1),
-    };
-    await route.answer({ ...received, ...surroundings });
+    if (location === undefined) return await route.answer(call);
+    const headers = { ...delivery.headers, location };
+    await deliverJson({ ...delivery, headers }, 307, {});
   }
 
   #chooseFault(route: Route, exchange: Exchange, body: unknown): ChosenFault {
@@ -258,11 +260,6 @@ function movedPath(path: string): string | undefined {
   if (MOVED.test(path)) return undefined;
   return path.startsWith("/v1/") ? `/moved${path}` : path.replace(/^\/[^/]+/, "$&-moved");
 }
-
-type Surroundings = Pick<
-  ReceivedCall,
-  "servesModel" | "models" | "createdS" | "jobs" | "nextChatAnswer"
->;
 
 interface Exchange {
   readonly request: IncomingMessage;

@@ -1,18 +1,9 @@
 import { isCheating } from "./cheats.ts";
 import { deliverJson, type Delivery } from "./deliver.ts";
 import type { Faults } from "./faults.ts";
-import { isObject, textOf, type JsonObject } from "./json.ts";
+import { isObject, type JsonObject } from "./json.ts";
 import type { ReceivedCall } from "./received-call.ts";
-import { be, text, type Rule } from "./shape.ts";
-import type { RequestHeaders, SimError } from "./sim-error.ts";
-
-/** The same trouble in one host's own status, message and code. */
-export interface Troubles {
-  readonly overloaded?: SimError;
-  readonly context_overflow: SimError;
-  readonly content_filter: SimError;
-  readonly failed: SimError;
-}
+import type { RequestHeaders, SimError, Troubles } from "./sim-error.ts";
 
 /** Any key will do, and none; but a customer's own key must never reach a provider. */
 export function keyProblemOf(headers: RequestHeaders, faults: Faults): SimError | undefined {
@@ -39,54 +30,25 @@ export function requestProblemOf(
   return { status: 404, message, code: "model_not_found" };
 }
 
-const PROMPT_CHARS_MAX = 32_000;
-
-/** Of every request for a picture or a clip. */
-export const PROMPTED: Readonly<Record<string, Rule>> = {
-  "model!": text,
-  "prompt!": be(`a string of 1 to ${PROMPT_CHARS_MAX} characters`, (value) => {
-    const { length } = textOf(value);
-    return length > 0 && length <= PROMPT_CHARS_MAX;
-  }),
-};
-
-/** Of hosts of pictures and clips, but for how they word moderation. */
-export function mediaTroubles(content_filter: SimError): Troubles {
-  return {
-    context_overflow: {
-      status: 400,
-      code: "string_above_max_length",
-      message: `Invalid 'prompt': string too long. Expected a maximum length of ${PROMPT_CHARS_MAX}.`,
-    },
-    content_filter,
-    failed: { status: 500, code: "server_error", message: "The server had an error" },
-  };
-}
-
-/** A refusal of hosts of pictures and clips. */
-export function invalidValue(message: string | undefined): SimError | undefined {
-  return message === undefined ? undefined : { status: 400, message, code: "invalid_value" };
-}
-
 /** How a host says that it refuses. */
 interface Refusing {
-  error(error: SimError): JsonObject;
+  readonly error: (error: SimError) => JsonObject;
   readonly troubles: Troubles;
 }
 
 /** Sends what is wrong with a call, or the refusal that its faults ask for; false: nothing is wrong. */
 export async function isRefused(
-  { error: worded, troubles }: Refusing,
+  host: Refusing,
   delivery: Delivery,
   problem: SimError | undefined,
   okStatus: number = 200,
 ): Promise<boolean> {
   const { faults } = delivery;
   const isIn200 = faults.error_in_200 === true;
-  const hidden = isIn200 ? withWords(troubles.failed, faults) : undefined;
-  const error = problem ?? orderedTrouble(troubles, faults) ?? hidden;
+  const hidden = isIn200 ? withWords(host.troubles.failed, faults) : undefined;
+  const error = problem ?? orderedTrouble(host.troubles, faults) ?? hidden;
   if (error === undefined) return false;
-  await deliverJson(delivery, isIn200 ? okStatus : error.status, worded(error));
+  await deliverJson(delivery, isIn200 ? okStatus : error.status, host.error(error));
   return true;
 }
 

@@ -1,7 +1,6 @@
 import type { ErrorWriter } from "../host-errors.ts";
 import { isObject, textOf, type JsonObject } from "../json.ts";
-import type { SimError } from "../sim-error.ts";
-import type { Troubles } from "../trouble.ts";
+import type { SimError, Troubles } from "../sim-error.ts";
 import { imagePartsOf } from "./decision-order.ts";
 import { envelopeCode, envelopeError } from "./envelope.ts";
 import { glinerResults } from "./gliner-answers.ts";

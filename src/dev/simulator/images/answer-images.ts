@@ -1,9 +1,10 @@
 import { isCheating } from "../cheats.ts";
 import { deliverJson, deliverPieces, failEarly } from "../deliver.ts";
 import { isObject, jsonText } from "../json.ts";
+import { invalidValue } from "../media-requests.ts";
 import type { ImageFault } from "../faults.ts";
 import type { ReceivedCall } from "../received-call.ts";
-import { invalidValue, isRefused, requestProblemOf } from "../trouble.ts";
+import { isRefused, requestProblemOf } from "../trouble.ts";
 import { costOf, type ImageHost } from "./image-host.ts";
 import { readImageOrder, type ImageOrder } from "./image-order.ts";
 import { base64Length, base64Pieces, pictureOf, type Picture } from "./picture.ts";

@@ -1,9 +1,9 @@
 import { ticksOfUsd, usdOfCents } from "../decimal.ts";
 import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
 import { rawNumber, type JsonObject } from "../json.ts";
+import { mediaTroubles, PROMPTED } from "../media-requests.ts";
 import { anything, be, fields, matching, oneOf, text, whole, type Rule } from "../shape.ts";
-import type { SimError } from "../sim-error.ts";
-import { mediaTroubles, PROMPTED, type Troubles } from "../trouble.ts";
+import type { Troubles } from "../sim-error.ts";
 import type { ImageOrder } from "./image-order.ts";
 
 /** A kind of image host: what it refuses, and what surrounds its images. */
@@ -29,7 +29,7 @@ const SIDE_STEP = 16;
 const SIDE_MAX = 3_840;
 const RATIO_MAX = 3;
 
-const size = be(
+const exactSize = be(
   "auto, or a size with sides of multiples of 16 and a ratio of at most 3",
   (value) => {
     const [, ...sides] = /^(\d{2,5})x(\d{2,5})$/.exec(String(value)) ?? [];
@@ -56,7 +56,7 @@ export function costOf({ count }: ImageOrder): string {
 export const referenceImages: ImageHost = {
   accepts: fields({
     ...styled,
-    size,
+    size: exactSize,
     quality: oneOf("low medium high xhigh max auto standard hd"),
     moderation: oneOf("low auto"),
     safety_identifier: text,
@@ -75,12 +75,12 @@ export const referenceImages: ImageHost = {
     quality: quality ?? "high",
     size: size ?? "1024x1024",
   }),
-  usage: ({ promptTokens: text, imageTokens: image }) => ({
-    input_tokens: text,
-    output_tokens: image,
-    total_tokens: text + image,
-    input_tokens_details: { text_tokens: text, image_tokens: 0 },
-    output_tokens_details: { text_tokens: 0, image_tokens: image },
+  usage: ({ promptTokens: read, imageTokens: made }) => ({
+    input_tokens: read,
+    output_tokens: made,
+    total_tokens: read + made,
+    input_tokens_details: { text_tokens: read, image_tokens: 0 },
+    output_tokens_details: { text_tokens: 0, image_tokens: made },
   }),
   blocked: (created) => ({
     created,

@@ -9,10 +9,12 @@ import type { StrictProvider } from "./strict-provider.ts";
 const SHARED = "model messages max_tokens stream temperature top_p stop tools tool_choice";
 const BEARER = "authorization";
 
+function onChat(about: Omit<StrictProvider, "wire" | "auth">): StrictProvider {
+  return { wire: "wire_a", auth: BEARER, ...about };
+}
+
 /** OpenAI, and Azure with its own header: platform.openai.com/docs/api-reference/chat/create. */
-const openai: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const openai = onChat({
   knows: wordSet(
     `${SHARED} audio frequency_penalty function_call functions logit_bias logprobs metadata`,
     "max_completion_tokens modalities n parallel_tool_calls prediction presence_penalty",
@@ -20,12 +22,10 @@ const openai: StrictProvider = {
     "seed service_tier store stream_options top_logprobs user verbosity web_search_options",
   ),
   refusesMarks: true,
-};
+});
 
 /** docs.mistral.ai/api; BerriAI/litellm#8978, eca#315, charmbracelet/crush#1590. */
-const mistral: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const mistral = onChat({
   status: 422,
   knows: wordSet(
     `${SHARED} random_seed response_format presence_penalty frequency_penalty n prediction`,
@@ -39,20 +39,16 @@ const mistral: StrictProvider = {
   choices: wordSet("auto none any named"),
   temperatureMax: 1.5,
   usage: "unasked",
-};
+});
 
 /** api-docs.deepseek.com; deepseek-ai/DeepSeek-V3#1376. */
-const deepseek: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const deepseek = onChat({
   refusesDeveloper: true,
   choices: wordSet("auto none"),
-};
+});
 
 /** ai.google.dev/gemini-api/docs/openai; theopenco/llmgateway#1267, labring/aiproxy#450. */
-const google: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const google = onChat({
   knows: wordSet(
     `${SHARED} max_completion_tokens n reasoning_effort response_format stream_options extra_body`,
   ),
@@ -61,24 +57,20 @@ const google: StrictProvider = {
   refusesStrict: true,
   hidesReasoning: true,
   signs: true,
-};
+});
 
 /** docs.x.ai: reasoning models have no stop and no penalties; no names in messages. */
-const xai: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const xai = onChat({
   knows: wordSet(
     `${SHARED} frequency_penalty presence_penalty seed user n logprobs top_logprobs`,
     "max_completion_tokens parallel_tool_calls reasoning_effort response_format stream_options",
   ),
   refusesInMessages: new Set(["name"]),
   silentCalls: true,
-};
+});
 
 /** console.groq.com/docs/openai: what is not supported is a 400. */
-const groq: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const groq = onChat({
   knows: wordSet(
     `${SHARED} frequency_penalty presence_penalty seed user max_completion_tokens`,
     "parallel_tool_calls reasoning_effort reasoning_format include_reasoning response_format",
@@ -87,12 +79,10 @@ const groq: StrictProvider = {
   refusesInMessages: wordSet("name reasoning_content reasoning_details"),
   refusesNulls: true,
   refusesMarks: true,
-};
+});
 
 /** inference-docs.cerebras.ai/resources/openai. */
-const cerebras: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const cerebras = onChat({
   needsUserAgent: true,
   knows: wordSet(
     `${SHARED} seed user logprobs top_logprobs max_completion_tokens reasoning_effort`,
@@ -101,22 +91,18 @@ const cerebras: StrictProvider = {
   refusesInMessages: wordSet("reasoning reasoning_content reasoning_details"),
   refusesMarks: true,
   temperatureMax: 1.5,
-};
+});
 
 /** docs.together.ai/reference/chat-completions. */
-const together: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const together = onChat({
   refuses: wordSet("store reasoning_effort"),
   refusesDeveloper: true,
   refusesMarks: true,
   refusesStrict: true,
-};
+});
 
 /** docs.fireworks.ai; nullclaw/nullclaw#231, musistudio/claude-code-router#377. */
-const fireworks: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const fireworks = onChat({
   knows: wordSet(
     `${SHARED} top_k min_p frequency_penalty presence_penalty repetition_penalty seed user n`,
     "logprobs top_logprobs reasoning_effort response_format stream_options",
@@ -125,48 +111,38 @@ const fireworks: StrictProvider = {
   refusesStrict: true,
   choices: wordSet("auto none any named"),
   wholeMax: 4096,
-};
+});
 
 /** deepinfra.com/docs/openai_api. */
-const deepinfra: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const deepinfra = onChat({
   refusesPartsInResults: true,
   choices: wordSet("auto none"),
-};
+});
 
 /** platform.moonshot.ai/docs/api/chat; earendil-works/pi#2017. */
-const moonshot: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const moonshot = onChat({
   choices: wordSet("auto none"),
   temperatureMax: 1,
   usage: "in-choice",
-};
+});
 
 /** docs.z.ai/api-reference/llm/chat-completion. */
-const zai: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const zai = onChat({
   refuses: wordSet("store reasoning_effort"),
   refusesDeveloper: true,
   choices: new Set(["auto"]),
   temperatureMax: 1,
-};
+});
 
 /** alibabacloud.com/help/en/model-studio; langchain4j/langchain4j#3974. */
-const qwen: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const qwen = onChat({
   refusesDeveloper: true,
   choices: wordSet("auto none named"),
   wholeMax: 0,
-};
+});
 
 /** docs.cohere.com/docs/compatibility-api. */
-const cohere: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const cohere = onChat({
   status: 422,
   knows: wordSet(
     `${SHARED} seed frequency_penalty presence_penalty reasoning_effort response_format`,
@@ -175,12 +151,10 @@ const cohere: StrictProvider = {
   refusesMarks: true,
   temperatureMax: 1,
   usage: "unasked",
-};
+});
 
 /** docs.perplexity.ai/api-reference/chat-completions-post: no tools. */
-const perplexity: StrictProvider = {
-  wire: "wire_a",
-  auth: BEARER,
+const perplexity = onChat({
   knows: wordSet(
     "model messages max_tokens stream temperature top_p top_k frequency_penalty",
     "presence_penalty response_format reasoning_effort",
@@ -189,9 +163,9 @@ const perplexity: StrictProvider = {
   refusesDeveloper: true,
   refusesMarks: true,
   usage: "unasked",
-};
+});
 
-const chat: StrictProvider = { wire: "wire_a", auth: BEARER };
+const chat = onChat({});
 const local: StrictProvider = { wire: "wire_a" };
 const messages: StrictProvider = { wire: "wire_b", auth: "x-api-key" };
 const autoOrNone = wordSet("auto none");

@@ -3,15 +3,10 @@ import { deliverJson, failEarly } from "../deliver.ts";
 import type { Faults } from "../faults.ts";
 import { isObject } from "../json.ts";
 import type { JobFault } from "../faults.ts";
+import { invalidValue } from "../media-requests.ts";
 import type { ReceivedCall } from "../received-call.ts";
 import type { SimError } from "../sim-error.ts";
-import {
-  invalidValue,
-  isRefused,
-  keyProblemOf,
-  orderedTrouble,
-  requestProblemOf,
-} from "../trouble.ts";
+import { isRefused, keyProblemOf, orderedTrouble, requestProblemOf } from "../trouble.ts";
 import { costOf, type ShownJob, type VideoHost } from "./video-host.ts";
 import type { VideoJob } from "./video-jobs.ts";
 import { readVideoOrder, type VideoOrder } from "./video-order.ts";

@@ -1,8 +1,9 @@
 import { ticksOfUsd, usdOfCents } from "../decimal.ts";
 import { plainError, referenceError, relayError, type ErrorWriter } from "../host-errors.ts";
 import { rawNumber, type JsonObject } from "../json.ts";
+import { mediaTroubles } from "../media-requests.ts";
 import { any, fields, flag, type Rule } from "../shape.ts";
-import { mediaTroubles, type Troubles } from "../trouble.ts";
+import type { Troubles } from "../sim-error.ts";
 import type { JobView, VideoJob } from "./video-jobs.ts";
 import { clipFields, measure, secondsUpTo, type VideoOrder } from "./video-order.ts";
 

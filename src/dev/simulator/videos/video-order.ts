@@ -1,6 +1,6 @@
 import { textOf, type JsonObject } from "../json.ts";
+import { PROMPTED } from "../media-requests.ts";
 import { be, matching, type Rule } from "../shape.ts";
-import { PROMPTED } from "../trouble.ts";
 
 /** What a video request asks for. */
 export interface VideoOrder {
