@@ -115,8 +115,8 @@ const NO_PROOF = new ConsoleRefusal({
 });
 
 /**
- * A link that was printed on this machine. Opening it uses nothing up: mail scanners and previews open
- * links too. Its page has a button, and only that page may press it: no other site signs a browser in.
+ * A link that was printed on this machine. Opening it uses nothing up: mail scanners and previews
+ * open links too. Its page has a button, which no other site can press: none signs a browser in.
  */
 function linkRoutes(scope: FastifyInstance, deps: ConsoleDeps): void {
   const { identity, consoleUrl } = deps;

@@ -11,8 +11,8 @@ export interface ClaimLink {
 }
 
 /**
- * A link that signs in the browser which opens it, once, within 15 minutes. A user who can make one has
- * a shell on the machine. With `email` it is good for that address only.
+ * A link that signs in the browser which opens it, once, within 15 minutes. A user who can make one
+ * has a shell on the machine. With `email` it is good for that address only.
  */
 export async function makeClaimLink(options: {
   readonly store: ClaimLinkStore;

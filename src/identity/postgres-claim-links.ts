@@ -2,7 +2,8 @@ import type { Pool, QueryResult, QueryResultRow } from "pg";
 
 import { type ChangedBy, type ChangeLog, maskedEmail } from "../changes/index.ts";
 import { queryInTime } from "../storage/index.ts";
-import type { ClaimLinkStore } from "./identity-store.ts";
+import type { ClaimLinkStore, SignInToResolve } from "./identity-store.ts";
+import type { Run } from "./postgres-identity-welcome.ts";
 
 /** Links that sign in, and the consoles they lead to, in PostgreSQL. */
 export class PostgresClaimLinkStore implements ClaimLinkStore {
@@ -57,6 +58,16 @@ export class PostgresClaimLinkStore implements ClaimLinkStore {
   }
 }
 
+/** Uses the link up, in the transaction of the session that it opens; true without a link. */
+export async function isClaimTaken(
+  run: Run,
+  { linkHash, claim, nowMs }: SignInToResolve & { readonly linkHash: Buffer | undefined },
+): Promise<boolean> {
+  if (linkHash === undefined) return true;
+  const taken = await run(TAKE_CLAIM_SQL, [linkHash, claim.emailNorm, new Date(nowMs)]);
+  return taken.length === 1;
+}
+
 // Instances come and go: what is left of those that are gone goes with the next start.
 const NOTE_CONSOLE_SQL = `
   with gone as (
@@ -72,3 +83,7 @@ const FIND_CONSOLE_SQL = `
   where l.lease_until > now() order by l.lease_until desc limit 1`;
 
 const ADD_CLAIM_SQL = "insert into local_claim (token_hash, email, expires_at) values ($1, $2, $3)";
+
+const TAKE_CLAIM_SQL = `
+  delete from local_claim where token_hash = $1 and expires_at > $3
+    and (email is null or email = $2) returning token_hash`;

@@ -21,6 +21,7 @@ import {
 import type { AskedFrom, ResolvedSignIn, SignInClaim, SignInToResolve } from "./identity-store.ts";
 import { END_SESSION_SQL } from "./session-end.ts";
 import { orgNameOf } from "./org-name.ts";
+import { isClaimTaken } from "./postgres-claim-links.ts";
 import { grantWelcome, isInvited, mintTrialKey, type Run } from "./postgres-identity-welcome.ts";
 
 const TRIES_MAX = 6;
@@ -67,7 +68,7 @@ async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
     const lockName = `tokenmarket sign-in ${signIn.claim.emailNorm}`;
     await run("select pg_advisory_lock(hashtextextended($1, 0))", [lockName]);
     await run("begin isolation level serializable");
-    const outcome = (await isLinkTaken(run, signIn))
+    const outcome = (await isClaimTaken(run, signIn))
       ? await recordSignIn(client, await resolve(run, signIn), signIn.from)
       : { resolved: undefined, recorded: [] };
     await run("commit");
@@ -80,38 +81,21 @@ async function tryToResolve(pool: Pool, signIn: SignIn): Promise<SignedIn> {
   }
 }
 
-/** Uses the link up, in the transaction of the session that it opens; true without a link. */
-async function isLinkTaken(run: Run, { linkHash, claim, nowMs }: SignIn): Promise<boolean> {
-  if (linkHash === undefined) return true;
-  const taken = await run(
-    `delete from local_claim where token_hash = $1 and expires_at > $3
-      and (email is null or email = $2) returning token_hash`,
-    [linkHash, claim.emailNorm, new Date(nowMs)],
-  );
-  return taken.length === 1;
-}
-
 async function recordSignIn(
   client: PoolClient,
   { changes, ended, ...resolved }: Resolution,
   from: AskedFrom | undefined,
 ): Promise<SignedIn> {
   const owner = { account_id: resolved.accountId, org_id: resolved.orgId };
-  const recorded = [
-    ...(await recordEnd(client, ended, from)),
-    ...(await recordChanges(client, accountBy(owner, from), changes)),
-  ];
-  return { resolved, recorded };
-}
-
-/** A change by its own account: another account that signs in is not named to its organization. */
-async function recordEnd(
-  client: PoolClient,
-  ended: OwnerRow | undefined,
-  from: AskedFrom | undefined,
-): Promise<readonly RecordedChange[]> {
-  if (ended === undefined) return [];
-  return await recordChanges(client, accountBy(ended, from), [endedSession(ended)]);
+  // An end is a change by its own account: another that signs in is not named to its organization.
+  const end =
+    ended === undefined
+      ? []
+      : await recordChanges(client, accountBy(ended, from), [endedSession(ended)]);
+  return {
+    resolved,
+    recorded: [...end, ...(await recordChanges(client, accountBy(owner, from), changes))],
+  };
 }
 
 function runnerOf(client: PoolClient): Run {

@@ -57,7 +57,8 @@ afterAll(async () => {
 
 /** A console of which nothing but pages and signing in is asked for. */
 async function serve(staticDir: string, address: string, after: () => void): Promise<Served> {
-  const outcome = loadConfig({ flags: {}, env: {} });
+  const env = { OIDC_ISSUER: "https://id.example.com", OIDC_CLIENT_ID: "console" };
+  const outcome = loadConfig({ flags: {}, env });
   if (outcome.kind === "invalid") throw new Error(outcome.problems.join("\n"));
   const consoleUrl = (): string => address;
   const common = { config: outcome.config, consoleUrl, clock: systemClock };
