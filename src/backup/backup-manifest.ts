@@ -54,7 +54,7 @@ const read = documentReader(
 
 /** Reads `backup.json`, which may be of any origin. */
 export function readManifest(file: string, path: string): BackupManifest {
-  const document = read(file);
-  if (typeof document !== "string") return document;
-  throw new BackupFault(`${path} is damaged, or not of the format ${FORMAT}: ${document}`);
+  const manifest = read(file);
+  if (manifest.ok) return manifest.document;
+  throw new BackupFault(`${path} is damaged, or not of the format ${FORMAT}: ${manifest.problem}`);
 }

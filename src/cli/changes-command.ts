@@ -22,6 +22,7 @@ import {
   onStoredData,
   readConfig,
   UsageFault,
+  textsOf,
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -77,13 +78,13 @@ function onFilter(command: Command): Command {
 }
 
 async function readFilter({ accountStore }: Backend, flags: Flags): Promise<ChangeFilter> {
-  const { org: named, since, action } = flags;
-  const org = typeof named === "string" ? await accountStore.findOrg(named) : undefined;
-  if (typeof named === "string" && org === undefined) throw noSuchOrg(named);
+  const { org: named, since, action } = textsOf(flags);
+  const org = named !== undefined ? await accountStore.findOrg(named) : undefined;
+  if (named !== undefined && org === undefined) throw noSuchOrg(named);
   return {
     ...(org === undefined ? {} : { orgId: org.orgId }),
-    ...(typeof since === "string" ? { sinceMs: readInstant(since, "--since") } : {}),
-    ...(typeof action === "string" ? { actionPrefix: action } : {}),
+    ...(since !== undefined ? { sinceMs: readInstant(since, "--since") } : {}),
+    ...(action !== undefined ? { actionPrefix: action } : {}),
   };
 }
 
@@ -129,11 +130,11 @@ function line({ atMs, by, action, target, before, after }: RecordedChange, email
 
 /** The file is the answer: with `--json` too, so nothing else is printed on standard output then. */
 async function exportChanges(context: CommandContext, flags: Flags): Promise<CommandAnswer> {
-  const { out } = flags;
-  if (flags["json"] === true && typeof out !== "string") {
+  const { out } = textsOf(flags);
+  if (flags["json"] === true && out === undefined) {
     throw new UsageFault("the export is NDJSON already: with --json give --out FILE too");
   }
-  if (typeof out === "string" && existsSync(out)) {
+  if (out !== undefined && existsSync(out)) {
     throw new UsageFault(`${out} exists already; name another file`);
   }
   const config = readConfig(context, flags);
@@ -148,7 +149,7 @@ async function exportChanges(context: CommandContext, flags: Flags): Promise<Com
         yield `${each}\n`;
       }
     }
-    if (typeof out !== "string") {
+    if (out === undefined) {
       await pipeline(Readable.from(text()), context.stdout, { end: false });
       return { json: undefined, text: "" };
     }

@@ -47,6 +47,12 @@ const FLAG_SETTINGS: Readonly<Record<string, SettingName>> = {
 
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
+/** The flags that were given with a text. */
+export function textsOf(flags: Flags): Readonly<Record<string, string | undefined>> {
+  const texts = Object.entries(flags).filter(([, value]) => typeof value === "string");
+  return Object.fromEntries(texts) as Record<string, string>;
+}
+
 /** Variables with what the files of secrets say, and why one of those cannot be used. */
 export interface SecretSource {
   readonly env: Environment;
@@ -61,8 +67,8 @@ export function readConfig(
   flags: Flags,
   forced: Forced = {},
 ): Config {
-  const named = flags["config"];
-  if (typeof named === "string" && !existsSync(named)) {
+  const { config: named } = textsOf(flags);
+  if (named !== undefined && !existsSync(named)) {
     throw new UsageFault(`${named}: there is no such file; check --config`);
   }
   const file = settingsFileOf(flags);
@@ -78,8 +84,7 @@ export function readConfig(
 
 /** The file that settings are read from, where there is one. */
 export function settingsFileOf(flags: Flags): string {
-  const named = flags["config"];
-  return typeof named === "string" ? named : "tokenmarket.yaml";
+  return textsOf(flags)["config"] ?? "tokenmarket.yaml";
 }
 
 /** Logging of a command, with every secret it knows blanked out. */
@@ -109,8 +114,8 @@ export async function withBackend(
 }
 
 /** Who runs the command, for what it changes. */
-export function changedByOf({ by: named }: Flags): ChangedBy {
-  const read = readChangedBy(typeof named === "string" ? named : undefined);
+export function changedByOf(flags: Flags): ChangedBy {
+  const read = readChangedBy(textsOf(flags)["by"]);
   if (read.kind === "wrong") throw new UsageFault(read.problem);
   return read.by;
 }

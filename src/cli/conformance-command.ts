@@ -27,6 +27,7 @@ import {
   onStoredData,
   UsageFault,
   withBackend,
+  textsOf,
   readConfig,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -80,7 +81,8 @@ async function runConformance(
 ): Promise<CommandAnswer> {
   if (!existsSync(manifest)) throw new UsageFault(`${manifest}: there is no such file`);
   // Before anything is spent: a key that cannot be used would lose the report.
-  const key = typeof flags["sign"] === "string" ? openSigningKey(flags["sign"]) : undefined;
+  const { sign } = textsOf(flags);
+  const key = sign === undefined ? undefined : openSigningKey(sign);
   const manifestText = readFileSync(manifest, "utf8");
   const misused = misusedKeys(basename(manifest), manifestText);
   if (misused.length > 0) return invalid(misused);
@@ -101,7 +103,7 @@ async function runConformance(
       outbound: readOutbound(readConfig(context, flags)),
       decisionsPublicForm: flags["decisionsPublicForm"] === true,
       models: globsOf(flags["models"]),
-      checks: checksOf(flags["checks"]),
+      checks: checksOf(textsOf(flags)["checks"]),
       budgetMicroUsd: readUsd(flags, "budget-usd"),
       concurrency: readWhole(flags, "concurrency", { min: 1, max: 32 }) ?? 2,
       timeoutMs: readTimeoutMs(flags),
@@ -176,8 +178,8 @@ function globsOf(value: Flags[string] | readonly string[]): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-function checksOf(value: Flags[string]): readonly CheckId[] {
-  if (typeof value !== "string") return [];
+function checksOf(value: string | undefined): readonly CheckId[] {
+  if (value === undefined) return [];
   const named = value.split(",").map((id) => id.trim().toUpperCase());
   const unknown = named.find((id) => !CHECK_IDS.some((known) => known === id));
   if (unknown !== undefined) {
@@ -187,11 +189,11 @@ function checksOf(value: Flags[string]): readonly CheckId[] {
 }
 
 function writeReports(report: ConformanceReport, written: object, flags: Flags): void {
-  const { json, markdown, junit, evidence } = flags;
-  if (typeof json === "string") writeFileSync(json, `${JSON.stringify(written, undefined, 2)}\n`);
-  if (typeof markdown === "string") writeFileSync(markdown, markdownReport(report));
-  if (typeof junit === "string") writeFileSync(junit, junitReport(report));
-  if (typeof evidence !== "string") return;
+  const { json, markdown, junit, evidence } = textsOf(flags);
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(written, undefined, 2)}\n`);
+  if (markdown !== undefined) writeFileSync(markdown, markdownReport(report));
+  if (junit !== undefined) writeFileSync(junit, junitReport(report));
+  if (evidence === undefined) return;
   mkdirSync(evidence, { recursive: true });
   for (const model of report.models) {
     const name = `${model.id.replaceAll(/[^\w.-]+/g, "_")}.json`;

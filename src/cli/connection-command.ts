@@ -23,6 +23,7 @@ import {
   UsageFault,
   withBackend,
   type CommandAnswer,
+  textsOf,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext, StandardInput } from "./command-io.ts";
@@ -86,13 +87,13 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
   const config = readConfig(context, flags);
   const vault = openVault(config);
   const providerId = knownProvider(readCatalog(context, config), config, String(flags["provider"]));
-  const providerKey = await readProviderKey(context, flags["keyEnv"]);
+  const providerKey = await readProviderKey(context, textsOf(flags)["keyEnv"]);
   return withBackend(context, flags, async ({ accountStore, connectionStore }, by) => {
-    const { org: orgFlag, key, name } = flags;
+    const { org: orgFlag, key, name } = textsOf(flags);
     const org = await accountStore.findOrg(String(orgFlag));
     if (org === undefined) throw noSuchOrg(String(orgFlag));
     const { orgId } = org;
-    const keyId = typeof key === "string" ? parseKeyId(key) : null;
+    const keyId = key !== undefined ? parseKeyId(key) : null;
     if (keyId === undefined) throw hasNoKey(orgId, key);
     const wanted = { orgId, providerId, keyId, name: String(name), providerKey };
     const made = await connectionStore.create(sealConnection(vault, wanted), by);
@@ -178,8 +179,11 @@ async function findActive(
 }
 
 /* The key is never an argument: every user of the machine can read those. */
-async function readProviderKey(context: CommandContext, envName: Flags[string]): Promise<string> {
-  const isNamed = typeof envName === "string";
+async function readProviderKey(
+  context: CommandContext,
+  envName: string | undefined,
+): Promise<string> {
+  const isNamed = envName !== undefined;
   const text = isNamed ? (context.env[envName] ?? "") : await readStandardInput(context.stdin());
   const key = text.replace(/\r?\n$/, "");
   const trouble = providerKeyProblem(key);

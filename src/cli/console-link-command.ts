@@ -7,6 +7,7 @@ import {
   onStoredData,
   readConfig,
   withBackend,
+  textsOf,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -19,13 +20,13 @@ export function addConsoleLinkCommand(program: Command, context: CommandContext)
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async (backend, by) => {
-          const { email } = flags;
+          const { email } = textsOf(flags);
           const link = await makeConsoleLink({
             config: readConfig(context, flags),
             backend,
             clock,
             by,
-            ...(typeof email === "string" ? { email } : {}),
+            ...(email !== undefined ? { email } : {}),
           });
           const expiresAt = new Date(link.expiresAtMs).toISOString();
           return {

@@ -11,6 +11,7 @@ import {
   onStoredData,
   readConfig,
   UsageFault,
+  textsOf,
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -74,8 +75,8 @@ function readExamined(context: CommandContext, flags: Flags): ReadExamined {
     });
     return { ok: true, value: { env, config, loaded } };
   } catch (fault) {
-    const file = flags["config"];
-    const isMissing = typeof file === "string" && !existsSync(file);
+    const { config: file } = textsOf(flags);
+    const isMissing = file !== undefined && !existsSync(file);
     if (!(fault instanceof UsageFault) || isMissing) throw fault;
     const detail = fault.message;
     return { ok: false, problem: { id: "configuration", level: "problem", detail } };

@@ -21,7 +21,7 @@ import {
   type YamlBounds,
   type YamlReading,
 } from "../moving-in/index.ts";
-import { clock, UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
+import { clock, UsageFault, type CommandAnswer, type Flags, textsOf } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readSourceFile } from "./read-source-file.ts";
 
@@ -48,8 +48,8 @@ export async function importLitellm(
     addressOf: (name) => (ADDRESS_NAME.test(name) ? context.env[name] : undefined),
     settingProblem,
   });
-  const { write } = flags;
-  const written = typeof write === "string" ? writeFiles(write, filesOf(moved)) : [];
+  const { write } = textsOf(flags);
+  const written = write !== undefined ? writeFiles(write, filesOf(moved)) : [];
   return {
     json: { ok: moved.listings.length > 0, ...moved, written },
     text: textOf(moved, written),
@@ -71,14 +71,14 @@ function readTree(file: string, bounds: YamlBounds): YamlReading {
 }
 
 async function readExport(flags: Flags, name: "keys" | "teams"): Promise<Setting | undefined> {
-  const file = flags[name];
-  if (typeof file !== "string") return undefined;
+  const file = textsOf(flags)[name];
+  if (file === undefined) return undefined;
   return rawSetting((await readSourceFile(file, undefined)).document);
 }
 
 async function readPrices(flags: Flags): Promise<ListingFinder["fromPriceFile"]> {
-  const { prices } = flags;
-  if (typeof prices !== "string") return () => undefined;
+  const { prices } = textsOf(flags);
+  if (prices === undefined) return () => undefined;
   return priceFileListings(await readSourceFile(prices, undefined));
 }
 

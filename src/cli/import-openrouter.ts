@@ -14,7 +14,13 @@ import {
   settingAt,
   textAt,
 } from "../moving-in/index.ts";
-import { readConfig, UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
+import {
+  readConfig,
+  UsageFault,
+  type CommandAnswer,
+  type Flags,
+  textsOf,
+} from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readSourceFile } from "./read-source-file.ts";
 
@@ -25,7 +31,7 @@ export async function importOpenrouter(
   flags: Flags,
 ): Promise<CommandAnswer> {
   const { manifestsDir } = readConfig(context, flags);
-  const isNamed = typeof flags["manifests"] === "string";
+  const isNamed = textsOf(flags)["manifests"] !== undefined;
   if (isNamed && !existsSync(manifestsDir)) {
     throw new UsageFault(`--manifests: there is no folder ${manifestsDir}`);
   }

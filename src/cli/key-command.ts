@@ -14,6 +14,7 @@ import {
   onStoredData,
   UsageFault,
   withBackend,
+  textsOf,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -64,8 +65,7 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
     .action(
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async ({ accountStore }) => {
-          const org = flags["org"];
-          const keys = await accountStore.listKeys(typeof org === "string" ? org : undefined);
+          const keys = await accountStore.listKeys(textsOf(flags)["org"]);
           return {
             json: { keys: keys.map(shownKey) },
             text: keys

@@ -12,6 +12,7 @@ import {
   onStoredData,
   readConfig,
   UsageFault,
+  textsOf,
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -62,10 +63,9 @@ async function audit(context: CommandContext, flags: Flags): Promise<CommandAnsw
 }
 
 function dayToClose(flags: Flags): string | undefined {
-  const asked = flags["closeDay"];
-  if (asked === undefined) return undefined;
+  if (flags["closeDay"] === undefined) return undefined;
   const yesterday = new Date(clock.nowMs() - MS_PER_DAY).toISOString().slice(0, 10);
-  return readDay(typeof asked === "string" ? asked : yesterday, "--close-day");
+  return readDay(textsOf(flags)["closeDay"] ?? yesterday, "--close-day");
 }
 
 function answerOf({ stderr }: CommandContext, outcome: AuditOutcome): CommandAnswer {

@@ -4,7 +4,14 @@ import { pipeline } from "node:stream/promises";
 
 import type { Command } from "commander";
 
-import { answering, type Flags, onStoredData, UsageFault, withBackend } from "./command-context.ts";
+import {
+  answering,
+  type Flags,
+  onStoredData,
+  UsageFault,
+  withBackend,
+  textsOf,
+} from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { readDay } from "./read-instant.ts";
 
@@ -21,8 +28,7 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
       answering(context, (flags: Flags) =>
         withBackend(context, flags, async (backend) => {
           const day = readDay(String(flags["day"]), "--day");
-          const out = flags["out"];
-          const isFile = typeof out === "string";
+          const { out } = textsOf(flags);
           let lines = 0;
           const counted = async function* (): AsyncGenerator<string> {
             for await (const page of backend.dayFacts(day)) {
@@ -31,7 +37,7 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
             }
           };
           const facts = Readable.from(counted(), { highWaterMark: 1 });
-          if (!isFile) {
+          if (out === undefined) {
             if (flags["json"] === true) throw new UsageFault("--json goes with --out");
             // A slow reader is waited for: a day does not fit into memory.
             await pipeline(facts, context.stdout, { end: false });

@@ -16,6 +16,7 @@ import {
   UsageFault,
   withBackend,
   type CommandAnswer,
+  textsOf,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -84,7 +85,7 @@ function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRe
   if (open !== undefined && open !== "void" && open !== "charge") {
     throw new UsageFault("--open-attempts must be void or charge");
   }
-  const restoredTo = flags["restoredTo"];
+  const { restoredTo } = textsOf(flags);
   if (flags["nothingLost"] === true) {
     const other = ["openAttempts", "changes", "restoredTo"].find(
       (name) => flags[name] !== undefined,
@@ -101,9 +102,7 @@ function readRequest(flags: Flags, closings: readonly AccessClosing[]): ReopenRe
     openAttempts: open ?? "void",
     isNothingLost: false,
     closings,
-    ...(typeof restoredTo === "string"
-      ? { restoredToMs: readInstant(restoredTo, "--restored-to") }
-      : {}),
+    ...(restoredTo !== undefined ? { restoredToMs: readInstant(restoredTo, "--restored-to") } : {}),
   };
 }
 
@@ -111,8 +110,8 @@ async function readChanges(
   context: CommandContext,
   flags: Flags,
 ): Promise<{ readonly closings: readonly AccessClosing[]; readonly changes: number } | undefined> {
-  const file = flags["changes"];
-  if (typeof file !== "string") return undefined;
+  const file = textsOf(flags)["changes"];
+  if (file === undefined) return undefined;
   if (!existsSync(file)) throw new UsageFault(`${file}: there is no such file; check --changes`);
   if (statSync(file).size > CHANGES_BYTES_MAX) {
     throw new UsageFault(`${file} is too large; export the changes of the lost time only`);

@@ -13,7 +13,14 @@ import {
   validateManifest,
 } from "../catalog/index.ts";
 import { isOwnVariable } from "../config/index.ts";
-import { answering, clock, readConfig, UsageFault, type Flags } from "./command-context.ts";
+import {
+  answering,
+  clock,
+  readConfig,
+  UsageFault,
+  type Flags,
+  textsOf,
+} from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { addManifestDiffCommand } from "./manifest-diff-command.ts";
 import { addManifestImportCommand } from "./manifest-import-command.ts";
@@ -86,8 +93,8 @@ function addCatalogCommand(program: Command, context: CommandContext): void {
           return { json: loaded, text: text.join("\n"), exitCode: 1 };
         }
         const { buildId, models, deployments } = loaded.catalog;
-        const out = flags["out"];
-        if (typeof out === "string") {
+        const { out } = textsOf(flags);
+        if (out !== undefined) {
           writeFileSync(out, `${JSON.stringify({ buildId, models, deployments }, printable, 2)}\n`);
         }
         return {

@@ -26,6 +26,7 @@ import {
   UsageFault,
   withBackend,
   type CommandAnswer,
+  textsOf,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -142,12 +143,11 @@ async function close(
   { flags, by }: { readonly flags: Flags; readonly by: ChangedBy },
 ): Promise<CommandAnswer> {
   const { settlementStore } = backend;
-  const provider = flags["provider"];
-  const until = flags["until"];
+  const { provider, until } = textsOf(flags);
   const request = {
     listed: listedTerms(context, flags),
-    ...(typeof provider === "string" ? { providerId: provider } : {}),
-    ...(typeof until === "string" ? { untilMs: readInstant(until, "--until") } : {}),
+    ...(provider !== undefined ? { providerId: provider } : {}),
+    ...(until !== undefined ? { untilMs: readInstant(until, "--until") } : {}),
   };
   const outcome = await settlementStore.closeDuePeriods(request, by);
   const files = await writePeriodFiles(context, backend, flags);
@@ -186,8 +186,7 @@ function listedTerms(context: CommandContext, flags: Flags): ReadonlyMap<string,
 }
 
 async function list({ settlementStore }: Backend, flags: Flags): Promise<CommandAnswer> {
-  const provider = flags["provider"];
-  const only = typeof provider === "string" ? provider : undefined;
+  const { provider: only } = textsOf(flags);
   const periods = await settlementStore.periods(only);
   const balances = await settlementStore.balances(only);
   const text = [...periods.map(periodText), ...balances.map(balanceText)];

@@ -21,6 +21,7 @@ import {
   UsageFault,
   withBackend,
   type CommandAnswer,
+  textsOf,
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -35,8 +36,8 @@ export async function writePeriodFiles(
   { settlementStore }: Backend,
   flags: Flags,
 ): Promise<number> {
-  const folder = flags["out"];
-  if (typeof folder !== "string") return 0;
+  const folder = textsOf(flags)["out"];
+  if (folder === undefined) return 0;
   const key = openExportKey(readConfig(context, flags));
   mkdirSync(folder, { recursive: true });
   let written = 0;

@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 
 import { type Listener, listenFault } from "../app/index.ts";
 import { startSimulator } from "../dev/index.ts";
-import { reportFault, type Flags } from "./command-context.ts";
+import { reportFault, type Flags, textsOf } from "./command-context.ts";
 import { endServer, type CommandContext } from "./command-io.ts";
 import { listOf } from "./manifest-init/init-flags.ts";
 import { onSignals } from "./signals.ts";
@@ -34,15 +34,15 @@ const SIMULATOR: Omit<Listener, "port"> = {
 async function simulate(context: CommandContext, flags: Flags): Promise<void> {
   let stopListening = (): void => undefined;
   try {
-    const { wire, fault, profile } = flags;
+    const { wire, fault, profile } = textsOf(flags);
     const models = listOf(flags["models"]);
     const listener = { ...SIMULATOR, port: Number(flags["port"]) };
     const simulator = await startSimulator({
       port: listener.port,
       host: listener.host,
-      ...(typeof wire === "string" ? { wire } : {}),
-      ...(typeof fault === "string" ? { fault } : {}),
-      ...(typeof profile === "string" ? { profile } : {}),
+      ...(wire !== undefined ? { wire } : {}),
+      ...(fault !== undefined ? { fault } : {}),
+      ...(profile !== undefined ? { profile } : {}),
       ...(models.length === 0 ? {} : { models }),
     }).catch((error: unknown) => {
       throw listenFault(error, listener);

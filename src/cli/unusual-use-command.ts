@@ -4,7 +4,14 @@ import type { AbuseRestrictionRecord } from "../abuse/index.ts";
 import type { CallFamily } from "../accounts/index.ts";
 import type { Backend } from "../app/index.ts";
 import type { OrgId } from "../core/index.ts";
-import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import {
+  answering,
+  onStoredData,
+  UsageFault,
+  withBackend,
+  type Flags,
+  textsOf,
+} from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { noSuchOrg } from "./key-command.ts";
 
@@ -43,8 +50,7 @@ export function addUnusualUseCommand(program: Command, context: CommandContext):
     .action(
       answering(context, (org: string, flags: Flags) => {
         const kind = readKind(flags["kind"]);
-        const { reason } = flags;
-        const why = typeof reason === "string" ? reason : undefined;
+        const { reason: why } = textsOf(flags);
         return withBackend(context, flags, async (backend, by) => {
           const orgId = await findOrg(backend, org);
           const lifted = await backend.usageHoldStore.lift(orgId, kind, by, why);

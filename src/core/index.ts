@@ -47,7 +47,7 @@ export {
   type ProviderId,
   type RequestId,
 } from "./ids.ts";
-export { parseIp } from "./ip-network.ts";
+export { IpNetworks, parseIp } from "./ip-network.ts";
 export { printJson, usd } from "./json-output.ts";
 export type { Logger } from "./log.ts";
 export { madeOf } from "./made-of.ts";

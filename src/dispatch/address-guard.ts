@@ -1,6 +1,7 @@
-import { BlockList, isIP, type LookupFunction } from "node:net";
+import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 
+import { assert, IpNetworks } from "../core/index.ts";
 import type { FindAddresses } from "./resolve-names.ts";
 
 /** Thrown into a connection attempt that would leave the public internet. */
@@ -9,50 +10,37 @@ export class PrivateAddressError extends Error {
   readonly code = "PRIVATE_ADDRESS";
 }
 
-const forbidden = new BlockList();
-for (const [network, prefix] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.0.0.0", 24],
-  ["192.168.0.0", 16],
-  ["198.18.0.0", 15],
-  ["224.0.0.0", 4],
-  ["240.0.0.0", 4],
-] as const) {
-  forbidden.addSubnet(network, prefix, "ipv4");
-}
-for (const [network, prefix] of [
+const forbidden = new IpNetworks();
+for (const network of [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
   // Unspecified, loopback, and the old way to write an IPv4 address.
-  ["::", 96],
+  "::/96",
   // Translated to IPv4 (NAT64, 6to4, Teredo): the address behind it is not ours to judge.
-  ["64:ff9b::", 96],
-  ["64:ff9b:1::", 48],
-  ["2001::", 32],
-  ["2002::", 16],
-  ["fc00::", 7],
-  ["fe80::", 10],
-  ["fec0::", 10],
-  ["ff00::", 8],
-] as const) {
-  forbidden.addSubnet(network, prefix, "ipv6");
+  "64:ff9b::/96",
+  "64:ff9b:1::/48",
+  "2001::/32",
+  "2002::/16",
+  "fc00::/7",
+  "fe80::/10",
+  "fec0::/10",
+  "ff00::/8",
+]) {
+  assert(forbidden.add(network), "a forbidden network is one");
 }
 
 /** Is this IP address loopback, private, link-local, shared, multicast or reserved? */
 export function isPrivateAddress(address: string): boolean {
-  const bare = address.replace(/^\[|\]$/g, "");
-  switch (isIP(bare)) {
-    case 4:
-      return forbidden.check(bare, "ipv4");
-    case 6:
-      // Node's block list reads an IPv4-mapped address as the IPv4 address it contains.
-      return forbidden.check(bare, "ipv6") || mappedIsPrivate(bare);
-    default:
-      return false;
-  }
+  return forbidden.has(address.replace(/^\[|\]$/g, ""));
 }
 
 /** Is this host, as a URL has it, a private address or the name of this machine? */
@@ -79,9 +67,4 @@ export function guardedLookup(find: FindAddresses, allowPrivate: boolean): Looku
       return callback(null, first.address, first.family);
     });
   };
-}
-
-function mappedIsPrivate(address: string): boolean {
-  const dotted = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  return dotted !== undefined && forbidden.check(dotted, "ipv4");
 }

@@ -1,7 +1,9 @@
 import * as jose from "jose";
 import type { CustomFetch, ServerMetadata } from "openid-client";
+import { Type } from "typebox";
 
 import type { Clock } from "../core/index.ts";
+import { conforms } from "../json/index.ts";
 
 const TOKEN_CHARS_MAX = 16_384;
 const ID_CHARS_MAX = 512;
@@ -10,6 +12,18 @@ const KEYS_TIMEOUT_MS = 5_000;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 /** Signatures with a key that only the provider has. */
 const ASYMMETRIC = ["RS", "PS", "ES"].flatMap((kind) => ["256", "384", "512"].map((n) => kind + n));
+
+const id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
+const isLogout = conforms(
+  Type.Object({
+    iss: Type.String(),
+    iat: Type.Number(),
+    jti: id,
+    sub: Type.Optional(id),
+    sid: Type.Optional(id),
+    events: Type.Object({ [LOGOUT_EVENT]: Type.Object({}) }),
+  }),
+);
 
 /** Whose sessions end: all of the subject, or the one of `sid`. */
 export interface LogoutToken {
@@ -66,14 +80,11 @@ export function readLogout(
   payload: Readonly<Record<string, unknown>>,
   nowMs: number,
 ): LogoutToken | undefined {
-  const { iss, iat, jti, sub, sid, events } = payload;
-  if (typeof iss !== "string" || typeof iat !== "number" || !isId(jti)) return undefined;
-  if (Math.abs(nowMs / 1_000 - iat) > AGE_SECONDS_MAX) return undefined;
   // An id token has a nonce: none of those may pass for a logout.
-  if (payload["nonce"] !== undefined) return undefined;
-  if (!isObject(events) || !isObject(events[LOGOUT_EVENT])) return undefined;
+  if (payload["nonce"] !== undefined || !isLogout(payload)) return undefined;
+  const { iss, iat, jti, sub, sid } = payload;
+  if (Math.abs(nowMs / 1_000 - iat) > AGE_SECONDS_MAX) return undefined;
   if (sub === undefined && sid === undefined) return undefined;
-  if ((sub !== undefined && !isId(sub)) || (sid !== undefined && !isId(sid))) return undefined;
   return { issuer: iss, tokenId: jti, subject: sub, sid };
 }
 
@@ -109,12 +120,4 @@ function isLogoutType(type: string | undefined): boolean {
 /** The provider's keys could not be read: that says nothing about the token. */
 function isUnread(fault: jose.errors.JOSEError): boolean {
   return fault instanceof jose.errors.JWKSTimeout || fault.code === "ERR_JOSE_GENERIC";
-}
-
-function isId(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= ID_CHARS_MAX;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

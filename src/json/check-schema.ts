@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
-import { Type, type TProperties, type TSchema } from "typebox";
+import { type Static, Type, type TProperties, type TSchema } from "typebox";
 
 import { visibleText } from "../core/index.ts";
 import { asObject } from "./json-edit.ts";
@@ -40,6 +40,12 @@ export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
     const outer = all.at(-1);
     return outer === undefined ? undefined : faultOf(outer, all, { value, words });
   };
+}
+
+/** The question whether a value is as its schema says, for data that nobody is told about. */
+export function conforms<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
+  const validator = compiled(VALUES, schema);
+  return (value): value is Static<S> => validator()(value);
 }
 
 /** Everything that is wrong with a value. */

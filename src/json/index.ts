@@ -1,6 +1,7 @@
 export {
   byType,
   closed,
+  conforms,
   NOT_BLANK,
   pathText,
   schemaCheck,

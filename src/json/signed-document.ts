@@ -39,23 +39,25 @@ export function isSignedBy(key: KeyObject, bytes: string, signature: string): bo
   return verify(null, Buffer.from(bytes), key, Buffer.from(signature, "base64"));
 }
 
-/** A document as its schema says, or a text that says what is wrong with it. */
-export type DocumentReader<S extends TSchema> = (text: string) => Static<S> | string;
+export type ReadDocument<T> =
+  { readonly ok: true; readonly document: T } | { readonly ok: false; readonly problem: string };
 
 /** Reads files of one format, whatever else of them is to be proved. */
-export function documentReader<S extends TSchema>(schema: S): DocumentReader<S> {
+export function documentReader<S extends TSchema>(
+  schema: S,
+): (text: string) => ReadDocument<Static<S>> {
   const check = schemaCheck(schema, { missing: "is missing", unknown: "must not be there" });
   return (text) => {
-    let value: unknown;
+    let document: unknown;
     try {
-      value = JSON.parse(text);
+      document = JSON.parse(text);
     } catch {
-      return "it is not valid JSON";
+      return { ok: false, problem: "it is not valid JSON" };
     }
-    const fault = check(value);
-    if (fault === undefined) return value as Static<S>;
+    const fault = check(document);
+    if (fault === undefined) return { ok: true, document: document as Static<S> };
     const { path, message } = fault;
-    return `${path.length === 0 ? "it" : pathText(path)} ${message}`;
+    return { ok: false, problem: `${path.length === 0 ? "it" : pathText(path)} ${message}` };
   };
 }
 

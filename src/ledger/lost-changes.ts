@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 
 import { checkChain, type ExportedChange, type Facts } from "../changes/index.ts";
 import { parseUsd } from "../core/index.ts";
+import { textOf } from "../json/index.ts";
 
 /** Access that a change closed: which key, connection or organization, and how. */
 export type AccessClosing =
@@ -106,7 +107,7 @@ function closingOf({ action, target: id, facts }: LostChange): AccessClosing | u
         family: textOf(facts["kind"]),
         state: textOf(facts["state"]),
         reason: textOf(facts["reason"]),
-        until_at: typeof facts["until"] === "string" ? facts["until"] : null,
+        until_at: textOf(facts["until"]) || null,
       };
     default:
       return undefined;
@@ -119,7 +120,3 @@ const CAP_KINDS = {
   "key.day-cap": "key_day_cap",
   "org.cap": "org_cap",
 } as const;
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}

@@ -1,4 +1,4 @@
-import { type RawJson, type RawObject } from "../json/index.ts";
+import { type RawJson, type RawObject, textOf } from "../json/index.ts";
 import {
   importListings,
   isImportable,
@@ -62,5 +62,5 @@ function listingOf(
 
 function providerOf(entry: RawJson | undefined): string | undefined {
   const provider = entry instanceof Map ? (entry as RawObject).get("litellm_provider") : undefined;
-  return typeof provider === "string" ? provider : undefined;
+  return textOf(provider) || undefined;
 }

@@ -1,7 +1,7 @@
 import { compileCatalog, type Deployment, parseManifestFiles } from "../catalog/index.ts";
 import { assert, type Clock, Deadlines } from "../core/index.ts";
 import { fetchAnswer, type FetchInput, type Outbound, UpstreamClient } from "../dispatch/index.ts";
-import { tryParse } from "../json/index.ts";
+import { textOf, tryParse } from "../json/index.ts";
 import type { Wire } from "../wire/index.ts";
 
 /** Where an endpoint is, and the key that it is asked with. */
@@ -195,5 +195,5 @@ function silence(fault: Error | undefined, timeoutMs: number): EndpointAnswer {
 
 function codeOf(fault: Error | undefined): string {
   const { code } = (fault ?? {}) as { readonly code?: unknown };
-  return typeof code === "string" ? code : "";
+  return textOf(code);
 }

@@ -1,4 +1,4 @@
-import { asObject } from "../json/index.ts";
+import { asObject, textOf } from "../json/index.ts";
 import {
   contextOf,
   isUpstreamId,
@@ -52,7 +52,7 @@ type Entry = Readonly<Record<string, unknown>>;
 
 /** Google's list writes `models/` before every id, and takes the id without it. */
 function idOf(id: unknown): string | undefined {
-  return typeof id === "string" && id !== "" ? id.replace(/^models\//, "") : undefined;
+  return textOf(id).replace(/^models\//, "") || undefined;
 }
 
 function kindOf(entries: readonly Entry[]): ServerKind {

@@ -1,3 +1,5 @@
+import { asObject } from "../../json/index.ts";
+
 /** An object whose members have not been checked yet. */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -6,7 +8,7 @@ export type Place = readonly (string | number)[];
 
 /** The members of an object; none of anything else. */
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
+  return asObject(value) ?? {};
 }
 
 /** The elements of a list, as objects; none of anything else. */

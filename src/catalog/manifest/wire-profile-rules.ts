@@ -1,4 +1,4 @@
-import { foldName, pointerTo } from "../../json/index.ts";
+import { asObject, foldName, pointerTo } from "../../json/index.ts";
 import type { ManifestProblem } from "./manifest-problem.ts";
 
 /** Rules of a wire profile that JSON Schema cannot say. */
@@ -41,7 +41,7 @@ function plainName(name: string): string {
 type Fields = Readonly<Record<string, unknown>>;
 
 function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return asObject(value) !== undefined;
 }
 
 /** Finds what is wrong with a profile beyond its schema; a value of another type is the schema's affair. */

@@ -62,10 +62,11 @@ const reportDocument = documentReader(
 /** Reads a report that the holder of the trusted key signed. */
 export function readSignedReport(file: string, trusted: KeyObject): ReadReport {
   if (Buffer.byteLength(file) > REPORT_BYTES_MAX) return problem("it is larger than 16 MiB");
-  const document = reportDocument(file);
-  if (typeof document === "string") return problem(document);
+  const read = reportDocument(file);
+  if (!read.ok) return read;
   // The schema was satisfied; what else is in it is passed on as it is.
-  const { signature, ...report } = document as unknown as Partial<SignedReport> & ConformanceReport;
+  const { signature, ...report } = read.document as unknown as Partial<SignedReport> &
+    ConformanceReport;
   if (signature === undefined) {
     return problem("it is not signed; run `conformance run --sign KEY --json FILE` for it");
   }

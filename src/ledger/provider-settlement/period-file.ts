@@ -87,9 +87,9 @@ const periodDocument = documentReader(
 
 /** Reads a period's file and proves that this key signed it; a text says what is wrong with it. */
 export function readPeriodFile(text: string, trustedKey: KeyObject): ClosedPeriodFile | string {
-  const document = periodDocument(text);
-  if (typeof document === "string") return document;
-  const { signature, ...body } = document;
+  const read = periodDocument(text);
+  if (!read.ok) return read.problem;
+  const { signature, ...body } = read.document;
   if (!isSignedBy(trustedKey, canonicalText(body), signature)) {
     return "its signature is not that of this installation's key";
   }

@@ -90,9 +90,9 @@ const manifestDocument = documentReader(
 
 /** Reads a manifest file; the answer as a text says what is wrong with it. */
 export function readManifest(text: string): SignedManifest | string {
-  const document = manifestDocument(text);
-  if (typeof document === "string") return document;
-  const { signature = "", ...body } = document;
+  const read = manifestDocument(text);
+  if (!read.ok) return read.problem;
+  const { signature = "", ...body } = read.document;
   const day = parseDay(body.day);
   if (day === undefined) return "day is not a valid day";
   if (body.file !== dayFiles(day).rows) return "file is not the day's";
