@@ -23,8 +23,8 @@ const PARTS = new RegExp(
 );
 const SNIPPETS = /console\/src\/snippets\//;
 /** Every tab of the playground has these, with choices in them: other pages would load them too. */
-const OF_TABS = /\/playground\/(playground-page|model-picker|parameter-field)\.tsx$/;
-const OF_MEDIA = /\/playground\/(media-code|call-panel)\.tsx$/;
+const OF_TABS = /\/playground\/(playground-page|model-picker|parameter-field|call-figures)\.tsx$/;
+const OF_MEDIA = /\/playground\/(media-code|media\/(media-form|call-panel))\.tsx$/;
 const OF_CALLS = /\/playground\/[a-z-]+\.ts$|\/playground\/gateway-trouble\.tsx$/;
 const OF_KIND = /console\/src\/pages\/(?!playground)([a-z]+)\//;
 

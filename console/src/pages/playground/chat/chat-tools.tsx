@@ -1,11 +1,5 @@
 import { Button, Group } from "@mantine/core";
-import {
-  Bookmark,
-  Code,
-  History,
-  MessageSquarePlus,
-  SlidersHorizontal,
-} from "lucide-react";
+import { Bookmark, Code, History, MessageSquarePlus, SlidersHorizontal } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 
 import classes from "./chat.module.css";
