@@ -72,6 +72,7 @@ export {
   documentReader,
   isSignedBy,
   publicKeyText,
+  readPublicKey,
   signedFile,
   type TextDocument,
 } from "./signed-document.ts";

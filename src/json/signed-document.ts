@@ -1,4 +1,4 @@
-import { type KeyObject, sign, verify } from "node:crypto";
+import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { type Static, Type, type TSchema } from "typebox";
 
 import { pathText, schemaCheck } from "./check-schema.ts";
@@ -6,6 +6,16 @@ import { pathText, schemaCheck } from "./check-schema.ts";
 /** The key as manifests write it: base64 of its SubjectPublicKeyInfo. */
 export function publicKeyText(key: KeyObject): string {
   return key.export({ format: "der", type: "spki" }).toString("base64");
+}
+
+/** Undefined: the text is no Ed25519 key. */
+export function readPublicKey(text: string): KeyObject | undefined {
+  try {
+    const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
+    return key.asymmetricKeyType === "ed25519" ? key : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A document of texts and of documents: nothing in it can be rounded or read in two ways. */

@@ -1,6 +1,11 @@
-import { createPublicKey, sign, verify, type KeyObject } from "node:crypto";
+import { sign, verify, type KeyObject } from "node:crypto";
 
-import { canonicalText, publicKeyText, type TextDocument } from "../../json/index.ts";
+import {
+  canonicalText,
+  publicKeyText,
+  readPublicKey,
+  type TextDocument,
+} from "../../json/index.ts";
 import type { SigningKey } from "../retention/signing-key.ts";
 
 const FORMAT = "tokenmarket-audit-checkpoint-1";
@@ -62,12 +67,8 @@ export function checkpointProblem(
 
 function isOfAnotherKey(document: string, trustedKey: KeyObject): boolean {
   const text = /"public_key":"([^"]*)"/.exec(document)?.[1] ?? "";
-  try {
-    const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
-    return !key.equals(trustedKey);
-  } catch {
-    return false;
-  }
+  const key = readPublicKey(text);
+  return key !== undefined && !key.equals(trustedKey);
 }
 
 function bodyOf(of: Checkpoint): TextDocument {

@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { type Static, Type } from "typebox";
 
 import { microUsd, picoUsd } from "../../core/index.ts";
@@ -7,6 +7,7 @@ import {
   documentParts,
   documentReader,
   isSignedBy,
+  readPublicKey,
   signedFile,
   type TextDocument,
 } from "../../json/index.ts";
@@ -169,13 +170,4 @@ function readSums(document: SumsDocument): AttemptSums {
     costPicoUsd: picoUsd(BigInt(document.cost_pico_usd)),
     owedPicoUsd: picoUsd(BigInt(document.owed_pico_usd ?? document.cost_pico_usd)),
   };
-}
-
-function readPublicKey(text: string): KeyObject | undefined {
-  try {
-    const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
-    return key.asymmetricKeyType === "ed25519" ? key : undefined;
-  } catch {
-    return undefined;
-  }
 }
