@@ -19,7 +19,7 @@ export function addKeyCapCommands(key: Command, context: CommandContext): void {
       answering(context, (keyId: string, flags: Flags) => {
         const caps = readCaps(flags);
         return withBackend(context, flags, async ({ accountStore }, by) => {
-          const changed = await accountStore.editKey(keyId, { caps }, by);
+          const [changed] = (await accountStore.editKeys("anyone", [keyId], { caps }, by)) ?? [];
           if (changed === undefined) throw noSuchKey(keyId);
           return { json: shownKey(changed), text: capsText(changed) };
         });
@@ -37,7 +37,7 @@ export function addKeyCapCommands(key: Command, context: CommandContext): void {
         }
         const tags = set === undefined ? [] : readTagList("--set", String(set));
         return withBackend(context, flags, async ({ accountStore }, by) => {
-          const changed = await accountStore.editKey(keyId, { tags }, by);
+          const [changed] = (await accountStore.editKeys("anyone", [keyId], { tags }, by)) ?? [];
           if (changed === undefined) throw noSuchKey(keyId);
           const text = changed.tags.length === 0 ? "has no tags" : `has ${changed.tags.join(", ")}`;
           return { json: shownKey(changed), text: `${changed.keyId} ${text}` };

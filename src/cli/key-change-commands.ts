@@ -25,7 +25,8 @@ export function addKeyChangeCommands(key: Command, context: CommandContext): voi
       answering(context, (keyId: string, flags: Flags) => {
         const expiresAtMs = readExpiry(flags);
         return withBackend(context, flags, async ({ accountStore }, by) => {
-          const changed = await accountStore.editKey(keyId, { expiresAtMs }, by);
+          const [changed] =
+            (await accountStore.editKeys("anyone", [keyId], { expiresAtMs }, by)) ?? [];
           if (changed === undefined) throw noSuchKey(keyId);
           return { json: shownKey(changed), text: expiryText(changed) };
         });
@@ -40,7 +41,7 @@ export function addKeyChangeCommands(key: Command, context: CommandContext): voi
       answering(context, (keyId: string, flags: Flags) => {
         const models = readModels(context, flags);
         return withBackend(context, flags, async ({ accountStore }, by) => {
-          const changed = await accountStore.editKey(keyId, { models }, by);
+          const [changed] = (await accountStore.editKeys("anyone", [keyId], { models }, by)) ?? [];
           if (changed === undefined) throw noSuchKey(keyId);
           return { json: shownKey(changed), text: modelsText(changed) };
         });

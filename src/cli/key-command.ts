@@ -34,7 +34,8 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
     .action(
       answering(context, (keyId: string, flags: Flags) =>
         withBackend(context, flags, async ({ accountStore }, by) => {
-          const disabled = await accountStore.disableKey(keyId, by);
+          const [disabled] =
+            (await accountStore.editKeys("anyone", [keyId], { disable: true }, by)) ?? [];
           if (disabled === undefined) throw noSuchKey(keyId);
           const at = instantOrNull(disabled.disabledAtMs);
           return {
@@ -50,7 +51,8 @@ export function addKeyCommand(program: Command, context: CommandContext): void {
       answering(context, (keyId: string, flags: Flags) => {
         const cap = readCap(flags);
         return withBackend(context, flags, async ({ accountStore }, by) => {
-          const capped = await accountStore.setKeyCap(keyId, cap, by);
+          const caps = { month: cap };
+          const [capped] = (await accountStore.editKeys("anyone", [keyId], { caps }, by)) ?? [];
           if (capped === undefined) throw noSuchKey(keyId);
           return capAnswer({ key_id: capped.keyId, org_id: capped.orgId }, capped.caps.month);
         });

@@ -70,7 +70,7 @@ async function addConnection(
     by,
   }: { readonly wanted: BodyOf<"POST /api/console/connections">; readonly by: ChangedBy },
 ): Promise<Connection | ConsoleRefusal> {
-  const { vault, customers, connections, catalog } = deps;
+  const { vault, accounts, connections, catalog } = deps;
   if (vault === undefined) return NO_VAULT;
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
@@ -82,7 +82,7 @@ async function addConnection(
   const reason = providerKeyProblem(providerKey);
   if (reason !== undefined)
     return invalidField("provider_key", `provider_key cannot be used: ${reason}`);
-  const key = keyId === undefined ? undefined : await customers.findKey(orgId, keyId);
+  const key = keyId === undefined ? undefined : await accounts.findKey(orgId, keyId);
   if (keyId !== undefined && key === undefined) return NO_SUCH_KEY;
   const sealed = sealConnection(vault, {
     orgId,

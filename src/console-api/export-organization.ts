@@ -28,11 +28,11 @@ export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): Async
 
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
-  const { customers, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
+  const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
   const [org, profile, keys, limits, policy, endpoints, holds] = await Promise.all([
     knownOrg(deps, session),
     deps.identity.profile(session),
-    customers.listKeys(orgId),
+    accounts.listOwnKeys(orgId),
     rules.listLimits(orgId),
     rules.findPolicy(orgId),
     rules.listEndpoints(orgId),

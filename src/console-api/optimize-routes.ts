@@ -21,7 +21,7 @@ import { instant, instantOrNull, readAmount, readName } from "./read-values.ts";
 
 /** Optimize searches of the organization. */
 export function optimizeHandlers(
-  deps: Pick<ConsoleDeps, "optimize" | "customers" | "rules">,
+  deps: Pick<ConsoleDeps, "optimize" | "accounts" | "rules">,
 ): Handlers<keyof typeof optimizeRoutes> {
   const { optimize } = deps;
   return {

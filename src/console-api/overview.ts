@@ -27,7 +27,7 @@ const TROUBLE: readonly RequestStatus[] = ["rejected_by_provider", "failed"];
 
 /** The first page. Its queries of the journal run one after another, under one permit. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
-  const { records, customers, clock } = deps;
+  const { records, accounts, clock } = deps;
   const { reports, asOf } = datedReports(deps.reports);
   const { orgId } = session;
   const nowMs = clock.nowMs();
@@ -46,7 +46,7 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     knownOrg(deps, session),
     records.balance(orgId),
     records.monthSpend(orgId),
-    customers.listKeys(orgId),
+    accounts.listOwnKeys(orgId),
     reports.firstSuccess(orgId),
     records.refusedFor(orgId, last24h.fromMs),
   ]);

@@ -12,11 +12,11 @@ import { shownEndpointRow, shownLimitRow } from "./show-limit-row.ts";
 
 /** Every limit and cap of the organization with what is used of it now. */
 export async function readLimits(deps: ConsoleDeps, session: SignedIn): Promise<Limits> {
-  const { customers, rules, records, reports, limitUse } = deps;
+  const { accounts, rules, records, reports, limitUse } = deps;
   const { orgId } = session;
   const [org, keys, limits, endpoints, month, activity] = await Promise.all([
     knownOrg(deps, session),
-    customers.listKeys(orgId),
+    accounts.listOwnKeys(orgId),
     rules.listLimits(orgId),
     rules.listEndpoints(orgId),
     records.monthSpend(orgId),

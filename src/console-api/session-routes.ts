@@ -21,7 +21,7 @@ export function sessionHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof sessionRoutes> {
-  const { identity, customers, rules, reports, clock } = deps;
+  const { identity, accounts, rules, reports, clock } = deps;
   return {
     "GET /api/console/session": ({ cookieHeader }) => readSession(deps, cookieHeader),
 
@@ -42,7 +42,7 @@ export function sessionHandlers(
       const name = body.name === undefined ? undefined : readName(body.name);
       if (name instanceof ConsoleRefusal) return name;
       const may = body.keys_may_set_org_limits;
-      if (name !== undefined) await customers.renameOrg(session.orgId, name, by);
+      if (name !== undefined) await accounts.renameOrg(session.orgId, name, by);
       if (may !== undefined) await rules.setKeysMaySetOrgLimits(session.orgId, may, by);
       return await readSettings(deps, session);
     },

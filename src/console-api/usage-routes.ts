@@ -95,13 +95,13 @@ export function usageHandlers(
 const PAGE_ROWS = 50;
 
 async function filterOf(
-  { clock, customers }: Pick<ConsoleDeps, "clock" | "customers">,
+  { clock, accounts }: Pick<ConsoleDeps, "clock" | "accounts">,
   { orgId }: SignedIn,
   { tag, ...filters }: UsageFilters,
 ): Promise<ReportFilter | ConsoleRefusal> {
   const filter = readFilters(orgId, filters, clock.nowMs());
   if (filter instanceof ConsoleRefusal || tag === undefined) return filter;
-  return onlyTagged(filter, tag, await customers.listKeys(orgId));
+  return onlyTagged(filter, tag, await accounts.listOwnKeys(orgId));
 }
 
 function shownDetail(
@@ -122,7 +122,7 @@ function searchedBack(toMs: number | undefined): Pick<RequestList, "searched_bac
 }
 
 async function namesOf(
-  { customers, catalog }: ConsoleDeps,
+  { accounts, catalog }: ConsoleDeps,
   orgId: OrgId,
   by: ReportGroupBy,
 ): Promise<(group: string) => string> {
@@ -133,7 +133,7 @@ async function namesOf(
     return (group) => names.get(group) ?? group;
   }
   if (by !== "key") return (group) => group;
-  const keys = await customers.listKeys(orgId);
+  const keys = await accounts.listOwnKeys(orgId);
   const names = new Map<string, string>(keys.map(({ keyId, name }) => [keyId, name]));
   return (group) => names.get(group) ?? MANAGED_NAMES[group] ?? group;
 }
