@@ -25,7 +25,7 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
+import { namedOrg } from "./stored-command.ts";
 import { readText, readWhole } from "./number-flags.ts";
 import { readInstant } from "./read-instant.ts";
 
@@ -76,10 +76,9 @@ function onFilter(command: Command): Command {
     .option("--action <prefix>", "actions that begin with it, such as key. or settlement.pay");
 }
 
-async function readFilter({ accountStore }: Backend, flags: Flags): Promise<ChangeFilter> {
-  const { org: named, since, action } = flags;
-  const org = typeof named === "string" ? await accountStore.findOrg(named) : undefined;
-  if (typeof named === "string" && org === undefined) throw noSuchOrg(named);
+async function readFilter(backend: Backend, flags: Flags): Promise<ChangeFilter> {
+  const { since, action } = flags;
+  const org = await namedOrg(backend, flags["org"]);
   return {
     ...(org === undefined ? {} : { orgId: org.orgId }),
     ...(typeof since === "string" ? { sinceMs: readInstant(since, "--since") } : {}),

@@ -21,7 +21,7 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
+import { knownOrg } from "./stored-command.ts";
 
 /** `member list | add | role | remove`: the operator's way, also where every owner is gone. */
 export function addMemberCommand(program: Command, context: CommandContext): void {
@@ -94,10 +94,8 @@ interface ReadTeam {
 }
 
 async function readTeam(backend: Backend, flags: Flags): Promise<ReadTeam> {
-  const asked = String(flags["org"]);
-  const org = await backend.accountStore.findOrg(asked);
-  if (org === undefined) throw noSuchOrg(asked);
-  return { orgId: org.orgId, members: await backend.teamStore.members(org.orgId) };
+  const { orgId } = await knownOrg(backend, flags["org"]);
+  return { orgId, members: await backend.teamStore.members(orgId) };
 }
 
 async function readMember(
