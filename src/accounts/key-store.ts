@@ -1,4 +1,4 @@
-import type { Caps, KeyId, MicroUsd, OrgId } from "../core/index.ts";
+import type { Caps, KeyId, OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";

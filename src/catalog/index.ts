@@ -16,7 +16,7 @@ export type {
   PriceTier,
   WireId,
 } from "./catalog.ts";
-export { isDearer, ratesOf } from "./sku-rates.ts";
+export { costsMore, ratesOf } from "./sku-rates.ts";
 export { compileCatalog } from "./compile-catalog.ts";
 export { NO_POOLS, type StatedPool, type StatedPools } from "./compile-pools.ts";
 export { comingPrices, deploymentAt } from "./deployment-at.ts";

@@ -1,6 +1,6 @@
 import type { Option } from "commander";
 
-import { formatUsd, type MicroUsd, parseUsd } from "../core/index.ts";
+import { formatUsd, type MicroUsd, parseUsd, usdOrNull } from "../core/index.ts";
 import { UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
 import { option } from "./stored-command.ts";
 
@@ -33,7 +33,7 @@ export function capAnswer(
 ): CommandAnswer {
   const name = Object.values(of)[0] ?? "";
   return {
-    json: { ...of, cap_usd: cap === null ? null : formatUsd(cap) },
+    json: { ...of, cap_usd: usdOrNull(cap) },
     text:
       cap === null
         ? `${name} has no monthly spend cap`

@@ -1,3 +1,4 @@
+import { instant } from "../core/index.ts";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -104,7 +105,7 @@ function shown(change: RecordedChange, emails: Emails): object {
   const { by } = change;
   return {
     position: change.position,
-    at: new Date(change.atMs).toISOString(),
+    at: instant(change.atMs),
     actor_kind: by.kind,
     actor_id: by.id,
     actor_email: emails.get(by.id) ?? null,
@@ -121,7 +122,7 @@ function shown(change: RecordedChange, emails: Emails): object {
 
 function line({ atMs, by, action, target, before, after }: RecordedChange, emails: Emails): string {
   const named = (id: string): string => (emails.has(id) ? `${id} (${emails.get(id)})` : id);
-  const at = new Date(atMs).toISOString();
+  const at = instant(atMs);
   const facts = `${JSON.stringify(before)} → ${JSON.stringify(after)}`;
   return `${at}  ${by.kind} ${named(by.id)}  ${action}  ${named(target)}  ${facts}`;
 }

@@ -15,7 +15,14 @@ import {
 } from "../app/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
-import { type OrgId, parseKeyId, type ProviderId, unreachable } from "../core/index.ts";
+import {
+  instant,
+  instantOrNull,
+  type OrgId,
+  parseKeyId,
+  type ProviderId,
+  unreachable,
+} from "../core/index.ts";
 import {
   answering,
   onStoredData,
@@ -236,11 +243,7 @@ function shown(connection: ConnectionSummary): object {
     key_id: connection.keyId,
     name: connection.name,
     label: connection.label,
-    created_at: new Date(connection.createdAtMs).toISOString(),
+    created_at: instant(connection.createdAtMs),
     disabled_at: instantOrNull(connection.disabledAtMs),
   };
-}
-
-function instantOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { formatUsd, parseUsd } from "../core/index.ts";
+import { formatUsd, instant, parseUsd } from "../core/index.ts";
 import { UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import {
@@ -63,7 +63,7 @@ const LEDGER: StoredCommand = {
   read: (flags) => async (backend) => {
     const org = await knownOrg(backend, flags["org"]);
     const entries = (await backend.creditStore.ledgerEntries(org.orgId)).map((entry) => ({
-      at: new Date(entry.atMs).toISOString(),
+      at: instant(entry.atMs),
       kind: entry.kind,
       ref: entry.ref,
       detail: entry.detail,

@@ -1,3 +1,4 @@
+import { instant } from "../core/index.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -176,7 +177,7 @@ function shown({ endpointId, orgId, providerId, limits, createdAtMs }: EndpointR
     paced_per_second: limits.paced?.perSecond ?? null,
     queue_ms: limits.paced?.waitMsMax ?? null,
     ...shownValues(limits),
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: instant(createdAtMs),
   };
 }
 

@@ -6,6 +6,8 @@ import {
   CAP_FIELDS,
   capsInUsd,
   CONSOLE_KEY_REQUESTS_PER_MINUTE,
+  instant,
+  instantOrNull,
 } from "../core/index.ts";
 import { capAnswer, CAP_OPTIONS, parseCap, readCap } from "./cap-flags.ts";
 import { clock, UsageFault } from "./command-context.ts";
@@ -133,16 +135,12 @@ function shownKey(key: KeySummary): object {
     name: key.name,
     rpm: key.requestsPerMinuteCeiling,
     ...capsInUsd(key.caps),
-    created_at: new Date(key.createdAtMs).toISOString(),
+    created_at: instant(key.createdAtMs),
     disabled_at: instantOrNull(key.disabledAtMs),
     expires_at: instantOrNull(key.expiresAtMs),
     models: key.models,
     tags: key.tags,
   };
-}
-
-function instantOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }
 
 function stateOf({ disabledAtMs, expiresAtMs }: KeySummary): string {

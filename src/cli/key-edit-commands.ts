@@ -7,6 +7,7 @@ import {
   CAP_PERIODS,
   type Caps,
   formatUsd,
+  instant,
   KEY_MODELS_MAX,
   type MicroUsd,
   readTags,
@@ -43,7 +44,7 @@ export const KEY_EDITS: readonly KeyEditCommand[] = [
     text: ({ keyId, expiresAtMs }) =>
       expiresAtMs === null
         ? `${keyId} never expires`
-        : `${keyId} expires at ${new Date(expiresAtMs).toISOString()}`,
+        : `${keyId} expires at ${instant(expiresAtMs)}`,
   },
   {
     usage: "models <key_id>",

@@ -3,6 +3,7 @@ import { Option, type Command } from "commander";
 import type { Backend } from "../app/index.ts";
 import {
   assert,
+  instant,
   isEmail,
   normaliseEmail,
   type OrgId,
@@ -158,7 +159,7 @@ function listAnswer({ orgId, members }: ReadTeam): CommandAnswer {
         email: each.email,
         name: each.name,
         role: each.role,
-        joined_at: new Date(each.joinedAtMs).toISOString(),
+        joined_at: instant(each.joinedAtMs),
       })),
     },
     text: members.map(({ role, email }) => `${role.padEnd(9)}  ${email}`).join("\n"),

@@ -1,7 +1,7 @@
 import { Argument, type Command } from "commander";
 
 import type { RoutingPolicy } from "../accounts/index.ts";
-import { isEmail, formatUsd } from "../core/index.ts";
+import { formatUsd, instant, isEmail } from "../core/index.ts";
 import { capAnswer, CAP_OPTIONS, readCap } from "./cap-flags.ts";
 import { readConfig, UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
@@ -53,7 +53,7 @@ const LIST: StoredCommand = {
             email: each.email,
             balance_usd: formatUsd(each.balanceMicroUsd),
             held_usd: formatUsd(each.heldMicroUsd),
-            created_at: new Date(each.createdAtMs).toISOString(),
+            created_at: instant(each.createdAtMs),
           })),
         },
         text: orgs

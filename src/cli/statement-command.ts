@@ -1,3 +1,4 @@
+import { instantOrNull } from "../core/index.ts";
 import type { Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
@@ -42,7 +43,7 @@ async function statement(backend: Backend, flags: Flags): Promise<CommandAnswer>
     json: {
       state: found.state,
       number: found.number,
-      closed_at: found.closedAtMs === null ? null : new Date(found.closedAtMs).toISOString(),
+      closed_at: instantOrNull(found.closedAtMs),
       sha256: found.sha256,
       differences,
       ...document,

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { monthStartMs } from "../billing/index.ts";
-import { formatUsd } from "../core/index.ts";
+import { formatUsd, instant } from "../core/index.ts";
 import { answering, clock, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import { knownOrg } from "./stored-command.ts";
@@ -59,8 +59,4 @@ export function addTopupCommand(program: Command, context: CommandContext): void
         }),
       ),
     );
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,8 +1,9 @@
+import { instant, instantOrNull } from "../core/index.ts";
 import type { Command } from "commander";
 
 import type { AbuseRestrictionRecord } from "../abuse/index.ts";
 import type { CallFamily } from "../accounts/index.ts";
-import { UsageFault, type Flags } from "./command-context.ts";
+import { UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import {
   addStoredCommands,
@@ -78,8 +79,8 @@ function shown(hold: AbuseRestrictionRecord): object {
     state: hold.state,
     reason: hold.reason,
     created_at: instant(hold.createdAtMs),
-    until: hold.untilMs === undefined ? null : instant(hold.untilMs),
-    lifted_at: hold.liftedAtMs === null ? null : instant(hold.liftedAtMs),
+    until: instantOrNull(hold.untilMs),
+    lifted_at: instantOrNull(hold.liftedAtMs),
     in_effect: hold.isInEffect,
   };
 }
@@ -94,8 +95,4 @@ function asText(hold: AbuseRestrictionRecord): string {
   const until = hold.untilMs === undefined ? "" : ` until ${instant(hold.untilMs)}`;
   const since = instant(hold.createdAtMs);
   return `${hold.orgId}  ${hold.family}  ${hold.state}${until}  since ${since}  ${hold.reason}`;
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }

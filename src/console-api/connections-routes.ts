@@ -7,13 +7,13 @@ import {
 } from "../accounts/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { type OrgId, unreachable } from "../core/index.ts";
+import { instant, instantOrNull, type OrgId, unreachable } from "../core/index.ts";
 import type { ConnectionCheck, ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { BodyOf, Connection, Connections } from "./contract.ts";
 import type { connectionRoutes } from "./contract/connections.ts";
 import type { Handlers } from "./handler.ts";
-import { instant, instantOrNull, readName } from "./read-values.ts";
+import { readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type KeySummary, organizationOf, principalOf } from "../accounts/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { type OrgId, parseRequestId } from "../core/index.ts";
+import { instant, type OrgId, parseRequestId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { StoredLimit } from "../limits/index.ts";
 import {
@@ -22,7 +22,7 @@ import { shownRefusal } from "./show-refusal.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
-import { instant, readCap } from "./read-values.ts";
+import { readCap } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
 /** Limits and caps of the organization, and why a request met one. */

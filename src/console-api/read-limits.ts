@@ -1,12 +1,11 @@
 import type { EndpointRecord, KeySummary } from "../accounts/index.ts";
-import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import { formatUsd, instant, microUsd, usdOrNull, ZERO_MICRO_USD } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import { endpointScope, orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Limits } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";
 import { rowsOfOrganization, type NamedRow } from "./limit-rows.ts";
-import { instant } from "./read-values.ts";
 import { isActive } from "./show-key.ts";
 import { shownEndpointRow, shownLimitRow } from "./show-limit-row.ts";
 
@@ -96,8 +95,4 @@ function keyCap(
 
 function usdOrZero(amount: bigint | undefined): string {
   return formatUsd(microUsd(amount ?? ZERO_MICRO_USD));
-}
-
-function usdOrNull(amount: bigint | null): string | null {
-  return amount === null ? null : formatUsd(microUsd(amount));
 }

@@ -1,4 +1,4 @@
-import { MAY, type OrgId, type RequestStatus } from "../core/index.ts";
+import { instant, instantOrNull, MAY, type OrgId, type RequestStatus } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { UsageReports } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -11,7 +11,7 @@ import type { Handlers } from "./handler.ts";
 import { isOperator } from "./guard-operator.ts";
 import { knownOrg } from "./known-org.ts";
 import { shownReceived } from "./members-routes.ts";
-import { instant, instantOrNull, readName } from "./read-values.ts";
+import { readName } from "./read-values.ts";
 import { readNotices } from "./read-notices.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./show-balance.ts";

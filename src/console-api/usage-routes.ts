@@ -1,4 +1,4 @@
-import { csvLine, type OrgId, parseRequestId } from "../core/index.ts";
+import { csvLine, instant, type OrgId, parseRequestId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import {
   answerHeadersOf,
@@ -17,7 +17,6 @@ import { fileNameOf } from "./file-name.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
 import { onlyTagged, readFilters } from "./read-filters.ts";
-import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
 import { shownRefusal } from "./show-refusal.ts";
