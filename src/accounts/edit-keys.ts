@@ -3,8 +3,9 @@ import type { PoolClient } from "pg";
 import type { Note } from "../changes/index.ts";
 import { CAP_PERIODS } from "../core/index.ts";
 import { capColumn, type Row } from "../storage/index.ts";
+import type { KeyEdit } from "./account-store.ts";
 import { CAP_ACTIONS, editedFacts, type KeyBefore, type KeyEditAction } from "./key-changes.ts";
-import type { KeyEdit, KeySummary } from "./key-store.ts";
+import type { KeySummary } from "./key-store.ts";
 import { keyColumns } from "./key-summary-rows.ts";
 
 /**

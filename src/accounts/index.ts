@@ -13,8 +13,8 @@ export {
   sealConnection,
   type StoredConnection,
 } from "./connection-store.ts";
-export type { CustomerOrg, CustomerStore } from "./customer-store.ts";
-export type { AccountStore, KeyStore, KeySummary, OrgSummary } from "./key-store.ts";
+export type { AccountStore, KeyEdit, OrgSummary } from "./account-store.ts";
+export type { KeyStore, KeySummary } from "./key-store.ts";
 export { MANAGED_SQL } from "./key-summary-rows.ts";
 export {
   type KeyVault,
@@ -30,7 +30,6 @@ export type { ListedOrg, OrgDirectory } from "./org-directory.ts";
 export { PostgresOrgDirectory } from "./postgres-org-directory.ts";
 export { PostgresAccountStore } from "./postgres-account-store.ts";
 export { PostgresConnectionStore } from "./postgres-connection-store.ts";
-export { PostgresCustomerStore } from "./postgres-customer-store.ts";
 export { PostgresRulesStore } from "./postgres-rules-store.ts";
 export { type Organization, organizationOf, type Principal, principalOf } from "./principal.ts";
 export type { EndpointRecord, LimitChange, LimitTarget, RulesStore } from "./rules-store.ts";

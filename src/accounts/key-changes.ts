@@ -6,12 +6,13 @@ import {
   type CapPeriod,
   type Caps,
   capsInUsd,
-  formatUsd,
+  instantOrNull,
   type KeyId,
   type MicroUsd,
   NO_CAPS,
   type OrgId,
   shownKeyId,
+  usdOrNull,
 } from "../core/index.ts";
 import { columns, micro, orNull, type Row, text } from "../storage/index.ts";
 import type { KeySummary, NewKey } from "./key-store.ts";
@@ -101,13 +102,9 @@ function expiryFact(expiresAtMs: number | null): { readonly expires_at: string |
   return { expires_at: instantOrNull(expiresAtMs) };
 }
 
-function instantOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
 /** A cap as the log says it. */
 export function capFact(capMicroUsd: MicroUsd | null): { readonly cap_usd: string | null } {
-  return { cap_usd: capMicroUsd === null ? null : formatUsd(capMicroUsd) };
+  return { cap_usd: usdOrNull(capMicroUsd) };
 }
 
 /** The cap of an organization, and what it was. False: there is no such organization. */

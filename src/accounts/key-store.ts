@@ -1,5 +1,4 @@
-import type { ChangedBy } from "../changes/index.ts";
-import type { Caps, KeyId, MicroUsd, OrgId } from "../core/index.ts";
+import type { Caps, KeyId, OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
 
 export type KeyOrigin = "trial" | "console" | "identity" | "playground" | "optimize";
@@ -32,15 +31,6 @@ export interface KeyStore {
    * hexadecimal.
    */
   findByDigests(digests: readonly Buffer[]): Promise<ReadonlyMap<string, KeyRecord>>;
-}
-
-export interface OrgSummary {
-  readonly orgId: OrgId;
-  readonly name: string;
-  readonly email: string;
-  readonly balanceMicroUsd: MicroUsd;
-  readonly heldMicroUsd: MicroUsd;
-  readonly createdAtMs: number;
 }
 
 export interface KeySummary {
@@ -76,43 +66,4 @@ export interface NewKey {
   /** Absent or null: every model. */
   readonly models?: readonly string[] | null;
   readonly tags?: readonly string[];
-}
-
-/** What of a key is to be changed; absent: nothing of it. */
-export interface KeyEdit {
-  readonly name?: string;
-  /** Those that are named; null removes one. */
-  readonly caps?: Partial<Caps>;
-  /** Null: never. */
-  readonly expiresAtMs?: number | null;
-  /** Null: every model. */
-  readonly models?: readonly string[] | null;
-  readonly tags?: readonly string[];
-  /** Permanent; a key that is disabled keeps its instant. */
-  readonly disable?: true;
-}
-
-/** What operators and the console do with organizations and keys. */
-export interface AccountStore {
-  /** `orgId`: default a new one. */
-  createOrg(
-    org: { readonly orgId?: OrgId; readonly name: string; readonly email: string },
-    by: ChangedBy,
-  ): Promise<OrgSummary>;
-  listOrgs(): Promise<readonly OrgSummary[]>;
-  findOrg(orgId: string): Promise<OrgSummary | undefined>;
-  createKey(key: NewKey, by: ChangedBy): Promise<KeySummary>;
-  listKeys(orgId?: string): Promise<readonly KeySummary[]>;
-  /** Disables permanently; a second call keeps the first instant. Undefined: no such key. */
-  disableKey(keyId: string, by: ChangedBy): Promise<KeySummary | undefined>;
-  /** Monthly spend cap from the next request on; `null` removes it. False: no such organization. */
-  setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean>;
-  /** The same for one key. Undefined: no such key. */
-  setKeyCap(
-    keyId: string,
-    capMicroUsd: MicroUsd | null,
-    by: ChangedBy,
-  ): Promise<KeySummary | undefined>;
-  /** All of the change or none, from the next request on. Undefined: no such key. */
-  editKey(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined>;
 }

@@ -1,11 +1,8 @@
-import type { MicroUsd } from "../core/index.ts";
-import type { OrgSummary } from "./key-store.ts";
+import type { OrgSummary } from "./account-store.ts";
 
 /** An organization as operators see it. */
 export interface ListedOrg extends OrgSummary {
-  readonly capMicroUsd: MicroUsd | null;
-  /** Has it ever held credit, and has it ever bought some? */
-  readonly isFunded: boolean;
+  /** Has it ever bought credit? */
   readonly hasBought: boolean;
   /** Kinds of requests that are limited or restricted after unusual use. */
   readonly restrictions: number;

@@ -1,5 +1,31 @@
 import { type Change, maskedEmail } from "../changes/index.ts";
 import type { OrgId } from "../core/index.ts";
+import {
+  bool,
+  type ColumnsOf,
+  computed,
+  instantMs,
+  micro,
+  orNull,
+  text,
+} from "../storage/index.ts";
+import type { OrgSummary } from "./account-store.ts";
+
+/** Of an organization `o` and its wallet `w`. */
+export const orgSummary: ColumnsOf<OrgSummary> = {
+  orgId: text("org_id"),
+  name: text("name"),
+  email: text("email"),
+  balanceMicroUsd: computed("w.credits - w.debits - w.owed", micro("balance")),
+  heldMicroUsd: computed("w.reserved", micro("held")),
+  createdAtMs: instantMs("created_at"),
+  capMicroUsd: orNull(micro("cap_micro_usd")),
+  isFunded: computed("o.funded_at is not null", bool("is_funded")),
+  keysMaySetOrgLimits: bool("keys_may_set_org_limits"),
+};
+
+export const ORG_AND_WALLET_SQL =
+  "from org o join account w on w.account_id = 'wallet:' || o.org_id";
 
 /** A new organization with its empty wallet: id, name, e-mail, whether the e-mail is verified. */
 export const CREATE_ORG_SQL = `

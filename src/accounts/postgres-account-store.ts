@@ -1,33 +1,31 @@
-import type { Pool } from "pg";
+import { randomBytes } from "node:crypto";
 
-import type { ChangedBy, ChangeLog } from "../changes/index.ts";
-import { assert, type MicroUsd, newOrgId, type OrgId } from "../core/index.ts";
+import type { Pool, PoolClient } from "pg";
+
+import { byGateway, type ChangedBy, type ChangeLog, type Note } from "../changes/index.ts";
 import {
-  columns,
-  type Columns,
-  computed,
-  instantMs,
-  micro,
-  queryInTime,
-  type Row,
-  text,
-} from "../storage/index.ts";
-import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
-import type {
-  AccountStore,
-  KeyEdit,
-  KeyRecord,
-  KeyStore,
-  KeySummary,
-  NewKey,
-  OrgSummary,
-} from "./key-store.ts";
+  assert,
+  type KeyId,
+  KEYS_PER_ORG_MAX,
+  MANAGED_KEY_REQUESTS_PER_MINUTE,
+  type MicroUsd,
+  newKeyId,
+  newOrgId,
+  type OrgId,
+} from "../core/index.ts";
+import { columns, type Columns, queryInTime, type Row } from "../storage/index.ts";
+import type { AccountStore, KeyEdit, OrgSummary, Whose } from "./account-store.ts";
+import { changeLimit } from "./change-limit.ts";
 import { editKeys } from "./edit-keys.ts";
-import { changeOrgCap, createNotedKey } from "./key-changes.ts";
-import { keyColumns } from "./key-summary-rows.ts";
-import { CREATE_ORG_SQL, createdOrg } from "./org-rows.ts";
+import { changeOrgCap, createdKey, createNotedKey } from "./key-changes.ts";
+import { keyRecord, keyRecordSql, type KeyRecordRow } from "./key-record-rows.ts";
+import type { KeyRecord, KeyStore, KeySummary, NewKey } from "./key-store.ts";
+import { keyColumns, MANAGED_SQL } from "./key-summary-rows.ts";
+import { CREATE_ORG_SQL, createdOrg, ORG_AND_WALLET_SQL, orgSummary } from "./org-rows.ts";
 
-/** Organizations and keys in PostgreSQL, for operators and for the gateway's key lookup. */
+const DIGEST_BYTES = 32;
+
+/** Organizations and keys in PostgreSQL, and the gateway's key lookup. */
 export class PostgresAccountStore implements AccountStore, KeyStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
@@ -72,8 +70,21 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return row === undefined ? undefined : orgColumns.read(row);
   }
 
-  async createKey(key: NewKey, by: ChangedBy): Promise<KeySummary> {
-    return await this.#changes.write(by, (client, note) => createNotedKey(client, note, key));
+  async renameOrg(orgId: OrgId, name: string, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, async (client, note) => {
+      const { rows } = await client.query<{ was_name: string }>(RENAME_ORG_SQL, [orgId, name]);
+      const [was] = rows;
+      if (was === undefined) return false;
+      const before = { name: was.was_name };
+      note({ action: "org.rename", orgId, target: orgId, before, after: { name } });
+      return true;
+    });
+  }
+
+  async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
+    return await this.#changes.write(by, (client, note) =>
+      changeOrgCap(client, note, { orgId, capMicroUsd }),
+    );
   }
 
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
@@ -85,47 +96,115 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return result.rows.map(keyColumns.read);
   }
 
-  async disableKey(keyId: string, by: ChangedBy): Promise<KeySummary | undefined> {
-    return await this.#edit(keyId, { disable: true }, by);
-  }
-
-  async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
-    return await this.#changes.write(by, (client, note) =>
-      changeOrgCap(client, note, { orgId, capMicroUsd }),
+  async listOwnKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
+    const { rows } = await this.#pool.query<Row>(
+      `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
+      order by created_at desc, key_id`,
+      [orgId],
     );
+    return rows.map(keyColumns.read);
   }
 
-  async setKeyCap(
-    keyId: string,
-    capMicroUsd: MicroUsd | null,
+  async findKey(whose: Whose, keyId: string): Promise<KeySummary | undefined> {
+    const { where, values } = among(whose);
+    const { rows } = await this.#pool.query<Row>(
+      `select ${keyColumns.sql} from api_key where key_id = $1 and ${where}`,
+      [keyId, ...values],
+    );
+    return rows[0] === undefined ? undefined : keyColumns.read(rows[0]);
+  }
+
+  async createKey(key: NewKey, by: ChangedBy): Promise<KeySummary> {
+    return await this.#changes.write(by, (client, note) => createNotedKey(client, note, key));
+  }
+
+  async createOwnKey(key: NewKey, by: ChangedBy): Promise<KeySummary | "too_many"> {
+    return await this.#changes.write(by, (client, note) => createOwnKey(client, note, key));
+  }
+
+  async editKeys(
+    whose: Whose,
+    keyIds: readonly string[],
+    { limit, ...edit }: KeyEdit,
     by: ChangedBy,
-  ): Promise<KeySummary | undefined> {
-    return await this.#edit(keyId, { caps: { month: capMicroUsd } }, by);
+  ): Promise<readonly KeySummary[] | undefined> {
+    return await this.#changes.write(by, async (client, note) => {
+      const edited = await editKeys(client, note, { keyIds, edit, ...among(whose) });
+      // Nothing was changed: there is nothing to take back.
+      const orgId = edited?.[0]?.orgId;
+      if (orgId === undefined || limit === undefined) return edited;
+      const stored = await changeLimit(client, note, { orgId, ...limit });
+      assert(stored !== undefined, "a limit of a key that is there can be stored");
+      return edited;
+    });
   }
 
-  async editKey(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined> {
-    return await this.#edit(keyId, edit, by);
+  async playgroundKey(orgId: OrgId): Promise<KeyId> {
+    const known = await this.#findPlaygroundKey(orgId);
+    if (known !== undefined) return known;
+    await this.#changes.write(byGateway("playground"), async (client, note) => {
+      const keyId = newKeyId();
+      const rpm = MANAGED_KEY_REQUESTS_PER_MINUTE;
+      // Of no text that anybody knows: this key is never presented.
+      const digest = randomBytes(DIGEST_BYTES);
+      const values = [keyId, orgId, digest, rpm];
+      const { rowCount } = await client.query(CREATE_PLAYGROUND_KEY_SQL, values);
+      if (rowCount === 0) return;
+      const named = { keyId, orgId, name: "Playground", origin: "playground" };
+      note(createdKey({ ...named, requestsPerMinuteCeiling: rpm }));
+    });
+    const made = await this.#findPlaygroundKey(orgId);
+    assert(made !== undefined, "an organization has one Playground key after it was made");
+    return made;
   }
 
-  async #edit(keyId: string, edit: KeyEdit, by: ChangedBy): Promise<KeySummary | undefined> {
-    const asked = { keyIds: [keyId], edit, where: "true", values: [] };
-    const edited = await this.#changes.write(by, (client, note) => editKeys(client, note, asked));
-    return edited?.[0];
+  async #findPlaygroundKey(orgId: OrgId): Promise<KeyId | undefined> {
+    const { rows } = await this.#pool.query<{ key_id: KeyId }>(FIND_PLAYGROUND_KEY_SQL, [orgId]);
+    return rows[0]?.key_id;
   }
+}
+
+/** Of which keys these are, with values from $2 on. */
+function among(whose: Whose): { readonly where: string; readonly values: readonly OrgId[] } {
+  return whose === "anyone"
+    ? { where: "true", values: [] }
+    : { where: `org_id = $2 and not ${MANAGED_SQL}`, values: [whose] };
 }
 
 const findByDigestsSql = keyRecordSql("k.digest = any ($1::bytea[])");
 
-/** Of an organization `o` and its wallet `w`. */
-const orgColumns: Columns<OrgSummary> = columns({
-  orgId: text("org_id"),
-  name: text("name"),
-  email: text("email"),
-  balanceMicroUsd: computed("w.credits - w.debits - w.owed", micro("balance")),
-  heldMicroUsd: computed("w.reserved", micro("held")),
-  createdAtMs: instantMs("created_at"),
-});
+const orgColumns: Columns<OrgSummary> = columns(orgSummary);
 
-const SELECT_ORG_SQL = `
-  select ${orgColumns.sqlOf("o")}
-  from org o join account w on w.account_id = 'wallet:' || o.org_id`;
+const SELECT_ORG_SQL = `select ${orgColumns.sqlOf("o")} ${ORG_AND_WALLET_SQL}`;
+
+const RENAME_ORG_SQL = `
+  update org o set name = $2
+  from (select org_id, name as was_name from org where org_id = $1 for no key update) was
+  where o.org_id = was.org_id returning was_name`;
+
+const CREATE_PLAYGROUND_KEY_SQL = `
+  insert into api_key (key_id, org_id, digest, label, name, origin, rpm_ceiling)
+  values ($1, $2, $3, 'playground', 'Playground', 'playground', $4)
+  on conflict (org_id) where origin = 'playground' and disabled_at is null do nothing`;
+
+const FIND_PLAYGROUND_KEY_SQL = `
+  select key_id from api_key
+  where org_id = $1 and origin = 'playground' and disabled_at is null`;
+
+/** Counted behind a lock, in a statement of its own: two at once do not both take the last place. */
+async function createOwnKey(
+  client: PoolClient,
+  note: Note,
+  key: NewKey,
+): Promise<KeySummary | "too_many"> {
+  const org = await client.query("select from org where org_id = $1 for no key update", [
+    key.orgId,
+  ]);
+  assert(org.rowCount === 1, "a key is made for an organization that is there");
+  const { rows: counted } = await client.query<{ keys: bigint }>(
+    `select count(*) as keys from api_key where org_id = $1 and not ${MANAGED_SQL}`,
+    [key.orgId],
+  );
+  if (Number(counted[0]?.keys) >= KEYS_PER_ORG_MAX) return "too_many";
+  return await createNotedKey(client, note, key);
+}

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import type { ChangedBy, ChangeLog } from "../changes/index.ts";
-import { assert, type OrgId } from "../core/index.ts";
+import { assert, instantOrNull, type OrgId } from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -153,10 +153,6 @@ const DISABLE_SQL = `
 const wasDisabled = columns<Pick<ConnectionSummary, "disabledAtMs">>({
   disabledAtMs: orNull(instantMs("was_disabled_at")),
 });
-
-function instantOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
 
 /** One row always: a creation that made nothing returns whether organization and key are known. */
 const CREATE_SQL = `

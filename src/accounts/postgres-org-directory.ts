@@ -6,14 +6,11 @@ import {
   type Columns,
   computed,
   count,
-  instantMs,
-  micro,
-  orNull,
   queryInTime,
   type Row,
-  text,
 } from "../storage/index.ts";
 import type { ListedOrg, OrgDirectory } from "./org-directory.ts";
+import { ORG_AND_WALLET_SQL, orgSummary } from "./org-rows.ts";
 
 /** Organizations for operators, in PostgreSQL. */
 export class PostgresOrgDirectory implements OrgDirectory {
@@ -40,16 +37,8 @@ export class PostgresOrgDirectory implements OrgDirectory {
   }
 }
 
-/** Of an organization `o` and its wallet `w`. */
 const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
-  orgId: text("org_id"),
-  name: text("name"),
-  email: text("email"),
-  balanceMicroUsd: computed("w.credits - w.debits - w.owed", micro("balance")),
-  heldMicroUsd: computed("w.reserved", micro("held")),
-  createdAtMs: instantMs("created_at"),
-  capMicroUsd: orNull(micro("cap_micro_usd")),
-  isFunded: computed("o.funded_at is not null", bool("is_funded")),
+  ...orgSummary,
   hasBought: computed("o.bought_at is not null", bool("has_bought")),
   restrictions: computed(
     `(select count(*) from usage_hold h where h.org_id = o.org_id and h.lifted_at is null
@@ -73,4 +62,4 @@ const PAGE_SQL = `
 
 const FIND_SQL = `
   select ${orgColumns.sqlOf("o")}
-  from org o join account w on w.account_id = 'wallet:' || o.org_id where o.org_id = $1`;
+  ${ORG_AND_WALLET_SQL} where o.org_id = $1`;

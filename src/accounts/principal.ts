@@ -1,6 +1,6 @@
 import { isManagedOrigin, type KeyId, type OrgId } from "../core/index.ts";
 import type { AccountRules } from "./account-rules.ts";
-import type { CustomerOrg } from "./customer-store.ts";
+import type { OrgSummary } from "./account-store.ts";
 import type { KeyOrigin, KeyRecord } from "./key-store.ts";
 
 /** Who calls: what the rest of the gateway may know of a key that was accepted. */
@@ -31,7 +31,7 @@ export interface Organization {
 }
 
 export function organizationOf(
-  { orgId, isFunded }: Pick<CustomerOrg, "orgId" | "isFunded">,
+  { orgId, isFunded }: Pick<OrgSummary, "orgId" | "isFunded">,
   rules: Organization["rules"],
 ): Organization {
   return { orgId, funded: isFunded, rules };

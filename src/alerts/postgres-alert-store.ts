@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import type { ChangedBy, ChangeLog, Facts } from "../changes/index.ts";
-import { formatUsd, newRecordId, type OrgId } from "../core/index.ts";
+import { newRecordId, type OrgId, usdOrNull } from "../core/index.ts";
 import {
   bool,
   columns,
@@ -204,7 +204,7 @@ export class PostgresAlertStore implements AlertStore {
 function ruleFacts(rules: AlertRules): Facts {
   const { balanceBelowMicroUsd: below, capPercents } = rules;
   return {
-    balance_below_usd: below === null ? null : formatUsd(below),
+    balance_below_usd: usdOrNull(below),
     cap_percents: capPercents.map(String),
     purchases: rules.hasPurchases,
     restrictions: rules.hasRestrictions,

@@ -140,7 +140,7 @@ export async function openConsole(
     team: openTeam(options, { mailer, consoleUrl }),
     reports: backend.usageReports,
     listingFigures: backend.listingFigures,
-    customers: backend.customerStore,
+    accounts: backend.accountStore,
     rules: backend.rulesStore,
     connections: backend.connectionStore,
     vault,

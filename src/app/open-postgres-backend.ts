@@ -5,13 +5,11 @@ import {
   AccountNotices,
   type AccountStore,
   type ConnectionStore,
-  type CustomerStore,
   type KeyStore,
   noticed,
   type OrgDirectory,
   PostgresAccountStore,
   PostgresConnectionStore,
-  PostgresCustomerStore,
   PostgresOrgDirectory,
   PostgresRulesStore,
   type RulesStore,
@@ -106,8 +104,7 @@ import { type JobStore, PostgresJobStore } from "../videos/index.ts";
 import { type DatabaseOptions, openPools, type Pools } from "./open-pools.ts";
 
 /** Verbs that resolve when this process was notified of what they changed. */
-const BY_OPERATOR = ["createKey", "disableKey", "setOrgCap", "setKeyCap", "editKey"] as const;
-const BY_PERSON = ["createKey", "disableKey", "setOrgCap", "editKeys"] as const;
+const NOTICED = ["createKey", "createOwnKey", "setOrgCap", "editKeys"] as const;
 
 /** Every store of the program in one PostgreSQL database. */
 export interface PostgresBackend {
@@ -117,7 +114,6 @@ export interface PostgresBackend {
   readonly usageHoldStore: AbuseRestrictionStore;
   readonly connectionStore: ConnectionStore;
   readonly identityStore: IdentityStore;
-  readonly customerStore: CustomerStore;
   /** For operators. */
   readonly orgDirectory: OrgDirectory;
   readonly recordStore: RecordStore;
@@ -200,7 +196,7 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
   const { main: pool, sessions, reports, direct } = pools;
   const accountNotices = new AccountNotices(pool, direct, options.log);
   const changeLog = new ChangeLog(pool, options.log);
-  const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, BY_OPERATOR);
+  const accounts = noticed(new PostgresAccountStore(pool, changeLog), accountNotices, NOTICED);
   const books = { pool: sessions, changes: changeLog };
   const onRenewed = (): void => accountNotices.renew();
   const lanes = { connectionString: direct, log: options.log, onRenewed };
@@ -226,7 +222,6 @@ export function openPostgresBackend(options: DatabaseOptions): PostgresBackend {
     usageHoldStore: noticed(new PostgresAbuseRestrictionStore(pool, changeLog), accountNotices, [
       "lift",
     ]),
-    customerStore: noticed(new PostgresCustomerStore(pool, changeLog), accountNotices, BY_PERSON),
     recordStore: new PostgresRecordStore(pool),
     usageReports: new PostgresUsageReports(reports),
     listingFigures: new PostgresListingFigures(reports),

@@ -15,7 +15,7 @@ export type {
   PriceTier,
   WireId,
 } from "./catalog.ts";
-export { isDearer, ratesOf } from "./sku-rates.ts";
+export { costsMore, ratesOf } from "./sku-rates.ts";
 export { compileCatalog } from "./compile-catalog.ts";
 export { NO_POOLS } from "./compile-pools.ts";
 export { type ParsedPools, parsePoolsFile } from "./pools-file.ts";

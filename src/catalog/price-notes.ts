@@ -1,4 +1,4 @@
-import { isDearer, ratesOf } from "./sku-rates.ts";
+import { costsMore, ratesOf } from "./sku-rates.ts";
 import type { Sku } from "../core/index.ts";
 import type { CatalogNote } from "./catalog-input.ts";
 import type { Catalog, Deployment, PriceSheet } from "./catalog.ts";
@@ -82,7 +82,7 @@ function isBoughtDearer(prices: PriceSheet): boolean {
   return [0, ...bounds.map((tier) => tier.abovePromptTokens + 1)].some((promptTokens) => {
     const sold = ratesAt(prices, promptTokens);
     const bought = ratesAt(purchase, promptTokens);
-    return isDearer(bought, sold);
+    return costsMore(bought, sold);
   });
 }
 

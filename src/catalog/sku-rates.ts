@@ -9,6 +9,6 @@ export function ratesOf(prices: PriceSheet): Rates {
 }
 
 /** Does some token cost more? */
-export function isDearer(rates: Rates, than: Rates): boolean {
+export function costsMore(rates: Rates, than: Rates): boolean {
   return Object.values(eachSku((sku) => rates[sku] > than[sku])).includes(true);
 }

@@ -1,14 +1,14 @@
-import type { Command } from "commander";
+import type { Option } from "commander";
 
-import { formatUsd, type MicroUsd, parseUsd } from "../core/index.ts";
-import { onStoredData, UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
+import { formatUsd, type MicroUsd, parseUsd, usdOrNull } from "../core/index.ts";
+import { UsageFault, type CommandAnswer, type Flags } from "./command-context.ts";
+import { option } from "./stored-command.ts";
 
-/** Adds the options of a command that sets a monthly spend cap. */
-export function onStoredCap(command: Command): Command {
-  return onStoredData(command)
-    .option("--usd <amount>", "dollars per UTC month, above 0, at most six decimals")
-    .option("--none", "remove the cap");
-}
+/** The options of a command that sets a monthly spend cap. */
+export const CAP_OPTIONS: readonly Option[] = [
+  option("--usd <amount>", "dollars per UTC month, above 0, at most six decimals"),
+  option("--none", "remove the cap"),
+];
 
 /** The cap that the flags ask for; null removes it. Exactly one of the two has to be there. */
 export function readCap(flags: Flags): MicroUsd | null {
@@ -33,7 +33,7 @@ export function capAnswer(
 ): CommandAnswer {
   const name = Object.values(of)[0] ?? "";
   return {
-    json: { ...of, cap_usd: cap === null ? null : formatUsd(cap) },
+    json: { ...of, cap_usd: usdOrNull(cap) },
     text:
       cap === null
         ? `${name} has no monthly spend cap`

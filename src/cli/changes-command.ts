@@ -1,3 +1,4 @@
+import { instant } from "../core/index.ts";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -26,7 +27,7 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
+import { namedOrg } from "./stored-command.ts";
 import { readText, readWhole } from "./number-flags.ts";
 import { readInstant } from "./read-instant.ts";
 
@@ -77,10 +78,9 @@ function onFilter(command: Command): Command {
     .option("--action <prefix>", "actions that begin with it, such as key. or settlement.pay");
 }
 
-async function readFilter({ accountStore }: Backend, flags: Flags): Promise<ChangeFilter> {
-  const { org: named, since, action } = textsOf(flags);
-  const org = named !== undefined ? await accountStore.findOrg(named) : undefined;
-  if (named !== undefined && org === undefined) throw noSuchOrg(named);
+async function readFilter(backend: Backend, flags: Flags): Promise<ChangeFilter> {
+  const { since, action } = textsOf(flags);
+  const org = await namedOrg(backend, flags["org"]);
   return {
     ...(org === undefined ? {} : { orgId: org.orgId }),
     ...(since !== undefined ? { sinceMs: readInstant(since, "--since") } : {}),
@@ -106,7 +106,7 @@ function shown(change: RecordedChange, emails: Emails): object {
   const { by } = change;
   return {
     position: change.position,
-    at: new Date(change.atMs).toISOString(),
+    at: instant(change.atMs),
     actor_kind: by.kind,
     actor_id: by.id,
     actor_email: emails.get(by.id) ?? null,
@@ -123,7 +123,7 @@ function shown(change: RecordedChange, emails: Emails): object {
 
 function line({ atMs, by, action, target, before, after }: RecordedChange, emails: Emails): string {
   const named = (id: string): string => (emails.has(id) ? `${id} (${emails.get(id)})` : id);
-  const at = new Date(atMs).toISOString();
+  const at = instant(atMs);
   const facts = `${JSON.stringify(before)} → ${JSON.stringify(after)}`;
   return `${at}  ${by.kind} ${named(by.id)}  ${action}  ${named(target)}  ${facts}`;
 }

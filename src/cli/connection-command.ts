@@ -15,7 +15,14 @@ import {
 } from "../app/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { Config } from "../config/index.ts";
-import { type OrgId, parseKeyId, type ProviderId, unreachable } from "../core/index.ts";
+import {
+  instant,
+  instantOrNull,
+  type OrgId,
+  parseKeyId,
+  type ProviderId,
+  unreachable,
+} from "../core/index.ts";
 import {
   answering,
   onStoredData,
@@ -29,7 +36,7 @@ import {
 import type { CommandContext, StandardInput } from "./command-io.ts";
 import { addConnectionReseal } from "./connection-reseal-command.ts";
 import { readCatalog } from "./read-catalog.ts";
-import { noSuchOrg } from "./key-command.ts";
+import { knownOrg } from "./stored-command.ts";
 
 /** `connection add`, `list`, `test`, `reseal` and `disable` */
 export function addConnectionCommand(program: Command, context: CommandContext): void {
@@ -88,15 +95,13 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
   const vault = openVault(config);
   const providerId = knownProvider(readCatalog(context, config), config, String(flags["provider"]));
   const providerKey = await readProviderKey(context, textsOf(flags)["keyEnv"]);
-  return withBackend(context, flags, async ({ accountStore, connectionStore }, by) => {
-    const { org: orgFlag, key, name } = textsOf(flags);
-    const org = await accountStore.findOrg(String(orgFlag));
-    if (org === undefined) throw noSuchOrg(String(orgFlag));
-    const { orgId } = org;
+  return withBackend(context, flags, async (backend, by) => {
+    const { key, name } = textsOf(flags);
+    const { orgId } = await knownOrg(backend, flags["org"]);
     const keyId = key !== undefined ? parseKeyId(key) : null;
     if (keyId === undefined) throw hasNoKey(orgId, key);
     const wanted = { orgId, providerId, keyId, name: String(name), providerKey };
-    const made = await connectionStore.create(sealConnection(vault, wanted), by);
+    const made = await backend.connectionStore.create(sealConnection(vault, wanted), by);
     if (made === undefined) throw hasNoKey(orgId, key);
     if (made === "taken") {
       throw new UsageFault(
@@ -114,10 +119,9 @@ function hasNoKey(orgId: OrgId, key: Flags[string]): UsageFault {
   return new UsageFault(`${orgId} has no key ${String(key)}; \`tokenmarket key list\` has the ids`);
 }
 
-async function list({ accountStore, connectionStore }: Backend, flags: Flags) {
-  const org = await accountStore.findOrg(String(flags["org"]));
-  if (org === undefined) throw noSuchOrg(String(flags["org"]));
-  const connections = await connectionStore.list(org.orgId);
+async function list(backend: Backend, flags: Flags) {
+  const { orgId } = await knownOrg(backend, flags["org"]);
+  const connections = await backend.connectionStore.list(orgId);
   return {
     json: { connections: connections.map(shown) },
     text: connections
@@ -243,11 +247,7 @@ function shown(connection: ConnectionSummary): object {
     key_id: connection.keyId,
     name: connection.name,
     label: connection.label,
-    created_at: new Date(connection.createdAtMs).toISOString(),
+    created_at: instant(connection.createdAtMs),
     disabled_at: instantOrNull(connection.disabledAtMs),
   };
-}
-
-function instantOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -1,3 +1,4 @@
+import { instant } from "../core/index.ts";
 import type { Command } from "commander";
 
 import { makeConsoleLink } from "../app/index.ts";
@@ -28,7 +29,7 @@ export function addConsoleLinkCommand(program: Command, context: CommandContext)
             by,
             ...(email !== undefined ? { email } : {}),
           });
-          const expiresAt = new Date(link.expiresAtMs).toISOString();
+          const expiresAt = instant(link.expiresAtMs);
           return {
             json: { url: link.url, expires_at: expiresAt, running: link.isRunning },
             text: link.isRunning

@@ -1,3 +1,4 @@
+import { instant } from "../core/index.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -16,7 +17,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
+import { knownOrg, namedOrg, noSuchOrg } from "./stored-command.ts";
 import { shownValues, valueLabel } from "./limits-command.ts";
 import { LIMIT_RANGE, readRate, readWhole } from "./number-flags.ts";
 
@@ -74,9 +75,9 @@ async function add(context: CommandContext, flags: Flags): Promise<CommandAnswer
   const limits = readLimits(context, flags);
   const providerId = String(flags["provider"]);
   const isChecked = requirePrivateManifest(context, flags, providerId);
-  return await withBackend(context, flags, async ({ accountStore, rulesStore }, by) => {
-    const org = await accountStore.findOrg(String(flags["org"]));
-    if (org === undefined) throw noSuchOrg(String(flags["org"]));
+  return await withBackend(context, flags, async (backend, by) => {
+    const { rulesStore } = backend;
+    const org = await knownOrg(backend, flags["org"]);
     const made = await rulesStore.createEndpoint({ orgId: org.orgId, providerId, limits }, by);
     if (made === undefined) throw noSuchOrg(org.orgId);
     if (made === "taken") throw taken(providerId, await rulesStore.listEndpoints());
@@ -161,11 +162,9 @@ function taken(providerId: string, endpoints: readonly EndpointRecord[]): UsageF
   return new UsageFault(`${providerId} already belongs to endpoint${whose}; ${next}`);
 }
 
-async function list({ accountStore, rulesStore }: Backend, flags: Flags): Promise<CommandAnswer> {
-  const asked = flags["org"];
-  const org = asked === undefined ? undefined : await accountStore.findOrg(String(asked));
-  if (asked !== undefined && org === undefined) throw noSuchOrg(String(asked));
-  const endpoints = await rulesStore.listEndpoints(org?.orgId);
+async function list(backend: Backend, flags: Flags): Promise<CommandAnswer> {
+  const org = await namedOrg(backend, flags["org"]);
+  const endpoints = await backend.rulesStore.listEndpoints(org?.orgId);
   return { json: { endpoints: endpoints.map(shown) }, text: endpoints.map(line).join("\n") };
 }
 
@@ -178,7 +177,7 @@ function shown({ endpointId, orgId, providerId, limits, createdAtMs }: EndpointR
     paced_per_second: limits.paced?.perSecond ?? null,
     queue_ms: limits.paced?.waitMsMax ?? null,
     ...shownValues(limits),
-    created_at: new Date(createdAtMs).toISOString(),
+    created_at: instant(createdAtMs),
   };
 }
 

@@ -1,3 +1,4 @@
+import { instant } from "../core/index.ts";
 import { existsSync, readFileSync, statSync } from "node:fs";
 
 import type { Command } from "commander";
@@ -140,7 +141,7 @@ async function emptied(
 }
 
 function booksJson(books: ReopenedBooks): object {
-  const iso = (ms: number): string => new Date(ms).toISOString();
+  const iso = (ms: number): string => instant(ms);
   const { closedAgain } = books;
   return {
     life: books.life,
@@ -162,7 +163,7 @@ function booksJson(books: ReopenedBooks): object {
 function booksText(books: ReopenedBooks, notes: readonly string[]): string {
   const { closedAgain: again } = books;
   return [
-    `life ${books.life} of the books begins; they were restored to ${new Date(books.restoredToMs).toISOString()}`,
+    `life ${books.life} of the books begins; they were restored to ${instant(books.restoredToMs)}`,
     `${books.closedAttempts} open attempts closed, ${books.openJobs} jobs at providers continue`,
     `${books.endedSessions} console sessions ended`,
     `closed again: ${again.keysDisabled} keys, ${again.capsLowered} caps, ${again.connectionsDisabled} connections, ${again.holdsPlaced} holds`,

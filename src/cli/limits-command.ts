@@ -1,58 +1,67 @@
 import type { Command } from "commander";
 
 import type { AccountRules, LimitChange, LimitTarget } from "../accounts/index.ts";
-import type { Backend } from "../app/index.ts";
-import type { ChangedBy } from "../changes/index.ts";
 import { type KeyId, parseKeyId } from "../core/index.ts";
-import {
-  answering,
-  onStoredData,
-  UsageFault,
-  withBackend,
-  type CommandAnswer,
-  type Flags,
-} from "./command-context.ts";
+import { UsageFault, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
 import { LIMIT_RANGE, readWholeOrNone } from "./number-flags.ts";
+import {
+  addStoredCommands,
+  knownOrg,
+  option,
+  required,
+  type StoredCommand,
+} from "./stored-command.ts";
 
 /** `limits contract`, `limits show` */
 export function addLimitsCommand(program: Command, context: CommandContext): void {
   const limits = program
     .command("limits")
     .description("set and show the limits of an organization");
-  onStoredData(limits.command("contract"))
-    .description(
-      "set contract limits in place of the defaults, within five seconds; limits not named do not change",
-    )
-    .requiredOption("--org <id>", "the organization: all its keys together")
-    .option("--keys", "limit each key of the organization instead")
-    .option("--key <id>", "limit this key instead")
-    .option(
+  addStoredCommands(limits, context, [CONTRACT, SHOW]);
+}
+
+const CONTRACT: StoredCommand = {
+  usage: "contract",
+  summary:
+    "set contract limits in place of the defaults, within five seconds; limits not named do not change",
+  options: [
+    required("--org <id>", "the organization: all its keys together"),
+    option("--keys", "limit each key of the organization instead"),
+    option("--key <id>", "limit this key instead"),
+    option(
       "--model <id>",
       "limit this model only: in the organization, or with --key for that key",
-    )
-    .option("--rpm <n>", "requests per minute, or none for the default")
-    .option("--tpm <n>", "tokens per minute, or none for the default")
-    .option("--concurrency <n>", "requests in flight, or none for the default")
-    .action(
-      answering(context, (flags: Flags) => {
-        const target = readTarget(flags);
-        const change = readChange(flags);
-        return withBackend(context, flags, (backend, by) =>
-          setContract(backend, flags, { target, change, by }),
-        );
-      }),
-    );
-  onStoredData(limits.command("show"))
-    .description("list the limits set by contract or by the customer")
-    .requiredOption("--org <id>", "the organization")
-    .action(
-      answering(context, (flags: Flags) =>
-        withBackend(context, flags, (backend) => show(backend, flags)),
-      ),
-    );
-}
+    ),
+    option("--rpm <n>", "requests per minute, or none for the default"),
+    option("--tpm <n>", "tokens per minute, or none for the default"),
+    option("--concurrency <n>", "requests in flight, or none for the default"),
+  ],
+  read: (flags) => {
+    const target = readTarget(flags);
+    const change = readChange(flags);
+    return async (backend, by) => {
+      const { orgId } = await knownOrg(backend, flags["org"]);
+      const stored = await backend.rulesStore.changeLimit(orgId, target, change, by);
+      if (stored === undefined) throw noSuchKey(String(flags["key"]), orgId);
+      return { json: { org_id: orgId, ...shown(stored) }, text: line(stored) };
+    };
+  },
+};
+
+const SHOW: StoredCommand = {
+  usage: "show",
+  summary: "list the limits set by contract or by the customer",
+  options: [required("--org <id>", "the organization")],
+  read: (flags) => async (backend) => {
+    const { orgId } = await knownOrg(backend, flags["org"]);
+    const limits = await backend.rulesStore.listLimits(orgId);
+    return {
+      json: { org_id: orgId, limits: limits.map(shown) },
+      text: limits.map(line).join("\n") || `${orgId} has the default limits`,
+    };
+  },
+};
 
 function readTarget(flags: Flags): LimitTarget {
   const { keys, key, model } = flags;
@@ -99,32 +108,6 @@ function readChange(flags: Flags): LimitChange {
   throw new UsageFault(
     "specify at least one of --rpm, --tpm and --concurrency, with a number or none",
   );
-}
-
-async function setContract(
-  { accountStore, rulesStore }: Backend,
-  flags: Flags,
-  {
-    target,
-    change,
-    by,
-  }: { readonly target: LimitTarget; readonly change: LimitChange; readonly by: ChangedBy },
-): Promise<CommandAnswer> {
-  const org = await accountStore.findOrg(String(flags["org"]));
-  if (org === undefined) throw noSuchOrg(String(flags["org"]));
-  const stored = await rulesStore.changeLimit(org.orgId, target, change, by);
-  if (stored === undefined) throw noSuchKey(String(flags["key"]), org.orgId);
-  return { json: { org_id: org.orgId, ...shown(stored) }, text: line(stored) };
-}
-
-async function show({ accountStore, rulesStore }: Backend, flags: Flags): Promise<CommandAnswer> {
-  const org = await accountStore.findOrg(String(flags["org"]));
-  if (org === undefined) throw noSuchOrg(String(flags["org"]));
-  const limits = await rulesStore.listLimits(org.orgId);
-  return {
-    json: { org_id: org.orgId, limits: limits.map(shown) },
-    text: limits.map(line).join("\n") || `${org.orgId} has the default limits`,
-  };
 }
 
 type StoredLimit = AccountRules["limits"][number];

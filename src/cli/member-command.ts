@@ -3,6 +3,7 @@ import { Option, type Command } from "commander";
 import type { Backend } from "../app/index.ts";
 import {
   assert,
+  instant,
   isEmail,
   normaliseEmail,
   type OrgId,
@@ -21,7 +22,7 @@ import {
   withBackend,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
+import { knownOrg } from "./stored-command.ts";
 
 /** `member list | add | role | remove`: the operator's way, also where every owner is gone. */
 export function addMemberCommand(program: Command, context: CommandContext): void {
@@ -94,10 +95,8 @@ interface ReadTeam {
 }
 
 async function readTeam(backend: Backend, flags: Flags): Promise<ReadTeam> {
-  const asked = String(flags["org"]);
-  const org = await backend.accountStore.findOrg(asked);
-  if (org === undefined) throw noSuchOrg(asked);
-  return { orgId: org.orgId, members: await backend.teamStore.members(org.orgId) };
+  const { orgId } = await knownOrg(backend, flags["org"]);
+  return { orgId, members: await backend.teamStore.members(orgId) };
 }
 
 async function readMember(
@@ -160,7 +159,7 @@ function listAnswer({ orgId, members }: ReadTeam): CommandAnswer {
         email: each.email,
         name: each.name,
         role: each.role,
-        joined_at: new Date(each.joinedAtMs).toISOString(),
+        joined_at: instant(each.joinedAtMs),
       })),
     },
     text: members.map(({ role, email }) => `${role.padEnd(9)}  ${email}`).join("\n"),

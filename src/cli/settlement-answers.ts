@@ -1,8 +1,10 @@
 import {
   bySkuName,
   csvLine,
+  exactUsdOrNull,
   formatExactUsd,
   formatUsd,
+  instant,
   picoUsd,
   type PicoUsd,
   plainCell,
@@ -29,7 +31,7 @@ export function statementJson({ period, lines, claims }: SettlementStatement): J
       ...sumsJson(line.sums),
     })),
     provider_statements: claims.map((claim) => ({
-      recorded_at: iso(claim.recordedAtMs),
+      recorded_at: instant(claim.recordedAtMs),
       ...comparisonJson(claim),
     })),
   };
@@ -39,12 +41,12 @@ export function periodJson(period: ProviderPeriod): Json {
   const { late, payment } = period;
   return {
     provider_id: period.providerId,
-    start: iso(period.startMs),
-    end: iso(period.endMs),
+    start: instant(period.startMs),
+    end: instant(period.endMs),
     mode: period.mode,
     interval: period.interval,
     state: payment === null ? "closed" : "paid",
-    closed_at: iso(period.closedAtMs),
+    closed_at: instant(period.closedAtMs),
     ...sumsJson(period.sums),
     late: { attempts: Number(late.attempts), cost_usd: formatExactUsd(late.costPicoUsd) },
     late_corrections: {
@@ -55,7 +57,7 @@ export function periodJson(period: ProviderPeriod): Json {
     carry_out_usd: formatExactUsd(period.carryOutPicoUsd),
     rounding_usd: formatUsd(period.roundingMicroUsd),
     payable_usd: formatUsd(period.payableMicroUsd),
-    payment: payment === null ? null : { ref: payment.ref, paid_at: iso(payment.paidAtMs) },
+    payment: payment === null ? null : { ref: payment.ref, paid_at: instant(payment.paidAtMs) },
   };
 }
 
@@ -106,13 +108,12 @@ export function reconciliationJson(found: Reconciliation): Json {
   return {
     equal: found.isEqual,
     ...comparisonJson(found),
-    their_lines_usd:
-      found.theirLinesPicoUsd === null ? null : formatExactUsd(found.theirLinesPicoUsd),
+    their_lines_usd: exactUsdOrNull(found.theirLinesPicoUsd),
     first_differences: found.firstDiffering.map((line) => ({
       kind: line.kind,
       [`${line.of}_id`]: line.id,
-      their_usd: exactOrNull(line.theirPicoUsd),
-      our_usd: exactOrNull(line.ourPicoUsd),
+      their_usd: exactUsdOrNull(line.theirPicoUsd),
+      our_usd: exactUsdOrNull(line.ourPicoUsd),
     })),
   };
 }
@@ -132,15 +133,11 @@ function comparisonJson({ theirPicoUsd, ourPicoUsd, lines }: ClaimComparison): J
   };
 }
 
-function exactOrNull(amount: PicoUsd | null): string | null {
-  return amount === null ? null : formatExactUsd(amount);
-}
-
 /** One line of a list of periods. */
 export function periodText(period: ProviderPeriod): string {
   const { sums, payment } = period;
   const parts = [
-    `${period.providerId}  ${iso(period.startMs)}  ${period.mode} ${period.interval}`,
+    `${period.providerId}  ${instant(period.startMs)}  ${period.mode} ${period.interval}`,
     `${sums.attempts} attempts, $${formatUsd(period.payableMicroUsd)}`,
     payment === null ? "closed" : `paid with ${payment.ref}`,
   ];
@@ -150,7 +147,7 @@ export function periodText(period: ProviderPeriod): string {
 export function statementText({ period, lines, claims }: SettlementStatement): string {
   const { sums, late } = period;
   const rows: readonly (readonly [string, string])[] = [
-    ["period", `${iso(period.startMs)} until before ${iso(period.endMs)}`],
+    ["period", `${instant(period.startMs)} until before ${instant(period.endMs)}`],
     [
       "attempts",
       `${sums.attempts}: ${sums.settled} settled, ${sums.voids} void, ${sums.unknowns} unknown`,
@@ -180,7 +177,7 @@ export function statementText({ period, lines, claims }: SettlementStatement): s
     ),
     ...claims.map(
       (claim) =>
-        `  the provider said $${formatExactUsd(claim.theirPicoUsd)} on ${iso(claim.recordedAtMs)}`,
+        `  the provider said $${formatExactUsd(claim.theirPicoUsd)} on ${instant(claim.recordedAtMs)}`,
     ),
   ].join("\n");
 }
@@ -233,8 +230,4 @@ export function periodsCsv(periods: readonly ProviderPeriod[]): string {
     return csvLine(PERIOD_COLUMNS.map((column) => plainCell(String(json[column]))));
   });
   return [csvLine(PERIOD_COLUMNS), ...lines].join("\n");
-}
-
-export function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

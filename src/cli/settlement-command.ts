@@ -4,7 +4,7 @@ import type { Command } from "commander";
 
 import { type Backend, readSettlementTerms } from "../app/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { formatUsd, parseUsd, SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/index.ts";
+import { formatUsd, instant, parseUsd, SETTLEMENT_STATEMENT_BYTES_MAX } from "../core/index.ts";
 import {
   type ClosingOutcome,
   compareStatement,
@@ -33,7 +33,6 @@ import type { CommandContext } from "./command-io.ts";
 import {
   balanceJson,
   balanceText,
-  iso,
   periodJson,
   periodsCsv,
   periodText,
@@ -154,7 +153,7 @@ async function close(
   return {
     json: {
       closed: outcome.closed.map(statementJson),
-      settled_through: iso(outcome.throughMs),
+      settled_through: instant(outcome.throughMs),
       files_written: files,
       unlisted: outcome.unlisted.map(({ providerId, termsFrom }) => ({
         provider_id: providerId,
@@ -172,7 +171,7 @@ function closeText({ closed, throughMs, unlisted }: ClosingOutcome): string {
       : `${providerId} has no manifest: settled by the terms of its last period`,
   );
   const periods = closed.map(({ period }) => periodText(period));
-  const nothing = `nothing to close: everything before ${iso(throughMs)} is settled`;
+  const nothing = `nothing to close: everything before ${instant(throughMs)} is settled`;
   return [...(periods.length === 0 ? [nothing] : periods), ...notes].join("\n");
 }
 
@@ -285,7 +284,7 @@ async function compare(
   const found = await compareStatement(settlementStore, { period, claim, bytes }, by);
   const { providerId, startMs } = period;
   return {
-    json: { provider_id: providerId, period: iso(startMs), ...reconciliationJson(found) },
+    json: { provider_id: providerId, period: instant(startMs), ...reconciliationJson(found) },
     text: reconciliationText(found),
     exitCode: found.isEqual ? 0 : 1,
   };
@@ -304,7 +303,7 @@ async function findStatement(store: SettlementStore, flags: Flags): Promise<Sett
   const of = readPeriodName(flags);
   const statement = await store.statement(of);
   if (statement !== undefined) return statement;
-  const name = `${of.providerId} has no closed period that starts at ${iso(of.startMs)}`;
+  const name = `${of.providerId} has no closed period that starts at ${instant(of.startMs)}`;
   throw new UsageFault(`${name}; see settlement list --provider ${of.providerId}`);
 }
 

@@ -12,7 +12,7 @@ import type { Command } from "commander";
 
 import { type Backend, openExportKey, readExportKey } from "../app/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { formatExactUsd, picoUsd } from "../core/index.ts";
+import { formatExactUsd, instant, picoUsd } from "../core/index.ts";
 import { periodFileName, readPeriodFile, signPeriod } from "../ledger/index.ts";
 import {
   answering,
@@ -101,7 +101,7 @@ async function putBack(
   for (const file of files) {
     const outcome = await settlementStore.putBack(file, by);
     if (!outcome.created) continue;
-    const start = new Date(file.startMs).toISOString();
+    const start = instant(file.startMs);
     const costUsd = formatExactUsd(picoUsd(outcome.lostPicoUsd));
     lost += outcome.lostPicoUsd;
     periods.push({

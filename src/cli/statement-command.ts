@@ -1,3 +1,4 @@
+import { instantOrNull } from "../core/index.ts";
 import type { Command } from "commander";
 
 import type { Backend } from "../app/index.ts";
@@ -11,7 +12,7 @@ import {
   type Flags,
 } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
+import { knownOrg } from "./stored-command.ts";
 
 /** `statement` */
 export function addStatementCommand(program: Command, context: CommandContext): void {
@@ -27,14 +28,11 @@ export function addStatementCommand(program: Command, context: CommandContext): 
     );
 }
 
-async function statement(
-  { accountStore, statementStore }: Backend,
-  flags: Flags,
-): Promise<CommandAnswer> {
+async function statement(backend: Backend, flags: Flags): Promise<CommandAnswer> {
+  const { statementStore } = backend;
   const month = parseMonth(String(flags["month"]));
   if (month === undefined) throw new UsageFault("--month must be a UTC month such as 2026-10");
-  const org = await accountStore.findOrg(String(flags["org"]));
-  if (org === undefined) throw noSuchOrg(String(flags["org"]));
+  const org = await knownOrg(backend, flags["org"]);
   let found = await statementStore.read(org.orgId, month);
   while (found === "later") found = await statementStore.read(org.orgId, month);
   if (found === "unknown") {
@@ -45,7 +43,7 @@ async function statement(
     json: {
       state: found.state,
       number: found.number,
-      closed_at: found.closedAtMs === null ? null : new Date(found.closedAtMs).toISOString(),
+      closed_at: instantOrNull(found.closedAtMs),
       sha256: found.sha256,
       differences,
       ...document,

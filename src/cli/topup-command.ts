@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 
 import { monthStartMs } from "../billing/index.ts";
-import { formatUsd } from "../core/index.ts";
+import { formatUsd, instant } from "../core/index.ts";
 import { answering, clock, onStoredData, withBackend, type Flags } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
+import { knownOrg } from "./stored-command.ts";
 
 const LISTED_MAX = 1_000;
 
@@ -47,10 +47,9 @@ export function addTopupCommand(program: Command, context: CommandContext): void
     .requiredOption("--org <id>", "the organization")
     .action(
       answering(context, (flags: Flags) =>
-        withBackend(context, flags, async ({ accountStore, topUpStore }, by) => {
-          const org = await accountStore.findOrg(String(flags["org"]));
-          if (org === undefined) throw noSuchOrg(String(flags["org"]));
-          const isPaused = await topUpStore.pause(org.orgId, "operator", by);
+        withBackend(context, flags, async (backend, by) => {
+          const org = await knownOrg(backend, flags["org"]);
+          const isPaused = await backend.topUpStore.pause(org.orgId, "operator", by);
           return {
             json: { org_id: org.orgId, paused: isPaused },
             text: isPaused
@@ -60,8 +59,4 @@ export function addTopupCommand(program: Command, context: CommandContext): void
         }),
       ),
     );
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }

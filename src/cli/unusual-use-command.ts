@@ -1,19 +1,17 @@
+import { instant, instantOrNull } from "../core/index.ts";
 import type { Command } from "commander";
 
 import type { AbuseRestrictionRecord } from "../abuse/index.ts";
 import type { CallFamily } from "../accounts/index.ts";
-import type { Backend } from "../app/index.ts";
-import type { OrgId } from "../core/index.ts";
-import {
-  answering,
-  onStoredData,
-  UsageFault,
-  withBackend,
-  type Flags,
-  textsOf,
-} from "./command-context.ts";
+import { UsageFault } from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
-import { noSuchOrg } from "./key-command.ts";
+import {
+  addStoredCommands,
+  knownOrg,
+  namedOrg,
+  option,
+  type StoredCommand,
+} from "./stored-command.ts";
 
 const KINDS: readonly CallFamily[] = ["chat", "images", "videos", "decisions"];
 
@@ -22,55 +20,50 @@ export function addUnusualUseCommand(program: Command, context: CommandContext):
   const unusualUse = program
     .command("unusual-use")
     .description("list and lift restrictions after unusual use on trial credit");
-  onStoredData(unusualUse.command("list [org_id]"))
-    .description("list the kinds of requests that are limited or restricted, newest first")
-    .option("--all", "also restrictions that have ended or were lifted")
-    .action(
-      answering(context, (org: string | undefined, flags: Flags) =>
-        withBackend(context, flags, async (backend) => {
-          const orgId = org === undefined ? undefined : await findOrg(backend, org);
-          const holds = await backend.usageHoldStore.list({
-            ...(orgId === undefined ? {} : { orgId }),
-            isWithPast: flags["all"] === true,
-          });
-          return {
-            json: { holds: holds.map(shown) },
-            text:
-              holds.length === 0
-                ? "nothing is limited or restricted"
-                : holds.map(listed).join("\n"),
-          };
-        }),
-      ),
-    );
-  onStoredData(unusualUse.command("lift <org_id>"))
-    .description("lift an organization's restrictions, within five seconds")
-    .option("--kind <kind>", `only one kind of request: ${KINDS.join(", ")}`)
-    .option("--reason <text>", "why, for the change log; the customer does not see it")
-    .action(
-      answering(context, (org: string, flags: Flags) => {
-        const kind = readKind(flags["kind"]);
-        const { reason: why } = textsOf(flags);
-        return withBackend(context, flags, async (backend, by) => {
-          const orgId = await findOrg(backend, org);
-          const lifted = await backend.usageHoldStore.lift(orgId, kind, by, why);
-          return {
-            json: { org_id: orgId, lifted: lifted.map(shown) },
-            text:
-              lifted.length === 0
-                ? `no requests of ${orgId} were limited or restricted`
-                : lifted.map((each) => `lifted: ${asText(each)}`).join("\n"),
-          };
-        });
-      }),
-    );
+  addStoredCommands(unusualUse, context, [LIST, LIFT]);
 }
 
-async function findOrg({ accountStore }: Backend, orgId: string): Promise<OrgId> {
-  const org = await accountStore.findOrg(orgId);
-  if (org === undefined) throw noSuchOrg(orgId);
-  return org.orgId;
-}
+const LIST: StoredCommand = {
+  usage: "list [org_id]",
+  summary: "list the kinds of requests that are limited or restricted, newest first",
+  options: [option("--all", "also restrictions that have ended or were lifted")],
+  read:
+    (flags, [asked]) =>
+    async (backend) => {
+      const org = await namedOrg(backend, asked);
+      const holds = await backend.usageHoldStore.list({
+        ...(org === undefined ? {} : { orgId: org.orgId }),
+        isWithPast: flags["all"] === true,
+      });
+      return {
+        json: { holds: holds.map(shown) },
+        text: holds.map(listed).join("\n") || "nothing is limited or restricted",
+      };
+    },
+};
+
+const LIFT: StoredCommand = {
+  usage: "lift <org_id>",
+  summary: "lift an organization's restrictions, within five seconds",
+  options: [
+    option("--kind <kind>", `only one kind of request: ${KINDS.join(", ")}`),
+    option("--reason <text>", "why, for the change log; the customer does not see it"),
+  ],
+  read: ({ kind: asked, reason }, [org]) => {
+    const kind = readKind(asked);
+    const why = typeof reason === "string" ? reason : undefined;
+    return async (backend, by) => {
+      const { orgId } = await knownOrg(backend, org);
+      const lifted = await backend.usageHoldStore.lift(orgId, kind, by, why);
+      return {
+        json: { org_id: orgId, lifted: lifted.map(shown) },
+        text:
+          lifted.map((each) => `lifted: ${asText(each)}`).join("\n") ||
+          `no requests of ${orgId} were limited or restricted`,
+      };
+    };
+  },
+};
 
 function readKind(flag: string | boolean | undefined): CallFamily | undefined {
   if (flag === undefined) return undefined;
@@ -86,8 +79,8 @@ function shown(hold: AbuseRestrictionRecord): object {
     state: hold.state,
     reason: hold.reason,
     created_at: instant(hold.createdAtMs),
-    until: hold.untilMs === undefined ? null : instant(hold.untilMs),
-    lifted_at: hold.liftedAtMs === null ? null : instant(hold.liftedAtMs),
+    until: instantOrNull(hold.untilMs),
+    lifted_at: instantOrNull(hold.liftedAtMs),
     in_effect: hold.isInEffect,
   };
 }
@@ -102,8 +95,4 @@ function asText(hold: AbuseRestrictionRecord): string {
   const until = hold.untilMs === undefined ? "" : ` until ${instant(hold.untilMs)}`;
   const since = instant(hold.createdAtMs);
   return `${hold.orgId}  ${hold.family}  ${hold.state}${until}  since ${since}  ${hold.reason}`;
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }

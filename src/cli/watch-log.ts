@@ -1,4 +1,4 @@
-import { formatUsd, type MicroUsd } from "../core/index.ts";
+import { formatUsd, instantOrNull, type MicroUsd } from "../core/index.ts";
 import type { DueListing } from "../verification/index.ts";
 import type { WatchedListing } from "./watched-listings.ts";
 import type { WatchedRun } from "./watched-run.ts";
@@ -55,7 +55,7 @@ export class WatchLog {
   }
 
   waiting(listings: number, nextMs: number | undefined, spending: IntervalSpending): void {
-    const next = nextMs === undefined ? null : new Date(nextMs).toISOString();
+    const next = instantOrNull(nextMs);
     this.#writeState(
       { event: "waiting", listings, next_at: next, ...spendingJson(spending) },
       next === null

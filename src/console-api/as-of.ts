@@ -1,5 +1,5 @@
+import { instant } from "../core/index.ts";
 import type { UsageReports } from "../records/index.ts";
-import { instant } from "./read-values.ts";
 
 /** Reports of one answer, and how old the oldest part of it is. */
 export interface DatedReports {

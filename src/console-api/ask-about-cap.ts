@@ -2,6 +2,7 @@ import type { KeySummary } from "../accounts/index.ts";
 import {
   type Caps,
   formatUsd,
+  instant,
   type KeyId,
   microUsd,
   type MicroUsd,
@@ -11,7 +12,6 @@ import {
 import type { SignedIn } from "../identity/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
-import { instant } from "./read-values.ts";
 import { day, usd } from "./show-refusal.ts";
 
 /** A cap that is spent already: until when it stops requests, and what is spent of it. */

@@ -1,5 +1,13 @@
 import { PurchaseFault, type PurchaseRecord } from "../billing/index.ts";
-import { csvLine, formatUsd, type OrgId, plainCell, WELCOME_REF_PREFIX } from "../core/index.ts";
+import {
+  csvLine,
+  formatUsd,
+  instant,
+  instantOrNull,
+  type OrgId,
+  plainCell,
+  WELCOME_REF_PREFIX,
+} from "../core/index.ts";
 import type { WalletLine } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
@@ -7,7 +15,7 @@ import type { Billing, CreditEntry, Purchase } from "./contract.ts";
 import type { billingRoutes } from "./contract/billing.ts";
 import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
-import { instant, instantOrNull, readAmount } from "./read-values.ts";
+import { readAmount } from "./read-values.ts";
 import { readReceipt } from "./read-receipt.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./show-balance.ts";

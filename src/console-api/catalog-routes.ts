@@ -82,7 +82,7 @@ class ProviderFacts {
     this.#substitutions = new KeptRead(() => reports.substitutions(), clock, FACTS_KEPT_MS);
   }
 
-  /** Of providers that many use, where the operator shows how they served all customers. */
+  /** Of providers that many use, where the operator shows how they served all accounts. */
   async activity(): Promise<ReadonlyMap<string, ProviderActivity>> {
     if (!this.#deps.config.listingsPublicFigures) return new Map();
     return await this.#orNothing(this.#activity.get(), new Map());

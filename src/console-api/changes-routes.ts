@@ -1,5 +1,5 @@
 import { accountsIn, findAction, type RecordedChange } from "../changes/index.ts";
-import { csvLine, type OrgId, plainCell, unreachable } from "../core/index.ts";
+import { csvLine, instant, type OrgId, plainCell, unreachable } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { KnownPerson } from "../team/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -8,7 +8,6 @@ import type { ChangeKind, ShownChange } from "./contract.ts";
 import type { changeRoutes } from "./contract/changes.ts";
 import { type FileAnswer, openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
-import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { withShownAddress } from "./show-address.ts";
 

@@ -7,13 +7,13 @@ import {
 } from "../accounts/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { type OrgId, unreachable } from "../core/index.ts";
+import { instant, instantOrNull, type OrgId, unreachable } from "../core/index.ts";
 import type { ConnectionCheck, ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { BodyOf, Connection, Connections } from "./contract.ts";
 import type { connectionRoutes } from "./contract/connections.ts";
 import type { Handlers } from "./handler.ts";
-import { instant, instantOrNull, readName } from "./read-values.ts";
+import { readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
 /**
@@ -70,7 +70,7 @@ async function addConnection(
     by,
   }: { readonly wanted: BodyOf<"POST /api/console/connections">; readonly by: ChangedBy },
 ): Promise<Connection | ConsoleRefusal> {
-  const { vault, customers, connections, catalog } = deps;
+  const { vault, accounts, connections, catalog } = deps;
   if (vault === undefined) return NO_VAULT;
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
@@ -82,7 +82,7 @@ async function addConnection(
   const reason = providerKeyProblem(providerKey);
   if (reason !== undefined)
     return invalidField("provider_key", `provider_key cannot be used: ${reason}`);
-  const key = keyId === undefined ? undefined : await customers.findKey(orgId, keyId);
+  const key = keyId === undefined ? undefined : await accounts.findKey(orgId, keyId);
   if (keyId !== undefined && key === undefined) return NO_SUCH_KEY;
   const sealed = sealConnection(vault, {
     orgId,

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { AbuseRestrictionStore } from "../abuse/index.ts";
 import type {
+  AccountStore,
   ConnectionStore,
-  CustomerStore,
   KeyVault,
   Principal,
   RulesStore,
@@ -61,7 +61,7 @@ export interface ConsoleDeps {
   readonly team: { readonly store: TeamStore; readonly invitations: Invitations };
   readonly reports: UsageReports;
   readonly listingFigures: ListingFiguresStore;
-  readonly customers: CustomerStore;
+  readonly accounts: AccountStore;
   readonly rules: RulesStore;
   readonly connections: ConnectionStore;
   /** Undefined: there is no key to encrypt provider keys with, so none can be added. */

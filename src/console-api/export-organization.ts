@@ -1,5 +1,5 @@
 import type { RoutingPolicy } from "../accounts/index.ts";
-import { capsInUsd, formatUsd, type OrgId } from "../core/index.ts";
+import { capsInUsd, instant, instantOrNull, type OrgId, usdOrNull } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { StoredLimit } from "../limits/index.ts";
 import { everyWalletLine, shownPurchase } from "./billing-routes.ts";
@@ -7,7 +7,6 @@ import { shownConnection, shownEndpoint } from "./connections-routes.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { knownOrg } from "./known-org.ts";
 import { shownSearch } from "./optimize-routes.ts";
-import { instant } from "./read-values.ts";
 import { readAlerts } from "./show-alerts.ts";
 
 /**
@@ -28,11 +27,11 @@ export async function* exportPieces(deps: ConsoleDeps, session: SignedIn): Async
 
 async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object> {
   const { orgId, email, name } = session;
-  const { customers, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
+  const { accounts, rules, connections, billing, optimize, abuseRestrictions, catalog } = deps;
   const [org, profile, keys, limits, policy, endpoints, holds] = await Promise.all([
     knownOrg(deps, session),
     deps.identity.profile(session),
-    customers.listKeys(orgId),
+    accounts.listOwnKeys(orgId),
     rules.listLimits(orgId),
     rules.findPolicy(orgId),
     rules.listEndpoints(orgId),
@@ -54,7 +53,7 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       name: org.name,
       email: org.email,
       created_at: instant(org.createdAtMs),
-      cap_usd: org.capMicroUsd === null ? null : formatUsd(org.capMicroUsd),
+      cap_usd: usdOrNull(org.capMicroUsd),
       keys_may_set_org_limits: org.keysMaySetOrgLimits,
     },
     ...(await exportedTeam(deps, orgId)),
@@ -64,8 +63,8 @@ async function readAccount(deps: ConsoleDeps, session: SignedIn): Promise<object
       label: key.label,
       origin: key.origin,
       created_at: instant(key.createdAtMs),
-      disabled_at: key.disabledAtMs === null ? null : instant(key.disabledAtMs),
-      expires_at: key.expiresAtMs === null ? null : instant(key.expiresAtMs),
+      disabled_at: instantOrNull(key.disabledAtMs),
+      expires_at: instantOrNull(key.expiresAtMs),
       models: key.models,
       tags: key.tags,
       ...capsInUsd(key.caps),

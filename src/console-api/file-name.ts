@@ -1,6 +1,6 @@
+import { instant } from "../core/index.ts";
 import type { ReportFilter } from "../records/index.ts";
 import type { UsageFilters } from "./contract.ts";
-import { instant } from "./read-values.ts";
 
 const DAY_MS = 86_400_000;
 const DAY_CHARS = "2026-01-01".length;

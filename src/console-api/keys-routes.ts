@@ -24,7 +24,7 @@ export function keyHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof keyRoutes> {
-  const { customers, reports, clock } = deps;
+  const { accounts, reports, clock } = deps;
   return {
     "GET /api/console/keys": ({ session }) =>
       gates.reads.run(session.orgId, () => listKeys(deps, session)),
@@ -36,7 +36,7 @@ export function keyHandlers(
 
     "GET /api/console/keys/:key_id": async ({ session, params }) => {
       const { orgId } = session;
-      const key = await customers.findKey(orgId, params.key_id);
+      const key = await accounts.findKey(orgId, params.key_id);
       if (key === undefined) return NO_SUCH_KEY;
       return await gates.reads.run(orgId, async () => {
         const days = await reports.keyDays(orgId, key.keyId, DAYS_SHOWN);
@@ -53,7 +53,7 @@ export function keyHandlers(
     },
 
     "PATCH /api/console/keys/:key_id": async ({ session, params, body, by }) => {
-      const key = await customers.findKey(session.orgId, params.key_id);
+      const key = await accounts.findKey(session.orgId, params.key_id);
       return key === undefined ? NO_SUCH_KEY : await changeKey(deps, session, { key, body, by });
     },
 
@@ -63,15 +63,16 @@ export function keyHandlers(
     "POST /api/console/keys/disable": async ({ session, body, by }) => {
       const keyIds = [...new Set(body.key_ids)];
       if (body.confirm_count !== keyIds.length) return NOT_COUNTED;
-      const disabled = await customers.editKeys(session.orgId, keyIds, { disable: true }, by);
+      const disabled = await accounts.editKeys(session.orgId, keyIds, { disable: true }, by);
       return disabled === undefined ? NO_SUCH_KEYS : { changed: disabled.length };
     },
 
     "POST /api/console/keys/:key_id/disable": async ({ session, params, body, by }) => {
-      const key = await customers.findKey(session.orgId, params.key_id);
+      const key = await accounts.findKey(session.orgId, params.key_id);
       if (key === undefined) return NO_SUCH_KEY;
       if (body.confirm_name !== key.name) return NOT_CONFIRMED;
-      const disabled = await customers.disableKey(session.orgId, key.keyId, by);
+      const edited = await accounts.editKeys(session.orgId, [key.keyId], { disable: true }, by);
+      const [disabled] = edited ?? [];
       return disabled === undefined ? NO_SUCH_KEY : await show(deps, session, disabled);
     },
   };
@@ -80,7 +81,7 @@ export function keyHandlers(
 async function listKeys(deps: ConsoleDeps, session: SignedIn): Promise<KeyList> {
   const nowMs = deps.clock.nowMs();
   const [keys, periods, ground, activity] = await Promise.all([
-    deps.customers.listKeys(session.orgId),
+    deps.accounts.listOwnKeys(session.orgId),
     deps.records.periodSpend(session.orgId),
     readGround(deps, session),
     deps.reports.keyActivity(session.orgId),
@@ -127,7 +128,7 @@ async function createKey(
     readonly by: ChangedBy;
   },
 ): Promise<CreatedKey | ConsoleRefusal> {
-  const { customers } = deps;
+  const { accounts } = deps;
   const { wanted, origin, by } = asked;
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
@@ -155,7 +156,7 @@ async function createKey(
     expiresAtMs: expiresAtMs ?? null,
     models: models ?? null,
   };
-  const key = await customers.createKey(newKey, by);
+  const key = await accounts.createOwnKey(newKey, by);
   if (key === "too_many") return TOO_MANY_KEYS;
   if (rpm < ceiling) await limitNewKey(deps, key, { rpm, by });
   return { secret: fresh.raw, key: await show(deps, session, key) };
@@ -178,7 +179,7 @@ async function limitNewKey(
     const stored = await deps.rules.changeLimit(orgId, target, change, by);
     assert(stored !== undefined, "a limit of a key that was just made can be stored");
   } catch (fault) {
-    await deps.customers.disableKey(orgId, keyId, by);
+    await deps.accounts.editKeys(orgId, [keyId], { disable: true }, by);
     throw fault;
   }
 }
@@ -214,7 +215,7 @@ async function changeKey(
     ...(tags !== undefined && { tags }),
     ...(planned !== undefined && { limit: planned }),
   };
-  const [changed] = (await deps.customers.editKeys(orgId, [keyId], edit, by)) ?? [];
+  const [changed] = (await deps.accounts.editKeys(orgId, [keyId], edit, by)) ?? [];
   return changed === undefined ? NO_SUCH_KEY : await show(deps, session, changed);
 }
 
@@ -230,7 +231,7 @@ async function changeKeys(
   if (tags instanceof ConsoleRefusal) return tags;
   const caps = readCaps(body);
   const keyIds = [...new Set(body.key_ids)];
-  const listed = await deps.customers.listKeys(session.orgId);
+  const listed = await deps.accounts.listOwnKeys(session.orgId);
   const keys = listed.filter(({ keyId }) => keyIds.includes(keyId));
   if (keys.length !== keyIds.length) return NO_SUCH_KEYS;
   if (keys.some(({ disabledAtMs }) => disabledAtMs !== null)) return DISABLED_AMONG;
@@ -241,7 +242,7 @@ async function changeKeys(
     ...(expiresAtMs !== undefined && { expiresAtMs }),
     ...(tags !== undefined && { tags }),
   };
-  const changed = await deps.customers.editKeys(session.orgId, keyIds, edit, by);
+  const changed = await deps.accounts.editKeys(session.orgId, keyIds, edit, by);
   return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
 }
 

@@ -1,4 +1,4 @@
-import type { CustomerOrg, KeySummary } from "../accounts/index.ts";
+import type { OrgSummary, KeySummary } from "../accounts/index.ts";
 import type { KeyId } from "../core/index.ts";
 import {
   type LimitedKey,
@@ -24,7 +24,7 @@ export interface NamedRow {
  * model that a limit is stored for. Limits of keys that are not given are left out.
  */
 export function rowsOfOrganization(
-  org: CustomerOrg,
+  org: OrgSummary,
   keys: readonly KeySummary[],
   ground: LimitGround,
 ): readonly NamedRow[] {

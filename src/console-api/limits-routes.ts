@@ -1,6 +1,6 @@
 import { type KeySummary, organizationOf, principalOf } from "../accounts/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { type OrgId, parseRequestId } from "../core/index.ts";
+import { instant, type OrgId, parseRequestId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { StoredLimit } from "../limits/index.ts";
 import {
@@ -22,7 +22,7 @@ import { shownRefusal } from "./show-refusal.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { readLimits } from "./read-limits.ts";
-import { instant, readCap } from "./read-values.ts";
+import { readCap } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
 /** Limits and caps of the organization, and why a request met one. */
@@ -30,7 +30,7 @@ export function limitHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof limitRoutes> {
-  const { customers, reports } = deps;
+  const { accounts, reports } = deps;
   return {
     "GET /api/console/limits": ({ session }) =>
       gates.reads.run(session.orgId, () => readLimits(deps, session)),
@@ -42,7 +42,7 @@ export function limitHandlers(
       const cap = readCap(body.cap_usd);
       const question = await askAboutCap(deps, session, { cap, confirm: body.confirm });
       if (question !== undefined) return question;
-      if (cap !== undefined) await customers.setOrgCap(session.orgId, cap, by);
+      if (cap !== undefined) await accounts.setOrgCap(session.orgId, cap, by);
       return await gates.reads.run(session.orgId, () => readLimits(deps, session));
     },
 
@@ -103,12 +103,12 @@ async function changeLimit(
 }
 
 async function namedKey(
-  { customers }: ConsoleDeps,
+  { accounts }: ConsoleDeps,
   orgId: OrgId,
   { keyId }: LimitRequest,
 ): Promise<KeySummary | undefined | ConsoleRefusal> {
   if (keyId === undefined) return undefined;
-  return (await customers.findKey(orgId, keyId)) ?? NO_SUCH_KEY;
+  return (await accounts.findKey(orgId, keyId)) ?? NO_SUCH_KEY;
 }
 
 /** What holds by the change: for the key that was meant, or for all keys of the organization. */

@@ -1,4 +1,4 @@
-import { ExpiringCache } from "../core/index.ts";
+import { ExpiringCache, instant } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { ListingFigures } from "./contract.ts";
 import type { listingFigureRoutes, ListingQuery } from "./contract/listing-figures.ts";
@@ -6,7 +6,6 @@ import type { ListingSums } from "../records/index.ts";
 import type { Handlers } from "./handler.ts";
 import { KeptRead } from "./kept-read.ts";
 import { PublicDocument } from "./public-document.ts";
-import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownListings } from "./show-listing-figures.ts";
 

@@ -1,5 +1,5 @@
 import type { ChangedBy } from "../changes/index.ts";
-import { isEmail } from "../core/index.ts";
+import { instant, instantOrNull, isEmail } from "../core/index.ts";
 import { hashOf, type SignedIn } from "../identity/index.ts";
 import {
   type Invitation as StoredInvitation,
@@ -14,7 +14,6 @@ import type { Invitation, Member, ReceivedInvitation, SentInvitation, Team } fro
 import type { memberRoutes } from "./contract/members.ts";
 import type { Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
-import { instant, instantOrNull } from "./read-values.ts";
 
 /** Members, invitations, and which of the account's organizations the session is in. */
 export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberRoutes> {

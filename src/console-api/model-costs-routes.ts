@@ -1,9 +1,9 @@
+import { instant } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { modelCostRoutes } from "./contract/model-costs.ts";
 import type { Handlers } from "./handler.ts";
 import { boundsOf, modelCosts } from "./model-costs.ts";
-import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
 const DAY_MS = 86_400_000;

@@ -3,6 +3,8 @@ import type { TopUpPause } from "../billing/index.ts";
 import {
   type CapPeriod,
   formatUsd,
+  instant,
+  instantOrNull,
   microUsd,
   type MicroUsd,
   pauseSentence,
@@ -11,7 +13,6 @@ import {
 import type { Balance, MonthSpend } from "../ledger/index.ts";
 import type { CappedKey, NoticeFacts } from "../records/index.ts";
 import type { Notice } from "./contract.ts";
-import { instant, instantOrNull } from "./read-values.ts";
 import { day, usd } from "./show-refusal.ts";
 
 /** Everything that the notices of an organization follow from. */

@@ -1,8 +1,7 @@
-import { formatUsd } from "../core/index.ts";
+import { formatUsd, instant } from "../core/index.ts";
 import type { BooksFigures } from "../ledger/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { OperatorHealth } from "./contract.ts";
-import { instant } from "./read-values.ts";
 
 /** How the installation is: what this instance knows and what the books say of themselves. */
 export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {

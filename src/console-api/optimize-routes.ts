@@ -1,4 +1,4 @@
-import { formatUsd, unreachable } from "../core/index.ts";
+import { formatUsd, instant, instantOrNull, unreachable, usdOrNull } from "../core/index.ts";
 import type {
   FedEvents,
   OptimizeRefusal,
@@ -17,11 +17,11 @@ import type {
 import type { optimizeRoutes } from "./contract/optimize.ts";
 import type { Handlers } from "./handler.ts";
 import { playgroundPrincipal } from "./playground-principal.ts";
-import { instant, instantOrNull, readAmount, readName } from "./read-values.ts";
+import { readAmount, readName } from "./read-values.ts";
 
 /** Optimize searches of the organization. */
 export function optimizeHandlers(
-  deps: Pick<ConsoleDeps, "optimize" | "customers" | "rules">,
+  deps: Pick<ConsoleDeps, "optimize" | "accounts" | "rules">,
 ): Handlers<keyof typeof optimizeRoutes> {
   const { optimize } = deps;
   return {
@@ -121,7 +121,7 @@ function shownResult(result: FoundResult): OptimizeResult {
     calls: result.calls,
     failed: result.failed,
     cost_usd: formatUsd(result.costMicroUsd),
-    cost_per_call_usd: each === null ? null : formatUsd(each),
+    cost_per_call_usd: usdOrNull(each),
     ttft_p50_ms: result.firstByteP50Ms,
     win_rate: result.winRate,
     rank: result.rank,

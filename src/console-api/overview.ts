@@ -1,8 +1,11 @@
 import {
   formatUsd,
+  instant,
+  instantOrNull,
   microUsd,
   REQUEST_STATUSES,
   type RequestStatus,
+  usdOrNull,
   ZERO_MICRO_USD,
 } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
@@ -14,7 +17,6 @@ import type { Overview } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";
 import { lastsUntil } from "./lasts-until.ts";
 import { sameSpanOfMonthBefore } from "./month.ts";
-import { instant } from "./read-values.ts";
 import { isActive } from "./show-key.ts";
 import { shownRequest } from "./show-request.ts";
 import { shownFigures } from "./show-usage.ts";
@@ -27,7 +29,7 @@ const TROUBLE: readonly RequestStatus[] = ["rejected_by_provider", "failed"];
 
 /** The first page. Its queries of the journal run one after another, under one permit. */
 export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promise<Overview> {
-  const { records, customers, clock } = deps;
+  const { records, accounts, clock } = deps;
   const { reports, asOf } = datedReports(deps.reports);
   const { orgId } = session;
   const nowMs = clock.nowMs();
@@ -46,14 +48,14 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     knownOrg(deps, session),
     records.balance(orgId),
     records.monthSpend(orgId),
-    customers.listKeys(orgId),
+    accounts.listOwnKeys(orgId),
     reports.firstSuccess(orgId),
     records.refusedFor(orgId, last24h.fromMs),
   ]);
   return {
     ...asOf(),
     spent_month_usd: formatUsd(spend.spentMicroUsd),
-    org_cap_usd: spend.capMicroUsd === null ? null : formatUsd(spend.capMicroUsd),
+    org_cap_usd: usdOrNull(spend.capMicroUsd),
     cap_reset_at: instant(spend.resetAtMs),
     lasts: shownLasting(balance, month, nowMs),
     last_24h: shownFigures(today.totals),
@@ -92,7 +94,7 @@ function shownLasting(
   const { perDayMicroUsd, untilMs } = lasting;
   return {
     per_day_usd: formatUsd(microUsd(perDayMicroUsd)),
-    until: untilMs === undefined ? null : instant(untilMs),
+    until: instantOrNull(untilMs),
   };
 }
 

@@ -3,15 +3,14 @@ import {
   comingPrices,
   type Deployment,
   deploymentAt,
-  isDearer,
+  costsMore,
   type PriceSheet,
   ratesOf,
 } from "../catalog/index.ts";
-import { formatUsd, type Usage } from "../core/index.ts";
+import { formatUsd, instant, type Usage } from "../core/index.ts";
 import { costElsewhere, leastCostElsewhere, tierBounds } from "../pricing/index.ts";
 import type { SizedTokens } from "../records/index.ts";
 import type { PriceNotice } from "./contract.ts";
-import { instant } from "./read-values.ts";
 import { shownTiers } from "./show-model.ts";
 import { shownPrices } from "./show-request.ts";
 
@@ -106,7 +105,7 @@ function saleOf(prices: PriceSheet): string {
 function isRise(before: PriceSheet, after: PriceSheet): boolean {
   const bounds = [0, ...tierBounds(before), ...tierBounds(after)];
   return bounds.some((bound) => {
-    return isDearer(ratesOf(ratesAbove(after, bound)), ratesOf(ratesAbove(before, bound)));
+    return costsMore(ratesOf(ratesAbove(after, bound)), ratesOf(ratesAbove(before, bound)));
   });
 }
 

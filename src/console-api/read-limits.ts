@@ -1,22 +1,21 @@
 import type { EndpointRecord, KeySummary } from "../accounts/index.ts";
-import { formatUsd, microUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import { formatUsd, instant, microUsd, usdOrNull, ZERO_MICRO_USD } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import { endpointScope, orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { Limits } from "./contract.ts";
 import { knownOrg } from "./known-org.ts";
 import { rowsOfOrganization, type NamedRow } from "./limit-rows.ts";
-import { instant } from "./read-values.ts";
 import { isActive } from "./show-key.ts";
 import { shownEndpointRow, shownLimitRow } from "./show-limit-row.ts";
 
 /** Every limit and cap of the organization with what is used of it now. */
 export async function readLimits(deps: ConsoleDeps, session: SignedIn): Promise<Limits> {
-  const { customers, rules, records, reports, limitUse } = deps;
+  const { accounts, rules, records, reports, limitUse } = deps;
   const { orgId } = session;
   const [org, keys, limits, endpoints, month, activity] = await Promise.all([
     knownOrg(deps, session),
-    customers.listKeys(orgId),
+    accounts.listOwnKeys(orgId),
     rules.listLimits(orgId),
     rules.listEndpoints(orgId),
     records.monthSpend(orgId),
@@ -96,8 +95,4 @@ function keyCap(
 
 function usdOrZero(amount: bigint | undefined): string {
   return formatUsd(microUsd(amount ?? ZERO_MICRO_USD));
-}
-
-function usdOrNull(amount: bigint | null): string | null {
-  return amount === null ? null : formatUsd(microUsd(amount));
 }

@@ -1,5 +1,5 @@
 import type { AbuseRestrictionRecord } from "../abuse/index.ts";
-import type { CustomerOrg } from "../accounts/index.ts";
+import type { OrgSummary } from "../accounts/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { Balance } from "../ledger/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -8,7 +8,7 @@ import { knownOrg } from "./known-org.ts";
 import { noticesOf } from "./notices.ts";
 
 interface Noticed {
-  readonly org: CustomerOrg;
+  readonly org: OrgSummary;
   readonly balance: Balance;
   readonly holds: readonly AbuseRestrictionRecord[];
   readonly notices: readonly Notice[];

@@ -1,9 +1,8 @@
 import type { PurchaseRecord } from "../billing/index.ts";
-import { formatUsd, type OrgId } from "../core/index.ts";
+import { formatUsd, instant, type OrgId } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, type ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { Receipt } from "./contract.ts";
-import { instant } from "./read-values.ts";
 import { shownCompany, shownIssuer } from "./show-company.ts";
 
 const NOT_PAID = conflict(

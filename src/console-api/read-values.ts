@@ -52,12 +52,3 @@ export function isUnprintable(text: string): boolean {
 
 /* Controls, and what turns or hides the text around it. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200B-\u200F\u202A-\u202E\u2066-\u2069\uFEFF]/u;
-
-/** ISO 8601 in UTC, as the contract says an instant. */
-export function instant(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-export function instantOrNull(ms: number | null): string | null {
-  return ms === null ? null : instant(ms);
-}

@@ -1,4 +1,4 @@
-import { MAY, type OrgId, type RequestStatus } from "../core/index.ts";
+import { instant, instantOrNull, MAY, type OrgId, type RequestStatus } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { UsageReports } from "../records/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -11,7 +11,7 @@ import type { Handlers } from "./handler.ts";
 import { isOperator } from "./guard-operator.ts";
 import { knownOrg } from "./known-org.ts";
 import { shownReceived } from "./members-routes.ts";
-import { instant, instantOrNull, readName } from "./read-values.ts";
+import { readName } from "./read-values.ts";
 import { readNotices } from "./read-notices.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownBalance } from "./show-balance.ts";
@@ -21,7 +21,7 @@ export function sessionHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof sessionRoutes> {
-  const { identity, customers, rules, reports, clock } = deps;
+  const { identity, accounts, rules, reports, clock } = deps;
   return {
     "GET /api/console/session": ({ cookieHeader }) => readSession(deps, cookieHeader),
 
@@ -42,7 +42,7 @@ export function sessionHandlers(
       const name = body.name === undefined ? undefined : readName(body.name);
       if (name instanceof ConsoleRefusal) return name;
       const may = body.keys_may_set_org_limits;
-      if (name !== undefined) await customers.renameOrg(session.orgId, name, by);
+      if (name !== undefined) await accounts.renameOrg(session.orgId, name, by);
       if (may !== undefined) await rules.setKeysMaySetOrgLimits(session.orgId, may, by);
       return await readSettings(deps, session);
     },

@@ -5,10 +5,9 @@ import {
   parseAlertKind,
   type AlertDestination as StoredDestination,
 } from "../alerts/index.ts";
-import { formatUsd, type OrgId, type Role } from "../core/index.ts";
+import { instant, instantOrNull, type OrgId, type Role, usdOrNull } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { AlertDelivery, AlertDestination, Alerts } from "./contract.ts";
-import { instant, instantOrNull } from "./read-values.ts";
 import { shownAddress } from "./show-address.ts";
 
 /** What an organization has chosen, and what there is to choose, as a member may see it. */
@@ -23,7 +22,7 @@ export async function readAlerts(
   const { balanceBelowMicroUsd: below } = rules;
   return {
     rules: {
-      balance_below_usd: below === null ? null : formatUsd(below),
+      balance_below_usd: usdOrNull(below),
       cap_percents: [...rules.capPercents],
       purchases: rules.hasPurchases,
       restrictions: rules.hasRestrictions,

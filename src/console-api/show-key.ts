@@ -1,5 +1,12 @@
 import type { KeySummary } from "../accounts/index.ts";
-import { capsInUsd, formatUsd, type MicroUsd, unreachable } from "../core/index.ts";
+import {
+  capsInUsd,
+  formatUsd,
+  instant,
+  instantOrNull,
+  type MicroUsd,
+  unreachable,
+} from "../core/index.ts";
 import type { PeriodSpend } from "../ledger/index.ts";
 import {
   type LimitDefaults,
@@ -8,7 +15,6 @@ import {
   type StoredLimit,
 } from "../limits/index.ts";
 import type { Key } from "./contract.ts";
-import { instant, instantOrNull } from "./read-values.ts";
 
 /** What a key's limits depend on besides the key. */
 export interface LimitGround {

@@ -1,6 +1,6 @@
+import { instant } from "../core/index.ts";
 import { figuresOf, type ListingSums } from "../records/index.ts";
 import type { FiguresAt, ListingFigures } from "./contract.ts";
-import { instant } from "./read-values.ts";
 
 type Figures = Omit<FiguresAt, "at">;
 

@@ -1,3 +1,4 @@
+import { instant } from "../core/index.ts";
 import {
   type CapabilityDescriptor,
   comingPrices,
@@ -45,7 +46,7 @@ function shownListing(deployment: Deployment): ModelProvider {
     defaulted: [...(deployment.defaultedSkus ?? [])],
     price_tiers: shownTiers(deployment.prices),
     price_changes: comingPrices(deployment).map(({ fromMs, prices }) => ({
-      from: new Date(fromMs).toISOString(),
+      from: instant(fromMs),
       prices: shownPrices(prices),
       price_tiers: shownTiers(prices),
     })),

@@ -3,7 +3,14 @@ import type { ListedOrg, RulesStore } from "../accounts/index.ts";
 import type { WaitingPurchase as StoredPurchase } from "../billing/index.ts";
 import type { Deployment } from "../catalog/index.ts";
 import { findAction, type RecordedChange } from "../changes/index.ts";
-import { formatExactUsd, formatUsd, type PicoUsd } from "../core/index.ts";
+import {
+  exactUsdOrNull,
+  formatExactUsd,
+  formatUsd,
+  instant,
+  instantOrNull,
+  usdOrNull,
+} from "../core/index.ts";
 import {
   type ClosingOutcome,
   type ProviderBalance,
@@ -26,7 +33,6 @@ import type {
   OperatorStatement,
   WaitingPurchase,
 } from "./contract.ts";
-import { instant, instantOrNull } from "./read-values.ts";
 
 export function shownOrg(org: ListedOrg): OperatorOrg {
   return {
@@ -36,7 +42,7 @@ export function shownOrg(org: ListedOrg): OperatorOrg {
     created_at: instant(org.createdAtMs),
     balance_usd: formatUsd(org.balanceMicroUsd),
     held_usd: formatUsd(org.heldMicroUsd),
-    cap_usd: org.capMicroUsd === null ? null : formatUsd(org.capMicroUsd),
+    cap_usd: usdOrNull(org.capMicroUsd),
     credit: org.hasBought ? "bought" : org.isFunded ? "trial" : "none",
     restrictions: org.restrictions,
   };
@@ -174,7 +180,7 @@ export function shownComparison(found: Reconciliation): OperatorComparison {
     their_usd: formatExactUsd(found.theirPicoUsd),
     our_usd: formatExactUsd(found.ourPicoUsd),
     difference_usd: formatExactUsd(found.differencePicoUsd),
-    their_lines_usd: exactOrNull(found.theirLinesPicoUsd),
+    their_lines_usd: exactUsdOrNull(found.theirLinesPicoUsd),
     lines: lines && {
       compared: lines.compared,
       differing: lines.differing,
@@ -186,14 +192,10 @@ export function shownComparison(found: Reconciliation): OperatorComparison {
       kind,
       of,
       id,
-      their_usd: exactOrNull(theirPicoUsd),
-      our_usd: exactOrNull(ourPicoUsd),
+      their_usd: exactUsdOrNull(theirPicoUsd),
+      our_usd: exactUsdOrNull(ourPicoUsd),
     })),
   };
-}
-
-function exactOrNull(amount: PicoUsd | null): string | null {
-  return amount === null ? null : formatExactUsd(amount);
 }
 
 export function shownStatement({ period, lines, claims }: SettlementStatement): OperatorStatement {

@@ -3,6 +3,7 @@ import {
   bySkuName,
   csvLine,
   formatUsd,
+  instant,
   isManagedOrigin,
   microUsd,
   type PicoUsd,
@@ -10,9 +11,8 @@ import {
   shownKeyId,
   type Usage,
 } from "../core/index.ts";
-import type { PinnedPrices, ReportedRequest, UsageReports } from "../records/index.ts";
+import type { ReportedRequest, UsageReports } from "../records/index.ts";
 import type { Attempt, RequestRow, Tokens } from "./contract.ts";
-import { instant } from "./read-values.ts";
 
 /** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
 export function shownRequest(request: ReportedRequest): RequestRow {

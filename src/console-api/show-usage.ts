@@ -1,7 +1,6 @@
-import { formatUsd } from "../core/index.ts";
+import { formatUsd, instant } from "../core/index.ts";
 import type { ReportBucket, ReportFigures, ReportFilter, UsageReport } from "../records/index.ts";
 import type { Usage, UsageFigures } from "./contract.ts";
-import { instant } from "./read-values.ts";
 import { shownTokens } from "./show-request.ts";
 
 /** Figures of a range as pages show them; `nameOf` says what people call a group. */

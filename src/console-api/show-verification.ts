@@ -1,3 +1,4 @@
+import { instant } from "../core/index.ts";
 import type { Deployment } from "../catalog/index.ts";
 import {
   type ListingVerdict,
@@ -8,7 +9,6 @@ import {
 } from "../verification/index.ts";
 import type { CheckFinding, CheckFlaw, ConformanceRun, ListingTrust } from "./contract.ts";
 import { hostTexts, publicText } from "./public-text.ts";
-import { instant } from "./read-values.ts";
 
 /** As much of a deployment as a verdict is shown with. */
 export type JudgedListing = Pick<

@@ -5,14 +5,14 @@ import {
   type Statement as StoredStatement,
   statementCsv,
 } from "../billing/index.ts";
-import { type OrgId } from "../core/index.ts";
+import { instantOrNull, type OrgId } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { CompanyData, CompanyPage, Statement } from "./contract.ts";
 import type { statementRoutes } from "./contract/statements.ts";
 import { openFile } from "./file-answer.ts";
 import type { Handlers } from "./handler.ts";
-import { isUnprintable, instantOrNull } from "./read-values.ts";
+import { isUnprintable } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { shownCompany, shownIssuer } from "./show-company.ts";
 

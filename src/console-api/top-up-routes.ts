@@ -1,11 +1,11 @@
 import { PurchaseFault, TopUpFault, type TopUpView } from "../billing/index.ts";
-import { formatUsd, pauseSentence, ZERO_MICRO_USD } from "../core/index.ts";
+import { formatUsd, instant, pauseSentence, ZERO_MICRO_USD } from "../core/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { TopUp } from "./contract.ts";
 import type { topUpRoutes } from "./contract/top-up.ts";
 import type { Handlers } from "./handler.ts";
-import { instant, readAmount } from "./read-values.ts";
+import { readAmount } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
 /** Credit that is bought automatically with a saved card. */

@@ -1,4 +1,4 @@
-import { csvLine, type OrgId, parseRequestId } from "../core/index.ts";
+import { csvLine, instant, type OrgId, parseRequestId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import {
   answerHeadersOf,
@@ -17,7 +17,6 @@ import { fileNameOf } from "./file-name.ts";
 import type { Handlers } from "./handler.ts";
 import { readOverview } from "./overview.ts";
 import { onlyTagged, readFilters } from "./read-filters.ts";
-import { instant } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 import { REQUEST_COLUMNS, requestLine, shownAttempt, shownRequest } from "./show-request.ts";
 import { shownRefusal } from "./show-refusal.ts";
@@ -95,13 +94,13 @@ export function usageHandlers(
 const PAGE_ROWS = 50;
 
 async function filterOf(
-  { clock, customers }: Pick<ConsoleDeps, "clock" | "customers">,
+  { clock, accounts }: Pick<ConsoleDeps, "clock" | "accounts">,
   { orgId }: SignedIn,
   { tag, ...filters }: UsageFilters,
 ): Promise<ReportFilter | ConsoleRefusal> {
   const filter = readFilters(orgId, filters, clock.nowMs());
   if (filter instanceof ConsoleRefusal || tag === undefined) return filter;
-  return onlyTagged(filter, tag, await customers.listKeys(orgId));
+  return onlyTagged(filter, tag, await accounts.listOwnKeys(orgId));
 }
 
 function shownDetail(
@@ -122,7 +121,7 @@ function searchedBack(toMs: number | undefined): Pick<RequestList, "searched_bac
 }
 
 async function namesOf(
-  { customers, catalog }: ConsoleDeps,
+  { accounts, catalog }: ConsoleDeps,
   orgId: OrgId,
   by: ReportGroupBy,
 ): Promise<(group: string) => string> {
@@ -133,7 +132,7 @@ async function namesOf(
     return (group) => names.get(group) ?? group;
   }
   if (by !== "key") return (group) => group;
-  const keys = await customers.listKeys(orgId);
+  const keys = await accounts.listOwnKeys(orgId);
   const names = new Map<string, string>(keys.map(({ keyId, name }) => [keyId, name]));
   return (group) => names.get(group) ?? MANAGED_NAMES[group] ?? group;
 }

@@ -1,4 +1,5 @@
-import { formatUsd, type MicroUsd } from "./money.ts";
+import { usdOrNull } from "./json-values.ts";
+import { type MicroUsd } from "./money.ts";
 
 /** For how long a cap of a key holds: the UTC month, the week from Monday on, or the UTC day. */
 export const CAP_PERIODS = ["month", "week", "day"] as const;
@@ -31,7 +32,7 @@ export function byCapField<T>(make: (period: CapPeriod) => T): Readonly<Record<C
 export function capsInUsd(caps: Caps): Readonly<Record<CapField, string | null>> {
   return byCapField((period) => {
     const cap = caps[period];
-    return cap === null ? null : formatUsd(cap);
+    return usdOrNull(cap);
   });
 }
 

@@ -4,7 +4,6 @@ export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
 export {
-  byCapField,
   byCapPeriod,
   CAP_FIELDS,
   CAP_PERIODS,
@@ -106,6 +105,7 @@ export { asStoreFault, isStoreFault } from "./store-fault.ts";
 export { readTags } from "./key-tags.ts";
 export { listPieces, mapInTurns } from "./in-turns.ts";
 export { type Clock, isDay, systemClock } from "./time.ts";
+export { exactUsdOrNull, instant, instantOrNull, usdOrNull } from "./json-values.ts";
 export {
   byBucket,
   type BySku,

@@ -9,7 +9,6 @@ import {
   count,
   marks,
   orAbsent,
-  pico,
   type PoolUse,
   queryInTime,
   type Row,

@@ -18,7 +18,7 @@ export { PostgresStatementClosing } from "./postgres-statement-closing.ts";
 export { PostgresStatementStore } from "./postgres-statement-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
-export type { PinnedPrices, RecordStore, Refused } from "./record-store.ts";
+export type { RecordStore, Refused } from "./record-store.ts";
 export { ReportSources } from "./report-sources.ts";
 export { serveAdmissionLimits } from "./serve-admission-limits.ts";
 export { serveLimits } from "./serve-limits.ts";

@@ -6,7 +6,7 @@ import {
   type PriceSheet,
   type PriceTier,
 } from "../catalog/index.ts";
-import { listPieces } from "../core/index.ts";
+import { instant, listPieces } from "../core/index.ts";
 import type { ListingVerification, Verification } from "../verification/index.ts";
 
 /** Query of the wire_b list: a page of ids after or before a known one. */
@@ -108,13 +108,13 @@ export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
 }
 
 function shownVerification({ state, verdict, suspect }: ListingVerification): object {
-  const checked = verdict === undefined ? null : new Date(verdict.checkedAtMs).toISOString();
+  const checked = verdict === undefined ? null : instant(verdict.checkedAtMs);
   const failed = verdict?.checks.filter(({ status }) => status === "fail") ?? [];
   return {
     state,
     checked_at: checked,
     failed_checks: failed.map(({ id, title }) => ({ id, title })),
-    suspect_since: suspect === undefined ? null : new Date(suspect.sinceMs).toISOString(),
+    suspect_since: suspect === undefined ? null : instant(suspect.sinceMs),
   };
 }
 
@@ -178,7 +178,7 @@ function shownTier({ abovePromptTokens, prices }: PriceTier): object {
 
 function shownChange({ fromMs, prices }: DatedPrices): object {
   return {
-    from: new Date(fromMs).toISOString(),
+    from: instant(fromMs),
     pricing: shownPrices(prices),
     price_tiers: prices.tiers?.map(shownTier) ?? [],
   };

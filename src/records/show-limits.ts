@@ -1,5 +1,11 @@
 import type { DedicatedEndpoint } from "../accounts/index.ts";
-import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN, usd } from "../core/index.ts";
+import {
+  instant,
+  OUTPUT_TOKENS_DEFAULT,
+  OUTPUT_TOKENS_MAX,
+  OUTPUT_TOKENS_MIN,
+  usd,
+} from "../core/index.ts";
 import type { MonthSpend, PeriodSpend } from "../ledger/index.ts";
 import {
   endpointScope,
@@ -196,6 +202,6 @@ function shownSpend(month: MonthSpend): object {
     cap_usd: month.capMicroUsd === null ? null : usd(month.capMicroUsd),
     settled_usd: usd(month.spentMicroUsd),
     in_flight_usd: usd(month.inFlightMicroUsd),
-    reset_at: new Date(month.resetAtMs).toISOString(),
+    reset_at: instant(month.resetAtMs),
   };
 }

@@ -1,5 +1,6 @@
 import {
   bySkuName,
+  instant,
   microUsd,
   type MicroUsd,
   outputTokensTotal,
@@ -7,7 +8,6 @@ import {
   sumUsage,
   type Usage,
   usd,
-  ZERO_USAGE,
 } from "../core/index.ts";
 import type { Balance, MonthSpend } from "../ledger/index.ts";
 import { answerHeadersOf, droppedParamsOf } from "./answer-headers.ts";
@@ -158,8 +158,4 @@ function tokens(usage: Usage): object {
 
 function sum(amounts: readonly MicroUsd[]): MicroUsd {
   return microUsd(amounts.reduce<bigint>((total, each) => total + each, 0n));
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,5 +1,5 @@
 import { MANAGED_SQL } from "../accounts/index.ts";
-import type { OrgId } from "../core/index.ts";
+import { instant, type OrgId } from "../core/index.ts";
 import { idsOfDay } from "./report-parts.ts";
 import { OPEN_END } from "./request-status-sql.ts";
 import { unsummedSql } from "./usage-report-days.ts";
@@ -116,7 +116,7 @@ function changedSinceSql(atMs: number, end: bigint): string {
 }
 
 function instantSql(ms: number): string {
-  return `timestamptz '${new Date(ms).toISOString()}'`;
+  return `timestamptz '${instant(ms)}'`;
 }
 
 function firstIdOf(atMs: number): bigint {

@@ -3,6 +3,7 @@ import {
   type Clock,
   csvLine,
   formatUsd,
+  instant,
   invalidRequest,
   type MicroUsd,
   type OrgId,
@@ -118,7 +119,7 @@ const GROUP_COLUMN: Readonly<Record<Grouping, string>> = {
 function rowLine(row: UsageRow): string {
   return lineOf([
     row.requestId,
-    new Date(row.createdAtMs).toISOString(),
+    instant(row.createdAtMs),
     plainCell(row.keyId),
     plainCell(row.modelId),
     plainCell(row.providerId),

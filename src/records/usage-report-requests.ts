@@ -8,18 +8,9 @@ import {
   priceColumns,
   usageColumns,
 } from "../ledger/index.ts";
-import {
-  type Column,
-  columns,
-  type Columns,
-  count,
-  orAbsent,
-  orNull,
-  pico,
-  word,
-} from "../storage/index.ts";
+import { columns, type Columns, count, orNull, word } from "../storage/index.ts";
 import { attemptColumns, refusedColumns, requestColumns } from "./record-rows.ts";
-import type { PinnedPrices, PricedAttempt } from "./record-store.ts";
+import type { PricedAttempt } from "./record-store.ts";
 import { lastOf } from "./report-parts.ts";
 import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
 import type { ReportQuery } from "./usage-report-sql.ts";

@@ -270,7 +270,7 @@ describe("a key by its id", () => {
     const found = await rulesStore.findKey(key.keyId);
     expect(found?.rules.limits).toHaveLength(1);
     expect(found).toEqual(await findKey(keyStore, key.digest));
-    await accountStore.disableKey(key.keyId, testOperator);
+    await accountStore.editKeys("anyone", [key.keyId], { disable: true }, testOperator);
     expect(await rulesStore.findKey(key.keyId)).toEqual({ ...found, disabled: true });
     expect((await rulesStore.findKey(foreign.keyId))?.rules).toBe(PLAIN_RULES);
     expect(await rulesStore.findKey("key_none")).toBeUndefined();

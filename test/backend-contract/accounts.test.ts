@@ -76,11 +76,15 @@ test("a key is found by its digest with what the gateway must know", async () =>
 test("a disabled key stays disabled, since the first time", async () => {
   const { accountStore } = backend;
   const { keyId, orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  const disabled = await accountStore.disableKey(keyId, testOperator);
-  expect(disabled?.disabledAtMs).not.toBeNull();
-  expect(await accountStore.disableKey(keyId, testOperator)).toEqual(disabled);
-  expect(await accountStore.listKeys(orgId)).toEqual([disabled]);
-  expect(await accountStore.disableKey("key_unknown", testOperator)).toBeUndefined();
+  const disabled = await accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator);
+  expect(disabled?.[0]?.disabledAtMs).not.toBeNull();
+  expect(await accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator)).toEqual(
+    disabled,
+  );
+  expect(await accountStore.listKeys(orgId)).toEqual(disabled);
+  expect(
+    await accountStore.editKeys("anyone", ["key_unknown"], { disable: true }, testOperator),
+  ).toBeUndefined();
 });
 
 test("two keys cannot share a digest", async () => {

@@ -155,7 +155,7 @@ describe("a crossing is one event", () => {
 
   test("each percentage of a cap; of two that are passed at once the higher one is told", async () => {
     await setRules({ capPercents: [50, 80, 100] });
-    await backend.customerStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
+    await backend.accountStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
     for (const spend of [4_999_999n, 8_500_000n, 8_600_000n, 10_000_000n]) {
       await setSpend(spend);
       await backend.alertQueue.notice();
@@ -169,10 +169,10 @@ describe("a crossing is one event", () => {
 
   test("a cap that was raised is told again, and so is that of another month", async () => {
     await setRules({ capPercents: [80] });
-    await backend.customerStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
+    await backend.accountStore.setOrgCap(orgId, microUsd(10_000_000n), testOperator);
     await setSpend(9_000_000n);
     await backend.alertQueue.notice();
-    await backend.customerStore.setOrgCap(orgId, microUsd(20_000_000n), testOperator);
+    await backend.accountStore.setOrgCap(orgId, microUsd(20_000_000n), testOperator);
     await backend.alertQueue.notice();
     await setSpend(16_000_000n);
     await backend.alertQueue.notice();

@@ -108,14 +108,14 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "org.rename": {
     run: async () => {
-      const { name } = (await backend.customerStore.findOrg(orgId)) ?? { name: "" };
-      await backend.customerStore.renameOrg(orgId, "New name", account);
+      const { name } = (await backend.accountStore.findOrg(orgId)) ?? { name: "" };
+      await backend.accountStore.renameOrg(orgId, "New name", account);
       return { by: account, target: orgId, before: { name }, after: { name: "New name" } };
     },
   },
   "org.cap": {
     run: async () => {
-      await backend.customerStore.setOrgCap(orgId, microUsd(12_500_000n), account);
+      await backend.accountStore.setOrgCap(orgId, microUsd(12_500_000n), account);
       const [before, after] = [{ cap_usd: null }, { cap_usd: "12.500000" }];
       return { by: account, target: orgId, before, after };
     },
@@ -293,7 +293,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       const { digest, label } = fresh;
       const limits = { requestsPerMinuteCeiling: 60, caps: { month: microUsd(1n) } };
       const key = { orgId, name: "ci", origin: "console", digest, label, ...limits } as const;
-      const made = await backend.customerStore.createKey(key, account);
+      const made = await backend.accountStore.createOwnKey(key, account);
       assert(made !== "too_many", "there is room");
       ({ keyId } = made);
       const after = { name: "ci", origin: "console", rpm: 60, cap_usd: "0.000001" };
@@ -303,33 +303,33 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "key.rename": {
     run: async () => {
       // A key is pasted into the wrong field.
-      await backend.customerStore.editKeys(orgId, [keyId], { name: `mine ${fresh.raw}` }, account);
+      await backend.accountStore.editKeys(orgId, [keyId], { name: `mine ${fresh.raw}` }, account);
       const after = { name: "mine tm_vk_[redacted]" };
       return { by: account, target: keyId, before: { name: "ci" }, after };
     },
   },
   "key.cap": {
     run: async () => {
-      await backend.accountStore.setKeyCap(keyId, null, operator);
+      await backend.accountStore.editKeys("anyone", [keyId], { caps: { month: null } }, operator);
       const [before, after] = [{ cap_usd: "0.000001" }, { cap_usd: null }];
       return { by: operator, target: keyId, before, after };
     },
   },
   "key.week-cap": {
     run: async () => {
-      await backend.accountStore.editKey(keyId, { caps: { week: microUsd(2n) } }, operator);
+      await backend.accountStore.editKeys(
+        "anyone",
+        [keyId],
+        { caps: { week: microUsd(2n) } },
+        operator,
+      );
       const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000002" }];
       return { by: operator, target: keyId, before, after };
     },
   },
   "key.day-cap": {
     run: async () => {
-      await backend.customerStore.editKeys(
-        orgId,
-        [keyId],
-        { caps: { day: microUsd(1n) } },
-        account,
-      );
+      await backend.accountStore.editKeys(orgId, [keyId], { caps: { day: microUsd(1n) } }, account);
       const [before, after] = [{ cap_usd: null }, { cap_usd: "0.000001" }];
       return { by: account, target: keyId, before, after };
     },
@@ -337,14 +337,14 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "key.tags": {
     run: async () => {
       const tags = ["batch", "eu"];
-      await backend.customerStore.editKeys(orgId, [keyId], { tags }, account);
+      await backend.accountStore.editKeys(orgId, [keyId], { tags }, account);
       return { by: account, target: keyId, before: { tags: [] }, after: { tags } };
     },
   },
   "key.expiry": {
     run: async () => {
       const atMs = Date.parse("2099-01-31T00:00:00Z");
-      await backend.customerStore.editKeys(orgId, [keyId], { expiresAtMs: atMs }, account);
+      await backend.accountStore.editKeys(orgId, [keyId], { expiresAtMs: atMs }, account);
       const [before, after] = [{ expires_at: null }, { expires_at: "2099-01-31T00:00:00.000Z" }];
       return { by: account, target: keyId, before, after };
     },
@@ -352,7 +352,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   "key.models": {
     run: async () => {
       const models = ["acme/nib"];
-      await backend.customerStore.editKeys(orgId, [keyId], { models }, account);
+      await backend.accountStore.editKeys(orgId, [keyId], { models }, account);
       return { by: account, target: keyId, before: { models: null }, after: { models } };
     },
   },
@@ -370,7 +370,7 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
   },
   "key.disable": {
     run: async () => {
-      await backend.customerStore.disableKey(orgId, keyId, account);
+      await backend.accountStore.editKeys(orgId, [keyId], { disable: true }, account);
       const [before, after] = [{ disabled_at: null }, { disabled_at: isoInstant }];
       return { by: account, target: keyId, before, after };
     },

@@ -61,10 +61,10 @@ describe("the change log", () => {
   test("has nothing of what is the same before and after", async () => {
     const key = await backend.accountStore.listKeys(orgId);
     const keyId = key[0]?.keyId ?? "";
-    await backend.accountStore.disableKey(keyId, operator);
+    await backend.accountStore.editKeys("anyone", [keyId], { disable: true }, operator);
     await recorded();
-    await backend.accountStore.disableKey(keyId, operator);
-    await backend.customerStore.setOrgCap(orgId, null, account);
+    await backend.accountStore.editKeys("anyone", [keyId], { disable: true }, operator);
+    await backend.accountStore.setOrgCap(orgId, null, account);
     expect(await recorded()).toEqual([]);
   });
 
@@ -77,7 +77,7 @@ describe("the change log", () => {
       "whsec_0123456789abcdefgh",
     ];
     for (const secret of [raw, ...provider]) {
-      await backend.customerStore.renameOrg(orgId, `ours ${secret}`, account);
+      await backend.accountStore.renameOrg(orgId, `ours ${secret}`, account);
       const grant = { orgId, amountMicroUsd: 1n as never, ref: `for ${secret}` };
       await backend.creditStore.grant(grant, { ...operator, id: secret });
     }

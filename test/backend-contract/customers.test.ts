@@ -25,7 +25,7 @@ function newKey(orgId: OrgId, change: Partial<NewKey> = {}): NewKey {
 describe("an organization", () => {
   test("is shown with its cap and whether it was ever funded", async () => {
     const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
-    expect(await backend.customerStore.findOrg(orgId)).toMatchObject({
+    expect(await backend.accountStore.findOrg(orgId)).toMatchObject({
       orgId,
       name: "Acme",
       email: "a@example.com",
@@ -37,52 +37,52 @@ describe("an organization", () => {
       { orgId, amountMicroUsd: microUsd(5n), ref: `fund ${orgId}` },
       testOperator,
     );
-    expect(await backend.customerStore.setOrgCap(orgId, microUsd(7n), testOperator)).toBe(true);
-    expect(await backend.customerStore.renameOrg(orgId, "Acme Labs", testOperator)).toBe(true);
-    expect(await backend.customerStore.findOrg(orgId)).toMatchObject({
+    expect(await backend.accountStore.setOrgCap(orgId, microUsd(7n), testOperator)).toBe(true);
+    expect(await backend.accountStore.renameOrg(orgId, "Acme Labs", testOperator)).toBe(true);
+    expect(await backend.accountStore.findOrg(orgId)).toMatchObject({
       name: "Acme Labs",
       capMicroUsd: 7n,
       isFunded: true,
     });
-    await backend.customerStore.setOrgCap(orgId, null, testOperator);
-    expect((await backend.customerStore.findOrg(orgId))?.capMicroUsd).toBeNull();
+    await backend.accountStore.setOrgCap(orgId, null, testOperator);
+    expect((await backend.accountStore.findOrg(orgId))?.capMicroUsd).toBeNull();
   });
 
   test("that is not there is not found, and nothing of it changes", async () => {
     const nobody = "org_nobody" as OrgId;
-    expect(await backend.customerStore.findOrg(nobody)).toBeUndefined();
-    expect(await backend.customerStore.renameOrg(nobody, "x", testOperator)).toBe(false);
-    expect(await backend.customerStore.setOrgCap(nobody, null, testOperator)).toBe(false);
-    expect(await backend.customerStore.listKeys(nobody)).toEqual([]);
+    expect(await backend.accountStore.findOrg(nobody)).toBeUndefined();
+    expect(await backend.accountStore.renameOrg(nobody, "x", testOperator)).toBe(false);
+    expect(await backend.accountStore.setOrgCap(nobody, null, testOperator)).toBe(false);
+    expect(await backend.accountStore.listOwnKeys(nobody)).toEqual([]);
   });
 });
 
 describe("a key", () => {
   test("is made, renamed, capped, given an expiry and permanently disabled", async () => {
     const { orgId, keyId: older } = await orgWithKey(backend, { creditMicroUsd: 0n });
-    const made = await backend.customerStore.createKey(newKey(orgId), testOperator);
+    const made = await backend.accountStore.createOwnKey(newKey(orgId), testOperator);
     if (made === "too_many") throw new Error("another one was possible");
     const { keyId } = made;
-    expect(await backend.customerStore.findKey(orgId, keyId)).toEqual(made);
-    const keys = await backend.customerStore.listKeys(orgId);
+    expect(await backend.accountStore.findKey(orgId, keyId)).toEqual(made);
+    const keys = await backend.accountStore.listOwnKeys(orgId);
     expect(keys.map((key) => key.keyId)).toEqual([keyId, older]);
-    const { customerStore } = backend;
+    const { accountStore } = backend;
     expect(
-      await customerStore.editKeys(orgId, [keyId], { name: "nightly" }, testOperator),
+      await accountStore.editKeys(orgId, [keyId], { name: "nightly" }, testOperator),
     ).toMatchObject([
       {
         name: "nightly",
       },
     ]);
     expect(
-      await customerStore.editKeys(orgId, [keyId], { caps: { month: microUsd(9n) } }, testOperator),
+      await accountStore.editKeys(orgId, [keyId], { caps: { month: microUsd(9n) } }, testOperator),
     ).toMatchObject([
       {
         caps: { month: 9n },
       },
     ]);
     expect(
-      await customerStore.editKeys(orgId, [keyId], { caps: { month: null } }, testOperator),
+      await accountStore.editKeys(orgId, [keyId], { caps: { month: null } }, testOperator),
     ).toMatchObject([
       {
         caps: { month: null },
@@ -90,36 +90,38 @@ describe("a key", () => {
     ]);
     const atMs = Date.parse("2099-01-31T00:00:00Z");
     expect(
-      await customerStore.editKeys(orgId, [keyId], { expiresAtMs: atMs }, testOperator),
+      await accountStore.editKeys(orgId, [keyId], { expiresAtMs: atMs }, testOperator),
     ).toMatchObject([
       {
         expiresAtMs: atMs,
       },
     ]);
     expect(
-      await customerStore.editKeys(orgId, [keyId], { expiresAtMs: null }, testOperator),
+      await accountStore.editKeys(orgId, [keyId], { expiresAtMs: null }, testOperator),
     ).toMatchObject([
       {
         expiresAtMs: null,
       },
     ]);
     const models = ["acme/b", "acme/a"];
-    expect(await customerStore.editKeys(orgId, [keyId], { models }, testOperator)).toMatchObject([
+    expect(await accountStore.editKeys(orgId, [keyId], { models }, testOperator)).toMatchObject([
       {
         models,
       },
     ]);
     expect(
-      await customerStore.editKeys(orgId, [keyId], { models: null }, testOperator),
+      await accountStore.editKeys(orgId, [keyId], { models: null }, testOperator),
     ).toMatchObject([
       {
         models: null,
       },
     ]);
-    const disabled = await customerStore.disableKey(orgId, keyId, testOperator);
-    expect(disabled?.disabledAtMs).not.toBeNull();
-    expect(await customerStore.disableKey(orgId, keyId, testOperator)).toEqual(disabled);
-    expect(await customerStore.findKey(orgId, keyId)).toEqual(disabled);
+    const disabled = await accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator);
+    expect(disabled?.[0]?.disabledAtMs).not.toBeNull();
+    expect(await accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator)).toEqual(
+      disabled,
+    );
+    expect(await accountStore.findKey(orgId, keyId)).toEqual(disabled?.[0]);
   });
 
   test("of another organization, or of the marketplace, is one that does not exist", async () => {
@@ -127,16 +129,16 @@ describe("a key", () => {
     const { orgId: theirs, keyId: foreign } = await orgWithKey(backend, { creditMicroUsd: 0n });
     const managed = await keyOf(backend, mine.orgId);
     await backend.query("update api_key set origin = 'optimize' where key_id = $1", [managed]);
-    const playground = await backend.customerStore.playgroundKey(mine.orgId);
+    const playground = await backend.accountStore.playgroundKey(mine.orgId);
     const before = await backend.query("select * from api_key order by key_id");
-    const { customerStore } = backend;
+    const { accountStore } = backend;
     for (const keyId of [foreign, managed, playground, "key_nobody"]) {
-      expect(await customerStore.findKey(mine.orgId, keyId)).toBeUndefined();
+      expect(await accountStore.findKey(mine.orgId, keyId)).toBeUndefined();
       expect(
-        await customerStore.editKeys(mine.orgId, [keyId], { name: "x" }, testOperator),
+        await accountStore.editKeys(mine.orgId, [keyId], { name: "x" }, testOperator),
       ).toBeUndefined();
       expect(
-        await customerStore.editKeys(
+        await accountStore.editKeys(
           mine.orgId,
           [keyId],
           { caps: { month: microUsd(1n) } },
@@ -144,16 +146,18 @@ describe("a key", () => {
         ),
       ).toBeUndefined();
       expect(
-        await customerStore.editKeys(mine.orgId, [keyId], { expiresAtMs: 9 }, testOperator),
+        await accountStore.editKeys(mine.orgId, [keyId], { expiresAtMs: 9 }, testOperator),
       ).toBeUndefined();
       expect(
-        await customerStore.editKeys(mine.orgId, [keyId], { models: ["acme/a"] }, testOperator),
+        await accountStore.editKeys(mine.orgId, [keyId], { models: ["acme/a"] }, testOperator),
       ).toBeUndefined();
-      expect(await customerStore.disableKey(mine.orgId, keyId, testOperator)).toBeUndefined();
+      expect(
+        await accountStore.editKeys(mine.orgId, [keyId], { disable: true }, testOperator),
+      ).toBeUndefined();
     }
     expect(await backend.query("select * from api_key order by key_id")).toEqual(before);
     const ids = async (orgId: OrgId) =>
-      (await customerStore.listKeys(orgId)).map((key) => key.keyId);
+      (await accountStore.listOwnKeys(orgId)).map((key) => key.keyId);
     expect(await ids(mine.orgId)).toEqual([mine.keyId]);
     expect(await ids(theirs)).toEqual([foreign]);
   });
@@ -167,17 +171,19 @@ describe("a key", () => {
       [orgId, KEYS_PER_ORG_MAX - 3],
     );
     const asked = await Promise.all(
-      Array.from({ length: 6 }, () => backend.customerStore.createKey(newKey(orgId), testOperator)),
+      Array.from({ length: 6 }, () =>
+        backend.accountStore.createOwnKey(newKey(orgId), testOperator),
+      ),
     );
     expect(asked.filter((made) => made === "too_many")).toHaveLength(4);
-    expect(await backend.customerStore.listKeys(orgId)).toHaveLength(KEYS_PER_ORG_MAX);
+    expect(await backend.accountStore.listOwnKeys(orgId)).toHaveLength(KEYS_PER_ORG_MAX);
   });
 });
 
 test("an organization has one Playground key, whichever request is first, which no caller can present", async () => {
   const { orgId } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const asked = await Promise.all(
-    Array.from({ length: 5 }, () => backend.customerStore.playgroundKey(orgId)),
+    Array.from({ length: 5 }, () => backend.accountStore.playgroundKey(orgId)),
   );
   expect(new Set(asked).size).toBe(1);
   const rows = await backend.query(
@@ -192,14 +198,14 @@ test("an organization has one Playground key, whichever request is first, which 
     requestsPerMinuteCeiling: 60,
   });
   const { orgId: other } = await orgWithKey(backend, { creditMicroUsd: 0n });
-  expect(await backend.customerStore.playgroundKey(other)).not.toBe(keyId);
+  expect(await backend.accountStore.playgroundKey(other)).not.toBe(keyId);
 });
 
 test("a change of several keys is made of all of them or of none, with its entries in the log", async () => {
   const { orgId, keyId: first } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const { keyId: another } = await orgWithKey(backend, { creditMicroUsd: 0n });
   const second = await keyOf(backend, orgId);
-  const store = backend.customerStore;
+  const store = backend.accountStore;
   const edit = { caps: { day: microUsd(7n) }, tags: ["batch"], name: "both" };
   const limit = {
     target: { source: "self", scope: "key", keyId: first },

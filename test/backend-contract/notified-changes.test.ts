@@ -74,16 +74,17 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
   { what: "a new key", run: (of) => backend.accountStore.createKey(newKey(of), testOperator) },
   {
     what: "a new key of its customer's own",
-    run: (of) => backend.customerStore.createKey(newKey(of), testOperator),
+    run: (of) => backend.accountStore.createOwnKey(newKey(of), testOperator),
   },
   {
     what: "a cap of a key",
-    run: ({ keyId }) => backend.accountStore.setKeyCap(keyId, DOLLAR, testOperator),
+    run: ({ keyId }) =>
+      backend.accountStore.editKeys("anyone", [keyId], { caps: { month: DOLLAR } }, testOperator),
   },
   {
     what: "a cap of a key by its customer",
     run: ({ orgId, keyId }) =>
-      backend.customerStore.editKeys(orgId, [keyId], { caps: { month: DOLLAR } }, testOperator),
+      backend.accountStore.editKeys(orgId, [keyId], { caps: { month: DOLLAR } }, testOperator),
   },
   {
     what: "a cap of an organization",
@@ -91,15 +92,17 @@ const CHANGES: readonly { readonly what: string; run(of: Of): Promise<unknown> }
   },
   {
     what: "a cap of an organization by itself",
-    run: ({ orgId }) => backend.customerStore.setOrgCap(orgId, DOLLAR, testOperator),
+    run: ({ orgId }) => backend.accountStore.setOrgCap(orgId, DOLLAR, testOperator),
   },
   {
     what: "a disabled key",
-    run: ({ keyId }) => backend.accountStore.disableKey(keyId, testOperator),
+    run: ({ keyId }) =>
+      backend.accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator),
   },
   {
     what: "a key that its customer disabled",
-    run: ({ orgId, keyId }) => backend.customerStore.disableKey(orgId, keyId, testOperator),
+    run: ({ orgId, keyId }) =>
+      backend.accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator),
   },
 ];
 

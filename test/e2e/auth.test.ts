@@ -14,7 +14,12 @@ const account = withAccount(gateway, "25.00");
 const disabled = withAccount(gateway, "25.00");
 
 beforeAll(async () => {
-  await gateway.backend.accountStore.disableKey(disabled.keyId, testOperator);
+  await gateway.backend.accountStore.editKeys(
+    "anyone",
+    [disabled.keyId],
+    { disable: true },
+    testOperator,
+  );
 });
 
 const chat: HttpCall = { body: chatBody("test/a") };

@@ -51,13 +51,14 @@ async function outcomes(account: TestAccount, more: object = {}): Promise<readon
 const CHANGES = [
   {
     what: "a disabled key",
-    change: ({ keyId }: TestAccount) => here.backend.accountStore.disableKey(keyId, testOperator),
+    change: ({ keyId }: TestAccount) =>
+      here.backend.accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator),
     outcome: 401,
   },
   {
     what: "a key that its customer disabled",
     change: ({ orgId, keyId }: TestAccount) =>
-      here.backend.customerStore.disableKey(orgId, keyId, testOperator),
+      here.backend.accountStore.editKeys(orgId, [keyId], { disable: true }, testOperator),
     outcome: 401,
   },
   {
@@ -80,13 +81,18 @@ const CHANGES = [
   {
     what: "a cap of a key",
     change: ({ keyId }: TestAccount) =>
-      here.backend.accountStore.setKeyCap(keyId, microUsd(1n), testOperator),
+      here.backend.accountStore.editKeys(
+        "anyone",
+        [keyId],
+        { caps: { month: microUsd(1n) } },
+        testOperator,
+      ),
     outcome: "refused",
   },
   {
     what: "a cap of an organization",
     change: ({ orgId }: TestAccount) =>
-      here.backend.customerStore.setOrgCap(orgId, microUsd(1n), testOperator),
+      here.backend.accountStore.setOrgCap(orgId, microUsd(1n), testOperator),
     outcome: "refused",
   },
 ] as const;
@@ -192,7 +198,12 @@ test("changes are received again after the notice connection was lost", async ()
     });
   });
   expect(await outcomes(account)).toEqual(["admitted", "admitted"]);
-  await here.backend.accountStore.disableKey(account.keyId, testOperator);
+  await here.backend.accountStore.editKeys(
+    "anyone",
+    [account.keyId],
+    { disable: true },
+    testOperator,
+  );
   await until("it is known in both", async () =>
     (await outcomes(account)).every((each) => each === 401),
   );

@@ -81,7 +81,12 @@ const KINDS: readonly Kind[] = [
     code: "auth",
     key: async () => {
       const { key, keyId } = await gateway.account("1.00");
-      await gateway.backend.accountStore.disableKey(keyId, testOperator);
+      await gateway.backend.accountStore.editKeys(
+        "anyone",
+        [keyId],
+        { disable: true },
+        testOperator,
+      );
       return key;
     },
   },

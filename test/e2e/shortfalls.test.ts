@@ -78,13 +78,14 @@ const CHANGES: readonly Change[] = [
   {
     what: "a raised cap of the key",
     limits: CAPPED,
-    change: ({ accountStore }, { keyId }) => accountStore.setKeyCap(keyId, DOLLAR, testOperator),
+    change: ({ accountStore }, { keyId }) =>
+      accountStore.editKeys("anyone", [keyId], { caps: { month: DOLLAR } }, testOperator),
   },
   {
     what: "a cap of the key that its customer took away",
     limits: CAPPED,
-    change: ({ customerStore }, { orgId, keyId }) =>
-      customerStore.editKeys(orgId, [keyId], { caps: { month: null } }, testOperator),
+    change: ({ accountStore }, { orgId, keyId }) =>
+      accountStore.editKeys(orgId, [keyId], { caps: { month: null } }, testOperator),
   },
   {
     what: "a raised cap of the organization",
@@ -94,7 +95,7 @@ const CHANGES: readonly Change[] = [
   {
     what: "a cap of the organization that its customer took away",
     limits: ORG_CAPPED,
-    change: ({ customerStore }, { orgId }) => customerStore.setOrgCap(orgId, null, testOperator),
+    change: ({ accountStore }, { orgId }) => accountStore.setOrgCap(orgId, null, testOperator),
   },
 ];
 

@@ -268,7 +268,7 @@ export async function loseTime(story: Story, seconds: number): Promise<LostTime>
   const [account] = story.accounts;
   const disabledKey = account?.keys[0] ?? "";
   const keyId = await keyIdOf(story, disabledKey);
-  await backend.accountStore.disableKey(keyId, testOperator);
+  await backend.accountStore.editKeys("anyone", [keyId], { disable: true }, testOperator);
   const changesFile = join(story.folder, "changes.ndjson");
   await expectCode(0, command(story, "changes", "export", "--out", changesFile));
   // Settlement: an attempt more, then the period is closed, written to a file and paid.
@@ -349,10 +349,7 @@ async function buy(story: Story, dollars: number) {
   return payment;
 }
 
-async function keyIdOf(
-  story: Story,
-  raw: string,
-): Promise<Parameters<TortureDatabase["backend"]["accountStore"]["disableKey"]>[0]> {
+async function keyIdOf(story: Story, raw: string): Promise<string> {
   const digest = createHash("sha256").update(raw).digest();
   const rows = await story.database.query<{ key_id: string }>(
     "select key_id from api_key where digest = $1",

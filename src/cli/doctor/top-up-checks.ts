@@ -1,9 +1,10 @@
+import { instant } from "../../core/index.ts";
 import type { DatabaseCheckGroup } from "./doctor-check.ts";
 
 /** Automatic top-ups that wait for a person: how many for each reason, and since when. */
 export const topUpChecks: DatabaseCheckGroup = async (_examined, { topUpStore }) => {
   const paused = (await topUpStore.paused()).map(({ reason, count, oldestMs }) => {
-    return { reason, count, oldest_at: new Date(oldestMs).toISOString() };
+    return { reason, count, oldest_at: instant(oldestMs) };
   });
   if (paused.length === 0) return [];
   const listed = paused.map(

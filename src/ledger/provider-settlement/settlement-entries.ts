@@ -1,4 +1,4 @@
-import { csvLine, formatExactUsd, formatUsd, plainCell } from "../../core/index.ts";
+import { csvLine, exactUsdOrNull, formatUsd, plainCell } from "../../core/index.ts";
 import { SettlementFault, type ProviderPeriod, type SettlementEntry } from "./settlement-store.ts";
 
 /**
@@ -69,7 +69,7 @@ export function entryLine(entry: SettlementEntry): string {
     tokens(usage?.completion),
     tokens(usage?.internalReasoning),
     costPicoUsd === null ? null : costPicoUsd.toString(),
-    costPicoUsd === null ? null : formatExactUsd(costPicoUsd),
+    exactUsdOrNull(costPicoUsd),
     formatUsd(entry.debitMicroUsd),
     formatUsd(entry.overrunMicroUsd),
     yesOrNo(entry.isLate),

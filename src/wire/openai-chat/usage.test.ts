@@ -163,7 +163,7 @@ describe("laws", () => {
       fc.property(reported, (fields) => {
         const found = read({ usage: fields })?.usage;
         if (found === undefined) return;
-        for (const value of Object.values(found) as number[]) {
+        for (const value of Object.values(found)) {
           expect(Number.isSafeInteger(value) && value >= 0).toBe(true);
         }
         expect(promptTokensTotal(found)).toBeLessThanOrEqual(amountOf(fields.prompt_tokens));

@@ -315,7 +315,7 @@ describe.skipIf(!hasChromium)("the keys page", () => {
     await page.getByRole("textbox", { name: "Message" }).fill("Hello");
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await page.getByRole("group", { name: "Answer of" }).getByText("$").first().waitFor();
-    const managed = String(await fixture.gateway.backend.customerStore.playgroundKey(orgId));
+    const managed = String(await fixture.gateway.backend.accountStore.playgroundKey(orgId));
     expect(managed.length).toBeGreaterThan(5);
     for (const path of ["/keys?status=all", "/limits", "/usage", "/", "/settings"]) {
       await open(page, path);

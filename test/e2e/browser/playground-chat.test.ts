@@ -426,7 +426,7 @@ describe.skipIf(!hasChromium)("the playground's chat", () => {
       return seen;
     });
     expect(statuses).toEqual(Array.from({ length: 25 }, () => 200));
-    const managed = await fixture.gateway.backend.customerStore.playgroundKey(orgId);
+    const managed = await fixture.gateway.backend.accountStore.playgroundKey(orgId);
     const keys = await page.request.get(`${fixture.consoleUrl}/api/console/keys`);
     expect(keys.status()).toBe(200);
     expect(await keys.text()).not.toContain(managed);

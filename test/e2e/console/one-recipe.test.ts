@@ -46,7 +46,7 @@ const WAYS: Readonly<Record<string, (usd: string) => Promise<Caller>>> = {
     const person = await installation.signIn(newcomer(`person-${++people}`));
     await grantExactly(person.orgId, usd);
     const { orgId } = person;
-    const keyId = await installation.gateway.backend.customerStore.playgroundKey(orgId);
+    const keyId = await installation.gateway.backend.accountStore.playgroundKey(orgId);
     const ask = async (body: object): Promise<Seen> =>
       seen(await person.ask(`POST /playground${ROUTE}`, { body }));
     return { orgId, keyId, ask };
@@ -160,7 +160,12 @@ describe.each(Object.entries(WAYS))("a call by %s", (_way, open) => {
   test("is refused by the cap of its key and of its organization", async () => {
     const { accountStore } = installation.gateway.backend;
     const [byKey, byOrg] = [await open("5.00"), await open("5.00")];
-    await accountStore.setKeyCap(byKey.keyId, microUsd(1n), testOperator);
+    await accountStore.editKeys(
+      "anyone",
+      [byKey.keyId],
+      { caps: { month: microUsd(1n) } },
+      testOperator,
+    );
     await accountStore.setOrgCap(byOrg.orgId, microUsd(1n), testOperator);
     const refused = { status: 429, refused: "insufficient_quota", kind: "spend", ...NOTHING };
     expect(await byKey.ask(CHAT)).toEqual({ ...refused, scope: "key" });

@@ -71,7 +71,12 @@ async function setCap(account: TestAccount, scope: Scope, cap: bigint | null): P
   const isSet =
     scope === "org"
       ? await accountStore.setOrgCap(account.orgId, amount, testOperator)
-      : (await accountStore.setKeyCap(account.keyId, amount, testOperator)) !== undefined;
+      : (await accountStore.editKeys(
+          "anyone",
+          [account.keyId],
+          { caps: { month: amount } },
+          testOperator,
+        )) !== undefined;
   expect(isSet).toBe(true);
 }
 

@@ -239,7 +239,7 @@ describe("240 parallel requests at two gateways with means for exactly twelve", 
 async function openDayCapped(): Promise<TestAccount> {
   const account = await openAccount(backend, formatUsd(holdsOf(200)));
   const edit = { caps: { day: holdsOf(AFFORDABLE) } };
-  await backend.accountStore.editKey(account.keyId, edit, testOperator);
+  await backend.accountStore.editKeys("anyone", [account.keyId], edit, testOperator);
   return account;
 }
 

@@ -138,7 +138,7 @@ describe("200 parallel requests with money for exactly ten", () => {
       const account = await gateway.account("100", { keyCapUsd: "50" });
       const cap = microUsd(WORST * BigInt(AFFORDABLE));
       const edit = period === "day" ? { caps: { day: cap } } : { caps: { week: cap } };
-      await gateway.backend.accountStore.editKey(account.keyId, edit, testOperator);
+      await gateway.backend.accountStore.editKeys("anyone", [account.keyId], edit, testOperator);
       const { answers, refusedAtOnce } = await storm(account, [account.key]);
       expect(capsOf(refusedAtOnce)).toEqual([capOf("key", period)]);
       await afterwards(account, answers);
