@@ -58,13 +58,8 @@ export function usageHandlers(
           ...(by === undefined ? {} : { sort: { by, direction } }),
         };
         const { reports, asOf } = datedReports(deps.reports);
-        const { rows, nextCursor, searchedToMs } = await reports.requests(filter, page);
-        return {
-          data: rows.map(shownRequest),
-          next_cursor: nextCursor,
-          ...searchedBack(searchedToMs),
-          ...asOf(),
-        };
+        const { rows, nextCursor } = await reports.requests(filter, page);
+        return { data: rows.map(shownRequest), next_cursor: nextCursor, ...asOf() };
       });
     },
 
@@ -115,10 +110,6 @@ function shownDetail(
     response_headers: headers.map(([name, value]) => ({ name, value })),
     refusal: found.refused === undefined ? null : shownRefusal(found.request, found.refused),
   };
-}
-
-function searchedBack(toMs: number | undefined): Pick<RequestList, "searched_back_to"> {
-  return toMs === undefined ? {} : { searched_back_to: instant(toMs) };
 }
 
 async function namesOf(

@@ -15,9 +15,9 @@ import {
   unsummedAttemptsSql,
 } from "./usage-report-sql.ts";
 
-export const USAGE_SUMS_SQL: string = TOKENS_AND_DEBIT.map(
-  (column) => `sum(${column})::bigint as ${column}`,
-).join(", ");
+const USAGE_SUMS_SQL = TOKENS_AND_DEBIT.map((column) => `sum(${column})::bigint as ${column}`).join(
+  ", ",
+);
 
 /** $1 organization. The marketplace's own keys are named by their parts. */
 export const MANAGED_KEY_SQL: string = `

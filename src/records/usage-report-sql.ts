@@ -85,14 +85,14 @@ export type Bind = (value: unknown) => string;
 
 const STATUS_COUNTS = Object.keys(REQUEST_STATUSES) as RequestStatus[];
 
-export const TOKENS_AND_DEBIT: readonly string[] = [
-  "debit",
+export const TOKENS: readonly string[] = [
   "prompt",
   "cached_prompt",
   "cache_write",
   "completion",
   "internal_reasoning",
 ];
+export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
 /* Cast at once: the sums of these sums are then sums of integers, which is several times faster. */
 const sumsSql = TOKENS_AND_DEBIT.map(
   (column) => `coalesce(sum(${column}), 0)::bigint as ${column}`,
@@ -277,7 +277,7 @@ const NAMES_SQL = `case when rank < ${REPORT_GROUPS_MAX} or names <= ${REPORT_GR
 const RANK_COLUMNS: Readonly<Record<ReportRank, readonly string[]>> = {
   spend: ["debit"],
   requests: ["requests"],
-  tokens: ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"],
+  tokens: TOKENS,
   failed: ["failed"],
   rejected: ["rejected_by_gateway", "rejected_by_provider"],
 };
