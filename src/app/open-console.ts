@@ -10,6 +10,7 @@ import {
   followBilling,
   notingPurchases,
   notingWebhooks,
+  startStatementClosing,
 } from "../billing/index.ts";
 import type { CallParts, LivePorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
@@ -27,7 +28,7 @@ import {
 } from "../identity/index.ts";
 import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
-import { startStatementClosing, startUsageRollup } from "../records/index.ts";
+import { startUsageRollup } from "../records/index.ts";
 import { Invitations, type InvitationsOptions } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";

@@ -7,7 +7,10 @@ export { openBilling } from "./open-billing.ts";
 export { PostgresTopUpStore } from "./postgres-top-up-store.ts";
 export { PostgresCompanyStore } from "./postgres-company-store.ts";
 export { PostgresPurchaseStore } from "./postgres-purchase-store.ts";
+export { PostgresStatementClosing } from "./postgres-statement-closing.ts";
+export { PostgresStatementStore } from "./postgres-statement-store.ts";
 export type { RecoveredPayments } from "./recover-payments.ts";
+export { startStatementClosing, type StatementClosing } from "./statement-closing.ts";
 export { statementCsv } from "./statement-csv.ts";
 export {
   differencesOf,

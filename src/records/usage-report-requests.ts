@@ -199,14 +199,14 @@ function endedSql(filter: Asked, own: string, $: Bind): string {
   // As the index of such attempts has it.
   const isRare = statuses !== undefined && !statuses.includes("succeeded");
   return `
-    select ${endedColumnsSql} from attempt where ${RANGE_SQL} and final and ${own}
+    select ${ENDED_COLUMNS_SQL} from attempt where ${RANGE_SQL} and final and ${own}
       and ${providerSql(filter, $)} and ${isOf}${isRare ? ` and ${FAILED_SQL}` : ""}
       and request_id not in (select request_id from hold where ${OPEN_SQL})`;
 }
 
 const FAILED_SQL = "outcome is distinct from 'completed'";
 
-const endedColumnsSql = `request_id, key_id, model_id, provider_id, route, stream,
+const ENDED_COLUMNS_SQL = `request_id, key_id, model_id, provider_id, route, stream,
       1 + coalesce((earlier).attempts, 0) as attempts, coalesce(outcome, 'failed') as outcome,
       error_class, first_byte_ms, basis, ${sumsSql()}`;
 
@@ -253,7 +253,7 @@ function refusedSql({ statuses }: ReportFilter, own: string, $: Bind): string {
   const isOf =
     statuses === undefined ? "true" : `${REFUSED_STATUS_SQL} = any (${$(statuses)}::text[])`;
   return `
-    select ${refusedRowSql} from refused_request r where ${RANGE_SQL} and ${own} and ${isOf}
+    select ${REFUSED_ROW_SQL} from refused_request r where ${RANGE_SQL} and ${own} and ${isOf}
       and request_id not in (select request_id from hold where ${OPEN_SQL})
       and not (
       select exists (select from attempt a where a.org_id = r.org_id
@@ -262,7 +262,7 @@ function refusedSql({ statuses }: ReportFilter, own: string, $: Bind): string {
         and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
 }
 
-const refusedRowSql = `request_id, key_id, model_id, null as provider_id, route, stream,
+const REFUSED_ROW_SQL = `request_id, key_id, model_id, null as provider_id, route, stream,
       0::bigint as attempts, 'refused' as outcome, error_class, null::integer as first_byte_ms,
       null as basis, null::bigint as prompt, null::bigint as cached_prompt,
       null::bigint as cache_write, null::bigint as completion, null::bigint as internal_reasoning,
@@ -272,8 +272,8 @@ export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery
   const one = "org_id = $1 and request_id = $2::uuid";
   const requests = `
     select * from (${openRequestsSql(`not annulled and ${one}`)}) o
-    union all select ${endedColumnsSql} from attempt where ${one} and final
-    union all select ${refusedRowSql} from refused_request where ${one}`;
+    union all select ${ENDED_COLUMNS_SQL} from attempt where ${one} and final
+    union all select ${REFUSED_ROW_SQL} from refused_request where ${one}`;
   // An open one before what of it has ended, and either before the refusal of it.
   const text = `${namedSql(requests, "outcome = 'refused', outcome <> 'in_flight'")} limit 1`;
   return { text, values: [orgId, requestId] };

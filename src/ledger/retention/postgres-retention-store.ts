@@ -163,7 +163,8 @@ class PostgresRetentionSession implements RetentionSession {
         await this.#client.query(sql.retiredDaysSql(day), [day]);
         await this.#client.query("create schema if not exists retired");
         const ids = [fromId, toId];
-        const { rows: shared } = await this.#client.query<SharedRow>(sql.sharedRequestsSql(day), ids);
+        const sharedSql = sql.sharedRequestsSql(day);
+        const { rows: shared } = await this.#client.query<SharedRow>(sharedSql, ids);
         // Last, and then the commit at once: every batch waits while this lock is held.
         await this.#whenFree(day, sql.detachSql(day));
         for (const { orgs, requests } of shared) {
