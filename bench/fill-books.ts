@@ -23,9 +23,10 @@ export async function fillInstallation(
   const sessions = [await openSession(connectionString), await openSession(connectionString)];
   const [first] = sessions;
   if (first === undefined) throw new Error("books are filled by a session");
-  const indexes = transferIndexes(await firstTransfers(first));
+  const books = await readBooks(first);
+  const indexes = transferIndexes(books.transfers);
   try {
-    for (const sql of accountsSql(sizes)) await first.query(sql);
+    for (const sql of accountsSql(sizes, books)) await first.query(sql);
     for (const { drop } of indexes) await first.query(drop);
     say(`${sizes.organizations} organizations, ${sizes.keys} keys, ${sizes.listings} prices`);
     // Fixed, so that a run over midnight makes each day once.
@@ -33,13 +34,13 @@ export async function fillInstallation(
     const days = Array.from({ length: sizes.days }, (_, ago) => sizes.days - 1 - ago);
     await eachDay(sessions, days, async (session, ago) => {
       await session.query("begin"); // with `wal_level = minimal` a table of one transaction is not logged
-      for (const sql of daySql(sizes, { ago, todayMs })) await session.query(sql);
+      for (const sql of daySql(sizes, books, { ago, todayMs })) await session.query(sql);
       await session.query("commit");
       if (ago % 10 === 0) say(`the journal up to ${ago} days ago`);
     });
     for (const { make } of indexes) await first.query(make);
     say("indexes of the transfers");
-    for (const sql of sumsSql(sizes)) await first.query(sql);
+    for (const sql of sumsSql(sizes, books)) await first.query(sql);
     say("sums of accounts and months");
     await first.query("analyze");
     // The last two days may not be over yet, for the program that sums them up.
@@ -109,37 +110,49 @@ async function openSession(connectionString: string): Promise<Client> {
   return session;
 }
 
-/** Dropped while the table fills and built from its rows, as the migrations have them. */
+/** Where the books of a new database begin: all that is filled in is of this month. */
+interface NewBooks {
+  /** The table of the month's transfers. */
+  readonly transfers: string;
+  readonly position: bigint;
+}
+
+async function readBooks(session: Client): Promise<NewBooks> {
+  const { rows } = await session.query<{ transfers: string; position: string }>(
+    `select 'transfer_' || to_char(now() at time zone 'utc', 'YYYYMM') as transfers,
+      last_value::text as position from ledger_position`,
+  );
+  const [books] = rows;
+  if (books === undefined) throw new Error("a new database has books");
+  return { ...books, position: BigInt(books.position) };
+}
+
+/** Dropped while the table fills and built from its rows, as the program makes them. */
 function transferIndexes(
   table: string,
 ): readonly { readonly drop: string; readonly make: string }[] {
+  const once = `${table}_attempt_id_kind_idx`;
   return [
     {
-      drop: `alter table ${table} drop constraint transfer_pkey`,
-      make: `alter table ${table} add constraint transfer_pkey primary key (transfer_id)`,
+      drop: `alter table ${table} drop constraint ${table}_pkey`,
+      make: `alter table ${table} add primary key (transfer_id)`,
     },
     {
-      drop: "drop index transfer_once_per_attempt",
-      make: `create unique index transfer_once_per_attempt on ${table} (attempt_id, kind)
-        where attempt_id is not null`,
+      drop: `drop index ${once}`,
+      make: `create unique index ${once} on ${table} (attempt_id, kind) where attempt_id is not null`,
     },
   ];
 }
 
-/** Transfers of before they had a table for each month. */
-async function firstTransfers(session: Client): Promise<string> {
-  const { rows } = await session.query<{ name: string }>(
-    "select coalesce(to_regclass('transfer_first'), 'transfer')::text as name",
-  );
-  return rows[0]?.name ?? "transfer";
-}
-
 const DAY_MS = 86_400_000;
 const CREDIT_MICRO_USD = 1_000_000_000_000;
-/** Behind what the first grants and caps have taken. */
-const FIRST_POSITION = 100_000_000;
+/** Attempts begin so many positions behind the first grants. */
+const GRANTED_POSITIONS = 100_000_000n;
 
-function accountsSql({ organizations, keys, listings }: Sizes): readonly string[] {
+function accountsSql(
+  { organizations, keys, listings }: Sizes,
+  { position }: NewBooks,
+): readonly string[] {
   return [
     `insert into org (org_id, name, email, email_verified, funded_at, bought_at)
      select 'org_' || n, 'Organization ' || n, 'bench@example.com', true, now(), now()
@@ -154,7 +167,7 @@ function accountsSql({ organizations, keys, listings }: Sizes): readonly string[
      select 'pin_' || n, 'growth-' || n / ${MODELS_PER_PROVIDER}, 'growth/model-' || n, 1, 1, 1, 1, 1
      from generate_series(0, ${listings} - 1) as t(n)`,
     `insert into transfer (position, kind, debit_account, credit_account, amount, ref)
-     select n + 1, 'grant', 'grants', 'wallet:org_' || n, ${CREDIT_MICRO_USD}, 'grant ' || n
+     select ${position} + n, 'grant', 'grants', 'wallet:org_' || n, ${CREDIT_MICRO_USD}, 'grant ' || n
      from generate_series(0, ${organizations} - 1) as t(n)`,
   ];
 }
@@ -164,7 +177,8 @@ function accountsSql({ organizations, keys, listings }: Sizes): readonly string[
  * A few organizations, and of each a few keys, have most of the attempts; a key asks for one model.
  * One in twenty attempts is void.
  */
-function daySql(sizes: Sizes, { ago, todayMs }: DayAgo): readonly string[] {
+function daySql(sizes: Sizes, { position }: NewBooks, { ago, todayMs }: DayAgo): readonly string[] {
+  const firstPosition = position + GRANTED_POSITIONS;
   const { organizations, keys, listings, attempts, days } = sizes;
   const rounds = Math.floor(keys / organizations);
   const perDay = Math.floor(attempts / days);
@@ -193,8 +207,8 @@ function daySql(sizes: Sizes, { ago, todayMs }: DayAgo): readonly string[] {
        case when not void then 1000 + n % 777 end, case when not void then 5 end,
        case when not void then 0 end, case when not void then 300 end,
        case when not void then 20 end, case when not void then cost end,
-       case when void then 0 else div(cost, 1000000) end, ${FIRST_POSITION} + n * 2,
-       ${FIRST_POSITION} + n * 2 + 1, at, case when not void then 200 + n % 600 end, 3000, true, at,
+       case when void then 0 else div(cost, 1000000) end, ${firstPosition} + n * 2,
+       ${firstPosition} + n * 2 + 1, at, case when not void then 200 + n % 600 end, 3000, true, at,
        at + interval '3 seconds'
      from (
        select n, n % 20 = 0 as void, (n * 7919) % 2500000000 as cost,
@@ -224,7 +238,7 @@ function daySql(sizes: Sizes, { ago, todayMs }: DayAgo): readonly string[] {
   ];
 }
 
-function sumsSql({ attempts }: Sizes): readonly string[] {
+function sumsSql({ attempts }: Sizes, { position }: NewBooks): readonly string[] {
   return [
     `insert into account (account_id, org_id, debits, credits, must_cover)
      select account_id, case when account_id like 'wallet:%' then substr(account_id, 8) end,
@@ -238,6 +252,6 @@ function sumsSql({ attempts }: Sizes): readonly string[] {
       (scope) => `insert into spend (scope, id, month, settled)
        select '${scope}', ${scope}_id, month, sum(debit) from attempt group by ${scope}_id, month`,
     ),
-    `select setval('ledger_position', ${FIRST_POSITION + 2 * attempts + 1})`,
+    `select setval('ledger_position', ${position + GRANTED_POSITIONS} + ${2 * attempts + 1})`,
   ];
 }

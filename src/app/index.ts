@@ -11,7 +11,7 @@ export { openConfiguredVault } from "./open-key-vault.ts";
 export { countSecretsSealedBy, resealSecrets } from "./sealed-secrets.ts";
 export { emptyLimitStore } from "./open-limits.ts";
 export { openDayArchive, openExportKey, readExportKey } from "./open-retention.ts";
-export { SchemaBusyFault, type SchemaPlan } from "../storage/index.ts";
+export { SchemaBusyFault, type SchemaState } from "../storage/index.ts";
 export { readOutbound } from "./read-outbound.ts";
 export { SecretFiles } from "./secret-files.ts";
 export { SHIPPED_MANIFESTS, programVersion } from "./shipped-files.ts";

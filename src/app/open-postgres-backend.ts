@@ -93,8 +93,8 @@ import {
   checkSchema,
   poolUse,
   type PoolUse,
-  planMigration,
-  type SchemaPlan,
+  readSchema,
+  type SchemaState,
 } from "../storage/index.ts";
 import {
   PostgresVerdictStore,
@@ -153,7 +153,7 @@ export interface PostgresBackend {
   /** Brings the schema up to date; returns the names of the steps it ran. */
   migrate(by?: ChangedBy): Promise<readonly string[]>;
   /** What `migrate` would do; changes nothing. */
-  planMigration(): Promise<SchemaPlan>;
+  readSchema(): Promise<SchemaState>;
   /** Throws unless the schema has what this program needs, and names the next step. */
   checkSchema(): Promise<void>;
   /**
@@ -311,10 +311,10 @@ function forOperators({
 function schemaOf(
   pools: Pools,
   changeLog: ChangeLog,
-): Pick<PostgresBackend, "planMigration" | "migrate" | "checkSchema" | "missingSettings"> {
+): Pick<PostgresBackend, "readSchema" | "migrate" | "checkSchema" | "missingSettings"> {
   const { sessions } = pools;
   return {
-    planMigration: () => planMigration(sessions),
+    readSchema: () => readSchema(sessions),
     migrate: async (by = byGateway("start")) => {
       const ran = await pools.migrate();
       if (ran.length > 0) await changeLog.write(by, async (_, note) => note(migrated(ran)));

@@ -254,10 +254,8 @@ const PAYMENT_NEWS = byProviderNews("stripe");
 // Claims are not read: nothing was granted that could be taken back.
 const WAITING_SQL = `
   select p.*, 0::bigint as refunded, 0::bigint as disputed,
-    exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic, (
-    exists (select from transfer_ref t where t.ref = p.purchase_id)
-    or exists (select from transfer_first t where t.ref = p.purchase_id)
-  ) as is_granted
+    exists (select from top_up t where t.purchase_id = p.purchase_id) as is_automatic,
+    exists (select from transfer_ref t where t.ref = p.purchase_id) as is_granted
   from purchase p where p.state in ('parked', 'pending')
   order by p.state = 'parked' desc, is_granted, p.created_at desc, p.purchase_id limit $1`;
 

@@ -259,8 +259,6 @@ export class PostgresIdentityStore implements IdentityStore {
 
 /** Their rows mean nothing once `expires_at` has passed. */
 const EXPIRING_TABLES = [
-  // Of the program of before, which may still run beside this one.
-  "console_sign_in",
   "console_reveal",
   "seen_logout_token",
   "local_claim",

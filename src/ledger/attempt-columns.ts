@@ -21,7 +21,7 @@ import type { AnsweredHeaders, CloseRow, ReserveRow } from "./ledger-store.ts";
 
 /* The columns of `attempt`, each declared once. What writes or reads attempts takes them from here. */
 
-/** What a hold writes, in the order of the parameters of `ledger_batch_2` and `annul_attempt`. */
+/** What a hold writes, in the order of the parameters of `ledger_batch` and `annul_attempt`. */
 export const heldColumns: ColumnsOf<Omit<ReserveRow, "lane">> = {
   attemptId: big("attempt_id"),
   requestId: word("request_id", "uuid"),
@@ -80,7 +80,7 @@ const jobClosedColumns: ColumnsOf<Omit<CloseRow, "lane" | keyof AnsweredHeaders>
   served: orAbsent(servedColumns),
 };
 
-/** What a closing writes, in the order of the parameters of `ledger_batch_2` and `close_batch_2`. */
+/** What a closing writes, in the order of the parameters of `ledger_batch` and `close_batch`. */
 export const closedColumns: ColumnsOf<Omit<CloseRow, "lane">> = {
   ...jobClosedColumns,
   ...answeredColumns,
@@ -104,10 +104,10 @@ export const journalColumns: ColumnsOf<{
 /** The same, as it is read with an attempt. */
 export const answerColumns: Columns<AnsweredHeaders> = columns(answeredColumns);
 
-/** A hold of `ledger_batch_2`. */
+/** A hold of `ledger_batch`. */
 export const holdColumns: Columns<ReserveRow> = columns(heldColumns);
 
-/** A closing of `ledger_batch_2` and `close_batch_2`. */
+/** A closing of `ledger_batch` and `close_batch`. */
 export const closeColumns: Columns<CloseRow> = columns(closedColumns);
 
 /** A closing of `finish_job`: the answer to its client was sent long before. */

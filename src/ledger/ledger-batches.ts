@@ -12,11 +12,11 @@ const batchStatement: LaneStatement = {
   name: "ledger_batch",
   text: `select closed_row, closed_code, debited, over, refused_row, refused_code, a, b, c, period,
     period_reset_ms
-    from ledger_batch_2(${marks(BATCH_PARAMETERS)})`,
+    from ledger_batch(${marks(BATCH_PARAMETERS)})`,
 };
 const closeStatement: LaneStatement = {
   name: "close_batch",
-  text: `select closed_row, closed_code, debited, over from close_batch_2(${marks(CLOSE_PARAMETERS)})`,
+  text: `select closed_row, closed_code, debited, over from close_batch(${marks(CLOSE_PARAMETERS)})`,
 };
 
 /** Closes, then holds: one transaction. */
@@ -79,7 +79,7 @@ function outcomesOf(answer: readonly (string | null)[], rows: number): ReserveOu
 
 const RESERVED: ReserveOutcome = { kind: "reserved" };
 
-/** What `ledger_batch_2` answers for a hold that it does not take. */
+/** What `ledger_batch` answers for a hold that it does not take. */
 const REFUSAL_CODES = ["1", "2", "3", "4", "9"] as const;
 
 function refusalOf(
@@ -114,9 +114,9 @@ function refusalOf(
   }
 }
 
-/** What `ledger_batch_2` answers for a closing that it leaves to `close_batch_2`. */
+/** What `ledger_batch` answers for a closing that it leaves to `close_batch`. */
 const NOT_OPEN = "0";
-/** What `close_batch_2` answers for a row, and `ledger_batch_2` for those that it closes. */
+/** What `close_batch` answers for a row, and `ledger_batch` for those that it closes. */
 const CLOSE_CODES = ["1", "2", "3", "4"] as const;
 
 const CLOSE_KINDS: Readonly<Record<(typeof CLOSE_CODES)[number], CloseVerdict["kind"]>> = {

@@ -36,13 +36,8 @@ export {
 export { type DatabaseAddress, openClient } from "./database-address.ts";
 export { dataFolderProblem, hasEmbeddedDatabase } from "./embedded-home.ts";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded-server.ts";
-export {
-  checkSchema,
-  migrateDatabase,
-  programSchemaLevel,
-  planMigration,
-  type SchemaPlan,
-} from "./migrate.ts";
+export { checkSchema, migrateDatabase, programSchemaLevel, readSchema } from "./migrate.ts";
+export type { SchemaState } from "./schema-state.ts";
 export { SchemaBusyFault } from "./migration-runner.ts";
 export { flushPath } from "./durable-files.ts";
 export { restoreEmbedded } from "./embedded-restore.ts";

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 
 import { isStoreFault, type Logger } from "../core/index.ts";
-import { levelOf, MIGRATIONS_FOLDER, readMigrations } from "./migration-files.ts";
+import { levelOf, type Migration, ownSteps } from "./migration-files.ts";
 import { asOnlyRunner, type RunnerTimes, RUNNER_TIMES } from "./migration-runner.ts";
 import { runStep } from "./migration-step.ts";
 import {
@@ -12,35 +12,25 @@ import {
   SchemaFault,
   type SchemaState,
 } from "./schema-state.ts";
-import { planOf, type PlannedStep } from "./step-plan.ts";
 
 export interface MigrateOptions {
-  /** Another folder of steps than the program's. */
-  readonly folder?: string;
+  /** Default: this program's. */
+  readonly steps?: readonly Migration[];
   /** Receives a line for each step that waits and each that ran. */
   readonly log?: Pick<Logger, "info" | "warn">;
   readonly times?: RunnerTimes;
 }
 
-/** How a schema compares with this program's, and what `migrate` would do about it. */
-export interface SchemaPlan {
-  readonly state: SchemaState;
-  readonly steps: readonly PlannedStep[];
-}
-
 /** Throws unless the database has what this program needs; changes nothing. */
 export async function checkSchema(pool: Pool): Promise<void> {
-  assertUsable(await readSchemaState(pool, readMigrations(MIGRATIONS_FOLDER)));
+  assertUsable(await readSchemaState(pool, ownSteps()));
 }
 
-/** The steps that `migrateDatabase` would run; throws where it would refuse, and changes nothing. */
-export async function planMigration(
-  pool: Pool,
-  folder: string = MIGRATIONS_FOLDER,
-): Promise<SchemaPlan> {
-  const state = await readSchemaState(pool, readMigrations(folder));
+/** What `migrateDatabase` would do; throws where it would refuse, and changes nothing. */
+export async function readSchema(pool: Pool): Promise<SchemaState> {
+  const state = await readSchemaState(pool, ownSteps());
   assertUpgradable(state);
-  return { state, steps: state.missing.map(planOf) };
+  return state;
 }
 
 /**
@@ -51,8 +41,7 @@ export async function migrateDatabase(
   pool: Pool,
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
-  const { folder = MIGRATIONS_FOLDER, log, times = RUNNER_TIMES } = options;
-  const own = readMigrations(folder);
+  const { steps: own = ownSteps(), log, times = RUNNER_TIMES } = options;
   const before = await readSchemaState(pool, own);
   assertUpgradable(before);
   // A start on a schema that is there waits for no other process.
@@ -61,7 +50,7 @@ export async function migrateDatabase(
     // Another process may have run them meanwhile.
     const state = await readSchemaState(client, own);
     assertUpgradable(state);
-    await adopt(client);
+    await makeList(client);
     for (const step of state.missing) {
       await runStep(client, step, { times, log });
       log?.info({ step: step.name }, "the schema has a new step");
@@ -70,10 +59,9 @@ export async function migrateDatabase(
   });
 }
 
-/** What version 0.1.0 and this program have run is in one list; its own list stays as it is. */
-async function adopt(client: PoolClient): Promise<void> {
+async function makeList(client: PoolClient): Promise<void> {
   try {
-    await client.query(BOOKKEEPING_SQL);
+    await client.query(LIST_SQL);
   } catch (error) {
     if (isStoreFault(error)) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -84,27 +72,16 @@ async function adopt(client: PoolClient): Promise<void> {
   }
 }
 
-/** Number of the newest step that this program has. */
+/** Level of the newest step that this program has. */
 export function programSchemaLevel(): number {
-  return levelOf(readMigrations(MIGRATIONS_FOLDER));
+  return levelOf(ownSteps());
 }
 
-// One message of several statements is one transaction.
-const BOOKKEEPING_SQL = `
-  create table if not exists schema_migration (
-    name text primary key,
-    sha256 text not null,
-    applied_at timestamptz not null default now()
-  );
+const LIST_SQL = `
   create table if not exists schema_step (
     name text primary key,
     level integer not null,
     program_min integer not null,
     sha256 text not null,
     at timestamptz not null default now()
-  );
-  insert into schema_step (name, level, program_min, sha256, at)
-  select name, substring(name from '^\\d+')::integer, substring(name from '^\\d+')::integer,
-    sha256, applied_at
-  from schema_migration
-  on conflict do nothing`;
+  )`;

@@ -37,8 +37,7 @@ export class SchemaBusyFault extends Error {
 
 /**
  * Runs `work` on a connection of its own as the only runner of this database. It asks for the lock
- * again and again instead of waiting in a statement, whose snapshot an index that is built
- * concurrently would wait for. The lock is also that of version 0.1.0.
+ * again and again instead of waiting in a statement, which the limit of every statement would end.
  */
 export async function asOnlyRunner<T>(
   pool: Pool,

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseError, type PoolClient } from "pg";
 
 import { isStoreFault, type Logger } from "../core/index.ts";
-import { buildConcurrently } from "./concurrent-index.ts";
-import { FIRST_RELEASE_LEVEL, type Migration } from "./migration-files.ts";
+import type { Migration } from "./migration-files.ts";
 import { type RunnerTimes, SchemaBusyFault } from "./migration-runner.ts";
 import { SchemaFault } from "./schema-state.ts";
 
@@ -20,8 +19,7 @@ export async function runStep(client: PoolClient, step: Migration, run: StepRun)
     try {
       const { firstTries, firstLockTimeoutMs } = times;
       const lockTimeoutMs = tries > firstTries ? times.lockTimeoutMs : firstLockTimeoutMs;
-      if (step.isConcurrent) await buildIndexes(client, step, lockTimeoutMs);
-      else await inOneTransaction(client, lockTimeoutMs, () => runText(client, step));
+      await inOneTransaction(client, lockTimeoutMs, step);
       return;
     } catch (error) {
       if (!isLockConflict(error)) throw stepFault(step, error);
@@ -32,59 +30,25 @@ export async function runStep(client: PoolClient, step: Migration, run: StepRun)
   }
 }
 
-async function runText(client: PoolClient, step: Migration): Promise<void> {
-  await client.query(step.text);
-  await noteStep(client, step);
-}
-
 async function inOneTransaction(
   client: PoolClient,
   lockTimeoutMs: number,
-  work: () => Promise<void>,
+  { name, level, programMin, text, sha256 }: Migration,
 ): Promise<void> {
   await client.query("begin");
   try {
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
-    await work();
+    await client.query(text);
+    await client.query(
+      "insert into schema_step (name, level, program_min, sha256) values ($1, $2, $3, $4)",
+      [name, level, programMin, sha256],
+    );
     await client.query("commit");
   } catch (error) {
     // A connection that is lost has rolled back by itself; the first error is the one to report.
     await client.query("rollback").catch(() => undefined);
     throw error;
   }
-}
-
-/** Between these statements a program may be killed: each checks first what is there. */
-async function buildIndexes(
-  client: PoolClient,
-  step: Migration,
-  lockTimeoutMs: number,
-): Promise<void> {
-  const { rows } = await client.query<{ before: string }>(
-    "select current_setting('statement_timeout') as before",
-  );
-  // On a big table it takes its time, and waits for every older transaction; it blocks no write.
-  await client.query("set statement_timeout = 0");
-  try {
-    await buildConcurrently(client, step, lockTimeoutMs);
-    await inOneTransaction(client, lockTimeoutMs, () => noteStep(client, step));
-  } finally {
-    // Also before another try, which would take the missing limit for the usual one.
-    await client
-      .query("select set_config('statement_timeout', $1, false)", [rows[0]?.before])
-      .catch(() => undefined);
-  }
-}
-
-async function noteStep(client: PoolClient, step: Migration): Promise<void> {
-  const { name, level, programMin, sha256 } = step;
-  await client.query(
-    "insert into schema_step (name, level, program_min, sha256) values ($1, $2, $3, $4)",
-    [name, level, programMin, sha256],
-  );
-  // Version 0.1.0 refuses what it does not know in its list: here is what has to keep it out.
-  if (programMin <= FIRST_RELEASE_LEVEL && level > FIRST_RELEASE_LEVEL) return;
-  await client.query("insert into schema_migration (name, sha256) values ($1, $2)", [name, sha256]);
 }
 
 /** No lock in time, a deadlock, or a conflict with another transaction. */
@@ -97,15 +61,10 @@ function stepFault(step: Migration, error: unknown): unknown {
   if (isStoreFault(error) || error instanceof SchemaFault) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return new SchemaFault(
-    `the schema step ${step.name} fails and ${leftBy(step)}: ${reason}; correct the cause and ` +
+    `the schema step ${step.name} fails and has changed nothing: ${reason}; correct the cause and ` +
       "run `tokenmarket migrate`",
     { cause: error },
   );
-}
-
-/** Indexes are built outside a transaction: one that is not whole is still there. */
-function leftBy({ isConcurrent }: Migration): string {
-  return isConcurrent ? "may have left an index unfinished" : "has changed nothing";
 }
 
 async function noLockFault(
@@ -123,7 +82,7 @@ async function noLockFault(
       : `; the oldest transaction is that of process ${oldest.pid} of the database server ` +
         `(${oldest.name}), open for ${oldest.age_seconds} s`;
   return new SchemaBusyFault(
-    `the schema step ${step.name} got no lock in ${tries} tries and ${leftBy(step)}${who}; ` +
+    `the schema step ${step.name} got no lock in ${tries} tries and has changed nothing${who}; ` +
       "run `tokenmarket migrate` when it has ended",
   );
 }

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { levelOf, levelOfName, type Migration } from "./migration-files.ts";
+import { levelOf, type Migration } from "./migration-files.ts";
 
 /** A schema that this program cannot work with, and what the operator does about it. */
 export class SchemaFault extends Error {
@@ -11,10 +11,8 @@ export class SchemaFault extends Error {
 export interface SchemaState {
   /** Whether the database has tables of tokenmarket. */
   readonly isThere: boolean;
-  /** Whether a program that was never published made them. */
-  readonly isUnpublished: boolean;
-  /** Whether `schema_step` has what the list of version 0.1.0 has. */
-  readonly isAdopted: boolean;
+  /** Whether a program of before the first release made them, which had other steps. */
+  readonly isEarly: boolean;
   /** The highest level of a step in the database. */
   readonly databaseLevel: number;
   readonly programLevel: number;
@@ -42,35 +40,30 @@ export async function readSchemaState(
   database: Pool | PoolClient,
   own: readonly Migration[],
 ): Promise<SchemaState> {
-  const { rows: tables } = await database.query<Record<"steps" | "released" | "early", boolean>>(
+  const { rows: tables } = await database.query<Record<"steps" | "early", boolean>>(
     `select to_regclass('schema_step') is not null as steps,
-      to_regclass('schema_migration') is not null as released,
-      to_regclass('kysely_migration') is not null as early`,
+      coalesce(to_regclass('schema_migration'), to_regclass('kysely_migration')) is not null as early`,
   );
-  const steps = tables[0]?.steps === true ? await readSteps(database) : [];
-  const released = tables[0]?.released === true ? await readReleased(database) : [];
-  const known = new Set(steps.map(({ name }) => name));
-  const unadopted = released.filter(({ name }) => !known.has(name));
-  const isEarly = tables[0]?.early === true && !tables[0].released;
-  return {
-    ...compared([...steps, ...unadopted], own),
-    isUnpublished: isEarly && steps.length === 0,
-    isAdopted: unadopted.length === 0,
-  };
+  const applied = tables[0]?.steps === true ? await readSteps(database) : [];
+  const isUnlisted = tables[0]?.early === true && applied.length === 0;
+  // Their steps had numbers in front.
+  const isEarly = isUnlisted || applied.some(({ name }) => /^\d/.test(name));
+  return { ...compared(applied, own), isEarly };
 }
 
 /** Nothing is left for `migrate` to do. */
-export function isCurrent({ isThere, isAdopted, missing }: SchemaState): boolean {
-  return isThere && isAdopted && missing.length === 0;
+export function isCurrent({ isThere, missing }: SchemaState): boolean {
+  return isThere && missing.length === 0;
 }
 
 /** A schema that no step of this program leads on from is never touched, by no command. */
 export function assertUpgradable(state: SchemaState): void {
-  const { isUnpublished, refusing, foreign, changed, programLevel } = state;
-  if (isUnpublished) {
+  const { isEarly, refusing, foreign, changed, programLevel } = state;
+  if (isEarly) {
     throw new SchemaFault(
-      "the database was made by a version of tokenmarket before the first release, and cannot be " +
-        "migrated: use an empty database, and create its tables with `tokenmarket migrate`",
+      "the database was made by a version of tokenmarket before the first release, whose schema no " +
+        "step leads on from: export what you need with that version, then use an empty database or " +
+        "data folder, and create its tables with `tokenmarket migrate`",
     );
   }
   if (refusing !== undefined) {
@@ -100,21 +93,20 @@ export function assertUsable(state: SchemaState): void {
   if (isCurrent(state)) return;
   throw new SchemaFault(
     state.isThere
-      ? `the database is older than this program: ${pendingOf(state)} is missing; migrate it with ` +
+      ? `the database is older than this program: ${missingNames(state)} is missing; migrate it with ` +
           "`tokenmarket migrate`"
       : "the database has no tokenmarket tables yet; create them with `tokenmarket migrate`",
   );
 }
 
-function pendingOf({ missing }: SchemaState): string {
-  if (missing.length === 0) return "its list of steps";
+function missingNames({ missing }: SchemaState): string {
   return missing.map(({ name }) => name).join(", ");
 }
 
 function compared(
   applied: readonly AppliedStep[],
   own: readonly Migration[],
-): Omit<SchemaState, "isUnpublished" | "isAdopted"> {
+): Omit<SchemaState, "isEarly"> {
   const programLevel = levelOf(own);
   const ownNames = new Set(own.map(({ name }) => name));
   const texts = new Map(applied.map(({ name, sha256 }) => [name, sha256]));
@@ -129,28 +121,14 @@ function compared(
     refusing: applied.find(({ programMin }) => programMin > programLevel),
     foreign: unknown.filter(({ level }) => level <= programLevel).map(({ name }) => name),
     changed: own
-      .filter(({ name, sha256, otherSha256 }) => {
-        const found = texts.get(name) ?? sha256;
-        return found !== sha256 && !otherSha256.includes(found);
-      })
+      .filter(({ name, sha256 }) => (texts.get(name) ?? sha256) !== sha256)
       .map(({ name }) => name),
   };
 }
 
 async function readSteps(database: Pool | PoolClient): Promise<readonly AppliedStep[]> {
   const { rows } = await database.query<AppliedStep>(
-    `select name, level, program_min as "programMin", sha256 from schema_step order by name`,
+    `select name, level, program_min as "programMin", sha256 from schema_step order by level`,
   );
   return rows;
-}
-
-/** Version 0.1.0 has no levels: its steps are for the programs that know them. */
-async function readReleased(database: Pool | PoolClient): Promise<readonly AppliedStep[]> {
-  const { rows } = await database.query<{ name: string; sha256: string }>(
-    "select name, sha256 from schema_migration order by name",
-  );
-  return rows.map((row) => {
-    const level = levelOfName(row.name);
-    return { ...row, level, programMin: level };
-  });
 }

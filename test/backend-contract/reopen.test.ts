@@ -353,7 +353,6 @@ test("every browser is signed out, and nothing that signs one in is left, unless
       started_at, expires_at, last_seen_at, idp_checked_at, idp_tried_at, sealed_refresh)
     values (sha256('one'), 'acc', 'i', 's', now(), now() + interval '1 day', now(), now(), now(), 'x')`);
   const openings = {
-    console_sign_in: "values (sha256('one'), '', '', '', null, null, now() + interval '1 day')",
     console_reveal: "values (sha256('one'), '', '', '', now() + interval '1 day')",
     local_claim: "(token_hash, expires_at) values (sha256('link'), now() + interval '1 day')",
     local_browser: "values (sha256('one'), 'a@b.c', now() + interval '1 day')",

@@ -9,7 +9,7 @@ import { DayFolder } from "../../src/ledger/retention/day-folder.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
 import { openSigningKey, type SigningKey } from "../../src/ledger/retention/signing-key.ts";
 import { quickOrDeep } from "../support/depth.ts";
-import { closeRow, voidRow } from "../support/ledger-rows.ts";
+import { closeRow, moveBooksTo, voidRow } from "../support/ledger-rows.ts";
 import {
   brokenChecks,
   dayOf,
@@ -34,11 +34,11 @@ beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "tokenmarket-retired-month-"));
   key = openSigningKey(join(root, "key.pem"));
   await books.fill(FIRST_DAY);
-  await toMonth("2026-01-01");
+  await moveBooksTo(books.backend, "2026-01-01");
   await grant("in-january");
   await books.fill(LAST_DAY);
   await randomTraffic(LAST_DAY);
-  await toMonth("2026-02-01");
+  await moveBooksTo(books.backend, "2026-02-01");
   await books.fill(NEXT_DAY);
   // The last end of a day comes after its last correction, and so does the day's checkpoint.
   await books.close(closeRow(await books.hold(NEXT_DAY), 5n));
@@ -68,11 +68,6 @@ async function chargedIn(orgId: OrgId): Promise<bigint> {
     [orgId],
   );
   return BigInt(String(row?.["cost"]));
-}
-
-async function toMonth(month: string): Promise<void> {
-  await books.backend.query("select ensure_transfer_partition($1)", [month]);
-  await books.backend.query("select setval('ledger_position', month_position($1), false)", [month]);
 }
 
 async function grant(ref: string): Promise<void> {

@@ -1,19 +1,14 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
 import type { Pool } from "pg";
 import { describe, expect, test } from "vitest";
 
 import type { OrgId } from "../../src/core/ids.ts";
 import { openPool } from "../../src/storage/connection.ts";
-import { migrateDatabase } from "../../src/storage/migrate.ts";
-import { MIGRATIONS_FOLDER } from "../../src/storage/migration-files.ts";
-import { emptyDatabase, withBackend } from "../support/postgres.ts";
+import { withBackend } from "../support/postgres.ts";
 import { silentLog } from "../support/silent-log.ts";
 import { testOperator } from "../support/test-operator.ts";
 
-/** An account with its organization as the program of before writes them. */
-async function formerAccount(pool: Pool, name: string, orgId = `org_${name}`): Promise<void> {
+/** An account with its organization, of which nothing says that it is a member. */
+async function plainAccount(pool: Pool, name: string, orgId = `org_${name}`): Promise<void> {
   await pool.query(
     "insert into org (org_id, name, email, email_verified) values ($1, $2, $3, true)",
     [orgId, name, `${name}@example.com`],
@@ -33,33 +28,12 @@ async function membersIn(pool: Pool): Promise<readonly string[]> {
   return rows.map(({ line }) => line);
 }
 
-test("every account of before is the owner of its organization, since it is there", async () => {
-  const database = await emptyDatabase();
-  const pool = openPool(database.connectionString, silentLog);
-  const folder = mkdtempSync(join(tmpdir(), "tokenmarket-before-teams-"));
-  const filter = (path: string): boolean => !basename(path).startsWith("0028");
-  cpSync(MIGRATIONS_FOLDER, folder, { recursive: true, filter });
-  try {
-    await migrateDatabase(pool, { folder });
-    await formerAccount(pool, "ann");
-    await formerAccount(pool, "bob");
-    await migrateDatabase(pool);
-    expect(await membersIn(pool)).toEqual(["org_ann acct_ann owner", "org_bob acct_bob owner"]);
-    const { rows } = await pool.query("select distinct joined_at from org_member");
-    expect(rows).toEqual([{ joined_at: new Date("2026-01-02T03:04:05Z") }]);
-  } finally {
-    rmSync(folder, { recursive: true });
-    await pool.end();
-    await database.drop();
-  }
-});
-
-describe("beside the program of before, which knows no members,", () => {
+describe("whatever writes accounts,", () => {
   const backend = withBackend();
 
   test("an account is always a member of its own organization, and of no former one", async () => {
     const pool = openPool(backend.connectionString, silentLog);
-    await formerAccount(pool, "cid");
+    await plainAccount(pool, "cid");
     expect(await membersIn(pool)).toContain("org_cid acct_cid owner");
     // An organization that an operator made is adopted.
     await backend.accountStore.createOrg({ name: "x", email: "cid@example.com" }, testOperator);
@@ -77,7 +51,7 @@ describe("beside the program of before, which knows no members,", () => {
 
   test("a change that moves no account adds nobody again who was removed", async () => {
     const pool = openPool(backend.connectionString, silentLog);
-    await formerAccount(pool, "dan");
+    await plainAccount(pool, "dan");
     await pool.query("delete from org_member where account_id = 'acct_dan'");
     await pool.query("update console_account set name = 'Dan' where account_id = 'acct_dan'");
     await pool.query("update console_account set org_id = org_id where account_id = 'acct_dan'");

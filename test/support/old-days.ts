@@ -14,6 +14,7 @@ import { until } from "./books.ts";
 import {
   closeRow,
   marginPinOf,
+  moveBooksTo,
   orgWithKey,
   pinMargin,
   pinPrices,
@@ -62,6 +63,7 @@ export function withOldBooks(): OldBooks {
 
 async function openOldBooks(): Promise<OldBooks> {
   const backend = await freshBackend();
+  await moveBooksTo(backend, "2025-12-01");
   await pinPrices(backend);
   await pinMargin(backend, PROVIDER);
   const member = await backend.ledgerBatchStore.join("retention", 600_000);

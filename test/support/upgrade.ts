@@ -1,21 +1,14 @@
-import { cpSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { onTestFinished } from "vitest";
 
 import { openPool } from "../../src/storage/connection.ts";
 import { migrateDatabase, type MigrateOptions } from "../../src/storage/migrate.ts";
-import { MIGRATIONS_FOLDER } from "../../src/storage/migration-files.ts";
-import { OPERATOR_ENV, type OperatorFolder } from "./operator.ts";
-import {
-  type ProgramPlace,
-  runCommand,
-  runProgram,
-  type RunningProgram,
-  startProgram,
-} from "./program.ts";
+import { levelOf, ownSteps, stepOf } from "../../src/storage/migration-files.ts";
+import { ask } from "./ask.ts";
+import { OPERATOR_ENV, openAccountByCommands, type OperatorFolder } from "./operator.ts";
+import { emptyDatabase } from "./postgres.ts";
+import { runCommand, type RunningProgram, startProgram } from "./program.ts";
 import { silentLog } from "./silent-log.ts";
-
-const SYNTHETIC_STEPS = resolve(import.meta.dirname, "../e2e/operator/upgrade-steps");
+import { SteadyTraffic } from "./steady-traffic.ts";
 
 /** Enough for any traffic of a test. */
 const WIDE_LIMITS: Readonly<Record<string, string>> = {
@@ -26,71 +19,68 @@ const WIDE_LIMITS: Readonly<Record<string, string>> = {
   TM_LIMITS_CONCURRENT_REQUESTS: "10000",
 };
 
-/** An operator with one database and two versions of the program. */
-export class UpgradeFixture {
-  readonly #env: Readonly<Record<string, string>>;
-  readonly #connectionString: string;
-  readonly #folder: OperatorFolder;
-  readonly #released: ProgramPlace;
+/** Steps of a later release, on every table that a reserve writes or reads. */
+const LATER_STEPS: Readonly<Record<string, string>> = {
+  columns: `alter table attempt add column upgrade_note text;
+    alter table hold add column upgrade_note text;
+    alter table account add column upgrade_count bigint not null default 0;
+    create table upgrade_table (org_id text primary key references org);
+    create function upgrade_function(amount bigint) returns bigint language sql immutable as
+      'select amount + 1';`,
+  // What an open report on the transfers is in the way of.
+  transfers: "alter table transfer add column upgrade_note text;",
+};
 
-  constructor(options: {
-    readonly connectionString: string;
-    readonly folder: OperatorFolder;
-    readonly released: ProgramPlace;
-  }) {
-    this.#connectionString = options.connectionString;
-    this.#env = { ...OPERATOR_ENV, ...WIDE_LIMITS, DATABASE_URL: options.connectionString };
-    this.#folder = options.folder;
-    this.#released = options.released;
-  }
+/** A gateway on a database of its own, an account, and what a later release does beside it. */
+export interface Upgrade {
+  readonly connectionString: string;
+  /** Another process of this program on the same database. */
+  serve(): Promise<RunningProgram>;
+  /** Requests at a gateway until they are stopped, or the test ends. */
+  traffic(program: RunningProgram, perSecond: number): SteadyTraffic;
+  /** This program's steps and the later ones. */
+  migrate(options?: Omit<MigrateOptions, "steps">): Promise<readonly string[]>;
+  /** Exit code of an audit of the books. */
+  audit(): Promise<number | null>;
+}
 
-  /** `serve` of the kept build, or of this program. */
-  async serve(version: "released" | "own"): Promise<RunningProgram> {
-    const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
-    const args = ["serve", ...ports, "--manifests", this.#folder.manifestsDir];
-    return await startProgram(args, this.#env, this.#place(version));
-  }
-
-  /** A command with `--json` that has to succeed. */
-  async command(
-    version: "released" | "own",
-    args: readonly string[],
-  ): Promise<Readonly<Record<string, unknown>>> {
-    const { code, stdout, stderr } =
-      version === "own"
-        ? await runCommand([...args, "--json"], this.#env)
-        : await runProgram([...args, "--json"], this.#env, { place: this.#released });
-    if (code !== 0) throw new Error(`${version}: ${args.join(" ")}: ${code} ${stdout}${stderr}`);
-    return JSON.parse(stdout) as Record<string, unknown>;
-  }
-
-  /** An account that the released program makes. */
-  async openAccount(): Promise<string> {
-    const org = ["org", "create", "acme", "--email", "a@example.com"];
-    const orgId = String((await this.command("released", org))["org_id"]);
-    const credit = ["credit", "grant", "--org", orgId, "--usd", "1000.00", "--ref", "upgrade"];
-    const key = ["key", "create", "--org", orgId, "--name", "upgrade"];
-    const [made] = await Promise.all([
-      this.command("released", key),
-      this.command("released", credit),
-    ]);
-    return String(made["key"]);
-  }
-
-  /** This program's steps and made-up later ones, as a newer release would run them. */
-  async migrate(options: Omit<MigrateOptions, "folder"> = {}): Promise<readonly string[]> {
-    const folder = mkdtempSync(join(tmpdir(), "tokenmarket-upgrade-"));
-    cpSync(MIGRATIONS_FOLDER, folder, { recursive: true });
-    cpSync(SYNTHETIC_STEPS, folder, { recursive: true });
-    const pool = openPool(this.#connectionString, silentLog);
-    try {
-      return await migrateDatabase(pool, { ...options, folder });
-    } finally {
-      await pool.end();
-    }
-  }
-
-  #place(version: "released" | "own"): ProgramPlace | undefined {
-    return version === "released" ? this.#released : undefined;
-  }
+/** For the calling test. */
+export async function beginUpgrade(folder: OperatorFolder): Promise<Upgrade> {
+  const database = await emptyDatabase();
+  onTestFinished(() => database.drop());
+  const { connectionString } = database;
+  const env = { ...OPERATOR_ENV, ...WIDE_LIMITS, DATABASE_URL: connectionString };
+  await runCommand(["migrate"], env);
+  const { key } = await openAccountByCommands([], "1000.00", env);
+  return {
+    connectionString,
+    serve: async () => {
+      const ports = ["--port", "0", "--console-port", "0", "--internal-port", "0"];
+      const args = ["serve", ...ports, "--manifests", folder.manifestsDir];
+      const program = await startProgram(args, env);
+      onTestFinished(() => void program.process.kill("SIGKILL"));
+      return program;
+    },
+    traffic: (program, perSecond) => {
+      const url = String(program.ready["gateway_url"]);
+      const asked = { key, wire: "wire_a", model: "op/model", text: "a" } as const;
+      const traffic = new SteadyTraffic(perSecond, () => ask(url, asked));
+      onTestFinished(async () => void (await traffic.stop()));
+      return traffic;
+    },
+    migrate: async (options = {}) => {
+      const own = ownSteps();
+      const level = levelOf(own);
+      const later = Object.entries(LATER_STEPS).map(([name, sql], at) =>
+        stepOf({ name, level: level + 1 + at, text: `-- program_min: ${level}\n${sql}` }),
+      );
+      const pool = openPool(connectionString, silentLog);
+      try {
+        return await migrateDatabase(pool, { ...options, steps: [...own, ...later] });
+      } finally {
+        await pool.end();
+      }
+    },
+    audit: async () => (await runCommand(["ledger", "audit"], env)).code,
+  };
 }

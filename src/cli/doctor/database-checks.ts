@@ -1,4 +1,4 @@
-import type { SchemaPlan } from "../../app/index.ts";
+import type { SchemaState } from "../../app/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
 import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
 
@@ -10,7 +10,7 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
   const broken = (await backend.audit()).filter((check) => check.violations > 0);
   const names = named(broken.map(({ id }) => id));
   return [
-    schemaCheck(await backend.planMigration()),
+    schemaCheck(await backend.readSchema()),
     settingsCheck(await backend.missingSettings()),
     broken.length === 0
       ? { id: "books", level: "ok", detail: "they balance" }
@@ -24,8 +24,7 @@ export const databaseChecks: DatabaseCheckGroup = async (_examined, backend) => 
 };
 
 /** Opening the stores has shown that nothing is missing. */
-function schemaCheck({ state }: SchemaPlan): DoctorCheck {
-  const { databaseLevel, newer } = state;
+function schemaCheck({ databaseLevel, newer }: SchemaState): DoctorCheck {
   const detail =
     newer.length === 0
       ? "it answers, and has the schema of this version"

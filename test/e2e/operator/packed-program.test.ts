@@ -83,7 +83,7 @@ describe("the tarball", () => {
       "dist/catalog/manifest/index.d.ts",
       "dist/conformance/library.d.ts",
       "dist/console/index.html",
-      "dist/storage/migrations/0001-accounts.sql",
+      "dist/storage/migrations/schema.sql",
       "dist/listing-sources/heads.json",
       "manifests/simulator-a.json",
       "schema/provider-manifest.schema.json",
