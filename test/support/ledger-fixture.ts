@@ -501,7 +501,8 @@ export class LedgerFixture {
     }
     const sum = (of: readonly ModelAttempt[], column: "debit" | "costPico"): bigint =>
       of.reduce((total, attempt) => total + attempt[column], 0n);
-    const ordinalOf = ({ attempt }: ModelAttempt): number => this.#places.get(attempt)?.ordinal ?? 0;
+    const ordinalOf = ({ attempt }: ModelAttempt): number =>
+      this.#places.get(attempt)?.ordinal ?? 0;
     return [...requests]
       .map(([requestId, of]) => {
         const last = of.toSorted((a, b) => ordinalOf(a) - ordinalOf(b)).at(-1);

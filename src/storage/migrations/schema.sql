@@ -407,8 +407,19 @@ create table hold (
   autovacuum_analyze_threshold = 100000, autovacuum_vacuum_cost_delay = 0
 );
 
+-- What several attempts of one request used and cost together.
+create type attempt_sums as (
+  attempts bigint, prompt bigint, cached_prompt bigint, cache_write bigint, completion bigint,
+  internal_reasoning bigint, cost_pico numeric, debit bigint, duration_ms bigint
+);
+
 -- The journal: finished attempts, one partition per day, which the id carries. A row is written once;
--- only the one late correction changes it.
+-- only the one late correction changes it, and which one of a request is the last.
+--
+-- A request is a row, too: the last of its finished attempts, by number and id, is `final` and has the
+-- sums of the others in `earlier`. Its own columns and these are the request's figures. Most requests
+-- are one attempt, which is final as it is written, with nothing earlier: such a request costs no row,
+-- no index and no statement of its own. While another attempt of it is open, a request is in flight.
 create table attempt (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -445,6 +456,7 @@ create table attempt (
   served_model text,
   substituted boolean,
   final boolean not null default false,
+  earlier attempt_sums,
   started_at timestamptz,
   first_byte_ms integer,
   duration_ms integer,
