@@ -46,7 +46,7 @@ export interface NoticeFacts {
   readonly models: readonly string[];
 }
 
-/** Of a row of `refused_request`. A row without its reason was written by an earlier release. */
+/** Of a row of `refused_request`. */
 export const CAUSE_SQL = `case
   when error_class = 'insufficient_quota' and reason->>'limit_scope' = 'key' then 'key_cap'
   when error_class = 'insufficient_quota' and reason ? 'cap_usd' then 'org_cap'

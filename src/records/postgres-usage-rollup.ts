@@ -17,8 +17,6 @@ const SQLSTATE_LOCK_TIMEOUT = "55P03";
 /** Sums up the days of the journal that are over, an organization's day at a time. */
 export class PostgresUsageRollup implements UsageRollup {
   readonly #pool: Pool;
-  /** Whether all sums say how their requests ended. */
-  #areTold = false;
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -31,7 +29,7 @@ export class PostgresUsageRollup implements UsageRollup {
       const lock = "select pg_try_advisory_lock(hashtext('tokenmarket usage sums')) as ours";
       const { rows } = await client.query<{ ours: boolean }>(lock);
       const isOurs = rows[0]?.ours === true;
-      const hasMore = isOurs && ((await this.#rollSome(client)) || (await rollListings(client)));
+      const hasMore = isOurs && ((await rollBatches(client)) || (await rollListings(client)));
       await client.query("select pg_advisory_unlock_all()");
       isWell = true;
       return hasMore;
@@ -40,17 +38,15 @@ export class PostgresUsageRollup implements UsageRollup {
       client.release(!isWell);
     }
   }
+}
 
-  async #rollSome(client: PoolClient): Promise<boolean> {
-    for (const forget of sql.forgetRetiredSql) await client.query(forget);
-    for (let batches = 0; batches < USAGE_ROLLUP_BATCHES_MAX; batches++) {
-      if (await rollBatch(client)) continue;
-      if (this.#areTold) return false;
-      const { rowCount } = await client.query(sql.NOTE_UNTOLD_SQL, [USAGE_ROLLUP_ORGS_MAX]);
-      this.#areTold = rowCount === 0;
-    }
-    return true;
+/** False: nothing is left to do. */
+async function rollBatches(client: PoolClient): Promise<boolean> {
+  for (const forget of sql.forgetRetiredSql) await client.query(forget);
+  for (let batches = 0; batches < USAGE_ROLLUP_BATCHES_MAX; batches++) {
+    if (!(await rollBatch(client))) return false;
   }
+  return true;
 }
 
 /** False: nothing is due, or not now. */

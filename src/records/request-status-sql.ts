@@ -10,9 +10,6 @@ import {
 import { lastOf } from "./report-parts.ts";
 import type { ReportFilter } from "./usage-reports.ts";
 
-/** What sums held of every request that had not succeeded, before they kept how it ended. */
-export const UNTOLD_END = "failed";
-
 const SUCCEEDED_END = "ok";
 /** Of a request that has not ended. */
 export const OPEN_END = "in_flight";

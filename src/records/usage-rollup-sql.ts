@@ -1,5 +1,5 @@
 import { lastOf } from "./report-parts.ts";
-import { END_SQL, UNTOLD_END } from "./request-status-sql.ts";
+import { END_SQL } from "./request-status-sql.ts";
 
 /** $1 days after which a day counts as over for good, as an interval. */
 export const DUE_DAY_SQL = `
@@ -50,17 +50,6 @@ export const STALE_ORGS_SQL = `
     where not exists (select from retired_day r where r.day = s.day)
   ) stale
   order by day, org_id limit $1`;
-
-/**
- * $1 rows: days whose sums do not say how requests ended, as earlier releases made them. They are
- * made again from the journal, and read from it until then.
- */
-export const NOTE_UNTOLD_SQL = `
-  insert into usage_stale (org_id, day)
-  select distinct s.org_id, s.day from usage_sum s join usage_day u on u.day = s.day
-  where s.status = '${UNTOLD_END}'
-    and not exists (select from retired_day r where r.day = s.day)
-  limit $1`;
 
 /** $1 organizations, $2 the day. Only notes that this snapshot sees: their changes are seen too. */
 export const FORGET_SQL: readonly string[] = [

@@ -190,7 +190,7 @@ const damages: readonly Damage[] = [
   {
     what: "a charge for an attempt that was void",
     sql: () => `insert into transfer (position, attempt_id, kind, debit_account, credit_account, amount)
-      values (99, 3, 'settle', 'wallet:${org}', 'accrual:acme-ai', 2)`,
+      values (nextval('ledger_position'), 3, 'settle', 'wallet:${org}', 'accrual:acme-ai', 2)`,
     found: { I1: ANY, I5: /^attempt 3 settle: 2 from \S+ to \S+ \/ none$/, rebuild: ANY },
   },
   {
@@ -267,7 +267,7 @@ const damages: readonly Damage[] = [
   },
   {
     what: "an admission before there was money for it",
-    sql: () => "update transfer set position = 1000000 where kind = 'grant'",
+    sql: () => "update transfer set position = position + 1000000 where kind = 'grant'",
     found: {
       I8: /^attempt \d of key \w+ of org_\w+: reserve \d+ \/ at most the balance available, 0$/,
     },

@@ -212,41 +212,6 @@ describe("summing up", () => {
     expect(await statuses()).toEqual({ in_flight: 2, succeeded: 1 });
   });
 
-  test("says again how requests ended where an earlier release summed them up", async () => {
-    const gone = { ...settled, end: "gone" as const, cost: 3 };
-    const blamed = { ...settled, end: "blamed" as const, cost: 0 };
-    const { range, orgId } = await journalOf(
-      spec(0),
-      spec(0, { attempts: [gone] }),
-      spec(1, { attempts: [blamed] }),
-    );
-    await rollAll(backend);
-    await backend.query(
-      `update usage_sum set status = 'failed' where org_id = $1 and status <> 'ok'`,
-      [orgId],
-    );
-    const other = openPostgresBackend({
-      connectionString: backend.connectionString,
-      log: silentLog,
-    });
-    await rollAll(other as FreshBackend);
-    await other.close();
-    const { totals } = await backend.usageReports.report(range, "status");
-    expect(totals).toMatchObject({
-      requests: 3,
-      byStatus: { succeeded: 1, cancelled: 1, rejected_by_provider: 1, failed: 0 },
-    });
-    const ends = await backend.query(
-      "select distinct status from usage_sum where org_id = $1 order by status",
-      [orgId],
-    );
-    expect(ends.map(({ status }) => status)).toEqual([
-      "client_disconnected/",
-      "ok",
-      "refused/content_policy",
-    ]);
-  });
-
   test("calls every end by the name that a single request has", async () => {
     const ends = ATTEMPT_OUTCOMES.flatMap((outcome) =>
       [null, "usage_impossible", ...Object.keys(REFUSALS)].map((errorClass) => ({

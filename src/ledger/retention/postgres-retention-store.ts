@@ -48,12 +48,12 @@ export class PostgresRetentionStore implements RetentionStore {
       }
       // The same day gives the same text, whatever the server's habits.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
-      const schema = await client.query<{ name: string }>(sql.SCHEMA_SQL);
+      const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
       const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL);
       return new PostgresRetentionSession(
         client,
         { log: this.#changes, by },
-        { schema: schema.rows[0]?.name ?? "", columns: columns.rows.map(({ name }) => name) },
+        { schema: schema.rows[0]?.level ?? "", columns: columns.rows.map(({ name }) => name) },
       );
     } catch (fault) {
       client.release(true);

@@ -19,7 +19,7 @@ export interface DayManifest {
   /** First attempt id of the day and first id behind it. */
   readonly fromId: bigint;
   readonly toId: bigint;
-  /** Name of the newest migration when the day was exported. */
+  /** Level of the database schema when the day was exported. */
   readonly schema: string;
   readonly sums: DaySums;
   /** Of the uncompressed rows. */

@@ -32,7 +32,7 @@ export const COLUMNS_SQL = `
   select attname::text as name from pg_attribute
   where attrelid = 'attempt'::regclass and attnum > 0 and not attisdropped order by attnum`;
 
-export const SCHEMA_SQL = "select name from schema_step order by level desc limit 1";
+export const SCHEMA_SQL = "select max(level)::text as level from schema_step";
 
 const FIRST_ID = "attempt_id_at(d.day::timestamp at time zone 'utc')";
 const END_ID = "attempt_id_at((d.day + 1)::timestamp at time zone 'utc')";

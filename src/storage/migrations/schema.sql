@@ -123,8 +123,10 @@ create index usage_hold_by_org on usage_hold (org_id, family) where lifted_at is
 
 -- == People and their browsers ==
 
--- A secret that opens something (cookie, link, code) is kept as its
--- SHA-256; what is needed in the clear again is sealed under a key that is not in the database.
+-- A secret that opens something (cookie, link, code) is kept as its SHA-256; what is needed in the
+-- clear again is sealed under a key that is not in the database.
+
+-- A person, with an organization of its own.
 create table console_account (
   account_id text primary key,
   org_id text not null unique references org,
@@ -149,6 +151,7 @@ create table console_identity (
 );
 create index console_identity_by_account on console_identity (account_id);
 
+-- A browser that is signed in, by the SHA-256 of its cookie.
 create table console_session (
   session_id bytea primary key check (octet_length(session_id) = 32),
   account_id text not null references console_account,
@@ -188,8 +191,8 @@ create table console_reveal (
   shown_at timestamptz
 );
 
--- What sign-ins under way are sealed with, in the cookie of their browser: made here once, so that
--- every instance has the same.
+-- Seals sign-ins under way in the cookie of their browser: made here once, so that every instance
+-- has the same.
 create table console_secret (
   is_only boolean primary key default true check (is_only),
   secret bytea not null check (octet_length(secret) = 32)
@@ -469,7 +472,7 @@ create table attempt (
   cache_write_1h bigint,
   -- What the provider is owed where it is not the cost; null: the cost.
   owed_pico numeric(38, 0),
-  -- What the headers of the answer said and nothing else in the row says; null: it was not sent.
+  -- These were said by the headers of the answer and by nothing else in the row; null: it was not sent.
   remaining_rpm bigint,
   remaining_tpm bigint,
   queue_ms integer,
