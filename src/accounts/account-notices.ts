@@ -5,7 +5,7 @@ import type { Client, Pool } from "pg";
 import type { Logger, OrgId } from "../core/index.ts";
 import { type DatabaseAddress, openClient } from "../storage/index.ts";
 
-/** The triggers of `0006-feature-functions.sql` notify on it. */
+/** The triggers of `functions.sql` notify on it. */
 export const ACCOUNT_CHANNEL = "tokenmarket_account";
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS = 500;

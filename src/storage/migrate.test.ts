@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { emptyDatabase, freshDatabase, type FreshDatabase } from "../../test/support/postgres.ts";
 import { silentLog } from "../../test/support/silent-log.ts";
+import { LEDGER_QUEUE_AGE_MS } from "../core/index.ts";
 import { openPool } from "./connection.ts";
 import { checkSchema, migrateDatabase, type MigrateOptions, readSchema } from "./migrate.ts";
 import { levelOf, ownSteps, stepOf } from "./migration-files.ts";
@@ -16,14 +17,18 @@ const BESIDE = `-- program_min: ${LEVEL}\n`;
 /** Quick tries, so that what is in the way shows soon. */
 const times = { ...RUNNER_TIMES, firstLockTimeoutMs: 30, pauseMs: 10, pollMs: 20, waitMs: 100 };
 
+test("requests behind a step that waits for a lock are served, not refused for their time in the queue", () => {
+  expect(RUNNER_TIMES.firstLockTimeoutMs).toBeLessThanOrEqual(LEDGER_QUEUE_AGE_MS / 2);
+});
+
 let database: FreshDatabase;
 let pools: Pool[];
 let pool: Pool;
 
-afterEach(async () => {
+async function close(): Promise<void> {
   for (const each of pools) await each.end();
   await database.drop();
-});
+}
 
 async function on(opened: Promise<FreshDatabase>): Promise<void> {
   database = await opened;
@@ -45,6 +50,7 @@ async function namesInList(): Promise<readonly string[]> {
 
 describe("on an empty database", () => {
   beforeEach(() => on(emptyDatabase()));
+  afterEach(close);
 
   test("of several processes that start together one runs every step, once", async () => {
     const options = newer("more", `${BESIDE}create table more ();`);
@@ -92,6 +98,7 @@ describe("on an empty database", () => {
 
 describe("on a database with this program's schema", () => {
   beforeEach(() => on(freshDatabase()));
+  afterEach(close);
 
   test("a newer program's step is no hindrance for the older one that it was written for", async () => {
     const more = newer("more", `${BESIDE}create table more (only_row boolean);`);

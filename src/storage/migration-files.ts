@@ -15,8 +15,8 @@ export interface Migration {
 }
 
 /**
- * In the order in which they run. Once published, a text never changes: what comes later is a file of
- * its own, named at the end, which says `-- program_min: N` where programs of before work with it.
+ * In the order in which they run. Once published, a text never changes: what comes later is a file
+ * of its own, named at the end, which says `-- program_min: N` where programs of before work with it.
  */
 const STEPS: readonly string[] = ["schema", "functions"];
 
