@@ -482,7 +482,7 @@ export class LedgerFixture {
   }
 
   /** One row of the journal for each request that has a finished attempt. */
-  async #requestsStored(): Promise<readonly unknown[]> {
+  async #requestsStored(): Promise<Set<unknown>> {
     const rows = await this.#backend.query(
       `select concat_ws(' ', request_id, attempt_id, 1 + coalesce((earlier).attempts, 0),
         debit + coalesce((earlier).debit, 0),
@@ -490,10 +490,10 @@ export class LedgerFixture {
       from attempt where org_id = any ($1) and final`,
       [this.orgs.map(({ id }) => id)],
     );
-    return rows.map((row) => row["line"]).sort();
+    return new Set(rows.map((row) => row["line"]));
   }
 
-  #requestsOfModel(): readonly unknown[] {
+  #requestsOfModel(): Set<unknown> {
     const requests = new Map<string, ModelAttempt[]>();
     for (const attempt of this.model.attempts.values()) {
       const { requestId = "" } = this.#places.get(attempt.attempt) ?? {};
@@ -503,14 +503,13 @@ export class LedgerFixture {
       of.reduce((total, attempt) => total + attempt[column], 0n);
     const ordinalOf = ({ attempt }: ModelAttempt): number =>
       this.#places.get(attempt)?.ordinal ?? 0;
-    return [...requests]
-      .map(([requestId, of]) => {
-        const last = of.toSorted((a, b) => ordinalOf(a) - ordinalOf(b)).at(-1);
-        const figures = [of.length, sum(of, "debit"), sum(of, "costPico")];
-        if (of.length > 1) this.answers.add("several attempts");
-        return [requestId, last?.attempt, ...figures].join(" ");
-      })
-      .sort();
+    const lines = [...requests].map(([requestId, of]) => {
+      const last = of.toSorted((a, b) => ordinalOf(a) - ordinalOf(b)).at(-1);
+      const figures = [of.length, sum(of, "debit"), sum(of, "costPico")];
+      if (of.length > 1) this.answers.add("several attempts");
+      return [requestId, last?.attempt, ...figures].join(" ");
+    });
+    return new Set(lines);
   }
 
   /** Of each day that is stored; and every day of this week is, of a key that has such a cap. */
