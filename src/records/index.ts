@@ -17,7 +17,7 @@ export { PostgresRecordStore } from "./postgres-record-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
 export type { PinnedPrices, RecordStore, Refused } from "./record-store.ts";
-export { idsOfDay } from "./report-parts.ts";
+export { idsOfDay, type ReportQuery } from "./report-parts.ts";
 export { ReportSources } from "./report-sources.ts";
 export { OPEN_END } from "./request-status-sql.ts";
 export { serveAdmissionLimits } from "./serve-admission-limits.ts";
@@ -32,7 +32,7 @@ export {
 export { changedLimit, sourceOf } from "./show-limits.ts";
 export { UsageCsv } from "./usage-csv.ts";
 export { findRolledDays, findUnrolledRequestIds, unsummedSql } from "./usage-report-days.ts";
-export { isoDay, type ReportQuery } from "./usage-report-sql.ts";
+export { isoDay } from "./usage-report-sql.ts";
 export { CREDIT_LINES_SQL, walletLine, type WalletRow } from "./usage-report-wallet.ts";
 export {
   type ProviderActivity,

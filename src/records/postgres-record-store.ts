@@ -50,7 +50,7 @@ import type {
 } from "./record-store.ts";
 import { MANAGED_KEY_SQL, readUsageGroups, spanOf } from "./usage-groups.ts";
 import { ATTEMPTED_SQL, PRICED_ATTEMPTS_SQL, pricedAttempt } from "./usage-report-requests.ts";
-import { TOKENS_AND_DEBIT } from "./usage-report-sql.ts";
+import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
 export class PostgresRecordStore implements RecordStore {

@@ -25,6 +25,7 @@ export const END_SQL = `case when bool_or(state = 'open') then '${OPEN_END}'
 
 /** The same of a request's row. */
 export const ROW_END_SQL = `case when outcome = 'completed' then '${SUCCEEDED_END}'
+      when outcome = '${OPEN_END}' then outcome
       else coalesce(outcome || '/' || coalesce(error_class, ''), 'failed/') end`;
 
 /** The status of an end: `requestStatusOf`, written out from its own answers. */
