@@ -10,6 +10,7 @@ import {
   notingPurchases,
   notingWebhooks,
   openBilling,
+  startStatementClosing,
 } from "../billing/index.ts";
 import type { CallPorts } from "../call/index.ts";
 import type { CatalogHolder } from "../catalog/index.ts";
@@ -21,7 +22,7 @@ import { ClientAddresses, type Clock } from "../core/index.ts";
 import { type Identity, makeClaimLink, openIdentity } from "../identity/index.ts";
 import { openMailer } from "../mail/index.ts";
 import { openModelCaller, openOptimize, type OptimizeSearches } from "../optimize/index.ts";
-import { startStatementClosing, startUsageRollup } from "../records/index.ts";
+import { startUsageRollup } from "../records/index.ts";
 import { Invitations, type InvitationsOptions } from "../team/index.ts";
 import type { Verification } from "../verification/index.ts";
 import { checkConnection } from "./check-connection.ts";

@@ -71,7 +71,6 @@ export async function readOverview(deps: ConsoleDeps, session: SignedIn): Promis
     day_models: modelsOf(month, deps),
     top_models: topModels(month),
     latest_errors: errors.rows.map(shownRequest),
-    ...(errors.searchedToMs !== undefined && { errors_back_to: instant(errors.searchedToMs) }),
     done: {
       has_key: keys.some((key) => isActive(key, nowMs)),
       has_credit: org.isFunded,

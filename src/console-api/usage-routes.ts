@@ -1,4 +1,4 @@
-import { csvLine, instant, type OrgId, parseRequestId } from "../core/index.ts";
+import { csvLine, type OrgId, parseRequestId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import {
   answerHeadersOf,
@@ -11,7 +11,7 @@ import { datedReports } from "./as-of.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound } from "./console-refusal.ts";
 import type { UsageFilters } from "./contract.ts";
-import type { RequestDetail, RequestList, usageRoutes } from "./contract/usage.ts";
+import type { RequestDetail, usageRoutes } from "./contract/usage.ts";
 import { openFile } from "./file-answer.ts";
 import { fileNameOf } from "./file-name.ts";
 import type { Handlers } from "./handler.ts";
@@ -57,13 +57,8 @@ export function usageHandlers(
           ...(by === undefined ? {} : { sort: { by, direction } }),
         };
         const { reports, asOf } = datedReports(deps.reports);
-        const { rows, nextCursor, searchedToMs } = await reports.requests(filter, page);
-        return {
-          data: rows.map(shownRequest),
-          next_cursor: nextCursor,
-          ...searchedBack(searchedToMs),
-          ...asOf(),
-        };
+        const { rows, nextCursor } = await reports.requests(filter, page);
+        return { data: rows.map(shownRequest), next_cursor: nextCursor, ...asOf() };
       });
     },
 
@@ -114,10 +109,6 @@ function shownDetail(
     response_headers: headers.map(([name, value]) => ({ name, value })),
     refusal: found.refused === undefined ? null : shownRefusal(found.request, found.refused),
   };
-}
-
-function searchedBack(toMs: number | undefined): Pick<RequestList, "searched_back_to"> {
-  return toMs === undefined ? {} : { searched_back_to: instant(toMs) };
 }
 
 async function namesOf(

@@ -154,12 +154,7 @@ export const REPORT_HOURS_MAX: number = 48;
 export const REPORT_DAYS_MAX: number = 400;
 
 export const REPORT_FILE_PAGE_ROWS: number = 2_000;
-/** A page of requests that is not full by then says how far back it was searched. */
-export const REQUEST_WALK_MS: number = 4_000;
-/** Attempts in the first piece of a search for requests, and in the largest. */
-export const REQUEST_WALK_ROWS: number = 2_000;
 
-export const REQUEST_WALK_ROWS_MAX: number = 100_000;
 /** Most attempts that a report reads one by one; of more it says that it does not know. */
 export const SIZED_ATTEMPTS_MAX: number = 100_000;
 

@@ -14,12 +14,12 @@ export {
 export type { CappedKey, NoticeFacts } from "./notice-facts.ts";
 export { PostgresListingFigures } from "./postgres-listing-figures.ts";
 export { PostgresRecordStore } from "./postgres-record-store.ts";
-export { PostgresStatementClosing } from "./postgres-statement-closing.ts";
-export { PostgresStatementStore } from "./postgres-statement-store.ts";
 export { PostgresUsageReports } from "./postgres-usage-reports.ts";
 export { PostgresUsageRollup } from "./postgres-usage-rollup.ts";
 export type { RecordStore, Refused } from "./record-store.ts";
+export { idsOfDay, type ReportQuery } from "./report-parts.ts";
 export { ReportSources } from "./report-sources.ts";
+export { OPEN_END } from "./request-status-sql.ts";
 export { serveAdmissionLimits } from "./serve-admission-limits.ts";
 export { serveLimits } from "./serve-limits.ts";
 export {
@@ -30,8 +30,10 @@ export {
   serveUsage,
 } from "./serve-records.ts";
 export { changedLimit, sourceOf } from "./show-limits.ts";
-export { startStatementClosing, type StatementClosing } from "./statement-closing.ts";
 export { UsageCsv } from "./usage-csv.ts";
+export { findRolledDays, findUnrolledRequestIds, unsummedSql } from "./usage-report-days.ts";
+export { isoDay } from "./usage-report-sql.ts";
+export { CREDIT_LINES_SQL, walletLine, type WalletRow } from "./usage-report-wallet.ts";
 export {
   type ProviderActivity,
   type ReportBucket,

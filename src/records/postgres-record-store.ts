@@ -49,8 +49,9 @@ import type {
   UsageQuery,
   UsageRow,
 } from "./record-store.ts";
-import { MANAGED_KEY_SQL, readUsageGroups, spanOf, USAGE_SUMS_SQL } from "./usage-groups.ts";
-import { PRICED_ATTEMPTS_SQL, pricedAttempt } from "./usage-report-requests.ts";
+import { MANAGED_KEY_SQL, readUsageGroups, spanOf } from "./usage-groups.ts";
+import { ATTEMPTED_SQL, PRICED_ATTEMPTS_SQL, pricedAttempt } from "./usage-report-requests.ts";
+import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 
 /** Reads of the journal. A request is its attempts; its id carries when it came. */
 export class PostgresRecordStore implements RecordStore {
@@ -208,30 +209,11 @@ function rangeValues(query: UsageQuery): [string, string, string] {
   return [query.orgId, from, end];
 }
 
-const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
-
-/**
- * The page's requests come first, from the index of each day, so that a long history is not read:
- * of rows that are grouped the planner does not know that few of them are needed.
- */
-const PAGE_IDS_SQL = ["attempt", "hold"]
-  .map((table) => {
-    const isThere = table === "hold" ? "and not annulled" : "";
-    return `(select distinct request_id from ${table} where ${RANGE_SQL} ${isThere}
-      order by request_id desc limit $4)`;
-  })
-  .join(" union ");
-
 const USAGE_PAGE_SQL = `
-  select page.*, coalesce(k.origin, page.own_key_id) as key_id
-  from (
-    select request_id, min(key_id) as own_key_id, min(model_id) as model_id, min(route) as route,
-      (array_agg(provider_id order by ordinal desc))[1] as provider_id,
-      (array_agg(basis order by ordinal desc))[1] as basis, ${USAGE_SUMS_SQL}
-    from journal where org_id = $1 and request_id = any (array(${PAGE_IDS_SQL}))
-    group by request_id order by request_id desc limit $4
-  ) page left join (${MANAGED_KEY_SQL}) k on k.managed_id = page.own_key_id
-  order by request_id desc`;
+  select request_id, coalesce(k.origin, key_id) as key_id, model_id, provider_id, route, basis,
+    ${TOKENS_AND_DEBIT.join(", ")}
+  from (${ATTEMPTED_SQL}) page left join (${MANAGED_KEY_SQL}) k on k.managed_id = key_id
+  order by request_id desc limit $4`;
 
 const pageColumns: Columns<Omit<UsageRow, "createdAtMs">> = columns({
   requestId: heldColumns.requestId,

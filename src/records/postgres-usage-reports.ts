@@ -14,8 +14,7 @@ import {
 } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import { refusedColumns } from "./record-rows.ts";
-import { sortRequests } from "./request-sort.ts";
-import { REQUEST_WALK_LIMITS, walkRequests, type WalkLimits } from "./request-walk.ts";
+import { readRequests } from "./request-pages.ts";
 import type { AsOfListener, ReportSources } from "./report-sources.ts";
 import * as activity from "./usage-report-activity.ts";
 import { findUnrolledRequestIds, findRolledDays } from "./usage-report-days.ts";
@@ -54,21 +53,15 @@ import type {
  */
 export class PostgresUsageReports implements UsageReports {
   readonly #sources: ReportSources;
-  readonly #walk: WalkLimits;
   readonly #onServed: AsOfListener | undefined;
 
-  constructor(
-    sources: ReportSources,
-    walk: WalkLimits = REQUEST_WALK_LIMITS,
-    onServed?: AsOfListener,
-  ) {
+  constructor(sources: ReportSources, onServed?: AsOfListener) {
     this.#sources = sources;
-    this.#walk = walk;
     this.#onServed = onServed;
   }
 
   noting(onServed: AsOfListener): UsageReports {
-    return new PostgresUsageReports(this.#sources, this.#walk, onServed);
+    return new PostgresUsageReports(this.#sources, onServed);
   }
 
   async report(
@@ -93,12 +86,7 @@ export class PostgresUsageReports implements UsageReports {
   }
 
   async requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage> {
-    const { sort } = page;
-    return await this.#run((client) =>
-      sort === undefined || (sort.by === "time" && sort.direction === "desc")
-        ? walkRequests(client, filter, page, this.#walk)
-        : sortRequests(client, filter, { ...page, sort }, this.#walk),
-    );
+    return await this.#run((client) => readRequests(client, filter, page));
   }
 
   async *everyRequest(filter: ReportFilter): AsyncGenerator<readonly ReportedRequest[]> {

@@ -1,3 +1,15 @@
+import { TOKEN_BUCKETS } from "../core/index.ts";
+
+export interface ReportQuery {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+export type Bind = (value: unknown) => string;
+
+export const TOKENS: readonly string[] = Object.values(TOKEN_BUCKETS);
+export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...TOKENS];
+
 /** Of the last attempt of a group of attempts. */
 export function lastOf(column: string): string {
   return `(array_agg(${column} order by ordinal desc, attempt_id desc))[1]`;

@@ -23,6 +23,11 @@ export const END_SQL = `case when bool_or(state = 'open') then '${OPEN_END}'
       when ${LAST_END} like 'completed/%' then '${SUCCEEDED_END}'
       else coalesce(${LAST_END}, 'failed/') end`;
 
+/** The same of a request's row. */
+export const ROW_END_SQL = `case when outcome = 'completed' then '${SUCCEEDED_END}'
+      when outcome = '${OPEN_END}' then outcome
+      else coalesce(outcome || '/' || coalesce(error_class, ''), 'failed/') end`;
+
 /** The status of an end: `requestStatusOf`, written out from its own answers. */
 export function statusOfEndSql(end: string): string {
   const byEnd = ATTEMPT_OUTCOMES.flatMap((outcome) => {

@@ -5,19 +5,19 @@ import { createdAtOf, requestIdFrom } from "../ledger/index.ts";
 import type { Row } from "../storage/index.ts";
 import type { UsageQuery } from "./record-store.ts";
 import { findRolledDays, findUnrolledRequestIds } from "./usage-report-days.ts";
+import { TOKENS_AND_DEBIT } from "./report-parts.ts";
 import type { RequestSpan } from "./usage-report-requests.ts";
 import {
   DAY_MS,
   hasSums,
   type SummedPart,
   sumsWhereSql,
-  TOKENS_AND_DEBIT,
-  unsummedAttemptsSql,
+  unsummedSpans,
 } from "./usage-report-sql.ts";
 
-export const USAGE_SUMS_SQL: string = TOKENS_AND_DEBIT.map(
-  (column) => `sum(${column})::bigint as ${column}`,
-).join(", ");
+const USAGE_SUMS_SQL = TOKENS_AND_DEBIT.map((column) => `sum(${column})::bigint as ${column}`).join(
+  ", ",
+);
 
 /** $1 organization. The marketplace's own keys are named by their parts. */
 export const MANAGED_KEY_SQL: string = `
@@ -50,7 +50,7 @@ export async function readUsageGroups(
   const values: unknown[] = [query.orgId, query.limit];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const parts = [
-    journalSql(by, unsummedAttemptsSql(ATTEMPT_COLUMNS, { ...summed, span }, { org: "$1", $ })),
+    ...unsummedSpans({ ...summed, span }, { org: "$1", $ }).map((where) => journalSql(by, where)),
     ...(hasSums(summed) ? [sumsSql(by, sumsWhereSql(summed, "$1", $))] : []),
   ];
   const named = by === "key" ? "coalesce(k.origin, name)" : "name";
@@ -87,8 +87,6 @@ async function summedPart(
   return { wholeFromMs, wholeToMs, rolledDays, unrolledRequestIds };
 }
 
-const ATTEMPT_COLUMNS = `request_id, key_id, model_id, provider_id, ${TOKENS_AND_DEBIT.join(", ")}`;
-
 // A request's day is the one its id carries, so that days and the bounds of a query agree.
 const nameSql: Readonly<Record<GroupedBy, string>> = {
   day: "to_char(request_day(request_id), 'YYYY-MM-DD')",
@@ -97,10 +95,10 @@ const nameSql: Readonly<Record<GroupedBy, string>> = {
   provider: "provider_id",
 };
 
-function journalSql(by: GroupedBy, attempts: string): string {
+function journalSql(by: GroupedBy, where: string): string {
   return `
     select ${nameSql[by]} as name, count(distinct request_id) as requests, ${USAGE_SUMS_SQL}
-    from (${attempts}) attempts group by 1`;
+    from journal where ${where} group by 1`;
 }
 
 function sumsSql(by: GroupedBy, where: string): string {

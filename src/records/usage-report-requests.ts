@@ -11,9 +11,14 @@ import {
 import { columns, type Columns, count, orNull, word } from "../storage/index.ts";
 import { attemptColumns, refusedColumns, requestColumns } from "./record-rows.ts";
 import type { PricedAttempt } from "./record-store.ts";
-import { lastOf } from "./report-parts.ts";
-import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
-import type { ReportQuery } from "./usage-report-sql.ts";
+import type { Bind, ReportQuery } from "./report-parts.ts";
+import { ENDED_COLUMNS_SQL, openRequestsSql } from "./request-rows.ts";
+import {
+  mayBeRefused,
+  REFUSED_STATUS_SQL,
+  ROW_END_SQL,
+  statusOfEndSql,
+} from "./request-status-sql.ts";
 import type { ReportedRequest, ReportFilter, RequestSort } from "./usage-reports.ts";
 
 type StoredRequest = Omit<ReportedRequest, "createdAtMs" | "keyName" | "keyOrigin" | "status"> & {
@@ -56,72 +61,63 @@ export interface RequestSpan {
   readonly end: string;
 }
 
-/** Whether requests without attempts can match: none of them has a provider. */
-export function hasRefused(filter: ReportFilter): boolean {
-  return filter.providerIds === undefined && mayBeRefused(filter);
-}
-
-/** Whether requests with attempts can match. */
-export function hasAttempted({ statuses }: ReportFilter): boolean {
-  return statuses === undefined || statuses.some((each) => each !== "rejected_by_gateway");
-}
-
 /** The place behind which a sorted list continues. */
 export interface SortedPlace {
   readonly value: bigint;
   readonly requestId: string;
 }
 
+/** Which rows of a list: `rows` at most, in this order, behind this place. */
+export interface RequestRows {
+  readonly rows: number;
+  readonly sort: RequestSort;
+  readonly after?: SortedPlace | undefined;
+}
+
 /**
- * Of the requests whose ids are in the span, `rows` at most: newest first, or in this order, with the
- * value that each is sorted by as `sorted`.
+ * Of the requests whose ids are in the span, each with the value that it is sorted by as `sorted`.
+ * Undefined: none can match.
  */
 export function requestsQuery(
   filter: ReportFilter,
   span: RequestSpan,
-  rows: number,
-  order?: { readonly sort: RequestSort; readonly after: SortedPlace | undefined },
-): ReportQuery {
+  { rows, sort, after }: RequestRows,
+): ReportQuery | undefined {
   const values: unknown[] = [filter.orgId, span.from, span.end, rows];
   const $ = (value: unknown): string => `$${values.push(value)}`;
   const own = ownFilterSql(filter, $);
+  const { direction, by } = sort;
+  const missing = direction === "desc" ? "-1" : "9223372036854775807";
+  const sorted = by === "time" ? "0" : `coalesce(${SORTED_BY[by]}, ${missing})`;
+  const order =
+    by === "time" ? `request_id ${direction}` : `sorted ${direction}, request_id ${direction}`;
+  const behind =
+    after === undefined
+      ? "true"
+      : `(sorted, request_id) ${direction === "desc" ? "<" : ">"}
+        (${$(String(after.value))}::bigint, ${$(after.requestId)}::uuid)`;
   const parts = [
-    ...(hasAttempted(filter) ? [attemptedSql(filter, own, $)] : []),
+    ...(hasAttempted(filter) ? [endedSql(filter, own, $)] : []),
+    ...(hasOpen(filter) ? [openSql(filter, own, $)] : []),
     ...(hasRefused(filter) ? [refusedSql(filter, own, $)] : []),
-  ];
-  const orderSql = order === undefined ? "request_id desc" : sortedOrderSql(order.sort);
-  const limited = parts.map((part) => {
-    const sorted = order === undefined ? part : sortedSql(part, order, $);
-    return `(${sorted} order by ${orderSql} limit $4)`;
-  });
-  const text = `
-  select r.*, k.name as key_name, k.origin as key_origin from (${limited.join(UNION)}) r
-  left join api_key k on k.key_id = r.key_id and k.org_id = $1
-  order by ${orderSql} limit $4`;
-  return { text, values };
+  ].map(
+    (part) => `(
+    select * from (select p.*, (${sorted})::bigint as sorted from (${part}) p) v
+    where ${behind} order by ${order} limit $4)`,
+  );
+  if (parts.length === 0) return undefined;
+  const page = `select * from (${parts.join(UNION)}) u order by ${order} limit $4`;
+  return { text: namedSql(page, order), values };
 }
 
-function sortedOrderSql({ direction }: RequestSort): string {
-  return `sorted ${direction}, request_id ${direction}`;
+function namedSql(requests: string, order: string): string {
+  return `
+  select r.*, k.name as key_name, k.origin as key_origin from (${requests}) r
+  left join api_key k on k.key_id = r.key_id and k.org_id = $1 order by ${order}`;
 }
 
-function sortedSql(
-  part: string,
-  { sort, after }: { readonly sort: RequestSort; readonly after: SortedPlace | undefined },
-  $: (value: unknown) => string,
-): string {
-  const missing = sort.direction === "desc" ? "-1" : "9223372036854775807";
-  const valued = `select p.*, coalesce(${SORTED_BY[sort.by]}, ${missing})::bigint as sorted
-    from (${part}) p`;
-  if (after === undefined) return valued;
-  const behind = sort.direction === "desc" ? "<" : ">";
-  const place = `(${$(String(after.value))}::bigint, ${$(after.requestId)}::uuid)`;
-  return `select * from (${valued}) v where (sorted, request_id) ${behind} ${place}`;
-}
-
-/** Of a request as `REQUEST_COLUMNS` has it. By time the ids alone decide. */
-const SORTED_BY: Readonly<Record<RequestSort["by"], string>> = {
-  time: "0",
+/** Of a request's row; by time the ids alone decide. */
+const SORTED_BY: Readonly<Record<Exclude<RequestSort["by"], "time">, string>> = {
   cost: "debit",
   duration: "duration_ms",
   tokens: "prompt + cached_prompt + cache_write + completion + internal_reasoning",
@@ -134,15 +130,29 @@ const UNION = `
     union all
     `;
 /** $1 organization, $2 first id, $3 id behind the last one. */
-export const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
-/** As the index of such attempts has it. A request that failed has one: its last. */
-export const FAILED_SQL = "outcome is distinct from 'completed'";
+const RANGE_SQL = "org_id = $1 and request_id >= $2::uuid and request_id < $3::uuid";
+const OPEN_SQL = `not annulled and ${RANGE_SQL}`;
+
+type Asked = Pick<ReportFilter, "providerIds" | "statuses">;
+
+/** Whether requests with finished attempts can match. */
+function hasAttempted({ statuses }: ReportFilter): boolean {
+  return statuses?.every((each) => OF_NO_END.has(each)) !== true;
+}
+
+const OF_NO_END: ReadonlySet<RequestStatus> = new Set(["rejected_by_gateway", "in_flight"]);
+
+function hasOpen({ statuses }: ReportFilter): boolean {
+  return statuses?.includes("in_flight") !== false;
+}
+
+/** Whether requests without attempts can match: none of them has a provider. */
+function hasRefused(filter: ReportFilter): boolean {
+  return filter.providerIds === undefined && mayBeRefused(filter);
+}
 
 /** What all attempts of a request have in common. */
-export function ownFilterSql(
-  { modelIds, keyIds, managed }: ReportFilter,
-  $: (value: unknown) => string,
-): string {
+function ownFilterSql({ modelIds, keyIds, managed }: ReportFilter, $: Bind): string {
   const keys = [
     ...(keyIds === undefined ? [] : [`key_id = any (${$(keyIds)}::text[]) and not ${MANAGED_SQL}`]),
     ...(managed === undefined ? [] : [`origin = any (${$(managed)}::text[])`]),
@@ -155,83 +165,47 @@ export function ownFilterSql(
   ].join(" and ");
 }
 
-function attemptedSql(
-  { statuses, providerIds }: ReportFilter,
-  own: string,
-  $: (value: unknown) => string,
-): string {
-  const provider = providerIds === undefined ? undefined : `any (${$(providerIds)}::text[])`;
-  const having = [
-    "true",
-    ...(statuses === undefined
-      ? []
-      : [`${statusOfEndSql(`(${END_SQL})`)} = any (${$(statuses)}::text[])`]),
-    ...(provider === undefined ? [] : [`${lastOf("provider_id")} = ${provider}`]),
-  ].join(" and ");
-  const last = provider === undefined ? own : `${own} and provider_id = ${provider}`;
+function providerSql({ providerIds }: Asked, $: Bind): string {
+  return providerIds === undefined ? "true" : `provider_id = any (${$(providerIds)}::text[])`;
+}
+
+/** Requests that have ended: each is its last attempt. */
+function endedSql(filter: Asked, own: string, $: Bind): string {
+  const { statuses } = filter;
+  const isOf =
+    statuses === undefined
+      ? "true"
+      : `${statusOfEndSql(ROW_END_SQL)} = any (${$(statuses)}::text[])`;
+  // As the index of such attempts has it.
+  const isRare = statuses !== undefined && !statuses.includes("succeeded");
   return `
-    select ${REQUEST_COLUMNS}
-    from journal where ${RANGE_SQL} and ${own} and ${fewSql(statuses, last)}
-    group by request_id having ${having}`;
+    select ${ENDED_COLUMNS_SQL} from attempt where ${RANGE_SQL} and final and ${own}
+      and ${providerSql(filter, $)} and ${isOf}${isRare ? ` and ${FAILED_SQL}` : ""}
+      and request_id not in (select request_id from hold where ${OPEN_SQL})`;
 }
 
-/** Whether requests that did not succeed are all that is searched for: there are few of them. */
-export function areRare(statuses: ReportFilter["statuses"]): statuses is readonly RequestStatus[] {
-  return statuses !== undefined && !statuses.includes("succeeded");
+const FAILED_SQL = "outcome is distinct from 'completed'";
+
+function openSql(filter: Asked, own: string, $: Bind): string {
+  return `
+    select * from (${openRequestsSql(OPEN_SQL)}) o where ${own} and ${providerSql(filter, $)}`;
 }
 
-/**
- * Where a status is rare, its requests are known by one attempt, and only those are put together.
- * `last`: what is true of the last attempt of each request that is searched for.
- */
-function fewSql(statuses: ReportFilter["statuses"], last: string): string {
-  if (!areRare(statuses)) return "true";
-  const isOpenOnly = statuses.every((each) => each === "in_flight");
-  const parts = [
-    ...(isOpenOnly
-      ? []
-      : [`select request_id from attempt where ${RANGE_SQL} and ${FAILED_SQL} and ${last}`]),
-    ...(statuses.includes("in_flight")
-      ? [`select request_id from hold where not annulled and ${RANGE_SQL}`]
-      : []),
-  ];
-  return `request_id = any (array(
-      ${parts.join(UNION)}))`;
-}
-
-const REQUEST_COLUMNS = `request_id, min(key_id) as key_id, min(model_id) as model_id,
-      ${lastOf("provider_id")} as provider_id, min(route) as route, bool_or(stream) as stream,
-      count(*) as attempts,
-      case when bool_or(state = 'open') then 'in_flight'
-        else coalesce(${lastOf("outcome")}, 'failed') end as outcome,
-      ${lastOf("error_class")} as error_class, sum(prompt)::bigint as prompt,
-      sum(cached_prompt)::bigint as cached_prompt, sum(cache_write)::bigint as cache_write,
-      sum(completion)::bigint as completion,
-      sum(internal_reasoning)::bigint as internal_reasoning,
-      ${lastOf("first_byte_ms")} as first_byte_ms, sum(duration_ms)::integer as duration_ms,
-      sum(debit)::bigint as debit`;
+/** $1 organization, $2 and $3 a span, $4 rows: the newest requests that a provider was asked for. */
+export const ATTEMPTED_SQL: string = [endedSql({}, "true", () => ""), openSql({}, "true", () => "")]
+  .map((part) => `(select * from (${part}) p order by request_id desc limit $4)`)
+  .join(UNION);
 
 /*
  * One that has attempts after all (the answer about its hold was lost) is reported with them. They
  * are of about the same time by any clock that is halfway right, so that a few days are searched.
  */
-function refusedSql(
-  { statuses }: ReportFilter,
-  own: string,
-  $: (value: unknown) => string,
-): string {
-  const filter =
-    statuses === undefined
-      ? own
-      : `${own} and ${REFUSED_STATUS_SQL} = any (${$(statuses)}::text[])`;
+function refusedSql({ statuses }: ReportFilter, own: string, $: Bind): string {
+  const isOf =
+    statuses === undefined ? "true" : `${REFUSED_STATUS_SQL} = any (${$(statuses)}::text[])`;
   return `
-    select request_id, key_id, model_id, null as provider_id, route, stream, 0::bigint as attempts,
-      'refused' as outcome, error_class, null::bigint as prompt, null::bigint as cached_prompt,
-      null::bigint as cache_write, null::bigint as completion,
-      null::bigint as internal_reasoning, null::integer as first_byte_ms,
-      null::integer as duration_ms, 0::bigint as debit
-    from refused_request r where ${RANGE_SQL} and ${filter}
-      and request_id not in (select request_id from hold where not annulled and ${RANGE_SQL})
+    select ${REFUSED_ROW_SQL} from refused_request r where ${RANGE_SQL} and ${own} and ${isOf}
+      and request_id not in (select request_id from hold where ${OPEN_SQL})
       and not (
       select exists (select from attempt a where a.org_id = r.org_id
         and a.request_id = r.request_id
@@ -239,17 +213,20 @@ function refusedSql(
         and a.attempt_id < attempt_id_at(r.created_at + interval '2 days')))`;
 }
 
+const REFUSED_ROW_SQL = `request_id, key_id, model_id, null as provider_id, route, stream,
+      0::bigint as attempts, 'refused' as outcome, error_class, null::integer as first_byte_ms,
+      null as basis, null::bigint as prompt, null::bigint as cached_prompt,
+      null::bigint as cache_write, null::bigint as completion, null::bigint as internal_reasoning,
+      0::bigint as debit, null::integer as duration_ms`;
+
 export function oneRequestQuery(orgId: OrgId, requestId: RequestId): ReportQuery {
-  const text = `
-  select r.*, k.name as key_name, k.origin as key_origin from (
-    select ${REQUEST_COLUMNS}
-    from journal where org_id = $1 and request_id = $2::uuid group by request_id
-    union all
-    select request_id, key_id, model_id, null, route, stream, 0, 'refused', error_class,
-      null, null, null, null, null, null, null, 0
-    from refused_request where org_id = $1 and request_id = $2::uuid
-  ) r left join api_key k on k.key_id = r.key_id and k.org_id = $1
-  order by attempts desc limit 1`;
+  const one = "org_id = $1 and request_id = $2::uuid";
+  const requests = `
+    select * from (${openRequestsSql(`not annulled and ${one}`)}) o
+    union all select ${ENDED_COLUMNS_SQL} from attempt where ${one} and final
+    union all select ${REFUSED_ROW_SQL} from refused_request where ${one}`;
+  // An open one before what of it has ended, and either before the refusal of it.
+  const text = `${namedSql(requests, "outcome = 'refused', outcome <> 'in_flight'")} limit 1`;
   return { text, values: [orgId, requestId] };
 }
 

@@ -5,12 +5,23 @@ import {
   REPORT_SERIES_GROUPS_MAX,
   REQUEST_STATUSES,
   type RequestStatus,
-  TOKEN_BUCKETS,
   unreachable,
 } from "../core/index.ts";
 import { requestIdFrom } from "../ledger/index.ts";
-import { attemptsOutsideSql, lastOf } from "./report-parts.ts";
-import { END_SQL, mayBeRefused, REFUSED_STATUS_SQL, statusOfEndSql } from "./request-status-sql.ts";
+import {
+  attemptsOutsideSql,
+  type Bind,
+  type ReportQuery,
+  TOKENS,
+  TOKENS_AND_DEBIT,
+} from "./report-parts.ts";
+import { ENDED_COLUMNS_SQL, openRequestsSql } from "./request-rows.ts";
+import {
+  mayBeRefused,
+  REFUSED_STATUS_SQL,
+  ROW_END_SQL,
+  statusOfEndSql,
+} from "./request-status-sql.ts";
 import type { ReportFilter, ReportGroupBy, ReportRank } from "./usage-reports.ts";
 
 export const FIVE_MINUTES_MS = 300_000;
@@ -34,11 +45,6 @@ export interface ReportPlan {
   readonly unrolledRequestIds: readonly string[];
 }
 
-export interface ReportQuery {
-  readonly text: string;
-  readonly values: unknown[];
-}
-
 /**
  * One statement for the whole report: rows of kind `total`, `group`, `bucket` and `part`. Whole
  * requests come from the journal and from sums, each exactly once, and are the same from then on.
@@ -58,11 +64,11 @@ export function reportQuery(plan: ReportPlan): ReportQuery {
       case when ${MANAGED_SQL} then origin end as managed
     from api_key where org_id = ${org}
   ), request as materialized (
-    select request_id, min(key_id) as key_id, min(model_id) as model_id,
-      ${lastOf("provider_id")} as provider_id, ${END_SQL} as ended,
-      first_byte_span(${lastOf("first_byte_ms")}) as span, ${sumsSql}
-    from (${attemptsSql(plan, org, $)}) attempts
-    group by request_id
+    select request_id, key_id, model_id, provider_id, ${ROW_END_SQL} as ended,
+      first_byte_span(first_byte_ms) as span, ${TOKENS_AND_DEBIT.map(
+        (column) => `coalesce(${column}, 0) as ${column}`,
+      ).join(", ")}
+    from (${requestsSql(plan, org, $)}) requests
   ), one as (${parts.join(`
     union all`)}
   ), fact as materialized (
@@ -82,23 +88,7 @@ export function hasSums({ wholeFromMs, wholeToMs, rolledDays }: SummedPart): boo
   return wholeFromMs < wholeToMs && rolledDays.length > 0;
 }
 
-export type Bind = (value: unknown) => string;
-
 const STATUS_COUNTS = Object.keys(REQUEST_STATUSES) as RequestStatus[];
-
-export const TOKENS_AND_DEBIT: readonly string[] = ["debit", ...Object.values(TOKEN_BUCKETS)];
-/* Cast at once: the sums of these sums are then sums of integers, which is several times faster. */
-const sumsSql = TOKENS_AND_DEBIT.map(
-  (column) => `coalesce(sum(${column}), 0)::bigint as ${column}`,
-).join(", ");
-const ATTEMPT_COLUMNS = `request_id, ordinal, attempt_id, key_id, model_id, provider_id, state,
-      outcome, error_class, first_byte_ms, ${TOKENS_AND_DEBIT.join(", ")}`;
-
-function attemptsSql(plan: ReportPlan, org: string, $: Bind): string {
-  const { fromMs, toMs } = plan.filter;
-  const span = { from: requestIdFrom(fromMs), end: requestIdFrom(toMs) };
-  return unsummedAttemptsSql(ATTEMPT_COLUMNS, { ...plan, span }, { org, $ });
-}
 
 /** Which part of a span of requests is read from sums. */
 export type SummedPart = Pick<
@@ -106,25 +96,38 @@ export type SummedPart = Pick<
   "wholeFromMs" | "wholeToMs" | "rolledDays" | "unrolledRequestIds"
 >;
 
-/** The attempts that are read from the journal: each request with all of them, or not at all. */
-export function unsummedAttemptsSql(
-  columns: string,
+function requestsSql(plan: ReportPlan, org: string, $: Bind): string {
+  const { fromMs, toMs } = plan.filter;
+  const span = { from: requestIdFrom(fromMs), end: requestIdFrom(toMs) };
+  const open = `select request_id from hold where org_id = ${org} and not annulled`;
+  return unsummedSpans({ ...plan, span }, { org, $ }).flatMap((where) => [
+    `select ${ENDED_COLUMNS_SQL} from attempt where final and ${where}
+        and request_id not in (${open})`,
+    openRequestsSql(`not annulled and ${where}`),
+  ]).join(`
+      union all
+      `);
+}
+
+/** Where the journal has what is read from it: each request with all of its attempts, or not at all. */
+export function unsummedSpans(
   of: SummedPart & { readonly span: { readonly from: string; readonly end: string } },
   { org, $ }: { readonly org: string; readonly $: Bind },
-): string {
+): readonly string[] {
   const { span, wholeFromMs, wholeToMs, rolledDays, unrolledRequestIds } = of;
   const between = (first: string, end: string): string =>
     `(request_id >= ${$(first)}::uuid
         and request_id < ${$(end)}::uuid)`;
-  const select = `
-      select ${columns} from journal where org_id = ${org} and`;
-  if (!hasSums(of)) return `${select} ${between(span.from, span.end)}`;
+  const isOf = `org_id = ${org} and`;
+  if (!hasSums(of)) return [`${isOf} ${between(span.from, span.end)}`];
   const [wholeFrom, wholeEnd] = [requestIdFrom(wholeFromMs), requestIdFrom(wholeToMs)];
   const apart = $(unrolledRequestIds);
-  return `${select} (${between(span.from, wholeFrom)} or ${between(wholeEnd, span.end)}
-        or request_id = any (${apart}::uuid[]))
-      union all${select} ${between(wholeFrom, wholeEnd)} and ${attemptsOutsideSql(rolledDays)}
-        and request_id <> all (${apart}::uuid[])`;
+  return [
+    `${isOf} (${between(span.from, wholeFrom)} or ${between(wholeEnd, span.end)}
+        or request_id = any (${apart}::uuid[]))`,
+    `${isOf} ${between(wholeFrom, wholeEnd)} and ${attemptsOutsideSql(rolledDays)}
+        and request_id <> all (${apart}::uuid[])`,
+  ];
 }
 
 function fromJournalSql(plan: ReportPlan, $: Bind): string {
@@ -271,7 +274,7 @@ const NAMES_SQL = `case when rank < ${REPORT_GROUPS_MAX} or names <= ${REPORT_GR
 const RANK_COLUMNS: Readonly<Record<ReportRank, readonly string[]>> = {
   spend: ["debit"],
   requests: ["requests"],
-  tokens: ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"],
+  tokens: TOKENS,
   failed: ["failed"],
   rejected: ["rejected_by_gateway", "rejected_by_provider"],
 };

@@ -1,6 +1,6 @@
 import { microUsd, type OrgId } from "../core/index.ts";
 import { unsummedSql } from "./usage-report-days.ts";
-import type { ReportQuery } from "./usage-report-sql.ts";
+import type { ReportQuery } from "./report-parts.ts";
 import type { WalletLine } from "./usage-reports.ts";
 
 export interface WalletRow {

@@ -116,16 +116,10 @@ export interface RequestPageQuery {
   readonly sort?: RequestSort;
 }
 
-/** A page of requests: whole, or as far as there was time to search. */
 export interface RequestPage {
   readonly rows: readonly ReportedRequest[];
-  /** Null: there are no older ones. */
+  /** Null: there are no more. */
   readonly nextCursor: string | null;
-  /**
-   * Older requests than of this instant were not searched. Newest first, the page is neither full
-   * nor the last one; in another order it is said on every page, and is what all of them sort.
-   */
-  readonly searchedToMs?: number;
 }
 
 /** Counts of tokens, in ascending order, each once. */
@@ -221,7 +215,7 @@ export interface UsageReports {
   tokensBySize(filter: SizeFilter, bounds: SizeBounds): Promise<readonly SizedTokens[] | undefined>;
   /** Refused requests are among them. */
   requests(filter: ReportFilter, page: RequestPageQuery): Promise<RequestPage>;
-  /** All of them, newest first, a page in memory at a time; some pages may be empty. */
+  /** All of them, newest first, a page in memory at a time. */
   everyRequest(filter: ReportFilter): AsyncIterable<readonly ReportedRequest[]>;
   /** Undefined: no such request of this organization. */
   request(

@@ -102,7 +102,7 @@ function lineOf({ examples: [first] = [] }: AuditCheck): string {
 test("untouched books pass every check, one line each", async () => {
   const checks = await backend.audit();
   expect(checks.map(({ id }) => id).join(" ")).toBe(
-    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 I19 I20 rebuild replay-accounts replay-debits replay-spend",
+    "I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I13 I14 I15 I16 I17 I18 I19 I20 I21 rebuild replay-accounts replay-debits replay-spend",
   );
   for (const check of checks) {
     expect(check).toEqual({ id: check.id, title: expect.any(String), violations: 0 });
@@ -238,6 +238,16 @@ const damages: readonly Damage[] = [
     what: "a day's spend that its key did not have",
     sql: () => `insert into spend_day select '${keys[0]}', (now() at time zone 'utc')::date + 1, 1`,
     found: { I20: /settled 1 \/ settled 0$/ },
+  },
+  {
+    what: "a request with another row than its last attempt",
+    sql: () => "update attempt set final = true where attempt_id = 4",
+    found: { I21: /^attempt 4: t nothing earlier \/ f nothing earlier$/ },
+  },
+  {
+    what: "a request that is said to have cost more than its attempts",
+    sql: () => "update attempt set earlier.debit = (earlier).debit + 1 where attempt_id = 5",
+    found: { I21: /^attempt 5: t \(1,.*,1,34\) \/ t \(1,.*,0,34\)$/ },
   },
   {
     what: "an admission over the cap of its key",

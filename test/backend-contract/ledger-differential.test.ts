@@ -46,6 +46,7 @@ const EVERY_ANSWER = [
   "reopened, charge",
   "reopened, void",
   "reserved",
+  "several attempts",
   "taken over",
   "unavailable",
   "unknown",

@@ -200,6 +200,18 @@ test("a failover closes one attempt and holds the next in one step", async () =>
   ]);
 });
 
+test("a request whose last hold was annulled keeps what its attempts before have cost", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 500n });
+  const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  await ledger.reserve(first);
+  await ledger.close(closeRow(first.attemptId, 10n));
+  const lost = { ...first, attemptId: ledger.newAttemptId(), ordinal: 2 };
+  await backend.ledgerBatchStore.annul([lost]);
+  const range = { orgId: org.orgId, fromMs: 0, toMs: systemClock.nowMs() + 60_000 };
+  const { rows } = await backend.usageReports.requests(range, { limit: 9 });
+  expect(rows).toMatchObject([{ attempts: 2, debitMicroUsd: 10n, status: "failed" }]);
+});
+
 test("a closing and a hold that wait together are one commit, and the hold gets what it frees", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 500n });
   const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);

@@ -355,9 +355,6 @@ test("every browser is signed out, and nothing that signs one in is left, unless
   const openings = {
     console_reveal: "values (sha256('one'), '', '', '', now() + interval '1 day')",
     local_claim: "(token_hash, expires_at) values (sha256('link'), now() + interval '1 day')",
-    local_browser: "values (sha256('one'), 'a@b.c', now() + interval '1 day')",
-    local_issuer_record:
-      "values ('Grant', sha256('one'), '{}', null, null, null, now() + interval '1 day')",
   };
   for (const [table, row] of Object.entries(openings)) {
     await backend.query(`insert into ${table} ${row}`);

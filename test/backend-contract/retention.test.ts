@@ -12,7 +12,8 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AttemptId, RequestId } from "../../src/core/ids.ts";
+import { type AttemptId, newRequestId, type RequestId } from "../../src/core/ids.ts";
+import { systemClock } from "../../src/core/time.ts";
 import { dayFiles, type Day } from "../../src/ledger/retention/retention.ts";
 import { CsvReader } from "../../src/core/csv-reader.ts";
 import { readManifest } from "../../src/ledger/retention/retention-manifest.ts";
@@ -26,6 +27,7 @@ import {
   retireOldDays,
   withOldBooks,
 } from "../support/old-days.ts";
+import { closeRow } from "../support/ledger-rows.ts";
 import { asAdmin, runOnce } from "../support/postgres.ts";
 
 const books = withOldBooks();
@@ -215,6 +217,35 @@ describe("a day that is old enough", () => {
       pastSpendDays: 0,
     });
   });
+});
+
+test("of a request over midnight, what is left is the request when its first day is retired", async () => {
+  const [before, after] = [31, 30].map((ago) =>
+    dayOf(new Date(systemClock.nowMs() - ago * 86_400_000).toISOString().slice(0, 10)),
+  ) as [Day, Day];
+  const { backend, org } = books;
+  const [ended, open] = [newRequestId(systemClock.nowMs()), newRequestId(systemClock.nowMs())];
+  const debits = async (): Promise<readonly unknown[]> => {
+    const { rows } = await backend.recordStore.usagePage({ orgId: org.orgId, limit: 9 });
+    const found = new Map(rows.map((row) => [row.requestId, row.debitMicroUsd]));
+    return [found.get(ended), found.get(open)];
+  };
+  const first = [
+    await books.hold(before, { requestId: ended }),
+    await books.hold(before, { requestId: open }),
+  ];
+  const [last, late] = [
+    await books.hold(after, { requestId: ended, ordinal: 2 }),
+    await books.hold(after, { requestId: open, ordinal: 2 }),
+  ];
+  await books.close(...first.map((id) => closeRow(id, 7n, { final: false })), closeRow(last, 20n));
+  expect(await debits()).toEqual([27n, 7n]);
+  await books.settle();
+  expect((await run("midnight")).retired.map((each) => each.day)).toEqual([before]);
+  expect(await debits()).toEqual([20n, 0n]);
+  await books.close(closeRow(late, 30n));
+  expect(await debits()).toEqual([20n, 30n]);
+  expect(await brokenChecks(books)).toEqual([]);
 });
 
 function rowsOf(folder: DayFolder, day: Day): (string | null)[][] {

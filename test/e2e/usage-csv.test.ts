@@ -177,21 +177,21 @@ describe("GET /v1/usage?format=csv", () => {
 describe("a file that cannot be finished", () => {
   test("ends in a reset, so that it is never taken for a whole one", async () => {
     const opened = await openFile(heavy);
-    await runSql(gateway, "alter view journal rename to journal_away", []);
+    await runSql(gateway, "alter table attempt rename column earlier to away", []);
     try {
       await expect(opened.rest()).rejects.toThrow(/aborted|ECONNRESET/);
     } finally {
-      await runSql(gateway, "alter view journal_away rename to journal", []);
+      await runSql(gateway, "alter table attempt rename column away to earlier", []);
     }
     expect(linesOf(await read("?format=csv&limit=3", heavy))).toHaveLength(3);
   });
 
   test("a fault before the first row is an ordinary refusal", async () => {
-    await runSql(gateway, "alter view journal rename to journal_away", []);
+    await runSql(gateway, "alter table attempt rename column earlier to away", []);
     try {
       expectRefusal(await read("?format=csv"), { status: 500, code: "gateway_error" });
     } finally {
-      await runSql(gateway, "alter view journal_away rename to journal", []);
+      await runSql(gateway, "alter table attempt rename column away to earlier", []);
     }
   });
 

@@ -6,7 +6,9 @@ import {
   type AttemptId,
   type KeyId,
   type OrgId,
+  newRequestId,
   type ProviderId,
+  type RequestId,
 } from "../../src/core/ids.ts";
 import { microUsd, picoUsd } from "../../src/core/money.ts";
 import { CreditFault } from "../../src/ledger/credit-store.ts";
@@ -17,6 +19,7 @@ import {
 } from "../../src/ledger/ledger-batch-store.ts";
 import {
   LedgerModel,
+  type ModelAttempt,
   type ModelCloseOutcome,
   type ModelMember,
   type ModelReserve,
@@ -124,6 +127,10 @@ export class LedgerFixture {
   readonly #number = ++worldsMade;
   #weeks = 0;
   readonly #provider = `provider-${this.#number}` as ProviderId;
+  /** By key the request that it made last, and how many attempts that has begun. */
+  readonly #latest = new Map<KeyId, { readonly requestId: RequestId; attempts: number }>();
+  /** By attempt which request it is of. */
+  readonly #places = new Map<bigint, Pick<ReserveRow, "requestId" | "ordinal">>();
   readonly #dead = new Set<number>();
   readonly #backend: FreshBackend;
 
@@ -419,7 +426,26 @@ export class LedgerFixture {
     const key = keys[spec.key] ?? this.#org((spec.org + 1) % ORGS).keys[0] ?? ("" as KeyId);
     const of = { orgId: id, keyId: key, attemptId: lastAttempt++ as AttemptId };
     const pricePinId = hasMargin(of.attemptId) ? marginPinOf(this.#provider) : this.#provider;
-    return reserveRow(of, spec.amount, { providerId: this.#provider, pricePinId });
+    const place = this.#placeOf(key, spec);
+    this.#places.set(of.attemptId, place);
+    return reserveRow(of, spec.amount, { providerId: this.#provider, pricePinId, ...place });
+  }
+
+  /** Two of three attempts continue the request of their key, whatever became of the one before. */
+  #placeOf(key: KeyId, { amount }: ReserveSpec): Pick<ReserveRow, "requestId" | "ordinal"> {
+    const known = amount % 3n === 0n ? undefined : this.#latest.get(key);
+    const latest = known ?? { requestId: newRequestId(Date.now()), attempts: 0 };
+    latest.attempts += 1;
+    this.#latest.set(key, latest);
+    return { requestId: latest.requestId, ordinal: latest.attempts };
+  }
+
+  /** As its process knows it: no attempt of the request has begun behind this one. */
+  #isFinal(attemptId: AttemptId): boolean {
+    const place = this.#places.get(attemptId);
+    return ![...this.#places.values()].some(
+      ({ requestId, ordinal }) => requestId === place?.requestId && ordinal > place.ordinal,
+    );
   }
 
   #modelRow(row: ReserveRow, by: number): ModelReserve {
@@ -437,11 +463,12 @@ export class LedgerFixture {
     const { attemptId } = this.#attempt(spec.pick);
     const { costPico, owedPico, kind } = spec;
     const model = { attempt: attemptId, costPico, kind };
-    if (kind === "void") return { row: voidRow(attemptId), model };
-    const costPicoUsd = picoUsd(costPico);
-    if (!hasMargin(attemptId)) return { row: closeRow(attemptId, 0n, { costPicoUsd }), model };
+    const final = this.#isFinal(attemptId);
+    if (kind === "void") return { row: voidRow(attemptId, { final }), model };
+    const cost = { costPicoUsd: picoUsd(costPico), final };
+    if (!hasMargin(attemptId)) return { row: closeRow(attemptId, 0n, cost), model };
     const margin = { usage: usageOwing(owedPico), owedPicoUsd: picoUsd(owedPico) };
-    const row = closeRow(attemptId, 0n, { costPicoUsd, ...margin });
+    const row = closeRow(attemptId, 0n, { ...cost, ...margin });
     return { row, model: { ...model, owedPico } };
   }
 
@@ -450,7 +477,39 @@ export class LedgerFixture {
     agree(await this.#attemptsStored(), attemptsOf(this.model));
     agree(await this.#accountsStored(), accountsOf(this.model));
     agree(await this.#spendStored(), spendOf(this.model));
+    agree(await this.#requestsStored(), this.#requestsOfModel());
     await this.#compareDays();
+  }
+
+  /** One row of the journal for each request that has a finished attempt. */
+  async #requestsStored(): Promise<Set<unknown>> {
+    const rows = await this.#backend.query(
+      `select concat_ws(' ', request_id, attempt_id, 1 + coalesce((earlier).attempts, 0),
+        debit + coalesce((earlier).debit, 0),
+        coalesce(cost_pico, 0) + coalesce((earlier).cost_pico, 0)) as line
+      from attempt where org_id = any ($1) and final`,
+      [this.orgs.map(({ id }) => id)],
+    );
+    return new Set(rows.map((row) => row["line"]));
+  }
+
+  #requestsOfModel(): Set<unknown> {
+    const requests = new Map<string, ModelAttempt[]>();
+    for (const attempt of this.model.attempts.values()) {
+      const { requestId = "" } = this.#places.get(attempt.attempt) ?? {};
+      requests.set(requestId, [...(requests.get(requestId) ?? []), attempt]);
+    }
+    const sum = (of: readonly ModelAttempt[], column: "debit" | "costPico"): bigint =>
+      of.reduce((total, attempt) => total + attempt[column], 0n);
+    const ordinalOf = ({ attempt }: ModelAttempt): number =>
+      this.#places.get(attempt)?.ordinal ?? 0;
+    const lines = [...requests].map(([requestId, of]) => {
+      const last = of.toSorted((a, b) => ordinalOf(a) - ordinalOf(b)).at(-1);
+      const figures = [of.length, sum(of, "debit"), sum(of, "costPico")];
+      if (of.length > 1) this.answers.add("several attempts");
+      return [requestId, last?.attempt, ...figures].join(" ");
+    });
+    return new Set(lines);
   }
 
   /** Of each day that is stored; and every day of this week is, of a key that has such a cap. */

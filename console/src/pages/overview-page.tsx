@@ -51,7 +51,7 @@ function Content({ overview }: { readonly overview: Overview }): ReactElement {
       <DaysPanel days={overview.days} models={overview.day_models} />
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
         <TopModels models={overview.top_models} />
-        <LatestErrors requests={overview.latest_errors} backTo={overview.errors_back_to} />
+        <LatestErrors requests={overview.latest_errors} />
       </SimpleGrid>
     </>
   );

@@ -148,11 +148,6 @@ export const RequestSortBy = oneOf(
 export const RequestList = Type.Object({
   data: Type.Array(RequestRow),
   ...Page,
-  /**
-   * Older requests were not searched: the page is as full as it became in time, and an order other
-   * than newest first is that of the requests since then.
-   */
-  searched_back_to: Type.Optional(Instant),
   ...AsOf,
 });
 export type RequestList = Static<typeof RequestList>;
@@ -287,8 +282,6 @@ export const Overview = Type.Object({
   /** Requests that were rejected are not counted. */
   top_models: Type.Array(Type.Object({ model: Type.String(), requests: Count, spent_usd: Usd })),
   latest_errors: Type.Array(RequestRow),
-  /** Older requests were not searched for errors. */
-  errors_back_to: Type.Optional(Instant),
   done: Type.Object({
     has_key: Type.Boolean(),
     has_credit: Type.Boolean(),
@@ -319,7 +312,7 @@ export const usageRoutes = {
     answer: Usage,
   },
   "GET /api/console/requests": {
-    summary: "Requests, newest first, or in another order as far back as was searched in time",
+    summary: "Requests, newest first or in another order",
     access: "session",
     needs: "read",
     query: Type.Object(

@@ -198,9 +198,40 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
       group by request_id
       having count(distinct (org_id, key_id)) > 1 or count(distinct ordinal) < count(*)`,
     },
+    requestQuery(span),
     rebuildQuery(span),
     daysQuery(span),
   ];
+}
+
+/** A request of one attempt needs no proof but that it is final, and that nothing is before it. */
+function requestQuery(span: AuditSpan): AuditQuery {
+  const sums = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"]
+    .concat("cost_pico", "debit", "duration_ms")
+    .map((column) => `sum(${column}) over others`)
+    .join(", ");
+  return {
+    id: "I21",
+    title: "the last attempt of every request is its row, and has the sums of the others",
+    sql: `
+      with many as (
+        select distinct org_id, request_id from ${attemptsSql(span)} a
+        where ordinal > 1 or not final or earlier is not null
+      ), line as (
+        select attempt_id, final, earlier, row_number() over (partition by org_id, request_id
+            order by ordinal desc, attempt_id desc) = 1 as is_last,
+          (count(*) over others, ${sums})::attempt_sums as others
+        from attempt join many using (org_id, request_id)
+        window others as (partition by org_id, request_id order by ordinal desc, attempt_id desc
+          rows between 1 following and unbounded following)
+      ), due as (
+        select *, case when is_last and (others).attempts > 0 then others end as due from line
+      )
+      select concat('attempt ', attempt_id) as what,
+        concat(final, ' ', coalesce(earlier::text, 'nothing earlier')) as found,
+        concat(is_last, ' ', coalesce(due::text, 'nothing earlier')) as expected
+      from due where final <> is_last or earlier is distinct from due`,
+  };
 }
 
 /**

@@ -162,9 +162,15 @@ class PostgresRetentionSession implements RetentionSession {
         await this.#client.query(sql.retiredSpendSql(day), [day]);
         await this.#client.query(sql.retiredDaysSql(day), [day]);
         await this.#client.query("create schema if not exists retired");
+        const ids = [fromId, toId];
+        const sharedSql = sql.sharedRequestsSql(day);
+        const { rows: shared } = await this.#client.query<SharedRow>(sharedSql, ids);
         // Last, and then the commit at once: every batch waits while this lock is held.
         await this.#whenFree(day, sql.detachSql(day));
-        const query = { text: sql.IS_OPEN_SQL, values: [fromId, toId] };
+        for (const { orgs, requests } of shared) {
+          await this.#client.query(sql.JOIN_SHARED_SQL, [orgs, requests, ...ids]);
+        }
+        const query = { text: sql.IS_OPEN_SQL, values: ids };
         const { rows } = await this.#client.query<{ is_open: boolean }>(query);
         assert(rows[0]?.is_open === false, "no attempt is open of a day that is taken out");
       },
@@ -237,6 +243,12 @@ interface BoundsRow {
   readonly bounds: string;
   readonly is_retired: boolean;
   readonly open: bigint;
+}
+
+/** Null: none. */
+interface SharedRow {
+  readonly orgs: string[] | null;
+  readonly requests: string[] | null;
 }
 
 interface SurveyRow {

@@ -119,6 +119,19 @@ export function retiredDaysSql(day: Day): string {
   group by 2, 3 having sum(debit) > 0`;
 }
 
+/** $1 the first id of the day, $2 the id behind its last: requests that other days have attempts of. */
+export function sharedRequestsSql(day: Day): string {
+  return `
+  select array_agg(org_id) as orgs, array_agg(request_id) as requests from ${dayTable(day)} d
+  where request_id in (select request_id from hold where not annulled)
+    or ((not final or earlier is not null) and exists (select from attempt a
+      where a.org_id = d.org_id and a.request_id = d.request_id
+        and (a.attempt_id < $1 or a.attempt_id >= $2)))`;
+}
+
+/** $1 organizations, $2 their requests, $3 and $4 as above: what is left of them is the request. */
+export const JOIN_SHARED_SQL = "select join_attempts($1, $2, $3, $4)";
+
 export function detachSql(day: Day): readonly string[] {
   const table = dayTable(day);
   return [

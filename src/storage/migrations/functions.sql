@@ -71,13 +71,23 @@ create trigger hold_is_kept before truncate on hold
   for each statement execute function refuse_change();
 create trigger attempt_is_kept before truncate on attempt
   for each statement execute function refuse_change();
--- Of a finished attempt only the late correction changes anything.
+-- Of a finished attempt only the late correction changes anything, beside which one is its request's
+-- row.
+create function keep_finished_attempt() returns trigger language plpgsql as $$
+begin
+  old.final := new.final;
+  old.earlier := new.earlier;
+  if old is distinct from new then
+    raise exception '% rows are never changed or deleted', tg_table_name;
+  end if;
+  return new;
+end $$;
 create trigger finished_attempt_is_final before update on attempt
   for each row when (not (old.state = 'unknown_after_crash'
     and old.corrected_at is null and new.corrected_at is not null and new.state = old.state
     and new.reserve = old.reserve and new.org_id = old.org_id and new.key_id = old.key_id
     and new.month = old.month and new.closed_at = old.closed_at))
-  execute function refuse_change();
+  execute function keep_finished_attempt();
 
 -- == Locks ==
 
@@ -192,7 +202,44 @@ end $$;
 -- per day a plan for these very attempts seems cheaper, but making it costs more than running it.
 -- Hence the settings of the functions.
 
--- Closings first, then holds: one batch, one transaction.
+-- Makes the last finished attempt of each of these requests its row. It is called behind whatever
+-- writes, corrects or takes away an attempt that may not be the only one of its request, in the same
+-- transaction and under the lock of the wallet. It counts anew what is there, so that the order in
+-- which attempts end does not matter: also not of one that ends late, after a crash, or void. p_first
+-- and p_last are the first and the last id that is known of these requests. Their other attempts are
+-- less than two days away, so that no other partition is opened; the audit finds one that is not.
+create function join_attempts(p_org text[], p_request uuid[], p_first bigint, p_last bigint)
+returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_first constant bigint := p_first - (172800000::bigint << 22);
+  v_last constant bigint := p_last + (172800000::bigint << 22);
+begin
+  with line as (
+    select a.*, row_number() over (partition by a.org_id, a.request_id
+      order by a.ordinal desc, a.attempt_id desc) = 1 as is_last
+    from (select distinct org, request from unnest(p_org, p_request) as u(org, request)) t
+    join attempt a on a.org_id = t.org and a.request_id = t.request
+      and a.attempt_id between v_first and v_last
+  ), joined as (
+    select l.attempt_id, l.is_last, case when l.is_last then (
+      select (count(*), sum(e.prompt), sum(e.cached_prompt), sum(e.cache_write), sum(e.completion),
+        sum(e.internal_reasoning), sum(e.cost_pico), sum(e.debit), sum(e.duration_ms))::attempt_sums
+      from line e
+      where e.org_id = l.org_id and e.request_id = l.request_id and not e.is_last
+      having count(*) > 0
+    ) end as earlier
+    from line l
+  )
+  update attempt a set final = j.is_last, earlier = j.earlier
+  from joined j
+  where a.attempt_id = j.attempt_id and a.attempt_id between v_first and v_last
+    and (a.final, a.earlier) is distinct from (j.is_last, j.earlier);
+end $$;
+
+-- Closings first, then holds: one batch, one transaction. `final` of a closing says that no other
+-- attempt of its request has begun or will; where that holds of a first attempt it is written as its
+-- request's row, and `join_attempts` is not asked.
 --
 -- Of closings it answers, by the row of the batch, 1 closed now, with the debit and the excess over
 -- the reserve; 0 not open (any more), which `close_batch` decides. Of two closings of one attempt
@@ -237,6 +284,9 @@ declare
   v_key_taken bigint[];
   v_first bigint;
   v_last bigint;
+  -- Requests that have, or may have, more than one attempt.
+  v_orgs text[];
+  v_requests uuid[];
   v record;
 begin
   if v_closes then
@@ -306,7 +356,7 @@ begin
         upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens,
         reserve, month, r.state, resumable, provider_job_id, outcome, basis, prompt,
         cached_prompt, cache_write, completion, internal_reasoning, cost, debit, overrun, status,
-        error, served_model, substituted, final, started_at, first_byte_ms, duration_ms,
+        error, served_model, substituted, true, started_at, first_byte_ms, duration_ms,
         opened_position, v_position, created_at, v_now, cache_write_1h, owed,
         remaining_rpm, remaining_tpm, queue_ms, retry_after, dropped_params
       from released r
@@ -360,8 +410,14 @@ begin
       on conflict (account_id) do update
         set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
     )
-    select array_agg(r.n), array_agg(1), array_agg(r.debit), array_agg(r.overrun)
-    into closed_row, closed_code, debited, over from released r;
+    select array_agg(r.n), array_agg(1), array_agg(r.debit), array_agg(r.overrun),
+      array_agg(r.org_id) filter (where r.ordinal > 1 or not r.final),
+      array_agg(r.request_id) filter (where r.ordinal > 1 or not r.final)
+    into closed_row, closed_code, debited, over, v_orgs, v_requests from released r;
+    if v_requests is not null or cardinality(p_closed) = 0 then
+      select min(t.id), max(t.id) into v_first, v_last from unnest(p_closed) as t(id);
+      perform join_attempts(v_orgs, v_requests, v_first, v_last);
+    end if;
 
     if coalesce(cardinality(closed_row), 0) < cardinality(p_closed) then
       select closed_row || array_agg(i), closed_code || array_agg(0),
@@ -570,7 +626,13 @@ begin
     '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}') l;
   v_undecided := array(select t.n from unnest(closed_row, closed_code) as t(n, code)
     where t.code = 0);
-  if cardinality(v_undecided) = 0 then return; end if;
+  if cardinality(v_undecided) = 0 then
+    perform join_attempts(t.orgs, t.requests, v_first, v_last) from (
+      select array_agg(org_id) as orgs, array_agg(request_id) as requests from attempt
+      where attempt_id = any (p_closed) and attempt_id between v_first and v_last
+    ) t;
+    return;
+  end if;
 
   v_position := nextval('ledger_position');
   v_now := closing_time();
@@ -594,7 +656,7 @@ begin
       cached_prompt = q.cached_prompt, cache_write = q.cache_write, completion = q.completion,
       internal_reasoning = q.internal_reasoning, cache_write_1h = q.cache_write_1h,
       owed_pico = case q.state when 'settled' then q.owed end, upstream_status = q.status,
-      error_class = q.error, final = q.final, started_at = to_timestamp(q.started_ms / 1000.0),
+      error_class = q.error, started_at = to_timestamp(q.started_ms / 1000.0),
       first_byte_ms = q.first_byte_ms, duration_ms = q.duration_ms,
       served_model = q.served_model, substituted = q.substituted,
       remaining_rpm = q.remaining_rpm, remaining_tpm = q.remaining_tpm, queue_ms = q.queue_ms,
@@ -661,6 +723,10 @@ begin
       set debits = h.debits + excluded.debits, credits = h.credits + excluded.credits
   )
   select array_agg(c.n) into v_corrected from corrected c;
+  perform join_attempts(t.orgs, t.requests, v_first, v_last) from (
+    select array_agg(org_id) as orgs, array_agg(request_id) as requests from attempt
+    where attempt_id = any (p_closed) and attempt_id between v_first and v_last
+  ) t;
 
   select array_agg(t.n order by t.n),
     array_agg(case when t.code = 1 then 1 when x.attempt_id is null then 3
@@ -744,6 +810,7 @@ begin
       values (p_attempt, p_request, p_ordinal, p_org, p_key, p_model, p_provider, p_upstream,
         p_pin, p_route, p_stream, '', 0, p_tokens, p_reserve, v_month, 'void', 'failed', 'none',
         'gateway_error', true, now(), 0, v_position, v_position, closing_time());
+      perform join_attempts(array[p_org], array[p_request], p_attempt, p_attempt);
       return;
     end if;
   end if;
@@ -1145,8 +1212,6 @@ begin
   where ended_at is null;
   get diagnostics v_ended = row_count;
   delete from local_claim;
-  delete from local_browser;
-  delete from local_issuer_record;
   return v_ended;
 end $$;
 

@@ -258,33 +258,12 @@ create table invitation_hour (
 );
 insert into invitation_hour default values;
 
--- The bundled issuer: links that make a browser its owner's, such browsers, and its own records.
+-- One-time links that sign a browser in, on a machine without an identity provider.
 create table local_claim (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   email text,
   expires_at timestamptz not null
 );
-
-create table local_browser (
-  token_hash bytea primary key check (octet_length(token_hash) = 32),
-  email text not null,
-  expires_at timestamptz not null
-);
-
-create table local_issuer_record (
-  kind text not null,
-  id_hash bytea not null check (octet_length(id_hash) = 32),
-  payload jsonb not null,
-  uid text,
-  grant_id text,
-  consumed_at timestamptz,
-  expires_at timestamptz not null,
-  primary key (kind, id_hash)
-);
-create index local_issuer_record_by_uid on local_issuer_record (uid) where uid is not null;
-create index local_issuer_record_by_grant on local_issuer_record (grant_id)
-  where grant_id is not null;
-create index local_issuer_record_by_end on local_issuer_record (expires_at);
 
 -- == The books ==
 
@@ -410,8 +389,19 @@ create table hold (
   autovacuum_analyze_threshold = 100000, autovacuum_vacuum_cost_delay = 0
 );
 
+-- What several attempts of one request used and cost together.
+create type attempt_sums as (
+  attempts bigint, prompt bigint, cached_prompt bigint, cache_write bigint, completion bigint,
+  internal_reasoning bigint, cost_pico numeric, debit bigint, duration_ms bigint
+);
+
 -- The journal: finished attempts, one partition per day, which the id carries. A row is written once;
--- only the one late correction changes it.
+-- only the one late correction changes it, and which one of a request is the last.
+--
+-- A request is a row, too: the last of its finished attempts, by number and id, is `final` and has the
+-- sums of the others in `earlier`. Its own columns and these are the request's figures. Most requests
+-- are one attempt, which is final as it is written, with nothing earlier: such a request costs no row,
+-- no index and no statement of its own. While another attempt of it is open, a request is in flight.
 create table attempt (
   attempt_id bigint primary key,
   request_id uuid not null,
@@ -448,6 +438,7 @@ create table attempt (
   served_model text,
   substituted boolean,
   final boolean not null default false,
+  earlier attempt_sums,
   started_at timestamptz,
   first_byte_ms integer,
   duration_ms integer,

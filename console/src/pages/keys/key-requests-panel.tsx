@@ -10,7 +10,6 @@ import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchedBack } from "../../ui/searched-back.tsx";
 import { Time } from "../../ui/time.tsx";
 import { inAndOut } from "../usage/outcome-labels.ts";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
@@ -40,24 +39,17 @@ export function KeyRequestsPanel(props: {
     >
       <Answer of={answer} skeleton={<Loading rows={5} />}>
         {(list) => (
-          <>
-            <DataTable
-              caption="Latest requests of this key"
-              columns={COLUMNS}
-              rows={list.data}
-              rowKey={(row) => row.request_id}
-              empty={list.searched_back_to === undefined ? <NoRequests /> : <NoneYet />}
-            />
-            <SearchedBack to={list.searched_back_to} />
-          </>
+          <DataTable
+            caption="Latest requests of this key"
+            columns={COLUMNS}
+            rows={list.data}
+            rowKey={(row) => row.request_id}
+            empty={<NoRequests />}
+          />
         )}
       </Answer>
     </Panel>
   );
-}
-
-function NoneYet(): ReactNode {
-  return <Empty title="No recent requests with this key." />;
 }
 
 /** How to make one is the next panel. */

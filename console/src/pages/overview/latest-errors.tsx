@@ -5,17 +5,12 @@ import { AppLink } from "../../ui/app-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchedBack } from "../../ui/searched-back.tsx";
 import { Time } from "../../ui/time.tsx";
 import { endingOfRequest } from "../usage/outcome-labels.ts";
 import { EndingBadge } from "../usage/ending-badge.tsx";
 
 /** The requests that went wrong last, each leading to its attempts. */
-export function LatestErrors(props: {
-  readonly requests: readonly RequestRow[];
-  /** Older requests were not searched; undefined: all of them were. */
-  readonly backTo: string | undefined;
-}): ReactElement {
+export function LatestErrors(props: { readonly requests: readonly RequestRow[] }): ReactElement {
   return (
     <Panel title="Recent errors">
       <DataTable
@@ -25,7 +20,6 @@ export function LatestErrors(props: {
         rowKey={({ request_id }) => request_id}
         empty={<Empty title="No recent errors." />}
       />
-      <SearchedBack to={props.backTo} />
     </Panel>
   );
 }

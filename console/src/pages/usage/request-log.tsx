@@ -15,7 +15,6 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { SearchedBack } from "../../ui/searched-back.tsx";
 import { PageSize } from "../../ui/table-pages.tsx";
 import type { Sort } from "../../ui/sort-rows.ts";
 import {
@@ -26,7 +25,6 @@ import {
   writeSize,
   writeSort,
 } from "../../ui/table-state.ts";
-import { Time } from "../../ui/time.tsx";
 import { useTableSearch, type Kept } from "../../ui/use-table-state.ts";
 import { FindRequest } from "./find-request.tsx";
 import { REQUEST_COLUMNS } from "./request-columns.tsx";
@@ -48,7 +46,6 @@ const KEPT: Kept = { id: "requests", rows: ["request", "requests"], pages: "serv
 /** A page is one query of the journal, and never all of it. */
 const SIZES = PAGE_SIZES.filter((size) => size > 0);
 const NONE = "No requests match this time range and these filters.";
-const NONE_YET = "No matching requests found so far.";
 
 /** What the server sorts by, by the columns of the table. */
 const SORTS: Readonly<Record<string, NonNullable<QueryOf<"GET /api/console/requests">["sort"]>>> = {
@@ -106,7 +103,7 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
     >
       <FindRequest />
       <Answer of={requests} skeleton={<Loading rows={10} />}>
-        {({ data, next_cursor, searched_back_to, as_of }) => (
+        {({ data, next_cursor, as_of }) => (
           <>
             <AsOf at={as_of} />
             <DataTable
@@ -123,17 +120,11 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
                 });
               }}
               rowKey={({ request_id }) => request_id}
-              empty={<NoRequests filters={filters} isSearching={searched_back_to !== undefined} />}
+              empty={<NoRequests filters={filters} />}
             />
-            {isNewestFirst ? (
-              <SearchedBack to={searched_back_to} />
-            ) : (
-              <SortedBack to={searched_back_to} />
-            )}
             <Pager
               {...{ cursor, passed, limit, isNewestFirst }}
               next={next_cursor}
-              isSearching={isNewestFirst && searched_back_to !== undefined}
               onSize={(size) => onChange({ rows: writeSize(size), cursor: undefined })}
               onGo={(to) => {
                 if (to !== undefined && !passed.includes(to)) {
@@ -152,25 +143,10 @@ export function RequestLog({ filters, cursor, rows, onChange }: RequestLogProps)
 
 const DIRECTIONS = { ascending: "asc", descending: "desc" } as const;
 
-/** Says which requests are sorted, where it is not all of the time range. */
-function SortedBack({ to }: { readonly to: string | undefined }): ReactElement | null {
-  if (to === undefined) return null;
-  return (
-    <Text size="sm" c="dimmed" role="note">
-      Sorted are the requests since <Time at={to} precision="second" />. Choose a shorter time range
-      to sort older ones.
-    </Text>
-  );
-}
-
 /** Without a filter, nothing was asked at all lately: then how to ask is said. */
-function NoRequests(props: {
-  readonly filters: Filters;
-  readonly isSearching: boolean;
-}): ReactElement {
-  const { model, key, provider, status } = props.filters;
+function NoRequests({ filters }: { readonly filters: Filters }): ReactElement {
+  const { model, key, provider, status } = filters;
   const isFiltered = [model, key, provider, status].some((each) => each !== undefined);
-  if (props.isSearching) return <Empty title={NONE_YET} />;
   return isFiltered ? <Empty title={NONE} /> : <FirstRequest />;
 }
 
@@ -196,8 +172,6 @@ interface PagerProps {
   readonly limit: number;
   readonly isNewestFirst: boolean;
   readonly next: string | null;
-  /** The page ended where its time was up. */
-  readonly isSearching: boolean;
   readonly onGo: (cursor: string | undefined) => void;
   readonly onSize: (size: number) => void;
 }
@@ -238,7 +212,7 @@ function Pager(props: PagerProps): ReactElement | null {
           disabled={next === null}
           onClick={() => onGo(next ?? undefined)}
         >
-          {props.isSearching ? "Search further back" : words.on}
+          {words.on}
         </Button>
       </Group>
     </nav>

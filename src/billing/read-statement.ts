@@ -1,5 +1,13 @@
 import type { PoolClient } from "pg";
 
+import { microUsd, type KeyId, type MicroUsd, type OrgId, ZERO_MICRO_USD } from "../core/index.ts";
+import {
+  findRolledDays,
+  findUnrolledRequestIds,
+  walletLine,
+  type WalletRow,
+} from "../records/index.ts";
+import * as sql from "./statement-sql.ts";
 import {
   type CreditKind,
   type CreditLine,
@@ -8,11 +16,7 @@ import {
   spanOfMonth,
   type StatementFigures,
   type UsageFigures,
-} from "../billing/index.ts";
-import { microUsd, type KeyId, type MicroUsd, type OrgId, ZERO_MICRO_USD } from "../core/index.ts";
-import * as sql from "./statement-sql.ts";
-import { findRolledDays, findUnrolledRequestIds } from "./usage-report-days.ts";
-import { walletLine, type WalletRow } from "./usage-report-wallet.ts";
+} from "./statements.ts";
 
 /**
  * One month as the books have it, on the caller's snapshot. Without an opening balance it is what

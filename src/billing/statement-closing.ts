@@ -1,5 +1,5 @@
-import type { Month } from "../billing/index.ts";
 import { type Clock, type Logger, type OrgId, Repeated } from "../core/index.ts";
+import type { Month } from "./statements.ts";
 
 /** What a piece of the work did. */
 export interface ClosedPiece {

@@ -1,23 +1,25 @@
 import type { Pool, PoolClient } from "pg";
 
+import { formatUsd, microUsd, type OrgId } from "../core/index.ts";
+import type { ReportSources } from "../records/index.ts";
+import { readStatement } from "./read-statement.ts";
+import { isOver, type KeptRow, openingOf, StatementKeeping } from "./statement-keeping.ts";
+import { LEFT_SINCE_SQL } from "./statement-sql.ts";
 import {
   differencesOf,
   hashOfDocument,
+  statementDocument,
+  statementNumber,
+} from "./statement-document.ts";
+import {
   type Month,
   spanOfMonth,
   type Statement,
   type StatementDocument,
-  statementDocument,
-  statementNumber,
   type StatementState,
   type StatementStore,
   type StatementSummary,
-} from "../billing/index.ts";
-import { formatUsd, microUsd, type OrgId } from "../core/index.ts";
-import { readStatement } from "./read-statement.ts";
-import type { ReportSources } from "./report-sources.ts";
-import { isOver, type KeptRow, openingOf, StatementKeeping } from "./statement-keeping.ts";
-import { LEFT_SINCE_SQL } from "./statement-sql.ts";
+} from "./statements.ts";
 
 /** So many months are closed by one call. */
 const CLOSED_PER_CALL = 24;

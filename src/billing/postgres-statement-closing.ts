@@ -1,12 +1,10 @@
 import type { Pool } from "pg";
 
-import { type Month, spanOfMonth } from "../billing/index.ts";
 import { type OrgId, STATEMENT_DELAY_MS, systemClock } from "../core/index.ts";
-import { idsOfDay } from "./report-parts.ts";
-import type { ReportSources } from "./report-sources.ts";
+import { idsOfDay, isoDay, type ReportSources } from "../records/index.ts";
 import type { ClosedPiece, StatementClosing } from "./statement-closing.ts";
 import { hasMovement, StatementKeeping } from "./statement-keeping.ts";
-import { isoDay } from "./usage-report-sql.ts";
+import { type Month, spanOfMonth } from "./statements.ts";
 
 const EXAMINED_PER_PIECE = 200;
 /** No organization is begun after that; the lease is much longer than one takes. */

@@ -1,10 +1,13 @@
 import { MANAGED_SQL } from "../accounts/index.ts";
 import { instant, type OrgId } from "../core/index.ts";
-import { idsOfDay } from "./report-parts.ts";
-import { OPEN_END } from "./request-status-sql.ts";
-import { unsummedSql } from "./usage-report-days.ts";
-import { isoDay, type ReportQuery } from "./usage-report-sql.ts";
-import { CREDIT_LINES_SQL } from "./usage-report-wallet.ts";
+import {
+  CREDIT_LINES_SQL,
+  idsOfDay,
+  isoDay,
+  OPEN_END,
+  type ReportQuery,
+  unsummedSql,
+} from "../records/index.ts";
 
 export const STATEMENT_LINES_MAX = 500;
 export const STATEMENT_GROUPS_MAX = 200;

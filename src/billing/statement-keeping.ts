@@ -1,15 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
 import {
-  hashOfDocument,
-  type Month,
-  monthAfter,
-  monthOf,
-  spanOfMonth,
-  statementDocument,
-  type StatementFigures,
-} from "../billing/index.ts";
-import {
   formatUsd,
   microUsd,
   type MicroUsd,
@@ -17,8 +8,16 @@ import {
   type OrgId,
   STATEMENT_DELAY_MS,
 } from "../core/index.ts";
+import type { ReportSources } from "../records/index.ts";
 import { readStatement } from "./read-statement.ts";
-import type { ReportSources } from "./report-sources.ts";
+import { hashOfDocument, statementDocument } from "./statement-document.ts";
+import {
+  type Month,
+  monthAfter,
+  monthOf,
+  spanOfMonth,
+  type StatementFigures,
+} from "./statements.ts";
 
 /** A statement that is closed, without its text. */
 export interface KeptRow {
