@@ -265,11 +265,7 @@ export class PostgresIdentityStore implements IdentityStore {
 }
 
 /** Their rows mean nothing once `expires_at` has passed. */
-const EXPIRING_TABLES = [
-  "console_reveal",
-  "seen_logout_token",
-  "local_claim",
-];
+const EXPIRING_TABLES = ["console_reveal", "seen_logout_token", "local_claim"];
 
 function sweepSql(table: string): string {
   return `delete from ${table} where ctid = any(array(
