@@ -177,18 +177,21 @@ export const READING_CONSOLE_ROUTES: readonly string[] = [
   "POST /api/console/top-up/card",
 ];
 
+const SIGNING_IN: readonly ActionName[] = [
+  "account.create",
+  "account.link",
+  "account.verify",
+  "account.email",
+  "session.start",
+  "session.end",
+  "org.create",
+  "key.create",
+];
+
 /** Ways in beside the rows of the contract. */
 export const OTHER_WRITING_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
-  "GET /auth/callback": [
-    "account.create",
-    "account.link",
-    "account.verify",
-    "account.email",
-    "session.start",
-    "session.end",
-    "org.create",
-    "key.create",
-  ],
+  "GET /auth/callback": SIGNING_IN,
+  "POST /auth/link": SIGNING_IN,
   "GET /auth/recheck": ["session.end"],
   "POST /auth/sign-out": ["session.end"],
   "POST /auth/backchannel-logout": ["session.end"],
