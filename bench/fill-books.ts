@@ -103,10 +103,8 @@ export async function settleDatabase(connectionString: string): Promise<void> {
 async function openSession(connectionString: string): Promise<Client> {
   const session = new Client({ connectionString });
   await session.connect();
-  await session.query("set synchronous_commit = off");
-  await session.query("set maintenance_work_mem = '256MB'");
-  await session.query("set work_mem = '128MB'");
-  await session.query("set timezone = 'UTC'");
+  await session.query(`set synchronous_commit = off; set timezone = 'UTC';
+    set maintenance_work_mem = '256MB'; set work_mem = '128MB'`);
   return session;
 }
 
