@@ -47,7 +47,7 @@ test("ledger recover charges what a dead instance left open, once, but for runni
 test("ledger audit says yes, check by check, and reports how much it replayed", async () => {
   const { code, stdout, stderr } = await ledger("audit");
   expect(code).toBe(0);
-  expect(stdout.trimEnd().split("\n")).toHaveLength(23);
+  expect(stdout.trimEnd().split("\n")).toHaveLength(24);
   expect(stdout).not.toContain("BROKEN");
   expect(stderr).toContain("replayed 4 of 4 journal entries");
 });
