@@ -212,6 +212,41 @@ test("a request whose last hold was annulled keeps what its attempts before have
   expect(rows).toMatchObject([{ attempts: 2, debitMicroUsd: 10n, status: "failed" }]);
 });
 
+test("the row of a request is found without reading the attempts of its days", async () => {
+  const org = await orgWithKey(backend, { creditMicroUsd: 500n });
+  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+  await ledger.reserve(row);
+  await ledger.close(closeRow(row.attemptId, 10n));
+  const client = new Client({ connectionString: backend.connectionString });
+  await client.connect();
+  try {
+    await client.query("begin");
+    await client.query(
+      `insert into attempt select (jsonb_populate_record(a, jsonb_build_object(
+        'attempt_id', attempt_id + n, 'request_id', gen_random_uuid()))).*
+      from attempt a, generate_series(1, 2000) n where attempt_id = $1`,
+      [row.attemptId],
+    );
+    const read = async (): Promise<number> => {
+      const { rows } = await client.query<{ n: number }>(
+        `select sum(seq_tup_read + idx_tup_fetch)::integer as n
+        from pg_stat_xact_user_tables where relname like 'attempt%'`,
+      );
+      return rows[0]?.n ?? 0;
+    };
+    const before = await read();
+    await client.query("select join_attempts(array[$1], array[$2::uuid], $3, $3)", [
+      org.orgId,
+      row.requestId,
+      row.attemptId,
+    ]);
+    expect((await read()) - before).toBeLessThan(10);
+  } finally {
+    await client.query("rollback");
+    await client.end();
+  }
+});
+
 test("a closing and a hold that wait together are one commit, and the hold gets what it frees", async () => {
   const org = await orgWithKey(backend, { creditMicroUsd: 500n });
   const first = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
