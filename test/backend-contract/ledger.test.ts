@@ -5,6 +5,7 @@ import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { openRequestsSql } from "../../src/records/request-rows.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
@@ -212,39 +213,60 @@ test("a request whose last hold was annulled keeps what its attempts before have
   expect(rows).toMatchObject([{ attempts: 2, debitMicroUsd: 10n, status: "failed" }]);
 });
 
-test("the row of a request is found without reading the attempts of its days", async () => {
-  const org = await orgWithKey(backend, { creditMicroUsd: 500n });
-  const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
-  await ledger.reserve(row);
-  await ledger.close(closeRow(row.attemptId, 10n));
-  const client = new Client({ connectionString: backend.connectionString });
-  await client.connect();
-  try {
-    await client.query("begin");
-    await client.query(
-      `insert into attempt select (jsonb_populate_record(a, jsonb_build_object(
-        'attempt_id', attempt_id + n, 'request_id', gen_random_uuid()))).*
-      from attempt a, generate_series(1, 2000) n where attempt_id = $1`,
-      [row.attemptId],
-    );
+describe("of a journal with many other requests", () => {
+  /** How many rows of attempts a statement reads beside 2,000 other attempts and 300 open ones. */
+  async function readBy(text: string, values: readonly unknown[]): Promise<number> {
+    const client = new Client({ connectionString: backend.connectionString });
+    await client.connect();
     const read = async (): Promise<number> => {
       const { rows } = await client.query<{ n: number }>(
-        `select sum(seq_tup_read + idx_tup_fetch)::integer as n
+        `select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::integer as n
         from pg_stat_xact_user_tables where relname like 'attempt%'`,
       );
       return rows[0]?.n ?? 0;
     };
-    const before = await read();
-    await client.query("select join_attempts(array[$1], array[$2::uuid], $3, $3)", [
-      org.orgId,
-      row.requestId,
-      row.attemptId,
-    ]);
-    expect((await read()) - before).toBeLessThan(10);
-  } finally {
-    await client.query("rollback");
-    await client.end();
+    try {
+      await client.query("begin");
+      await client.query(OTHERS_SQL);
+      await client.query("analyze attempt");
+      await client.query("analyze hold");
+      const before = await read();
+      await client.query(text, [...values]);
+      return (await read()) - before;
+    } finally {
+      await client.query("rollback");
+      await client.end();
+    }
   }
+
+  const OTHERS_SQL = `
+    with attempts as (
+      insert into attempt select (jsonb_populate_record(a, jsonb_build_object(
+        'attempt_id', attempt_id + n, 'request_id', gen_random_uuid(), 'org_id', 'others'))).*
+      from attempt a, generate_series(1, 2000) n
+      where attempt_id = (select max(attempt_id) from attempt)
+      returning *
+    )
+    insert into hold (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
+      upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve,
+      month, opened_position)
+    select attempt_id + 2000, gen_random_uuid(), 1, org_id, key_id, model_id, provider_id,
+      upstream_model_id, price_pin_id, route, stream, instance_id, epoch, 1, 0, month, 1
+    from attempts order by attempt_id limit 300`;
+
+  test("the row of a request is found without reading the attempts of its days", async () => {
+    const org = await orgWithKey(backend, { creditMicroUsd: 500n });
+    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+    await ledger.reserve(row);
+    await ledger.close(closeRow(row.attemptId, 10n));
+    const joined = "select join_attempts(array[$1], array[$2::uuid], $3, $3)";
+    expect(await readBy(joined, [org.orgId, row.requestId, row.attemptId])).toBeLessThan(10);
+  });
+
+  test("the requests in flight are found without reading those that have ended", async () => {
+    const open = openRequestsSql("not annulled and org_id = $1");
+    expect(await readBy(open, ["others"])).toBeLessThan(10);
+  });
 });
 
 test("a closing and a hold that wait together are one commit, and the hold gets what it frees", async () => {
