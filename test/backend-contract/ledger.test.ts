@@ -263,6 +263,23 @@ describe("of a journal with many other requests", () => {
     expect(await readBy(joined, [org.orgId, row.requestId, row.attemptId])).toBeLessThan(10);
   });
 
+  test("the row of a request is asked of the days around it, however many the journal has", async () => {
+    await backend.query(`select ensure_attempt_partition(current_date - n)
+      from generate_series(2, 20) n`);
+    const id = ledger.newAttemptId();
+    const rows = await backend.query(
+      `with joined as materialized (select join_attempts(array['org'], array[$1::uuid], $2, $2)),
+      locks as materialized (
+        select relation from joined cross join lateral (
+          select relation from pg_locks where pid = pg_backend_pid() and joined is not null offset 0
+        ) held)
+      select count(*)::integer as days from locks
+      join pg_inherits on inhrelid = relation and inhparent = 'attempt'::regclass`,
+      [newRequestId(systemClock.nowMs()), id],
+    );
+    expect(rows[0]?.["days"]).toBeLessThan(6);
+  });
+
   test("the requests in flight are found without reading those that have ended", async () => {
     const open = openRequestsSql("not annulled and org_id = $1");
     expect(await readBy(open, ["others"])).toBeLessThan(10);

@@ -207,10 +207,12 @@ end $$;
 -- transaction and under the lock of the wallet. It counts anew what is there, so that the order in
 -- which attempts end does not matter: also not of one that ends late, after a crash, or void. p_first
 -- and p_last are the first and the last id that is known of these requests. Their other attempts are
--- less than two days away, so that no other partition is opened; the audit finds one that is not.
+-- less than two days away, so that no other partition is opened; the audit finds one that is not. It
+-- is planned anew each time, for these days alone: a plan that is kept is one for every day there is,
+-- and whenever a day's statistics change, a batch would wait for the next such plan.
 create function join_attempts(p_org text[], p_request uuid[], p_first bigint, p_last bigint)
 returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off
-  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+  set enable_mergejoin = off set plan_cache_mode = force_custom_plan as $$
 declare
   v_first constant bigint := p_first - (172800000::bigint << 22);
   v_last constant bigint := p_last + (172800000::bigint << 22);
@@ -225,7 +227,7 @@ begin
         sum(a.internal_reasoning) over others, sum(a.cost_pico) over others,
         sum(a.debit) over others, sum(a.duration_ms) over others)::attempt_sums as others
     from (select distinct org, request from unnest(p_org, p_request) as u(org, request)) t
-    -- A request at a time: the planner takes days between two ids, which it does not know, for few rows.
+    -- A request at a time, whatever the statistics say of a day that has just begun.
     cross join lateral (
       select * from attempt o where o.org_id = t.org and o.request_id = t.request
         and o.attempt_id between v_first and v_last offset 0
@@ -239,8 +241,7 @@ begin
   select array_agg(attempt_id), array_agg(is_last), array_agg(sums)
   into v_ids, v_final, v_earlier
   from due where (final, earlier) is distinct from (is_last, sums);
-  -- With no request at all it is called to be planned.
-  if v_ids is null and p_org is not null then return; end if;
+  if v_ids is null then return; end if;
   update attempt set final = v_final[array_position(v_ids, attempt_id)],
     earlier = v_earlier[array_position(v_ids, attempt_id)]
   where attempt_id = any (v_ids) and attempt_id between v_first and v_last;
