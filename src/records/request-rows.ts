@@ -20,7 +20,8 @@ export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider
 
 /**
  * Requests with an open attempt, which are few, with what their finished ones have used: an attempt
- * that ended late may be behind the open one.
+ * that ended late may be behind the open one. Each is looked up: joined as a whole, many holds of one
+ * organization would have the planner read the attempts of all.
  */
 export function openRequestsSql(where: string): string {
   const ofLast = (column: string, ofOpen: string): string =>
@@ -35,9 +36,11 @@ export function openRequestsSql(where: string): string {
     from (
       select distinct on (request_id) *, count(*) over (partition by request_id) as open
       from hold where ${where} order by request_id, ordinal desc, attempt_id desc
-    ) h left join attempt a on a.org_id = h.org_id and a.request_id = h.request_id and a.final
-      and a.attempt_id > h.attempt_id - ${TWO_DAYS_OF_IDS}
-      and a.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS}`;
+    ) h left join lateral (
+      select * from attempt f where f.org_id = h.org_id and f.request_id = h.request_id and f.final
+        and f.attempt_id > h.attempt_id - ${TWO_DAYS_OF_IDS}
+        and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0
+    ) a on true`;
 }
 
 /** As `join_attempts` has it. */

@@ -5,6 +5,7 @@ import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { openRequestsSql } from "../../src/records/request-rows.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
 import { closeRow, keyOf, orgWithKey, reserveRow, voidRow } from "../support/ledger-rows.ts";
@@ -210,6 +211,79 @@ test("a request whose last hold was annulled keeps what its attempts before have
   const range = { orgId: org.orgId, fromMs: 0, toMs: systemClock.nowMs() + 60_000 };
   const { rows } = await backend.usageReports.requests(range, { limit: 9 });
   expect(rows).toMatchObject([{ attempts: 2, debitMicroUsd: 10n, status: "failed" }]);
+});
+
+describe("of a journal with many other requests", () => {
+  /** How many rows of attempts a statement reads beside 2,000 other attempts and 300 open ones. */
+  async function readBy(text: string, values: readonly unknown[]): Promise<number> {
+    const client = new Client({ connectionString: backend.connectionString });
+    await client.connect();
+    const read = async (): Promise<number> => {
+      const { rows } = await client.query<{ n: number }>(
+        `select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::integer as n
+        from pg_stat_xact_user_tables where relname like 'attempt%'`,
+      );
+      return rows[0]?.n ?? 0;
+    };
+    try {
+      await client.query("begin");
+      await client.query(OTHERS_SQL);
+      await client.query("analyze attempt");
+      await client.query("analyze hold");
+      const before = await read();
+      await client.query(text, [...values]);
+      return (await read()) - before;
+    } finally {
+      await client.query("rollback");
+      await client.end();
+    }
+  }
+
+  const OTHERS_SQL = `
+    with attempts as (
+      insert into attempt select (jsonb_populate_record(a, jsonb_build_object(
+        'attempt_id', attempt_id + n, 'request_id', gen_random_uuid(), 'org_id', 'others'))).*
+      from attempt a, generate_series(1, 2000) n
+      where attempt_id = (select max(attempt_id) from attempt)
+      returning *
+    )
+    insert into hold (attempt_id, request_id, ordinal, org_id, key_id, model_id, provider_id,
+      upstream_model_id, price_pin_id, route, stream, instance_id, epoch, estimated_tokens, reserve,
+      month, opened_position)
+    select attempt_id + 2000, gen_random_uuid(), 1, org_id, key_id, model_id, provider_id,
+      upstream_model_id, price_pin_id, route, stream, instance_id, epoch, 1, 0, month, 1
+    from attempts order by attempt_id limit 300`;
+
+  test("the row of a request is found without reading the attempts of its days", async () => {
+    const org = await orgWithKey(backend, { creditMicroUsd: 500n });
+    const row = reserveRow({ ...org, attemptId: ledger.newAttemptId() }, 500n);
+    await ledger.reserve(row);
+    await ledger.close(closeRow(row.attemptId, 10n));
+    const joined = "select join_attempts(array[$1], array[$2::uuid], $3, $3)";
+    expect(await readBy(joined, [org.orgId, row.requestId, row.attemptId])).toBeLessThan(10);
+  });
+
+  test("the row of a request is asked of the days around it, however many the journal has", async () => {
+    await backend.query(`select ensure_attempt_partition(current_date - n)
+      from generate_series(2, 20) n`);
+    const id = ledger.newAttemptId();
+    const rows = await backend.query(
+      `with joined as materialized (select join_attempts(array['org'], array[$1::uuid], $2, $2)),
+      locks as materialized (
+        select relation from joined cross join lateral (
+          select relation from pg_locks where pid = pg_backend_pid() and joined is not null offset 0
+        ) held)
+      select count(*)::integer as days from locks
+      join pg_inherits on inhrelid = relation and inhparent = 'attempt'::regclass`,
+      [newRequestId(systemClock.nowMs()), id],
+    );
+    expect(rows[0]?.["days"]).toBeLessThan(6);
+  });
+
+  test("the requests in flight are found without reading those that have ended", async () => {
+    const open = openRequestsSql("not annulled and org_id = $1");
+    expect(await readBy(open, ["others"])).toBeLessThan(10);
+  });
 });
 
 test("a closing and a hold that wait together are one commit, and the hold gets what it frees", async () => {

@@ -14,7 +14,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AttemptId, newRequestId, type RequestId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
-import { dayFiles, type Day } from "../../src/ledger/retention/retention.ts";
+import { dayFiles, type Day, type RetentionSession } from "../../src/ledger/retention/retention.ts";
 import { CsvReader } from "../../src/core/csv-reader.ts";
 import { readManifest } from "../../src/ledger/retention/retention-manifest.ts";
 import type { RetireOutcome } from "../../src/ledger/retention/retire-days.ts";
@@ -245,6 +245,41 @@ test("of a request over midnight, what is left is the request when its first day
   expect(await debits()).toEqual([20n, 0n]);
   await books.close(closeRow(late, 30n));
   expect(await debits()).toEqual([20n, 30n]);
+  expect(await brokenChecks(books)).toEqual([]);
+});
+
+test("a day that a run has left frozen does not keep a request over its midnight from ending", async () => {
+  const [before, after] = [dayOf("2025-05-10"), dayOf("2025-05-11")];
+  const { backend, org } = books;
+  const requestId = newRequestId(systemClock.nowMs());
+  const first = await books.hold(before, { requestId });
+  const last = await books.hold(after, { requestId, ordinal: 2 });
+  await books.close(closeRow(first, 7n, { final: false }));
+  await books.settle();
+  const diesBeforeRetiring = (real: RetentionSession): RetentionSession =>
+    new Proxy(real, {
+      get: (target, name) => {
+        if (name === "retire") return () => Promise.reject(new Error("died"));
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === "function" ? (member.bind(target) as unknown) : member;
+      },
+    });
+  const archive = folderOf("frozen");
+  await expect(retireOldDays(books, { key, archive, session: diesBeforeRetiring })).rejects.toThrow(
+    "died",
+  );
+  await books.close(closeRow(last, 20n));
+  const { rows } = await backend.recordStore.usagePage({ orgId: org.orgId, limit: 99 });
+  expect(rows.filter((row) => row.requestId === requestId)).toMatchObject([{ debitMicroUsd: 27n }]);
+  expect(await brokenChecks(books)).toEqual([]);
+  for (const change of ["debit = 0", "final = true, state = 'void'", "corrected_at = now()"]) {
+    await expect(
+      backend.query(`update attempt set ${change} where attempt_id = $1`, [first]),
+    ).rejects.toThrow(/never changed/);
+  }
+  await books.settle();
+  const { retired } = await retireOldDays(books, { key, archive });
+  expect(retired.map((each) => each.day)).toEqual([before, after]);
   expect(await brokenChecks(books)).toEqual([]);
 });
 

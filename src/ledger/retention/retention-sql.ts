@@ -82,7 +82,7 @@ export function pageSql(day: Day, columns: readonly string[]): string {
 
 export function freezeSql(day: Day): string {
   return `create or replace trigger day_is_frozen before insert or update or delete
-    on ${dayTable(day)} for each row execute function refuse_change()`;
+    on ${dayTable(day)} for each row execute function keep_finished_attempt()`;
 }
 
 export function unfreezeSql(day: Day): string {

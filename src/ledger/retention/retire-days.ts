@@ -138,13 +138,17 @@ async function exportDay(
   return { manifest, signed };
 }
 
-/** An interrupted run may have left the same day here; another database's is not written over. */
+/**
+ * An interrupted run may have left the same day here; another database's is not written over. Its
+ * organizations and what each spent say which it is: the text is another one where the request of an
+ * attempt has ended since.
+ */
 async function refuseForeignFile(archive: DayArchive, manifest: DayManifest): Promise<void> {
   const { day } = manifest;
   const text = await archive.readManifest(day);
   const found = text === undefined ? undefined : readManifest(text);
   if (found === undefined) return;
-  if (typeof found !== "string" && found.sha256.equals(manifest.sha256)) return;
+  if (typeof found !== "string" && sameSums(found.sums, manifest.sums)) return;
   throw new RetentionFault(
     `${archive.folder} has another export of ${day}; choose another folder with --out, or move it`,
   );

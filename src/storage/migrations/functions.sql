@@ -72,15 +72,15 @@ create trigger hold_is_kept before truncate on hold
 create trigger attempt_is_kept before truncate on attempt
   for each statement execute function refuse_change();
 -- Of a finished attempt only the late correction changes anything, beside which one is its request's
--- row.
+-- row: that also of a frozen day, because a later day's attempt may be the one that ends.
 create function keep_finished_attempt() returns trigger language plpgsql as $$
 begin
-  old.final := new.final;
-  old.earlier := new.earlier;
-  if old is distinct from new then
-    raise exception '% rows are never changed or deleted', tg_table_name;
+  if tg_op = 'UPDATE' then
+    old.final := new.final;
+    old.earlier := new.earlier;
+    if old is not distinct from new then return new; end if;
   end if;
-  return new;
+  raise exception '% rows are never changed or deleted', tg_table_name;
 end $$;
 create trigger finished_attempt_is_final before update on attempt
   for each row when (not (old.state = 'unknown_after_crash'
@@ -207,34 +207,44 @@ end $$;
 -- transaction and under the lock of the wallet. It counts anew what is there, so that the order in
 -- which attempts end does not matter: also not of one that ends late, after a crash, or void. p_first
 -- and p_last are the first and the last id that is known of these requests. Their other attempts are
--- less than two days away, so that no other partition is opened; the audit finds one that is not.
+-- less than two days away, so that no other partition is opened; the audit finds one that is not. It
+-- is planned anew each time, for these days alone: a plan that is kept is one for every day there is,
+-- and whenever a day's statistics change, a batch would wait for the next such plan.
 create function join_attempts(p_org text[], p_request uuid[], p_first bigint, p_last bigint)
 returns void language plpgsql set enable_seqscan = off set enable_hashjoin = off
-  set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+  set enable_mergejoin = off set plan_cache_mode = force_custom_plan as $$
 declare
   v_first constant bigint := p_first - (172800000::bigint << 22);
   v_last constant bigint := p_last + (172800000::bigint << 22);
+  v_ids bigint[];
+  v_final boolean[];
+  v_earlier attempt_sums[];
 begin
   with line as (
-    select a.*, row_number() over (partition by a.org_id, a.request_id
-      order by a.ordinal desc, a.attempt_id desc) = 1 as is_last
+    select a.attempt_id, a.final, a.earlier, row_number() over attempts = 1 as is_last,
+      (count(*) over others, sum(a.prompt) over others, sum(a.cached_prompt) over others,
+        sum(a.cache_write) over others, sum(a.completion) over others,
+        sum(a.internal_reasoning) over others, sum(a.cost_pico) over others,
+        sum(a.debit) over others, sum(a.duration_ms) over others)::attempt_sums as others
     from (select distinct org, request from unnest(p_org, p_request) as u(org, request)) t
-    join attempt a on a.org_id = t.org and a.request_id = t.request
-      and a.attempt_id between v_first and v_last
-  ), joined as (
-    select l.attempt_id, l.is_last, case when l.is_last then (
-      select (count(*), sum(e.prompt), sum(e.cached_prompt), sum(e.cache_write), sum(e.completion),
-        sum(e.internal_reasoning), sum(e.cost_pico), sum(e.debit), sum(e.duration_ms))::attempt_sums
-      from line e
-      where e.org_id = l.org_id and e.request_id = l.request_id and not e.is_last
-      having count(*) > 0
-    ) end as earlier
-    from line l
+    -- A request at a time, whatever the statistics say of a day that has just begun.
+    cross join lateral (
+      select * from attempt o where o.org_id = t.org and o.request_id = t.request
+        and o.attempt_id between v_first and v_last offset 0
+    ) a
+    window attempts as (partition by a.org_id, a.request_id
+        order by a.ordinal desc, a.attempt_id desc),
+      others as (attempts rows between 1 following and unbounded following)
+  ), due as (
+    select *, case when is_last and (others).attempts > 0 then others end as sums from line
   )
-  update attempt a set final = j.is_last, earlier = j.earlier
-  from joined j
-  where a.attempt_id = j.attempt_id and a.attempt_id between v_first and v_last
-    and (a.final, a.earlier) is distinct from (j.is_last, j.earlier);
+  select array_agg(attempt_id), array_agg(is_last), array_agg(sums)
+  into v_ids, v_final, v_earlier
+  from due where (final, earlier) is distinct from (is_last, sums);
+  if v_ids is null then return; end if;
+  update attempt set final = v_final[array_position(v_ids, attempt_id)],
+    earlier = v_earlier[array_position(v_ids, attempt_id)]
+  where attempt_id = any (v_ids) and attempt_id between v_first and v_last;
 end $$;
 
 -- Closings first, then holds: one batch, one transaction. `final` of a closing says that no other
