@@ -64,7 +64,7 @@ export type {
 } from "./provider-settlement/settlement-store.ts";
 export type { SettlementSums } from "./provider-settlement/settlement-sums.ts";
 export { type ReopenedBooks, reopenBooks, type ReopenRequest } from "./reopen-books.ts";
-export { createdAtOf, requestIdFrom } from "./request-ids.ts";
+export { createdAtOf, requestIdFrom, TWO_DAYS_OF_IDS } from "./request-ids.ts";
 export { DayFolder } from "./retention/day-folder.ts";
 export { PostgresRetentionStore } from "./retention/postgres-retention-store.ts";
 export { type ExportCheck, verifyExport } from "./retention/retention-export.ts";

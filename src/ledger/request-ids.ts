@@ -8,3 +8,6 @@ export function requestIdFrom(atMs: number): string {
   const hex = Math.max(0, Math.trunc(atMs)).toString(16).padStart(12, "0").slice(-12);
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
+
+/** Other attempts of a request have ids within this of its own, as `join_attempts` has it. */
+export const TWO_DAYS_OF_IDS: bigint = 172_800_000n << 22n;

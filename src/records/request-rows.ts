@@ -1,3 +1,4 @@
+import { TWO_DAYS_OF_IDS } from "../ledger/index.ts";
 import { TOKENS } from "./report-parts.ts";
 
 /** Of a row of `attempt` that is final: a column of the attempt and of those before it. */
@@ -42,6 +43,3 @@ export function openRequestsSql(where: string): string {
         and f.attempt_id < h.attempt_id + ${TWO_DAYS_OF_IDS} offset 0
     ) a on true`;
 }
-
-/** As `join_attempts` has it. */
-const TWO_DAYS_OF_IDS = 172_800_000n << 22n;

@@ -5,6 +5,7 @@ import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";
 import type { Ledger, ReserveOutcome } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
+import { bookQueries } from "../../src/ledger/audit/audit-queries.ts";
 import { openRequestsSql } from "../../src/records/request-rows.ts";
 import { openPostgresBackend, type PostgresBackend } from "../../src/app/open-postgres-backend.ts";
 import { until } from "../support/books.ts";
@@ -239,10 +240,13 @@ describe("of a journal with many other requests", () => {
     }
   }
 
+  const MINUTE_OF_IDS = 60_000n << 22n;
+  /** The last 300 are second attempts of their requests. */
   const OTHERS_SQL = `
     with attempts as (
       insert into attempt select (jsonb_populate_record(a, jsonb_build_object(
-        'attempt_id', attempt_id + n, 'request_id', gen_random_uuid(), 'org_id', 'others'))).*
+        'attempt_id', attempt_id - ${MINUTE_OF_IDS} + n, 'request_id', gen_random_uuid(),
+        'org_id', 'others', 'ordinal', 1 + (n > 1700)::integer))).*
       from attempt a, generate_series(1, 2000) n
       where attempt_id = (select max(attempt_id) from attempt)
       returning *
@@ -278,6 +282,15 @@ describe("of a journal with many other requests", () => {
       [newRequestId(systemClock.nowMs()), id],
     );
     expect(rows[0]?.["days"]).toBeLessThan(6);
+  });
+
+  test("an audit from a checkpoint on does not read again what is before it", async () => {
+    const [last] = await backend.query("select max(attempt_id)::text as id from attempt");
+    const fromAttempt = BigInt(String(last?.["id"])) - MINUTE_OF_IDS + 1_701n;
+    const [query] = bookQueries({ position: 0n, fromAttempt, day: "2025-01-01" }).filter(
+      ({ id }) => id === "I21",
+    );
+    expect(await readBy(query?.sql ?? "", [])).toBeLessThan(1_000);
   });
 
   test("the requests in flight are found without reading those that have ended", async () => {

@@ -1,4 +1,5 @@
 import { hasDailySpendSql } from "../../storage/index.ts";
+import { TWO_DAYS_OF_IDS } from "../request-ids.ts";
 import { attemptDay, type AuditQuery } from "./audit-query.ts";
 import { priceQueries } from "./price-audit.ts";
 import {
@@ -204,7 +205,10 @@ export function bookQueries(span: AuditSpan): readonly AuditQuery[] {
   ];
 }
 
-/** A request of one attempt needs no proof but that it is final, and that nothing is before it. */
+/**
+ * A request of one attempt needs no proof but that it is final, and that nothing is before it. Of a
+ * span the others are looked up where `join_attempts` has them; the whole audit reads every day.
+ */
 function requestQuery(span: AuditSpan): AuditQuery {
   const sums = ["prompt", "cached_prompt", "cache_write", "completion", "internal_reasoning"]
     .concat("cost_pico", "debit", "duration_ms")
@@ -215,15 +219,16 @@ function requestQuery(span: AuditSpan): AuditQuery {
     title: "the last attempt of every request is its row, and has the sums of the others",
     sql: `
       with many as (
-        select distinct org_id, request_id from ${attemptsSql(span)} a
-        where ordinal > 1 or not final or earlier is not null
+        select org_id, request_id, min(attempt_id) as first, max(attempt_id) as last
+        from ${attemptsSql(span)} a
+        where ordinal > 1 or not final or earlier is not null group by 1, 2
       ), line as (
-        select attempt_id, final, earlier, row_number() over (partition by org_id, request_id
-            order by ordinal desc, attempt_id desc) = 1 as is_last,
+        select attempt_id, final, earlier, row_number() over attempts = 1 as is_last,
           (count(*) over others, ${sums})::attempt_sums as others
-        from attempt join many using (org_id, request_id)
-        window others as (partition by org_id, request_id order by ordinal desc, attempt_id desc
-          rows between 1 following and unbounded following)
+        from ${span === undefined ? "attempt a join many using (org_id, request_id)" : NEAR_SQL}
+        window attempts as (partition by a.org_id, a.request_id
+            order by ordinal desc, attempt_id desc),
+          others as (attempts rows between 1 following and unbounded following)
       ), due as (
         select *, case when is_last and (others).attempts > 0 then others end as due from line
       )
@@ -233,6 +238,12 @@ function requestQuery(span: AuditSpan): AuditQuery {
       from due where final <> is_last or earlier is distinct from due`,
   };
 }
+
+const NEAR_SQL = `many cross join lateral (
+          select * from attempt o
+          where o.org_id = many.org_id and o.request_id = many.request_id
+            and o.attempt_id between first - ${TWO_DAYS_OF_IDS} and last + ${TWO_DAYS_OF_IDS}
+          offset 0) a`;
 
 /**
  * Of the days whose attempts are all in the journal of the span. An id can be of the day before its

@@ -148,7 +148,8 @@ async function refuseForeignFile(archive: DayArchive, manifest: DayManifest): Pr
   const text = await archive.readManifest(day);
   const found = text === undefined ? undefined : readManifest(text);
   if (found === undefined) return;
-  if (typeof found !== "string" && sameSums(found.sums, manifest.sums)) return;
+  const isSameDay = typeof found !== "string" && found.day === day;
+  if (isSameDay && sameSums(found.sums, manifest.sums)) return;
   throw new RetentionFault(
     `${archive.folder} has another export of ${day}; choose another folder with --out, or move it`,
   );
