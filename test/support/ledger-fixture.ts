@@ -128,7 +128,7 @@ export class LedgerFixture {
   #weeks = 0;
   readonly #provider = `provider-${this.#number}` as ProviderId;
   /** By key the request that it made last, and how many attempts that has begun. */
-  readonly #latest = new Map<KeyId, { readonly requestId: RequestId; attempts: number }>();
+  readonly #latest = new Map<string, { readonly requestId: RequestId; attempts: number }>();
   /** By attempt which request it is of. */
   readonly #places = new Map<bigint, Pick<ReserveRow, "requestId" | "ordinal">>();
   readonly #dead = new Set<number>();
@@ -426,13 +426,16 @@ export class LedgerFixture {
     const key = keys[spec.key] ?? this.#org((spec.org + 1) % ORGS).keys[0] ?? ("" as KeyId);
     const of = { orgId: id, keyId: key, attemptId: lastAttempt++ as AttemptId };
     const pricePinId = hasMargin(of.attemptId) ? marginPinOf(this.#provider) : this.#provider;
-    const place = this.#placeOf(key, spec);
+    const place = this.#placeOf(`${id} ${key}`, spec);
     this.#places.set(of.attemptId, place);
     return reserveRow(of, spec.amount, { providerId: this.#provider, pricePinId, ...place });
   }
 
-  /** Two of three attempts continue the request of their key, whatever became of the one before. */
-  #placeOf(key: KeyId, { amount }: ReserveSpec): Pick<ReserveRow, "requestId" | "ordinal"> {
+  /**
+   * Two of three attempts continue the request of their key, whatever became of the one before. A
+   * request is of one organization, even where its key is another's.
+   */
+  #placeOf(key: string, { amount }: ReserveSpec): Pick<ReserveRow, "requestId" | "ordinal"> {
     const known = amount % 3n === 0n ? undefined : this.#latest.get(key);
     const latest = known ?? { requestId: newRequestId(Date.now()), attempts: 0 };
     latest.attempts += 1;
