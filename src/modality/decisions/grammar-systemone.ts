@@ -20,9 +20,9 @@ import {
   DECISION_WORDS,
   isProblem,
   type Members,
-  membersOf,
   nodeOf,
   problemIn,
+  readMembers,
   valuesOf,
 } from "./members.ts";
 import {
@@ -190,6 +190,11 @@ const spellings = new Map(
   }),
 );
 
+/** Everything that a schema of any type may have; what is null there is absent, as everywhere. */
+const schemaNames = new Map(
+  ["type", "description", "criteria", "values", "enum", "min", "max"].map((name) => [name, name]),
+);
+
 function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   const members = readEntry(doc, entry, spellings);
   if (isProblem(members)) return members;
@@ -204,11 +209,13 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
     return isProblem(typed) ? typed : withInstructions(doc, members, typed, ABSENT);
   }
   if (beside !== undefined) return problem("belongs in the schema; move it there", beside.sent);
-  const value = doc.value(schema);
+  if (!doc.isObject(schema)) return problem("must be an object", "schema");
+  const own = readMembers(doc, schema, schemaNames);
+  if (isProblem(own)) return under("schema", own);
+  const value = valuesOf(doc, own);
   const fault = schemaFault(value);
   if (fault !== undefined) return under("schema", problem(fault.message, ...fault.path));
-  const own = membersOf(doc, schema);
-  const typed = readTyped(doc, own, asObject(value) ?? {});
+  const typed = readTyped(doc, own, value);
   if (isProblem(typed)) return under("schema", typed);
   return withInstructions(doc, members, typed, nodeOf(own, "description"));
 }
