@@ -81,8 +81,8 @@ export class Reloads {
   }
 
   /**
-   * Another text while prices have begun that the catalog does not show, or a reload was broken off,
-   * and again each minute.
+   * Another text while prices have begun that the catalog does not show or the last reload was
+   * broken off, and again each minute.
    */
   #due(): string {
     const { options, holder } = this.#parts;
