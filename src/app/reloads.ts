@@ -120,16 +120,22 @@ export class Reloads {
     const isNews = hasChanged || settings.waiting.join() !== inForce.waiting.join();
     const { env } = secrets ?? options;
     options.hide?.([...secretsIn(env), ...keysOf(catalog?.catalog ?? holder.current, env)]);
+    const { changed, waiting } = settings;
+    const tell = (): void => {
+      if (!isAsked && !isNews) return;
+      const message = "settings and secrets were read again";
+      options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
+    };
+    // At either level: the new one may hide it, as the old one may.
+    const isShown = options.log.isLevelEnabled("info");
+    if (isShown) tell();
     const { logLevel } = settings.config;
     if (logLevel !== inForce.current.logLevel) options.log.level = logLevel;
     inForce.use(settings);
     if (secrets !== undefined) options.secrets?.use(secrets);
     if (catalog !== undefined) this.#swap(catalog);
     events.reload("settings", hasChanged ? "swapped" : "unchanged");
-    if (!isAsked && !isNews) return;
-    const { changed, waiting } = settings;
-    const message = "settings and secrets were read again";
-    options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
+    if (!isShown) tell();
   }
 
   /** Undefined: they cannot be used, and the log says why. */
