@@ -33,7 +33,7 @@ export interface SettingsSource {
   }): Config;
 }
 
-const RETRY_PRICES_MS = 60_000;
+const RETRY_MS = 60_000;
 
 interface ReloadParts {
   readonly options: CatalogOptions & { readonly settings?: SettingsSource };
@@ -52,6 +52,8 @@ export class Reloads {
   #keyOwners: KeyOwners;
   /** What was read last is what stays. */
   #last: Promise<void> = Promise.resolve();
+  /** A store or a file system broke the last reload off: no file will change for the next one. */
+  #isBroken = false;
   #stop = (): void => undefined;
 
   constructor(parts: ReloadParts) {
@@ -73,17 +75,20 @@ export class Reloads {
     const named = [config.manifestsDir, config.poolsFile, settings?.file ?? ""];
     const paths = [...named.filter((path) => path !== ""), ...(secrets?.paths ?? [])];
     this.#stop = watchState(
-      async () => `${await stateOf(paths)}\n${this.#pricesDue()}`,
+      async () => `${await stateOf(paths)}\n${this.#due()}`,
       () => this.#enqueue(() => this.#reload({ isAsked: false })),
     );
   }
 
-  /** Another text while prices have begun that the catalog does not show, and again each minute. */
-  #pricesDue(): string {
+  /**
+   * Another text while prices have begun that the catalog does not show or the last reload was
+   * broken off, and again each minute.
+   */
+  #due(): string {
     const { options, holder } = this.#parts;
     const nowMs = options.clock.nowMs();
-    const isDue = nextPricesMs(holder.current) <= nowMs;
-    return isDue ? String(Math.floor(nowMs / RETRY_PRICES_MS)) : "";
+    const isDue = this.#isBroken || nextPricesMs(holder.current) <= nowMs;
+    return isDue ? String(Math.floor(nowMs / RETRY_MS)) : "";
   }
 
   /** Resolves when no reload is under way. */
@@ -95,6 +100,7 @@ export class Reloads {
   #enqueue(reload: () => Promise<void>): void {
     this.#last = this.#last.then(reload).catch((fault: unknown) => {
       // A file may go away between the listing of its folder and its reading.
+      this.#isBroken = true;
       this.#parts.events.reload("catalog", "failed");
       this.#parts.options.log.error({ err: fault }, "the old catalog stays in use");
     });
@@ -102,6 +108,7 @@ export class Reloads {
 
   async #reload({ isAsked }: { readonly isAsked: boolean }): Promise<void> {
     const { options, events, inForce, holder } = this.#parts;
+    this.#isBroken = false;
     const secrets = options.secrets?.read();
     const settings = this.#readSettings(secrets);
     if (settings === undefined) return;
@@ -113,16 +120,22 @@ export class Reloads {
     const isNews = hasChanged || settings.waiting.join() !== inForce.waiting.join();
     const { env } = secrets ?? options;
     options.hide?.([...secretsIn(env), ...keysOf(catalog?.catalog ?? holder.current, env)]);
+    const { changed, waiting } = settings;
+    const tell = (): void => {
+      if (!isAsked && !isNews) return;
+      const message = "settings and secrets were read again";
+      options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
+    };
+    // At either level: the new one may hide it, as the old one may.
+    const isShown = options.log.isLevelEnabled("info");
+    if (isShown) tell();
     const { logLevel } = settings.config;
     if (logLevel !== inForce.current.logLevel) options.log.level = logLevel;
     inForce.use(settings);
     if (secrets !== undefined) options.secrets?.use(secrets);
     if (catalog !== undefined) this.#swap(catalog);
     events.reload("settings", hasChanged ? "swapped" : "unchanged");
-    if (!isAsked && !isNews) return;
-    const { changed, waiting } = settings;
-    const message = "settings and secrets were read again";
-    options.log.info({ changed, waiting_for_restart: waiting, variables }, message);
+    if (!isShown) tell();
   }
 
   /** Undefined: they cannot be used, and the log says why. */
@@ -182,6 +195,7 @@ export class Reloads {
       // An attempt refers to its prices, so they are stored before anybody can be routed by them.
       await options.backend.ledgerBatchStore.ensurePricePins(pricePins(loaded.catalog));
     } catch (fault) {
+      this.#isBroken = true;
       events.reload("catalog", "failed");
       const message = "the new prices could not be stored: the old catalog stays in use";
       options.log.error({ err: fault }, message);

@@ -38,8 +38,21 @@ test("the log level and secrets follow, and every other setting keeps the value 
 test.each([
   ["no encryption key any more", "encryption_key: one", "", "encryption_key"],
   ["no payments any more", "secret_key: rk_test_1, ", "", "stripe.secret_key"],
+  ["no webhook of payments any more", ", webhook_secret: a", "", "stripe.webhook_secret"],
   ["real money", "rk_test_1", "rk_live_1", "stripe.secret_key"],
 ])("a change to %s waits for a restart", (_what, before, after, path) => {
   const read = new SettingsInForce(START).compare(configOf(KEYS.replace(before, after)));
   expect(read).toEqual({ config: START, changed: [], waiting: [path] });
+});
+
+test("a settings file that is away for an instant takes no secret away", () => {
+  const { config, waiting } = new SettingsInForce(configOf(`${KEYS}\nlog_level: debug`)).compare(
+    configOf(""),
+  );
+  expect(config).toEqual(START);
+  expect(waiting.toSorted()).toEqual([
+    "encryption_key",
+    "stripe.secret_key",
+    "stripe.webhook_secret",
+  ]);
 });

@@ -8,7 +8,7 @@ const FOLLOWED: Readonly<Partial<Record<SettingName, (config: Config) => unknown
   logLevel: () => true,
   encryptionKey: ({ encryptionKey }) => encryptionKey !== "",
   stripeSecretKey: ({ stripeSecretKey: key }) => (key === "" ? "off" : isLiveKey(key)),
-  stripeWebhookSecret: () => true,
+  stripeWebhookSecret: ({ stripeWebhookSecret }) => stripeWebhookSecret !== "",
 };
 
 /** A running server does not read them: each command does, at its start. */

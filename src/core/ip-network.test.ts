@@ -62,3 +62,13 @@ test("random networks hold the addresses that the system's list says", () => {
   });
   fc.assert(property, { seed: seedOf("networks"), numRuns: runs(300) });
 });
+
+test.each(["::/0", "::/1", "0::1/24", "::/80"])(
+  "a network of IPv6 as wide as %s holds no address of IPv4",
+  (network) => {
+    const networks = new IpNetworks();
+    expect(networks.add(network)).toBe(true);
+    const addresses = ["::1", "127.0.0.1", "8.8.8.8", "::ffff:8.8.8.8"];
+    expect(addresses.map((address) => networks.has(address))).toEqual([true, false, false, false]);
+  },
+);

@@ -21,7 +21,8 @@ export function parseIp(text: string): readonly number[] | undefined {
 
 /** Networks: `10.0.0.0/8`, `2001:db8::/32`, or single addresses. */
 export class IpNetworks {
-  readonly #list = new BlockList();
+  // One for each family: a list finds an IPv4 address in a network of IPv6 that holds its mapped form.
+  readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
 
   /** False: the text is not a network. */
   add(text: string): boolean {
@@ -32,13 +33,15 @@ export class IpNetworks {
     const bits = family === "ipv4" ? 32 : 128;
     const prefix = /^\d{1,3}$/.test(length ?? "") ? Number(length) : Number.NaN;
     if (length !== undefined && !(prefix <= bits)) return false;
-    this.#list.addSubnet(address, length === undefined ? bits : prefix, family);
+    this.#lists[family].addSubnet(address, length === undefined ? bits : prefix, family);
     return true;
   }
 
   has(address: string): boolean {
     const parts = parseIp(address);
-    return parts !== undefined && this.#list.check(...written(parts));
+    if (parts === undefined) return false;
+    const [text, family] = written(parts);
+    return this.#lists[family].check(text, family);
   }
 }
 

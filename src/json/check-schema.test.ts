@@ -45,3 +45,11 @@ test("where everything is asked for, every fault is named, and the names that ma
     "[0].7 must be a whole number",
   ]);
 });
+
+test("a value that may be null leaves others of the same types as they are", () => {
+  const TEXTS = { type: ["string", "array"], description: "a text or texts" };
+  const either = closed({ a: Type.Unsafe({ ...TEXTS, nullable: true }), b: Type.Unsafe(TEXTS) });
+  const check = schemaCheck(either, WORDS);
+  expect(check({ a: null, b: "x" })).toBeUndefined();
+  expect(check({ a: "x", b: null })).toEqual({ path: ["b"], message: "must be a text or texts" });
+});

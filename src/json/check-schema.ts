@@ -63,7 +63,8 @@ export function schemaFaults(
 
 function compiled(ajv: Ajv, schema: TSchema): () => ValidateFunction {
   let validate: ValidateFunction | undefined;
-  return () => (validate ??= ajv.compile(schema));
+  // Of a copy: for `nullable` ajv writes into the list of types, which schemas may share.
+  return () => (validate ??= ajv.compile(JSON.parse(JSON.stringify(schema)) as TSchema));
 }
 
 const STEP_CHARS_MAX = 64;

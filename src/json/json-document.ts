@@ -81,6 +81,11 @@ export class JsonDocument {
     return this.#entry(node + 3);
   }
 
+  /** Keys and values of a value, itself among them; what is nested too deep to be read is one. */
+  count(node: JsonNode): number {
+    return (this.next(node) - node) / NODE_SIZE;
+  }
+
   /** The word id of a key, escapes undone; 0 when it is not a known word. */
   keyWord(key: JsonNode): number {
     return this.#entry(key + 3);

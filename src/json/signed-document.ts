@@ -2,6 +2,7 @@ import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { type Static, Type, type TSchema } from "typebox";
 
 import { pathText, schemaCheck } from "./check-schema.ts";
+import { readRawJson } from "./read-manifest-json.ts";
 
 /** The key as manifests write it: base64 of its SubjectPublicKeyInfo. */
 export function publicKeyText(key: KeyObject): string {
@@ -58,12 +59,12 @@ export function documentReader<S extends TSchema>(
 ): (text: string) => ReadDocument<Static<S>> {
   const check = schemaCheck(schema, { missing: "is missing", unknown: "must not be there" });
   return (text) => {
-    let document: unknown;
-    try {
-      document = JSON.parse(text);
-    } catch {
-      return { ok: false, problem: "it is not valid JSON" };
-    }
+    const read = readRawJson(text, text.length);
+    if (!read.ok) return { ok: false, problem: "it is not valid JSON" };
+    // Readers differ in which of two they believe, and only one of them was signed.
+    const [twice] = read.duplicateKeys;
+    if (twice !== undefined) return { ok: false, problem: `it has ${twice} twice` };
+    const document: unknown = JSON.parse(text);
     const fault = check(document);
     if (fault === undefined) return { ok: true, document: document as Static<S> };
     const { path, message } = fault;

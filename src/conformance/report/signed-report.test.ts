@@ -50,6 +50,14 @@ test("a report that was changed, or that another key signed, is refused", () => 
   });
 });
 
+test("a report that says a thing twice is refused, whichever was signed", () => {
+  const twice = signedText().replace('"verdict": "pass"', '"verdict": "fail", "verdict": "pass"');
+  expect(readSignedReport(twice, key.publicKey)).toEqual({
+    ok: false,
+    problem: "it has /verdict twice",
+  });
+});
+
 test("a report without a signature is refused with the next step", () => {
   expect(readSignedReport(JSON.stringify(REPORT), key.publicKey)).toMatchObject({
     problem: expect.stringMatching(/--sign/),

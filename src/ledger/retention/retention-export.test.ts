@@ -65,6 +65,13 @@ describe("an exported day", () => {
     expect(await broken(JSON.stringify(Object.fromEntries(members)), csv)).toEqual([]);
   });
 
+  test("says nothing twice: a reader might believe what was not signed", async () => {
+    const { csv, manifest } = await exported();
+    const doubled = manifest.replace('"bytes"', '"bytes": "1", "bytes"');
+    expect(await broken(doubled, csv)).toEqual(["manifest"]);
+    expect(readManifest(doubled)).toBe("it has /bytes twice");
+  });
+
   test("adds up: debits, overruns, refunds and costs, by provider and organization", async () => {
     const { csv } = await exported();
     const { sums } = await countDayCsv(RANGE, bytesOf(csv));

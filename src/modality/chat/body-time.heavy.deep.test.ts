@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { JSON_KEYS_MAX } from "../../core/constants.ts";
 import { JSON_VALUES_MAX } from "../../json/json-limits.ts";
+import { readDecisionBody } from "../fixtures/decision-kit.ts";
 import { profiled } from "../fixtures/profile-kit.ts";
 import {
   bodyOf,
@@ -83,4 +84,30 @@ describe.each(["wire_a", "wire_b"] as const)("the worst bodies of %s", (wire) =>
       expect(fastestMs(wire, Buffer.from(text))).toBeLessThan(BODY_MS_MAX);
     },
   );
+});
+
+const names = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `l${at}`);
+const described = (count: number): object =>
+  Object.fromEntries(names(count).map((name) => [name, "d"]));
+const asking = (question: object): object => ({ questions: { q: question } });
+const entities = (labels: unknown): object => asking({ type: "entities", labels, threshold: 0.5 });
+
+test.each([
+  ["as many labels as are accepted", entities(names(19_900))],
+  ["as many described labels", entities(described(9_900))],
+  ["as many fields", asking({ type: "structure", fields: names(6_000).map((name) => ({ name })) })],
+  ["far too many labels", entities(names(110_000))],
+  ["far too many described labels", entities(described(48_000))],
+  ["far too many tasks", { schema: { classifications: names(15_000).map((task) => ({ task })) } }],
+  ["long instructions", asking({ type: "noul", instructions: names(110_000) })],
+  ["instructions of many names", asking({ type: "noul", instructions: described(48_000) })],
+] as const)("a decision with %s is accepted or refused in time", (_what, body) => {
+  let fastest = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS && fastest > BODY_MS_MAX / 2; run += 1) {
+    const startedMs = performance.now();
+    readDecisionBody(JSON.stringify({ model: "m", state: "s", ...body }));
+    fastest = Math.min(fastest, performance.now() - startedMs);
+  }
+  expect(fastest).toBeLessThan(BODY_MS_MAX);
 });

@@ -88,6 +88,14 @@ describe("systemone questions", () => {
     });
   });
 
+  test("null in a schema is a field that is not there, of whichever type it would be", () => {
+    const nothing = { description: null, criteria: null, values: null, min: null, max: null };
+    const named = { ...nothing, type: "string", enum: ["a", "b"] };
+    expect(asked({ schema: named, prompt: "i" })).toMatchObject({ labels: ["a", "b"] });
+    const noul = { ...nothing, type: "boolean", enum: null };
+    expect(asked({ schema: noul, prompt: "i" })).toMatchObject({ kind: "noul" });
+  });
+
   test.each([
     [{ instructions: "i" }, ".schema is required: each question of this model carries a schema"],
     [{}, ".schema is required: each question of this model carries a schema"],
@@ -112,7 +120,7 @@ describe("systemone questions", () => {
     ],
     [
       { schema: { type: "noul", properties: {} }, prompt: "i" },
-      ".schema.properties: the type noul does not accept this field",
+      ".schema.properties: this model does not accept this field",
     ],
     [
       { schema: { type: "noul", min: 1 }, prompt: "i" },
@@ -130,6 +138,10 @@ describe("systemone questions", () => {
     ],
     [{ schema: { type: "enum", values: ["a", "b"] } }, /^\.instructions: required/],
     [{ schema: { type: "integer", min: 1, max: 2 } }, /^\.instructions: required/],
+    [
+      { type: "score", instructions: "i", criteria: ["a", null] },
+      ".criteria[1] must be a non-empty string, object or array",
+    ],
     [{ schema: { type: "noul" }, instructions: "" }, /^\.instructions must be a non-empty string/],
     [{ schema: { type: "noul" }, instructions: {} }, /^\.instructions must be a non-empty string/],
     [{ schema: { type: "noul" }, prompt: 5 }, /^\.prompt must be a non-empty string, object or/],

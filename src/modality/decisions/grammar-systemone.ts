@@ -20,9 +20,9 @@ import {
   DECISION_WORDS,
   isProblem,
   type Members,
-  membersOf,
   nodeOf,
   problemIn,
+  readMembers,
   valuesOf,
 } from "./members.ts";
 import {
@@ -47,7 +47,6 @@ const CONTENT = {
   minItems: 1,
   description: "a non-empty string, object or array",
 };
-const instructionsFault = schemaCheck(Type.Unsafe(CONTENT), DECISION_WORDS);
 
 const poles = orNull(closed({ true: orNull(CONTENT), false: orNull(CONTENT) }));
 const options = orNull({
@@ -190,6 +189,11 @@ const spellings = new Map(
   }),
 );
 
+/** Everything that a schema of any type may have; what is null there is absent, as everywhere. */
+const schemaNames = new Map(
+  ["type", "description", "criteria", "values", "enum", "min", "max"].map((name) => [name, name]),
+);
+
 function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
   const members = readEntry(doc, entry, spellings);
   if (isProblem(members)) return members;
@@ -204,13 +208,21 @@ function readAsked(doc: JsonDocument, entry: Entry): Asked | Problem {
     return isProblem(typed) ? typed : withInstructions(doc, members, typed, ABSENT);
   }
   if (beside !== undefined) return problem("belongs in the schema; move it there", beside.sent);
-  const value = doc.value(schema);
+  if (!doc.isObject(schema)) return problem("must be an object", "schema");
+  const own = readMembers(doc, schema, schemaNames);
+  if (isProblem(own)) return under("schema", own);
+  const value = valuesOf(doc, own);
   const fault = schemaFault(value);
   if (fault !== undefined) return under("schema", problem(fault.message, ...fault.path));
-  const own = membersOf(doc, schema);
-  const typed = readTyped(doc, own, asObject(value) ?? {});
+  const typed = readTyped(doc, own, value);
   if (isProblem(typed)) return under("schema", typed);
   return withInstructions(doc, members, typed, nodeOf(own, "description"));
+}
+
+/** Seen on the tape: instructions may be a megabyte, which is parsed once. */
+function isContent(doc: JsonDocument, node: JsonNode): boolean {
+  if (doc.isString(node)) return doc.end(node) - doc.start(node) > '""'.length;
+  return (doc.isObject(node) || doc.isArray(node)) && doc.count(node) > 1;
 }
 
 /** The instructions with the schema's description behind them; required unless there are criteria. */
@@ -221,8 +233,10 @@ function withInstructions(
   description: JsonNode,
 ): Asked | Problem {
   const sent = nodeOf(members, "instructions");
-  const fault = sent === ABSENT ? undefined : instructionsFault(doc.value(sent));
-  if (fault !== undefined) return problemIn(members, { ...fault, path: ["instructions"] });
+  if (sent !== ABSENT && !isContent(doc, sent)) {
+    const message = `must be ${CONTENT.description}`;
+    return problemIn(members, { path: ["instructions"], message });
+  }
   const parts = [sent, description].filter((part) => part !== ABSENT);
   const [first, ...more] = parts.map((part) => doc.raw(part));
   if (first === undefined && typed.hasCriteria !== true) {

@@ -67,7 +67,7 @@ describe("questions come in an object or in an array", () => {
     );
   });
 
-  test("128 systemone and 64 GLiNER questions are the most", () => {
+  test("128 systemone and 64 GLiNER questions are the most, and 20,000 keys and values of the latter", () => {
     const many = (count: number, question: unknown): unknown =>
       Array.from({ length: count }, () => question);
     expect(goodDecision({ questions: many(128, urgent) }).questions).toHaveLength(128);
@@ -77,6 +77,13 @@ describe("questions come in an object or in an array", () => {
     );
     expect(badDecision({ questions: many(65, mood) })).toBe(
       "questions: 65 questions, at most 64 accepted",
+    );
+    const labels = Array.from({ length: 20_000 }, (_, at) => `l${at}`);
+    expect(badDecision({ questions: { people: { ...people, labels } } })).toBe(
+      "questions: 20007 keys and values, at most 20000 accepted",
+    );
+    expect(badDecision({ schema: { entities: labels } })).toBe(
+      "schema: 20003 keys and values, at most 20000 accepted",
     );
   });
 

@@ -23,7 +23,8 @@ export function readQuestions(doc: JsonDocument, body: Members): ReadQuestions |
   const schema = nodeOf(body, "schema");
   if (schema !== ABSENT) {
     if (questions !== ABSENT || !isGlinerSchema(doc, schema)) return foreignSchema;
-    const read = readGlinerSchema(doc, schema);
+    const read =
+      sizeProblem("gliner", "schema", doc.count(schema)) ?? readGlinerSchema(doc, schema);
     return isProblem(read) ? read : whole("schema", { grammar: "gliner", read });
   }
   if (questions === ABSENT) return problem("required", "questions");
@@ -82,7 +83,9 @@ function readInGrammar(
   const beside = GLINER_BODY_FIELDS.some((name) => body.has(name)) ? "gliner" : "systemone";
   const grammar = signs.find((sign) => sign !== undefined) ?? beside;
   const found =
-    countProblem(grammar, "questions", entries.length) ?? mixedProblem(grammar, signs, entries);
+    countProblem(grammar, "questions", entries.length) ??
+    sizeProblem(grammar, "questions", doc.count(nodeOf(body, "questions"))) ??
+    mixedProblem(grammar, signs, entries);
   if (found !== undefined) return found;
   const readOne = grammar === "gliner" ? readGlinerQuestion : readSystemOneQuestion;
   const read: ReadQuestion[] = [];
@@ -141,6 +144,15 @@ function countProblem(grammar: Grammar, container: string, count: number): Probl
   if (count === 0) return problem("empty", container);
   return count > max
     ? problem(`${count} questions, at most ${max} accepted`, container)
+    : undefined;
+}
+
+/** Each label costs many times what a value that is passed on does. */
+const GLINER_VALUES_MAX = 20_000;
+
+function sizeProblem(grammar: Grammar, container: string, values: number): Problem | undefined {
+  return grammar === "gliner" && values > GLINER_VALUES_MAX
+    ? problem(`${values} keys and values, at most ${GLINER_VALUES_MAX} accepted`, container)
     : undefined;
 }
 

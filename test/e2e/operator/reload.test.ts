@@ -97,7 +97,10 @@ test("the log level follows SIGHUP", async () => {
   });
   const { requestId } = await call();
   await until("a served request is logged", () => linesOf(requestId).length > 0);
-  await reloadWith(START);
+  // Also to a level that hides the line which says so.
+  const quiet = await reloadWith({ ...START, log_level: "error" });
+  expect(quiet).toMatchObject({ changed: ["log_level"] });
+  expect(await reloadWith(START)).toMatchObject({ changed: ["log_level"] });
 });
 
 test("prices a hundred times what they were are not taken while it runs", async () => {

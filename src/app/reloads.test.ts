@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { pino } from "pino";
+import { expect, onTestFinished, test, vi } from "vitest";
+
+import { CatalogHolder } from "../catalog/index.ts";
+import { edited, textManifest } from "../catalog/manifest/fixtures/samples.ts";
+import { loadConfig } from "../config/load-config.ts";
+import { SettingsInForce } from "../config/settings-in-force.ts";
+import { systemClock } from "../core/time.ts";
+import { EventCounts } from "./event-counts.ts";
+import { type CatalogOptions, firstCatalog } from "./open-catalog.ts";
+import { Reloads } from "./reloads.ts";
+
+test("a catalog whose prices could not be stored is tried again though no file changes", async () => {
+  const manifestsDir = mkdtempSync(join(tmpdir(), "tokenmarket-reload-"));
+  onTestFinished(() => rmSync(manifestsDir, { recursive: true, force: true }));
+  const write = (name: string): void => {
+    const manifest = edited(textManifest(), { "/provider/name": name });
+    writeFileSync(join(manifestsDir, "one.json"), JSON.stringify(manifest));
+  };
+  write("before");
+  const outcome = loadConfig({ flags: { manifestsDir }, env: {} });
+  if (outcome.kind === "invalid") throw new Error(outcome.problems.join());
+  const { config } = outcome;
+  const ensurePricePins = vi.fn<() => Promise<void>>().mockResolvedValue(undefined);
+  const options = {
+    config,
+    env: {},
+    clock: systemClock,
+    log: pino({ level: "silent" }),
+    backend: { ledgerBatchStore: { ensurePricePins } },
+  } as unknown as CatalogOptions;
+  const first = await firstCatalog(options);
+  const holder = new CatalogHolder(first.catalog);
+  ensurePricePins.mockRejectedValueOnce(new Error("the database is away"));
+  write("after");
+  const reloads = new Reloads({
+    options,
+    events: new EventCounts(),
+    inForce: new SettingsInForce(config),
+    holder,
+    keyOwners: first.keyOwners,
+  });
+  onTestFinished(() => reloads.close());
+  reloads.watch();
+  const WAIT = { timeout: 10_000 };
+  await vi.waitFor(() => expect(ensurePricePins).toHaveBeenCalledTimes(2), WAIT);
+  expect(holder.current).toBe(first.catalog);
+  await vi.waitFor(() => expect(holder.current).not.toBe(first.catalog), WAIT);
+}, 30_000);
