@@ -21,8 +21,8 @@ export const ENDED_COLUMNS_SQL: string = `request_id, key_id, model_id, provider
 
 /**
  * Requests with an open attempt, which are few, with what their finished ones have used: an attempt
- * that ended late may be behind the open one. Each is looked up: joined as a whole, many holds of one
- * organization would have the planner read the attempts of all.
+ * that ended late may be behind the open one. Each is looked up: joined as a whole, many holds of
+ * one organization would have the planner read the attempts of all.
  */
 export function openRequestsSql(where: string): string {
   const ofLast = (column: string, ofOpen: string): string =>

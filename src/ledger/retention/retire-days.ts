@@ -139,9 +139,9 @@ async function exportDay(
 }
 
 /**
- * An interrupted run may have left the same day here; another database's is not written over. Its
- * organizations and what each spent say which it is: the text is another one where the request of an
- * attempt has ended since.
+ * An interrupted run may have left the same day here; another database's is not written over. What
+ * each organization spent on the day says which it is: the text is another one where the request of
+ * an attempt has ended since.
  */
 async function refuseForeignFile(archive: DayArchive, manifest: DayManifest): Promise<void> {
   const { day } = manifest;
