@@ -7,6 +7,7 @@ import { until } from "../../support/books.ts";
 import { chatBody } from "../../support/chat-bodies.ts";
 import { withGatewayBehindProxy } from "../../support/database-proxy.ts";
 import { bearer, httpCall, type HttpAnswer } from "../../support/http-call.ts";
+import { readSql } from "../../support/sql.ts";
 
 const { proxy, gateway, account } = withGatewayBehindProxy();
 
@@ -79,8 +80,18 @@ function due({ status, isFree }: Walked): string {
   return isFree === true ? "200" : (status?.toString() ?? TRANSLATED);
 }
 
+const LISTENERS_SQL = `select count(*) filter (where state = 'idle' and query like 'listen %') as ready,
+    count(*) as of_all
+  from pg_stat_activity
+  where datname = current_database() and application_name = 'tokenmarket notices'`;
+
 async function servesAgain(): Promise<void> {
   proxy.set("up");
+  // When changes are heard again, every remembered key is forgotten: only then it is read for good.
+  await until("changes are heard on one connection", async () => {
+    const [row] = await readSql(gateway, LISTENERS_SQL, []).catch(() => []);
+    return Number(row?.["ready"]) === 1 && Number(row?.["of_all"]) === 1;
+  });
   await until("the gateway serves again", async () => {
     return (await call("POST /v1/chat/completions", CHAT)).status === 200;
   });
