@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -104,6 +104,7 @@ async function runPart({ name, command, args }: Part): Promise<PartResult> {
 
 /** Counted by the test runner itself. */
 function testFigures(): string {
+  if (!existsSync(report)) return "it was ended before it wrote its report";
   const run = JSON.parse(readFileSync(report, "utf8")) as Record<string, number>;
   const { numPassedTests, numFailedTests, numPendingTests } = run;
   return `${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped`;
