@@ -1,4 +1,3 @@
-import { instant } from "../core/index.ts";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -6,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 
 import type { Command } from "commander";
 
+import { instant } from "../core/index.ts";
 import { type Backend, openExportKey, readExportKey } from "../app/index.ts";
 import {
   accountsIn,

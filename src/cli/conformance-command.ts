@@ -1,9 +1,9 @@
-import { readOutbound } from "../app/index.ts";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 import type { Command } from "commander";
 
+import { readOutbound } from "../app/index.ts";
 import { keyProblems, validateManifest } from "../catalog/index.ts";
 import { isOwnVariable } from "../config/index.ts";
 import {

@@ -1,6 +1,6 @@
-import { instant } from "../core/index.ts";
 import type { Command } from "commander";
 
+import { instant } from "../core/index.ts";
 import { makeConsoleLink } from "../app/index.ts";
 import {
   answering,

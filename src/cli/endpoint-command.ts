@@ -1,9 +1,9 @@
-import { instant } from "../core/index.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Command } from "commander";
 
+import { instant } from "../core/index.ts";
 import type { DedicatedEndpoint, EndpointRecord } from "../accounts/index.ts";
 import type { Backend } from "../app/index.ts";
 import { type ManifestFile, parseManifestFiles } from "../catalog/index.ts";

@@ -1,8 +1,8 @@
-import { instant } from "../core/index.ts";
 import { existsSync, readFileSync, statSync } from "node:fs";
 
 import type { Command } from "commander";
 
+import { instant } from "../core/index.ts";
 import { emptyLimitStore, readExportKey } from "../app/index.ts";
 import {
   type AccessClosing,

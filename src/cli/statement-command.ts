@@ -1,6 +1,6 @@
-import { instantOrNull } from "../core/index.ts";
 import type { Command } from "commander";
 
+import { instantOrNull } from "../core/index.ts";
 import type { Backend } from "../app/index.ts";
 import { parseMonth, type Statement, statementCsv } from "../billing/index.ts";
 import {

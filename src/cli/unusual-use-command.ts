@@ -1,6 +1,6 @@
-import { instant, instantOrNull } from "../core/index.ts";
 import type { Command } from "commander";
 
+import { instant, instantOrNull } from "../core/index.ts";
 import type { AbuseRestrictionRecord } from "../abuse/index.ts";
 import type { CallFamily } from "../accounts/index.ts";
 import { UsageFault } from "./command-context.ts";

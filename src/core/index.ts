@@ -1,5 +1,3 @@
-export { hiddenCharacters, visibleText } from "./visible-text.ts";
-export { isEmail, normaliseEmail } from "./email-address.ts";
 export { ANSWER_HEADERS } from "./answer-headers.ts";
 export { assert, AssertionFault, unreachable } from "./assert.ts";
 export { BufferPool, type LentBuffer } from "./buffer-pool.ts";
@@ -121,3 +119,5 @@ export {
   withoutHourWrites,
   ZERO_USAGE,
 } from "./usage.ts";
+export { hiddenCharacters, visibleText } from "./visible-text.ts";
+export { isEmail, normaliseEmail } from "./email-address.ts";

@@ -1,6 +1,6 @@
-import { bySkuName, TOKEN_BUCKETS } from "../../core/usage.ts";
 import { Type, type Static, type TSchema } from "typebox";
 
+import { bySkuName, TOKEN_BUCKETS } from "../../core/usage.ts";
 import { type Need, ROLES } from "../../core/roles.ts";
 import { visibleText } from "../../core/visible-text.ts";
 
