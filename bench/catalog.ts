@@ -198,10 +198,10 @@ async function lists(catalog: Catalog): Promise<readonly Listed[]> {
     await listed("`GET /v1/models`, from then on", wireA),
     await listed("its models sorted by name", async () => {
       await rankNames(catalog.models);
-      return filterModels(catalog.models, { order: "name" }, verdicts).length;
+      return filterModels(catalog.models, { sort: "name" }, verdicts).length;
     }),
     await listed("its models sorted by price", async () =>
-      Promise.resolve(filterModels(catalog.models, { order: "prompt_price" }, verdicts).length),
+      Promise.resolve(filterModels(catalog.models, { sort: "prompt_price" }, verdicts).length),
     ),
     await listed("`GET /v1/models` in the shape of messages", async () =>
       bytesOf(await modelListB(catalog.models, {})),

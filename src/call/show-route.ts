@@ -1,7 +1,14 @@
 import type { Deployment } from "../catalog/index.ts";
-import { type MicroUsd, printJson, type Refusal } from "../core/index.ts";
+import {
+  type MicroUsd,
+  printJson,
+  type Refusal,
+  refusalGround,
+  refusalTimes,
+} from "../core/index.ts";
 import type { CallRequest } from "../wire/index.ts";
 import type { Step } from "./call-kind.ts";
+import type { RouteAnswer, RouteCandidate, RouteRefusal } from "./route-contract.ts";
 
 export interface ShownStep extends Step {
   readonly health: "healthy" | "half_open";
@@ -32,7 +39,7 @@ export interface ShownRoute {
 export function routeBody(route: ShownRoute): string {
   const { request, steps, excluded, reserve, refusal } = route;
   const dropped = [...request.droppedParams, ...(steps[0]?.upstream.droppedParams ?? [])];
-  return printJson({
+  const answer: RouteAnswer = {
     candidates: steps.map((step, at) => candidate(step, at, request)),
     excluded: excluded.map(({ deployment, reason }) => ({
       provider: deployment.providerId,
@@ -46,10 +53,11 @@ export function routeBody(route: ShownRoute): string {
     would_admit: refusal === undefined,
     refusal: refusal === undefined ? null : shownRefusal(refusal),
     dropped_params: [...new Set(dropped)],
-  });
+  };
+  return printJson(answer);
 }
 
-function candidate(step: ShownStep, at: number, request: CallRequest): object {
+function candidate(step: ShownStep, at: number, request: CallRequest): RouteCandidate {
   const { deployment, health, translated, poolFull } = step;
   return {
     rank: at + 1,
@@ -81,22 +89,15 @@ function reasonsOf(step: ShownStep, request: CallRequest): string[] {
 }
 
 /** The fields of the error that the real route would answer with. */
-function shownRefusal(refusal: Refusal): object {
-  const { origin, limit, retryAfterSeconds, retryAtMs, capResetAtMs } = refusal;
+function shownRefusal(refusal: Refusal): RouteRefusal {
+  const { retryAfterSeconds } = refusal;
   return {
     status: refusal.status,
     code: refusal.class,
     message: refusal.message,
     retryable: refusal.retryable,
-    ...(origin === undefined ? {} : { origin }),
-    ...(limit === undefined ? {} : { limit_scope: limit.scope, limit_kind: limit.kind }),
-    ...(limit?.id === undefined ? {} : { limit_id: limit.id }),
+    ...refusalGround(refusal),
     ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
-    ...(retryAtMs === undefined ? {} : { retry_at: instant(retryAtMs) }),
-    ...(capResetAtMs === undefined ? {} : { reset_at: instant(capResetAtMs) }),
+    ...refusalTimes(refusal),
   };
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,35 +1,31 @@
 import type { EndpointRecord } from "../accounts/index.ts";
 import type { ScopeUsage } from "../limits/index.ts";
-import { LIMIT_NAMES, sourceOf } from "../records/index.ts";
-import type { LimitRow as LimitsRow, LimitValue } from "./contract.ts";
+import { byLimit, LIMIT_NAMES, sourceOf } from "../records/index.ts";
+import type { LimitRow as LimitsRow } from "./contract.ts";
 import { unfundedId, type NamedRow } from "./limit-rows.ts";
-
-type Word = keyof typeof LIMIT_NAMES;
 
 /** One scope as the limits page shows it; `usages` are by scope id. */
 export function shownLimitRow(
   { row, name, modelId }: NamedRow,
   usages: ReadonlyMap<string, ScopeUsage>,
 ): LimitsRow {
-  const usage = usages.get(row.id);
   const unfunded = row.unfundedRequestsPerMinute;
-  const value = (word: Word, used: number | undefined): LimitValue => ({
+  const requests = usages.get(unfunded === undefined ? row.id : unfundedId(row))?.requests;
+  const used = usedOf(usages.get(row.id), requests);
+  const values = byLimit((word) => ({
     ceiling: row.ceilings[LIMIT_NAMES[word]],
     own: row.self[LIMIT_NAMES[word]] ?? null,
     effective: row.limits[LIMIT_NAMES[word]] ?? null,
     source: sourceOf(row, LIMIT_NAMES[word]),
-    used: used ?? null,
-  });
-  const requests = unfunded === undefined ? usage : usages.get(unfundedId(row));
-  const rpm = value("rpm", requests?.requests);
+    used: used[word],
+  }));
   return {
     scope: row.scope,
     key_id: row.keyId ?? null,
     name,
     model: modelId,
-    rpm: unfunded === undefined ? rpm : { ...rpm, effective: unfunded },
-    tpm: value("tpm", usage?.tokens),
-    concurrency: value("concurrency", usage?.inFlight),
+    ...values,
+    ...(unfunded !== undefined && { rpm: { ...values.rpm, effective: unfunded } }),
   };
 }
 
@@ -38,18 +34,24 @@ export function shownEndpointRow(
   { providerId, limits }: EndpointRecord,
   usage: ScopeUsage | undefined,
 ): LimitsRow {
-  const value = (word: Word, used: number | undefined): LimitValue => {
-    const limit = limits[LIMIT_NAMES[word]] ?? null;
-    const source = limit === null ? null : "contract";
-    return { ceiling: limit, own: null, effective: limit, source, used: used ?? null };
-  };
+  const used = usedOf(usage);
   return {
     scope: "endpoint",
     key_id: null,
     name: providerId,
     model: null,
-    rpm: value("rpm", usage?.requests),
-    tpm: value("tpm", usage?.tokens),
-    concurrency: value("concurrency", usage?.inFlight),
+    ...byLimit((word) => {
+      const limit = limits[LIMIT_NAMES[word]] ?? null;
+      const source = limit === null ? null : ("contract" as const);
+      return { ceiling: limit, own: null, effective: limit, source, used: used[word] };
+    }),
+  };
+}
+
+function usedOf(usage: ScopeUsage | undefined, requests = usage?.requests) {
+  return {
+    rpm: requests ?? null,
+    tpm: usage?.tokens ?? null,
+    concurrency: usage?.inFlight ?? null,
   };
 }

@@ -45,7 +45,7 @@ export {
   type RequestId,
 } from "./ids.ts";
 export { IpNetworks, parseIp } from "./ip-network.ts";
-export { printJson, usd } from "./json-output.ts";
+export { printJson, type Raw, usd } from "./json-output.ts";
 export type { Logger } from "./log.ts";
 export { madeOf } from "./made-of.ts";
 export {
@@ -54,6 +54,7 @@ export {
   type ManagedOrigin,
   shownKeyId,
 } from "./managed-keys.ts";
+export { parseMoment } from "./moment.ts";
 export {
   ceilToMicroUsd,
   floorToMicroUsd,
@@ -81,8 +82,10 @@ export {
   type Refusal,
   type RefusalClass,
   type RefusalDetail,
+  refusalGround,
   type RefusalOrigin,
   REFUSALS,
+  refusalTimes,
   wireBErrorType,
 } from "./refusals.ts";
 export {
@@ -114,6 +117,7 @@ export {
   type Sku,
   SKU_NAMES,
   sumUsage,
+  TOKEN_BUCKET_NAMES,
   TOKEN_BUCKETS,
   type Usage,
   withoutHourWrites,

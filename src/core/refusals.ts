@@ -1,5 +1,6 @@
 import type { CapPeriod } from "./cap-period.ts";
 import { JOURNAL_RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from "./constants.ts";
+import { instant } from "./json-values.ts";
 import type { MicroUsd } from "./money.ts";
 
 /**
@@ -241,6 +242,34 @@ export function refusal(cls: RefusalClass, message: string, detail: RefusalDetai
   const row = REFUSALS[cls];
   const { status = row.status, retryable = row.retryable } = detail;
   return { ...retryAfter(status, retryable), ...detail, status, retryable, class: cls, message };
+}
+
+/** Whose decision it was and by which limit, under the names of JSON. */
+export function refusalGround({ origin, limit }: Pick<Refusal, "origin" | "limit">): {
+  readonly origin?: string;
+  readonly limit_scope?: string;
+  readonly limit_kind?: string;
+  readonly limit_id?: string;
+} {
+  return {
+    ...(origin !== undefined && { origin }),
+    ...(limit !== undefined && { limit_scope: limit.scope, limit_kind: limit.kind }),
+    ...(limit?.id !== undefined && { limit_id: limit.id }),
+  };
+}
+
+/** When it may pass. */
+export function refusalTimes({
+  retryAtMs,
+  capResetAtMs,
+}: Pick<Refusal, "retryAtMs" | "capResetAtMs">): {
+  readonly retry_at?: string;
+  readonly reset_at?: string;
+} {
+  return {
+    ...(retryAtMs !== undefined && { retry_at: instant(retryAtMs) }),
+    ...(capResetAtMs !== undefined && { reset_at: instant(capResetAtMs) }),
+  };
 }
 
 /** Every 429 and 503 says when to come back: late where waiting does not help. */

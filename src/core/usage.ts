@@ -15,6 +15,7 @@ export const TOKEN_BUCKETS = {
   internalReasoning: "internal_reasoning",
 } as const;
 export type TokenBucket = keyof typeof TOKEN_BUCKETS;
+export const TOKEN_BUCKET_NAMES = Object.keys(TOKEN_BUCKETS) as readonly TokenBucket[];
 
 /** With the part of `cacheWrite` that is kept for an hour, at a price of its own. */
 export const SKU_NAMES = { ...TOKEN_BUCKETS, cacheWrite1h: "cache_write_1h" } as const;
@@ -31,7 +32,7 @@ export type BySkuName<T> = { readonly [B in TokenBucket as (typeof SKU_NAMES)[B]
 export type Usage = BySku<number>;
 
 export function byBucket<T>(make: (bucket: TokenBucket) => T): Readonly<Record<TokenBucket, T>> {
-  return recordOf(Object.keys(TOKEN_BUCKETS) as TokenBucket[], make);
+  return recordOf(TOKEN_BUCKET_NAMES, make);
 }
 
 export function eachSku<T>(make: (sku: Sku) => T): Readonly<Record<Sku, T>> {

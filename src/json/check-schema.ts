@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { type Static, Type, type TProperties, type TSchema } from "typebox";
 
-import { visibleText } from "../core/index.ts";
+import { parseMoment, parseRequestId, visibleText } from "../core/index.ts";
 import { asObject } from "./json-edit.ts";
 
 /** Why a value is not what its schema says. */
@@ -28,7 +28,8 @@ export interface SchemaWords {
 /**
  * The check of a schema, compiled when it is first used. A schema has its sentences in itself: the
  * `description` of a value continues "must be …", the `title` of a field says what is missing, and
- * the `title` of entries is the noun that they are counted by.
+ * the `title` of entries is the noun that they are counted by. Where `description` is for readers,
+ * `says` is the whole sentence behind the path.
  */
 export function schemaCheck(schema: TSchema, words: SchemaWords): SchemaCheck {
   const validator = compiled(words.readsText === true ? TEXTS : VALUES, schema);
@@ -112,7 +113,11 @@ const TEXTS = withFormats(new Ajv({ ...OPTIONS, coerceTypes: true }));
 const WHOLE = withFormats(new Ajv({ ...OPTIONS, allErrors: true }));
 
 function withFormats(ajv: Ajv): Ajv {
-  return ajv.addFormat("date-time", isInstant);
+  return ajv
+    .addKeyword("says")
+    .addFormat("date-time", isInstant)
+    .addFormat("moment", (text: string) => parseMoment(text) !== undefined)
+    .addFormat("request-id", (text: string) => parseRequestId(text) !== undefined);
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
@@ -163,6 +168,8 @@ const STEP_PARAMS: Readonly<Record<string, string>> = {
 };
 
 function wordsOf(outer: ErrorObject, all: readonly ErrorObject[], words: SchemaWords): string {
+  const says: unknown = outer.parentSchema?.["says"];
+  if (typeof says === "string") return says;
   const special = SPECIAL_WORDS[outer.keyword]?.(outer, words) ?? countWords(outer);
   if (special !== undefined) return special;
   const descriptions = all.map(({ parentSchema }) => parentSchema?.["description"]);

@@ -65,7 +65,21 @@ export {
   readJson,
   readRawJson,
 } from "./read-manifest-json.ts";
+export { MicroUsdNumber, type ReadRoute, UsdNumber, wholeNumber, wordOf } from "./read-route.ts";
 export { scanJson, valueEndIn } from "./scan-json.ts";
+export {
+  BySku,
+  Count,
+  Id,
+  Instant,
+  listOf,
+  MaybeInstant,
+  MaybeInteger,
+  MaybeText,
+  nullable,
+  oneOf,
+  Tokens,
+} from "./schema-parts.ts";
 export {
   canonicalText,
   documentParts,

@@ -1,4 +1,10 @@
-import { formatUsd, type MicroUsd, type Refusal } from "../core/index.ts";
+import {
+  formatUsd,
+  type MicroUsd,
+  type Refusal,
+  refusalGround,
+  refusalTimes,
+} from "../core/index.ts";
 import { keptNames } from "./kept-names.ts";
 
 /**
@@ -37,21 +43,16 @@ export interface RefusalReason {
 const ID_CHARS_MAX = 200;
 
 /** What is kept of a refusal: at most about 3 KB, however long the names are that a client chose. */
-export function refusalReason(
-  { status, retryable, origin, limit, figures, ...when }: Refusal,
-  dropped: readonly string[] = [],
-): RefusalReason {
-  const { retryAfterSeconds, retryAtMs, capResetAtMs, capPeriod } = when;
+export function refusalReason(refusal: Refusal, dropped: readonly string[] = []): RefusalReason {
+  const { status, retryable, limit, figures, retryAfterSeconds, capPeriod } = refusal;
   const names = keptNames(dropped);
   return {
     status,
     retryable,
-    ...(origin !== undefined && { origin }),
-    ...(limit !== undefined && { limit_scope: limit.scope, limit_kind: limit.kind }),
+    ...refusalGround(refusal),
     ...(limit?.id !== undefined && { limit_id: plain(limit.id, ID_CHARS_MAX) }),
     ...(retryAfterSeconds !== undefined && { retry_after: retryAfterSeconds }),
-    ...instantOf("retry_at", retryAtMs),
-    ...instantOf("reset_at", capResetAtMs),
+    ...refusalTimes(refusal),
     ...(capPeriod !== undefined && { cap_period: capPeriod }),
     ...(figures?.limit !== undefined && { limit: figures.limit }),
     ...(figures?.used !== undefined && { used: figures.used }),
@@ -74,14 +75,6 @@ export function droppedText(dropped: readonly string[]): string | undefined {
 /** What `droppedText` joined. */
 export function droppedNames(text: string | undefined): readonly string[] {
   return text === undefined ? [] : text.split(",");
-}
-
-function instantOf<K extends string>(
-  name: K,
-  ms: number | undefined,
-): { readonly [P in K]?: string } {
-  if (ms === undefined) return {};
-  return { [name]: new Date(ms).toISOString() } as { readonly [P in K]?: string };
 }
 
 function usdOf<K extends string>(

@@ -22,7 +22,8 @@ import {
   type StoredLimit,
 } from "../limits/index.ts";
 import { unknownModel } from "../routing/index.ts";
-import { LIMIT_NAMES, LIMIT_LABELS, type LimitRequest } from "./limit-request.ts";
+import { LIMIT_NAMES, LIMIT_WORDS } from "./contract/limit-change.ts";
+import type { LimitRequest } from "./limit-request.ts";
 
 /** Who changes a limit: a virtual key, or a person of the organization with a console session. */
 export type LimitActor =
@@ -157,7 +158,7 @@ function isServed(catalog: Catalog, { dedicated }: KnownAccount, modelId: string
 const STORED_LIMIT_MAX = 2_147_483_647;
 
 function ceilingProblem(change: LimitChange, ceilings: LimitCeilings): string | undefined {
-  for (const word of LIMIT_LABELS) {
+  for (const word of LIMIT_WORDS) {
     const name = LIMIT_NAMES[word];
     const ceiling = Math.min(ceilings[name], STORED_LIMIT_MAX);
     const value = change[name] ?? 0;

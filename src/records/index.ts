@@ -3,7 +3,8 @@ export { makeLimitChange, planLimitChange, type PlannedChange } from "./change-l
 export { flaggedListings } from "./flagged-listings.ts";
 export { figuresOf, type ListingFiguresStore, type ListingSums } from "./listing-figures.ts";
 export { type ListingTraffic, listingTraffic } from "./listing-traffic.ts";
-export { LIMIT_NAMES, type LimitRequest, readLimitRequest } from "./limit-request.ts";
+export { byLimit, LIMIT_NAMES } from "./contract/limit-change.ts";
+export { type LimitRequest, readLimitRequest } from "./limit-request.ts";
 export {
   type LimitDeps,
   type LimitUseDeps,

@@ -3,25 +3,21 @@ import {
   type DatedPrices,
   type Deployment,
   type ListedModel,
-  type PriceSheet,
   type PriceTier,
 } from "../catalog/index.ts";
-import { instant, listPieces } from "../core/index.ts";
+import { type BySku, instant, listPieces } from "../core/index.ts";
 import type { ListingVerification, Verification } from "../verification/index.ts";
-
-/** Query of the wire_b list: a page of ids after or before a known one. */
-export interface ModelPageQuery {
-  readonly limit?: number;
-  readonly afterId?: string;
-  readonly beforeId?: string;
-}
-
-const OUTPUT_OF: Readonly<Record<ListedModel["modality"], string>> = {
-  text: "text",
-  image: "image",
-  video: "video",
-  decisions: "decisions",
-};
+import {
+  type Architecture,
+  type ListingVerification as ShownVerification,
+  type MessagesModel,
+  type Model,
+  type ModelPage,
+  PRICE_NAMES,
+  type PriceChange,
+  type PriceTier as ShownTier,
+  type Pricing,
+} from "./contract/models.ts";
 
 /** What is known of listings by conformance runs and live answers. */
 export type Verdicts = Pick<Verification, "of">;
@@ -58,7 +54,7 @@ function verdictText({ state, verdict, suspect }: ListingVerification): string {
 }
 
 /** One entry of the wire_a list, and the answer of `GET /v1/models/{id}`. */
-export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
+export function modelEntryA(model: ListedModel, verdicts: Verdicts): Model {
   const first = model.deployments[0];
   return {
     id: model.id,
@@ -107,7 +103,7 @@ export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
   };
 }
 
-function shownVerification({ state, verdict, suspect }: ListingVerification): object {
+function shownVerification({ state, verdict, suspect }: ListingVerification): ShownVerification {
   const checked = verdict === undefined ? null : instant(verdict.checkedAtMs);
   const failed = verdict?.checks.filter(({ status }) => status === "fail") ?? [];
   return {
@@ -121,7 +117,7 @@ function shownVerification({ state, verdict, suspect }: ListingVerification): ob
 /** `GET /v1/models` in the wire_b shape, as JSON in pieces. */
 export function modelListB(
   models: readonly ListedModel[],
-  query: ModelPageQuery,
+  query: ModelPage,
 ): Promise<readonly Buffer[]> {
   const page = pageOf(models, query);
   const rest = JSON.stringify({
@@ -134,7 +130,7 @@ export function modelListB(
 }
 
 /** One entry of the wire_b list. */
-export function modelEntryB(model: ListedModel): object {
+export function modelEntryB(model: ListedModel): MessagesModel {
   return {
     type: "model",
     id: model.id,
@@ -146,14 +142,14 @@ export function modelEntryB(model: ListedModel): object {
 
 function pageOf(
   models: readonly ListedModel[],
-  query: ModelPageQuery,
+  query: ModelPage,
 ): { models: readonly ListedModel[]; hasMore: boolean } {
   let rest = models;
-  if (query.afterId !== undefined) {
-    rest = rest.slice(rest.findIndex((model) => model.id === query.afterId) + 1);
+  if (query.after_id !== undefined) {
+    rest = rest.slice(rest.findIndex((model) => model.id === query.after_id) + 1);
   }
-  if (query.beforeId !== undefined) {
-    const at = rest.findIndex((model) => model.id === query.beforeId);
+  if (query.before_id !== undefined) {
+    const at = rest.findIndex((model) => model.id === query.before_id);
     rest = at === -1 ? rest : rest.slice(0, at);
     const start = Math.max(0, rest.length - (query.limit ?? rest.length));
     return { models: rest.slice(start), hasMore: start > 0 };
@@ -162,21 +158,20 @@ function pageOf(
   return { models: rest.slice(0, limit), hasMore: rest.length > limit };
 }
 
-function architectureOf(model: ListedModel): object {
-  const output = OUTPUT_OF[model.modality];
+function architectureOf({ modality: output, inputModalities }: ListedModel): Architecture {
   return {
-    input_modalities: model.inputModalities,
+    input_modalities: inputModalities,
     output_modalities: [output],
-    modality: `${model.inputModalities.join("+")}->${output}`,
+    modality: `${inputModalities.join("+")}->${output}`,
   };
 }
 
 /** What every token of a request costs whose prompt is above the bound, by the first listing. */
-function shownTier({ abovePromptTokens, prices }: PriceTier): object {
+function shownTier({ abovePromptTokens, prices }: PriceTier): ShownTier {
   return { above_prompt_tokens: abovePromptTokens, pricing: shownPrices(prices) };
 }
 
-function shownChange({ fromMs, prices }: DatedPrices): object {
+function shownChange({ fromMs, prices }: DatedPrices): PriceChange {
   return {
     from: instant(fromMs),
     pricing: shownPrices(prices),
@@ -184,12 +179,14 @@ function shownChange({ fromMs, prices }: DatedPrices): object {
   };
 }
 
-function pricingOf({ prices }: Deployment): object | null {
+function pricingOf({ prices }: Deployment): Pricing | null {
   return prices === null ? null : shownPrices(prices);
 }
 
 /** The lowest prices of any provider, where they are below those of the one tried first. */
-function lowestPricing({ deployments: [first, ...others] }: ListedModel): object {
+function lowestPricing({
+  deployments: [first, ...others],
+}: ListedModel): Pick<Model, "pricing_from"> {
   if (first?.prices == null || first.billing === "reported_cost") return {};
   const sheets = others.flatMap(({ prices, billing }) =>
     billing === "token" ? (prices ?? []) : [],
@@ -204,16 +201,13 @@ function lowestPricing({ deployments: [first, ...others] }: ListedModel): object
 }
 
 /** Decimal dollars a token. */
-export function shownPrices(prices: Omit<PriceSheet, "pinId">): object {
-  const { cacheWrite1h } = prices;
-  return {
-    prompt: usdPerToken(prices.prompt),
-    completion: usdPerToken(prices.completion),
-    input_cache_read: usdPerToken(prices.cachedPrompt),
-    input_cache_write: usdPerToken(prices.cacheWrite),
-    internal_reasoning: usdPerToken(prices.internalReasoning),
-    ...(cacheWrite1h !== undefined && { input_cache_write_1h: usdPerToken(cacheWrite1h) }),
-  };
+export function shownPrices(prices: BySku<bigint>): Pricing {
+  return Object.fromEntries(
+    Object.entries(PRICE_NAMES).flatMap(([name, sku]) => {
+      const price = prices[sku];
+      return price === undefined ? [] : [[name, usdPerToken(price)]];
+    }),
+  ) as Pricing;
 }
 
 /** Pico-USD per token as a decimal string of USD, exact and without trailing zeros. */

@@ -1,89 +1,47 @@
-import type { Deployment, InputModality, ListedModel, ModalityId } from "../catalog/index.ts";
+import type { Deployment, ListedModel } from "../catalog/index.ts";
 import {
   invalidRequest,
   mapInTurns,
   parseUsd,
   refused,
-  type Refused,
   type Result,
   unreachable,
 } from "../core/index.ts";
 import type { VerificationState } from "../verification/index.ts";
+import { ModelFilters } from "./contract/models.ts";
 import type { Verdicts } from "./list-models.ts";
-import { readInteger } from "./usage-query.ts";
-
-const MODALITIES = ["text", "image", "video", "decisions"] as const satisfies ModalityId[];
-const INPUTS = ["text", "image", "file", "audio", "video"] as const satisfies InputModality[];
-const ORDERS = ["newest", "name", "context", "prompt_price", "completion_price"] as const;
-const YES_OR_NO = ["true", "false"] as const;
-const LOGGING = ["none", "retained"] as const;
-/** Larger than any context; a number of nine digits is what a query may hold. */
-const TOKENS_MAX = 999_999_999;
-/** The most values that one list of a query may have. */
-const VALUES_MAX = 16;
-
-type Order = (typeof ORDERS)[number];
+import { queryReader } from "./read-query.ts";
 
 /** Which models `GET /v1/models` lists, and in which order; what is absent filters nothing. */
-export interface ModelFilter {
-  readonly modality?: ModalityId;
-  /** Each has to be taken. */
-  readonly inputModalities?: readonly InputModality[];
-  /** Each has to be taken, all by one provider. */
-  readonly supportedParameters?: readonly string[];
-  readonly providerId?: string;
-  readonly promptLogging?: "none" | "retained";
+export interface ModelFilter extends Omit<
+  ModelFilters,
+  "max_prompt_price" | "max_completion_price"
+> {
   /** Micro-USD per million tokens, which is pico-USD per token. */
-  readonly promptPriceMax?: bigint;
-  readonly completionPriceMax?: bigint;
-  readonly contextMin?: number;
-  readonly isVerified?: boolean;
-  /** False: only models without an announced end. */
-  readonly isLeaving?: boolean;
-  readonly order: Order;
+  readonly promptPriceMax?: bigint | undefined;
+  readonly completionPriceMax?: bigint | undefined;
 }
 
-/** The filters of a query. Names it does not know are left alone: clients send names of their own. */
+/** The filters of a query, each of which may be given once but for those that are lists. */
 export function readModelFilter(query: URLSearchParams): Result<{ readonly filter: ModelFilter }> {
   const twice = SINGLE_NAMES.find((name) => query.getAll(name).length > 1);
-  if (twice !== undefined) return invalid(`${twice} must be given once`);
-  const modality = readWord(query, "modality", MODALITIES);
-  if (!modality.ok) return modality;
-  const inputs = readWords(query, "input_modality", (word) => INPUTS.find((each) => each === word));
-  if (!inputs.ok) return inputs;
-  const parameters = readWords(query, "supported_parameters", asParameter);
-  if (!parameters.ok) return parameters;
-  const provider = readText(query, "provider");
-  if (!provider.ok) return provider;
-  const logging = readWord(query, "prompt_logging", LOGGING);
-  if (!logging.ok) return logging;
-  const prompt = readPrice(query, "max_prompt_price");
-  if (!prompt.ok) return prompt;
-  const completion = readPrice(query, "max_completion_price");
-  if (!completion.ok) return completion;
-  const context = readInteger(query, "min_context", { min: 1, max: TOKENS_MAX });
-  if (!context.ok) return context;
-  const verified = readWord(query, "verified", YES_OR_NO);
-  if (!verified.ok) return verified;
-  const leaving = readWord(query, "deprecated", YES_OR_NO);
-  if (!leaving.ok) return leaving;
-  const order = readWord(query, "sort", ORDERS);
-  if (!order.ok) return order;
-  const filter: ModelFilter = {
-    ...(modality.value !== undefined && { modality: modality.value }),
-    ...(inputs.values !== undefined && { inputModalities: inputs.values }),
-    ...(parameters.values !== undefined && { supportedParameters: parameters.values }),
-    ...(provider.value !== undefined && { providerId: provider.value }),
-    ...(logging.value !== undefined && { promptLogging: logging.value }),
-    ...(prompt.value !== undefined && { promptPriceMax: prompt.value }),
-    ...(completion.value !== undefined && { completionPriceMax: completion.value }),
-    ...(context.value !== undefined && { contextMin: context.value }),
-    ...(verified.value !== undefined && { isVerified: verified.value === "true" }),
-    ...(leaving.value !== undefined && { isLeaving: leaving.value === "true" }),
-    order: order.value ?? "newest",
+  if (twice !== undefined) return refused(invalidRequest(`${twice} must be given once`));
+  const read = readFilters(query);
+  if (!read.ok) return read;
+  const { max_prompt_price: prompt, max_completion_price: completion, ...filter } = read.asked;
+  return {
+    ok: true,
+    filter: {
+      ...filter,
+      promptPriceMax: prompt === undefined ? undefined : parseUsd(prompt),
+      completionPriceMax: completion === undefined ? undefined : parseUsd(completion),
+    },
   };
-  return { ok: true, filter };
 }
+
+const readFilters = queryReader(ModelFilters);
+const LISTS: ReadonlySet<string> = new Set(["input_modality", "supported_parameters"]);
+const SINGLE_NAMES = Object.keys(ModelFilters.properties).filter((name) => !LISTS.has(name));
 
 /**
  * The models that fit, in the order asked for; `newest` is the order of the catalog. What a
@@ -101,16 +59,17 @@ export function filterModels(
     const fitting = model.deployments.filter((each) => fitsDeployment(each, filter, verdicts));
     return fitting.length === 0 ? [] : [{ model, fitting }];
   });
-  return ordered(found, filter.order, models).map(({ model }) => model);
+  return ordered(found, filter.sort, models).map(({ model }) => model);
 }
 
 /** Each model is judged once, and compared by that; equal ones stay in the order of the catalog. */
 function ordered(
   found: readonly Found[],
-  order: Order,
+  order: ModelFilters["sort"],
   models: readonly ListedModel[],
 ): readonly Found[] {
   switch (order) {
+    case undefined:
     case "newest":
       return found;
     case "name": {
@@ -176,25 +135,24 @@ function ranksOf(sorted: readonly ListedModel[]): Ranks {
   );
 }
 
-function fitsModel(model: ListedModel, filter: ModelFilter): boolean {
-  const { modality, isLeaving } = filter;
+function fitsModel(model: ListedModel, { modality, deprecated }: ModelFilter): boolean {
   return (
     (modality === undefined || model.modality === modality) &&
-    (isLeaving === undefined || (model.deprecationDate !== undefined) === isLeaving)
+    (deprecated === undefined || (model.deprecationDate !== undefined) === (deprecated === "true"))
   );
 }
 
 function fitsDeployment(each: Deployment, filter: ModelFilter, verdicts: Verdicts): boolean {
-  const { providerId, promptLogging, contextMin, isVerified } = filter;
+  const { provider, prompt_logging: logging, min_context: contextMin = 0, verified } = filter;
   return (
-    (providerId === undefined || each.providerId === providerId) &&
-    (promptLogging === undefined || each.promptLogging === promptLogging) &&
-    (contextMin === undefined || (each.contextLength ?? 0) >= contextMin) &&
-    (filter.inputModalities ?? []).every((kind) => each.inputModalities.has(kind)) &&
-    (filter.supportedParameters ?? []).every((name) => each.supportedParameters.has(name)) &&
+    (provider === undefined || each.providerId === provider) &&
+    (logging === undefined || each.promptLogging === logging) &&
+    (each.contextLength ?? 0) >= contextMin &&
+    (filter.input_modality ?? []).every((kind) => each.inputModalities.has(kind)) &&
+    (filter.supported_parameters ?? []).every((name) => each.supportedParameters.has(name)) &&
     isAtMost(priceOf(each, "prompt"), filter.promptPriceMax) &&
     isAtMost(priceOf(each, "completion"), filter.completionPriceMax) &&
-    (isVerified === undefined || (verdicts.of(each).state === VERIFIED) === isVerified)
+    (verified === undefined || (verdicts.of(each).state === VERIFIED) === (verified === "true"))
   );
 }
 
@@ -233,79 +191,4 @@ function lowest({ fitting }: Found, sku: "prompt" | "completion"): bigint | unde
 function byPrice(a: bigint | undefined, b: bigint | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-const SINGLE_NAMES = [
-  "modality",
-  "provider",
-  "prompt_logging",
-  "max_prompt_price",
-  "max_completion_price",
-  "min_context",
-  "verified",
-  "deprecated",
-  "sort",
-] as const;
-
-type Read<T> = Result<{ readonly value: T | undefined }>;
-
-function readText(query: URLSearchParams, name: string): Read<string> {
-  const text = query.get(name);
-  if (text === null) return { ok: true, value: undefined };
-  return text === "" ? invalid(`${name} must not be empty`) : { ok: true, value: text };
-}
-
-function readWord<T extends string>(
-  query: URLSearchParams,
-  name: string,
-  words: readonly T[],
-): Read<T> {
-  const text = query.get(name);
-  if (text === null) return { ok: true, value: undefined };
-  const value = words.find((word) => word === text);
-  if (value !== undefined) return { ok: true, value };
-  return invalid(`${name} must be one of ${words.join(", ")}, not ${quoted(text)}`);
-}
-
-/** Values with commas between them, or the name several times. */
-function readWords<T extends string>(
-  query: URLSearchParams,
-  name: string,
-  asWord: (text: string) => T | undefined,
-): Result<{ readonly values: readonly T[] | undefined }> {
-  const texts = query.getAll(name).flatMap((text) => text.split(","));
-  if (texts.length > VALUES_MAX) return invalid(`${name} may have ${VALUES_MAX} values at most`);
-  const values: T[] = [];
-  for (const text of texts) {
-    const word = asWord(text.trim());
-    if (word === undefined)
-      return invalid(`${name} cannot be ${quoted(text)}${CHOICES[name] ?? ""}`);
-    values.push(word);
-  }
-  return { ok: true, values: values.length === 0 ? undefined : values };
-}
-
-const CHOICES: Readonly<Record<string, string>> = {
-  input_modality: `; it is one or more of ${INPUTS.join(", ")}`,
-  supported_parameters: "; it is names of parameters with commas between them",
-};
-
-function asParameter(text: string): string | undefined {
-  return /^[\w.-]{1,64}$/.test(text) ? text : undefined;
-}
-
-function readPrice(query: URLSearchParams, name: string): Read<bigint> {
-  const text = query.get(name);
-  if (text === null) return { ok: true, value: undefined };
-  const value = /^\d{1,7}(\.\d{1,6})?$/.test(text) ? parseUsd(text) : undefined;
-  if (value !== undefined) return { ok: true, value };
-  return invalid(`${name} must be US dollars per million tokens such as 0.50, not ${quoted(text)}`);
-}
-
-function invalid(message: string): Refused {
-  return refused(invalidRequest(message));
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 64));
 }

@@ -2,12 +2,14 @@ import type { ClientExchange } from "../call/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import { parseRequestId, printJson, refusal } from "../core/index.ts";
 import { unknownModel } from "../routing/index.ts";
+import { ModelPage } from "./contract/models.ts";
 import { modelEntryA, modelEntryB, modelListA, modelListB, type Verdicts } from "./list-models.ts";
 import { filterModels, rankNames, readModelFilter } from "./model-query.ts";
+import { queryReader } from "./read-query.ts";
 import type { RecordStore, UsageQuery } from "./record-store.ts";
 import { shownGeneration, shownUsage } from "./show-records.ts";
 import type { UsageCsv } from "./usage-csv.ts";
-import { LIST_ROWS_MAX, readFormat, readInteger, readUsageQuery } from "./usage-query.ts";
+import { readUsageQuery } from "./usage-query.ts";
 
 /** What the read routes work with. */
 export interface RecordDeps {
@@ -28,24 +30,19 @@ export async function serveModels(
   const read = readModelFilter(query);
   if (!read.ok) return exchange.refuse(read.refusal);
   const listed = deps.catalog.current.models;
-  if (read.filter.order === "name") await rankNames(listed);
+  if (read.filter.sort === "name") await rankNames(listed);
   const { models: allowed } = exchange.principal;
   const fitting = filterModels(listed, read.filter, deps.verdicts);
   const models = allowed === undefined ? fitting : fitting.filter(({ id }) => allowed.has(id));
   if (!speaksWireB(exchange)) {
     return exchange.answer(JSON_TYPE, {}, await modelListA(models, deps.verdicts));
   }
-  const limit = readInteger(query, "limit", { min: 1, max: LIST_ROWS_MAX });
-  if (!limit.ok) return exchange.refuse(limit.refusal);
-  const afterId = query.get("after_id");
-  const beforeId = query.get("before_id");
-  const page = await modelListB(models, {
-    ...(limit.value === undefined ? {} : { limit: limit.value }),
-    ...(afterId === null ? {} : { afterId }),
-    ...(beforeId === null ? {} : { beforeId }),
-  });
-  exchange.answer(JSON_TYPE, {}, page);
+  const page = readPage(query);
+  if (!page.ok) return exchange.refuse(page.refusal);
+  exchange.answer(JSON_TYPE, {}, await modelListB(models, page.asked));
 }
+
+const readPage = queryReader(ModelPage);
 
 /** `GET /v1/models/{id}`: the entry, or the same 404 that a request for it would get. */
 export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: string): void {
@@ -66,11 +63,9 @@ export async function serveUsage(
   query: URLSearchParams,
 ): Promise<void> {
   const { orgId, keyId } = exchange.principal;
-  const read = readUsageQuery(query);
+  const read = readUsageQuery(query, exchange.header("accept"));
   if (!read.ok) return exchange.refuse(read.refusal);
-  const asked = readFormat(query, exchange.header("accept"));
-  if (!asked.ok) return exchange.refuse(asked.refusal);
-  if (asked.format === "csv") return await deps.csv.serve(exchange, read);
+  if (read.isFile) return await deps.csv.serve(exchange, read);
   const usageQuery: UsageQuery = { orgId, limit: read.limit ?? USAGE_ROWS_DEFAULT, ...read.range };
   const [balance, month, page, groups] = await Promise.all([
     deps.records.balance(orgId),

@@ -15,7 +15,14 @@ import {
   type ScopeUsage,
   type StoredLimit,
 } from "../limits/index.ts";
-import { LIMIT_NAMES, LIMIT_LABELS } from "./limit-request.ts";
+import {
+  byLimit,
+  type ChangedLimit,
+  type Effective,
+  LIMIT_NAMES,
+  type LimitSource,
+} from "./contract/limit-change.ts";
+import type { Limits, LimitScope, Spend } from "./contract/limits.ts";
 import type { LimitUse, UsedScope } from "./limit-use.ts";
 
 export interface ShownLimits {
@@ -30,7 +37,7 @@ export interface ShownLimits {
 }
 
 /** The answer of `GET /v1/limits`, for `printJson`. */
-export function shownLimits({ modelId, use, spend }: ShownLimits): object {
+export function shownLimits({ modelId, use, spend }: ShownLimits): Limits {
   const { endpoint } = use;
   return {
     model: modelId ?? null,
@@ -54,15 +61,6 @@ export function shownLimits({ modelId, use, spend }: ShownLimits): object {
   };
 }
 
-/** The answer of `POST /api/admission-limits`. */
-export interface ChangedLimit {
-  readonly scope: StoredLimit["scope"];
-  readonly key_id?: string;
-  readonly model?: string;
-  readonly stored: ShownValues;
-  readonly effective: EffectiveLimits;
-}
-
 /** What is stored now, and what that comes to. */
 export function changedLimit(
   stored: StoredLimit & { readonly shownKeyId?: string },
@@ -78,26 +76,8 @@ export function changedLimit(
   };
 }
 
-type LimitWord = (typeof LIMIT_LABELS)[number];
-type ShownValues = Readonly<Record<LimitWord, number | null>>;
-
-interface EffectiveRate {
-  readonly limit: number | null;
-  readonly remaining: number | null;
-  readonly bound_by: string | null;
-}
-
-interface EffectiveLimits {
-  readonly rpm: EffectiveRate;
-  readonly tpm: EffectiveRate;
-  readonly concurrency: Omit<EffectiveRate, "remaining"> & {
-    readonly in_use: number | null;
-    readonly departed: number | null;
-  };
-}
-
 /** Each limit of the scope that has the least left of it: that one refuses first. */
-function effective(scopes: readonly UsedScope[]): EffectiveLimits {
+function effective(scopes: readonly UsedScope[]): Effective {
   const rpm = tightest(scopes, "requestsPerMinute", ({ requests }) => requests);
   const tpm = tightest(scopes, "tokensPerMinute", ({ tokens }) => tokens);
   const concurrency = tightest(scopes, "concurrent", ({ inFlight }) => inFlight);
@@ -144,7 +124,7 @@ function tightest(
   return found;
 }
 
-function shownRow(row: LimitRow): object {
+function shownRow(row: LimitRow): LimitScope {
   const { scope, shownId: id, shownKeyId, ceilings, unfundedRequestsPerMinute: unfunded } = row;
   return {
     scope,
@@ -154,9 +134,7 @@ function shownRow(row: LimitRow): object {
       unfunded === undefined ? row.limits : lowerOf(row.limits, { requestsPerMinute: unfunded }),
     ),
     ceiling: shownValues(ceilings),
-    source: Object.fromEntries(
-      LIMIT_LABELS.map((word) => [word, sourceOf(row, LIMIT_NAMES[word])]),
-    ),
+    source: byLimit((word) => sourceOf(row, LIMIT_NAMES[word])),
   };
 }
 
@@ -164,7 +142,7 @@ function shownRow(row: LimitRow): object {
 export function sourceOf(
   { limits, self, contract, unfundedRequestsPerMinute }: LimitRow,
   name: keyof LimitValues,
-): "unfunded" | "self" | "contract" | "default" | null {
+): LimitSource {
   if (limits[name] === undefined) return null;
   // Present only where it is less than everything else.
   if (name === "requestsPerMinute" && unfundedRequestsPerMinute !== undefined) return "unfunded";
@@ -172,7 +150,7 @@ export function sourceOf(
   return contract[name] === undefined ? "default" : "contract";
 }
 
-function shownEndpoint(endpoint: DedicatedEndpoint): object {
+function shownEndpoint(endpoint: DedicatedEndpoint): LimitScope {
   const { scope, id, limits } = endpointScope(endpoint);
   const { requestsPerSecond, paced } = limits;
   return {
@@ -183,21 +161,15 @@ function shownEndpoint(endpoint: DedicatedEndpoint): object {
     paced:
       paced === undefined ? null : { per_second: paced.perSecond, wait_ms_max: paced.waitMsMax },
     ceiling: shownValues(limits),
-    source: Object.fromEntries(
-      LIMIT_LABELS.map((word) => [
-        word,
-        limits[LIMIT_NAMES[word]] === undefined ? null : "contract",
-      ]),
-    ),
+    source: byLimit((word) => (limits[LIMIT_NAMES[word]] === undefined ? null : "contract")),
   };
 }
 
-function shownValues(values: LimitValues): ShownValues {
-  const shown = (word: LimitWord): number | null => values[LIMIT_NAMES[word]] ?? null;
-  return { rpm: shown("rpm"), tpm: shown("tpm"), concurrency: shown("concurrency") };
+function shownValues(values: LimitValues): ChangedLimit["stored"] {
+  return byLimit((word) => values[LIMIT_NAMES[word]] ?? null);
 }
 
-function shownSpend(month: MonthSpend): object {
+function shownSpend(month: MonthSpend): Spend {
   return {
     cap_usd: month.capMicroUsd === null ? null : usd(month.capMicroUsd),
     settled_usd: usd(month.spentMicroUsd),

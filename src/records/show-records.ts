@@ -6,10 +6,12 @@ import {
   outputTokensTotal,
   promptTokensTotal,
   sumUsage,
-  type Usage,
+  type Usage as TokenCounts,
   usd,
 } from "../core/index.ts";
 import type { Balance, MonthSpend } from "../ledger/index.ts";
+import type { Tokens } from "../json/index.ts";
+import type { Attempt, Generation, Usage, UsageTokens } from "./contract/usage.ts";
 import { answerHeadersOf, droppedParamsOf } from "./answer-headers.ts";
 import { shownPrices } from "./list-models.ts";
 import type {
@@ -30,7 +32,7 @@ export interface UsagePage {
 }
 
 /** The answer of `GET /v1/usage`, for `printJson`. */
-export function shownUsage(page: UsagePage): object {
+export function shownUsage(page: UsagePage): Usage {
   const { balance, month } = page;
   const available = microUsd(balance.settledMicroUsd - balance.heldMicroUsd);
   return {
@@ -56,7 +58,7 @@ export function shownUsage(page: UsagePage): object {
 }
 
 /** The answer of `GET /v1/generation`, for `printJson`. */
-export function shownGeneration(record: RequestRecord): object {
+export function shownGeneration(record: RequestRecord): Generation {
   const debit = sum(record.attempts.map((each) => each.debitMicroUsd));
   return {
     data: {
@@ -81,17 +83,22 @@ export function shownGeneration(record: RequestRecord): object {
 }
 
 /** What the answer's error body and headers said, except for its sentence. */
-function refusalFields({ errorClass, reason }: Refused): object {
+function refusalFields({
+  errorClass,
+  reason,
+}: Refused): NonNullable<Generation["data"]["refusal"]> {
   return { error_type: errorClass, ...reason };
 }
 
 /** The model that the provider reported, and whether the listing does not allow it. */
-function servedFields(record: AttemptRecord | undefined): object {
+function servedFields(
+  record: AttemptRecord | undefined,
+): Pick<Attempt, "served_model" | "substituted"> {
   const served = record?.served ?? undefined;
   return { served_model: served?.name ?? null, substituted: served?.isSubstituted ?? null };
 }
 
-function attempt(record: PricedAttempt): object {
+function attempt(record: PricedAttempt): Attempt {
   return {
     n: record.ordinal,
     provider: record.providerId,
@@ -116,7 +123,7 @@ function attempt(record: PricedAttempt): object {
   };
 }
 
-function usageRow(row: UsageRow): object {
+function usageRow(row: UsageRow): Usage["data"][number] {
   return {
     request_id: row.requestId,
     created: Math.floor(row.createdAtMs / 1000),
@@ -131,7 +138,7 @@ function usageRow(row: UsageRow): object {
   };
 }
 
-function usageGroup(group: UsageGroup): object {
+function usageGroup(group: UsageGroup): Usage["data"][number] {
   return {
     group: group.group,
     requests: group.requests,
@@ -141,7 +148,7 @@ function usageGroup(group: UsageGroup): object {
   };
 }
 
-function usageWithTotals(usage: Usage): object {
+function usageWithTotals(usage: TokenCounts): UsageTokens {
   const prompt = promptTokensTotal(usage);
   const output = outputTokensTotal(usage);
   return {
@@ -152,7 +159,7 @@ function usageWithTotals(usage: Usage): object {
   };
 }
 
-function tokens(usage: Usage): object {
+function tokens(usage: TokenCounts): Tokens {
   return bySkuName(usage, (count) => count);
 }
 

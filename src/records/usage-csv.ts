@@ -9,14 +9,17 @@ import {
   type OrgId,
   plainCell,
   refusal,
+  TOKEN_BUCKET_NAMES,
+  TOKEN_BUCKETS,
   type Usage,
   USAGE_FILE_GROUPS_MAX,
   USAGE_FILE_PAGE_ROWS,
   USAGE_FILE_TIMEOUT_MS,
   USAGE_FILES_PER_ORG_MAX,
 } from "../core/index.ts";
+import type { Grouping } from "./contract/usage.ts";
 import type { RecordStore, UsageGroup, UsageQuery, UsageRow } from "./record-store.ts";
-import type { Grouping, ReadUsageQuery } from "./usage-query.ts";
+import type { ReadUsageQuery } from "./usage-query.ts";
 
 const CONTENT_TYPE = "text/csv; charset=utf-8";
 const RETRY_AFTER_SECONDS = 10;
@@ -95,13 +98,7 @@ export class UsageCsv {
   }
 }
 
-const TOKEN_COLUMNS = [
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "completion",
-  "internal_reasoning",
-];
+const TOKEN_COLUMNS: readonly string[] = Object.values(TOKEN_BUCKETS);
 const COST_COLUMNS = ["cost_usd", "cost_micro_usd"];
 const ROW_COLUMNS = ["request_id", "created", "key_id", "model", "provider", "route"].concat(
   TOKEN_COLUMNS,
@@ -140,9 +137,7 @@ function groupLine(group: UsageGroup): string {
 }
 
 function tokenFields(usage: Usage | null): readonly (string | null)[] {
-  if (usage === null) return [null, null, null, null, null];
-  const { prompt, cachedPrompt, cacheWrite, completion, internalReasoning } = usage;
-  return [prompt, cachedPrompt, cacheWrite, completion, internalReasoning].map(String);
+  return TOKEN_BUCKET_NAMES.map((bucket) => (usage === null ? null : String(usage[bucket])));
 }
 
 function costFields(debitMicroUsd: MicroUsd): readonly string[] {

@@ -15,6 +15,9 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
     "the contract, which the pages share, names token counts and prices after it",
   "src/core/cap-period.ts": "the contract, which the pages share, names the caps of a key after it",
   "src/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
+  "src/json/schema-parts.ts": "the contract, which the pages share, is made of these",
+  "src/records/contract/limit-change.ts":
+    "the console's contract, which the pages share, has this route of the gateway too",
   "src/console-api/contract.ts": "shared with the pages, which must not load the server",
 };
 

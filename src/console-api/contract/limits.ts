@@ -1,7 +1,10 @@
 import { Type, type Static } from "typebox";
 
+import { ChangedLimit, LimitChange, LimitSource } from "../../records/contract/limit-change.ts";
 import { Confirm, Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
 import { refusalFields } from "./usage.ts";
+
+export type { ChangedLimit, LimitChange } from "../../records/contract/limit-change.ts";
 
 const LimitValue = Type.Object({
   /** What no own value may exceed: the default or the contract. Null: nothing limits it. */
@@ -10,7 +13,7 @@ const LimitValue = Type.Object({
   own: nullable(Count),
   effective: nullable(Count),
   /** Where `effective` comes from. */
-  source: nullable(oneOf("default", "contract", "self", "unfunded")),
+  source: LimitSource,
   /** In the last 60 seconds, or in flight now; null when the limit store did not answer. */
   used: nullable(Count),
 });
@@ -44,45 +47,6 @@ export const Limits = Type.Object({
   is_funded: Type.Boolean(),
 });
 export type Limits = Static<typeof Limits>;
-
-/** Absent: unchanged. Null: the own value is removed. Above the ceiling: 400 that names it. */
-export const LimitChange = Type.Object(
-  {
-    scope: oneOf("org", "key", "model"),
-    key_id: Type.Optional(Id),
-    model: Type.Optional(Id),
-    rpm: Type.Optional(nullable(Type.Integer())),
-    tpm: Type.Optional(nullable(Type.Integer())),
-    concurrency: Type.Optional(nullable(Type.Integer())),
-  },
-  { additionalProperties: false },
-);
-export type LimitChange = Static<typeof LimitChange>;
-
-const Tightest = {
-  limit: nullable(Count),
-  /** The scope that refuses first. */
-  bound_by: nullable(Type.String()),
-};
-const Rate = Type.Object({ ...Tightest, remaining: nullable(Count) });
-
-/** What is stored now, and what holds for requests because of it. */
-export const ChangedLimit = Type.Object({
-  scope: oneOf("org", "key", "model"),
-  key_id: Type.Optional(Id),
-  model: Type.Optional(Id),
-  stored: Type.Object({
-    rpm: nullable(Count),
-    tpm: nullable(Count),
-    concurrency: nullable(Count),
-  }),
-  effective: Type.Object({
-    rpm: Rate,
-    tpm: Rate,
-    concurrency: Type.Object({ ...Tightest, in_use: nullable(Count), departed: nullable(Count) }),
-  }),
-});
-export type ChangedLimit = Static<typeof ChangedLimit>;
 
 export const limitRoutes = {
   "GET /api/console/limits": {

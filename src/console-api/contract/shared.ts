@@ -1,8 +1,10 @@
 import { Type, type Static, type TSchema } from "typebox";
 
-import { bySkuName, TOKEN_BUCKETS } from "../../core/usage.ts";
 import { type Need, ROLES } from "../../core/roles.ts";
 import { visibleText } from "../../core/visible-text.ts";
+import { Instant, nullable, oneOf } from "../../json/schema-parts.ts";
+
+export * from "../../json/schema-parts.ts";
 
 /** One route of the console's API: who may ask, what it takes and what it answers. */
 export type RouteContract = RouteShape & (SessionAccess | OtherAccess);
@@ -45,23 +47,7 @@ export const UsdInput = Type.String({
   description:
     'a string of dollars that is not negative and has at most six decimals, like "12.50"',
 });
-/** An instant in UTC, ISO 8601 with milliseconds. */
-export const Instant = Type.String({ format: "date-time" });
-export const Id = Type.String({ minLength: 1, maxLength: 200 });
 export const Name = Type.String({ minLength: 1, maxLength: 64, pattern: visibleText.source });
-export const Count = Type.Integer({ minimum: 0 });
-
-/** A string of these, or null where there is none. */
-export function nullable<T extends TSchema>(schema: T): ReturnType<typeof nullableOf<T>> {
-  return nullableOf(schema);
-}
-function nullableOf<T extends TSchema>(schema: T) {
-  return Type.Union([schema, Type.Null()]);
-}
-
-export function oneOf<const T extends readonly string[]>(...values: T) {
-  return Type.Unsafe<T[number]>(Type.String({ enum: [...values] }));
-}
 
 /** What a member of an organization is. */
 export const RoleName = oneOf(...ROLES);
@@ -80,16 +66,6 @@ export const ConsoleError = Type.Object({
   request_id: Type.String(),
 });
 export type ConsoleError = Static<typeof ConsoleError>;
-
-/** Something of each bucket of tokens, and of the part of `cache_write` that is kept for an hour. */
-export function BySku<T extends TSchema>(schema: T) {
-  const buckets = bySkuName(TOKEN_BUCKETS, () => schema);
-  return Type.Object({ ...buckets, cache_write_1h: Type.Optional(schema) });
-}
-
-/** The five token counts that are billed. */
-export const Tokens = BySku(Count);
-export type Tokens = Static<typeof Tokens>;
 
 export const CallFamily = oneOf("chat", "images", "videos", "decisions");
 export type CallFamily = Static<typeof CallFamily>;
