@@ -78,8 +78,10 @@ export {
   MaybeText,
   nullable,
   oneOf,
+  showTokens,
   Tokens,
 } from "./schema-parts.ts";
+export { type FieldOf, shape } from "./shape.ts";
 export {
   canonicalText,
   documentParts,

@@ -1,6 +1,6 @@
 import { Type, type Static, type TArrayOptions, type TSchema } from "typebox";
 
-import { bySkuName, TOKEN_BUCKETS } from "../core/usage.ts";
+import { bySkuName, TOKEN_BUCKETS, type Usage } from "../core/usage.ts";
 
 /** An instant in UTC, ISO 8601 with milliseconds. */
 export const Instant = Type.String({ format: "date-time" });
@@ -36,3 +36,7 @@ export function BySku<T extends TSchema>(schema: T) {
 /** The five token counts that are billed. */
 export const Tokens = BySku(Count);
 export type Tokens = Static<typeof Tokens>;
+
+export function showTokens(usage: Usage): Tokens {
+  return bySkuName(usage, (tokens) => tokens);
+}

@@ -4,7 +4,7 @@ import type { ListedModel } from "../catalog/catalog.ts";
 import { compileCatalog } from "../catalog/compile-catalog.ts";
 import { edited, textManifest, type Json } from "../catalog/manifest/fixtures/samples.ts";
 import { validateManifest, type Manifest } from "../catalog/manifest/index.ts";
-import { modelEntryA } from "./list-models.ts";
+import { modelEntry } from "./contract/models.ts";
 import { filterModels, readModelFilter } from "./model-query.ts";
 
 function listing(
@@ -179,7 +179,7 @@ test("a model's price is that of the provider tried first, and the lowest is nam
     const [model] = modelsOf(manifests);
     if (model === undefined) throw new Error("m is not listed");
     const verdicts = { of: () => ({ state: "unverified" as const }) };
-    return modelEntryA(model, verdicts as never);
+    return modelEntry.show({ model, verdicts: verdicts as never });
   };
   expect(entryOf(["5", "9"], ["1", "10"])).toMatchObject({
     pricing: { prompt: "0.000005", completion: "0.000009" },

@@ -8,8 +8,7 @@ import {
   unreachable,
 } from "../core/index.ts";
 import type { VerificationState } from "../verification/index.ts";
-import { ModelFilters } from "./contract/models.ts";
-import type { Verdicts } from "./list-models.ts";
+import { ModelFilters, type Verdicts } from "./contract/models.ts";
 import { queryReader } from "./read-query.ts";
 
 /** Which models `GET /v1/models` lists, and in which order; what is absent filters nothing. */

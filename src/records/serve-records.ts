@@ -2,12 +2,12 @@ import type { ClientExchange } from "../call/index.ts";
 import type { Catalog } from "../catalog/index.ts";
 import { parseRequestId, printJson, refusal } from "../core/index.ts";
 import { unknownModel } from "../routing/index.ts";
-import { ModelPage } from "./contract/models.ts";
-import { modelEntryA, modelEntryB, modelListA, modelListB, type Verdicts } from "./list-models.ts";
+import { messagesModel, modelEntry, ModelPage, type Verdicts } from "./contract/models.ts";
+import { generation, usagePage } from "./contract/usage.ts";
+import { modelListA, modelListB } from "./list-models.ts";
 import { filterModels, rankNames, readModelFilter } from "./model-query.ts";
 import { queryReader } from "./read-query.ts";
 import type { RecordStore, UsageQuery } from "./record-store.ts";
-import { shownGeneration, shownUsage } from "./show-records.ts";
 import type { UsageCsv } from "./usage-csv.ts";
 import { readUsageQuery } from "./usage-query.ts";
 
@@ -49,7 +49,9 @@ export function serveModel(deps: RecordDeps, exchange: ClientExchange, id: strin
   const model = deps.catalog.current.find(id);
   const isAllowed = exchange.principal.models?.has(id) !== false;
   if (model === undefined || !isAllowed) return exchange.refuse(unknownModel(id));
-  const entry = speaksWireB(exchange) ? modelEntryB(model) : modelEntryA(model, deps.verdicts);
+  const entry = speaksWireB(exchange)
+    ? messagesModel.show(model)
+    : modelEntry.show({ model, verdicts: deps.verdicts });
   json(exchange, JSON.stringify(entry));
 }
 
@@ -75,7 +77,7 @@ export async function serveUsage(
   ]);
   const { rows, nextCursor } = page;
   const shown = { balance, month, rows, nextCursor, ...(groups === undefined ? {} : { groups }) };
-  json(exchange, printJson(shownUsage(shown)));
+  json(exchange, printJson(usagePage.show(shown)));
 }
 
 /** `GET /v1/generation?id=`: another organization's id reads exactly like an unknown one. */
@@ -94,7 +96,7 @@ export async function serveGeneration(
       refusal("not_found", "no request has this id; send the x-request-id of an earlier response"),
     );
   }
-  json(exchange, printJson(shownGeneration(record)));
+  json(exchange, printJson(generation.show(record)));
 }
 
 const NO_ROWS = { rows: [], nextCursor: null } as const;

@@ -1,5 +1,5 @@
 import { parseMoment, type Result } from "../core/index.ts";
-import { type Grouping, UsageQuery as Query } from "./contract/usage.ts";
+import { type Grouping, UsageParameters } from "./contract/usage.ts";
 import { queryReader } from "./read-query.ts";
 import type { UsageQuery } from "./record-store.ts";
 
@@ -33,7 +33,7 @@ export function readUsageQuery(
   };
 }
 
-const readQuery = queryReader(Query);
+const readQuery = queryReader(UsageParameters);
 
 function prefersCsv(accept: string | undefined): boolean {
   return (

@@ -1,9 +1,17 @@
 import { type Static, type TSchema, Type } from "typebox";
 
-import type { CapabilityDescriptor } from "../../catalog/index.ts";
-import type { Sku } from "../../core/index.ts";
+import {
+  type CapabilityDescriptor,
+  comingPrices,
+  type DatedPrices,
+  type Deployment,
+  type ListedModel,
+  type PriceTier,
+} from "../../catalog/index.ts";
+import { instant, instantOrNull } from "../../core/index.ts";
 import {
   Count,
+  type FieldOf,
   Instant,
   listOf,
   MaybeInstant,
@@ -12,14 +20,19 @@ import {
   nullable,
   oneOf,
   type ReadRoute,
+  shape,
   wholeNumber,
   wordOf,
 } from "../../json/index.ts";
+import type { ListingVerification, Verification } from "../../verification/index.ts";
+import { PerToken, Pricing, showPrices, usdPerToken } from "./prices.ts";
+
+/** What is known of listings by conformance runs and live answers. */
+export type Verdicts = Pick<Verification, "of">;
 
 /** The longest page of any list. */
 export const LIST_ROWS_MAX = 1_000;
 
-const PerToken = Type.String({ description: "decimal dollars a token" });
 const OUTPUTS = ["text", "image", "video", "decisions"] as const;
 const LOGGING = ["none", "retained"] as const;
 const INPUTS = ["text", "image", "file", "audio", "video"] as const;
@@ -28,141 +41,211 @@ const TOKENS_MAX = 999_999_999;
 /** The most values that one list of a query may have. */
 const VALUES_MAX = 16;
 
-/** The SKU that is priced under each name. */
-export const PRICE_NAMES = {
-  prompt: "prompt",
-  completion: "completion",
-  input_cache_read: "cachedPrompt",
-  input_cache_write: "cacheWrite",
-  internal_reasoning: "internalReasoning",
-  input_cache_write_1h: "cacheWrite1h",
-} as const satisfies Readonly<Record<string, Sku>>;
-
-export const Pricing = Type.Object({
-  prompt: PerToken,
-  completion: PerToken,
-  input_cache_read: PerToken,
-  input_cache_write: PerToken,
-  internal_reasoning: PerToken,
-  input_cache_write_1h: Type.Optional(PerToken),
-});
-export type Pricing = Static<typeof Pricing>;
-
 /** What every token of a request costs whose prompt is above the bound. */
-export const PriceTier = Type.Object({ above_prompt_tokens: Type.Integer(), pricing: Pricing });
-export type PriceTier = Static<typeof PriceTier>;
+export const priceTier = shape((is: FieldOf<PriceTier>) => ({
+  above_prompt_tokens: is(Type.Integer(), (tier) => tier.abovePromptTokens),
+  pricing: is(Pricing, ({ prices }) => showPrices(prices)),
+}));
 
-const PriceChange = Type.Object({
-  from: Instant,
-  pricing: Pricing,
-  price_tiers: listOf(PriceTier),
-});
-export type PriceChange = Static<typeof PriceChange>;
+const priceChange = shape((is: FieldOf<DatedPrices>) => ({
+  from: is(Instant, ({ fromMs }) => instant(fromMs)),
+  pricing: is(Pricing, ({ prices }) => showPrices(prices)),
+  price_tiers: is(
+    listOf(priceTier.schema),
+    ({ prices }) => prices.tiers?.map(priceTier.show) ?? [],
+  ),
+}));
 
-const Architecture = Type.Object({
-  input_modalities: listOf(Type.String()),
-  output_modalities: listOf(oneOf(...OUTPUTS)),
-  modality: Type.String(),
-});
-export type Architecture = Static<typeof Architecture>;
+const Checked = nullable(
+  Type.Object({
+    on: Type.String(),
+    by: oneOf("two-sources", "page"),
+    url: Type.Optional(Type.String()),
+  }),
+);
+
+type ListingOf<R> = (record: R) => Deployment | undefined;
 
 /** What an entry says of its first listing, and of each. */
-const listed = {
-  price_tiers: listOf(PriceTier),
-  price_changes: listOf(PriceChange),
-  checked: nullable(
-    Type.Object({
-      on: Type.String(),
-      by: oneOf("two-sources", "page"),
-      url: Type.Optional(Type.String()),
-    }),
-  ),
-};
-
-const ListingVerification = Type.Object({
-  state: oneOf("verified", "failed", "changed", "expired", "unchecked"),
-  checked_at: MaybeInstant,
-  failed_checks: listOf(Type.Object({ id: Type.String(), title: Type.String() })),
-  suspect_since: MaybeInstant,
-});
-export type ListingVerification = Static<typeof ListingVerification>;
-
-export const ModelProvider = Type.Object({
-  id: Type.String(),
-  priority: Type.Integer({ description: "the lower is tried first" }),
-  prompt_logging: oneOf(...LOGGING),
-  datacenters: listOf(Type.String()),
-  capacity: listOf(
-    Type.Object({
-      type: oneOf("request", "prompt", "completion"),
-      per: oneOf("minute", "hour", "day"),
-      value: Count,
-    }),
-  ),
-  context_length: MaybeInteger,
-  max_completion_tokens: MaybeInteger,
-  pricing: nullable(Pricing),
-  ...listed,
-  verification: ListingVerification,
-});
-
-export const Model = Type.Object({
-  id: Type.String(),
-  object: Type.Literal("model"),
-  created: Type.Integer({ description: "Unix seconds" }),
-  owned_by: Type.String(),
-  name: Type.String(),
-  context_length: MaybeInteger,
-  architecture: Architecture,
-  pricing: Type.Union([Pricing, Type.Null()], {
-    description: "of the provider that is tried first",
-  }),
-  pricing_from: Type.Optional(
-    Type.Object(
-      { prompt: PerToken, completion: PerToken },
-      { description: "the lowest of any provider, where it is below pricing" },
+function listingPrices<R>(is: FieldOf<R>, of: ListingOf<R>) {
+  return {
+    price_tiers: is(
+      listOf(priceTier.schema),
+      (each) => of(each)?.prices?.tiers?.map(priceTier.show) ?? [],
     ),
-  ),
-  ...listed,
-  top_provider: Type.Object({
-    context_length: MaybeInteger,
-    max_completion_tokens: MaybeInteger,
-  }),
-  supported_parameters: listOf(Type.String()),
-  parameter_descriptors: Type.Unsafe<Readonly<Record<string, CapabilityDescriptor>>>({
-    type: "object",
-    description: "what each parameter takes",
-  }),
-  price_card: listOf(
-    Type.Object({
-      unit: oneOf("token", "image", "second", "megapixel"),
-      cost_usd: Type.String(),
-      billable: Type.Optional(Type.String()),
-      variant: Type.Optional(Type.String()),
+    price_changes: is(listOf(priceChange.schema), (each) => {
+      const listing = of(each);
+      return listing === undefined ? [] : comingPrices(listing).map(priceChange.show);
     }),
+    checked: is(Checked, (each) => of(each)?.checked ?? null),
+  };
+}
+
+function listingBounds<R>(is: FieldOf<R>, of: ListingOf<R>) {
+  return {
+    context_length: is(MaybeInteger, (each) => of(each)?.contextLength ?? null),
+    max_completion_tokens: is(MaybeInteger, (each) => of(each)?.maxOutputTokens ?? null),
+  };
+}
+
+function pricingOf(listing: Deployment | undefined): Static<typeof Pricing> | null {
+  return listing?.prices == null ? null : showPrices(listing.prices);
+}
+
+const FailedCheck = Type.Object({ id: Type.String(), title: Type.String() });
+
+const verification = shape((is: FieldOf<ListingVerification>) => ({
+  state: is(oneOf("verified", "failed", "changed", "expired", "unchecked"), ({ state }) => state),
+  checked_at: is(MaybeInstant, ({ verdict }) => instantOrNull(verdict?.checkedAtMs)),
+  failed_checks: is(listOf(FailedCheck), ({ verdict }) =>
+    (verdict?.checks ?? [])
+      .filter(({ status }) => status === "fail")
+      .map(({ id, title }) => ({ id, title })),
   ),
-  quantization: MaybeText,
-  decisions_wire: Type.Optional(oneOf("systemone", "gliner")),
-  providers: listOf(ModelProvider, { description: "in the order in which they are tried" }),
-  expiration_date: MaybeText,
-  deprecation_date: MaybeText,
-  released: MaybeText,
-});
-export type Model = Static<typeof Model>;
+  suspect_since: is(MaybeInstant, ({ suspect }) => instantOrNull(suspect?.sinceMs)),
+}));
 
-export const ModelList = Type.Object({ object: Type.Literal("list"), data: listOf(Model) });
-
-export const MessagesModel = Type.Object({
-  type: Type.Literal("model"),
-  id: Type.String(),
-  display_name: Type.String(),
-  created_at: Instant,
-  architecture: Architecture,
+const Capacity = Type.Object({
+  type: oneOf("request", "prompt", "completion"),
+  per: oneOf("minute", "hour", "day"),
+  value: Count,
 });
-export type MessagesModel = Static<typeof MessagesModel>;
+
+interface JudgedListing {
+  readonly listing: Deployment;
+  readonly verdicts: Verdicts;
+}
+
+export const modelProvider = shape((is: FieldOf<JudgedListing>) => ({
+  id: is(Type.String(), ({ listing }) => listing.providerId),
+  priority: is(
+    Type.Integer({ description: "the lower is tried first" }),
+    ({ listing }) => listing.priority,
+  ),
+  prompt_logging: is(oneOf(...LOGGING), ({ listing }) => listing.promptLogging),
+  datacenters: is(listOf(Type.String()), ({ listing }) => listing.datacenters),
+  capacity: is(listOf(Capacity), ({ listing }) => listing.capacity),
+  ...listingBounds(is, ({ listing }) => listing),
+  pricing: is(nullable(Pricing), ({ listing }) => pricingOf(listing)),
+  ...listingPrices(is, ({ listing }) => listing),
+  verification: is(verification.schema, ({ listing, verdicts }) =>
+    verification.show(verdicts.of(listing)),
+  ),
+}));
+
+const architecture = shape((is: FieldOf<ListedModel>) => ({
+  input_modalities: is(listOf(Type.String()), (model) => model.inputModalities),
+  output_modalities: is(listOf(oneOf(...OUTPUTS)), (model) => [model.modality]),
+  modality: is(
+    Type.String(),
+    ({ inputModalities, modality }) => `${inputModalities.join("+")}->${modality}`,
+  ),
+}));
+
+const topProvider = shape((is: FieldOf<ListedModel>) => listingBounds(is, firstListing));
+
+const priceLine = shape((is: FieldOf<ListedModel["priceCard"][number]>) => ({
+  unit: is(oneOf("token", "image", "second", "megapixel"), ({ unit }) => unit),
+  cost_usd: is(Type.String(), ({ costUsd }) => costUsd),
+  billable: is(Type.Optional(Type.String()), ({ billable }) => billable),
+  variant: is(Type.Optional(Type.String()), ({ variant }) => variant),
+}));
+
+const Descriptors = Type.Unsafe<Readonly<Record<string, CapabilityDescriptor>>>({
+  type: "object",
+  description: "what each parameter takes",
+});
+
+const FirstPricing = Type.Union([Pricing, Type.Null()], {
+  description: "of the provider that is tried first",
+});
+
+const LowestPricing = Type.Object(
+  { prompt: PerToken, completion: PerToken },
+  { description: "the lowest of any provider, where it is below pricing" },
+);
+
+interface JudgedModel {
+  readonly model: ListedModel;
+  readonly verdicts: Verdicts;
+}
+
+/** One entry of the list in the wire_a shape. */
+export const modelEntry = shape((is: FieldOf<JudgedModel>) => ({
+  id: is(Type.String(), ({ model }) => model.id),
+  object: is(Type.Literal("model"), () => "model" as const),
+  created: is(Type.Integer({ description: "Unix seconds" }), ({ model }) => createdSeconds(model)),
+  owned_by: is(Type.String(), ({ model }) => firstListing(model)?.providerId ?? ""),
+  name: is(Type.String(), ({ model }) => model.displayName),
+  context_length: is(MaybeInteger, ({ model }) => model.contextLength ?? null),
+  architecture: is(architecture.schema, ({ model }) => architecture.show(model)),
+  pricing: is(FirstPricing, ({ model }) => pricingOf(firstListing(model))),
+  pricing_from: is(Type.Optional(LowestPricing), ({ model }) => lowestPricing(model)),
+  ...listingPrices(is, ({ model }) => firstListing(model)),
+  top_provider: is(topProvider.schema, ({ model }) => topProvider.show(model)),
+  supported_parameters: is(listOf(Type.String()), ({ model }) => [
+    ...model.supportedParameters.keys(),
+  ]),
+  parameter_descriptors: is(Descriptors, ({ model }) =>
+    Object.fromEntries(model.supportedParameters),
+  ),
+  price_card: is(listOf(priceLine.schema), ({ model }) => model.priceCard.map(priceLine.show)),
+  quantization: is(MaybeText, ({ model }) => model.quantization ?? null),
+  decisions_wire: is(
+    Type.Optional(oneOf("systemone", "gliner")),
+    ({ model }) => model.decisionsWire,
+  ),
+  providers: is(
+    listOf(modelProvider.schema, { description: "in the order in which they are tried" }),
+    ({ model, verdicts }) =>
+      model.deployments.map((listing) => modelProvider.show({ listing, verdicts })),
+  ),
+  expiration_date: is(MaybeText, ({ model }) => model.deprecationDate ?? null),
+  deprecation_date: is(MaybeText, ({ model }) => model.deprecationDate ?? null),
+  released: is(MaybeText, ({ model }) => model.released ?? null),
+}));
+
+function firstListing(model: ListedModel): Deployment | undefined {
+  return model.deployments[0];
+}
+
+/** The release day; a listing without one counts from the start of 2025. */
+function createdSeconds(model: ListedModel): number {
+  return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
+}
+
+/** The lowest prices of any provider, where they are below those of the one tried first. */
+function lowestPricing({
+  deployments: [first, ...others],
+}: ListedModel): Static<typeof LowestPricing> | undefined {
+  if (first?.prices == null || first.billing === "reported_cost") return undefined;
+  const sheets = others.flatMap(({ prices, billing }) =>
+    billing === "token" ? (prices ?? []) : [],
+  );
+  const lowest = (sku: "prompt" | "completion", own: bigint): bigint =>
+    sheets.reduce((low, sheet) => (sheet[sku] < low ? sheet[sku] : low), own);
+  const { prompt, completion } = first.prices;
+  const from = { prompt: lowest("prompt", prompt), completion: lowest("completion", completion) };
+  if (from.prompt === prompt && from.completion === completion) return undefined;
+  return { prompt: usdPerToken(from.prompt), completion: usdPerToken(from.completion) };
+}
+
+/** The same in the wire_b shape. */
+export const messagesModel = shape((is: FieldOf<ListedModel>) => ({
+  type: is(Type.Literal("model"), () => "model" as const),
+  id: is(Type.String(), (model) => model.id),
+  display_name: is(Type.String(), (model) => model.displayName),
+  created_at: is(Instant, (model) => instant(createdSeconds(model) * 1000).replace(".000Z", "Z")),
+  architecture: is(architecture.schema, architecture.show),
+}));
+
+export const ModelList = Type.Object({
+  object: Type.Literal("list"),
+  data: listOf(modelEntry.schema),
+});
 
 export const MessagesModelList = Type.Object({
-  data: listOf(MessagesModel),
+  data: listOf(messagesModel.schema),
   has_more: Type.Boolean(),
   first_id: MaybeText,
   last_id: MaybeText,
@@ -238,6 +321,6 @@ export const modelRoutes = {
   "GET /v1/models/{id}": {
     summary: "One model",
     tag: "Models",
-    answer: Type.Union([Model, MessagesModel]),
+    answer: Type.Union([modelEntry.schema, messagesModel.schema]),
   },
 } as const satisfies Readonly<Record<string, ReadRoute>>;

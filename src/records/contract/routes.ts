@@ -1,16 +1,16 @@
 import { ChangedLimit, LimitChange } from "./limit-change.ts";
 import { limitRoutes, Limits } from "./limits.ts";
 import {
-  MessagesModel,
   MessagesModelList,
-  Model,
+  messagesModel,
+  modelEntry,
   ModelList,
-  ModelProvider,
+  modelProvider,
   modelRoutes,
-  PriceTier,
-  Pricing,
+  priceTier,
 } from "./models.ts";
-import { Generation, Usage, usageRoutes } from "./usage.ts";
+import { Pricing } from "./prices.ts";
+import { generation, usagePage, usageRoutes } from "./usage.ts";
 
 /** The routes that read what is recorded, as they are checked and documented. */
 export const RECORD_ROUTES = { ...modelRoutes, ...usageRoutes, ...limitRoutes };
@@ -18,14 +18,14 @@ export const RECORD_ROUTES = { ...modelRoutes, ...usageRoutes, ...limitRoutes };
 /** Schemas that the document has under these names. */
 export const NAMED_SCHEMAS = {
   Pricing,
-  PriceTier,
-  ModelProvider,
-  Model,
+  PriceTier: priceTier.schema,
+  ModelProvider: modelProvider.schema,
+  Model: modelEntry.schema,
   ModelList,
-  MessagesModel,
+  MessagesModel: messagesModel.schema,
   MessagesModelList,
-  Generation,
-  Usage,
+  Generation: generation.schema,
+  Usage: usagePage.schema,
   Limits,
   LimitChange,
   ChangedLimit,

@@ -1,7 +1,18 @@
 import { type Static, Type } from "typebox";
 
 import {
+  instant,
+  microUsd,
+  type MicroUsd,
+  outputTokensTotal,
+  promptTokensTotal,
+  sumUsage,
+  type Usage,
+  usd,
+} from "../../core/index.ts";
+import {
   Count,
+  type FieldOf,
   Instant,
   listOf,
   MaybeInteger,
@@ -10,11 +21,23 @@ import {
   nullable,
   oneOf,
   type ReadRoute,
+  shape,
+  showTokens,
   Tokens,
   UsdNumber,
   wholeNumber,
 } from "../../json/index.ts";
-import { LIST_ROWS_MAX, Pricing } from "./models.ts";
+import type { Balance, MonthSpend } from "../../ledger/index.ts";
+import { answerHeadersOf, droppedParamsOf } from "../answer-headers.ts";
+import type {
+  AttemptRecord,
+  PricedAttempt,
+  RequestRecord,
+  UsageGroup,
+  UsageRow,
+} from "../record-store.ts";
+import { LIST_ROWS_MAX } from "./models.ts";
+import { Pricing, showPrices } from "./prices.ts";
 
 export const GROUPINGS = ["day", "model", "key", "provider"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -22,7 +45,7 @@ export type Grouping = (typeof GROUPINGS)[number];
 const MOMENT = "must be Unix seconds or an ISO date such as 2026-01-31, not {value}";
 
 /** In the order in which they are checked. */
-export const UsageQuery = Type.Partial(
+export const UsageParameters = Type.Partial(
   Type.Object({
     limit: wholeNumber(1, LIST_ROWS_MAX, "default 50"),
     from: Type.String({
@@ -48,7 +71,6 @@ export const UsageQuery = Type.Partial(
     }),
   }),
 );
-export type UsageQuery = Static<typeof UsageQuery>;
 
 const UsageTokens = Type.Object({
   prompt_tokens: Count,
@@ -56,123 +78,187 @@ const UsageTokens = Type.Object({
   total_tokens: Count,
   ...Tokens.properties,
 });
-export type UsageTokens = Static<typeof UsageTokens>;
 
-const Cost = { cost: UsdNumber, cost_micro_usd: MicroUsdNumber };
+function showUsage(usage: Usage): Static<typeof UsageTokens> {
+  const prompt = promptTokensTotal(usage);
+  const output = outputTokensTotal(usage);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens: prompt + output,
+    ...showTokens(usage),
+  };
+}
 
-const UsageRow = Type.Object({
-  request_id: Type.String(),
-  created: Type.Integer({ description: "Unix seconds" }),
-  key_id: Type.String(),
-  model: Type.String(),
-  provider: Type.String(),
-  route: Type.String(),
-  usage: nullable(UsageTokens),
-  ...Cost,
-  settlement: MaybeText,
-});
+function debit<R extends Pick<UsageRow, "debitMicroUsd">>(is: FieldOf<R>) {
+  return {
+    cost: is(UsdNumber, ({ debitMicroUsd }) => usd(debitMicroUsd)),
+    cost_micro_usd: is(MicroUsdNumber, ({ debitMicroUsd }) => debitMicroUsd),
+  };
+}
 
-const UsageGroup = Type.Object({
-  group: Type.String(),
-  requests: Count,
-  usage: UsageTokens,
-  ...Cost,
-});
+const usageRow = shape((is: FieldOf<UsageRow>) => ({
+  request_id: is(Type.String(), (row) => row.requestId),
+  created: is(Type.Integer({ description: "Unix seconds" }), (row) =>
+    Math.floor(row.createdAtMs / 1000),
+  ),
+  key_id: is(Type.String(), (row) => row.keyId),
+  model: is(Type.String(), (row) => row.modelId),
+  provider: is(Type.String(), (row) => row.providerId),
+  route: is(Type.String(), (row) => row.route),
+  usage: is(nullable(UsageTokens), ({ usage }) => (usage === null ? null : showUsage(usage))),
+  ...debit(is),
+  settlement: is(MaybeText, (row) => row.basis),
+}));
 
-export const Usage = Type.Object({
-  object: Type.Literal("list"),
-  balance: Type.Object({
-    available_usd: UsdNumber,
-    settled_usd: UsdNumber,
-    held_usd: UsdNumber,
-    available_micro_usd: MicroUsdNumber,
-    settled_micro_usd: MicroUsdNumber,
-    held_micro_usd: MicroUsdNumber,
-  }),
-  month: Type.Object({
-    spent_usd: UsdNumber,
-    in_flight_usd: UsdNumber,
-    cap_usd: nullable(UsdNumber),
-    reset_at: Instant,
-  }),
-  data: listOf(Type.Union([UsageRow, UsageGroup]), {
-    description: "rows, or sums with `group_by`",
-  }),
-  has_more: Type.Boolean(),
-  next_cursor: MaybeText,
-});
-export type Usage = Static<typeof Usage>;
+const usageGroup = shape((is: FieldOf<UsageGroup>) => ({
+  group: is(Type.String(), ({ group }) => group),
+  requests: is(Count, ({ requests }) => requests),
+  usage: is(UsageTokens, ({ usage }) => showUsage(usage)),
+  ...debit(is),
+}));
 
-const served = { served_model: MaybeText, substituted: nullable(Type.Boolean()) };
+const balance = shape((is: FieldOf<Balance>) => ({
+  available_usd: is(UsdNumber, (each) => usd(available(each))),
+  settled_usd: is(UsdNumber, ({ settledMicroUsd }) => usd(settledMicroUsd)),
+  held_usd: is(UsdNumber, ({ heldMicroUsd }) => usd(heldMicroUsd)),
+  available_micro_usd: is(MicroUsdNumber, available),
+  settled_micro_usd: is(MicroUsdNumber, ({ settledMicroUsd }) => settledMicroUsd),
+  held_micro_usd: is(MicroUsdNumber, ({ heldMicroUsd }) => heldMicroUsd),
+}));
 
-const Attempt = Type.Object({
-  n: Type.Integer(),
-  provider: Type.String(),
-  upstream_id: Type.String(),
-  started_at: Instant,
-  first_byte_ms: nullable(Count),
-  duration_ms: nullable(Count),
-  outcome: Type.String(),
-  upstream_status: MaybeInteger,
-  error_type: MaybeText,
-  ...served,
-  tokens: nullable(Tokens),
-  settled_cost: UsdNumber,
-  settled_cost_micro_usd: MicroUsdNumber,
-  reserved_micro_usd: MicroUsdNumber,
-  settlement: MaybeText,
-  price_sheet: Type.Object({
-    id: Type.String(),
-    above_prompt_tokens: Type.Integer(),
-    pricing: nullable(Pricing),
-  }),
-});
-export type Attempt = Static<typeof Attempt>;
+function available({ settledMicroUsd, heldMicroUsd }: Balance): MicroUsd {
+  return microUsd(settledMicroUsd - heldMicroUsd);
+}
+
+const month = shape((is: FieldOf<MonthSpend>) => ({
+  spent_usd: is(UsdNumber, ({ spentMicroUsd }) => usd(spentMicroUsd)),
+  in_flight_usd: is(UsdNumber, ({ inFlightMicroUsd }) => usd(inFlightMicroUsd)),
+  cap_usd: is(nullable(UsdNumber), ({ capMicroUsd: cap }) => (cap === null ? null : usd(cap))),
+  reset_at: is(Instant, ({ resetAtMs }) => instant(resetAtMs)),
+}));
+
+export interface UsagePage {
+  readonly balance: Balance;
+  readonly month: MonthSpend;
+  readonly rows: readonly UsageRow[];
+  readonly groups?: readonly UsageGroup[];
+  readonly nextCursor: string | null;
+}
+
+/** The answer of `GET /v1/usage`. */
+export const usagePage = shape((is: FieldOf<UsagePage>) => ({
+  object: is(Type.Literal("list"), () => "list" as const),
+  balance: is(balance.schema, (page) => balance.show(page.balance)),
+  month: is(month.schema, (page) => month.show(page.month)),
+  data: is(
+    listOf(Type.Union([usageRow.schema, usageGroup.schema]), {
+      description: "rows, or sums with `group_by`",
+    }),
+    ({ rows, groups }) => groups?.map(usageGroup.show) ?? rows.map(usageRow.show),
+  ),
+  has_more: is(Type.Boolean(), ({ nextCursor }) => nextCursor !== null),
+  next_cursor: is(MaybeText, ({ nextCursor }) => nextCursor),
+}));
+
+/** The model that the provider reported, and whether the listing does not allow it. */
+function served<R>(is: FieldOf<R>, attemptOf: (record: R) => AttemptRecord | undefined) {
+  return {
+    served_model: is(MaybeText, (each) => attemptOf(each)?.served?.name ?? null),
+    substituted: is(
+      nullable(Type.Boolean()),
+      (each) => attemptOf(each)?.served?.isSubstituted ?? null,
+    ),
+  };
+}
+
+const priceSheet = shape((is: FieldOf<PricedAttempt>) => ({
+  id: is(Type.String(), ({ sheet }) => sheet.pinId),
+  above_prompt_tokens: is(Type.Integer(), ({ sheet }) => sheet.abovePromptTokens),
+  pricing: is(nullable(Pricing), ({ prices }) => (prices === null ? null : showPrices(prices))),
+}));
+
+const attempt = shape((is: FieldOf<PricedAttempt>) => ({
+  n: is(Type.Integer(), (each) => each.ordinal),
+  provider: is(Type.String(), (each) => each.providerId),
+  upstream_id: is(Type.String(), (each) => each.upstreamModelId),
+  started_at: is(Instant, (each) => instant(each.startedAtMs)),
+  first_byte_ms: is(nullable(Count), (each) => each.firstByteMs),
+  duration_ms: is(nullable(Count), (each) => each.durationMs),
+  outcome: is(Type.String(), (each) => each.outcome),
+  upstream_status: is(MaybeInteger, (each) => each.upstreamStatus),
+  error_type: is(MaybeText, (each) => each.errorClass),
+  ...served(is, (each) => each),
+  tokens: is(nullable(Tokens), ({ usage }) => (usage === null ? null : showTokens(usage))),
+  settled_cost: is(UsdNumber, (each) => usd(each.debitMicroUsd)),
+  settled_cost_micro_usd: is(MicroUsdNumber, (each) => each.debitMicroUsd),
+  reserved_micro_usd: is(MicroUsdNumber, (each) => each.reserveMicroUsd),
+  settlement: is(MaybeText, (each) => each.basis),
+  price_sheet: is(priceSheet.schema, priceSheet.show),
+}));
 
 const DROPPED =
   "names of fields that were not sent to the provider; `unrecognized` is shown for names that no " +
   "interface documents, which are in the answer's header alone";
 
-export const Generation = Type.Object({
-  data: Type.Object({
-    id: Type.String(),
-    request_id: Type.String(),
-    model: MaybeText,
-    route: Type.String(),
-    stream: Type.Boolean(),
-    created_at: Instant,
-    outcome: Type.String(),
-    ...served,
-    total_cost: UsdNumber,
-    cost_micro_usd: MicroUsdNumber,
-    reserved_micro_usd: MicroUsdNumber,
-    usage: Tokens,
-    dropped_params: listOf(Type.String(), { description: DROPPED }),
-    response_headers: Type.Unsafe<Readonly<Record<string, string>>>({
-      type: "object",
-      additionalProperties: { type: "string" },
-      description:
-        "the headers of the answer that say how it was served or why it was refused, by name",
-    }),
-    attempts: listOf(Attempt, { description: "every request that was sent to a provider" }),
-    refusal: Type.Optional(
-      Type.Unsafe<{ readonly error_type: string }>({
-        type: "object",
-        required: ["error_type"],
-        properties: { error_type: { type: "string" } },
-        description: "why the gateway refused it: what its error said, except for the sentence",
-      }),
-    ),
-  }),
+const Headers = Type.Unsafe<Readonly<Record<string, string>>>({
+  type: "object",
+  additionalProperties: { type: "string" },
+  description:
+    "the headers of the answer that say how it was served or why it was refused, by name",
 });
-export type Generation = Static<typeof Generation>;
+
+const RefusalFields = Type.Unsafe<{ readonly error_type: string }>({
+  type: "object",
+  required: ["error_type"],
+  properties: { error_type: { type: "string" } },
+  description: "why the gateway refused it: what its error said, except for the sentence",
+});
+
+const request = shape((is: FieldOf<RequestRecord>) => ({
+  id: is(Type.String(), (record) => record.requestId),
+  request_id: is(Type.String(), (record) => record.requestId),
+  model: is(MaybeText, (record) => record.modelId),
+  route: is(Type.String(), (record) => record.route),
+  stream: is(Type.Boolean(), (record) => record.stream),
+  created_at: is(Instant, (record) => instant(record.createdAtMs)),
+  outcome: is(Type.String(), (record) => record.outcome),
+  ...served(is, ({ attempts }) => attempts.at(-1)),
+  total_cost: is(UsdNumber, ({ attempts }) => usd(sum(attempts, "debitMicroUsd"))),
+  cost_micro_usd: is(MicroUsdNumber, ({ attempts }) => sum(attempts, "debitMicroUsd")),
+  reserved_micro_usd: is(MicroUsdNumber, ({ attempts }) => sum(attempts, "reserveMicroUsd")),
+  usage: is(Tokens, ({ attempts }) =>
+    showTokens(sumUsage(attempts.flatMap(({ usage }) => usage ?? []))),
+  ),
+  dropped_params: is(listOf(Type.String(), { description: DROPPED }), droppedParamsOf),
+  response_headers: is(Headers, answerHeadersOf),
+  attempts: is(
+    listOf(attempt.schema, { description: "every request that was sent to a provider" }),
+    ({ attempts }) => attempts.map(attempt.show),
+  ),
+  refusal: is(Type.Optional(RefusalFields), ({ refused }) =>
+    refused === undefined ? undefined : { error_type: refused.errorClass, ...refused.reason },
+  ),
+}));
+
+function sum(
+  attempts: readonly AttemptRecord[],
+  name: "debitMicroUsd" | "reserveMicroUsd",
+): MicroUsd {
+  return microUsd(attempts.reduce<bigint>((total, each) => total + each[name], 0n));
+}
+
+/** The answer of `GET /v1/generation`. */
+export const generation = shape((is: FieldOf<RequestRecord>) => ({
+  data: is(request.schema, request.show),
+}));
 
 export const usageRoutes = {
   "GET /v1/usage": {
     summary: "Balance, this month, and what was charged",
     tag: "Records",
-    query: UsageQuery,
-    answer: Usage,
+    query: UsageParameters,
+    answer: usagePage.schema,
     hasFile: true,
   },
   "GET /v1/generation": {
@@ -181,6 +267,6 @@ export const usageRoutes = {
     query: Type.Object({
       id: Type.String({ description: "the `x-request-id` of an earlier answer" }),
     }),
-    answer: Generation,
+    answer: generation.schema,
   },
 } as const satisfies Readonly<Record<string, ReadRoute>>;
