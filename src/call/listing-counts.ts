@@ -4,6 +4,8 @@ import {
   type MicroUsd,
   outputTokensTotal,
   type PicoUsd,
+  TOKEN_BUCKET_NAMES,
+  TOKEN_BUCKETS,
   type Usage,
 } from "../core/index.ts";
 import type { AttemptResult } from "../dispatch/index.ts";
@@ -22,13 +24,7 @@ import {
 type Listing = Pick<Deployment, "providerId" | "modelId">;
 
 /** The buckets of tokens, in the order in which they are counted and by the names they are shown. */
-const TOKEN_KINDS = [
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "completion",
-  "internal_reasoning",
-] as const;
+const TOKEN_KINDS = Object.values(TOKEN_BUCKETS);
 
 /** All series of one listing, or of all that have no place of their own. */
 interface ListingSeries {
@@ -148,11 +144,9 @@ export class ListingCounts {
 
 /** In the order of `TOKEN_KINDS`. */
 function addTokens(tokens: Float64Array, usage: Usage): void {
-  tokens[0] = (tokens[0] ?? 0) + usage.prompt;
-  tokens[1] = (tokens[1] ?? 0) + usage.cachedPrompt;
-  tokens[2] = (tokens[2] ?? 0) + usage.cacheWrite;
-  tokens[3] = (tokens[3] ?? 0) + usage.completion;
-  tokens[4] = (tokens[4] ?? 0) + usage.internalReasoning;
+  TOKEN_BUCKET_NAMES.forEach((bucket, at) => {
+    tokens[at] = (tokens[at] ?? 0) + usage[bucket];
+  });
 }
 
 function addCost(series: ListingSeries, cost: Cost): void {

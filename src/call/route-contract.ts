@@ -1,14 +1,7 @@
 import { type Static, Type } from "typebox";
 
-import {
-  Count,
-  Instant,
-  listOf,
-  MicroUsdNumber,
-  nullable,
-  oneOf,
-  type ReadRoute,
-} from "../json/index.ts";
+import { RefusalReason } from "../ledger/index.ts";
+import { Count, listOf, MicroUsdNumber, nullable, oneOf, type ReadRoute } from "../json/index.ts";
 
 const Candidate = Type.Object({
   rank: Type.Integer(),
@@ -25,17 +18,19 @@ const Candidate = Type.Object({
 export type RouteCandidate = Static<typeof Candidate>;
 
 const RouteRefusal = Type.Object({
-  status: Type.Integer(),
   code: Type.String(),
   message: Type.String(),
-  retryable: Type.Boolean(),
-  origin: Type.Optional(Type.String()),
-  limit_scope: Type.Optional(Type.String()),
-  limit_kind: Type.Optional(Type.String()),
-  limit_id: Type.Optional(Type.String()),
-  retry_after: Type.Optional(Type.Integer({ description: "seconds" })),
-  retry_at: Type.Optional(Instant),
-  reset_at: Type.Optional(Instant),
+  ...Type.Pick(RefusalReason, [
+    "status",
+    "retryable",
+    "origin",
+    "limit_scope",
+    "limit_kind",
+    "limit_id",
+    "retry_after",
+    "retry_at",
+    "reset_at",
+  ]).properties,
 });
 export type RouteRefusal = Static<typeof RouteRefusal>;
 

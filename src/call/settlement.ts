@@ -1,5 +1,6 @@
 import type { Deployment, PriceSheet } from "../catalog/index.ts";
 import {
+  HOUR_SKU,
   isWithinExcess,
   type MicroUsd,
   OUTPUT_TOKENS_MAX,
@@ -89,7 +90,7 @@ function pricedUsage(
 }
 
 function askedUsage(usage: Usage | undefined, asksHourWrites: boolean): Usage | undefined {
-  if (usage?.cacheWrite1h === undefined || asksHourWrites) return usage;
+  if (usage?.[HOUR_SKU] === undefined || asksHourWrites) return usage;
   return withoutHourWrites(usage);
 }
 

@@ -15,7 +15,8 @@ export type {
   PriceTier,
   WireId,
 } from "./catalog.ts";
-export { costsMore, ratesOf } from "./sku-rates.ts";
+export { costsMore, pricesHourWrites, ratesOf } from "./sku-rates.ts";
+export { extraPricing, statedRates } from "./stated-rates.ts";
 export { compileCatalog } from "./compile-catalog.ts";
 export { NO_POOLS } from "./compile-pools.ts";
 export { type ParsedPools, parsePoolsFile } from "./pools-file.ts";

@@ -8,6 +8,7 @@ import {
   type Usage,
   ZERO_USAGE,
 } from "../core/index.ts";
+import { showTokens } from "../json/index.ts";
 import {
   costElsewhere,
   dependsOnRequest,
@@ -16,7 +17,6 @@ import {
 } from "../pricing/index.ts";
 import type { ReportFigures, SizeBounds, SizedTokens, UsageReport } from "../records/index.ts";
 import type { ComparedModel, ListingCost, ModelCosts } from "./contract.ts";
-import { shownTokens } from "./show-request.ts";
 
 /** Listings of one model that are priced; the others would be tried after all of these. */
 const LISTINGS_MAX = 20;
@@ -63,7 +63,7 @@ export function modelCosts(
     traffic: {
       requests: chat.used.reduce((sum, { requests }) => sum + requests, 0),
       spent_usd: formatUsd(microUsd(chat.used.reduce((sum, { debit }) => sum + debit, 0n))),
-      tokens: shownTokens(sumUsage(chat.used.map(({ usage }) => usage))),
+      tokens: showTokens(sumUsage(chat.used.map(({ usage }) => usage))),
       models: chat.used.map(({ model, requests, debit }) => ({
         model,
         requests,

@@ -17,11 +17,7 @@ export function shownRefusal(
     action: ACTIONS[errorClass] ?? null,
     key_id: null,
   };
-  return { error_class: errorClass, ...told, reason: reason === null ? null : shown(reason) };
-}
-
-function shown({ dropped_params: dropped, ...reason }: Reason): Refusal["reason"] {
-  return { ...reason, ...(dropped !== undefined && { dropped_params: [...dropped] }) };
+  return { error_class: errorClass, ...told, reason };
 }
 
 const ACTIONS: Readonly<Record<string, Refusal["action"]>> = {

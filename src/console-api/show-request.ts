@@ -9,10 +9,12 @@ import {
   type PicoUsd,
   plainCell,
   shownKeyId,
-  type Usage,
+  TOKEN_BUCKETS,
 } from "../core/index.ts";
+import { showTokens } from "../json/index.ts";
 import type { ReportedRequest, UsageReports } from "../records/index.ts";
-import type { Attempt, RequestRow, Tokens } from "./contract.ts";
+import type { Attempt } from "./contract.ts";
+import { RequestRow } from "./contract/usage.ts";
 
 /** One request of the log. The marketplace's own keys are shown by their purpose, never by id. */
 export function shownRequest(request: ReportedRequest): RequestRow {
@@ -29,7 +31,7 @@ export function shownRequest(request: ReportedRequest): RequestRow {
     status: request.status,
     outcome: request.outcome,
     error_class: request.errorClass,
-    tokens: request.usage === null ? null : shownTokens(request.usage),
+    tokens: request.usage === null ? null : showTokens(request.usage),
     first_byte_ms: request.firstByteMs,
     duration_ms: request.durationMs,
     cost_usd: formatUsd(request.debitMicroUsd),
@@ -39,10 +41,6 @@ export function shownRequest(request: ReportedRequest): RequestRow {
 function sourceOf({ keyOrigin, keyName }: ReportedRequest): string {
   if (keyOrigin === "playground") return "Playground";
   return keyOrigin === "optimize" ? `Optimize search ${keyName}` : keyName;
-}
-
-export function shownTokens(usage: Usage): Tokens {
-  return bySkuName(usage, (tokens) => tokens);
 }
 
 type ReportedAttempt = NonNullable<
@@ -62,7 +60,7 @@ export function shownAttempt(attempt: ReportedAttempt): Attempt {
     error_class: attempt.errorClass,
     served_model: attempt.served?.name ?? null,
     substituted: attempt.served?.isSubstituted ?? null,
-    tokens: attempt.usage === null ? null : shownTokens(attempt.usage),
+    tokens: attempt.usage === null ? null : showTokens(attempt.usage),
     reserved_usd: formatUsd(attempt.reserveMicroUsd),
     settled_usd: formatUsd(attempt.debitMicroUsd),
     settlement: attempt.basis,
@@ -81,68 +79,23 @@ function perMillion(picoUsdPerToken: PicoUsd | bigint): string {
   return formatUsd(microUsd(picoUsdPerToken)).replace(/\.?0+$/, "");
 }
 
-export const REQUEST_COLUMNS: readonly string[] = [
-  "request_id",
-  "created_at",
-  "model",
-  "key_id",
-  "source",
-  "provider",
-  "route",
-  "stream",
-  "attempts",
-  "status",
-  "outcome",
-  "error_class",
-  "prompt",
-  "cached_prompt",
-  "cache_write",
-  "completion",
-  "internal_reasoning",
-  "first_byte_ms",
-  "duration_ms",
-  "cost_usd",
-];
+const ROW_FIELDS = Object.keys(RequestRow.properties) as readonly (keyof RequestRow)[];
+
+export const REQUEST_COLUMNS: readonly string[] = ROW_FIELDS.flatMap((name) =>
+  name === "tokens" ? Object.values(TOKEN_BUCKETS) : [name],
+);
 
 /** One request as a line of the file; what people have named is kept from being a formula. */
 export function requestLine(request: ReportedRequest): string {
-  const row = shownRequest(request);
-  const { tokens } = row;
-  const counts =
-    tokens === null
-      ? [null, null, null, null, null]
-      : [
-          tokens.prompt,
-          tokens.cached_prompt,
-          tokens.cache_write,
-          tokens.completion,
-          tokens.internal_reasoning,
-        ];
-  const cells = [
-    row.request_id,
-    row.created_at,
-    plainOrNull(row.model),
-    plainCell(shownKeyId(request)),
-    plainCell(row.source),
-    plainOrNull(row.provider),
-    plainCell(row.route),
-    String(row.stream),
-    String(row.attempts),
-    row.status,
-    row.outcome,
-    row.error_class,
-    ...counts.map(textOrNull),
-    textOrNull(row.first_byte_ms),
-    textOrNull(row.duration_ms),
-    row.cost_usd,
-  ];
+  const row = { ...shownRequest(request), key_id: shownKeyId(request) };
+  const cells = ROW_FIELDS.flatMap((name) => {
+    if (name !== "tokens") return [cell(row[name])];
+    return Object.values(TOKEN_BUCKETS).map((bucket) => cell(row.tokens?.[bucket] ?? null));
+  });
   return `${csvLine(cells)}\r\n`;
 }
 
-function plainOrNull(text: string | null): string | null {
-  return text === null ? null : plainCell(text);
-}
-
-function textOrNull(value: number | null): string | null {
-  return value === null ? null : String(value);
+function cell(value: string | number | boolean | null): string | null {
+  if (value === null) return null;
+  return typeof value === "string" ? plainCell(value) : String(value);
 }

@@ -1,7 +1,7 @@
 import { formatUsd, instant } from "../core/index.ts";
+import { showTokens } from "../json/index.ts";
 import type { ReportBucket, ReportFigures, ReportFilter, UsageReport } from "../records/index.ts";
 import type { Usage, UsageFigures } from "./contract.ts";
-import { shownTokens } from "./show-request.ts";
 
 /** Figures of a range as pages show them; `nameOf` says what people call a group. */
 export function shownUsage(
@@ -28,7 +28,7 @@ export function shownFigures(figures: ReportFigures): UsageFigures {
     requests: figures.requests,
     by_status: figures.byStatus,
     spent_usd: formatUsd(figures.debitMicroUsd),
-    tokens: shownTokens(figures.usage),
+    tokens: showTokens(figures.usage),
     ttft_p50_ms: figures.firstByteP50Ms,
     ttft_p95_ms: figures.firstByteP95Ms,
   };

@@ -20,7 +20,10 @@ export const TOKEN_BUCKET_NAMES = Object.keys(TOKEN_BUCKETS) as readonly TokenBu
 /** With the part of `cacheWrite` that is kept for an hour, at a price of its own. */
 export const SKU_NAMES = { ...TOKEN_BUCKETS, cacheWrite1h: "cache_write_1h" } as const;
 export type Sku = keyof typeof SKU_NAMES;
-type HourSku = Exclude<Sku, TokenBucket>;
+export type SkuName = (typeof SKU_NAMES)[Sku];
+export const HOUR_SKU = "cacheWrite1h";
+export const HOUR_SKU_NAME = SKU_NAMES[HOUR_SKU];
+type HourSku = typeof HOUR_SKU;
 
 /** Something of each bucket, and of the hour where there is any. */
 export type BySku<T> = Readonly<Record<TokenBucket, T>> & Readonly<Partial<Record<HourSku, T>>>;
@@ -49,6 +52,16 @@ export function bySkuName<T, U>(of: BySku<T>, show: (value: T) => U): BySkuName<
   ) as BySkuName<U>;
 }
 
+/** The same the other way round; undefined: it is absent, which only the hour may be. */
+export function fromSkuNames<T>(read: (name: SkuName) => T | undefined): BySku<T> {
+  return Object.fromEntries(
+    Object.entries(SKU_NAMES).flatMap(([sku, name]) => {
+      const value = read(name);
+      return value === undefined ? [] : [[sku, value]];
+    }),
+  ) as BySku<T>;
+}
+
 function recordOf<K extends string, T>(keys: readonly K[], make: (key: K) => T): Record<K, T> {
   return Object.fromEntries(keys.map((key) => [key, make(key)])) as Record<K, T>;
 }
@@ -56,17 +69,17 @@ function recordOf<K extends string, T>(keys: readonly K[], make: (key: K) => T):
 export const ZERO_USAGE: Usage = byBucket(() => 0);
 
 export function sumUsage(usages: readonly Usage[]): Usage {
-  const hours = usages.flatMap(({ cacheWrite1h }) => cacheWrite1h ?? []);
+  const hours = usages.flatMap((usage) => usage[HOUR_SKU] ?? []);
   const sum = (counts: readonly number[]): number => counts.reduce((all, each) => all + each, 0);
   return {
     ...byBucket((bucket) => sum(usages.map((usage) => usage[bucket]))),
-    ...(hours.length > 0 && { cacheWrite1h: sum(hours) }),
+    ...(hours.length > 0 && { [HOUR_SKU]: sum(hours) }),
   };
 }
 
 /** The same tokens as five buckets: an hour of the cache counts as any other write. */
 export function withoutHourWrites(usage: Usage): Usage {
-  const { cacheWrite1h: _hour, ...buckets } = usage;
+  const { [HOUR_SKU]: _hour, ...buckets } = usage;
   return buckets;
 }
 

@@ -1,7 +1,9 @@
 import { Type, type Static, type TArrayOptions, type TSchema } from "typebox";
 
-import { bySkuName, TOKEN_BUCKETS, type Usage } from "../core/usage.ts";
+import { bySkuName, HOUR_SKU_NAME, TOKEN_BUCKETS, type Usage } from "../core/usage.ts";
 
+/** Dollars as a decimal string, exact to the micro-dollar: `"0.001932"`, negative with a minus. */
+export const Usd = Type.String({ pattern: "^-?[0-9]+\\.[0-9]{6}$", examples: ["12.500000"] });
 /** An instant in UTC, ISO 8601 with milliseconds. */
 export const Instant = Type.String({ format: "date-time" });
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
@@ -30,7 +32,7 @@ export function listOf<T extends TSchema>(entry: T, options: TArrayOptions = {})
 /** Something of each bucket of tokens, and of the part of `cache_write` that is kept for an hour. */
 export function BySku<T extends TSchema>(schema: T) {
   const buckets = bySkuName(TOKEN_BUCKETS, () => schema);
-  return Type.Object({ ...buckets, cache_write_1h: Type.Optional(schema) });
+  return Type.Object({ ...buckets, [HOUR_SKU_NAME]: Type.Optional(schema) });
 }
 
 /** The five token counts that are billed. */

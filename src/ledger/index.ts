@@ -39,7 +39,8 @@ export type {
   SettlementBasis,
 } from "./ledger-store.ts";
 export { type OpenedLedger, openLedger } from "./open-ledger.ts";
-export { droppedNames, droppedText, refusalReason, type RefusalReason } from "./refusal-reason.ts";
+export { droppedNames, droppedText, refusalReason } from "./refusal-reason.ts";
+export { RefusalReason } from "./refusal-reason-schema.ts";
 export { type AccessClosing, readLostChanges } from "./lost-changes.ts";
 export { PostgresCreditStore } from "./postgres-credit-store.ts";
 export { PostgresLedgerBatchStore } from "./postgres-ledger-batch-store.ts";

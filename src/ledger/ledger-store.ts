@@ -14,7 +14,7 @@ import type {
   ServedModel,
   Usage,
 } from "../core/index.ts";
-import type { RefusalReason } from "./refusal-reason.ts";
+import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 /** Where a lane notes what became of a row, for a trace of its request. */
 export interface LaneNote {

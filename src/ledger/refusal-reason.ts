@@ -6,39 +6,7 @@ import {
   refusalTimes,
 } from "../core/index.ts";
 import { keptNames } from "./kept-names.ts";
-
-/**
- * Why the gateway refused a request, as it is kept and shown: the names are those of the error's
- * metadata. Dollars are exact, instants ISO 8601. Nothing that was in the body except the names of
- * its dropped fields.
- */
-export interface RefusalReason {
-  readonly status: number;
-  readonly retryable: boolean;
-  readonly origin?: string;
-  readonly limit_scope?: string;
-  readonly limit_kind?: string;
-  readonly limit_id?: string;
-  /** Seconds, as in the header. */
-  readonly retry_after?: number;
-  readonly retry_at?: string;
-  /** Of a cap. */
-  readonly reset_at?: string;
-  /** Absent: the month. */
-  readonly cap_period?: "day" | "week";
-  /** Requests or tokens that the limit allows. */
-  readonly limit?: number;
-  /** How much of it counted when the request came, and how much the request adds. */
-  readonly used?: number;
-  readonly asked?: number;
-  readonly cap_usd?: string;
-  readonly spent_usd?: string;
-  readonly in_flight_usd?: string;
-  readonly available_usd?: string;
-  /** What the request could have cost. */
-  readonly needed_usd?: string;
-  readonly dropped_params?: readonly string[];
-}
+import type { RefusalReason } from "./refusal-reason-schema.ts";
 
 const ID_CHARS_MAX = 200;
 

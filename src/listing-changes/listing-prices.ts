@@ -1,9 +1,10 @@
-import type {
-  BilledSku,
-  Manifest,
-  ManifestPrice,
-  ManifestSku,
-  ManifestTermPrices,
+import {
+  BILLED_SKUS,
+  type BilledSku,
+  type Manifest,
+  type ManifestPrice,
+  type ManifestTermPrices,
+  statedRates,
 } from "../catalog/index.ts";
 import { assert } from "../core/index.ts";
 
@@ -60,25 +61,12 @@ export function ratesAbove(tiers: readonly RateTier[], bound: number): Rates {
   return tier.rates;
 }
 
-/** An absent SKU costs what its base costs, an hour's write what any write costs. */
+/** An hour's write without a price costs what any write costs. */
 function ratesOf(
   pricing: readonly ManifestPrice[],
   extra: ManifestTermPrices["extra_pricing"],
 ): Rates {
-  const declared = new Map(
-    pricing.map((price): [ManifestSku, string] => [price.type, price.cost_usd_per_million]),
-  );
-  const prompt = declared.get("prompt");
-  const completion = declared.get("completion");
-  assert(prompt !== undefined, "a valid listing prices the prompt");
-  assert(completion !== undefined, "a valid listing prices the completion");
-  const cacheWrite = declared.get("cache_write") ?? prompt;
-  return {
-    prompt,
-    cached_prompt: declared.get("cached_prompt") ?? prompt,
-    cache_write: cacheWrite,
-    cache_write_1h: extra?.cache_write_1h ?? cacheWrite,
-    completion,
-    internal_reasoning: declared.get("internal_reasoning") ?? completion,
-  };
+  const rates = statedRates(pricing, extra);
+  const skus = BILLED_SKUS.map((sku) => [sku, rates[sku] ?? rates.cache_write]);
+  return Object.fromEntries(skus) as Rates;
 }

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { ManifestPrice, ManifestTermPrices } from "../catalog/index.ts";
+import {
+  extraPricing,
+  type ManifestExtraPricing,
+  type ManifestPrice,
+  type ManifestTermPrices,
+  statedRates,
+} from "../catalog/index.ts";
 import type { Listing } from "./listing-prices.ts";
 
 /** Prices that hold together, as a manifest writes them. */
@@ -137,10 +143,9 @@ function wholePoint(point: Point, points: readonly Point[]): Point {
 
 /** A write for an hour costs what any write costs, where it has no price. */
 function withHour(sheet: Sheet): Sheet {
-  const priced = (of: Sheet["pricing"]): { readonly cache_write_1h: string } => {
-    const costOf = (type: string): string | undefined =>
-      of.find((price) => price.type === type)?.cost_usd_per_million;
-    return { cache_write_1h: costOf("cache_write") ?? costOf("prompt") ?? "0" };
+  const priced = (pricing: Sheet["pricing"]): ManifestExtraPricing => {
+    const { cache_write: write } = statedRates(pricing, undefined);
+    return extraPricing(() => write);
   };
   const tiers = sheet.price_tiers?.map((tier) => ({
     ...tier,

@@ -1,8 +1,15 @@
 import type { Manifest, PriceSheet } from "../catalog/index.ts";
-import { type OrgId, parseUsd, type PicoUsd, picoUsd, type Usage } from "../core/index.ts";
+import {
+  fromSkuNames,
+  type OrgId,
+  parseUsd,
+  type PicoUsd,
+  picoUsd,
+  type Usage,
+} from "../core/index.ts";
 import { assert } from "../core/index.ts";
 import { exactCost } from "../pricing/index.ts";
-import { changesAfter, type Listing, listingsOf, type Rates, ratesAt } from "./listing-prices.ts";
+import { changesAfter, type Listing, listingsOf, ratesAt } from "./listing-prices.ts";
 
 /** The tokens of one organization with one model of a provider. */
 export interface ModelUse {
@@ -104,16 +111,7 @@ function hasTiers(listing: Listing, nowMs: number): boolean {
 function sheetOf(listing: Listing, atMs: number): PriceSheet {
   const [first] = ratesAt(listing, atMs);
   assert(first !== undefined, "the first tier is above nothing");
-  const price = (sku: keyof Rates): bigint => picoUsdPerToken(first.rates[sku]);
-  return {
-    pinId: "",
-    prompt: price("prompt"),
-    cachedPrompt: price("cached_prompt"),
-    cacheWrite: price("cache_write"),
-    cacheWrite1h: price("cache_write_1h"),
-    completion: price("completion"),
-    internalReasoning: price("internal_reasoning"),
-  };
+  return { pinId: "", ...fromSkuNames((name) => picoUsdPerToken(first.rates[name])) };
 }
 
 /** USD per million tokens is as many micro-USD per million, which is pico-USD per token. */

@@ -1,3 +1,4 @@
+import { HOUR_SKU_NAME } from "../core/index.ts";
 import type { BilledSku } from "../catalog/index.ts";
 import type { Draft, DraftPrices, DraftSheet } from "./draft.ts";
 import { comparePrices } from "./price-text.ts";
@@ -6,7 +7,7 @@ import { comparePrices } from "./price-text.ts";
 export const DEFAULT_SKUS = {
   cached_prompt: "prompt",
   cache_write: "prompt",
-  cache_write_1h: "prompt",
+  [HOUR_SKU_NAME]: "prompt",
   internal_reasoning: "completion",
 } as const satisfies Partial<Record<BilledSku, "prompt" | "completion">>;
 

@@ -1,3 +1,4 @@
+import { HOUR_SKU_NAME } from "../core/index.ts";
 import { DEFAULT_SKUS, difference, isRise, OPTIONAL_SKUS, type OptionalSku } from "./agree.ts";
 import type {
   Draft,
@@ -54,7 +55,7 @@ export function mergeDrafts(
       );
   const dated = adoptChanges(draft, agreeing, prices);
   const whole = wholePrices({ prices, changes: dated.changes }, () =>
-    note("one-hour-derived", "cache_write_1h is twice the prompt where it is not stated"),
+    note("one-hour-derived", `${HOUR_SKU_NAME} is twice the prompt where it is not stated`),
   );
   const doubt: StageCode[] =
     alone || agreeing.length > 0 ? [] : [others.length === 0 ? "one-source" : DIFFER];
@@ -160,7 +161,7 @@ function wholePrices(
     const sheets = sheetsOf(each);
     const skus = OPTIONAL_SKUS.filter(
       (sku) =>
-        sheets.some((sheet) => sheet[sku] !== undefined) || (wantsHour && sku === "cache_write_1h"),
+        sheets.some((sheet) => sheet[sku] !== undefined) || (wantsHour && sku === HOUR_SKU_NAME),
     );
     const fill = (sheet: DraftSheet): DraftSheet => ({
       prompt: sheet.prompt,
@@ -168,7 +169,7 @@ function wholePrices(
       ...Object.fromEntries(skus.map((sku) => [sku, sheet[sku] ?? missing(sheet, sku)])),
     });
     const missing = (sheet: DraftSheet, sku: OptionalSku): string => {
-      if (sku !== "cache_write_1h") return sheet[DEFAULT_SKUS[sku]];
+      if (sku !== HOUR_SKU_NAME) return sheet[DEFAULT_SKUS[sku]];
       derived();
       return withMargin(sheet.prompt, "100") ?? sheet.prompt;
     };
@@ -179,7 +180,7 @@ function wholePrices(
     };
   };
   const wantsHour = [prices, ...changes].some((each) =>
-    sheetsOf(each).some((sheet) => sheet.cache_write_1h !== undefined),
+    sheetsOf(each).some((sheet) => sheet[HOUR_SKU_NAME] !== undefined),
   );
   return {
     prices: whole(prices, wantsHour),

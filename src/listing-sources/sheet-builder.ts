@@ -1,3 +1,4 @@
+import { HOUR_SKU_NAME } from "../core/index.ts";
 import { BILLED_SKUS, type BilledSku } from "../catalog/index.ts";
 import type {
   DraftPrices,
@@ -85,12 +86,12 @@ function readSheet({ model, places }: PricesInput, raw: RawSheet, notes: ImportN
     completion,
     ...optional("cached_prompt", read("cached_prompt")),
     ...written("cache_write"),
-    ...written("cache_write_1h"),
+    ...written(HOUR_SKU_NAME),
     ...optional("internal_reasoning", reasoning === completion ? undefined : reasoning),
   };
 
   /* 0 beside a paid prompt means that there is no extra fee, not that the tokens are free. */
-  function written(sku: "cache_write" | "cache_write_1h"): Partial<Record<BilledSku, string>> {
+  function written(sku: BilledSku): Partial<Record<BilledSku, string>> {
     if (raw[sku] !== undefined && isNothing(raw[sku]) && prompt !== "0") {
       note("no-extra-fee", `${sku} is 0 beside a paid prompt: such tokens cost what prompt costs`);
       return {};

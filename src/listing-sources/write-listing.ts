@@ -1,4 +1,6 @@
+import { HOUR_SKU_NAME } from "../core/index.ts";
 import {
+  extraPricing,
   MANIFEST_SKUS,
   type ManifestCapacity,
   type ManifestListingTerms,
@@ -207,8 +209,9 @@ function termsOf({ sheet, tiers }: DraftPrices): WrittenPrices {
   };
 }
 
-function extraOf({ cache_write_1h: hour }: DraftSheet): Pick<ManifestTermPrices, "extra_pricing"> {
-  return hour === undefined ? {} : { extra_pricing: { cache_write_1h: hour } };
+function extraOf(sheet: DraftSheet): Pick<ManifestTermPrices, "extra_pricing"> {
+  const hour = sheet[HOUR_SKU_NAME];
+  return hour === undefined ? {} : { extra_pricing: extraPricing(() => hour) };
 }
 
 function pricingOf(sheet: DraftSheet): ManifestPrice[] {

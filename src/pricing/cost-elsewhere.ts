@@ -1,5 +1,5 @@
-import { type PriceSheet, ratesOf } from "../catalog/index.ts";
-import { floorToMicroUsd, type MicroUsd, picoUsd, type Usage } from "../core/index.ts";
+import { type PriceSheet, pricesHourWrites, ratesOf } from "../catalog/index.ts";
+import { floorToMicroUsd, HOUR_SKU, type MicroUsd, picoUsd, type Usage } from "../core/index.ts";
 import { exactCost } from "./quote.ts";
 
 /** Tokens of requests whose prompts lie between the same two bounds of every tier. */
@@ -33,13 +33,13 @@ export function leastCostElsewhere(prices: PriceSheet, usage: Usage): MicroUsd {
 }
 
 function withCheapestWrite(prices: PriceSheet): PriceSheet {
-  const { cacheWrite, cacheWrite1h: hour } = ratesOf(prices);
+  const { cacheWrite, [HOUR_SKU]: hour } = ratesOf(prices);
   return hour < cacheWrite ? { ...prices, cacheWrite: hour } : prices;
 }
 
 /** Does the cost of a sum of tokens depend on more than the sum? */
 export function dependsOnRequest(prices: PriceSheet, usage: Usage): boolean {
-  const hasHours = prices.cacheWrite1h !== undefined && usage.cacheWrite > 0;
+  const hasHours = pricesHourWrites(prices) && usage.cacheWrite > 0;
   return hasHours || tierBounds(prices).length > 0;
 }
 

@@ -1,10 +1,11 @@
-import type {
-  Manifest,
-  ManifestExtraPricing,
-  ManifestListingTerms,
-  ManifestModel,
-  ManifestPrice,
-  ManifestPriceTier,
+import {
+  extraPricing,
+  type Manifest,
+  type ManifestExtraPricing,
+  type ManifestListingTerms,
+  type ManifestModel,
+  type ManifestPrice,
+  type ManifestPriceTier,
 } from "../catalog/index.ts";
 import { listingHash, withMargin as priceWithMargin } from "../listing-sources/index.ts";
 
@@ -104,5 +105,5 @@ function raisedEntries(
 }
 
 function raisedExtra(extra: ManifestExtraPricing, percent: string): ManifestExtraPricing {
-  return { cache_write_1h: raisedPrice(extra.cache_write_1h, percent) };
+  return extraPricing((sku) => raisedPrice(extra[sku], percent));
 }

@@ -1,4 +1,4 @@
-import type { Deployment } from "../catalog/index.ts";
+import { type Deployment, pricesHourWrites } from "../catalog/index.ts";
 import { ABSENT, type JsonDocument, type JsonNode, NODE_SIZE } from "../json/index.ts";
 import type { RequestCodec } from "./contract.ts";
 import { whatIsTaken } from "./fields/accepted-values.ts";
@@ -58,7 +58,7 @@ export interface LongMark {
 
 /** May the mark go to this deployment, because its listing prices an hour of the cache? */
 export function isPricedMark({ isHour }: LongMark, { prices }: Deployment): boolean {
-  return isHour && prices?.cacheWrite1h !== undefined;
+  return isHour && pricesHourWrites(prices);
 }
 
 /** Finds what a body of this wire would have its provider charge beside tokens. */

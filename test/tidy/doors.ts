@@ -16,6 +16,8 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/core/cap-period.ts": "the contract, which the pages share, names the caps of a key after it",
   "src/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
   "src/json/schema-parts.ts": "the contract, which the pages share, is made of these",
+  "src/ledger/refusal-reason-schema.ts":
+    "the console's contract, which the pages share, shows it as it is kept",
   "src/records/contract/limit-change.ts":
     "the console's contract, which the pages share, has this route of the gateway too",
   "src/console-api/contract.ts": "shared with the pages, which must not load the server",

@@ -2,7 +2,7 @@ import { Type, type Static, type TSchema } from "typebox";
 
 import { type Need, ROLES } from "../../core/roles.ts";
 import { visibleText } from "../../core/visible-text.ts";
-import { Instant, nullable, oneOf } from "../../json/schema-parts.ts";
+import { Instant, nullable, oneOf, Usd } from "../../json/schema-parts.ts";
 
 export * from "../../json/schema-parts.ts";
 
@@ -38,8 +38,6 @@ interface RouteShape {
   readonly answerType?: "text/csv" | "application/json" | "application/x-ndjson";
 }
 
-/** Dollars as a decimal string, exact to the micro-dollar: `"0.001932"`, negative with a minus. */
-export const Usd = Type.String({ pattern: "^-?[0-9]+\\.[0-9]{6}$", examples: ["12.500000"] });
 /** Dollars that a person typed: at most six fraction digits, never negative. */
 export const UsdInput = Type.String({
   pattern: "^[0-9]{1,9}(\\.[0-9]{1,6})?$",

@@ -5,6 +5,7 @@ import {
   REQUEST_STATUSES,
   type RequestStatus as Status,
 } from "../../core/request-status.ts";
+import { RefusalReason } from "../../ledger/refusal-reason-schema.ts";
 import { AsOf, BySku, Count, Id, Instant, nullable, oneOf, Page, Tokens, Usd } from "./shared.ts";
 
 export const RequestOutcome = oneOf(...ATTEMPT_OUTCOMES);
@@ -176,6 +177,8 @@ export const Attempt = Type.Object({
 });
 export type Attempt = Static<typeof Attempt>;
 
+export type { RefusalReason } from "../../ledger/refusal-reason-schema.ts";
+
 export const RefusalCause = oneOf(
   "balance",
   "held",
@@ -187,35 +190,6 @@ export const RefusalCause = oneOf(
   "request",
 );
 export type RefusalCause = Static<typeof RefusalCause>;
-
-/** Why a refused request was refused; what does not apply to it is left out. */
-export const RefusalReason = Type.Object({
-  status: Count,
-  retryable: Type.Boolean(),
-  origin: Type.Optional(Type.String()),
-  limit_scope: Type.Optional(Type.String()),
-  cap_period: Type.Optional(oneOf("day", "week")),
-  limit_kind: Type.Optional(Type.String()),
-  limit_id: Type.Optional(Type.String()),
-  /** Seconds. */
-  retry_after: Type.Optional(Count),
-  retry_at: Type.Optional(Instant),
-  /** When the monthly cap that was reached resets. */
-  reset_at: Type.Optional(Instant),
-  /** Requests or tokens that the limit allows. */
-  limit: Type.Optional(Count),
-  /** How much of it counted when the request came, and how much the request adds. */
-  used: Type.Optional(Count),
-  asked: Type.Optional(Count),
-  cap_usd: Type.Optional(Usd),
-  spent_usd: Type.Optional(Usd),
-  in_flight_usd: Type.Optional(Usd),
-  available_usd: Type.Optional(Usd),
-  /** What the request could have cost at most. */
-  needed_usd: Type.Optional(Usd),
-  dropped_params: Type.Optional(Type.Array(Type.String())),
-});
-export type RefusalReason = Static<typeof RefusalReason>;
 
 /** The explanation of a refusal, and the page that changes it. */
 export const refusalFields = {

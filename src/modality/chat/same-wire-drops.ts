@@ -1,4 +1,4 @@
-import type { Deployment } from "../../catalog/index.ts";
+import { type Deployment, pricesHourWrites } from "../../catalog/index.ts";
 import {
   historyLosses,
   isOpen,
@@ -35,7 +35,7 @@ export function sameWireDrops(request: ParsedChatRequest, deployment: Deployment
 
 /** Does this deployment, of the request's own wire, get marks for an hour of its cache at a price? */
 export function asksHourWrites(request: ParsedChatRequest, deployment: Deployment): boolean {
-  if (deployment.prices?.cacheWrite1h === undefined) return false;
+  if (!pricesHourWrites(deployment.prices)) return false;
   return request.pricedFields().longMarks.some((mark) => isPricedMark(mark, deployment));
 }
 

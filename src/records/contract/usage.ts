@@ -27,7 +27,7 @@ import {
   UsdNumber,
   wholeNumber,
 } from "../../json/index.ts";
-import type { Balance, MonthSpend } from "../../ledger/index.ts";
+import { type Balance, type MonthSpend, RefusalReason } from "../../ledger/index.ts";
 import { answerHeadersOf, droppedParamsOf } from "../answer-headers.ts";
 import type {
   AttemptRecord,
@@ -208,12 +208,10 @@ const Headers = Type.Unsafe<Readonly<Record<string, string>>>({
     "the headers of the answer that say how it was served or why it was refused, by name",
 });
 
-const RefusalFields = Type.Unsafe<{ readonly error_type: string }>({
-  type: "object",
-  required: ["error_type"],
-  properties: { error_type: { type: "string" } },
-  description: "why the gateway refused it: what its error said, except for the sentence",
-});
+const RefusalFields = Type.Object(
+  { error_type: Type.String(), ...Type.Partial(RefusalReason).properties },
+  { description: "why the gateway refused it: what its error said, except for the sentence" },
+);
 
 const request = shape((is: FieldOf<RequestRecord>) => ({
   id: is(Type.String(), (record) => record.requestId),
