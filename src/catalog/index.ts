@@ -41,7 +41,6 @@ export {
   type ManifestPriceTier,
   type ManifestProvider,
   type ManifestSettlement,
-  type ManifestSku,
   type ManifestSourceFile,
   type ManifestTermPrices,
   type ManifestWireProfile,

@@ -108,7 +108,9 @@ async function namedKey(
   { keyId }: LimitRequest,
 ): Promise<KeySummary | undefined | ConsoleRefusal> {
   if (keyId === undefined) return undefined;
-  return (await accounts.findKey(orgId, keyId)) ?? NO_SUCH_KEY;
+  // The database takes U+0000 in no text.
+  const found = keyId.includes("\0") ? undefined : await accounts.findKey(orgId, keyId);
+  return found ?? NO_SUCH_KEY;
 }
 
 /** What holds by the change: for the key that was meant, or for all keys of the organization. */

@@ -68,9 +68,7 @@ export {
 export { MicroUsdNumber, type ReadRoute, UsdNumber, wholeNumber, wordOf } from "./read-route.ts";
 export { scanJson, valueEndIn } from "./scan-json.ts";
 export {
-  BySku,
   Count,
-  Id,
   Instant,
   listOf,
   MaybeInstant,

@@ -6,7 +6,6 @@ import { bySkuName, HOUR_SKU_NAME, TOKEN_BUCKETS, type Usage } from "../core/usa
 export const Usd = Type.String({ pattern: "^-?[0-9]+\\.[0-9]{6}$", examples: ["12.500000"] });
 /** An instant in UTC, ISO 8601 with milliseconds. */
 export const Instant = Type.String({ format: "date-time" });
-export const Id = Type.String({ minLength: 1, maxLength: 200 });
 export const Count = Type.Integer({ minimum: 0 });
 
 /** A value of these, or null where there is none. */

@@ -1,11 +1,5 @@
 import type { DedicatedEndpoint } from "../accounts/index.ts";
-import {
-  instant,
-  OUTPUT_TOKENS_DEFAULT,
-  OUTPUT_TOKENS_MAX,
-  OUTPUT_TOKENS_MIN,
-  usd,
-} from "../core/index.ts";
+import { OUTPUT_TOKENS_DEFAULT, OUTPUT_TOKENS_MAX, OUTPUT_TOKENS_MIN } from "../core/index.ts";
 import type { MonthSpend, PeriodSpend } from "../ledger/index.ts";
 import {
   endpointScope,
@@ -22,7 +16,7 @@ import {
   LIMIT_NAMES,
   type LimitSource,
 } from "./contract/limit-change.ts";
-import type { Limits, LimitScope, Spend } from "./contract/limits.ts";
+import { type Limits, type LimitScope, spend as spendJson } from "./contract/limits.ts";
 import type { LimitUse, UsedScope } from "./limit-use.ts";
 
 export interface ShownLimits {
@@ -52,10 +46,10 @@ export function shownLimits({ modelId, use, spend }: ShownLimits): Limits {
       default: OUTPUT_TOKENS_DEFAULT,
     },
     spend: {
-      org: shownSpend(spend.org),
+      org: spendJson.show(spend.org),
       key: {
-        ...shownSpend(spend.key),
-        ...Object.fromEntries(spend.periods.map((each) => [each.period, shownSpend(each)])),
+        ...spendJson.show(spend.key),
+        ...Object.fromEntries(spend.periods.map((each) => [each.period, spendJson.show(each)])),
       },
     },
   };
@@ -167,13 +161,4 @@ function shownEndpoint(endpoint: DedicatedEndpoint): LimitScope {
 
 function shownValues(values: LimitValues): ChangedLimit["stored"] {
   return byLimit((word) => values[LIMIT_NAMES[word]] ?? null);
-}
-
-function shownSpend(month: MonthSpend): Spend {
-  return {
-    cap_usd: month.capMicroUsd === null ? null : usd(month.capMicroUsd),
-    settled_usd: usd(month.spentMicroUsd),
-    in_flight_usd: usd(month.inFlightMicroUsd),
-    reset_at: instant(month.resetAtMs),
-  };
 }

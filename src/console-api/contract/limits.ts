@@ -4,8 +4,6 @@ import { ChangedLimit, LimitChange, LimitSource } from "../../records/contract/l
 import { Confirm, Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
 import { refusalFields } from "./usage.ts";
 
-export type { ChangedLimit, LimitChange } from "../../records/contract/limit-change.ts";
-
 const LimitValue = Type.Object({
   /** What no own value may exceed: the default or the contract. Null: nothing limits it. */
   ceiling: nullable(Count),

@@ -45,6 +45,7 @@ export const UsdInput = Type.String({
   description:
     'a string of dollars that is not negative and has at most six decimals, like "12.50"',
 });
+export const Id = Type.String({ minLength: 1, maxLength: 200 });
 export const Name = Type.String({ minLength: 1, maxLength: 64, pattern: visibleText.source });
 
 /** What a member of an organization is. */

@@ -8,15 +8,19 @@ import {
   LimitChange,
   LimitSource,
 } from "./limit-change.ts";
+import { instant, usd } from "../../core/index.ts";
 import {
+  type FieldOf,
   Instant,
   listOf,
   MaybeInteger,
   MaybeText,
   nullable,
   type ReadRoute,
+  shape,
   UsdNumber,
 } from "../../json/index.ts";
+import type { MonthSpend } from "../../ledger/index.ts";
 
 const LimitScope = Type.Object({
   scope: Type.String(),
@@ -33,13 +37,12 @@ const LimitScope = Type.Object({
 });
 export type LimitScope = Static<typeof LimitScope>;
 
-const Spend = Type.Object({
-  cap_usd: nullable(UsdNumber),
-  settled_usd: UsdNumber,
-  in_flight_usd: UsdNumber,
-  reset_at: Instant,
-});
-export type Spend = Static<typeof Spend>;
+export const spend = shape((is: FieldOf<MonthSpend>) => ({
+  cap_usd: is(nullable(UsdNumber), ({ capMicroUsd: cap }) => (cap === null ? null : usd(cap))),
+  settled_usd: is(UsdNumber, ({ spentMicroUsd }) => usd(spentMicroUsd)),
+  in_flight_usd: is(UsdNumber, ({ inFlightMicroUsd }) => usd(inFlightMicroUsd)),
+  reset_at: is(Instant, ({ resetAtMs }) => instant(resetAtMs)),
+}));
 
 export const Limits = Type.Object({
   model: MaybeText,
@@ -51,11 +54,11 @@ export const Limits = Type.Object({
     default: Type.Integer(),
   }),
   spend: Type.Object({
-    org: Spend,
+    org: spend.schema,
     key: Type.Object({
-      ...Spend.properties,
-      week: Type.Optional(Spend),
-      day: Type.Optional(Spend),
+      ...spend.schema.properties,
+      week: Type.Optional(spend.schema),
+      day: Type.Optional(spend.schema),
     }),
   }),
 });
