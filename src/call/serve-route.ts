@@ -1,6 +1,12 @@
 import type { Principal } from "../accounts/index.ts";
 import { type Deployment, deploymentAt, type WireId } from "../catalog/index.ts";
-import { attemptInstantMs, invalidRequest, type MicroUsd, type Refusal } from "../core/index.ts";
+import {
+  attemptInstantMs,
+  invalidRequest,
+  type MicroUsd,
+  printJson,
+  type Refusal,
+} from "../core/index.ts";
 import type { SpendReads } from "../ledger/index.ts";
 import type { TokenCount } from "../limits/index.ts";
 import { explainRoute } from "../routing/index.ts";
@@ -16,7 +22,7 @@ import { marketplaceClaim } from "./marketplace-claim.ts";
 import { callPlanInput, conversationOf, findModel } from "./plan-call.ts";
 import type { CallPorts } from "./ports.ts";
 import { refuseCall } from "./refuse-call.ts";
-import { routeBody, type ExcludedStep, type ShownStep } from "./show-route.ts";
+import { type ExcludedStep, routeAnswer, type ShownStep } from "./route-contract.ts";
 
 export interface RoutePorts extends CallPorts {
   readonly records: SpendReads;
@@ -69,7 +75,7 @@ async function runDry<R extends CallRequest>(
   const reserve = reserveOf(ports, walk.steps[0], { request, kind });
   // The body was read above: what refuses it now is not its text.
   const refusal = await previewCall(looking, client, { ...kind, read: () => read });
-  const body = routeBody({ ...walk, request, reserve, refusal });
+  const body = printJson(routeAnswer.show({ ...walk, request, reserve, refusal }));
   const { remainingRequests } = counted;
   client.answer("application/json", { remainingRequests }, Buffer.from(body));
 }

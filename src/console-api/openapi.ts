@@ -14,7 +14,7 @@ export function openApiDocument(consoleUrl: string): object {
     const shown = path.replaceAll(/:(\w+)/g, "{$1}");
     paths[shown] = { ...paths[shown], [method.toLowerCase()]: operation(name, contract) };
   }
-  return published({
+  return publish({
     openapi: "3.1.0",
     info: {
       title: "Token Market console",
@@ -33,7 +33,7 @@ export function openApiDocument(consoleUrl: string): object {
 }
 
 /** Without the sentences about what is refused, which the check alone reads. */
-function published(document: object): object {
+function publish(document: object): object {
   const text = JSON.stringify(document, (key, value: unknown) =>
     key === "says" && typeof value === "string" ? undefined : value,
   );

@@ -11,7 +11,7 @@ export function shownLimitRow(
 ): LimitsRow {
   const unfunded = row.unfundedRequestsPerMinute;
   const requests = usages.get(unfunded === undefined ? row.id : unfundedId(row))?.requests;
-  const used = usedOf(usages.get(row.id), requests);
+  const used = showUsed(usages.get(row.id), requests);
   const values = byLimit((word) => ({
     ceiling: row.ceilings[LIMIT_NAMES[word]],
     own: row.self[LIMIT_NAMES[word]] ?? null,
@@ -34,7 +34,7 @@ export function shownEndpointRow(
   { providerId, limits }: EndpointRecord,
   usage: ScopeUsage | undefined,
 ): LimitsRow {
-  const used = usedOf(usage);
+  const used = showUsed(usage);
   return {
     scope: "endpoint",
     key_id: null,
@@ -48,7 +48,7 @@ export function shownEndpointRow(
   };
 }
 
-function usedOf(usage: ScopeUsage | undefined, requests = usage?.requests) {
+function showUsed(usage: ScopeUsage | undefined, requests = usage?.requests) {
   return {
     rpm: requests ?? null,
     tpm: usage?.tokens ?? null,

@@ -65,12 +65,12 @@ export {
   readJson,
   readRawJson,
 } from "./read-manifest-json.ts";
-export { MicroUsdNumber, type ReadRoute, UsdNumber, wholeNumber, wordOf } from "./read-route.ts";
+export { MicroUsdNumber, type ReadRoute, UsdNumber, Whole, Word } from "./read-route.ts";
 export { scanJson, valueEndIn } from "./scan-json.ts";
 export {
   Count,
   Instant,
-  listOf,
+  List,
   MaybeInstant,
   MaybeInteger,
   MaybeText,
@@ -79,7 +79,7 @@ export {
   showTokens,
   Tokens,
 } from "./schema-parts.ts";
-export { type FieldOf, shape } from "./shape.ts";
+export { type DefineField, shape } from "./shape.ts";
 export {
   canonicalText,
   documentParts,

@@ -27,13 +27,13 @@ export const MicroUsdNumber = Type.Unsafe<MicroUsd>({
   description: "millionths of a dollar",
 });
 /** One of some words in a query. */
-export function wordOf<const T extends readonly string[]>(words: T, description: string) {
+export function Word<const T extends readonly string[]>(words: T, description: string) {
   const says = `must be one of ${words.join(", ")}, not {value}`;
   return Type.Unsafe<T[number]>(Type.String({ enum: [...words], description, says }));
 }
 
 /** A whole number in a query. */
-export function wholeNumber(minimum: number, maximum: number, description: string) {
+export function Whole(minimum: number, maximum: number, description: string) {
   const says = `must be a whole number from ${minimum} to ${maximum}, not {value}`;
   return Type.Integer({ minimum, maximum, description, says });
 }

@@ -24,7 +24,7 @@ export const MaybeText = nullable(Type.String());
 export const MaybeInteger = nullable(Type.Integer());
 export const MaybeInstant = nullable(Instant);
 
-export function listOf<T extends TSchema>(entry: T, options: TArrayOptions = {}) {
+export function List<T extends TSchema>(entry: T, options: TArrayOptions = {}) {
   return Type.Unsafe<readonly Static<T>[]>(Type.Array(entry, options));
 }
 

@@ -12,7 +12,7 @@ interface Field<R, S extends TSchema> {
 }
 
 /** One field: what it is, and where it comes from; undefined where an optional one is absent. */
-export type FieldOf<R> = <S extends TSchema>(
+export type DefineField<R> = <S extends TSchema>(
   schema: S,
   read: (record: R) => S extends TOptional ? Static<S> | undefined : Static<S>,
 ) => Field<R, S>;
@@ -23,7 +23,7 @@ type SchemasOf<R, F extends Readonly<Record<string, Field<R, TSchema>>>> = {
 
 /** An object with these fields, in this order. */
 export function shape<R, F extends Readonly<Record<string, Field<R, TSchema>>>>(
-  make: (is: FieldOf<R>) => F,
+  make: (is: DefineField<R>) => F,
 ): Shape<R, TObject<SchemasOf<R, F>>> {
   const fields = Object.entries(make((schema, read) => ({ schema, read })));
   const schemas = Object.fromEntries(fields.map(([name, { schema }]) => [name, schema]));

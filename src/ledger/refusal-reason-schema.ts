@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Instant, listOf, oneOf, Usd } from "../json/schema-parts.ts";
+import { Count, Instant, List, oneOf, Usd } from "../json/schema-parts.ts";
 
 /** Why a refused request was refused; what does not apply to it is left out. */
 export const RefusalReason = Type.Object({
@@ -27,6 +27,6 @@ export const RefusalReason = Type.Object({
   available_usd: Type.Optional(Usd),
   /** What the request could have cost at most. */
   needed_usd: Type.Optional(Usd),
-  dropped_params: Type.Optional(listOf(Type.String())),
+  dropped_params: Type.Optional(List(Type.String())),
 });
 export type RefusalReason = Static<typeof RefusalReason>;

@@ -30,11 +30,13 @@ export interface LimitRequest {
 export function readLimitRequest(body: Buffer): Result<{ readonly request: LimitRequest }> {
   const read = readJsonObject(body, WORDS);
   if (!read.ok) return read;
-  const misnamed = nameProblem(read.doc);
+  const misnamed = findNameProblem(read.doc);
   if (misnamed !== undefined) return invalid(misnamed);
   const fields = JSON.parse(body.toString()) as NamedLimit & LimitValues;
   const problem =
-    problemOf(checkNamed, fields) ?? placementProblem(fields) ?? problemOf(checkValues, fields);
+    findProblem(checkNamed, fields) ??
+    findPlacementProblem(fields) ??
+    findProblem(checkValues, fields);
   if (problem !== undefined) return invalid(problem);
   const words = LIMIT_WORDS.filter((word) => fields[word] !== undefined);
   if (words.length === 0) return invalid(NOTHING_CHANGES);
@@ -64,7 +66,7 @@ const FIELDS: readonly string[] = Object.keys(Body.properties);
 const ECHOED_CHARS_MAX = 64;
 
 /** A field that the route does not have, or has twice. */
-function nameProblem(doc: JsonDocument): string | undefined {
+function findNameProblem(doc: JsonDocument): string | undefined {
   const names = new Set<string>();
   for (const key of doc.keys(0)) {
     const name = doc.text(key);
@@ -78,12 +80,12 @@ function nameProblem(doc: JsonDocument): string | undefined {
   return undefined;
 }
 
-function problemOf(check: SchemaCheck, fields: object): string | undefined {
+function findProblem(check: SchemaCheck, fields: object): string | undefined {
   const fault = check(fields);
   return fault === undefined ? undefined : `${String(fault.path[0])} ${fault.message}`;
 }
 
-function placementProblem({ scope, key_id: keyId, model }: NamedLimit): string | undefined {
+function findPlacementProblem({ scope, key_id: keyId, model }: NamedLimit): string | undefined {
   if (scope === "model") {
     return model === undefined ? 'model is missing; scope "model" needs the id of one' : undefined;
   }

@@ -21,13 +21,13 @@ export function queryReader<S extends TObject>(schema: S): QueryReader<S> {
     const asked = Object.fromEntries(
       types
         .filter(([name]) => query.has(name))
-        .map(([name, type]) => [name, valueOf(query.getAll(name), type)]),
+        .map(([name, type]) => [name, readValue(query.getAll(name), type)]),
     );
     const fault = check(asked);
     if (fault === undefined) return { ok: true, asked: asked as Static<S> };
     const [name = "", at = 0] = fault.path;
     const texts = query.getAll(String(name));
-    const value = (Array.isArray(asked[name]) ? entries(texts) : texts)[Number(at)] ?? "";
+    const value = (Array.isArray(asked[name]) ? splitEntries(texts) : texts)[Number(at)] ?? "";
     const shown = JSON.stringify(value.slice(0, ECHOED_CHARS_MAX));
     return refused(invalidRequest(`${name} ${fault.message.replace("{value}", () => shown)}`));
   };
@@ -35,13 +35,13 @@ export function queryReader<S extends TObject>(schema: S): QueryReader<S> {
 
 const ECHOED_CHARS_MAX = 64;
 
-function valueOf(texts: readonly string[], type: unknown): string | number | readonly string[] {
-  if (type === "array") return entries(texts).map((text) => text.trim());
+function readValue(texts: readonly string[], type: unknown): string | number | readonly string[] {
+  if (type === "array") return splitEntries(texts).map((text) => text.trim());
   const [first = ""] = texts;
   return type === "integer" && /^\d{1,9}$/.test(first) ? Number(first) : first;
 }
 
 /** Values with commas between them, or the name several times. */
-function entries(texts: readonly string[]): readonly string[] {
+function splitEntries(texts: readonly string[]): readonly string[] {
   return texts.flatMap((text) => text.split(","));
 }

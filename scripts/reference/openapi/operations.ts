@@ -3,7 +3,7 @@ import { BODY_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "../../../src/core/constant
 import { RECORD_ROUTES } from "../../../src/records/contract/routes.ts";
 import { headersOn, refusalsOf } from "./errors.ts";
 import { text, type Schema } from "./kit.ts";
-import { JSON_TYPE, type Operation, readOperation, refOf } from "./read-operations.ts";
+import { JSON_TYPE, type Operation, readOperation, toSchema } from "./read-operations.ts";
 
 const STREAM: Schema = { type: "string", description: "events, where `stream` was true" };
 
@@ -121,7 +121,7 @@ export function operationObject(name: string, operation: Operation): object {
   } = operation;
   const bytesMax = operation.isSmall === true ? SMALL_BODY_BYTES_MAX : BODY_BYTES_MAX;
   const content = Object.fromEntries(
-    Object.entries(answers).map(([type, schema]) => [type, { schema: refOf(schema) }]),
+    Object.entries(answers).map(([type, schema]) => [type, { schema: toSchema(schema) }]),
   );
   return {
     operationId: name
@@ -138,7 +138,7 @@ export function operationObject(name: string, operation: Operation): object {
           requestBody: {
             required: true,
             description: `At most ${bytesMax} bytes.`,
-            content: { [JSON_TYPE]: { schema: refOf(body) } },
+            content: { [JSON_TYPE]: { schema: toSchema(body) } },
           },
         }),
     responses: {

@@ -1,6 +1,6 @@
 import type { TSchema } from "typebox";
 
-import { RouteAnswer } from "../../../src/call/route-contract.ts";
+import { routeAnswer } from "../../../src/call/route-contract.ts";
 import type { ReadRoute } from "../../../src/json/read-route.ts";
 import { NAMED_SCHEMAS } from "../../../src/records/contract/routes.ts";
 import { ref, type Schema } from "./kit.ts";
@@ -24,42 +24,42 @@ export interface Operation {
 
 export const JSON_TYPE = "application/json";
 
-const SCHEMAS: Readonly<Record<string, TSchema>> = { ...NAMED_SCHEMAS, Route: RouteAnswer };
+const SCHEMAS: Readonly<Record<string, TSchema>> = { ...NAMED_SCHEMAS, Route: routeAnswer.schema };
 const NAMES = new Map<unknown, string>(
   Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]),
 );
 
 /** The named schemas of the routes that read. */
 export const READ_SCHEMAS = Object.fromEntries(
-  Object.entries(SCHEMAS).map(([name, schema]) => [name, published(schema)]),
+  Object.entries(SCHEMAS).map(([name, schema]) => [name, publish(schema)]),
 );
 
 /** A route that reads, made from the schemas that it is checked by. */
 export function readOperation(route: ReadRoute, more: readonly object[] = []): Operation {
   const { summary, description, tag, query, body, answer, hasFile } = route;
-  const parameters = [...(query === undefined ? [] : parametersOf(query)), ...more];
-  const json = { [JSON_TYPE]: nameOf(answer) ?? published(answer) };
+  const parameters = [...(query === undefined ? [] : listParameters(query)), ...more];
+  const json = { [JSON_TYPE]: findName(answer) ?? publish(answer) };
   return {
     summary,
     ...(description === undefined ? {} : { description }),
     tag,
     kind: "read",
-    ...(body === undefined ? {} : { body: nameOf(body) ?? published(body) }),
+    ...(body === undefined ? {} : { body: findName(body) ?? publish(body) }),
     answers: hasFile === true ? { ...json, "text/csv": { type: "string" } } : json,
     ...(parameters.length === 0 ? {} : { parameters }),
   };
 }
 
-export function refOf(schema: string | Schema): Schema {
+export function toSchema(schema: string | Schema): Schema {
   return typeof schema === "string" ? ref(schema) : schema;
 }
 
-function nameOf(schema: TSchema): string | undefined {
+function findName(schema: TSchema): string | undefined {
   return NAMES.get(schema);
 }
 
-function parametersOf(query: TSchema): readonly object[] {
-  const { properties, required = [] } = published(query) as {
+function listParameters(query: TSchema): readonly object[] {
+  const { properties, required = [] } = publish(query) as {
     readonly properties: Readonly<Record<string, Schema>>;
     readonly required?: readonly string[];
   };
@@ -73,7 +73,7 @@ function parametersOf(query: TSchema): readonly object[] {
 }
 
 /** Without what only the check reads, and with those that have a name by their name. */
-function published(schema: TSchema): Schema {
+function publish(schema: TSchema): Schema {
   const text = JSON.stringify(schema, (key, value: unknown) => {
     if (typeof value === "string" && isOfCheck(key, value)) return undefined;
     const name = value === schema ? undefined : NAMES.get(value);

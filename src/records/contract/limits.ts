@@ -10,9 +10,9 @@ import {
 } from "./limit-change.ts";
 import { instant, usd } from "../../core/index.ts";
 import {
-  type FieldOf,
+  type DefineField,
   Instant,
-  listOf,
+  List,
   MaybeInteger,
   MaybeText,
   nullable,
@@ -37,7 +37,7 @@ const LimitScope = Type.Object({
 });
 export type LimitScope = Static<typeof LimitScope>;
 
-export const spend = shape((is: FieldOf<MonthSpend>) => ({
+export const spend = shape((is: DefineField<MonthSpend>) => ({
   cap_usd: is(nullable(UsdNumber), ({ capMicroUsd: cap }) => (cap === null ? null : usd(cap))),
   settled_usd: is(UsdNumber, ({ spentMicroUsd }) => usd(spentMicroUsd)),
   in_flight_usd: is(UsdNumber, ({ inFlightMicroUsd }) => usd(inFlightMicroUsd)),
@@ -47,7 +47,7 @@ export const spend = shape((is: FieldOf<MonthSpend>) => ({
 export const Limits = Type.Object({
   model: MaybeText,
   effective: Effective,
-  scopes: listOf(LimitScope),
+  scopes: List(LimitScope),
   output_bound: Type.Object({
     min: Type.Integer(),
     max: Type.Integer(),

@@ -11,9 +11,9 @@ import {
 import { instant, instantOrNull } from "../../core/index.ts";
 import {
   Count,
-  type FieldOf,
+  type DefineField,
   Instant,
-  listOf,
+  List,
   MaybeInstant,
   MaybeInteger,
   MaybeText,
@@ -21,8 +21,8 @@ import {
   oneOf,
   type ReadRoute,
   shape,
-  wholeNumber,
-  wordOf,
+  Whole,
+  Word,
 } from "../../json/index.ts";
 import type { ListingVerification, Verification } from "../../verification/index.ts";
 import { PerToken, Pricing, showPrices, usdPerToken } from "./prices.ts";
@@ -42,18 +42,15 @@ const TOKENS_MAX = 999_999_999;
 const VALUES_MAX = 16;
 
 /** What every token of a request costs whose prompt is above the bound. */
-export const priceTier = shape((is: FieldOf<PriceTier>) => ({
+export const priceTier = shape((is: DefineField<PriceTier>) => ({
   above_prompt_tokens: is(Type.Integer(), (tier) => tier.abovePromptTokens),
   pricing: is(Pricing, ({ prices }) => showPrices(prices)),
 }));
 
-const priceChange = shape((is: FieldOf<DatedPrices>) => ({
+const priceChange = shape((is: DefineField<DatedPrices>) => ({
   from: is(Instant, ({ fromMs }) => instant(fromMs)),
   pricing: is(Pricing, ({ prices }) => showPrices(prices)),
-  price_tiers: is(
-    listOf(priceTier.schema),
-    ({ prices }) => prices.tiers?.map(priceTier.show) ?? [],
-  ),
+  price_tiers: is(List(priceTier.schema), ({ prices }) => prices.tiers?.map(priceTier.show) ?? []),
 }));
 
 const Checked = nullable(
@@ -64,16 +61,16 @@ const Checked = nullable(
   }),
 );
 
-type ListingOf<R> = (record: R) => Deployment | undefined;
+type FindListing<R> = (record: R) => Deployment | undefined;
 
 /** What an entry says of its first listing, and of each. */
-function listingPrices<R>(is: FieldOf<R>, of: ListingOf<R>) {
+function defineListingPrices<R>(is: DefineField<R>, of: FindListing<R>) {
   return {
     price_tiers: is(
-      listOf(priceTier.schema),
+      List(priceTier.schema),
       (each) => of(each)?.prices?.tiers?.map(priceTier.show) ?? [],
     ),
-    price_changes: is(listOf(priceChange.schema), (each) => {
+    price_changes: is(List(priceChange.schema), (each) => {
       const listing = of(each);
       return listing === undefined ? [] : comingPrices(listing).map(priceChange.show);
     }),
@@ -81,23 +78,23 @@ function listingPrices<R>(is: FieldOf<R>, of: ListingOf<R>) {
   };
 }
 
-function listingBounds<R>(is: FieldOf<R>, of: ListingOf<R>) {
+function defineListingBounds<R>(is: DefineField<R>, of: FindListing<R>) {
   return {
     context_length: is(MaybeInteger, (each) => of(each)?.contextLength ?? null),
     max_completion_tokens: is(MaybeInteger, (each) => of(each)?.maxOutputTokens ?? null),
   };
 }
 
-function pricingOf(listing: Deployment | undefined): Static<typeof Pricing> | null {
+function showListingPrices(listing: Deployment | undefined): Static<typeof Pricing> | null {
   return listing?.prices == null ? null : showPrices(listing.prices);
 }
 
 const FailedCheck = Type.Object({ id: Type.String(), title: Type.String() });
 
-const verification = shape((is: FieldOf<ListingVerification>) => ({
+const verification = shape((is: DefineField<ListingVerification>) => ({
   state: is(oneOf("verified", "failed", "changed", "expired", "unchecked"), ({ state }) => state),
   checked_at: is(MaybeInstant, ({ verdict }) => instantOrNull(verdict?.checkedAtMs)),
-  failed_checks: is(listOf(FailedCheck), ({ verdict }) =>
+  failed_checks: is(List(FailedCheck), ({ verdict }) =>
     (verdict?.checks ?? [])
       .filter(({ status }) => status === "fail")
       .map(({ id, title }) => ({ id, title })),
@@ -116,35 +113,37 @@ interface JudgedListing {
   readonly verdicts: Verdicts;
 }
 
-export const modelProvider = shape((is: FieldOf<JudgedListing>) => ({
+export const modelProvider = shape((is: DefineField<JudgedListing>) => ({
   id: is(Type.String(), ({ listing }) => listing.providerId),
   priority: is(
     Type.Integer({ description: "the lower is tried first" }),
     ({ listing }) => listing.priority,
   ),
   prompt_logging: is(oneOf(...LOGGING), ({ listing }) => listing.promptLogging),
-  datacenters: is(listOf(Type.String()), ({ listing }) => listing.datacenters),
-  capacity: is(listOf(Capacity), ({ listing }) => listing.capacity),
-  ...listingBounds(is, ({ listing }) => listing),
-  pricing: is(nullable(Pricing), ({ listing }) => pricingOf(listing)),
-  ...listingPrices(is, ({ listing }) => listing),
+  datacenters: is(List(Type.String()), ({ listing }) => listing.datacenters),
+  capacity: is(List(Capacity), ({ listing }) => listing.capacity),
+  ...defineListingBounds(is, ({ listing }) => listing),
+  pricing: is(nullable(Pricing), ({ listing }) => showListingPrices(listing)),
+  ...defineListingPrices(is, ({ listing }) => listing),
   verification: is(verification.schema, ({ listing, verdicts }) =>
     verification.show(verdicts.of(listing)),
   ),
 }));
 
-const architecture = shape((is: FieldOf<ListedModel>) => ({
-  input_modalities: is(listOf(Type.String()), (model) => model.inputModalities),
-  output_modalities: is(listOf(oneOf(...OUTPUTS)), (model) => [model.modality]),
+const architecture = shape((is: DefineField<ListedModel>) => ({
+  input_modalities: is(List(Type.String()), (model) => model.inputModalities),
+  output_modalities: is(List(oneOf(...OUTPUTS)), (model) => [model.modality]),
   modality: is(
     Type.String(),
     ({ inputModalities, modality }) => `${inputModalities.join("+")}->${modality}`,
   ),
 }));
 
-const topProvider = shape((is: FieldOf<ListedModel>) => listingBounds(is, firstListing));
+const topProvider = shape((is: DefineField<ListedModel>) =>
+  defineListingBounds(is, findFirstListing),
+);
 
-const priceLine = shape((is: FieldOf<ListedModel["priceCard"][number]>) => ({
+const priceLine = shape((is: DefineField<ListedModel["priceCard"][number]>) => ({
   unit: is(oneOf("token", "image", "second", "megapixel"), ({ unit }) => unit),
   cost_usd: is(Type.String(), ({ costUsd }) => costUsd),
   billable: is(Type.Optional(Type.String()), ({ billable }) => billable),
@@ -171,32 +170,34 @@ interface JudgedModel {
 }
 
 /** One entry of the list in the wire_a shape. */
-export const modelEntry = shape((is: FieldOf<JudgedModel>) => ({
+export const modelEntry = shape((is: DefineField<JudgedModel>) => ({
   id: is(Type.String(), ({ model }) => model.id),
   object: is(Type.Literal("model"), () => "model" as const),
-  created: is(Type.Integer({ description: "Unix seconds" }), ({ model }) => createdSeconds(model)),
-  owned_by: is(Type.String(), ({ model }) => firstListing(model)?.providerId ?? ""),
+  created: is(Type.Integer({ description: "Unix seconds" }), ({ model }) =>
+    countCreatedSeconds(model),
+  ),
+  owned_by: is(Type.String(), ({ model }) => findFirstListing(model)?.providerId ?? ""),
   name: is(Type.String(), ({ model }) => model.displayName),
   context_length: is(MaybeInteger, ({ model }) => model.contextLength ?? null),
   architecture: is(architecture.schema, ({ model }) => architecture.show(model)),
-  pricing: is(FirstPricing, ({ model }) => pricingOf(firstListing(model))),
-  pricing_from: is(Type.Optional(LowestPricing), ({ model }) => lowestPricing(model)),
-  ...listingPrices(is, ({ model }) => firstListing(model)),
+  pricing: is(FirstPricing, ({ model }) => showListingPrices(findFirstListing(model))),
+  pricing_from: is(Type.Optional(LowestPricing), ({ model }) => findLowestPricing(model)),
+  ...defineListingPrices(is, ({ model }) => findFirstListing(model)),
   top_provider: is(topProvider.schema, ({ model }) => topProvider.show(model)),
-  supported_parameters: is(listOf(Type.String()), ({ model }) => [
+  supported_parameters: is(List(Type.String()), ({ model }) => [
     ...model.supportedParameters.keys(),
   ]),
   parameter_descriptors: is(Descriptors, ({ model }) =>
     Object.fromEntries(model.supportedParameters),
   ),
-  price_card: is(listOf(priceLine.schema), ({ model }) => model.priceCard.map(priceLine.show)),
+  price_card: is(List(priceLine.schema), ({ model }) => model.priceCard.map(priceLine.show)),
   quantization: is(MaybeText, ({ model }) => model.quantization ?? null),
   decisions_wire: is(
     Type.Optional(oneOf("systemone", "gliner")),
     ({ model }) => model.decisionsWire,
   ),
   providers: is(
-    listOf(modelProvider.schema, { description: "in the order in which they are tried" }),
+    List(modelProvider.schema, { description: "in the order in which they are tried" }),
     ({ model, verdicts }) =>
       model.deployments.map((listing) => modelProvider.show({ listing, verdicts })),
   ),
@@ -205,17 +206,17 @@ export const modelEntry = shape((is: FieldOf<JudgedModel>) => ({
   released: is(MaybeText, ({ model }) => model.released ?? null),
 }));
 
-function firstListing(model: ListedModel): Deployment | undefined {
+function findFirstListing(model: ListedModel): Deployment | undefined {
   return model.deployments[0];
 }
 
 /** The release day; a listing without one counts from the start of 2025. */
-function createdSeconds(model: ListedModel): number {
+function countCreatedSeconds(model: ListedModel): number {
   return Date.parse(`${model.released ?? "2025-01-01"}T00:00:00Z`) / 1000;
 }
 
 /** The lowest prices of any provider, where they are below those of the one tried first. */
-function lowestPricing({
+function findLowestPricing({
   deployments: [first, ...others],
 }: ListedModel): Static<typeof LowestPricing> | undefined {
   if (first?.prices == null || first.billing === "reported_cost") return undefined;
@@ -231,33 +232,35 @@ function lowestPricing({
 }
 
 /** The same in the wire_b shape. */
-export const messagesModel = shape((is: FieldOf<ListedModel>) => ({
+export const messagesModel = shape((is: DefineField<ListedModel>) => ({
   type: is(Type.Literal("model"), () => "model" as const),
   id: is(Type.String(), (model) => model.id),
   display_name: is(Type.String(), (model) => model.displayName),
-  created_at: is(Instant, (model) => instant(createdSeconds(model) * 1000).replace(".000Z", "Z")),
+  created_at: is(Instant, (model) =>
+    instant(countCreatedSeconds(model) * 1000).replace(".000Z", "Z"),
+  ),
   architecture: is(architecture.schema, architecture.show),
 }));
 
 export const ModelList = Type.Object({
   object: Type.Literal("list"),
-  data: listOf(modelEntry.schema),
+  data: List(modelEntry.schema),
 });
 
 export const MessagesModelList = Type.Object({
-  data: listOf(messagesModel.schema),
+  data: List(messagesModel.schema),
   has_more: Type.Boolean(),
   first_id: MaybeText,
   last_id: MaybeText,
 });
 
 const filters = {
-  modality: wordOf(OUTPUTS, "what it produces"),
-  input_modality: valuesOf(oneOf(...INPUTS), {
+  modality: Word(OUTPUTS, "what it produces"),
+  input_modality: Values(oneOf(...INPUTS), {
     one: `one or more of ${INPUTS.join(", ")}`,
     description: "comma-separated; each has to be accepted",
   }),
-  supported_parameters: valuesOf(Type.String({ pattern: "^[\\w.-]{1,64}$" }), {
+  supported_parameters: Values(Type.String({ pattern: "^[\\w.-]{1,64}$" }), {
     one: "names of parameters with commas between them",
     description: "comma-separated; each has to be supported",
   }),
@@ -266,19 +269,16 @@ const filters = {
     says: "must not be empty",
     description: "id of a provider",
   }),
-  prompt_logging: wordOf(LOGGING, "what the provider does with prompts"),
+  prompt_logging: Word(LOGGING, "what the provider does with prompts"),
   max_prompt_price: price(),
   max_completion_price: price(),
-  min_context: wholeNumber(1, TOKENS_MAX, "tokens"),
-  verified: wordOf(["true", "false"], "passed conformance checks"),
-  deprecated: wordOf(["true", "false"], "has an announced end"),
-  sort: wordOf(
-    ["newest", "name", "context", "prompt_price", "completion_price"],
-    "default `newest`",
-  ),
+  min_context: Whole(1, TOKENS_MAX, "tokens"),
+  verified: Word(["true", "false"], "passed conformance checks"),
+  deprecated: Word(["true", "false"], "has an announced end"),
+  sort: Word(["newest", "name", "context", "prompt_price", "completion_price"], "default `newest`"),
 };
 
-function valuesOf<T extends TSchema>(
+function Values<T extends TSchema>(
   value: T,
   { one, description }: { readonly one: string; readonly description: string },
 ) {
@@ -303,7 +303,7 @@ export type ModelFilters = Static<typeof ModelFilters>;
 /** A page of ids after or before a known one. */
 export const ModelPage = Type.Partial(
   Type.Object({
-    limit: wholeNumber(1, LIST_ROWS_MAX, "with `anthropic-version` only"),
+    limit: Whole(1, LIST_ROWS_MAX, "with `anthropic-version` only"),
     after_id: Type.String({ description: "with `anthropic-version` only" }),
     before_id: Type.String({ description: "with `anthropic-version` only" }),
   }),

@@ -12,9 +12,9 @@ import {
 } from "../../core/index.ts";
 import {
   Count,
-  type FieldOf,
+  type DefineField,
   Instant,
-  listOf,
+  List,
   MaybeInteger,
   MaybeText,
   MicroUsdNumber,
@@ -25,7 +25,7 @@ import {
   showTokens,
   Tokens,
   UsdNumber,
-  wholeNumber,
+  Whole,
 } from "../../json/index.ts";
 import { type Balance, type MonthSpend, RefusalReason } from "../../ledger/index.ts";
 import { answerHeadersOf, droppedParamsOf } from "../answer-headers.ts";
@@ -47,7 +47,7 @@ const MOMENT = "must be Unix seconds or an ISO date such as 2026-01-31, not {val
 /** In the order in which they are checked. */
 export const UsageParameters = Type.Partial(
   Type.Object({
-    limit: wholeNumber(1, LIST_ROWS_MAX, "default 50"),
+    limit: Whole(1, LIST_ROWS_MAX, "default 50"),
     from: Type.String({
       format: "moment",
       description: "Unix seconds, or an ISO date or instant",
@@ -90,14 +90,14 @@ function showUsage(usage: Usage): Static<typeof UsageTokens> {
   };
 }
 
-function debit<R extends Pick<UsageRow, "debitMicroUsd">>(is: FieldOf<R>) {
+function defineDebit<R extends Pick<UsageRow, "debitMicroUsd">>(is: DefineField<R>) {
   return {
     cost: is(UsdNumber, ({ debitMicroUsd }) => usd(debitMicroUsd)),
     cost_micro_usd: is(MicroUsdNumber, ({ debitMicroUsd }) => debitMicroUsd),
   };
 }
 
-const usageRow = shape((is: FieldOf<UsageRow>) => ({
+const usageRow = shape((is: DefineField<UsageRow>) => ({
   request_id: is(Type.String(), (row) => row.requestId),
   created: is(Type.Integer({ description: "Unix seconds" }), (row) =>
     Math.floor(row.createdAtMs / 1000),
@@ -107,18 +107,18 @@ const usageRow = shape((is: FieldOf<UsageRow>) => ({
   provider: is(Type.String(), (row) => row.providerId),
   route: is(Type.String(), (row) => row.route),
   usage: is(nullable(UsageTokens), ({ usage }) => (usage === null ? null : showUsage(usage))),
-  ...debit(is),
+  ...defineDebit(is),
   settlement: is(MaybeText, (row) => row.basis),
 }));
 
-const usageGroup = shape((is: FieldOf<UsageGroup>) => ({
+const usageGroup = shape((is: DefineField<UsageGroup>) => ({
   group: is(Type.String(), ({ group }) => group),
   requests: is(Count, ({ requests }) => requests),
   usage: is(UsageTokens, ({ usage }) => showUsage(usage)),
-  ...debit(is),
+  ...defineDebit(is),
 }));
 
-const balance = shape((is: FieldOf<Balance>) => ({
+const balance = shape((is: DefineField<Balance>) => ({
   available_usd: is(UsdNumber, (each) => usd(available(each))),
   settled_usd: is(UsdNumber, ({ settledMicroUsd }) => usd(settledMicroUsd)),
   held_usd: is(UsdNumber, ({ heldMicroUsd }) => usd(heldMicroUsd)),
@@ -131,7 +131,7 @@ function available({ settledMicroUsd, heldMicroUsd }: Balance): MicroUsd {
   return microUsd(settledMicroUsd - heldMicroUsd);
 }
 
-const month = shape((is: FieldOf<MonthSpend>) => ({
+const month = shape((is: DefineField<MonthSpend>) => ({
   spent_usd: is(UsdNumber, ({ spentMicroUsd }) => usd(spentMicroUsd)),
   in_flight_usd: is(UsdNumber, ({ inFlightMicroUsd }) => usd(inFlightMicroUsd)),
   cap_usd: is(nullable(UsdNumber), ({ capMicroUsd: cap }) => (cap === null ? null : usd(cap))),
@@ -147,12 +147,12 @@ export interface UsagePage {
 }
 
 /** The answer of `GET /v1/usage`. */
-export const usagePage = shape((is: FieldOf<UsagePage>) => ({
+export const usagePage = shape((is: DefineField<UsagePage>) => ({
   object: is(Type.Literal("list"), () => "list" as const),
   balance: is(balance.schema, (page) => balance.show(page.balance)),
   month: is(month.schema, (page) => month.show(page.month)),
   data: is(
-    listOf(Type.Union([usageRow.schema, usageGroup.schema]), {
+    List(Type.Union([usageRow.schema, usageGroup.schema]), {
       description: "rows, or sums with `group_by`",
     }),
     ({ rows, groups }) => groups?.map(usageGroup.show) ?? rows.map(usageRow.show),
@@ -162,23 +162,26 @@ export const usagePage = shape((is: FieldOf<UsagePage>) => ({
 }));
 
 /** The model that the provider reported, and whether the listing does not allow it. */
-function served<R>(is: FieldOf<R>, attemptOf: (record: R) => AttemptRecord | undefined) {
+function defineServed<R>(
+  is: DefineField<R>,
+  findAttempt: (record: R) => AttemptRecord | undefined,
+) {
   return {
-    served_model: is(MaybeText, (each) => attemptOf(each)?.served?.name ?? null),
+    served_model: is(MaybeText, (each) => findAttempt(each)?.served?.name ?? null),
     substituted: is(
       nullable(Type.Boolean()),
-      (each) => attemptOf(each)?.served?.isSubstituted ?? null,
+      (each) => findAttempt(each)?.served?.isSubstituted ?? null,
     ),
   };
 }
 
-const priceSheet = shape((is: FieldOf<PricedAttempt>) => ({
+const priceSheet = shape((is: DefineField<PricedAttempt>) => ({
   id: is(Type.String(), ({ sheet }) => sheet.pinId),
   above_prompt_tokens: is(Type.Integer(), ({ sheet }) => sheet.abovePromptTokens),
   pricing: is(nullable(Pricing), ({ prices }) => (prices === null ? null : showPrices(prices))),
 }));
 
-const attempt = shape((is: FieldOf<PricedAttempt>) => ({
+const attempt = shape((is: DefineField<PricedAttempt>) => ({
   n: is(Type.Integer(), (each) => each.ordinal),
   provider: is(Type.String(), (each) => each.providerId),
   upstream_id: is(Type.String(), (each) => each.upstreamModelId),
@@ -188,7 +191,7 @@ const attempt = shape((is: FieldOf<PricedAttempt>) => ({
   outcome: is(Type.String(), (each) => each.outcome),
   upstream_status: is(MaybeInteger, (each) => each.upstreamStatus),
   error_type: is(MaybeText, (each) => each.errorClass),
-  ...served(is, (each) => each),
+  ...defineServed(is, (each) => each),
   tokens: is(nullable(Tokens), ({ usage }) => (usage === null ? null : showTokens(usage))),
   settled_cost: is(UsdNumber, (each) => usd(each.debitMicroUsd)),
   settled_cost_micro_usd: is(MicroUsdNumber, (each) => each.debitMicroUsd),
@@ -213,7 +216,7 @@ const RefusalFields = Type.Object(
   { description: "why the gateway refused it: what its error said, except for the sentence" },
 );
 
-const request = shape((is: FieldOf<RequestRecord>) => ({
+const request = shape((is: DefineField<RequestRecord>) => ({
   id: is(Type.String(), (record) => record.requestId),
   request_id: is(Type.String(), (record) => record.requestId),
   model: is(MaybeText, (record) => record.modelId),
@@ -221,17 +224,17 @@ const request = shape((is: FieldOf<RequestRecord>) => ({
   stream: is(Type.Boolean(), (record) => record.stream),
   created_at: is(Instant, (record) => instant(record.createdAtMs)),
   outcome: is(Type.String(), (record) => record.outcome),
-  ...served(is, ({ attempts }) => attempts.at(-1)),
+  ...defineServed(is, ({ attempts }) => attempts.at(-1)),
   total_cost: is(UsdNumber, ({ attempts }) => usd(sum(attempts, "debitMicroUsd"))),
   cost_micro_usd: is(MicroUsdNumber, ({ attempts }) => sum(attempts, "debitMicroUsd")),
   reserved_micro_usd: is(MicroUsdNumber, ({ attempts }) => sum(attempts, "reserveMicroUsd")),
   usage: is(Tokens, ({ attempts }) =>
     showTokens(sumUsage(attempts.flatMap(({ usage }) => usage ?? []))),
   ),
-  dropped_params: is(listOf(Type.String(), { description: DROPPED }), droppedParamsOf),
+  dropped_params: is(List(Type.String(), { description: DROPPED }), droppedParamsOf),
   response_headers: is(Headers, answerHeadersOf),
   attempts: is(
-    listOf(attempt.schema, { description: "every request that was sent to a provider" }),
+    List(attempt.schema, { description: "every request that was sent to a provider" }),
     ({ attempts }) => attempts.map(attempt.show),
   ),
   refusal: is(Type.Optional(RefusalFields), ({ refused }) =>
@@ -247,7 +250,7 @@ function sum(
 }
 
 /** The answer of `GET /v1/generation`. */
-export const generation = shape((is: FieldOf<RequestRecord>) => ({
+export const generation = shape((is: DefineField<RequestRecord>) => ({
   data: is(request.schema, request.show),
 }));
 
