@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 
 import { byProviderNews, type ChangedBy, type ChangeLog, type Facts } from "../changes/index.ts";
 import { assert, formatUsd, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
-import type { Row } from "../storage/index.ts";
+import { type Row, takeRowsSql } from "../storage/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
 import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
 import type {
@@ -300,23 +300,21 @@ const RECOVER_SQL = `
   select $1, org_id, $3::bigint, $3::bigint / 10000, $4, $5, $6, $7 from org where org_id = $2
   on conflict do nothing returning org_id`;
 
-const TAKE_UNFINISHED_SQL = `
-  update purchase set checked_at = $3 where purchase_id in (
-    select purchase_id from purchase
-    where created_at between $2 and $1
-      and (state in ('created', 'pending') or (state = 'granted' and receipt_url is null
-        and created_at > $3::timestamptz - interval '1 day'))
-      and (checked_at is null or checked_at <= $1)
-    order by checked_at nulls first, created_at limit $4 for update skip locked
-  )
-  returning purchase_id`;
+const TAKE_UNFINISHED_SQL = takeRowsSql("purchase", "purchase_id", {
+  due: `where created_at between $2 and $1
+    and (state in ('created', 'pending') or (state = 'granted' and receipt_url is null
+      and created_at > $3::timestamptz - interval '1 day'))
+    and (checked_at is null or checked_at <= $1)
+    order by checked_at nulls first, created_at limit $4`,
+  set: "checked_at = $3",
+});
 
-const TAKE_OPEN_CLAIMS_SQL = `
-  update purchase_claim set checked_at = $2 where claim_id in (
-    select claim_id from purchase_claim where not is_over and created_at >= $1
-    order by checked_at nulls first, claim_id limit $3 for update skip locked
-  )
-  returning claim_id, kind`;
+const TAKE_OPEN_CLAIMS_SQL = takeRowsSql("purchase_claim", "claim_id", {
+  due: `where not is_over and created_at >= $1
+    order by checked_at nulls first, claim_id limit $3`,
+  set: "checked_at = $2",
+  returning: "t.claim_id, kind",
+});
 
 const TEST_MONEY_SQL = `
   select count(*) as purchases,

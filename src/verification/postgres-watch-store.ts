@@ -1,7 +1,16 @@
 import type { Pool, PoolClient } from "pg";
 
 import { assert, microUsd, type MicroUsd } from "../core/index.ts";
-import { bool, columns, type Columns, instantMs, type Row, text } from "../storage/index.ts";
+import {
+  bool,
+  columns,
+  type Columns,
+  instantMs,
+  lockedConnection,
+  type Row,
+  text,
+  unlockConnection,
+} from "../storage/index.ts";
 import { type ListingName, listingKey } from "./listing-name.ts";
 import type { KnownRuns } from "./watch-schedule.ts";
 import type { WatchedRunOutcome, WatchSession, WatchState, WatchStore } from "./watch-store.ts";
@@ -15,16 +24,8 @@ export class PostgresWatchStore implements WatchStore {
   }
 
   async open(): Promise<WatchSession | undefined> {
-    const client = await this.#pool.connect();
-    try {
-      const { rows } = await client.query<{ ours: boolean }>(LOCK_SQL);
-      if (rows[0]?.ours === true) return new PostgresWatchSession(this.#pool, client);
-      client.release();
-      return undefined;
-    } catch (fault) {
-      client.release(true);
-      throw fault;
-    }
+    const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
+    return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
   }
 }
 
@@ -75,13 +76,8 @@ class PostgresWatchSession implements WatchSession {
     await this.#pool.query(END_SQL, [runId, run.spentMicroUsd, run.outcome]);
   }
 
-  async close(): Promise<void> {
-    // A connection that was lost has lost its lock.
-    const isWell = await this.#lock.query("select pg_advisory_unlock_all()").then(
-      () => true,
-      () => false,
-    );
-    this.#lock.release(!isWell);
+  close(): Promise<void> {
+    return unlockConnection(this.#lock);
   }
 }
 
@@ -105,8 +101,6 @@ const attemptColumns: Columns<NonNullable<KnownRuns["attempt"]>> = columns({
 const suspectColumns: Columns<{ suspectSinceMs: number }> = columns({
   suspectSinceMs: instantMs("since"),
 });
-
-const LOCK_SQL = "select pg_try_advisory_lock(hashtext('tokenmarket conformance watch')) as ours";
 
 /* Every verdict counts as a run, also one that found out nothing. */
 const VERDICTS_SQL = `

@@ -2,7 +2,7 @@ import type { Pool, QueryResultRow } from "pg";
 
 import { assert, type JobId, type OrgId } from "../core/index.ts";
 import { jobCloseColumns } from "../ledger/index.ts";
-import { batchValues, marks, queryInTime, type Row } from "../storage/index.ts";
+import { batchValues, marks, queryInTime, type Row, takeRowsSql } from "../storage/index.ts";
 import { firstPollMs, MISSING_INTERVAL_MS } from "./job-state.ts";
 import type { JobEnd, JobUpdate, JobStore } from "./job-store.ts";
 import { jobColumns, newJobJson, takenColumns } from "./video-job-rows.ts";
@@ -86,29 +86,23 @@ const FIND_SQL = `select ${jobColumns.sql} from video_job where job_id = $1 and 
 
 const FREE_SQL = "completed_at is null and (lease_until is null or lease_until <= now())";
 
-/** Behind a choice of jobs `t`; $n of the lease. A row that is being written is left to its writer. */
-function leaseSql(leaseAt: string): string {
-  return `update video_job j set lease_until = now() + ${leaseAt} * interval '1 millisecond'
-  from t where j.job_id = t.job_id returning ${takenColumns.sqlOf("j")}`;
+/** $n milliseconds of the lease. */
+function takeSql(due: string, leaseAt: string): string {
+  const set = `lease_until = now() + ${leaseAt}::double precision * interval '1 millisecond'`;
+  return takeRowsSql("video_job", "job_id", { due, set, returning: takenColumns.sqlOf("t") });
 }
 
-const TAKE_ONE_SQL = `
-  with t as (
-    select job_id from video_job
-    where job_id = $1 and org_id = $2 and ${FREE_SQL}
-      and (polled_at is null
-        or polled_at <= now() - $3::double precision * interval '1 millisecond')
-    for update skip locked
-  )
-  ${leaseSql("$4::double precision")}`;
+const TAKE_ONE_SQL = takeSql(
+  `where job_id = $1 and org_id = $2 and ${FREE_SQL}
+    and (polled_at is null
+      or polled_at <= now() - $3::double precision * interval '1 millisecond')`,
+  "$4",
+);
 
-const TAKE_DUE_SQL = `
-  with t as (
-    select job_id from video_job
-    where next_poll_at <= now() and ${FREE_SQL}
-    order by next_poll_at limit $1 for update skip locked
-  )
-  ${leaseSql("$2::double precision")}`;
+const TAKE_DUE_SQL = takeSql(
+  `where next_poll_at <= now() and ${FREE_SQL} order by next_poll_at limit $1`,
+  "$2",
+);
 
 /* Polls that miss a job ($5) count only with so much time between them ($7). */
 const COUNTS_SQL = `$5::boolean and (missing_at is null

@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import type { Change, ChangedBy, ChangeLog } from "../../changes/index.ts";
 import { assert, type CsvRow, formatUsd, microUsd, picoUsd } from "../../core/index.ts";
+import { lockedConnection, unlockConnection } from "../../storage/index.ts";
 import { deleteRefusedBefore } from "../refused-rows.ts";
 import {
   type ChangeNotes,
@@ -37,15 +38,9 @@ export class PostgresRetentionStore implements RetentionStore {
   }
 
   async open(by: ChangedBy): Promise<RetentionSession | undefined> {
-    const client = await this.#pool.connect();
+    const client = await lockedConnection(this.#pool, "tokenmarket retention");
+    if (client === undefined) return undefined;
     try {
-      const { rows } = await client.query<{ ours: boolean }>(
-        "select pg_try_advisory_lock(hashtext('tokenmarket retention')) as ours",
-      );
-      if (rows[0]?.ours !== true) {
-        client.release();
-        return undefined;
-      }
       // The same day gives the same text, whatever the server's habits.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
@@ -219,11 +214,8 @@ class PostgresRetentionSession implements RetentionSession {
     return deleted;
   }
 
-  async close(): Promise<void> {
-    // Unlocked at once: the server may notice the end of a connection later.
-    await this.#client.query("select pg_advisory_unlock_all()").catch(() => undefined);
-    // Closed, not released: its settings go with it.
-    this.#client.release(true);
+  close(): Promise<void> {
+    return unlockConnection(this.#client, true);
   }
 }
 
