@@ -1,6 +1,7 @@
 import { type Clock, Job, type Logger } from "../core/index.ts";
 import type { Mailer } from "../mail/index.ts";
-import type { AlertQueue, DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
+import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
+import type { AlertQueue } from "./postgres-alert-queue.ts";
 import { alertText } from "./alert-text.ts";
 import { retryAfterMs } from "./retry-times.ts";
 import type { WebhookSender } from "./webhook-sender.ts";

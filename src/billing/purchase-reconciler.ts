@@ -1,7 +1,8 @@
 import { type Clock, Job, type Logger, workOnEach } from "../core/index.ts";
 import type { ClaimUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
-import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
+import type { KnownPurchase } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
 import type { TopUpCharges } from "./top-up-charges.ts";
 
@@ -77,7 +78,11 @@ export class PurchaseReconciler {
   }
 
   async #reconcilePurchases(): Promise<void> {
-    await this.#onEach(this.#takeUnfinished(), (purchase) => this.check(purchase));
+    await this.#onEach(
+      this.#takeUnfinished(),
+      ({ purchaseId }) => ({ purchaseId }),
+      (purchase) => this.check(purchase),
+    );
   }
 
   async *#takeUnfinished(): AsyncGenerator<KnownPurchase> {
@@ -109,10 +114,12 @@ export class PurchaseReconciler {
     const { store, payments, service, clock } = this.#deps;
     const nowMs = clock.nowMs();
     const sinceMs = nowMs - OPEN_CLAIM_AGE_MAX_MS;
+    const named = ({ claimId }: Pick<ClaimUpdate, "claimId">) => ({ claimId });
     const isDone =
-      (await this.#onEach(this.#recentClaims(nowMs), (claim) => service.takeClaim(claim))) &&
+      (await this.#onEach(this.#recentClaims(nowMs), named, (claim) => service.takeClaim(claim))) &&
       (await this.#onEach(
         await store.takeOpenClaims({ sinceMs, nowMs, limit: OPEN_CLAIMS_PER_ROUND }),
+        named,
         async (claim) => {
           const update = await payments.claim(claim);
           if (update !== undefined) await service.takeClaim(update);
@@ -129,17 +136,17 @@ export class PurchaseReconciler {
     }
   }
 
-  #onEach<T extends KnownPurchase | Pick<ClaimUpdate, "claimId">>(
+  #onEach<T>(
     items: AsyncIterable<T> | Iterable<T>,
+    named: (item: T) => object,
     work: (item: T) => Promise<void>,
   ): Promise<boolean> {
     return workOnEach(items, work, {
       failuresMax: FAILURES_MAX,
       isStopping: () => this.#job.isStopping,
       failed: (fault, item) => {
-        const of = "claimId" in item ? { claimId: item.claimId } : { purchaseId: item.purchaseId };
         const message = "a payment could not be checked; this will be retried";
-        this.#deps.log.warn({ ...of, err: fault }, message);
+        this.#deps.log.warn({ ...named(item), err: fault }, message);
       },
     });
   }

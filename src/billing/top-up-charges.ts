@@ -11,9 +11,10 @@ import type { PurchaseBounds } from "./billing-mode.ts";
 import type { CardKeeper } from "./card-keeper.ts";
 import type { ChargeUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { ChargeAnswer, StripeCards } from "./stripe-cards.ts";
-import type { TopUpCharge, TopUpStore } from "./top-up-store.ts";
+import type { TopUpCharge } from "./top-up-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 import { monthStartMs } from "./top-up-times.ts";
 
 const MINUTE_MS = 60_000;

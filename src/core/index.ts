@@ -95,6 +95,7 @@ export {
 } from "./request-status.ts";
 export { MAY, mayRole, type Need, parseRole, type Role, ROLES, rolesWith } from "./roles.ts";
 export { Job, workOnEach } from "./job.ts";
+export type { Public } from "./public.ts";
 export type { TaxIdType } from "./tax-id-types.ts";
 export { PAUSE_REASONS, type PauseReason, pauseSentence } from "./top-up-pauses.ts";
 export { refused, type Refused, type Result } from "./result.ts";

@@ -1,6 +1,7 @@
 /**
- * Work that every process does again and again, so long after the last round has ended. Where only one may do a piece of it, its store
- * says who: by a row that is leased, a turn, or a lock. Never keeps the process alive.
+ * Work that every process does again and again, so long after the last round has ended. Where only
+ * one may do a piece of it, its store says who: by a row that is leased, a turn, or a lock. Never
+ * keeps the process alive.
  */
 export class Job {
   readonly #everyMs: number;
@@ -57,7 +58,8 @@ export class Job {
 
 /**
  * Works on each, one after the other. One that fails does not keep the others waiting; so many in a
- * row, or a stop, end it: what they need is down, and the next round begins with what is left. False: it was ended.
+ * row, or a stop, end it: what they need is down, and the next round begins with what is left.
+ * False: it was ended.
  */
 export async function workOnEach<T>(
   items: AsyncIterable<T> | Iterable<T>,

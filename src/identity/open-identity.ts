@@ -20,7 +20,8 @@ import {
   signInKindOf,
 } from "./console-address.ts";
 import { isToken } from "./cookies.ts";
-import type { AskedFrom, IdentityStore, JoinedOrg } from "./identity-store.ts";
+import type { AskedFrom, JoinedOrg } from "./identity-store.ts";
+import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { AccountProfile, Identity, ListedSession, Redirect, SignedIn } from "./identity.ts";
 import { openRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
 import { newTrialKey } from "./reveals.ts";

@@ -14,7 +14,8 @@ import { estimateSearch, type Quote } from "./estimate.ts";
 import { HeldFeeds } from "./held-feeds.ts";
 import type { ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
-import type { NewSearch, OptimizeStore } from "./optimize-store.ts";
+import type { NewSearch } from "./optimize-store.ts";
+import type { OptimizeStore } from "./postgres-optimize-store.ts";
 import type {
   OptimizeRefusal,
   OptimizeSearch,

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert, microUsd, type MicroUsd } from "../core/index.ts";
+import { assert, microUsd, type MicroUsd, type Public } from "../core/index.ts";
 import {
   bool,
   columns,
@@ -13,24 +13,30 @@ import {
 } from "../storage/index.ts";
 import { type ListingName, listingKey } from "./listing-name.ts";
 import type { KnownRuns } from "./watch-schedule.ts";
-import type { WatchedRunOutcome, WatchSession, WatchState, WatchStore } from "./watch-store.ts";
+import type { WatchedRunOutcome, WatchState } from "./watch-store.ts";
 
 /** Watched runs in PostgreSQL; the lock of a session ends with its connection. */
-export class PostgresWatchStore implements WatchStore {
+export class PostgresWatchStore {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
+  /** Undefined: another process runs a listing at the moment. */
   async open(): Promise<WatchSession | undefined> {
     const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
     return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
   }
 }
 
-/** Its connection has the lock and nothing else, so that a run outlives the loss of it. */
-class PostgresWatchSession implements WatchSession {
+export type WatchStore = Public<PostgresWatchStore>;
+
+/**
+ * The only one of all processes, until it is closed or its process dies. Its connection has the
+ * lock and nothing else, so that a run outlives the loss of it.
+ */
+class PostgresWatchSession {
   readonly #pool: Pool;
   readonly #lock: PoolClient;
 
@@ -60,6 +66,7 @@ class PostgresWatchSession implements WatchSession {
     return { nowMs: first.now.getTime(), known, spentMicroUsd: microUsd(first.spent) };
   }
 
+  /** Notes the run before anything of it is sent. */
   async begin({ providerId, modelId }: ListingName, budgetMicroUsd: MicroUsd): Promise<bigint> {
     await this.#pool.query(FORGET_SQL);
     const begun = [providerId, modelId, budgetMicroUsd];
@@ -80,6 +87,8 @@ class PostgresWatchSession implements WatchSession {
     return unlockConnection(this.#lock);
   }
 }
+
+export type WatchSession = Public<PostgresWatchSession>;
 
 const nameColumns: Columns<ListingName> = columns({
   providerId: text("provider_id"),

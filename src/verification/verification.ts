@@ -1,6 +1,7 @@
 import { type Clock, Job, type Logger } from "../core/index.ts";
 import { type ListingName, listingKey } from "./listing-name.ts";
-import type { ListingVerdict, SuspectListing, VerdictStore } from "./verdict-store.ts";
+import type { ListingVerdict, SuspectListing } from "./verdict-store.ts";
+import type { VerdictStore } from "./postgres-verdict-store.ts";
 
 /**
  * - `verified`: the newest run passed, with this manifest and upstream id, at most so long ago.
