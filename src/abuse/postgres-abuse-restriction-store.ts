@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import type { AbuseRestriction, CallFamily } from "../accounts/index.ts";
 import { byGateway, type ChangedBy, type ChangeLog, type Note } from "../changes/index.ts";
-import { type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import { type OrgId, type Public, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import {
   bool,
   columns,
@@ -16,16 +16,15 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
-import type {
-  UsageFinding,
-  AbuseRestrictionRecord,
-  AbuseRestrictionStore,
-} from "./abuse-restriction-store.ts";
+import type { UsageFinding, AbuseRestrictionRecord } from "./abuse-restriction-store.ts";
 
 const LISTED_MAX = 1_000;
 
-/** Holds on unusual use in PostgreSQL: what every process finds is decided here, one at a time. */
-export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
+/**
+ * What unusual use has led to; shared by every process, and the truth for all of them. What each
+ * finds is decided here, one at a time.
+ */
+export class PostgresAbuseRestrictionStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -34,6 +33,12 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
     this.#changes = changes;
   }
 
+  /**
+   * Answers with the hold that is in effect then, which of two processes with the same finding only
+   * the first has made: limited, or restricted when a limited one has ended lately. Undefined: no
+   * hold came of it, because credit was bought, or because the finding reaches back before the last
+   * hold, or before its lifting, and is not new behaviour.
+   */
   async record(finding: UsageFinding): Promise<AbuseRestriction | undefined> {
     const record = async (
       client: PoolClient,
@@ -58,6 +63,7 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
     return await this.#changes.write(UNUSUAL_USE, record, STORE_ANSWER_TIMEOUT_MS);
   }
 
+  /** Newest first, a thousand at most; without `isWithPast` only those in effect. */
   async list(filter: {
     readonly orgId?: OrgId;
     readonly isWithPast: boolean;
@@ -70,6 +76,11 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
     return rows.map(shownColumns.read);
   }
 
+  /**
+   * Ends the holds of one kind of request, or of all, for good: those that have ended by themselves
+   * do not count as a first time any more. Answers with what it lifted, newest first. `why` is for
+   * the change log, and only operators see it there.
+   */
   async lift(
     orgId: OrgId,
     family: CallFamily | undefined,
@@ -88,6 +99,8 @@ export class PostgresAbuseRestrictionStore implements AbuseRestrictionStore {
     });
   }
 }
+
+export type AbuseRestrictionStore = Public<PostgresAbuseRestrictionStore>;
 
 const UNUSUAL_USE = byGateway("unusual use");
 

@@ -14,7 +14,7 @@ import {
   RETRY_AFTER_SECONDS_MAX,
 } from "../core/index.ts";
 import type { UsageEvent, AbuseMonitor } from "./abuse-monitor.ts";
-import type { AbuseRestrictionStore } from "./abuse-restriction-store.ts";
+import type { AbuseRestrictionStore } from "./postgres-abuse-restriction-store.ts";
 import { clientNetwork } from "./client-network.ts";
 import { FreshHolds, type UntoldFinding } from "./fresh-restrictions.ts";
 import { findUnusualUse, type ReachedLine, type UnusualUsePolicy } from "./unusual-use.ts";

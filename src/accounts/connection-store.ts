@@ -1,4 +1,3 @@
-import type { ChangedBy } from "../changes/index.ts";
 import { type KeyId, newRecordId, type OrgId, type ProviderId } from "../core/index.ts";
 import type { KeyVault } from "./key-vault.ts";
 
@@ -30,34 +29,6 @@ export interface ResealedKey {
   readonly connectionId: string;
   readonly was: Buffer;
   readonly sealedKey: Buffer;
-}
-
-/** Where connections live. */
-export interface ConnectionStore {
-  /**
-   * `taken`: the organization, or this key of it, has an active connection to the provider already.
-   * Undefined: there is no such organization, or the key is none of its keys.
-   */
-  create(
-    connection: NewConnection,
-    by: ChangedBy,
-  ): Promise<ConnectionSummary | "taken" | undefined>;
-  /** Oldest first, disabled ones included. */
-  list(orgId: OrgId): Promise<readonly ConnectionSummary[]>;
-  find(connectionId: string, owner: ConnectionOwner): Promise<StoredConnection | undefined>;
-  /** Connections with a key, of all organizations, in the order of their ids, behind `after`. */
-  listSealed(after: string, max: number): Promise<readonly StoredConnection[]>;
-  /** Stores keys that were sealed again; one that changed meanwhile stays. Resolves with their number. */
-  reseal(changed: readonly ResealedKey[], by: ChangedBy): Promise<number>;
-  /**
-   * Disables permanently and deletes the sealed key; a second call keeps the first instant.
-   * Undefined: the owner has no such connection.
-   */
-  disable(
-    connectionId: string,
-    owner: ConnectionOwner,
-    by: ChangedBy,
-  ): Promise<ConnectionSummary | undefined>;
 }
 
 /** A connection with its key sealed, ready to be stored. `providerKeyProblem` found nothing wrong. */

@@ -12,9 +12,10 @@ import {
   newKeyId,
   newOrgId,
   type OrgId,
+  type Public,
 } from "../core/index.ts";
 import { columns, type Columns, queryInTime, type Row } from "../storage/index.ts";
-import type { AccountStore, KeyEdit, OrgSummary, Whose } from "./account-store.ts";
+import type { KeyEdit, OrgSummary, Whose } from "./account-store.ts";
 import { changeLimit } from "./change-limit.ts";
 import { editKeys } from "./edit-keys.ts";
 import { changeOrgCap, createdKey, createNotedKey } from "./key-changes.ts";
@@ -25,8 +26,11 @@ import { CREATE_ORG_SQL, createdOrg, ORG_AND_WALLET_SQL, orgSummary } from "./or
 
 const DIGEST_BYTES = 32;
 
-/** Organizations and keys in PostgreSQL, and the gateway's key lookup. */
-export class PostgresAccountStore implements AccountStore, KeyStore {
+/**
+ * Organizations and their keys, and the gateway's key lookup. Who changes something is recorded,
+ * and what it does is the same.
+ */
+export class PostgresAccountStore implements KeyStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -44,6 +48,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return new Map(rows.map((row) => [row.digest, keyRecord(row)]));
   }
 
+  /** `orgId`: default a new one. */
   async createOrg(
     org: { readonly orgId?: OrgId; readonly name: string; readonly email: string },
     by: ChangedBy,
@@ -81,12 +86,14 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     });
   }
 
+  /** Monthly spend cap from the next request on; `null` removes it. False: no such organization. */
   async setOrgCap(orgId: string, capMicroUsd: MicroUsd | null, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) =>
       changeOrgCap(client, note, { orgId, capMicroUsd }),
     );
   }
 
+  /** Also managed and disabled ones, oldest first. */
   async listKeys(orgId?: string): Promise<readonly KeySummary[]> {
     const result = await this.#pool.query<Row>(
       `select ${keyColumns.sql} from api_key where $1::text is null or org_id = $1
@@ -96,6 +103,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return result.rows.map(keyColumns.read);
   }
 
+  /** Those that people see, newest first, disabled ones too. */
   async listOwnKeys(orgId: OrgId): Promise<readonly KeySummary[]> {
     const { rows } = await this.#pool.query<Row>(
       `select ${keyColumns.sql} from api_key where org_id = $1 and not ${MANAGED_SQL}
@@ -118,10 +126,15 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return await this.#changes.write(by, (client, note) => createNotedKey(client, note, key));
   }
 
+  /** `too_many`: the organization has as many keys as its people may make. */
   async createOwnKey(key: NewKey, by: ChangedBy): Promise<KeySummary | "too_many"> {
     return await this.#changes.write(by, (client, note) => createOwnKey(client, note, key));
   }
 
+  /**
+   * All of the change of all of these keys or none, from the next request on, each noted in the
+   * change log. Undefined: one of them is not among those that are meant.
+   */
   async editKeys(
     whose: Whose,
     keyIds: readonly string[],
@@ -139,6 +152,7 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     });
   }
 
+  /** The one Playground key of the organization, made on first use; its raw form is never kept. */
   async playgroundKey(orgId: OrgId): Promise<KeyId> {
     const known = await this.#findPlaygroundKey(orgId);
     if (known !== undefined) return known;
@@ -163,6 +177,8 @@ export class PostgresAccountStore implements AccountStore, KeyStore {
     return rows[0]?.key_id;
   }
 }
+
+export type AccountStore = Public<PostgresAccountStore>;
 
 /** Of which keys these are, with values from $2 on. */
 function among(whose: Whose): { readonly where: string; readonly values: readonly OrgId[] } {

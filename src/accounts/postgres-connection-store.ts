@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import type { ChangedBy, ChangeLog } from "../changes/index.ts";
-import { assert, instantOrNull, type OrgId } from "../core/index.ts";
+import { assert, instantOrNull, type OrgId, type Public } from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -14,7 +14,6 @@ import {
 } from "../storage/index.ts";
 import type {
   ConnectionOwner,
-  ConnectionStore,
   ConnectionSummary,
   NewConnection,
   ResealedKey,
@@ -22,7 +21,7 @@ import type {
 } from "./connection-store.ts";
 
 /** Customers' own provider keys in PostgreSQL, sealed. */
-export class PostgresConnectionStore implements ConnectionStore {
+export class PostgresConnectionStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -31,6 +30,10 @@ export class PostgresConnectionStore implements ConnectionStore {
     this.#changes = changes;
   }
 
+  /**
+   * `taken`: the organization, or this key of it, has an active connection to the provider already.
+   * Undefined: there is no such organization, or the key is none of its keys.
+   */
   async create(
     connection: NewConnection,
     by: ChangedBy,
@@ -49,6 +52,7 @@ export class PostgresConnectionStore implements ConnectionStore {
     });
   }
 
+  /** Oldest first, disabled ones included. */
   async list(orgId: OrgId): Promise<readonly ConnectionSummary[]> {
     const result = await this.#pool.query<Row>(
       `select ${summaryColumns.sql} from connection where org_id = $1 order by created_at, connection_id`,
@@ -66,6 +70,7 @@ export class PostgresConnectionStore implements ConnectionStore {
     return row === undefined ? undefined : storedColumns.read(row);
   }
 
+  /** Connections with a key, of all organizations, in the order of their ids, behind `after`. */
   async listSealed(after: string, max: number): Promise<readonly StoredConnection[]> {
     const { rows } = await this.#pool.query<Row>(
       `select ${storedColumns.sql} from connection
@@ -75,6 +80,7 @@ export class PostgresConnectionStore implements ConnectionStore {
     return rows.map(storedColumns.read);
   }
 
+  /** Stores keys that were sealed again; one that changed meanwhile stays. Resolves with their number. */
   async reseal(changed: readonly ResealedKey[], by: ChangedBy): Promise<number> {
     return await this.#changes.write(by, async (client, note) => {
       const { rowCount } = await client.query(RESEAL_SQL, [
@@ -92,6 +98,10 @@ export class PostgresConnectionStore implements ConnectionStore {
     });
   }
 
+  /**
+   * Disables permanently and deletes the sealed key; a second call keeps the first instant.
+   * Undefined: the owner has no such connection.
+   */
   async disable(
     connectionId: string,
     owner: ConnectionOwner,
@@ -115,6 +125,8 @@ export class PostgresConnectionStore implements ConnectionStore {
     });
   }
 }
+
+export type ConnectionStore = Public<PostgresConnectionStore>;
 
 const summaryProperties: ColumnsOf<ConnectionSummary> = {
   connectionId: text("connection_id"),

@@ -1,3 +1,4 @@
+import type { Public } from "../core/index.ts";
 import type { Pool } from "pg";
 
 import {
@@ -9,17 +10,18 @@ import {
   queryInTime,
   type Row,
 } from "../storage/index.ts";
-import type { ListedOrg, OrgDirectory } from "./org-directory.ts";
+import type { ListedOrg } from "./org-directory.ts";
 import { ORG_AND_WALLET_SQL, orgSummary } from "./org-rows.ts";
 
-/** Organizations for operators, in PostgreSQL. */
-export class PostgresOrgDirectory implements OrgDirectory {
+/** All organizations of the installation: for operators, never for a customer. */
+export class PostgresOrgDirectory {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
+  /** Newest first. `search` is a part of the name, the e-mail or the id; empty: all. */
   async page(asked: {
     readonly search: string;
     readonly after?: string;
@@ -36,6 +38,8 @@ export class PostgresOrgDirectory implements OrgDirectory {
     return row === undefined ? undefined : orgColumns.read(row);
   }
 }
+
+export type OrgDirectory = Public<PostgresOrgDirectory>;
 
 const orgColumns: Columns<ListedOrg> = columns<ListedOrg>({
   ...orgSummary,

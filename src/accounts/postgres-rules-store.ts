@@ -1,7 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
 import type { ChangedBy, ChangeLog, Facts } from "../changes/index.ts";
-import { newRecordId, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import { newRecordId, type OrgId, type Public, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import type { StoredLimit } from "../limits/index.ts";
 import { columns, type Columns, instantMs, queryInTime, type Row, text } from "../storage/index.ts";
 import {
@@ -14,16 +14,10 @@ import type { RoutingPolicy } from "./account-rules.ts";
 import { changeLimit, lockOrg, valueFacts } from "./change-limit.ts";
 import { keyRecord, keyRecordSql } from "./key-record-rows.ts";
 import type { KeyRecord } from "./key-store.ts";
-import type {
-  EndpointRecord,
-  LimitChange,
-  LimitTarget,
-  NewEndpoint,
-  RulesStore,
-} from "./rules-store.ts";
+import type { EndpointRecord, LimitChange, LimitTarget, NewEndpoint } from "./rules-store.ts";
 
 /** What operators and customers set for an organization, in PostgreSQL. */
-export class PostgresRulesStore implements RulesStore {
+export class PostgresRulesStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -32,6 +26,7 @@ export class PostgresRulesStore implements RulesStore {
     this.#changes = changes;
   }
 
+  /** The key as `KeyStore.findByDigests` would read it now, past every cache. */
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
     const { rows } = await this.#read<AccountRulesRow>(keyRecordSql("k.key_id = $1"), [keyId]);
     return rows[0] === undefined ? undefined : keyRecord(rows[0]);
@@ -42,6 +37,11 @@ export class PostgresRulesStore implements RulesStore {
     return rows.map(limitColumns.read);
   }
 
+  /**
+   * Changes one stored limit; a limit without any value left is gone. Answers what is stored then.
+   * The caller has checked the values against the ceilings. Undefined: no such organization, or the
+   * key is none of its keys.
+   */
   async changeLimit(
     orgId: OrgId,
     target: LimitTarget,
@@ -66,6 +66,10 @@ export class PostgresRulesStore implements RulesStore {
     });
   }
 
+  /**
+   * Gives the private manifest to the organization. `taken`: it belongs to an endpoint already.
+   * Undefined: there is no such organization.
+   */
   async createEndpoint(
     endpoint: NewEndpoint,
     by: ChangedBy,
@@ -89,6 +93,7 @@ export class PostgresRulesStore implements RulesStore {
     return rows.map(endpointColumns.read);
   }
 
+  /** False: no such endpoint, or it was removed before. */
   async removeEndpoint(endpointId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<Row>(REMOVE_ENDPOINT_SQL, [endpointId]);
@@ -101,6 +106,7 @@ export class PostgresRulesStore implements RulesStore {
     });
   }
 
+  /** Replaces the policy whole; an empty one removes it. False: no such organization. */
   async setPolicy(orgId: OrgId, policy: RoutingPolicy, by: ChangedBy): Promise<boolean> {
     const values = policyValues(policy);
     const isEmpty = values.every((value) => value === null);
@@ -125,6 +131,8 @@ export class PostgresRulesStore implements RulesStore {
     return queryInTime<R>(this.#pool, { text: sql, values });
   }
 }
+
+export type RulesStore = Public<PostgresRulesStore>;
 
 const KEYS_MAY_SET_SQL = `
   update org o set keys_may_set_org_limits = $2

@@ -1,5 +1,6 @@
 import type { ChangedBy } from "../changes/index.ts";
-import type { ConnectionStore, StoredConnection } from "./connection-store.ts";
+import type { StoredConnection } from "./connection-store.ts";
+import type { ConnectionStore } from "./postgres-connection-store.ts";
 import type { KeyVault } from "./key-vault.ts";
 
 const BATCH = 500;

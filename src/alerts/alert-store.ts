@@ -1,4 +1,3 @@
-import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId } from "../core/index.ts";
 import type { AlertEvent } from "./alert-event.ts";
 
@@ -58,74 +57,12 @@ export interface DeliveryRecord {
   readonly lastAnswer: string | null;
 }
 
-/** What customers set and see; every verb is of one organization. */
-export interface AlertStore {
-  rules(orgId: OrgId): Promise<AlertRules>;
-  /** Changes the rules that are given; the others stay. */
-  changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void>;
-  destinations(orgId: OrgId): Promise<readonly AlertDestination[]>;
-  /** Has it as many destinations as there may be? Asked before what costs more. */
-  isFull(orgId: OrgId): Promise<boolean>;
-  /** `taken`: it is there already; `full`: there are as many as there may be. */
-  addDestination(
-    orgId: OrgId,
-    wanted: NewDestination,
-    by: ChangedBy,
-  ): Promise<AlertDestination | "taken" | "full">;
-  /**
-   * Disables or enables one, or changes which events go there. What waits for one that is disabled
-   * is not delivered. Undefined: there is none; `taken`: another one has its address by now.
-   */
-  changeDestination(
-    orgId: OrgId,
-    destinationId: string,
-    change: { readonly isEnabled?: boolean; readonly kinds?: readonly string[] | null },
-    by: ChangedBy,
-  ): Promise<AlertDestination | "taken" | undefined>;
-  /** Replaces a webhook's secret; the former one stays valid for a day. Undefined: there is none. */
-  rotateSecret(
-    orgId: OrgId,
-    destinationId: string,
-    sealedSecret: Buffer,
-    by: ChangedBy,
-  ): Promise<AlertDestination | undefined>;
-  /** False: there is none. */
-  removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean>;
-  /**
-   * Queues a test event for one destination alone. False: too many wait for it; undefined: there is
-   * no enabled one.
-   */
-  sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined>;
-  /**
-   * Queues a failed delivery again, with the id that it had. `busy`: it has not failed, or a try of it
-   * is under way; undefined: there is none, or its destination is disabled.
-   */
-  sendAgain(
-    orgId: OrgId,
-    destinationId: string,
-    eventId: string,
-  ): Promise<"busy" | true | undefined>;
-  /** The newest events with their deliveries. */
-  log(orgId: OrgId): Promise<readonly DeliveryRecord[]>;
-}
-
 /** Webhooks' secrets, of all organizations. */
 export interface SealedSecret {
   readonly destinationId: string;
   readonly orgId: OrgId;
   readonly sealed: Buffer;
   readonly isFormer: boolean;
-}
-
-/** For `connection reseal` and `doctor`. */
-export interface SealedSecretStore {
-  /** In the order of the destinations' ids, behind `after`; those of at most `max` destinations. */
-  listSealed(after: string, max: number): Promise<readonly SealedSecret[]>;
-  /** Replaces secrets that are as they were; answers how many. */
-  reseal(
-    changed: readonly (SealedSecret & { readonly resealed: Buffer })[],
-    by: ChangedBy,
-  ): Promise<number>;
 }
 
 /** A delivery that this process has leased. */
@@ -157,16 +94,3 @@ export type DeliveryEnd =
       /** Nothing is to be delivered there any more. */
       readonly isGone: boolean;
     };
-
-/** What the worker works with. */
-export interface AlertQueue {
-  /** Compares the figures with the rules; answers how many events that made. */
-  notice(): Promise<number>;
-  /**
-   * Leases what is due, at most so many of one destination at once, whichever process has them: no
-   * other process gets it before the lease ends.
-   */
-  takeDue(limit: number): Promise<readonly DueDelivery[]>;
-  /** Records the end of a try; one whose lease was taken over changes nothing. */
-  end(delivery: DueDelivery, end: DeliveryEnd): Promise<void>;
-}

@@ -1,6 +1,7 @@
-import { type Clock, type Logger, Repeated } from "../core/index.ts";
+import { type Clock, Job, type Logger } from "../core/index.ts";
 import type { Mailer } from "../mail/index.ts";
-import type { AlertQueue, DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
+import type { DeliveryEnd, DueDelivery, TryAnswer } from "./alert-store.ts";
+import type { AlertQueue } from "./postgres-alert-queue.ts";
 import { alertText } from "./alert-text.ts";
 import { retryAfterMs } from "./retry-times.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
@@ -24,36 +25,38 @@ export interface AlertWorkerDeps {
 /** Notices and delivers, on every instance; the store decides who does which. */
 export class AlertWorker {
   readonly #deps: AlertWorkerDeps;
-  readonly #rounds = new Repeated(() => this.#tick(), TICK_MS);
+  readonly #job: Job;
   readonly #underWay = new Set<Promise<void>>();
   #noticedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: AlertWorkerDeps) {
     this.#deps = deps;
+    const message = "alerts could not be noticed or delivered; this will be retried";
+    this.#job = new Job(
+      TICK_MS,
+      () => this.#noticeAndDeliver(),
+      (fault) => deps.log.warn({ err: fault }, message),
+    );
   }
 
   start(): void {
-    this.#rounds.start();
+    this.#job.start();
   }
 
   async close(): Promise<void> {
-    await this.#rounds.close();
+    await this.#job.close();
     await Promise.all(this.#underWay);
     this.#deps.mailer?.close();
   }
 
-  async #tick(): Promise<void> {
-    const { queue, clock, log } = this.#deps;
-    try {
-      const nowMs = clock.monotonicMs();
-      if (nowMs - this.#noticedAtMs >= NOTICE_EVERY_MS) {
-        this.#noticedAtMs = nowMs;
-        await queue.notice();
-      }
-      await this.deliverDue(TICK_MS);
-    } catch (fault) {
-      log.warn({ err: fault }, "alerts could not be noticed or delivered; this will be retried");
+  async #noticeAndDeliver(): Promise<void> {
+    const { queue, clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#noticedAtMs >= NOTICE_EVERY_MS) {
+      this.#noticedAtMs = nowMs;
+      await queue.notice();
     }
+    await this.deliverDue(TICK_MS);
   }
 
   /**
@@ -75,7 +78,7 @@ export class AlertWorker {
   /** Begins a try of what is due on each free place. */
   async #fill(): Promise<number> {
     const free = PLACES - this.#underWay.size;
-    if (free === 0 || this.#rounds.isClosed) return 0;
+    if (free === 0 || this.#job.isStopping) return 0;
     const due = await this.#deps.queue.takeDue(free);
     for (const delivery of due) {
       const run = this.#deliver(delivery).finally(() => this.#underWay.delete(run));

@@ -1,11 +1,11 @@
 import type { Pool, PoolClient } from "pg";
 
 import { byGateway, type ChangeLog } from "../changes/index.ts";
-import type { OrgId } from "../core/index.ts";
+import type { OrgId, Public } from "../core/index.ts";
 import { inTransaction } from "../storage/index.ts";
 import type { AlertFacts } from "./alert-event.ts";
 import type { AlertKind } from "./alert-kinds.ts";
-import type { AlertChannel, AlertQueue, DeliveryEnd, DueDelivery } from "./alert-store.ts";
+import type { AlertChannel, DeliveryEnd, DueDelivery } from "./alert-store.ts";
 import { noticeAlerts } from "./noticing.ts";
 import { reportEvent } from "./report-event.ts";
 
@@ -15,7 +15,7 @@ const LEASE_S = 120;
 const TRIES_AT_ONCE = 2;
 
 /** Deliveries in PostgreSQL: a lease moves the next time of one past its own end. */
-export class PostgresAlertQueue implements AlertQueue {
+export class PostgresAlertQueue {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -24,10 +24,15 @@ export class PostgresAlertQueue implements AlertQueue {
     this.#changes = changes;
   }
 
+  /** Compares the figures with the rules; answers how many events that made. */
   async notice(): Promise<number> {
     return await noticeAlerts(this.#pool);
   }
 
+  /**
+   * Leases what is due, at most so many of one destination at once, whichever process has them: no
+   * other process gets it before the lease ends.
+   */
   async takeDue(limit: number): Promise<readonly DueDelivery[]> {
     return await inTransaction(this.#pool, async (client) => {
       // The second statement sees the tries of the process that held these locks before.
@@ -42,6 +47,7 @@ export class PostgresAlertQueue implements AlertQueue {
     });
   }
 
+  /** Records the end of a try; one whose lease was taken over changes nothing. */
   async end(delivery: DueDelivery, end: DeliveryEnd): Promise<void> {
     const { deliveryId, tries, destinationId } = delivery;
     const retryMs = end.isDelivered ? undefined : end.retryMs;
@@ -65,6 +71,8 @@ export class PostgresAlertQueue implements AlertQueue {
     });
   }
 }
+
+export type AlertQueue = Public<PostgresAlertQueue>;
 
 async function reportDisabled(
   client: PoolClient,

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 
 import type { ChangedBy, ChangeLog, Facts } from "../changes/index.ts";
-import { newRecordId, type OrgId, usdOrNull } from "../core/index.ts";
+import { newRecordId, type OrgId, type Public, usdOrNull } from "../core/index.ts";
 import {
   bool,
   columns,
@@ -19,7 +19,6 @@ import {
 import type {
   AlertDestination,
   AlertRules,
-  AlertStore,
   DeliveryRecord,
   NewDestination,
 } from "./alert-store.ts";
@@ -39,8 +38,8 @@ const NO_RULES: AlertRules = {
   hasKeyExpiry: false,
 };
 
-/** What customers set and see of alerts, in PostgreSQL. */
-export class PostgresAlertStore implements AlertStore {
+/** What customers set and see of alerts; every verb is of one organization. */
+export class PostgresAlertStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -54,6 +53,7 @@ export class PostgresAlertStore implements AlertStore {
     return rows[0] === undefined ? NO_RULES : ruleColumns.read(rows[0]);
   }
 
+  /** Changes the rules that are given; the others stay. */
   async changeRules(orgId: OrgId, change: Partial<AlertRules>, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       await client.query(LOCK_ORG_SQL, [orgId]);
@@ -78,10 +78,12 @@ export class PostgresAlertStore implements AlertStore {
     return rows.map(destinationColumns.read);
   }
 
+  /** Has it as many destinations as there may be? Asked before what costs more. */
   async isFull(orgId: OrgId): Promise<boolean> {
     return (await this.destinations(orgId)).length >= DESTINATIONS_MAX;
   }
 
+  /** `taken`: it is there already; `full`: there are as many as there may be. */
   async addDestination(
     orgId: OrgId,
     wanted: NewDestination,
@@ -101,10 +103,14 @@ export class PostgresAlertStore implements AlertStore {
     });
   }
 
+  /**
+   * Disables or enables one, or changes which events go there. What waits for one that is disabled
+   * is not delivered. Undefined: there is none; `taken`: another one has its address by now.
+   */
   async changeDestination(
     orgId: OrgId,
     destinationId: string,
-    change: Parameters<AlertStore["changeDestination"]>[2],
+    change: { readonly isEnabled?: boolean; readonly kinds?: readonly string[] | null },
     by: ChangedBy,
   ): Promise<AlertDestination | "taken" | undefined> {
     const which = [orgId, destinationId];
@@ -130,6 +136,7 @@ export class PostgresAlertStore implements AlertStore {
     });
   }
 
+  /** Replaces a webhook's secret; the former one stays valid for a day. Undefined: there is none. */
   async rotateSecret(
     orgId: OrgId,
     destinationId: string,
@@ -150,6 +157,7 @@ export class PostgresAlertStore implements AlertStore {
     });
   }
 
+  /** False: there is none. */
   async removeDestination(orgId: OrgId, destinationId: string, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const { rows } = await client.query<{ channel: string; address: string }>(sql.REMOVE_SQL, [
@@ -166,6 +174,10 @@ export class PostgresAlertStore implements AlertStore {
     });
   }
 
+  /**
+   * Queues a test event for one destination alone. False: too many wait for it; undefined: there is
+   * no enabled one.
+   */
   async sendTest(orgId: OrgId, destinationId: string): Promise<string | false | undefined> {
     return await inTransaction(this.#pool, async (client) => {
       const { rowCount } = await client.query(sql.ACTIVE_SQL, [orgId, destinationId]);
@@ -180,6 +192,10 @@ export class PostgresAlertStore implements AlertStore {
     });
   }
 
+  /**
+   * Queues a failed delivery again, with the id that it had. `busy`: it has not failed, or a try of it
+   * is under way; undefined: there is none, or its destination is disabled.
+   */
   async sendAgain(
     orgId: OrgId,
     destinationId: string,
@@ -195,11 +211,14 @@ export class PostgresAlertStore implements AlertStore {
     });
   }
 
+  /** The newest events with their deliveries. */
   async log(orgId: OrgId): Promise<readonly DeliveryRecord[]> {
     const { rows } = await this.#pool.query<Row>(LOG_SQL, [orgId, LOG_LINES_MAX]);
     return rows.map(logColumns.read);
   }
 }
+
+export type AlertStore = Public<PostgresAlertStore>;
 
 function ruleFacts(rules: AlertRules): Facts {
   const { balanceBelowMicroUsd: below, capPercents } = rules;

@@ -1,11 +1,12 @@
+import type { Public } from "../core/index.ts";
 import type { Pool } from "pg";
 
 import type { ChangedBy, ChangeLog } from "../changes/index.ts";
 import { bool, columns, type Columns, opaque, type Row, text } from "../storage/index.ts";
-import type { SealedSecret, SealedSecretStore } from "./alert-store.ts";
+import type { SealedSecret } from "./alert-store.ts";
 
-/** Webhooks' secrets of all organizations, for a change of the encryption key. */
-export class PostgresWebhookSecrets implements SealedSecretStore {
+/** Webhooks' secrets of all organizations, for `connection reseal` and `doctor`. */
+export class PostgresWebhookSecrets {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -14,11 +15,13 @@ export class PostgresWebhookSecrets implements SealedSecretStore {
     this.#changes = changes;
   }
 
+  /** In the order of the destinations' ids, behind `after`; those of at most `max` destinations. */
   async listSealed(after: string, max: number): Promise<readonly SealedSecret[]> {
     const { rows } = await this.#pool.query<Row>(LIST_SQL, [after, max]);
     return rows.map(sealedColumns.read);
   }
 
+  /** Replaces secrets that are as they were; answers how many. */
   async reseal(
     changed: readonly (SealedSecret & { readonly resealed: Buffer })[],
     by: ChangedBy,
@@ -38,6 +41,8 @@ export class PostgresWebhookSecrets implements SealedSecretStore {
     });
   }
 }
+
+export type SealedSecretStore = Public<PostgresWebhookSecrets>;
 
 const sealedColumns: Columns<SealedSecret> = columns<SealedSecret>({
   destinationId: text("destination_id"),

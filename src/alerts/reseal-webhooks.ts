@@ -1,6 +1,7 @@
 import type { KeyVault } from "../accounts/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import type { SealedSecret, SealedSecretStore } from "./alert-store.ts";
+import type { SealedSecret } from "./alert-store.ts";
+import type { SealedSecretStore } from "./postgres-webhook-secrets.ts";
 import { openSecret, sealSecret, secretSealedBy } from "./webhook-secret.ts";
 
 const BATCH = 200;

@@ -3,8 +3,8 @@ import type { ConsoleConfig } from "../config/index.ts";
 import type { Clock, Logger, MicroUsd } from "../core/index.ts";
 import type { Billing } from "./billing.ts";
 import type { RecoveredPayments } from "./recover-payments.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
-import type { TopUpStore } from "./top-up-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 
 export interface BillingOptions {
   readonly config: Pick<

@@ -2,7 +2,7 @@ import { byProviderNews, type ChangedBy } from "../changes/index.ts";
 import type { Clock, Logger, OrgId } from "../core/index.ts";
 import type { CardUpdate } from "./payment-update.ts";
 import { isMissing, type StripeCards } from "./stripe-cards.ts";
-import type { TopUpStore } from "./top-up-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 
 const DETACHED_PER_ROUND = 10;
 const PROVIDER = byProviderNews("stripe");

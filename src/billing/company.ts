@@ -1,5 +1,4 @@
-import type { ChangedBy } from "../changes/index.ts";
-import type { OrgId, TaxIdType } from "../core/index.ts";
+import type { TaxIdType } from "../core/index.ts";
 
 /** Who an organization is on its statements, receipts and invoices. Plain text, one line each. */
 export interface Company {
@@ -16,14 +15,6 @@ export interface Company {
   readonly billingEmail: string;
   /** The customer's own purchase-order number; empty: none. */
   readonly purchaseOrder: string;
-}
-
-/** The company data of organizations. */
-export interface CompanyStore {
-  /** Undefined: the organization has given none. */
-  find(orgId: OrgId): Promise<Company | undefined>;
-  /** All fields at once. */
-  change(orgId: OrgId, company: Company, by: ChangedBy): Promise<void>;
 }
 
 /** How a tax id is written, without its blanks, dots and hyphens. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { OpenBilling } from "./billing-mode.ts";
 import { notingPurchases, notingWebhooks } from "./counted-billing.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 
 test("a purchase that is reported twice is counted once, and one that waits not at all", async () => {
   const answers = [true, false, true, true];

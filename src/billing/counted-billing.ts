@@ -1,5 +1,5 @@
 import type { OpenBilling } from "./billing-mode.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 
 export type PurchaseEnd = "granted" | "failed" | "expired" | "parked";
 export type WebhookResult = "taken" | "bad_signature" | "not_configured" | "failed";

@@ -1,7 +1,7 @@
 import type { MicroUsd, OrgId } from "../core/index.ts";
 import type { PurchaseBounds, OpenBilling } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 
 /** Without a payment provider: operators grant credit, and what was bought once can be read. */
 export class GrantedBilling implements OpenBilling {

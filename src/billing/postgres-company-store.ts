@@ -1,11 +1,11 @@
 import type { Pool, PoolClient } from "pg";
 
 import { type ChangedBy, type ChangeLog, type Facts, maskedEmail } from "../changes/index.ts";
-import type { OrgId, TaxIdType } from "../core/index.ts";
-import type { Company, CompanyStore } from "./company.ts";
+import type { OrgId, Public, TaxIdType } from "../core/index.ts";
+import type { Company } from "./company.ts";
 
 /** Company data in PostgreSQL: one row for each organization that gave some. */
-export class PostgresCompanyStore implements CompanyStore {
+export class PostgresCompanyStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -14,10 +14,12 @@ export class PostgresCompanyStore implements CompanyStore {
     this.#changes = changes;
   }
 
+  /** Undefined: the organization has given none. */
   async find(orgId: OrgId): Promise<Company | undefined> {
     return await findCompany(this.#pool, orgId);
   }
 
+  /** All fields at once. */
   async change(orgId: OrgId, company: Company, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       await client.query("select from org where org_id = $1 for no key update", [orgId]);
@@ -46,6 +48,8 @@ export class PostgresCompanyStore implements CompanyStore {
     });
   }
 }
+
+export type CompanyStore = Public<PostgresCompanyStore>;
 
 interface CompanyRow {
   readonly legal_name: string;

@@ -1,8 +1,15 @@
 import type { Pool } from "pg";
 
 import { byProviderNews, type ChangedBy, type ChangeLog, type Facts } from "../changes/index.ts";
-import { assert, formatUsd, microUsd, type MicroUsd, type OrgId } from "../core/index.ts";
-import type { Row } from "../storage/index.ts";
+import {
+  assert,
+  formatUsd,
+  microUsd,
+  type MicroUsd,
+  type OrgId,
+  type Public,
+} from "../core/index.ts";
+import { type Row, takeRowsSql } from "../storage/index.ts";
 import type { PurchaseRecord } from "./billing.ts";
 import { knownPurchase, SELECT_PURCHASE_SQL } from "./purchase-rows.ts";
 import type {
@@ -10,7 +17,6 @@ import type {
   NewPurchase,
   OpenClaim,
   PurchaseClaim,
-  PurchaseStore,
   RecoveredPurchase,
   UngrantedState,
   WaitingPurchase,
@@ -19,8 +25,12 @@ import type {
 const LISTED_MAX = 1_000;
 const NAMED_ORGS_MAX = 20;
 
-/** Purchases in PostgreSQL; money moves in its functions only, under the wallet's lock. */
-export class PostgresPurchaseStore implements PurchaseStore {
+/**
+ * Purchases, and the movements of money that come of them: in functions of PostgreSQL only, under
+ * the wallet's lock. Each verb is one transaction; what is reported twice, at once or in another
+ * order changes the books once.
+ */
+export class PostgresPurchaseStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -29,6 +39,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     this.#changes = changes;
   }
 
+  /** `too_many`: the organization began as many as it may; nothing was written. */
   async create(purchase: NewPurchase, by: ChangedBy): Promise<"created" | "too_many"> {
     const { purchaseId, orgId, amountMicroUsd, isTestMoney } = purchase;
     return await this.#changes.write(by, async (client, note) => {
@@ -49,6 +60,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     });
   }
 
+  /** The checkout session that the purchase is paid in. */
   async attachSession(purchaseId: string, sessionId: string): Promise<void> {
     await this.#pool.query("update purchase set session_id = $2 where purchase_id = $1", [
       purchaseId,
@@ -56,6 +68,10 @@ export class PostgresPurchaseStore implements PurchaseStore {
     ]);
   }
 
+  /**
+   * Makes a purchase again that was lost in a restore. `known`: it is there, and is left as it is;
+   * `unknown_org`: nothing was written.
+   */
   async recover(
     purchase: RecoveredPurchase,
     by: ChangedBy,
@@ -81,6 +97,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     return (await this.find(purchase.purchaseId)) === undefined ? "unknown_org" : "known";
   }
 
+  /** Newest first, a thousand at most. */
   async list(orgId: OrgId): Promise<readonly PurchaseRecord[]> {
     return await this.#select(
       "where p.org_id = $1 order by p.created_at desc, p.purchase_id limit $2",
@@ -88,6 +105,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     );
   }
 
+  /** Of all organizations, for operators: parked ones without a grant first, then the newest. */
   async listWaiting(limit: number): Promise<readonly WaitingPurchase[]> {
     const { rows } = await this.#pool.query<Row>(WAITING_SQL, [limit]);
     return rows.map((row) => {
@@ -97,11 +115,13 @@ export class PostgresPurchaseStore implements PurchaseStore {
     });
   }
 
+  /** Undefined: the organization has no such purchase. */
   async findOwn(orgId: OrgId, purchaseId: string): Promise<KnownPurchase | undefined> {
     const where = "where p.org_id = $1 and p.purchase_id = $2";
     return (await this.#select(where, [orgId, purchaseId]))[0];
   }
 
+  /** For events of the payment provider, which name no organization. */
   async find(purchaseId: string): Promise<KnownPurchase | undefined> {
     return (await this.#select("where p.purchase_id = $1", [purchaseId]))[0];
   }
@@ -110,6 +130,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     return (await this.#select("where p.payment_id = $1", [paymentId]))[0];
   }
 
+  /** Credits the wallet once; true: this call did it. What waits for the grant is applied. */
   async grant(paid: {
     readonly purchaseId: string;
     readonly paymentId: string | null;
@@ -128,6 +149,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     });
   }
 
+  /** Never takes back a grant, and never goes from an end to `pending`; true: it changed. */
   async decide(purchaseId: string, state: UngrantedState): Promise<boolean> {
     const from =
       state === "pending" ? "('created')" : "('created', 'pending', 'failed', 'expired')";
@@ -150,6 +172,10 @@ export class PostgresPurchaseStore implements PurchaseStore {
     });
   }
 
+  /**
+   * Takes what is claimed, or returns what was taken. All claims of a purchase together never
+   * take more than it gave. True: this claim was not known before.
+   */
   async claim(claim: PurchaseClaim): Promise<boolean> {
     const { purchaseId, claimId, kind, amountMicroUsd } = claim;
     const values = [purchaseId, claimId, kind, amountMicroUsd, claim.isReversed, claim.isOver];
@@ -168,6 +194,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     });
   }
 
+  /** What the organization owes: above zero only while its wallet has nothing free. */
   async owed(orgId: OrgId): Promise<MicroUsd> {
     const result = await this.#pool.query<{ owed: bigint }>(
       "select owed from account where account_id = $1",
@@ -176,6 +203,10 @@ export class PostgresPurchaseStore implements PurchaseStore {
     return microUsd(result.rows[0]?.owed ?? 0n);
   }
 
+  /**
+   * Undecided, or granted without a receipt, since `sinceMs`: those first that were not checked
+   * yet.
+   */
   async takeUnfinished(asked: {
     readonly beforeMs: number;
     readonly sinceMs: number;
@@ -192,6 +223,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     return await this.#select("where p.purchase_id = any ($1)", [ids]);
   }
 
+  /** Claims that may still end otherwise; those first that were not checked yet. */
   async takeOpenClaims(asked: {
     readonly sinceMs: number;
     readonly nowMs: number;
@@ -220,6 +252,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     await this.#pool.query("delete from payment_event where done_at < $1", [new Date(beforeMs)]);
   }
 
+  /** True for one process in `everyMs`. */
   async claimRun(name: string, nowMs: number, everyMs: number): Promise<boolean> {
     const result = await this.#pool.query(
       `insert into billing_schedule as t (name, next_at) values ($1, $3)
@@ -229,6 +262,7 @@ export class PostgresPurchaseStore implements PurchaseStore {
     return result.rowCount === 1;
   }
 
+  /** Granted purchases without real money, and the first organizations that have some. */
   async testMoney(): Promise<{ readonly purchases: number; readonly orgIds: readonly OrgId[] }> {
     const result = await this.#pool.query<{ purchases: bigint; org_ids: OrgId[] }>(TEST_MONEY_SQL, [
       NAMED_ORGS_MAX,
@@ -247,6 +281,8 @@ export class PostgresPurchaseStore implements PurchaseStore {
     return result.rows[0]?.answer === true;
   }
 }
+
+export type PurchaseStore = Public<PostgresPurchaseStore>;
 
 /** Whatever came of an order was said by the payment provider, when we asked or by itself. */
 const PAYMENT_NEWS = byProviderNews("stripe");
@@ -300,23 +336,21 @@ const RECOVER_SQL = `
   select $1, org_id, $3::bigint, $3::bigint / 10000, $4, $5, $6, $7 from org where org_id = $2
   on conflict do nothing returning org_id`;
 
-const TAKE_UNFINISHED_SQL = `
-  update purchase set checked_at = $3 where purchase_id in (
-    select purchase_id from purchase
-    where created_at between $2 and $1
-      and (state in ('created', 'pending') or (state = 'granted' and receipt_url is null
-        and created_at > $3::timestamptz - interval '1 day'))
-      and (checked_at is null or checked_at <= $1)
-    order by checked_at nulls first, created_at limit $4 for update skip locked
-  )
-  returning purchase_id`;
+const TAKE_UNFINISHED_SQL = takeRowsSql("purchase", "purchase_id", {
+  due: `where created_at between $2 and $1
+    and (state in ('created', 'pending') or (state = 'granted' and receipt_url is null
+      and created_at > $3::timestamptz - interval '1 day'))
+    and (checked_at is null or checked_at <= $1)
+    order by checked_at nulls first, created_at limit $4`,
+  set: "checked_at = $3",
+});
 
-const TAKE_OPEN_CLAIMS_SQL = `
-  update purchase_claim set checked_at = $2 where claim_id in (
-    select claim_id from purchase_claim where not is_over and created_at >= $1
-    order by checked_at nulls first, claim_id limit $3 for update skip locked
-  )
-  returning claim_id, kind`;
+const TAKE_OPEN_CLAIMS_SQL = takeRowsSql("purchase_claim", "claim_id", {
+  due: `where not is_over and created_at >= $1
+    order by checked_at nulls first, claim_id limit $3`,
+  set: "checked_at = $2",
+  returning: "t.claim_id, kind",
+});
 
 const TEST_MONEY_SQL = `
   select count(*) as purchases,

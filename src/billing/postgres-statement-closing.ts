@@ -2,6 +2,7 @@ import type { Pool } from "pg";
 
 import { type OrgId, STATEMENT_DELAY_MS, systemClock } from "../core/index.ts";
 import { idsOfDay, isoDay, type ReportSources } from "../records/index.ts";
+import { takeRowsSql } from "../storage/index.ts";
 import type { ClosedPiece, StatementClosing } from "./statement-closing.ts";
 import { hasMovement, StatementKeeping } from "./statement-keeping.ts";
 import { type Month, spanOfMonth } from "./statements.ts";
@@ -105,15 +106,12 @@ const BEGIN_SQL = `
     interval '1 month') as month
   on conflict do nothing`;
 
-const TAKE_SQL = `
-  update org_statement_pass set until_at = clock_timestamp() + interval '2 minutes'
-  where month = (
-    select month from org_statement_pass
-    where ended_at is null and until_at < clock_timestamp()
-    order by month limit 1 for update skip locked
-  )
-  returning to_char(month, 'YYYY-MM') as month, after_org_id, has_failed,
-    until_at::text as lease`;
+const TAKE_SQL = takeRowsSql("org_statement_pass", "month", {
+  due: "where ended_at is null and until_at < clock_timestamp() order by month limit 1",
+  set: "until_at = clock_timestamp() + interval '2 minutes'",
+  returning: `to_char(t.month, 'YYYY-MM') as month, after_org_id, has_failed,
+    until_at::text as lease`,
+});
 
 const OLDEST_OPEN_SQL = `
   select to_char(min(month), 'YYYY-MM') as month from org_statement_pass where ended_at is null`;

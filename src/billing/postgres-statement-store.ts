@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from "pg";
 
-import { formatUsd, microUsd, type OrgId } from "../core/index.ts";
+import { formatUsd, microUsd, type OrgId, type Public } from "../core/index.ts";
 import type { ReportSources } from "../records/index.ts";
 import { readStatement } from "./read-statement.ts";
 import { isOver, type KeptRow, openingOf, StatementKeeping } from "./statement-keeping.ts";
@@ -17,7 +17,6 @@ import {
   type Statement,
   type StatementDocument,
   type StatementState,
-  type StatementStore,
   type StatementSummary,
 } from "./statements.ts";
 
@@ -25,7 +24,7 @@ import {
 const CLOSED_PER_CALL = 24;
 
 /** Statements in PostgreSQL. */
-export class PostgresStatementStore implements StatementStore {
+export class PostgresStatementStore {
   readonly #sources: Pick<ReportSources, "runNow">;
   readonly #keeping: StatementKeeping;
 
@@ -34,6 +33,7 @@ export class PostgresStatementStore implements StatementStore {
     this.#keeping = new StatementKeeping(pool, sources);
   }
 
+  /** Newest first, from the organization's first month to the running one; undefined: no such organization. */
   async list(orgId: OrgId): Promise<readonly StatementSummary[] | undefined> {
     const months = await this.#keeping.months(orgId);
     if (months === undefined) return undefined;
@@ -52,6 +52,11 @@ export class PostgresStatementStore implements StatementStore {
     });
   }
 
+  /**
+   * Of one month. A month that is over is closed first, with those before it, in their order.
+   * `unknown`: no month of the organization; `later`: more earlier months are to be closed than one
+   * call does, ask again.
+   */
   async read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later"> {
     const months = await this.#keeping.months(orgId);
     if (months === undefined || !months.all.includes(month)) return "unknown";
@@ -73,6 +78,8 @@ export class PostgresStatementStore implements StatementStore {
     });
   }
 }
+
+export type StatementStore = Public<PostgresStatementStore>;
 
 const UNCHECKED = { sha256: null, differences: [], hasLeft: false } as const;
 

@@ -1,7 +1,14 @@
 import type { Pool, PoolClient } from "pg";
 
 import type { ChangedBy, ChangeLog, Facts, Note } from "../changes/index.ts";
-import { formatUsd, microUsd, type MicroUsd, type OrgId, type PauseReason } from "../core/index.ts";
+import {
+  formatUsd,
+  microUsd,
+  type MicroUsd,
+  type OrgId,
+  type PauseReason,
+  type Public,
+} from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import {
   chargeColumns,
@@ -19,12 +26,14 @@ import type {
   TopUpPause,
   TopUpRule,
   TopUpState,
-  TopUpStore,
   TopUpTimes,
 } from "./top-up-store.ts";
 
-/** Rules and cards in PostgreSQL; what decides about a purchase holds the lock of its rule's row. */
-export class PostgresTopUpStore implements TopUpStore {
+/**
+ * Cards, rules and automatic purchases. Each verb is one transaction; one that decides about a
+ * purchase holds the lock of its rule's row.
+ */
+export class PostgresTopUpStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -40,6 +49,7 @@ export class PostgresTopUpStore implements TopUpStore {
     return row === undefined ? NOTHING : stateOf(stateColumns.read(row));
   }
 
+  /** Undefined: not paused. */
   async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
     const { rows } = await this.#pool.query<PauseRow>(sql.PAUSE_OF, [orgId]);
     const [row] = rows;
@@ -48,6 +58,7 @@ export class PostgresTopUpStore implements TopUpStore {
       : { reason: row.paused_reason, sinceMs: row.paused_at.getTime() };
   }
 
+  /** Waits for a purchase that is being decided; a rule that is turned on is paused no more. */
   async setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void> {
     await this.#changes.write(by, async (client, note) => {
       const was = await lockRule(client, orgId);
@@ -59,10 +70,12 @@ export class PostgresTopUpStore implements TopUpStore {
     });
   }
 
+  /** Turns the rule off until a person turns it on; false: it was off, or there is none. */
   async pause(orgId: OrgId, reason: PauseReason, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, (client, note) => pause(client, note, { orgId, reason }));
   }
 
+  /** Keeps the organization's customer at the payment provider; one that replaces another has no card. */
   async keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void> {
     await this.#pool.query(sql.KEEP_CUSTOMER, [orgId, isTestMoney, customerId]);
   }
@@ -75,7 +88,19 @@ export class PostgresTopUpStore implements TopUpStore {
     await this.#pool.query(sql.END_SETUP, [orgId, isTestMoney, sessionId]);
   }
 
-  async saveCard(saved: Parameters<TopUpStore["saveCard"]>[0], by: ChangedBy): Promise<boolean> {
+  /** False: of another customer, or of a checkout that is not newer than the last one taken. */
+  async saveCard(
+    saved: {
+      readonly orgId: string;
+      readonly isTestMoney: boolean;
+      readonly customerId: string;
+      readonly card: SavedCard;
+      /** When the checkout was opened. */
+      readonly fromMs: number;
+      readonly nowMs: number;
+    },
+    by: ChangedBy,
+  ): Promise<boolean> {
     const { orgId, isTestMoney, customerId, card, fromMs, nowMs } = saved;
     return await this.#changes.write(by, async (client, note) => {
       const known = await client.query<CardRow>(sql.LOCK_CUSTOMER, [orgId, isTestMoney]);
@@ -103,6 +128,7 @@ export class PostgresTopUpStore implements TopUpStore {
     });
   }
 
+  /** Turns the rule off, and has the card detached; false: there was none. */
   async removeCard(orgId: OrgId, isTestMoney: boolean, by: ChangedBy): Promise<boolean> {
     return await this.#changes.write(by, async (client, note) => {
       const rule = await lockRule(client, orgId);
@@ -122,6 +148,7 @@ export class PostgresTopUpStore implements TopUpStore {
     });
   }
 
+  /** Cards to detach, those that were not tried lately. */
   async takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]> {
     const values = [isTestMoney, limit];
     const { rows } = await this.#pool.query<{ card_id: string }>(sql.TAKE_DETACHMENTS, values);
@@ -132,6 +159,7 @@ export class PostgresTopUpStore implements TopUpStore {
     await this.#pool.query("delete from card_detachment where card_id = $1", [cardId]);
   }
 
+  /** Organizations whose rule asks for a purchase now. */
   async due(
     isTestMoney: boolean,
     { nowMs, monthMs }: TopUpTimes,
@@ -142,8 +170,19 @@ export class PostgresTopUpStore implements TopUpStore {
     return rows.map((row) => row.org_id);
   }
 
+  /**
+   * Decides under the rule's lock: undefined where nothing is due any more. What it answers is
+   * committed, and nothing was sent yet.
+   */
   async begin(
-    wanted: Parameters<TopUpStore["begin"]>[0],
+    wanted: {
+      readonly orgId: OrgId;
+      readonly purchaseId: string;
+      readonly isTestMoney: boolean;
+      readonly minMicroUsd: MicroUsd;
+      readonly maxMicroUsd: MicroUsd;
+      readonly expiresAtMs: number;
+    } & TopUpTimes,
     by: ChangedBy,
   ): Promise<TopUpCharge | undefined> {
     const { orgId, purchaseId, isTestMoney, nowMs, monthMs } = wanted;
@@ -173,7 +212,13 @@ export class PostgresTopUpStore implements TopUpStore {
     });
   }
 
-  async takeOpen(asked: Parameters<TopUpStore["takeOpen"]>[0]): Promise<readonly TopUpCharge[]> {
+  /** Undecided automatic purchases that were not asked about since `beforeMs`. */
+  async takeOpen(asked: {
+    readonly isTestMoney: boolean;
+    readonly beforeMs: number;
+    readonly nowMs: number;
+    readonly limit: number;
+  }): Promise<readonly TopUpCharge[]> {
     const { isTestMoney, beforeMs, nowMs, limit } = asked;
     const values = [isTestMoney, new Date(beforeMs), new Date(nowMs), limit];
     const taken = await this.#pool.query<{ purchase_id: string }>(sql.TAKE_OPEN, values);
@@ -184,6 +229,7 @@ export class PostgresTopUpStore implements TopUpStore {
     return rows.map((row) => chargeColumns.read(row));
   }
 
+  /** Undefined: not an automatic purchase. */
   async charge(purchaseId: string): Promise<TopUpCharge | undefined> {
     const text = `${sql.SELECT_CHARGE} where t.purchase_id = $1`;
     const { rows } = await this.#pool.query<Row>(text, [purchaseId]);
@@ -191,10 +237,16 @@ export class PostgresTopUpStore implements TopUpStore {
     return row === undefined ? undefined : chargeColumns.read(row);
   }
 
-  async recover(made: Parameters<TopUpStore["recover"]>[0]): Promise<void> {
+  /** Makes a purchase that was recovered automatic again; again changes nothing. */
+  async recover(made: {
+    readonly purchaseId: string;
+    readonly customerId: string;
+    readonly cardId: string;
+  }): Promise<void> {
     await this.#pool.query(sql.RECOVER, [made.purchaseId, made.customerId, made.cardId]);
   }
 
+  /** The charge failed: the purchase ends and its rule is paused, once. */
   async fail(
     purchaseId: string,
     state: "failed" | "parked",
@@ -218,6 +270,7 @@ export class PostgresTopUpStore implements TopUpStore {
     });
   }
 
+  /** For operators: paused rules by their reason, the longest paused first. */
   async paused(): Promise<readonly PausedTopUps[]> {
     const { rows } = await this.#pool.query<PausedRow>(sql.PAUSED);
     return rows.map(({ paused_reason: reason, count, oldest }) => {
@@ -225,6 +278,7 @@ export class PostgresTopUpStore implements TopUpStore {
     });
   }
 
+  /** For operators: paused ones first. */
   async list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]> {
     const { rows } = await this.#pool.query<Row>(sql.LIST, [new Date(monthMs), limit]);
     return rows.map((row) => {
@@ -234,6 +288,8 @@ export class PostgresTopUpStore implements TopUpStore {
     });
   }
 }
+
+export type TopUpStore = Public<PostgresTopUpStore>;
 
 interface PauseRow {
   readonly paused_reason: PauseReason;

@@ -1,6 +1,8 @@
-import { type Clock, type Logger, Repeated } from "../core/index.ts";
+import { type Clock, Job, type Logger, workOnEach } from "../core/index.ts";
+import type { ClaimUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
-import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
+import type { KnownPurchase } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
 import type { TopUpCharges } from "./top-up-charges.ts";
 
@@ -39,18 +41,24 @@ export interface ReconcilerDeps {
  */
 export class PurchaseReconciler {
   readonly #deps: ReconcilerDeps;
-  readonly #rounds = new Repeated(() => this.#tick(), TICK_MS);
+  readonly #job: Job;
 
   constructor(deps: ReconcilerDeps) {
     this.#deps = deps;
+    const message = "purchases could not be reconciled; this will be retried";
+    this.#job = new Job(
+      TICK_MS,
+      () => this.#reconcileDue(),
+      (fault) => deps.log.warn({ err: fault }, message),
+    );
   }
 
   start(): void {
-    this.#rounds.start();
+    this.#job.start();
   }
 
-  async close(): Promise<void> {
-    await this.#rounds.close();
+  close(): Promise<void> {
+    return this.#job.close();
   }
 
   /** Everything that is due, without asking for the lease. */
@@ -59,33 +67,32 @@ export class PurchaseReconciler {
     await this.#reconcileClaims();
   }
 
-  async #tick(): Promise<void> {
-    const { store, clock, log } = this.#deps;
-    try {
-      if (await store.claimRun("purchases", clock.nowMs(), PURCHASES_EVERY_MS)) {
-        await this.#reconcilePurchases();
-      }
-      if (await store.claimRun("claims", clock.nowMs(), CLAIMS_EVERY_MS)) {
-        await this.#reconcileClaims();
-      }
-    } catch (fault) {
-      log.warn({ err: fault }, "purchases could not be reconciled; this will be retried");
+  async #reconcileDue(): Promise<void> {
+    const { store, clock } = this.#deps;
+    if (await store.claimRun("purchases", clock.nowMs(), PURCHASES_EVERY_MS)) {
+      await this.#reconcilePurchases();
+    }
+    if (await store.claimRun("claims", clock.nowMs(), CLAIMS_EVERY_MS)) {
+      await this.#reconcileClaims();
     }
   }
 
   async #reconcilePurchases(): Promise<void> {
-    const { store, clock } = this.#deps;
-    const nowMs = clock.nowMs();
+    await this.#onEach(
+      this.#takeUnfinished(),
+      ({ purchaseId }) => ({ purchaseId }),
+      (purchase) => this.check(purchase),
+    );
+  }
+
+  async *#takeUnfinished(): AsyncGenerator<KnownPurchase> {
+    const nowMs = this.#deps.clock.nowMs();
     const beforeMs = nowMs - PURCHASE_WAIT_MS;
     const sinceMs = nowMs - PURCHASE_AGE_MAX_MS;
-    const trial = new Failures(this.#deps.log);
+    const range = { beforeMs, sinceMs, nowMs, limit: PURCHASES_PER_QUERY };
     for (let seen = 0; seen < PURCHASES_PER_ROUND; seen += PURCHASES_PER_QUERY) {
-      const range = { beforeMs, sinceMs, nowMs, limit: PURCHASES_PER_QUERY };
-      const due = await store.takeUnfinished(range);
-      for (const purchase of due) {
-        if (this.#rounds.isClosed || trial.isOver) return;
-        await trial.run({ purchaseId: purchase.purchaseId }, () => this.check(purchase));
-      }
+      const due = await this.#deps.store.takeUnfinished(range);
+      yield* due;
       if (due.length < PURCHASES_PER_QUERY) return;
     }
   }
@@ -106,45 +113,41 @@ export class PurchaseReconciler {
   async #reconcileClaims(): Promise<void> {
     const { store, payments, service, clock } = this.#deps;
     const nowMs = clock.nowMs();
-    const trial = new Failures(this.#deps.log);
-    let seen = 0;
-    for await (const claim of payments.claimsSince(nowMs - CLAIMS_SINCE_MS)) {
-      if (this.#rounds.isClosed || trial.isOver || ++seen > CLAIMS_PER_ROUND) break;
-      await trial.run({ claimId: claim.claimId }, () => service.takeClaim(claim));
-    }
     const sinceMs = nowMs - OPEN_CLAIM_AGE_MAX_MS;
-    const open = await store.takeOpenClaims({ sinceMs, nowMs, limit: OPEN_CLAIMS_PER_ROUND });
-    for (const claim of open) {
-      if (this.#rounds.isClosed || trial.isOver) return;
-      await trial.run({ claimId: claim.claimId }, async () => {
-        const update = await payments.claim(claim);
-        if (update !== undefined) await service.takeClaim(update);
-      });
+    const named = ({ claimId }: Pick<ClaimUpdate, "claimId">) => ({ claimId });
+    const isDone =
+      (await this.#onEach(this.#recentClaims(nowMs), named, (claim) => service.takeClaim(claim))) &&
+      (await this.#onEach(
+        await store.takeOpenClaims({ sinceMs, nowMs, limit: OPEN_CLAIMS_PER_ROUND }),
+        named,
+        async (claim) => {
+          const update = await payments.claim(claim);
+          if (update !== undefined) await service.takeClaim(update);
+        },
+      ));
+    if (isDone) await store.forgetEvents(nowMs - EVENTS_KEPT_MS);
+  }
+
+  async *#recentClaims(nowMs: number): AsyncGenerator<ClaimUpdate> {
+    let seen = 0;
+    for await (const claim of this.#deps.payments.claimsSince(nowMs - CLAIMS_SINCE_MS)) {
+      if (++seen > CLAIMS_PER_ROUND) return;
+      yield claim;
     }
-    await store.forgetEvents(nowMs - EVENTS_KEPT_MS);
-  }
-}
-
-/** One that fails must not keep the others waiting; many in a row end the round. */
-class Failures {
-  readonly #log: Logger;
-  #inARow = 0;
-
-  constructor(log: Logger) {
-    this.#log = log;
   }
 
-  get isOver(): boolean {
-    return this.#inARow >= FAILURES_MAX;
-  }
-
-  async run(of: object, check: () => Promise<void>): Promise<void> {
-    try {
-      await check();
-      this.#inARow = 0;
-    } catch (fault) {
-      this.#inARow += 1;
-      this.#log.warn({ ...of, err: fault }, "a payment could not be checked; this will be retried");
-    }
+  #onEach<T>(
+    items: AsyncIterable<T> | Iterable<T>,
+    named: (item: T) => object,
+    work: (item: T) => Promise<void>,
+  ): Promise<boolean> {
+    return workOnEach(items, work, {
+      failuresMax: FAILURES_MAX,
+      isStopping: () => this.#job.isStopping,
+      failed: (fault, item) => {
+        const message = "a payment could not be checked; this will be retried";
+        this.#deps.log.warn({ ...named(item), err: fault }, message);
+      },
+    });
   }
 }

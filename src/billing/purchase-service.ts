@@ -7,7 +7,8 @@ import type {
   PaymentUpdate,
   SessionUpdate,
 } from "./payment-update.ts";
-import type { KnownPurchase, PurchaseStore } from "./purchase-store.ts";
+import type { KnownPurchase } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
 
 export interface PurchaseServiceDeps {

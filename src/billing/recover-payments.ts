@@ -2,9 +2,9 @@ import type { ChangedBy } from "../changes/index.ts";
 import { formatUsd, type Logger, microUsd } from "../core/index.ts";
 import type { ChargeUpdate, SessionUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { StripePayments } from "./stripe-payments.ts";
-import type { TopUpStore } from "./top-up-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 
 const DAY_MS = 86_400_000;
 /** A checkout can be paid so long after it was opened. */

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, type OrgId, Repeated } from "../core/index.ts";
+import { type Clock, Job, type Logger, type OrgId } from "../core/index.ts";
 import type { Month } from "./statements.ts";
 
 /** What a piece of the work did. */
@@ -34,21 +34,22 @@ export function startStatementClosing(options: {
   readonly log: Logger;
 }): { close(): Promise<void> } {
   const { closing, clock, log } = options;
-  const rounds = new Repeated(async () => {
-    const endMs = clock.monotonicMs() + WORK_MAX_MS;
-    try {
-      while (!rounds.isClosed && clock.monotonicMs() < endMs) {
-        const { failed, hasMore } = await closing.closeSome(() => rounds.isClosed);
+  const failure = "monthly statements could not be closed; this will be retried";
+  const job = new Job(
+    EVERY_MS,
+    async (isStopping) => {
+      const endMs = clock.monotonicMs() + WORK_MAX_MS;
+      while (!isStopping() && clock.monotonicMs() < endMs) {
+        const { failed, hasMore } = await closing.closeSome(isStopping);
         for (const { orgId, month, fault } of failed) {
           const message = "a monthly statement could not be closed; this will be retried";
           log.warn({ orgId, month, err: fault }, message);
         }
         if (!hasMore) return;
       }
-    } catch (fault) {
-      log.warn({ err: fault }, "monthly statements could not be closed; this will be retried");
-    }
-  }, EVERY_MS);
-  rounds.start();
-  return rounds;
+    },
+    (fault) => log.warn({ err: fault }, failure),
+  );
+  job.start();
+  return job;
 }

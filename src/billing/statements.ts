@@ -139,15 +139,3 @@ export interface StatementSummary {
   readonly closingUsd: string | null;
   readonly closedAtMs: number | null;
 }
-
-/** Monthly statements of organizations. */
-export interface StatementStore {
-  /** Newest first, from the organization's first month to the running one; undefined: no such organization. */
-  list(orgId: OrgId): Promise<readonly StatementSummary[] | undefined>;
-  /**
-   * Of one month. A month that is over is closed first, with those before it, in their order.
-   * `unknown`: no month of the organization; `later`: more earlier months are to be closed than one
-   * call does, ask again.
-   */
-  read(orgId: OrgId, month: Month): Promise<Statement | "unknown" | "later">;
-}

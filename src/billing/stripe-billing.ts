@@ -1,6 +1,6 @@
 import type { ChangedBy } from "../changes/index.ts";
 import { isLiveKey } from "../config/index.ts";
-import { formatUsd, type MicroUsd, newRecordId, type OrgId, Repeated } from "../core/index.ts";
+import { formatUsd, Job, type MicroUsd, newRecordId, type OrgId } from "../core/index.ts";
 import type { PurchaseBounds, OpenBilling, BillingOptions } from "./billing-mode.ts";
 import { PurchaseFault, type PurchaseRecord } from "./billing.ts";
 import { CardKeeper } from "./card-keeper.ts";
@@ -43,7 +43,7 @@ export class StripeBilling implements OpenBilling {
   readonly #keeper: CardKeeper;
   readonly #charges: TopUpCharges;
   readonly #topUps: TopUps;
-  readonly #topUpRounds = new Repeated(() => this.#topUpTick(), TOP_UP_TICK_MS);
+  readonly #topUpJob: Job;
   /** By purchase: when it was last asked about, by the monotonic clock. */
   readonly #checks = new Map<string, number>();
 
@@ -72,6 +72,12 @@ export class StripeBilling implements OpenBilling {
     this.#charges = new TopUpCharges({ ...deps, ...common, keeper, cards, isOn });
     this.#topUps = new StripeTopUps({ ...common, keeper, consoleUrl: options.consoleUrl });
     this.#reconciler = new PurchaseReconciler({ ...deps, charges: this.#charges });
+    const message = "automatic top-ups could not be checked; this will be retried";
+    this.#topUpJob = new Job(
+      TOP_UP_TICK_MS,
+      (isStopping) => this.#charges.round(isStopping),
+      (fault) => log.warn({ err: fault }, message),
+    );
   }
 
   get topUps(): TopUps | undefined {
@@ -83,16 +89,7 @@ export class StripeBilling implements OpenBilling {
   }
 
   topUpRound(): Promise<void> {
-    return this.#charges.round(() => this.#topUpRounds.isClosed);
-  }
-
-  async #topUpTick(): Promise<void> {
-    try {
-      await this.topUpRound();
-    } catch (fault) {
-      const message = "automatic top-ups could not be checked; this will be retried";
-      this.#options.log.warn({ err: fault }, message);
-    }
+    return this.#charges.round(() => this.#topUpJob.isStopping);
   }
 
   async startPurchase(
@@ -230,7 +227,7 @@ export class StripeBilling implements OpenBilling {
     }
     if (this.mode === "stripe") void announceTestMoney(store, log);
     this.#reconciler.start();
-    this.#topUpRounds.start();
+    this.#topUpJob.start();
   }
 
   reconcileAll(): Promise<void> {
@@ -248,7 +245,7 @@ export class StripeBilling implements OpenBilling {
   }
 
   async close(): Promise<void> {
-    await this.#topUpRounds.close();
+    await this.#topUpJob.close();
     await this.#reconciler.close();
     this.#payments.close();
   }

@@ -3,7 +3,8 @@ import { type Clock, formatUsd, type Logger, type MicroUsd, type OrgId } from ".
 import type { PurchaseBounds } from "./billing-mode.ts";
 import { PurchaseFault } from "./billing.ts";
 import type { CardKeeper } from "./card-keeper.ts";
-import type { TopUpRule, TopUpStore } from "./top-up-store.ts";
+import type { TopUpRule } from "./top-up-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 import { monthStartMs } from "./top-up-times.ts";
 import { TopUpFault, type TopUps, type TopUpView } from "./top-ups.ts";
 

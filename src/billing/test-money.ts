@@ -1,5 +1,5 @@
 import type { Logger } from "../core/index.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 
 /**
  * Says loudly when wallets hold credit that was bought with test money: with real payments beside

@@ -5,14 +5,16 @@ import {
   newRecordId,
   type OrgId,
   type PauseReason,
+  workOnEach,
 } from "../core/index.ts";
 import type { PurchaseBounds } from "./billing-mode.ts";
 import type { CardKeeper } from "./card-keeper.ts";
 import type { ChargeUpdate } from "./payment-update.ts";
 import type { PurchaseService } from "./purchase-service.ts";
-import type { PurchaseStore } from "./purchase-store.ts";
+import type { PurchaseStore } from "./postgres-purchase-store.ts";
 import type { ChargeAnswer, StripeCards } from "./stripe-cards.ts";
-import type { TopUpCharge, TopUpStore } from "./top-up-store.ts";
+import type { TopUpCharge } from "./top-up-store.ts";
+import type { TopUpStore } from "./postgres-top-up-store.ts";
 import { monthStartMs } from "./top-up-times.ts";
 
 const MINUTE_MS = 60_000;
@@ -70,13 +72,14 @@ export class TopUpCharges {
   }
 
   async #startDue(isClosed: () => boolean): Promise<void> {
+    await this.#onEach(this.#decided(), (charge) => this.#sendFirst(charge), isClosed);
+  }
+
+  async *#decided(): AsyncGenerator<TopUpCharge> {
     const { topUps, isTestMoney } = this.#deps;
-    const trial = new Trial(this.#deps.log);
     for (const orgId of await topUps.due(isTestMoney, this.#times(), STARTED_PER_ROUND)) {
-      if (isClosed() || trial.isOver) return;
       const charge = await this.decide(orgId);
-      if (charge === undefined) continue;
-      await trial.run(charge, () => this.#sendFirst(charge));
+      if (charge !== undefined) yield charge;
     }
   }
 
@@ -102,15 +105,27 @@ export class TopUpCharges {
   }
 
   async #repairOpen(isClosed: () => boolean): Promise<void> {
-    const { topUps, isTestMoney, clock, log } = this.#deps;
+    const { topUps, isTestMoney, clock } = this.#deps;
     const nowMs = clock.nowMs();
     const beforeMs = nowMs - ASK_PAUSE_MS;
     const asked = { isTestMoney, beforeMs, nowMs, limit: REPAIRED_PER_ROUND };
-    const trial = new Trial(log);
-    for (const charge of await topUps.takeOpen(asked)) {
-      if (isClosed() || trial.isOver) return;
-      await trial.run(charge, () => this.#repair(charge));
-    }
+    const open = await topUps.takeOpen(asked);
+    await this.#onEach(open, (charge) => this.#repair(charge), isClosed);
+  }
+
+  async #onEach(
+    charges: AsyncIterable<TopUpCharge> | Iterable<TopUpCharge>,
+    work: (charge: TopUpCharge) => Promise<void>,
+    isStopping: () => boolean,
+  ): Promise<void> {
+    await workOnEach(charges, work, {
+      failuresMax: FAILURES_MAX,
+      isStopping,
+      failed: (fault, { purchaseId, orgId }) => {
+        const message = "an automatic top-up has no answer yet; this will be retried";
+        this.#deps.log.warn({ purchaseId, orgId, err: fault }, message);
+      },
+    });
   }
 
   /** For the reconciler: asks what became of an automatic purchase, and does it. */
@@ -164,31 +179,5 @@ export class TopUpCharges {
     const { topUps, log } = this.#deps;
     if (!(await topUps.fail(purchaseId, state, reason, PROVIDER))) return;
     log.warn({ purchaseId, reason }, "an automatic top-up failed; it is paused");
-  }
-}
-
-/** One that fails must not keep the others waiting; several in a row end the round. */
-class Trial {
-  readonly #log: Logger;
-  #inARow = 0;
-
-  constructor(log: Logger) {
-    this.#log = log;
-  }
-
-  get isOver(): boolean {
-    return this.#inARow >= FAILURES_MAX;
-  }
-
-  async run(charge: TopUpCharge, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-      this.#inARow = 0;
-    } catch (fault) {
-      this.#inARow += 1;
-      const { purchaseId, orgId } = charge;
-      const message = "an automatic top-up has no answer yet; this will be retried";
-      this.#log.warn({ purchaseId, orgId, err: fault }, message);
-    }
   }
 }

@@ -1,3 +1,5 @@
+import { takeRowsSql } from "../storage/index.ts";
+
 /** The least time between two automatic purchases of an organization. */
 const GAP = "interval '5 minutes'";
 
@@ -82,13 +84,11 @@ export const DETACH_LATER = `
   insert into card_detachment (card_id, org_id, is_test_money) values ($1, $2, $3)
   on conflict do nothing`;
 
-export const TAKE_DETACHMENTS = `
-  update card_detachment set tried_at = now() where card_id in (
-    select card_id from card_detachment
-    where is_test_money = $1 and (tried_at is null or tried_at < now() - interval '1 minute')
-    order by tried_at nulls first limit $2 for update skip locked
-  )
-  returning card_id`;
+export const TAKE_DETACHMENTS = takeRowsSql("card_detachment", "card_id", {
+  due: `where is_test_money = $1 and (tried_at is null or tried_at < now() - interval '1 minute')
+    order by tried_at nulls first limit $2`,
+  set: "tried_at = now()",
+});
 
 /** $4: of one organization; null: of all. */
 export const DUE = `
@@ -125,14 +125,12 @@ export const SELECT_CHARGE = `
     ) as is_wanted
   from top_up t join purchase p using (purchase_id)`;
 
-export const TAKE_OPEN = `
-  update top_up set checked_at = $3 where purchase_id in (
-    select t.purchase_id from purchase p join top_up t using (purchase_id)
-    where p.state in ('created', 'pending') and p.is_test_money = $1
-      and (t.checked_at is null or t.checked_at <= $2)
-    order by t.checked_at nulls first limit $4 for update of t skip locked
-  )
-  returning purchase_id`;
+export const TAKE_OPEN = takeRowsSql("top_up", "purchase_id", {
+  due: `join purchase p using (purchase_id) where p.state in ('created', 'pending') and p.is_test_money = $1
+    and (t.checked_at is null or t.checked_at <= $2)
+    order by t.checked_at nulls first limit $4`,
+  set: "checked_at = $3",
+});
 
 export const RECOVER = `
   insert into top_up (purchase_id, org_id, micro_usd, customer_id, card_id, created_at)

@@ -1,4 +1,3 @@
-import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId, PauseReason } from "../core/index.ts";
 
 /** When the settled balance is below `belowMicroUsd`, buy `amountMicroUsd`. */
@@ -73,80 +72,4 @@ export interface TopUpTimes {
   readonly nowMs: number;
   /** The beginning of the UTC month. */
   readonly monthMs: number;
-}
-
-/** Cards, rules and automatic purchases. Each verb is one transaction. */
-export interface TopUpStore {
-  read(orgId: OrgId, isTestMoney: boolean, monthMs: number): Promise<TopUpState>;
-  /** Undefined: not paused. */
-  pauseOf(orgId: OrgId): Promise<TopUpPause | undefined>;
-  /** Waits for a purchase that is being decided; a rule that is turned on is paused no more. */
-  setRule(orgId: OrgId, rule: TopUpRule, by: ChangedBy): Promise<void>;
-  /** Turns the rule off until a person turns it on; false: it was off, or there is none. */
-  pause(orgId: OrgId, reason: PauseReason, by: ChangedBy): Promise<boolean>;
-  /** Keeps the organization's customer at the payment provider; one that replaces another has no card. */
-  keepCustomer(orgId: OrgId, isTestMoney: boolean, customerId: string): Promise<void>;
-  beginSetup(orgId: OrgId, isTestMoney: boolean, sessionId: string): Promise<void>;
-  endSetup(orgId: string, isTestMoney: boolean, sessionId: string): Promise<void>;
-  /** False: of another customer, or of a checkout that is not newer than the last one taken. */
-  saveCard(
-    saved: {
-      readonly orgId: string;
-      readonly isTestMoney: boolean;
-      readonly customerId: string;
-      readonly card: SavedCard;
-      /** When the checkout was opened. */
-      readonly fromMs: number;
-      readonly nowMs: number;
-    },
-    by: ChangedBy,
-  ): Promise<boolean>;
-  /** Turns the rule off, and has the card detached; false: there was none. */
-  removeCard(orgId: OrgId, isTestMoney: boolean, by: ChangedBy): Promise<boolean>;
-  /** Cards to detach, those that were not tried lately. */
-  takeDetachments(isTestMoney: boolean, limit: number): Promise<readonly string[]>;
-  endDetachment(cardId: string): Promise<void>;
-  /** Organizations whose rule asks for a purchase now. */
-  due(isTestMoney: boolean, times: TopUpTimes, limit: number): Promise<readonly OrgId[]>;
-  /**
-   * Decides under the rule's lock: undefined where nothing is due any more. What it answers is
-   * committed, and nothing was sent yet.
-   */
-  begin(
-    wanted: {
-      readonly orgId: OrgId;
-      readonly purchaseId: string;
-      readonly isTestMoney: boolean;
-      readonly minMicroUsd: MicroUsd;
-      readonly maxMicroUsd: MicroUsd;
-      readonly expiresAtMs: number;
-    } & TopUpTimes,
-    by: ChangedBy,
-  ): Promise<TopUpCharge | undefined>;
-  /** Undecided automatic purchases that were not asked about since `beforeMs`. */
-  takeOpen(asked: {
-    readonly isTestMoney: boolean;
-    readonly beforeMs: number;
-    readonly nowMs: number;
-    readonly limit: number;
-  }): Promise<readonly TopUpCharge[]>;
-  /** Undefined: not an automatic purchase. */
-  charge(purchaseId: string): Promise<TopUpCharge | undefined>;
-  /** Makes a purchase that was recovered automatic again; again changes nothing. */
-  recover(made: {
-    readonly purchaseId: string;
-    readonly customerId: string;
-    readonly cardId: string;
-  }): Promise<void>;
-  /** The charge failed: the purchase ends and its rule is paused, once. */
-  fail(
-    purchaseId: string,
-    state: "failed" | "parked",
-    reason: PauseReason,
-    by: ChangedBy,
-  ): Promise<boolean>;
-  /** For operators: paused rules by their reason, the longest paused first. */
-  paused(): Promise<readonly PausedTopUps[]>;
-  /** For operators: paused ones first. */
-  list(monthMs: number, limit: number): Promise<readonly ListedTopUp[]>;
 }

@@ -8,7 +8,7 @@ export {
   type RecordedChange,
 } from "./change.ts";
 export { ChangeLog, type Note } from "./change-log.ts";
-export type { ChangeFilter, ChangeStore } from "./change-store.ts";
+export type { ChangeFilter } from "./change-store.ts";
 export type { ExportedChange } from "./exported-change.ts";
 export {
   byCaller,
@@ -18,5 +18,5 @@ export {
   maskedEmail,
   wideNetwork,
 } from "./changed-by.ts";
-export { PostgresChangeStore } from "./postgres-change-store.ts";
+export { type ChangeStore, PostgresChangeStore } from "./postgres-change-store.ts";
 export { recordChanges } from "./record-changes.ts";

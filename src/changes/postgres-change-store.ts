@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 
-import { assert, type OrgId } from "../core/index.ts";
+import { assert, type OrgId, type Public } from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -15,14 +15,14 @@ import {
 import { findAction, SHOWN_ACTIONS } from "./actions.ts";
 import type { ChangedBy, Facts, RecordedChange } from "./change.ts";
 import type { ChangeLog } from "./change-log.ts";
-import type { ChangeFilter, ChangeStore } from "./change-store.ts";
+import type { ChangeFilter } from "./change-store.ts";
 
 const BLOCK_ROWS = 500;
 const LISTED_MAX = 10_000;
 const RETIRED_AT_ONCE = 10_000;
 
-/** The change log in PostgreSQL. */
-export class PostgresChangeStore implements ChangeStore {
+/** Reads the change log, and retires it. */
+export class PostgresChangeStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -31,6 +31,7 @@ export class PostgresChangeStore implements ChangeStore {
     this.#changes = changes;
   }
 
+  /** Newest first. */
   async list(
     filter: ChangeFilter & { readonly limit: number },
   ): Promise<readonly RecordedChange[]> {
@@ -39,6 +40,7 @@ export class PostgresChangeStore implements ChangeStore {
     return await this.#read(`${WHERE_SQL} order by position desc limit $5`, values);
   }
 
+  /** Oldest first, in blocks: what is committed when a block is read. */
   async *blocks(filter: ChangeFilter): AsyncGenerator<readonly RecordedChange[]> {
     for (let after = 0; ;) {
       const values = [...filterValues(filter), after, BLOCK_ROWS];
@@ -50,6 +52,10 @@ export class PostgresChangeStore implements ChangeStore {
     }
   }
 
+  /**
+   * What an organization sees of its own log, newest first: never of another's, never what only
+   * operators see. With `before` what is older than that position.
+   */
   async page(of: {
     readonly orgId: OrgId;
     readonly actionPrefix?: string;
@@ -63,6 +69,7 @@ export class PostgresChangeStore implements ChangeStore {
     return rows.map(asSeenByOrganization);
   }
 
+  /** Takes away what is older than so many days; how many rows went. That is a change too. */
   async retire(days: number, by: ChangedBy): Promise<number> {
     let retired = 0;
     for (;;) {
@@ -85,6 +92,8 @@ export class PostgresChangeStore implements ChangeStore {
     return rows.map(changeOf);
   }
 }
+
+export type ChangeStore = Public<PostgresChangeStore>;
 
 /** Operators by no name, their facts left out. */
 function asSeenByOrganization(change: RecordedChange): RecordedChange {

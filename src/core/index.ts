@@ -97,7 +97,8 @@ export {
   requestStatusOf,
 } from "./request-status.ts";
 export { MAY, mayRole, type Need, parseRole, type Role, ROLES, rolesWith } from "./roles.ts";
-export { Repeated } from "./repeated.ts";
+export { Job, workOnEach } from "./job.ts";
+export type { Public } from "./public.ts";
 export type { TaxIdType } from "./tax-id-types.ts";
 export { PAUSE_REASONS, type PauseReason, pauseSentence } from "./top-up-pauses.ts";
 export { refused, type Refused, type Result } from "./result.ts";

@@ -1,7 +1,7 @@
 import type { ChangedBy } from "../changes/index.ts";
 import { type Clock, normaliseEmail } from "../core/index.ts";
 import { newBrowserToken } from "./browser-token.ts";
-import type { ClaimLinkStore } from "./identity-store.ts";
+import type { ClaimLinkStore } from "./postgres-claim-links.ts";
 
 const CLAIM_MINUTES = 15;
 

@@ -112,79 +112,6 @@ export interface OwnOrgStart {
 
 export type EndReason = "signed-out" | "idp-ended";
 
-/** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */
-export interface IdentityStore {
-  /** 32 random bytes that the instances of this installation share, and no other has. */
-  consoleSecret(): Promise<Buffer>;
-  /**
-   * Finds or makes the account of a person, mints the trial key if it is due, and starts the
-   * session: all of it or nothing, and one trial key however many ask at once.
-   */
-  resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn>;
-  /**
-   * The same by a link, which is used up with it. Undefined: the link is used, expired or another
-   * address's, and nothing was done.
-   */
-  resolveLink(signIn: SignInToResolve, linkHash: Buffer): Promise<ResolvedSignIn | undefined>;
-  findSession(sessionId: Buffer): Promise<StoredSession | undefined>;
-  /** Notes that a session is in use, and that its browser is expected to ask the provider. */
-  touchSession(
-    sessionId: Buffer,
-    use: { readonly nowMs: number; readonly isRecheckDue: boolean },
-  ): Promise<void>;
-  /** Ends one session that lives; false: there is none. The first reason stays. */
-  endSession(end: {
-    readonly sessionId: Buffer;
-    readonly reason: EndReason;
-    readonly nowMs: number;
-    readonly from?: AskedFrom;
-  }): Promise<boolean>;
-  /**
-   * Takes the permit to ask the identity provider with the refresh token: one caller gets it, and
-   * no other before `notSinceMs` has passed.
-   */
-  claimRefresh(
-    sessionId: Buffer,
-    when: { readonly nowMs: number; readonly notSinceMs: number },
-  ): Promise<Buffer | undefined>;
-  /** The identity provider said yes; a token that replaces the old one comes along. */
-  noteChecked(
-    sessionId: Buffer,
-    checked: { readonly nowMs: number; readonly sealedRefresh?: Buffer; readonly idpSid?: string },
-  ): Promise<void>;
-  /** The identity provider was asked and gave no answer. */
-  noteTried(sessionId: Buffer, nowMs: number): Promise<void>;
-  /**
-   * Ends the sessions that a logout token names, by `sid`, else all of the subject. False: a token
-   * of this id was there before, nothing happens.
-   */
-  endByLogoutToken(logout: LogoutOrder): Promise<boolean>;
-  findReveal(sessionId: Buffer, nowMs: number): Promise<SealedReveal | undefined>;
-  /** The reveal of a session; the first time is noted as the one it was shown. */
-  showReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<SealedReveal | undefined>;
-  /** Its owner has the key: it is gone. False: there was none. */
-  endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean>;
-  listIdentities(
-    accountId: string,
-  ): Promise<readonly { readonly issuer: string; readonly linkedAtMs: number }[]>;
-  /** Sessions of the account that live, but for this one. */
-  countOtherSessions(accountId: string, sessionId: Buffer, nowMs: number): Promise<number>;
-  /** Sessions of the account that live, the one used last first, a bounded number. */
-  listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]>;
-  /** From now on the session is in this organization; false: the account is not a member of it. */
-  switchOrg(sessionId: Buffer, orgId: string): Promise<boolean>;
-  /** The organizations that the account is a member of. */
-  listOrgs(accountId: string): Promise<readonly JoinedOrg[]>;
-  /**
-   * Makes the trial key that an invitation had deferred, with the starting credit, in the account's
-   * own organization, and puts the session there; undefined: nothing was deferred.
-   */
-  startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined>;
-  /** Forgets what ended long ago, a bounded part of it; returns how many rows went. */
-  sweep(nowMs: number): Promise<number>;
-  readonly links: ClaimLinkStore;
-}
-
 export interface LogoutOrder {
   readonly issuer: string;
   readonly tokenId: string;
@@ -193,25 +120,4 @@ export interface LogoutOrder {
   readonly nowMs: number;
   /** Until then the token's id is remembered. */
   readonly rememberUntilMs: number;
-}
-
-/** Links that sign in without an identity provider, and where they lead. */
-export interface ClaimLinkStore {
-  /** `email` null: who opens the link says it. */
-  addClaim(
-    claim: {
-      readonly tokenHash: Buffer;
-      readonly email: string | null;
-      readonly expiresAtMs: number;
-    },
-    by: ChangedBy,
-  ): Promise<void>;
-  findClaim(
-    tokenHash: Buffer,
-    nowMs: number,
-  ): Promise<{ readonly email: string | null } | undefined>;
-  /** Where this instance has its console, as long as it runs. */
-  noteConsole(instanceId: string, url: string): Promise<void>;
-  /** Where a running instance has its console; undefined: none runs. */
-  findConsole(): Promise<string | undefined>;
 }

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { Config } from "../config/index.ts";
 import {
   type Clock,
+  Job,
   type Logger,
   type MicroUsd,
   type OrgId,
@@ -19,14 +20,14 @@ import {
   signInKindOf,
 } from "./console-address.ts";
 import { isToken } from "./cookies.ts";
-import type { AskedFrom, IdentityStore, JoinedOrg } from "./identity-store.ts";
+import type { AskedFrom, JoinedOrg } from "./identity-store.ts";
+import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { AccountProfile, Identity, ListedSession, Redirect, SignedIn } from "./identity.ts";
 import { openRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
 import { newTrialKey } from "./reveals.ts";
 import { RelyingParty } from "./relying-party.ts";
 import { Sessions, type SignInResult } from "./sessions.ts";
 import { SignIns } from "./sign-ins.ts";
-import { keepSwept } from "./sweeper.ts";
 
 /** The settings that identity reads. */
 export type IdentityConfig = Pick<
@@ -78,7 +79,7 @@ class OpenedIdentity implements Identity {
   readonly #signIns: SignIns | undefined;
   readonly #relyingParty: RelyingParty | undefined;
   readonly #welcomeMicroUsd: MicroUsd;
-  readonly #stopSweeping: () => Promise<void>;
+  readonly #sweeping: Job;
 
   constructor(options: OpenIdentityOptions) {
     const { config, store, clock, log, encryptionKey = () => config.encryptionKey } = options;
@@ -118,7 +119,12 @@ class OpenedIdentity implements Identity {
         onSignIn,
       });
     }
-    this.#stopSweeping = keepSwept({ store, clock, log });
+    this.#sweeping = new Job(
+      SWEEP_EVERY_MS,
+      () => store.sweep(clock.nowMs()),
+      (fault) => log.warn({ err: fault }, "expired sign-ins could not be deleted"),
+    );
+    this.#sweeping.start();
   }
 
   async startSignIn(asked: { readonly returnPath: string | undefined }): Promise<Redirect> {
@@ -243,7 +249,7 @@ class OpenedIdentity implements Identity {
   }
 
   close(): Promise<void> {
-    return this.#stopSweeping();
+    return this.#sweeping.close();
   }
 }
 
@@ -253,6 +259,8 @@ function listedId(sessionHash: Buffer): string {
   return `session_${digest.slice(0, LISTED_ID_CHARS)}`;
 }
 const LISTED_ID_CHARS = 32;
+
+const SWEEP_EVERY_MS = 60_000;
 
 /** Longer than a token is taken: within that time it works once. */
 const LOGOUT_TOKEN_KEPT_MS = 15 * 60_000;

@@ -1,12 +1,13 @@
+import type { Public } from "../core/index.ts";
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
 import { type ChangedBy, type ChangeLog, maskedEmail } from "../changes/index.ts";
 import { queryInTime } from "../storage/index.ts";
-import type { ClaimLinkStore, SignInToResolve } from "./identity-store.ts";
+import type { SignInToResolve } from "./identity-store.ts";
 import type { Run } from "./postgres-identity-welcome.ts";
 
-/** Links that sign in, and the consoles they lead to, in PostgreSQL. */
-export class PostgresClaimLinkStore implements ClaimLinkStore {
+/** Links that sign in without an identity provider, and where they lead. */
+export class PostgresClaimLinkStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -15,6 +16,7 @@ export class PostgresClaimLinkStore implements ClaimLinkStore {
     this.#changes = changes;
   }
 
+  /** `email` null: who opens the link says it. */
   async addClaim(
     claim: {
       readonly tokenHash: Buffer;
@@ -44,10 +46,12 @@ export class PostgresClaimLinkStore implements ClaimLinkStore {
     return rows[0];
   }
 
+  /** Where this instance has its console, as long as it runs. */
   async noteConsole(instanceId: string, url: string): Promise<void> {
     await this.#run(NOTE_CONSOLE_SQL, [instanceId, url]);
   }
 
+  /** Where a running instance has its console; undefined: none runs. */
   async findConsole(): Promise<string | undefined> {
     const { rows } = await this.#run<{ url: string }>(FIND_CONSOLE_SQL, []);
     return rows[0]?.url;
@@ -57,6 +61,8 @@ export class PostgresClaimLinkStore implements ClaimLinkStore {
     return await queryInTime<R>(this.#pool, { text, values });
   }
 }
+
+export type ClaimLinkStore = Public<PostgresClaimLinkStore>;
 
 /** Uses the link up, in the transaction of the session that it opens; true without a link. */
 export async function isClaimTaken(

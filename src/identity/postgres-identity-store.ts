@@ -1,7 +1,7 @@
 import type { Pool, QueryResult, QueryResultRow } from "pg";
 
 import type { ChangeLog } from "../changes/index.ts";
-import { assert, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import { assert, type OrgId, type Public, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
 import { queryInTime, type Row } from "../storage/index.ts";
 import {
   accountBy,
@@ -21,9 +21,7 @@ import {
 } from "./identity-rows.ts";
 import type {
   AskedFrom,
-  ClaimLinkStore,
   EndReason,
-  IdentityStore,
   JoinedOrg,
   LiveSession,
   LogoutOrder,
@@ -33,7 +31,7 @@ import type {
   SignInToResolve,
   StoredSession,
 } from "./identity-store.ts";
-import { PostgresClaimLinkStore } from "./postgres-claim-links.ts";
+import { type ClaimLinkStore, PostgresClaimLinkStore } from "./postgres-claim-links.ts";
 import { resolveSignIn } from "./postgres-identity-sign-in.ts";
 import { startOwnOrg } from "./postgres-identity-welcome.ts";
 import { END_SESSION_SQL } from "./session-end.ts";
@@ -45,8 +43,8 @@ const SESSIONS_LISTED_MAX = 100;
 /** Of one account: it is in each by an invitation. */
 const ORGS_LISTED_MAX = 200;
 
-/** People, their browsers and sessions in PostgreSQL. */
-export class PostgresIdentityStore implements IdentityStore {
+/** Accounts, identities and sessions. Every verb is one transaction; time is the caller's. */
+export class PostgresIdentityStore {
   readonly links: ClaimLinkStore;
   readonly #pool: Pool;
   readonly #sessions: Pool;
@@ -61,6 +59,7 @@ export class PostgresIdentityStore implements IdentityStore {
     this.links = new PostgresClaimLinkStore(pool, changes);
   }
 
+  /** 32 random bytes that the instances of this installation share, and no other has. */
   async consoleSecret(): Promise<Buffer> {
     const { rows } = await this.#run<{ secret: Buffer }>("select secret from console_secret", []);
     const [row] = rows;
@@ -68,12 +67,20 @@ export class PostgresIdentityStore implements IdentityStore {
     return row.secret;
   }
 
+  /**
+   * Finds or makes the account of a person, mints the trial key if it is due, and starts the
+   * session: all of it or nothing, and one trial key however many ask at once.
+   */
   async resolveSignIn(signIn: SignInToResolve): Promise<ResolvedSignIn> {
     const resolved = await this.resolveLink(signIn);
     assert(resolved !== undefined, "a link alone can be used up");
     return resolved;
   }
 
+  /**
+   * The same by a link, which is used up with it. Undefined: the link is used, expired or another
+   * address's, and nothing was done.
+   */
   resolveLink(signIn: SignInToResolve, linkHash?: Buffer): Promise<ResolvedSignIn | undefined> {
     const parts = { pool: this.#sessions, changes: this.#changes };
     return resolveSignIn(parts, { ...signIn, linkHash });
@@ -84,6 +91,7 @@ export class PostgresIdentityStore implements IdentityStore {
     return rows[0] === undefined ? undefined : sessionColumns.read(rows[0]);
   }
 
+  /** Notes that a session is in use, and that its browser is expected to ask the provider. */
   async touchSession(
     sessionId: Buffer,
     use: { readonly nowMs: number; readonly isRecheckDue: boolean },
@@ -96,6 +104,7 @@ export class PostgresIdentityStore implements IdentityStore {
     );
   }
 
+  /** Ends one session that lives; false: there is none. The first reason stays. */
   async endSession(end: {
     readonly sessionId: Buffer;
     readonly reason: EndReason;
@@ -113,6 +122,10 @@ export class PostgresIdentityStore implements IdentityStore {
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
+  /**
+   * Takes the permit to ask the identity provider with the refresh token: one caller gets it, and
+   * no other before `notSinceMs` has passed.
+   */
   async claimRefresh(
     sessionId: Buffer,
     when: { readonly nowMs: number; readonly notSinceMs: number },
@@ -126,6 +139,7 @@ export class PostgresIdentityStore implements IdentityStore {
     return rows[0]?.sealed_refresh;
   }
 
+  /** The identity provider said yes; a token that replaces the old one comes along. */
   async noteChecked(
     sessionId: Buffer,
     checked: { readonly nowMs: number; readonly sealedRefresh?: Buffer; readonly idpSid?: string },
@@ -138,6 +152,7 @@ export class PostgresIdentityStore implements IdentityStore {
     );
   }
 
+  /** The identity provider was asked and gave no answer. */
   async noteTried(sessionId: Buffer, nowMs: number): Promise<void> {
     await this.#run(
       "update console_session set idp_tried_at = $2 where session_id = $1 and ended_at is null",
@@ -145,6 +160,10 @@ export class PostgresIdentityStore implements IdentityStore {
     );
   }
 
+  /**
+   * Ends the sessions that a logout token names, by `sid`, else all of the subject. False: a token
+   * of this id was there before, nothing happens.
+   */
   async endByLogoutToken(logout: LogoutOrder): Promise<boolean> {
     const values = [
       logout.issuer,
@@ -174,6 +193,7 @@ export class PostgresIdentityStore implements IdentityStore {
     return rows[0] === undefined ? undefined : revealColumns.read(rows[0]);
   }
 
+  /** The reveal of a session; the first time is noted as the one it was shown. */
   async showReveal(
     sessionId: Buffer,
     nowMs: number,
@@ -193,6 +213,7 @@ export class PostgresIdentityStore implements IdentityStore {
     }, STORE_ANSWER_TIMEOUT_MS);
   }
 
+  /** Its owner has the key: it is gone. False: there was none. */
   async endReveal(sessionId: Buffer, nowMs: number, from?: AskedFrom): Promise<boolean> {
     return await this.#changes.writeBy(async (client) => {
       const values = [sessionId, new Date(nowMs)];
@@ -215,6 +236,7 @@ export class PostgresIdentityStore implements IdentityStore {
     return rows.map((row) => ({ issuer: row.issuer, linkedAtMs: row.linked_at.getTime() }));
   }
 
+  /** Sessions of the account that live, but for this one. */
   async countOtherSessions(accountId: string, sessionId: Buffer, nowMs: number): Promise<number> {
     const { rows } = await this.#run<{ others: number }>(
       `select count(*)::integer as others from console_session
@@ -224,26 +246,34 @@ export class PostgresIdentityStore implements IdentityStore {
     return rows[0]?.others ?? 0;
   }
 
+  /** Sessions of the account that live, the one used last first, a bounded number. */
   async listSessions(accountId: string, nowMs: number): Promise<readonly LiveSession[]> {
     const values = [accountId, new Date(nowMs), SESSIONS_LISTED_MAX];
     const { rows } = await this.#run<Row>(LIST_SESSIONS_SQL, values);
     return rows.map(liveSessionColumns.read);
   }
 
+  /** From now on the session is in this organization; false: the account is not a member of it. */
   async switchOrg(sessionId: Buffer, orgId: string): Promise<boolean> {
     const { rowCount } = await this.#run(SWITCH_ORG_SQL, [sessionId, orgId]);
     return rowCount === 1;
   }
 
+  /** The organizations that the account is a member of. */
   async listOrgs(accountId: string): Promise<readonly JoinedOrg[]> {
     const { rows } = await this.#run<Row>(LIST_ORGS_SQL, [accountId, ORGS_LISTED_MAX]);
     return rows.map(joinedOrgColumns.read);
   }
 
+  /**
+   * Makes the trial key that an invitation had deferred, with the starting credit, in the account's
+   * own organization, and puts the session there; undefined: nothing was deferred.
+   */
   startOwnOrg(start: OwnOrgStart): Promise<OrgId | undefined> {
     return startOwnOrg(this.#changes, start);
   }
 
+  /** Forgets what ended long ago, a bounded part of it; returns how many rows went. */
   async sweep(nowMs: number): Promise<number> {
     let swept = 0;
     const now = new Date(nowMs);
@@ -263,6 +293,8 @@ export class PostgresIdentityStore implements IdentityStore {
     return await queryInTime<R>(this.#pool, { text, values });
   }
 }
+
+export type IdentityStore = Public<PostgresIdentityStore>;
 
 /** Their rows mean nothing once `expires_at` has passed. */
 const EXPIRING_TABLES = ["console_reveal", "seen_logout_token", "local_claim"];

@@ -5,12 +5,12 @@ import { cookieJar } from "./cookies.ts";
 import { faultMessage } from "./fault-message.ts";
 import type {
   AskedFrom,
-  IdentityStore,
   ResolvedSignIn,
   SignInClaim,
   SignInToResolve,
   StoredSession,
 } from "./identity-store.ts";
+import type { IdentityStore } from "./postgres-identity-store.ts";
 import type { AskingBrowser, Redirect, RevealedKey, SignedIn } from "./identity.ts";
 import { plainText } from "./plain-text.ts";
 import type { RefreshTokens } from "./refresh-tokens.ts";

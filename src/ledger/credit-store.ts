@@ -1,4 +1,3 @@
-import type { ChangedBy } from "../changes/index.ts";
 import type { MicroUsd, OrgId } from "../core/index.ts";
 
 export interface Grant {
@@ -43,12 +42,4 @@ export class CreditFault extends Error {
     super(message, { cause });
     this.kind = kind;
   }
-}
-
-/** Money into wallets other than by payment. */
-export interface CreditStore {
-  /** Credits once per reference. Rejects with `CreditFault`. */
-  grant(grant: Grant, by: ChangedBy): Promise<GrantOutcome>;
-  /** Newest first, at most 1,000 lines. */
-  ledgerEntries(orgId: OrgId): Promise<readonly LedgerEntry[]>;
 }

@@ -1,7 +1,6 @@
 export type { FedEvents } from "./answer-feed.ts";
 export { openModelCaller } from "./model-caller.ts";
 export { openOptimize } from "./open-optimize.ts";
-export type { OptimizeStore } from "./optimize-store.ts";
 export type {
   OptimizeRefusal,
   OptimizeResult,
@@ -9,4 +8,4 @@ export type {
   OptimizeSearches,
   SearchEstimate,
 } from "./optimize.ts";
-export { PostgresOptimizeStore } from "./postgres-optimize-store.ts";
+export { type OptimizeStore, PostgresOptimizeStore } from "./postgres-optimize-store.ts";

@@ -2,6 +2,7 @@ import { newVirtualKey, type Principal } from "../accounts/index.ts";
 import { byGateway, type ChangedBy } from "../changes/index.ts";
 import {
   type Clock,
+  Job,
   type Logger,
   MANAGED_KEY_REQUESTS_PER_MINUTE,
   newKeyId,
@@ -13,7 +14,8 @@ import { estimateSearch, type Quote } from "./estimate.ts";
 import { HeldFeeds } from "./held-feeds.ts";
 import type { ModelCaller } from "./model-caller.ts";
 import { endsMonthSoon } from "./month-end.ts";
-import type { NewSearch, OptimizeStore } from "./optimize-store.ts";
+import type { NewSearch } from "./optimize-store.ts";
+import type { OptimizeStore } from "./postgres-optimize-store.ts";
 import type {
   OptimizeRefusal,
   OptimizeSearch,
@@ -53,14 +55,19 @@ class Optimize implements OptimizeSearches {
   readonly #options: OptimizeOptions;
   readonly #runs = new Map<string, SearchRun>();
   readonly #feeds = new HeldFeeds(RUNNING_MAX);
-  readonly #sweeping: NodeJS.Timeout;
+  readonly #sweeping: Job;
   #estimating = 0;
   #isClosed = false;
 
   constructor(options: OptimizeOptions) {
     this.#options = options;
-    void this.#sweep();
-    this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_EVERY_MS).unref();
+    const message = "abandoned Optimize searches could not be listed";
+    this.#sweeping = new Job(
+      SWEEP_EVERY_MS,
+      () => this.#sweep(),
+      (fault) => options.log.warn({ err: fault }, message),
+    );
+    this.#sweeping.startNow();
   }
 
   list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
@@ -146,10 +153,9 @@ class Optimize implements OptimizeSearches {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#sweeping);
     const runs = [...this.#runs.values()];
     for (const run of runs) run.stop(SHUT_DOWN, byGateway("optimize"));
-    await Promise.all(runs.map((run) => run.done));
+    await Promise.all([this.#sweeping.close(), ...runs.map((run) => run.done)]);
     this.#feeds.close();
   }
 
@@ -205,12 +211,8 @@ class Optimize implements OptimizeSearches {
 
   async #sweep(): Promise<void> {
     const { store, log } = this.#options;
-    try {
-      const ended = await store.interruptDead("the process that ran this search ended");
-      if (ended > 0) log.warn({ ended }, "optimize searches without a process were ended");
-    } catch (fault) {
-      log.warn({ err: fault }, "abandoned Optimize searches could not be listed");
-    }
+    const ended = await store.interruptDead("the process that ran this search ended");
+    if (ended > 0) log.warn({ ended }, "optimize searches without a process were ended");
   }
 }
 

@@ -1,7 +1,14 @@
 import type { Pool, PoolClient } from "pg";
 
 import { byGateway, type ChangedBy, type ChangeLog, type Note } from "../changes/index.ts";
-import { assert, formatUsd, microUsd, type OrgId, STORE_ANSWER_TIMEOUT_MS } from "../core/index.ts";
+import {
+  assert,
+  formatUsd,
+  microUsd,
+  type OrgId,
+  type Public,
+  STORE_ANSWER_TIMEOUT_MS,
+} from "../core/index.ts";
 import {
   columns,
   type Columns,
@@ -14,13 +21,16 @@ import {
   type Row,
   text,
 } from "../storage/index.ts";
-import type { NewSearch, OptimizeStore, SearchEnd, SearchProgress } from "./optimize-store.ts";
+import type { NewSearch, SearchEnd, SearchProgress } from "./optimize-store.ts";
 import type { OptimizeResult, OptimizeSearch } from "./optimize.ts";
 
 const LISTED_MAX = 200;
 
-/** Optimize searches in PostgreSQL. A search and its key begin and end in one commit. */
-export class PostgresOptimizeStore implements OptimizeStore {
+/**
+ * Searches of organizations: results, never a prompt or an answer. A search begins and ends once,
+ * in one commit with its key.
+ */
+export class PostgresOptimizeStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -29,6 +39,7 @@ export class PostgresOptimizeStore implements OptimizeStore {
     this.#changes = changes;
   }
 
+  /** Newest first, 200 at most. */
   async list(orgId: OrgId): Promise<readonly OptimizeSearch[]> {
     const order = "order by s.created_at desc, s.search_id limit $2";
     const { rows } = await queryInTime<Row>(this.#pool, {
@@ -46,6 +57,7 @@ export class PostgresOptimizeStore implements OptimizeStore {
     return rows[0] === undefined ? undefined : searchOf(rows[0]);
   }
 
+  /** Makes the search and its key, or nothing: `too_many` run for the organization already. */
   async begin(
     search: NewSearch,
     runningMax: number,
@@ -67,23 +79,27 @@ export class PostgresOptimizeStore implements OptimizeStore {
     return begun;
   }
 
+  /** Writes progress and renews the lease. False: the search has ended, so its process stops. */
   async keep(searchId: string, progress: SearchProgress, leaseMs: number): Promise<boolean> {
     const values = [searchId, progress.callsDone, resultsJson(progress.results), leaseMs];
     const result = await queryInTime(this.#pool, { text: KEEP_SQL, values });
     return result.rowCount === 1;
   }
 
+  /** Ends a running search; false: it had ended before, and stays as it is. */
   async end(searchId: string, end: SearchEnd, by: ChangedBy): Promise<boolean> {
     const { state, message, callsDone, results } = end;
     const values = [searchId, state, message, callsDone, resultsJson(results)];
     return (await this.#end(by, END_SQL, values)) === 1;
   }
 
+  /** `stopped`, with what was last written; one that has ended stays as it is. */
   async stop(orgId: OrgId, searchId: string, by: ChangedBy): Promise<OptimizeSearch | undefined> {
     await this.#end(by, STOP_SQL, [orgId, searchId]);
     return await this.find(orgId, searchId);
   }
 
+  /** Ends as `interrupted` what no process runs any more; returns how many. */
   async interruptDead(message: string): Promise<number> {
     return await this.#end(byGateway("optimize"), INTERRUPT_SQL, [message]);
   }
@@ -101,6 +117,8 @@ export class PostgresOptimizeStore implements OptimizeStore {
     return await this.#changes.write(by, end, STORE_ANSWER_TIMEOUT_MS);
   }
 }
+
+export type OptimizeStore = Public<PostgresOptimizeStore>;
 
 interface EndedRow {
   readonly org_id: OrgId;

@@ -47,4 +47,5 @@ export { hostIdentity, isAlive, ownIdentity } from "./process-identity.ts";
 export type { RedisScripts, RedisServers } from "./redis-client.ts";
 export { RedisLink } from "./redis-link.ts";
 export { missingSettings, settleRole } from "./session-settings.ts";
+export { lockedConnection, takeRowsSql, unlockConnection } from "./take-rows.ts";
 export { inTransaction } from "./transaction.ts";

@@ -3,7 +3,8 @@ import { type Clock, newRecordId, type OrgId, type Role } from "../core/index.ts
 import { newBrowserToken } from "../identity/index.ts";
 import type { Mailer } from "../mail/index.ts";
 import { invitationMail } from "./invitation-mail.ts";
-import type { Invitation, TeamStore } from "./team-store.ts";
+import type { Invitation } from "./team-store.ts";
+import type { TeamStore } from "./postgres-team-store.ts";
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 

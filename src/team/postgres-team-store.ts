@@ -10,7 +10,7 @@ import {
   type Note,
   type RecordedChange,
 } from "../changes/index.ts";
-import { mayRole, normaliseEmail, type OrgId, type Role } from "../core/index.ts";
+import { mayRole, normaliseEmail, type OrgId, type Public, type Role } from "../core/index.ts";
 import type { Row } from "../storage/index.ts";
 import { giveOwnOrg } from "./give-own-org.ts";
 import {
@@ -44,15 +44,14 @@ import {
   type PeopleById,
   type ReceivedInvitation,
   TEAM_MAX,
-  type TeamStore,
 } from "./team-store.ts";
 
 const ORG_MAILS_MAX = 50;
 const ADDRESS_MAILS_MAX = 5;
 const HOUR_MS = 3_600_000;
 
-/** Members and invitations in PostgreSQL. */
-export class PostgresTeamStore implements TeamStore {
+/** Members and invitations. Every verb is one transaction with its record in the change log. */
+export class PostgresTeamStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
 
@@ -61,6 +60,7 @@ export class PostgresTeamStore implements TeamStore {
     this.#changes = changes;
   }
 
+  /** The one who joined first comes first; a bounded number. */
   async members(orgId: OrgId): Promise<readonly Member[]> {
     const { rows } = await this.#pool.query<Row>(MEMBERS_SQL, [orgId]);
     return rows.map(memberColumns.read);
@@ -71,6 +71,10 @@ export class PostgresTeamStore implements TeamStore {
     return rows.map(invitationColumns.read);
   }
 
+  /**
+   * Which people the accounts in the organization's change log are, now and not from the log: it
+   * keeps no address. An account that was never a member is not answered.
+   */
   async people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById> {
     if (accountIds.length === 0) return new Map();
     const { rows } = await this.#pool.query<PersonRow>(PEOPLE_SQL, [orgId, accountIds]);
@@ -85,6 +89,7 @@ export class PostgresTeamStore implements TeamStore {
     return people;
   }
 
+  /** For operators: the address of each of these accounts. */
   async emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (accountIds.length === 0) return new Map();
     const { rows } = await this.#pool.query<Pick<PersonRow, "account_id" | "email">>(EMAILS_SQL, [
@@ -93,6 +98,7 @@ export class PostgresTeamStore implements TeamStore {
     return new Map(rows.map(({ account_id: id, email }) => [id, email]));
   }
 
+  /** The keys and webhooks of an account, which outlive its membership; a bounded number. */
   async madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember> {
     const { rows } = await this.#pool.query<MadeRow>(MADE_BY_SQL, [orgId, accountId]);
     const ofKind = (kind: MadeRow["kind"]) =>
@@ -122,6 +128,10 @@ export class PostgresTeamStore implements TeamStore {
     });
   }
 
+  /**
+   * `left`: by the member itself. Whose own organization it was gets an empty one. The invitations
+   * that the member made end, as they do for one who may not invite any more, and those to it.
+   */
   async remove(
     orgId: OrgId,
     { accountId, why }: { readonly accountId: string; readonly why: "left" | "removed" },
@@ -154,6 +164,7 @@ export class PostgresTeamStore implements TeamStore {
     return outcome;
   }
 
+  /** `member`, `invited`: the address is already; `full`: `TEAM_MAX` is reached. */
   async invite(
     orgId: OrgId,
     invitation: NewInvitation,
@@ -177,6 +188,7 @@ export class PostgresTeamStore implements TeamStore {
     });
   }
 
+  /** Makes a new link; the one before does not work any more. */
   async renew(
     orgId: OrgId,
     link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
@@ -194,6 +206,10 @@ export class PostgresTeamStore implements TeamStore {
     });
   }
 
+  /**
+   * Counts an e-mail of the invitation; false: enough were sent today, or in this hour by the whole
+   * installation, and none may be.
+   */
   async claimMail(
     invitationId: string,
     { nowMs, perHourMax }: { readonly nowMs: number; readonly perHourMax: number },
@@ -211,16 +227,19 @@ export class PostgresTeamStore implements TeamStore {
     });
   }
 
+  /** The open invitation that a link is of, for any account that opens it. */
   async findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined> {
     const { rows } = await this.#pool.query<Row>(BY_LINK_SQL, [tokenHash, new Date(nowMs)]);
     return rows[0] === undefined ? undefined : receivedColumns.read(rows[0]);
   }
 
+  /** The open invitations of the account's verified address. */
   async received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]> {
     const { rows } = await this.#pool.query<Row>(RECEIVED_SQL, [accountId, new Date(nowMs)]);
     return rows.map(receivedColumns.read);
   }
 
+  /** Once, and by the account of the invited address alone: the session is in the organization then. */
   async accept(
     invitationId: string,
     of: { readonly accountId: string; readonly sessionId: Buffer; readonly nowMs: number },
@@ -246,6 +265,7 @@ export class PostgresTeamStore implements TeamStore {
     });
   }
 
+  /** For operators: without an invitation. */
   async add(
     orgId: OrgId,
     { email, role }: { readonly email: string; readonly role: Role },
@@ -268,6 +288,8 @@ export class PostgresTeamStore implements TeamStore {
     });
   }
 }
+
+export type TeamStore = Public<PostgresTeamStore>;
 
 /**
  * Lets no other change of the team go on beside this one. False: the account that asks was a member

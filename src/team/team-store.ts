@@ -1,5 +1,4 @@
-import type { ChangedBy } from "../changes/index.ts";
-import type { OrgId, Role } from "../core/index.ts";
+import type { Role } from "../core/index.ts";
 
 /** Members and open invitations together, of one organization. */
 export const TEAM_MAX = 50;
@@ -72,70 +71,3 @@ export interface NewInvitation extends InvitationLink {
  * role of the account that asks was taken meanwhile.
  */
 export type MemberChange = "done" | "unknown" | "last_owner" | "not_allowed";
-
-/** Members and invitations. Every verb is one transaction with its record in the change log. */
-export interface TeamStore {
-  /** The one who joined first comes first; a bounded number. */
-  members(orgId: OrgId): Promise<readonly Member[]>;
-  invitations(orgId: OrgId): Promise<readonly Invitation[]>;
-  /**
-   * Which people the accounts in the organization's change log are, now and not from the log: it
-   * keeps no address. An account that was never a member is not answered.
-   */
-  people(orgId: OrgId, accountIds: readonly string[]): Promise<PeopleById>;
-  /** For operators: the address of each of these accounts. */
-  emails(accountIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** The keys and webhooks of an account, which outlive its membership; a bounded number. */
-  madeBy(orgId: OrgId, accountId: string): Promise<MadeByMember>;
-  setRole(
-    orgId: OrgId,
-    change: { readonly accountId: string; readonly role: Role },
-    by: ChangedBy,
-  ): Promise<MemberChange>;
-  /**
-   * `left`: by the member itself. Whose own organization it was gets an empty one. The invitations
-   * that the member made end, as they do for one who may not invite any more, and those to it.
-   */
-  remove(
-    orgId: OrgId,
-    member: { readonly accountId: string; readonly why: "left" | "removed" },
-    by: ChangedBy,
-  ): Promise<MemberChange>;
-  /** `member`, `invited`: the address is already; `full`: `TEAM_MAX` is reached. */
-  invite(
-    orgId: OrgId,
-    invitation: NewInvitation,
-    by: ChangedBy,
-  ): Promise<Invitation | "member" | "invited" | "full" | "not_allowed">;
-  /** Makes a new link; the one before does not work any more. */
-  renew(
-    orgId: OrgId,
-    link: InvitationLink & { readonly invitationId: string; readonly invitedBy: string },
-    by: ChangedBy,
-  ): Promise<Invitation | undefined>;
-  /**
-   * Counts an e-mail of the invitation; false: enough were sent today, or in this hour by the whole
-   * installation, and none may be.
-   */
-  claimMail(
-    invitationId: string,
-    when: { readonly nowMs: number; readonly perHourMax: number },
-  ): Promise<boolean>;
-  revoke(orgId: OrgId, invitationId: string, by: ChangedBy): Promise<boolean>;
-  /** The open invitation that a link is of, for any account that opens it. */
-  findByLink(tokenHash: Buffer, nowMs: number): Promise<ReceivedInvitation | undefined>;
-  /** The open invitations of the account's verified address. */
-  received(accountId: string, nowMs: number): Promise<readonly ReceivedInvitation[]>;
-  /** Once, and by the account of the invited address alone: the session is in the organization then. */
-  accept(
-    invitationId: string,
-    of: { readonly accountId: string; readonly sessionId: Buffer; readonly nowMs: number },
-    by: ChangedBy,
-  ): Promise<OrgId | undefined>;
-  /** For operators: without an invitation. */
-  add(
-    orgId: OrgId,
-    member: { readonly email: string; readonly role: Role },
-    by: ChangedBy,
-  ): Promise<"done" | "no_account" | "member" | "full">;
-}

@@ -1,13 +1,7 @@
 export { listingKey } from "./listing-name.ts";
 export { BREACH, type Breaches, Conduct } from "./conduct.ts";
-export { PostgresVerdictStore } from "./postgres-verdict-store.ts";
-export { PostgresWatchStore } from "./postgres-watch-store.ts";
-export type {
-  ListingVerdict,
-  RecordedCheck,
-  SuspectListing,
-  VerdictStore,
-} from "./verdict-store.ts";
+export type { ListingVerdict, RecordedCheck, SuspectListing } from "./verdict-store.ts";
+export { PostgresVerdictStore, type VerdictStore } from "./postgres-verdict-store.ts";
 export {
   type ListingVerification,
   stateOf,
@@ -17,4 +11,5 @@ export {
   type VerifiedListing,
 } from "./verification.ts";
 export { type DueListing, dueListings } from "./watch-schedule.ts";
-export type { WatchedRunOutcome, WatchSession, WatchStore } from "./watch-store.ts";
+export type { WatchedRunOutcome } from "./watch-store.ts";
+export { PostgresWatchStore, type WatchSession, type WatchStore } from "./postgres-watch-store.ts";

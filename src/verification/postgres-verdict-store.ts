@@ -1,3 +1,4 @@
+import type { Public } from "../core/index.ts";
 import type { Pool } from "pg";
 
 import { byGateway, type ChangedBy, type ChangeLog } from "../changes/index.ts";
@@ -15,14 +16,13 @@ import type {
   LiveBreaches,
   RecordedCheck,
   SuspectListing,
-  VerdictStore,
 } from "./verdict-store.ts";
 
 const LISTINGS_MAX = 20_000;
 const HISTORY_MAX = 20;
 
-/** Verdicts in PostgreSQL. */
-export class PostgresVerdictStore implements VerdictStore {
+/** Where verdicts are kept, for all processes of an installation. */
+export class PostgresVerdictStore {
   readonly #pool: Pool;
   readonly #changes: ChangeLog;
   #read: { readonly version: string; readonly verdicts: readonly ListingVerdict[] } | undefined;
@@ -32,6 +32,7 @@ export class PostgresVerdictStore implements VerdictStore {
     this.#changes = changes;
   }
 
+  /** Records all of these or none. Repeating it changes nothing; a pass ends a suspicion. */
   async record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void> {
     if (verdicts.length === 0) return;
     const values = [
@@ -55,6 +56,7 @@ export class PostgresVerdictStore implements VerdictStore {
     });
   }
 
+  /** The newest conclusive verdict of each listing, or an inconclusive one where it is the only. */
   async latest(): Promise<readonly ListingVerdict[]> {
     // Before the verdicts: what is recorded between the two is read again the next time.
     const { rows: versions } = await this.#pool.query<Row>(VERSION_SQL);
@@ -66,6 +68,7 @@ export class PostgresVerdictStore implements VerdictStore {
     return verdicts;
   }
 
+  /** Of one listing, newest first, at most 20. */
   async history({ providerId, modelId }: ListingName): Promise<readonly ListingVerdict[]> {
     const { rows } = await this.#pool.query<Row>(HISTORY_SQL, [providerId, modelId, HISTORY_MAX]);
     return rows.map(readVerdict);
@@ -79,6 +82,7 @@ export class PostgresVerdictStore implements VerdictStore {
     }));
   }
 
+  /** Keeps the first finding: a listing that is suspect already stays as it was. */
   async suspect({ providerId, modelId }: ListingName, breaches: LiveBreaches): Promise<void> {
     const values = [providerId, modelId, JSON.stringify(breaches)];
     await this.#changes.write(LIVE_CHECKS, async (client, note) => {
@@ -90,6 +94,8 @@ export class PostgresVerdictStore implements VerdictStore {
     });
   }
 }
+
+export type VerdictStore = Public<PostgresVerdictStore>;
 
 const LIVE_CHECKS = byGateway("live checks");
 

@@ -1,35 +1,42 @@
 import type { Pool, PoolClient } from "pg";
 
-import { assert, microUsd, type MicroUsd } from "../core/index.ts";
-import { bool, columns, type Columns, instantMs, type Row, text } from "../storage/index.ts";
+import { assert, microUsd, type MicroUsd, type Public } from "../core/index.ts";
+import {
+  bool,
+  columns,
+  type Columns,
+  instantMs,
+  lockedConnection,
+  type Row,
+  text,
+  unlockConnection,
+} from "../storage/index.ts";
 import { type ListingName, listingKey } from "./listing-name.ts";
 import type { KnownRuns } from "./watch-schedule.ts";
-import type { WatchedRunOutcome, WatchSession, WatchState, WatchStore } from "./watch-store.ts";
+import type { WatchedRunOutcome, WatchState } from "./watch-store.ts";
 
 /** Watched runs in PostgreSQL; the lock of a session ends with its connection. */
-export class PostgresWatchStore implements WatchStore {
+export class PostgresWatchStore {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
+  /** Undefined: another process runs a listing at the moment. */
   async open(): Promise<WatchSession | undefined> {
-    const client = await this.#pool.connect();
-    try {
-      const { rows } = await client.query<{ ours: boolean }>(LOCK_SQL);
-      if (rows[0]?.ours === true) return new PostgresWatchSession(this.#pool, client);
-      client.release();
-      return undefined;
-    } catch (fault) {
-      client.release(true);
-      throw fault;
-    }
+    const lock = await lockedConnection(this.#pool, "tokenmarket conformance watch");
+    return lock === undefined ? undefined : new PostgresWatchSession(this.#pool, lock);
   }
 }
 
-/** Its connection has the lock and nothing else, so that a run outlives the loss of it. */
-class PostgresWatchSession implements WatchSession {
+export type WatchStore = Public<PostgresWatchStore>;
+
+/**
+ * The only one of all processes, until it is closed or its process dies. Its connection has the
+ * lock and nothing else, so that a run outlives the loss of it.
+ */
+class PostgresWatchSession {
   readonly #pool: Pool;
   readonly #lock: PoolClient;
 
@@ -59,6 +66,7 @@ class PostgresWatchSession implements WatchSession {
     return { nowMs: first.now.getTime(), known, spentMicroUsd: microUsd(first.spent) };
   }
 
+  /** Notes the run before anything of it is sent. */
   async begin({ providerId, modelId }: ListingName, budgetMicroUsd: MicroUsd): Promise<bigint> {
     await this.#pool.query(FORGET_SQL);
     const begun = [providerId, modelId, budgetMicroUsd];
@@ -75,15 +83,12 @@ class PostgresWatchSession implements WatchSession {
     await this.#pool.query(END_SQL, [runId, run.spentMicroUsd, run.outcome]);
   }
 
-  async close(): Promise<void> {
-    // A connection that was lost has lost its lock.
-    const isWell = await this.#lock.query("select pg_advisory_unlock_all()").then(
-      () => true,
-      () => false,
-    );
-    this.#lock.release(!isWell);
+  close(): Promise<void> {
+    return unlockConnection(this.#lock);
   }
 }
+
+export type WatchSession = Public<PostgresWatchSession>;
 
 const nameColumns: Columns<ListingName> = columns({
   providerId: text("provider_id"),
@@ -105,8 +110,6 @@ const attemptColumns: Columns<NonNullable<KnownRuns["attempt"]>> = columns({
 const suspectColumns: Columns<{ suspectSinceMs: number }> = columns({
   suspectSinceMs: instantMs("since"),
 });
-
-const LOCK_SQL = "select pg_try_advisory_lock(hashtext('tokenmarket conformance watch')) as ours";
 
 /* Every verdict counts as a run, also one that found out nothing. */
 const VERDICTS_SQL = `

@@ -1,4 +1,3 @@
-import type { ChangedBy } from "../changes/index.ts";
 import type { ListingName } from "./listing-name.ts";
 
 /** One check of a recorded run, as the report of the run has it. */
@@ -39,17 +38,4 @@ export interface LiveBreaches {
 export interface SuspectListing extends ListingName {
   readonly sinceMs: number;
   readonly breaches: LiveBreaches;
-}
-
-/** Where verdicts are kept, for all processes of an installation. */
-export interface VerdictStore {
-  /** Records all of these or none. Repeating it changes nothing; a pass ends a suspicion. */
-  record(verdicts: readonly ListingVerdict[], by: ChangedBy): Promise<void>;
-  /** The newest conclusive verdict of each listing, or an inconclusive one where it is the only. */
-  latest(): Promise<readonly ListingVerdict[]>;
-  /** Of one listing, newest first, at most 20. */
-  history(listing: ListingName): Promise<readonly ListingVerdict[]>;
-  suspects(): Promise<readonly SuspectListing[]>;
-  /** Keeps the first finding: a listing that is suspect already stays as it was. */
-  suspect(listing: ListingName, breaches: LiveBreaches): Promise<void>;
 }

@@ -1,6 +1,7 @@
-import type { Clock, Logger } from "../core/index.ts";
+import { type Clock, Job, type Logger } from "../core/index.ts";
 import { type ListingName, listingKey } from "./listing-name.ts";
-import type { ListingVerdict, SuspectListing, VerdictStore } from "./verdict-store.ts";
+import type { ListingVerdict, SuspectListing } from "./verdict-store.ts";
+import type { VerdictStore } from "./postgres-verdict-store.ts";
 
 /**
  * - `verified`: the newest run passed, with this manifest and upstream id, at most so long ago.
@@ -50,35 +51,40 @@ export class Verification {
   readonly #options: VerificationOptions;
   #verdicts: ReadonlyMap<string, ListingVerdict> = new Map();
   #suspects: ReadonlyMap<string, SuspectListing> = new Map();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #job: Job;
 
   constructor(options: VerificationOptions) {
     this.#options = options;
+    const message = "the verdicts on listings could not be read; the known ones stay";
+    this.#job = new Job(
+      REFRESH_MS,
+      () => this.#read(),
+      (fault) => options.log.warn({ err: fault }, message),
+    );
   }
 
   /** Reads everything once, and from then on every few seconds. */
   async start(): Promise<void> {
     await this.refresh();
-    this.#timer = setInterval(() => void this.refresh(), REFRESH_MS);
-    this.#timer.unref();
+    this.#job.start();
   }
 
-  close(): void {
-    clearInterval(this.#timer);
+  close(): Promise<void> {
+    return this.#job.close();
   }
 
   /** While the store does not answer, what was known stays in force. Never rejects. */
-  async refresh(): Promise<void> {
-    const { store, log, onCleared } = this.#options;
-    try {
-      const [verdicts, suspects] = await Promise.all([store.latest(), store.suspects()]);
-      this.#verdicts = new Map(verdicts.map((each) => [listingKey(each), each]));
-      const before = this.#suspects;
-      this.#suspects = new Map(suspects.map((each) => [listingKey(each), each]));
-      for (const id of before.keys()) if (!this.#suspects.has(id)) onCleared?.(id);
-    } catch (fault) {
-      log.warn({ err: fault }, "the verdicts on listings could not be read; the known ones stay");
-    }
+  refresh(): Promise<void> {
+    return this.#job.runOnce();
+  }
+
+  async #read(): Promise<void> {
+    const { store, onCleared } = this.#options;
+    const [verdicts, suspects] = await Promise.all([store.latest(), store.suspects()]);
+    this.#verdicts = new Map(verdicts.map((each) => [listingKey(each), each]));
+    const before = this.#suspects;
+    this.#suspects = new Map(suspects.map((each) => [listingKey(each), each]));
+    for (const id of before.keys()) if (!this.#suspects.has(id)) onCleared?.(id);
   }
 
   isVerified(listing: KnownListing): boolean {

@@ -1,5 +1,4 @@
-export type { JobStore } from "./job-store.ts";
-export { PostgresJobStore } from "./postgres-job-store.ts";
+export { type JobStore, PostgresJobStore } from "./postgres-job-store.ts";
 export { serveVideoContent } from "./serve-video-content.ts";
 export { serveVideo, type VideoReadDeps } from "./serve-video.ts";
 export { videoCall } from "./video-call.ts";

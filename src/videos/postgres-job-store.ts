@@ -1,21 +1,30 @@
 import type { Pool, QueryResultRow } from "pg";
 
-import { assert, type JobId, type OrgId } from "../core/index.ts";
+import { assert, type JobId, type OrgId, type Public } from "../core/index.ts";
 import { jobCloseColumns } from "../ledger/index.ts";
-import { batchValues, marks, queryInTime, type Row } from "../storage/index.ts";
+import { batchValues, marks, queryInTime, type Row, takeRowsSql } from "../storage/index.ts";
 import { firstPollMs, MISSING_INTERVAL_MS } from "./job-state.ts";
-import type { JobEnd, JobUpdate, JobStore } from "./job-store.ts";
+import type { JobEnd, JobUpdate } from "./job-store.ts";
 import { jobColumns, newJobJson, takenColumns } from "./video-job-rows.ts";
 import type { NewVideoJob, TakenJob, VideoJob } from "./video-job.ts";
 
-/** Jobs in PostgreSQL, beside the books that their ends are written into. */
-export class PostgresJobStore implements JobStore {
+/**
+ * Jobs of providers, beside the books that their ends are written into; times of leases and
+ * deadlines are the database's own.
+ */
+export class PostgresJobStore {
   readonly #pool: Pool;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
+  /**
+   * Makes an accepted job durable together with its attempt's provider job id, before the client is
+   * answered. False: the attempt was closed meanwhile (recovery), or is about to be because a peer
+   * has declared its instance dead; there is no job. The same job once more changes nothing and
+   * answers the same, so a lost answer can be asked for again.
+   */
   async accept(job: NewVideoJob): Promise<boolean> {
     assert(isRunning(job), "a job that is accepted has not ended");
     const values = [newJobJson(job), job.deadlineMs, firstPollMs];
@@ -23,11 +32,17 @@ export class PostgresJobStore implements JobStore {
     return row?.accepted === true;
   }
 
+  /** Undefined: no such job of this organization. */
   async find(orgId: OrgId, jobId: JobId): Promise<VideoJob | undefined> {
     const [row] = await this.#read<Row>(FIND_SQL, [jobId, orgId]);
     return row === undefined ? undefined : jobColumns.read(row);
   }
 
+  /**
+   * Takes the one poll of a running job of this organization, unless the last one was less than
+   * `pollMinMs` ago or another process is at it. Undefined: read what is stored. A poll has to
+   * end within `leaseMs`: from then on others may take the poll.
+   */
   async takeOne(
     orgId: OrgId,
     jobId: JobId,
@@ -38,6 +53,7 @@ export class PostgresJobStore implements JobStore {
     return row === undefined ? undefined : takenColumns.read(row);
   }
 
+  /** Takes the polls of up to `limit` running jobs that are due, of anybody; no two processes one. */
   async takeDue(wanted: {
     readonly limit: number;
     readonly leaseMs: number;
@@ -46,12 +62,17 @@ export class PostgresJobStore implements JobStore {
     return rows.map(takenColumns.read);
   }
 
+  /** Stores a poll of a job that continues, and releases its lease. Of an ended job: nothing. */
   async keep(jobId: JobId, update: JobUpdate): Promise<void> {
     const { state, progress, isFailure, isMissing, nextPollMs } = update;
     const values = [jobId, state, progress, isFailure, isMissing, nextPollMs, MISSING_INTERVAL_MS];
     await this.#read(KEEP_SQL, values);
   }
 
+  /**
+   * Ends the job and closes its attempt, in one step, once: a second call changes nothing.
+   * Answers the job as it is then.
+   */
   async finish(jobId: JobId, end: JobEnd): Promise<VideoJob> {
     const { state, errorCode, expiresAtMs, reportedCostPicoUsd, close } = end;
     assert(state === "completed" || close.basis === "none", "a failed job costs nothing");
@@ -76,6 +97,8 @@ export class PostgresJobStore implements JobStore {
   }
 }
 
+export type JobStore = Public<PostgresJobStore>;
+
 function isRunning({ state }: Pick<VideoJob, "state">): boolean {
   return state === "queued" || state === "in_progress";
 }
@@ -86,29 +109,23 @@ const FIND_SQL = `select ${jobColumns.sql} from video_job where job_id = $1 and 
 
 const FREE_SQL = "completed_at is null and (lease_until is null or lease_until <= now())";
 
-/** Behind a choice of jobs `t`; $n of the lease. A row that is being written is left to its writer. */
-function leaseSql(leaseAt: string): string {
-  return `update video_job j set lease_until = now() + ${leaseAt} * interval '1 millisecond'
-  from t where j.job_id = t.job_id returning ${takenColumns.sqlOf("j")}`;
+/** $n milliseconds of the lease. */
+function takeSql(due: string, leaseAt: string): string {
+  const set = `lease_until = now() + ${leaseAt}::double precision * interval '1 millisecond'`;
+  return takeRowsSql("video_job", "job_id", { due, set, returning: takenColumns.sqlOf("t") });
 }
 
-const TAKE_ONE_SQL = `
-  with t as (
-    select job_id from video_job
-    where job_id = $1 and org_id = $2 and ${FREE_SQL}
-      and (polled_at is null
-        or polled_at <= now() - $3::double precision * interval '1 millisecond')
-    for update skip locked
-  )
-  ${leaseSql("$4::double precision")}`;
+const TAKE_ONE_SQL = takeSql(
+  `where job_id = $1 and org_id = $2 and ${FREE_SQL}
+    and (polled_at is null
+      or polled_at <= now() - $3::double precision * interval '1 millisecond')`,
+  "$4",
+);
 
-const TAKE_DUE_SQL = `
-  with t as (
-    select job_id from video_job
-    where next_poll_at <= now() and ${FREE_SQL}
-    order by next_poll_at limit $1 for update skip locked
-  )
-  ${leaseSql("$2::double precision")}`;
+const TAKE_DUE_SQL = takeSql(
+  `where next_poll_at <= now() and ${FREE_SQL} order by next_poll_at limit $1`,
+  "$2",
+);
 
 /* Polls that miss a job ($5) count only with so much time between them ($7). */
 const COUNTS_SQL = `$5::boolean and (missing_at is null

@@ -1,6 +1,6 @@
 import type { ConnectionStore } from "../accounts/index.ts";
 import type { CallPorts } from "../call/index.ts";
-import type { JobStore } from "./job-store.ts";
+import type { JobStore } from "./postgres-job-store.ts";
 import type { VideoMetrics } from "./video-metrics.ts";
 
 export interface VideoSettings {

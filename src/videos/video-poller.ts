@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { floorToMicroUsd, isWithinExcess } from "../core/index.ts";
+import { floorToMicroUsd, isWithinExcess, Job } from "../core/index.ts";
 import type { FetchedAnswer, RunningFetch } from "../dispatch/index.ts";
 import { askAfter, cancelJob, deploymentOf, pollResultOf } from "./ask-video-provider.ts";
 import { endOfJob } from "./job-close.ts";
@@ -26,29 +26,38 @@ export class VideoPoller {
   readonly #cooldownUntilMs = new Map<string, number>();
   /** Listings whose jobs had an unknown state: logged once. */
   readonly #reportedUnknown = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  readonly #job: Job;
 
   constructor(deps: VideoDeps) {
     this.#deps = deps;
+    this.#job = new Job(
+      deps.videos.sweepMs,
+      () => this.#sweep(),
+      (fault) => {
+        deps.videoMetrics.failedSweeps += 1;
+        deps.log.warn(
+          { err: fault },
+          "the video jobs could not be read; retried in the next round",
+        );
+      },
+    );
   }
 
   /** Begins to sweep, until `close`. */
   start(): void {
-    this.#sweepIn(this.#deps.videos.sweepMs);
+    this.#job.start();
   }
 
   /** Ends the sweeps; running polls are aborted and their leases released. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
+    const swept = this.#job.close();
     for (const fetch of this.#fetches) fetch.abandon();
-    await Promise.all(this.#running);
+    await Promise.all([swept, ...this.#running]);
   }
 
   /** Without its lease an instance sends nothing to providers, polls neither. */
   get #mayPoll(): boolean {
-    return !this.#isClosed && this.#deps.ledger.healthy;
+    return !this.#job.isStopping && this.#deps.ledger.healthy;
   }
 
   /** The job as it is now: after a poll of its provider, where the last one was long ago. */
@@ -71,30 +80,13 @@ export class VideoPoller {
   }
 
   /** One sweep: polls everything that is due, a batch at a time. */
-  async sweep(): Promise<void> {
-    const { jobs, videoMetrics, log } = this.#deps;
-    try {
-      for (let wasFull = true; wasFull && this.#mayPoll;) {
-        const due = await jobs.takeDue({ limit: SWEEP_JOBS_MAX, leaseMs: LEASE_MS });
-        await Promise.all(due.map((job) => this.#pollSafely(job)));
-        wasFull = due.length === SWEEP_JOBS_MAX;
-      }
-    } catch (fault) {
-      videoMetrics.failedSweeps += 1;
-      log.warn({ err: fault }, "the video jobs could not be read; retried in the next round");
+  async #sweep(): Promise<void> {
+    const { jobs } = this.#deps;
+    for (let wasFull = true; wasFull && this.#mayPoll;) {
+      const due = await jobs.takeDue({ limit: SWEEP_JOBS_MAX, leaseMs: LEASE_MS });
+      await Promise.all(due.map((job) => this.#pollSafely(job)));
+      wasFull = due.length === SWEEP_JOBS_MAX;
     }
-  }
-
-  #sweepIn(delayMs: number): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => void this.#tracked(this.#sweepAndGoOn()), delayMs);
-    this.#timer.unref();
-  }
-
-  /** The next one begins a while after this one has ended: they never overlap. */
-  async #sweepAndGoOn(): Promise<void> {
-    await this.sweep();
-    this.#sweepIn(this.#deps.videos.sweepMs);
   }
 
   #tracked<T>(work: Promise<T>): Promise<T> {
@@ -126,7 +118,7 @@ export class VideoPoller {
     const verdict = evaluatePoll(job, poll, random());
     if (verdict.kind === "ended") {
       // A poll that was aborted for a shutdown says nothing about a job, not even at its deadline.
-      return this.#isClosed && poll.kind === "failure"
+      return this.#job.isStopping && poll.kind === "failure"
         ? job
         : await this.#finish(job, verdict.ended);
     }
@@ -154,7 +146,7 @@ export class VideoPoller {
   /** The end of a fetch, which a shutdown does not wait for. */
   async #ended(fetch: RunningFetch<FetchedAnswer>): Promise<FetchedAnswer | undefined> {
     this.#fetches.add(fetch);
-    if (this.#isClosed) fetch.abandon();
+    if (this.#job.isStopping) fetch.abandon();
     const answer = await fetch.ended;
     this.#fetches.delete(fetch);
     return answer;
@@ -177,7 +169,7 @@ export class VideoPoller {
   /** At its deadline a job is polled, not only when it would be due. */
   #nextPollOf(job: TakenJob, update: JobUpdate): JobUpdate {
     const untilDeadlineMs = Math.max(0, job.deadlineAtMs - job.takenAtMs);
-    const nextPollMs = this.#isClosed && update.isFailure ? 0 : update.nextPollMs;
+    const nextPollMs = this.#job.isStopping && update.isFailure ? 0 : update.nextPollMs;
     return { ...update, nextPollMs: Math.min(nextPollMs, untilDeadlineMs) };
   }
 

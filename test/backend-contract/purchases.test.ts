@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { PurchaseClaim, PurchaseStore } from "../../src/billing/purchase-store.ts";
+import type { PurchaseClaim } from "../../src/billing/purchase-store.ts";
+import type { PurchaseStore } from "../../src/billing/postgres-purchase-store.ts";
 import { newRecordId, type AttemptId, type OrgId } from "../../src/core/ids.ts";
 import { microUsd } from "../../src/core/money.ts";
 import { systemClock } from "../../src/core/time.ts";

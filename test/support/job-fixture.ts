@@ -1,6 +1,6 @@
 import type { KeyId, OrgId } from "../../src/core/ids.ts";
 import { systemClock } from "../../src/core/time.ts";
-import type { JobStore } from "../../src/videos/job-store.ts";
+import type { JobStore } from "../../src/videos/postgres-job-store.ts";
 import type { NewVideoJob, VideoJob } from "../../src/videos/video-job.ts";
 import type { Ledger, ReserveRow } from "../../src/ledger/ledger-store.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";

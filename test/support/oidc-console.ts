@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { newRequestId } from "../../src/core/ids.ts";
 import { systemClock, type Clock } from "../../src/core/time.ts";
 import type { Identity, Redirect } from "../../src/identity/identity.ts";
-import type { IdentityStore } from "../../src/identity/identity-store.ts";
+import type { IdentityStore } from "../../src/identity/postgres-identity-store.ts";
 import { openIdentity, type IdentityConfig } from "../../src/identity/open-identity.ts";
 import type { Logger } from "../../src/core/log.ts";
 import { silentLog } from "./silent-log.ts";
