@@ -16,11 +16,11 @@ import { withResource } from "../support/with-resource.ts";
 
 /** Histories for each store: a few in a quick run, as many as you like when you ask. */
 const HISTORIES: Readonly<Record<string, number>> = {
-  "in memory": quickOrDeep(40, 1_500),
-  "in Redis": quickOrDeep(6, 300),
+  "in memory": quickOrDeep(20, 1_500),
+  "in Redis": quickOrDeep(4, 300),
 };
 const LONE_REQUESTS: Readonly<Record<string, number>> = {
-  "in memory": quickOrDeep(400, 10_000),
+  "in memory": quickOrDeep(200, 10_000),
   "in Redis": quickOrDeep(60, 1_500),
 };
 const moreHistories = Number(process.env["TM_TEST_LIMIT_HISTORIES"] ?? 0);

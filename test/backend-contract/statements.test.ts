@@ -291,7 +291,7 @@ describe("statements of months", () => {
         await expectStatements(own);
         await expectStatements(other);
       }),
-      { numRuns: quickOrDeep(12, 150) },
+      { numRuns: quickOrDeep(4, 150) },
     );
   });
 

@@ -11,7 +11,7 @@ import { withResource } from "../support/with-resource.ts";
 
 /* The memory of request bodies is used again: no byte of one may ever be in another. */
 
-const REQUESTS = quickOrDeep(160, 1_600);
+const REQUESTS = quickOrDeep(60, 1_600);
 const CLIENTS = 16;
 const MODELS = 20;
 const MiB = 1024 * 1024;

@@ -24,13 +24,12 @@ import {
 import { chatBody } from "../../support/chat-bodies.ts";
 import { ask, callGateway, newcomer, pageShown, signIn } from "../../support/console-steps.ts";
 import { withConsole } from "../../support/console-fixture.ts";
-import { quickOrDeep } from "../../support/depth.ts";
 import { textAt } from "../../support/http-call.ts";
 import { runSql } from "../../support/sql.ts";
 
 const ROUTER = resolve(import.meta.dirname, "../../../console/src/app/router.tsx");
 const THEMES: readonly Theme[] = ["light", "dark"];
-/** Every width in every theme, in a deep run; each differs from the one before in one of both. */
+/** Every width in every theme; each differs from the one before in one of both. */
 const ALL_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 1280, theme: "dark" },
@@ -41,13 +40,11 @@ const ALL_VIEWS: readonly View[] = [
   { width: 360, theme: "dark" },
   { width: 360, theme: "light" },
 ];
-/** The two that differ most from each other. */
-const EXTREMES: readonly View[] = [
+/** Pages with little on them are in want of space on a phone, if anywhere. */
+const LITTLE_VIEWS: readonly View[] = [
   { width: 1280, theme: "light" },
   { width: 360, theme: "dark" },
 ];
-/** Pages with little on them are in want of space on a phone, if anywhere. */
-const LITTLE_VIEWS: readonly View[] = quickOrDeep(EXTREMES.slice(1), EXTREMES);
 /** Far above what a tour takes on a busy machine. */
 const TOUR_TIMEOUT_MS = 600_000;
 
@@ -157,7 +154,7 @@ describe.skipIf(!hasChromium)("readable, in its window, without complaints is ev
         name: "full",
         ids,
         paths: Object.keys(PAGES),
-        views: quickOrDeep(EXTREMES, ALL_VIEWS),
+        views: ALL_VIEWS,
       };
       expect(await faultsOn(ann, tour)).toEqual([]);
     },
