@@ -275,7 +275,12 @@ function importAgain(manifest: Sourced, sources: Sources): Again {
     const detail = "no head of this provider is known; import it again with --head";
     return { kind: "no_head", detail };
   }
-  const files = [recorded, ...(recorded.against ?? [])].map((each) => {
+  const recordedFiles = [recorded, ...(recorded.against ?? [])];
+  const firsts = recordedFiles.filter(
+    ({ from }, at) => recordedFiles.findIndex((each) => each.from === from) === at,
+  );
+  // Two lists of one origin become the newer one.
+  const files = firsts.map((each) => {
     const source = sources.get(each.from);
     if (source === undefined) throw new UsageFault(`give --source ${each.from}=FILE`);
     const sha256 = sha256Of(source.bytes);
