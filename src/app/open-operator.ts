@@ -47,6 +47,7 @@ export function openOperator(
       hasGoneBack: () => ledger.hasGoneBack,
       readInstances: () => backend.readInstances(),
       readBooks: () => backend.readBooksFigures(),
+      readLosses: (days) => backend.listingLosses(days),
       readReplicaLagMs: () => backend.replicaLagMs(),
     },
   };

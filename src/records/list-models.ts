@@ -72,7 +72,7 @@ export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
     ...lowestPricing(model),
     price_tiers: first?.prices?.tiers?.map(shownTier) ?? [],
     price_changes: first === undefined ? [] : comingPrices(first).map(shownChange),
-    checked: first?.checked ?? null,
+    checked: shownCheck(first?.checked),
     top_provider: {
       context_length: first?.contextLength ?? null,
       max_completion_tokens: first?.maxOutputTokens ?? null,
@@ -98,13 +98,19 @@ export function modelEntryA(model: ListedModel, verdicts: Verdicts): object {
       pricing: pricingOf(each),
       price_tiers: each.prices?.tiers?.map(shownTier) ?? [],
       price_changes: comingPrices(each).map(shownChange),
-      checked: each.checked ?? null,
+      checked: shownCheck(each.checked),
       verification: shownVerification(verdicts.of(each)),
     })),
     expiration_date: model.deprecationDate ?? null,
     deprecation_date: model.deprecationDate ?? null,
     released: model.released ?? null,
   };
+}
+
+function shownCheck(checked: Deployment["checked"]): object | null {
+  if (checked === undefined) return null;
+  const { ageUntilMs: _until, ...shown } = checked;
+  return shown;
 }
 
 function shownVerification({ state, verdict, suspect }: ListingVerification): object {
