@@ -17,15 +17,20 @@ test("what is sold below cost is told with what it lost, and so is what was", ()
     { id: "p/fair", prices: { ...sheet(2n), purchase: sheet(1n) } },
   ]);
   const loss = { providerId: "p", attempts: 1 };
-  const texts = catalogNotices(catalog, [
-    { ...loss, modelId: "dear", lostMicroUsd: microUsd(1_500_000n) },
-    { ...loss, modelId: "raised", lostMicroUsd: microUsd(2n) },
-  ]).map(({ text }) => text);
+  const texts = catalogNotices(
+    catalog,
+    [
+      { ...loss, modelId: "dear", lostMicroUsd: microUsd(1_500_000n) },
+      { ...loss, modelId: "raised", lostMicroUsd: microUsd(2n) },
+    ],
+    ["p/late waits."],
+  ).map(({ text }) => text);
   expect(texts).toEqual([
     "p/dear is sold for less than its provider is owed: $1.500000 lost in 7 days.",
     "p/raised was sold for less than its provider is owed: $0.000002 lost in 7 days.",
+    "p/late waits.",
   ]);
-  expect(catalogNotices(catalog, [])[0]?.text).toContain("$0.000000 lost");
+  expect(catalogNotices(catalog, [], [])[0]?.text).toContain("$0.000000 lost");
 });
 
 test("prices that no source confirmed are one notice, which names them", () => {
@@ -34,7 +39,7 @@ test("prices that no source confirmed are one notice, which names them", () => {
     { id: "p/a", prices: null, checked },
     { id: "p/b", prices: null, checked: { ...checked, age: "recent" } },
   ]);
-  const [notice, ...rest] = catalogNotices(catalog, []);
+  const [notice, ...rest] = catalogNotices(catalog, [], []);
   expect(rest).toEqual([]);
   expect(notice).toMatchObject({ kind: "stale_prices" });
   expect(notice?.text).toMatch(/: p\/a \(2026-08-01\)\. Run/);

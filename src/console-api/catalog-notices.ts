@@ -19,6 +19,7 @@ type Notice = OperatorHealth["notices"][number];
 export function catalogNotices(
   catalog: Pick<Catalog, "models">,
   losses: readonly ListingLoss[],
+  refreshWaits: readonly string[],
 ): Notice[] {
   const routed = catalog.models.flatMap(({ deployments }) => deployments);
   const lostBy = new Map(
@@ -30,6 +31,9 @@ export function catalogNotices(
   const below = new Set(routed.filter(isBelowCost).map(({ id }) => id));
   // One whose price was raised since has lost all the same.
   const named = [...new Set([...lostBy.keys(), ...below])].slice(0, NAMES_MAX);
+  const waiting = refreshWaits
+    .slice(0, NAMES_MAX)
+    .map((text): Notice => ({ kind: "refresh_waits", text }));
   const atLoss = named.map((id): Notice => {
     const lost = lostBy.get(id);
     const is = below.has(id) ? "is sold for less" : "was sold for less";
@@ -37,11 +41,11 @@ export function catalogNotices(
     return { kind: "below_cost", text };
   });
   const stale = staleListings(catalog);
-  if (stale.length === 0) return atLoss;
+  if (stale.length === 0) return [...atLoss, ...waiting];
   const ids = stale.slice(0, NAMES_MAX).map(({ deployment, on }) => `${deployment.id} (${on})`);
   const more = stale.length > NAMES_MAX ? ` and ${stale.length - NAMES_MAX} more` : "";
   const text =
     `No source has confirmed these prices for ${CHECK_DAYS_MAX} days; after ${OLD_DAYS} the listing is ` +
     `tried last: ${ids.join(", ")}${more}. Run \`tokenmarket manifest refresh\`.`;
-  return [...atLoss, { kind: "stale_prices", text }];
+  return [...atLoss, ...waiting, { kind: "stale_prices", text }];
 }

@@ -45,6 +45,8 @@ export interface Installation {
   readonly readBooks: () => Promise<BooksFigures>;
   /** What was sold for less than is owed in the last days. */
   readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
+  /** What the last scheduled refresh of the catalog left to an operator. */
+  readonly readRefreshWaits: () => readonly string[];
   /** How old reports are; undefined: the replica does not serve them now. */
   readonly readReplicaLagMs: () => Promise<number | undefined>;
 }

@@ -27,7 +27,7 @@ export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHea
       models: catalog.current.models.length,
       listings: catalog.current.deployments.length,
     },
-    notices: catalogNotices(catalog.current, losses),
+    notices: catalogNotices(catalog.current, losses, installation.readRefreshWaits()),
     waiting_for_restart: [...installation.waitingSettings()],
     instances: instances.map((each) => ({
       number: each.number,
