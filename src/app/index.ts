@@ -13,4 +13,5 @@ export { openDayArchive, openExportKey, readExportKey } from "./open-retention.t
 export { SchemaBusyFault, type SchemaState } from "../storage/index.ts";
 export { readOutbound } from "./read-outbound.ts";
 export { SecretFiles } from "./secret-files.ts";
+export { readRefreshState, sourcesFolder, writeRefreshState } from "./refresh-state.ts";
 export { SHIPPED_MANIFESTS, programVersion } from "./shipped-files.ts";

@@ -39,6 +39,8 @@ export interface CatalogSources {
   readonly keyOwners?: KeyOwners;
   /** Provider ids, with commas, to which decisions go in the public form of their wire. */
   readonly decisionsPublicForm?: string;
+  /** A listing whose prices were checked longer ago is not routed; absent or 0: it is. */
+  readonly staleAfterDays?: number;
 }
 
 export type LoadedCatalog =
@@ -95,6 +97,7 @@ export function loadCatalog(sources: CatalogSources): LoadedCatalog {
       ...(sources.keyOwners === undefined ? {} : { owners: sources.keyOwners }),
     },
     pools: stated.pools,
+    ...((sources.staleAfterDays ?? 0) > 0 && { staleAfterDays: sources.staleAfterDays }),
     publicForm: (providerId) => publicForm.has(providerId),
   });
   if (!outcome.ok) return outcome;

@@ -6,6 +6,7 @@ import { programSchemaLevel } from "../storage/index.ts";
 import type { Backend } from "./open-backend.ts";
 import { hasDefaultFolder } from "./open-catalog.ts";
 import { readSettlementTerms } from "./load-catalog.ts";
+import { readRefreshState } from "./refresh-state.ts";
 import { programVersion } from "./shipped-files.ts";
 
 /** What the operator pages of the console work with. */
@@ -47,6 +48,8 @@ export function openOperator(
       hasGoneBack: () => ledger.hasGoneBack,
       readInstances: () => backend.readInstances(),
       readBooks: () => backend.readBooksFigures(),
+      readLosses: (days) => backend.listingLosses(days),
+      readRefreshWaits: () => readRefreshState(config.dataDir)?.waits ?? [],
       readReplicaLagMs: () => backend.replicaLagMs(),
     },
   };

@@ -75,6 +75,8 @@ import { type JournalRecentUse, PostgresRecentUse } from "../limits/index.ts";
 import { type OptimizeStore, PostgresOptimizeStore } from "../optimize/index.ts";
 import {
   flaggedListings,
+  type ListingLoss,
+  listingLosses,
   type ListingTraffic,
   type ListingFiguresStore,
   listingTraffic,
@@ -175,6 +177,8 @@ export interface PostgresBackend {
   dayFacts(day: string): AsyncIterable<string>;
   /** Listings whose providers reported what cannot be, in the last `days`. */
   flaggedListings(days: number): Promise<readonly FlaggedListing[]>;
+  /** Listings that were sold for less than is owed for them, in the last `days`. */
+  listingLosses(days: number): Promise<readonly ListingLoss[]>;
   /** What every organization used of a provider from this UTC day on: a long report. */
   listingTraffic(asked: {
     readonly providerId: string;
@@ -289,10 +293,16 @@ function forOperators({
   reports,
 }: Pools): Pick<
   PostgresBackend,
-  "orgDirectory" | "readInstances" | "replicaLagMs" | "flaggedListings" | "listingTraffic"
+  | "orgDirectory"
+  | "readInstances"
+  | "replicaLagMs"
+  | "flaggedListings"
+  | "listingLosses"
+  | "listingTraffic"
 > {
   return {
     flaggedListings: (days) => flaggedListings(main, days),
+    listingLosses: (days) => listingLosses(main, days),
     listingTraffic: (asked) => listingTraffic(reports, asked),
     orgDirectory: new PostgresOrgDirectory(main),
     readInstances: () => readInstances(main),

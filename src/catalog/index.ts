@@ -21,7 +21,7 @@ export { compileCatalog } from "./compile-catalog.ts";
 export { NO_POOLS } from "./compile-pools.ts";
 export { type ParsedPools, parsePoolsFile } from "./pools-file.ts";
 export { comingPrices, deploymentAt, nextPricesMs } from "./deployment-at.ts";
-export { priceJumps } from "./price-notes.ts";
+export { isBelowCost, priceJumps } from "./price-notes.ts";
 export { type KeyOwners, keyProblems, parseKeyOrigins } from "./key-origins.ts";
 export { type ManifestText, parseManifestFiles } from "./load-manifests.ts";
 export {
@@ -48,5 +48,5 @@ export {
   validateManifest,
 } from "./manifest/index.ts";
 export type { FixedMember } from "./wire-profile.ts";
-export { CHECK_DAYS_MAX, oldChecks } from "./old-checks.ts";
+export { CHECK_DAYS_MAX, OLD_DAYS, staleListings } from "./price-doubts.ts";
 export { OWN_KEY_PINS, ownKeyDeployment, zeroPricePin } from "./own-key-deployment.ts";

@@ -41,6 +41,11 @@ export function priceNotes(file: string, deployment: Deployment): CatalogNote[] 
   ];
 }
 
+/** Is the provider owed more for some token than customers pay for it, at the prices in force? */
+export function isBelowCost({ prices }: Pick<Deployment, "prices">): boolean {
+  return prices !== null && isBoughtDearer(prices);
+}
+
 /** Listings whose new prices, now or announced, are a hundred times those of the old catalog or more, or as little. */
 export function priceJumps(before: Catalog, after: Catalog): readonly string[] {
   const old = new Map(before.deployments.map((each) => [each.id, each]));

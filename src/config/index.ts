@@ -10,6 +10,7 @@ export {
   secretsOf,
 } from "./own-variables.ts";
 export { type Config, environmentName, type SettingName, SETTINGS } from "./settings.ts";
+export { refreshHours } from "./listing-settings.ts";
 export { addressesOf } from "./operator-settings.ts";
 export type { LimitConfig } from "./limit-settings.ts";
 export type { TimeoutConfig } from "./timeout-settings.ts";

@@ -9,6 +9,7 @@ import type {
   SettlementTerms,
 } from "../ledger/index.ts";
 import type { PoolBoard } from "../limits/index.ts";
+import type { ListingLoss } from "../records/index.ts";
 
 /** What operators may read and do; every change is the function that the command calls. */
 export interface OperatorDeps {
@@ -42,6 +43,10 @@ export interface Installation {
   readonly hasGoneBack: () => boolean;
   readonly readInstances: () => Promise<readonly KnownInstance[]>;
   readonly readBooks: () => Promise<BooksFigures>;
+  /** What was sold for less than is owed in the last days. */
+  readonly readLosses: (days: number) => Promise<readonly ListingLoss[]>;
+  /** What the last scheduled refresh of the catalog left to an operator. */
+  readonly readRefreshWaits: () => readonly string[];
   /** How old reports are; undefined: the replica does not serve them now. */
   readonly readReplicaLagMs: () => Promise<number | undefined>;
 }

@@ -1,5 +1,6 @@
 import { formatUsd, instant } from "../core/index.ts";
 import type { BooksFigures } from "../ledger/index.ts";
+import { catalogNotices, LOSS_DAYS } from "./catalog-notices.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import type { OperatorHealth } from "./contract.ts";
 
@@ -7,9 +8,10 @@ import type { OperatorHealth } from "./contract.ts";
 export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHealth> {
   const { catalog } = deps;
   const { installation } = deps.operator;
-  const [instances, books, lagMs] = await Promise.all([
+  const [instances, books, losses, lagMs] = await Promise.all([
     installation.readInstances(),
     readBooks(deps),
+    installation.readLosses(LOSS_DAYS),
     installation.hasReplica ? installation.readReplicaLagMs() : undefined,
   ]);
   return {
@@ -25,6 +27,7 @@ export async function readOperatorHealth(deps: ConsoleDeps): Promise<OperatorHea
       models: catalog.current.models.length,
       listings: catalog.current.deployments.length,
     },
+    notices: catalogNotices(catalog.current, losses, installation.readRefreshWaits()),
     waiting_for_restart: [...installation.waitingSettings()],
     instances: instances.map((each) => ({
       number: each.number,

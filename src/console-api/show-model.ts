@@ -76,8 +76,8 @@ export function shownTiers(prices: PriceSheet | null): ModelProvider["price_tier
 
 function shownCheck(checked: Deployment["checked"]): ModelProvider["checked"] {
   if (checked === undefined) return null;
-  const { on, by, url = null } = checked;
-  return { on, by, url };
+  const { on, by, url = null, age } = checked;
+  return { on, by, url, age };
 }
 
 function shownParameters(

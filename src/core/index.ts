@@ -106,7 +106,7 @@ export { type ModelNames, type ServedModel, servedModelOf } from "./served-model
 export { asStoreFault, isStoreFault } from "./store-fault.ts";
 export { readTags } from "./key-tags.ts";
 export { listPieces, mapInTurns } from "./in-turns.ts";
-export { type Clock, isDay, systemClock } from "./time.ts";
+export { type Clock, daysBefore, isDay, systemClock } from "./time.ts";
 export { exactUsdOrNull, instant, instantOrNull, usdOrNull } from "./json-values.ts";
 export {
   byBucket,

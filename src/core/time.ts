@@ -15,6 +15,12 @@ export function isDay(text: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
+/** The day so many days earlier, `2026-02-28`; empty when `day` is none. */
+export function daysBefore(day: string, days: number): string {
+  const atMs = Date.parse(`${day}T00:00:00Z`) - days * 86_400_000;
+  return Number.isNaN(atMs) ? "" : new Date(atMs).toISOString().slice(0, 10);
+}
+
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -1,6 +1,7 @@
+import { BILLED_SKUS } from "../catalog/index.ts";
 import { diffRates, isDearer, type PriceDifference } from "./diff-prices.ts";
 import { priceUnits } from "./decimal-text.ts";
-import { changesAfter, type Listing } from "./listing-prices.ts";
+import { changesAfter, type Listing, ratesAbove, ratesAt } from "./listing-prices.ts";
 import { announced } from "./price-timeline.ts";
 
 /** How new prices of a source come into force. */
@@ -12,6 +13,8 @@ export interface PriceRules {
   readonly effectiveMs?: number;
   /** Millionths of a percent: a rise above it waits. */
   readonly riseMax: bigint;
+  /** A rise that no margin covers begins at once; absent: it is announced, and the operator pays. */
+  readonly neverBelowCost?: true;
 }
 
 /** What becomes of a listing that the source still has, and that was not edited by hand. */
@@ -42,7 +45,30 @@ export function mergeListing(
     }
   }
   if (saleFromMs <= nowMs) return { kind: "taken", listing: after };
-  return { kind: "taken", listing: announced(before, after, { nowMs, saleFromMs }) };
+  const listing = announced(before, after, { nowMs, saleFromMs });
+  const isLoss = rules.neverBelowCost === true && isBelowCost(listing, nowMs);
+  return { kind: "taken", listing: isLoss ? after : listing };
+}
+
+/** Would some token be sold for less than is owed for it, at the prices of an instant? */
+function isBelowCost({ model, terms }: Listing, atMs: number): boolean {
+  const { purchase_pricing: pricing, purchase_tiers: tiers, purchase_extra: extra } = terms;
+  if (pricing === undefined) return false;
+  const bought = ratesAt(
+    {
+      model: { ...model, pricing },
+      terms: {
+        ...(tiers === undefined ? {} : { price_tiers: tiers }),
+        ...(extra === undefined ? {} : { extra_pricing: extra }),
+      },
+    },
+    atMs,
+  );
+  const sold = ratesAt({ model, terms }, atMs);
+  return [...bought, ...sold].some(({ abovePromptTokens: bound }) => {
+    const [owed, paid] = [ratesAbove(bought, bound), ratesAbove(sold, bound)];
+    return BILLED_SKUS.some((sku) => priceUnits(owed[sku]) > priceUnits(paid[sku]));
+  });
 }
 
 /**

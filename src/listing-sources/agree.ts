@@ -1,6 +1,6 @@
 import { HOUR_SKU_NAME } from "../core/index.ts";
 import type { BilledSku } from "../catalog/index.ts";
-import type { Draft, DraftPrices, DraftSheet } from "./draft.ts";
+import type { Draft, DraftPrices, DraftSheet, DraftTier } from "./draft.ts";
 import { comparePrices } from "./price-text.ts";
 
 /** SKUs that a sheet may leave out, with the one whose price then holds. */
@@ -28,13 +28,21 @@ function pricesDifference(a: DraftPrices, b: DraftPrices): string | undefined {
   if (base !== undefined) return base;
   const bounds = (prices: DraftPrices): string =>
     prices.tiers.map((tier) => tier.abovePromptTokens).join(", ") || "none";
-  if (bounds(a) !== bounds(b)) return `tiers above ${bounds(a)} and ${bounds(b)}`;
+  const isAlike = a.tiers.every((tier, at) => sameBound(tier, b.tiers[at]));
+  if (!isAlike || a.tiers.length !== b.tiers.length) {
+    return `tiers above ${bounds(a)} and ${bounds(b)}`;
+  }
   for (const [index, tier] of a.tiers.entries()) {
     const other = b.tiers[index];
     const found = other === undefined ? undefined : sheetDifference(tier.sheet, other.sheet);
     if (found !== undefined) return `above ${tier.abovePromptTokens}: ${found}`;
   }
   return undefined;
+}
+
+/** "From 200,000" is "above 199,999" in one list and "above 200,000" in another. */
+function sameBound(a: DraftTier, b: DraftTier | undefined): boolean {
+  return b !== undefined && Math.abs(a.abovePromptTokens - b.abovePromptTokens) <= 1;
 }
 
 function sheetDifference(a: DraftSheet, b: DraftSheet): string | undefined {

@@ -57,7 +57,7 @@ export type StageCode =
   | "preview"
   | "no-limit"
   | "zero-price"
-  | "newer"
+  | "old-agreement"
   | "page-unchecked";
 
 export type InfoCode =

@@ -36,18 +36,18 @@ export function readGenaiPrices(document: RawJson, input: ReaderInput): Reading[
     const id = entry === undefined ? undefined : textAt(entry, "id");
     return entry === undefined || id === undefined
       ? skipped(`models[${at}]`, "not-a-model", "has no id")
-      : readEntry(id, entry);
+      : readEntry(id, entry, input.dated);
   });
 }
 
-function readEntry(id: string, entry: RawObject): Reading {
+function readEntry(id: string, entry: RawObject, dated: string): Reading {
   if (flagAt(entry, "deprecated") === true) return skipped(id, ...RETIRED);
   const flaw = idFlaw(id);
   if (flaw !== undefined) return skipped(id, "id-not-expressible", flaw);
   if (isNoChatName(id)) {
     return skipped(id, "not-chat", "its name is that of another kind of model");
   }
-  const priced = readDated(id, entry);
+  const priced = readDated(id, entry, dated);
   if (!priced.ok) return skipped(id, priced.code, priced.message);
   const context = countAt(entry, "context_window");
   const displayName = textAt(entry, "name");
@@ -81,7 +81,7 @@ type DatedReading =
     };
 
 /** Prices of one entry: one set, or a list of which some begin on a day and some hold by day. */
-function readDated(id: string, entry: RawObject): DatedReading {
+function readDated(id: string, entry: RawObject, dated: string): DatedReading {
   const stated = entry.get("prices");
   const sets = Array.isArray(stated) ? (stated as readonly RawJson[]) : undefined;
   if (sets === undefined) return readSet(id, objectOf(stated));
@@ -98,12 +98,20 @@ function readDated(id: string, entry: RawObject): DatedReading {
   const bad = read.find(({ prices }) => !prices.ok)?.prices;
   if (bad !== undefined && !bad.ok) return bad;
   const sound = read.flatMap(({ prices, ...rest }) => (prices.ok ? [{ ...rest, prices }] : []));
-  const undated = sound.filter(({ day }) => day === undefined);
-  const base = dearestOf(undated.length > 0 ? undated : sound);
+  const begun = sound
+    .filter(({ day }) => day !== undefined && day <= dated)
+    .toSorted((a, b) => ((a.day ?? "") < (b.day ?? "") ? -1 : 1))
+    .at(-1);
+  const today = sound.filter((each) =>
+    begun === undefined || each.isDaily ? each.day === undefined : each === begun,
+  );
+  const base = dearestOf(today.length > 0 ? today : sound);
   if (base === undefined) return { ok: false, code: "no-price", message: "no price is stated" };
   const changes = sound
     .flatMap(({ day, prices }): DraftChange[] =>
-      day === undefined || !isDay(day) ? [] : [{ from: `${day}T00:00:00Z`, ...prices.prices }],
+      day === undefined || !isDay(day) || day <= dated
+        ? []
+        : [{ from: `${day}T00:00:00Z`, ...prices.prices }],
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
   const fees = sound.flatMap(({ prices }) => prices.stagedBecause);
@@ -162,6 +170,7 @@ function sheetAt(prices: RawObject, tokens: number): RawSheet {
     completion: at("output_mtok"),
     cached_prompt: at("cache_read_mtok"),
     cache_write: at("cache_write_mtok"),
+    cache_write_1h: at("cache_write_1h_mtok"),
   };
 }
 

@@ -26,7 +26,8 @@ export function groupOpinions(
   const groups = new Map<string, Opinion[]>();
   const add = (id: string, opinion: Opinion, isLead: boolean): void => {
     const group = groups.get(id);
-    const same = group?.findIndex(({ from }) => from === opinion.from) ?? -1;
+    const same =
+      group?.findIndex(({ from, dated }) => from === opinion.from && dated === opinion.dated) ?? -1;
     if (group === undefined) groups.set(id, [opinion]);
     else if (same < 0) group.push(opinion);
     else {
@@ -77,7 +78,9 @@ function agreeingFirst(group: readonly Opinion[]): readonly Opinion[] {
   const lead = group.find(
     (each) =>
       each.isOwn &&
-      group.some((other) => other !== each && difference(each.draft, other.draft) === undefined),
+      group.some(
+        (other) => other.from !== each.from && difference(each.draft, other.draft) === undefined,
+      ),
   );
   return lead === undefined ? [] : [lead, ...group.filter((each) => each !== lead)];
 }

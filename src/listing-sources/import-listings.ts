@@ -7,7 +7,7 @@ import type {
   ManifestProvider,
   ManifestSourceFile,
 } from "../catalog/index.ts";
-import { cutText, matchesGlob } from "../core/index.ts";
+import { cutText, daysBefore, matchesGlob } from "../core/index.ts";
 import type { RawJson } from "../json/index.ts";
 import type { Draft, ImportNote } from "./draft.ts";
 import { isModelId, isMovingName, undatedName } from "./entry-rules.ts";
@@ -60,14 +60,21 @@ export function importListings(input: ImportInput): ImportResult {
   const groups = groupOpinions(lead, others, (name, id) =>
     run.skip({ model: name, code: "dated-twin", message: `is ${id}, which is listed already` }),
   );
-  const denied = new Map(
-    [lead, ...others].flatMap((each, at) =>
-      each.denied.map((id) => [id, [input.source, ...input.against][at]?.from ?? ""] as const),
-    ),
+  const files = [input.source, ...input.against];
+  const denied = [lead, ...others].flatMap((each, at) => {
+    const { from = "", dated = "" } = files[at] ?? {};
+    return each.denied.map((id): Denial => ({ id, from, dated }));
+  });
+  const recentFrom = daysBefore(
+    files
+      .map(({ dated }) => dated)
+      .toSorted()
+      .at(-1) ?? "",
+    RECENT_DAYS,
   );
   const names = new Set([...groups.values()].flatMap((group) => group.map(upstreamIdOf)));
   for (const id of [...groups.keys()].toSorted()) {
-    run.list(id, groups.get(id) ?? [], { names, denied });
+    run.list(id, groups.get(id) ?? [], { names, denied, recentFrom });
   }
   return run.result();
 }
@@ -115,11 +122,21 @@ function atTheLab(draft: Draft): Draft {
   };
 }
 
+/** How much older than the newest list a list may be that makes a listing ready. */
+const RECENT_DAYS = 60;
+
+/** A source of this day says that a model is retired, or none to chat with. */
+interface Denial {
+  readonly id: string;
+  readonly from: string;
+  readonly dated: string;
+}
+
 interface RunContext {
+  readonly recentFrom: string;
   /** All ids at the provider. */
   readonly names: ReadonlySet<string>;
-  /** Models that a second source says are none, with that source. */
-  readonly denied: ReadonlyMap<string, string>;
+  readonly denied: readonly Denial[];
 }
 
 class ImportRun {
@@ -141,10 +158,20 @@ class ImportRun {
   list(id: string, group: readonly Opinion[], context: RunContext): void {
     const [lead, ...others] = group;
     if (lead === undefined || !this.#isWanted(id, lead.draft)) return;
-    const why = this.#unfit(id, lead.draft, context);
+    const newest =
+      group
+        .map(({ dated }) => dated)
+        .toSorted()
+        .at(-1) ?? "";
+    const why = this.#unfit(id, lead.draft, context, newest);
     if (why !== undefined) return this.skip(why);
     const { head, against, margin, withCapacity } = this.#input;
-    const merged = mergeDrafts(lead, others, against.length === 0);
+    const merged = mergeDrafts({
+      lead,
+      others,
+      alone: against.length === 0,
+      recentFrom: context.recentFrom,
+    });
     this.#notes.push(...merged.notes);
     const listing = writeListing(merged, {
       id,
@@ -168,16 +195,22 @@ class ImportRun {
     );
   }
 
-  #unfit(id: string, draft: Draft, { names, denied }: RunContext): ImportNote | undefined {
+  #unfit(
+    id: string,
+    draft: Draft,
+    { names, denied }: RunContext,
+    newest: string,
+  ): ImportNote | undefined {
     const { name: model, upstreamId } = draft;
     const isNamed = this.#input.models.some((glob) => glob === id || glob === upstreamId);
     const undated = undatedName(upstreamId);
     if (!isModelId(id)) {
       return { model, code: "id-not-expressible", message: `the id would be ${id}` };
     }
-    const denial = denied.get(id);
+    // A newer list that prices a model is right about it.
+    const denial = denied.findLast((each) => each.id === id && each.dated >= newest);
     if (denial !== undefined) {
-      const message = `${denial} says that it is retired, or none to chat with`;
+      const message = `${denial.from} says that it is retired, or none to chat with`;
       return { model, code: "not-chat", message };
     }
     if (undated !== undefined && names.has(undated) && !isNamed) {

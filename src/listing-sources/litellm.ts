@@ -58,7 +58,11 @@ function readEntry(key: string, entry: RawObject, input: ReaderInput): Reading {
     inputs: inputsOf(entry),
     abilities: abilitiesOf(entry),
     resolvesTo: [],
-    stagedBecause: [...reasonsOfName(upstreamId), ...units.fee],
+    stagedBecause: [
+      ...reasonsOfName(upstreamId),
+      ...units.fee,
+      ...(entry.has("off_peak_pricing") ? (["time-of-day"] as const) : []),
+    ],
     notes: [...priced.notes, ...bound.notes, ...units.notes],
     ...(context === undefined ? {} : { contextLength: context }),
     ...(bound.maxOutputTokens === undefined ? {} : { maxOutputTokens: bound.maxOutputTokens }),
@@ -162,7 +166,7 @@ function otherUnits(
 }
 
 const OTHER_UNIT =
-  /_audio_|_audio$|_per_(?:image|second|character|query|request|page|session)|_(?:batches|flex|priority)$|^regional_|^citation_/;
+  /_audio_|_audio$|_per_(?:image|second|character|query|request|page|session)|_(?:batches|flex|priority|ultrafast|decisions)$|^regional_|^citation_/;
 
 function capacityOf(entry: RawObject): { readonly capacity?: DraftCapacity } {
   const requests = countAt(entry, "rpm");

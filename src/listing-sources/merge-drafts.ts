@@ -6,7 +6,6 @@ import type {
   DraftChange,
   DraftPrices,
   DraftSheet,
-  ImportNote,
   InfoCode,
   StageCode,
 } from "./draft.ts";
@@ -30,20 +29,37 @@ export interface MergedDraft extends Draft {
   readonly agreedOn?: string;
 }
 
+export interface MergeInput {
+  /** The first names the model; the prices of the newest hold, when another agrees. */
+  readonly lead: Opinion;
+  readonly others: readonly Opinion[];
+  /** There is one source, and it is believed. */
+  readonly alone: boolean;
+  /** Sources from this day on are recent, YYYY-MM-DD. */
+  readonly recentFrom: string;
+}
+
 /**
- * Puts opinions on one model together. The first leads: its prices hold, when another agrees.
- * Where only one source states an SKU, the dearer of its price and the default holds.
+ * Puts opinions on one model together. Where only one source states an SKU, the dearer of its
+ * price and the default holds.
  */
-export function mergeDrafts(
-  lead: Opinion,
-  others: readonly Opinion[],
-  alone: boolean,
-): MergedDraft {
-  const { draft } = lead;
-  const compared = others.map((other) => ({ other, flaw: difference(draft, other.draft) }));
-  const agreeing = compared.filter(({ flaw }) => flaw === undefined).map(({ other }) => other);
+export function mergeDrafts({ lead, others, alone, recentFrom }: MergeInput): MergedDraft {
+  const everyone = [lead, ...others];
+  const newest = everyone.reduce((a, b) => (b.dated > a.dated ? b : a));
+  const draft: Draft = {
+    ...lead.draft,
+    prices: newest.draft.prices,
+    changes: newest.draft.changes,
+  };
+  const compared = everyone
+    .filter(({ from }) => from !== newest.from)
+    .map((other) => ({ other, flaw: difference(draft, other.draft) }));
+  const agreed = compared.filter(({ flaw }) => flaw === undefined).map(({ other }) => other);
   const differing = compared.filter(({ flaw }) => flaw !== undefined);
-  const notes: ImportNote[] = [...draft.notes];
+  const isRecent = ({ dated }: Opinion): boolean => dated >= recentFrom;
+  const recent = isRecent(newest) ? agreed.filter(isRecent) : [];
+  const agreeing = recent.length > 0 ? recent : agreed;
+  const notes = [...new Set([...draft.notes, ...newest.draft.notes])];
   const note = (code: InfoCode, message: string): void => {
     notes.push({ model: draft.name, code, message });
   };
@@ -57,26 +73,35 @@ export function mergeDrafts(
   const whole = wholePrices({ prices, changes: dated.changes }, () =>
     note("one-hour-derived", `${HOUR_SKU_NAME} is twice the prompt where it is not stated`),
   );
-  const doubt: StageCode[] =
-    alone || agreeing.length > 0 ? [] : [others.length === 0 ? "one-source" : DIFFER];
-  const all = [lead, ...others].map((each) => each.draft);
+  const doubt = (): StageCode => {
+    if (agreed.length > 0) return "old-agreement";
+    const isAlone = isRecent(newest) && !differing.some(({ other }) => isRecent(other));
+    return isAlone || differing.length === 0 ? "one-source" : "sources-differ";
+  };
+  const all = everyone.map((each) => each.draft);
+  const recentOnes = everyone.filter(isRecent).map((each) => each.draft);
+  const current = recentOnes.length > 0 ? recentOnes : all;
   const agreedOn = agreeing
     .map((each) => each.dated)
     .toSorted()
     .at(-1);
   return {
     ...draft,
-    ...factsOf(all),
+    ...factsOf(all, current),
     ...whole,
     stagedBecause: [
-      ...new Set([...doubt, ...all.flatMap((each) => each.stagedBecause), ...dated.stagedBecause]),
+      ...new Set([
+        ...(alone || recent.length > 0 ? [] : [doubt()]),
+        ...current.flatMap((each) => each.stagedBecause),
+        ...dated.stagedBecause,
+      ]),
     ],
     notes,
-    ...(agreedOn === undefined ? {} : { agreedOn: agreedOn < lead.dated ? agreedOn : lead.dated }),
+    ...(agreedOn === undefined
+      ? {}
+      : { agreedOn: agreedOn < newest.dated ? agreedOn : newest.dated }),
   };
 }
-
-const DIFFER: StageCode = "sources-differ";
 
 /** Prices that are stated by two hold; one that only one states holds when it is the dearer. */
 function mergePrices(
@@ -107,7 +132,11 @@ function mergePrices(
       agreeing.map((each) => each.draft.prices.sheet),
     ),
     tiers: lead.tiers.map((tier, index) => ({
-      ...tier,
+      abovePromptTokens: Math.min(
+        ...[lead, ...agreeing.map((each) => each.draft.prices)].map(
+          ({ tiers }) => tiers[index]?.abovePromptTokens ?? tier.abovePromptTokens,
+        ),
+      ),
       sheet: merged(
         tier.sheet,
         agreeing.map((each) => each.draft.prices.tiers[index]?.sheet),
@@ -188,23 +217,29 @@ function wholePrices(
   };
 }
 
-/** Facts beside the prices: limits are the smallest, abilities what no source denies. */
-function factsOf(all: readonly Draft[]): Partial<Draft> {
-  const context = smallest(all.map((each) => each.contextLength));
-  const bound = smallest(all.map((each) => each.maxOutputTokens));
+/**
+ * Facts beside the prices: limits are the smallest of the current sources that know one, abilities
+ * what none of them denies. What only older sources know is taken from them.
+ */
+function factsOf(all: readonly Draft[], current: readonly Draft[]): Partial<Draft> {
+  const least = (key: "contextLength" | "maxOutputTokens"): number | undefined =>
+    smallest(current.map((each) => each[key])) ?? smallest(all.map((each) => each[key]));
+  const context = least("contextLength");
+  const bound = least("maxOutputTokens");
   const first = <K extends "displayName" | "released" | "deprecationDate" | "capacity">(
     key: K,
   ): Partial<Pick<Draft, K>> => {
     const found = all.find((each) => each[key] !== undefined);
     return found === undefined ? {} : ({ [key]: found[key] } as Partial<Pick<Draft, K>>);
   };
-  const stated = all.flatMap((each) => each.inputs ?? []);
+  const saying = current.some((each) => each.inputs !== undefined) ? current : all;
+  const stated = saying.flatMap((each) => each.inputs ?? []);
   const inputs = new Set(
     [...(stated[0] ?? [])].filter((kind) => stated.every((each) => each.has(kind))),
   );
   return {
     inputs,
-    abilities: mergeAbilities(all.map((each) => each.abilities)),
+    abilities: mergeAbilities(saying.map((each) => each.abilities)),
     ...first("displayName"),
     ...first("released"),
     ...first("deprecationDate"),

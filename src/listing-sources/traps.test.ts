@@ -7,6 +7,7 @@ import type { ImportResult, SourceInput } from "./import-listings.ts";
 import { readSource } from "./read-source.ts";
 
 const { litellm, modelsDev, modelsDevLater, openRouter, genaiPrices } = SNAPSHOTS;
+const { litellmNovember, genaiPricesNovember } = SNAPSHOTS;
 
 type Name = keyof typeof SNAPSHOTS;
 
@@ -190,13 +191,24 @@ describe("6: dated prices", () => {
     expect(draftOf(genaiPrices, "anthropic", "claude-opus-4-6").prices.tiers).toEqual([]);
   });
 
-  test.each([
-    ["google", "google/gemini-3.8-flash"],
-    ["mistral", "mistralai/mistral-large-4"],
-  ])("what only a comment says is in the reviewed table: %s %s waits", (provider, id) => {
-    const result = importFor(provider, modelsDevLater);
-    expect(result.manifest?.listing_terms?.[id]?.staged_because).toContain("dated");
-    expect(result.listed).not.toContain(id);
+  test.each(["gemini-3.6-flash", "gemini-3.8-flash"])("%s doubles with the year", (name) => {
+    const result = importFor("google", litellmNovember, [genaiPricesNovember]);
+    const { pricing } = listing(result, `google/${name}`);
+    const at = (prices: typeof pricing): (string | undefined)[] =>
+      (["prompt", "completion"] as const).map(
+        (sku) => prices.find(({ type }) => type === sku)?.cost_usd_per_million,
+      );
+    expect(at(pricing)).toEqual(["0.75", "3.75"]);
+    const [change] = result.manifest?.listing_terms?.[`google/${name}`]?.price_changes ?? [];
+    expect(change?.from).toBe("2027-01-01T00:00:00Z");
+    expect(at(change?.pricing ?? [])).toEqual(["1.5", "7.5"]);
+    expect(result.listed).toContain(`google/${name}`);
+  });
+
+  test("of several prices that have begun the last holds: mistral-large-4", () => {
+    const draft = draftOf(genaiPricesNovember, "mistral", "mistral-large-4");
+    expect(draft.prices.sheet).toMatchObject({ prompt: "0.7", completion: "2.1" });
+    expect(draft.changes).toEqual([]);
   });
 });
 
@@ -206,6 +218,18 @@ describe("7: time of day", () => {
       const result = importFor("deepseek", source);
       const terms = result.manifest?.listing_terms?.[`deepseek/${name}`];
       expect(terms?.staged_because).toContain("time-of-day");
+    }
+  });
+
+  test("a price by the hour that has begun on a day is still its peak: deepseek-v4-pro", () => {
+    for (const source of [litellmNovember, genaiPricesNovember]) {
+      const draft = draftOf(
+        source,
+        "deepseek",
+        source === litellmNovember ? "deepseek/deepseek-v4-pro" : "deepseek-v4-pro",
+      );
+      expect(draft.prices.sheet).toMatchObject({ prompt: "1.32", completion: "3.96" });
+      expect(draft).toMatchObject({ changes: [], stagedBecause: ["time-of-day"] });
     }
   });
 

@@ -62,6 +62,39 @@ describe("a model that two sources price", () => {
     expect(importFor("groq", lead, [third]).listed).toEqual([]);
   });
 
+  test("is priced by the newest, and staged when those that agree are older than 60 days", () => {
+    const dear = sourceOf(
+      "genai-prices",
+      "2026-10-20",
+      genaiPrices('{"input_mtok":2,"output_mtok":4}').bytes.toString(),
+    );
+    const old = litellm(ONE_AND_TWO);
+    const alone = importFor("groq", old, [modelsDev('"input":1,"output":2'), dear]);
+    expect(termsOf(alone).staged_because).toEqual(["one-source"]);
+    expect(pricesOf(alone)).toEqual(["prompt 2", "completion 4"]);
+    const agreed = importFor("groq", old, [modelsDev('"input":2,"output":4'), dear]);
+    expect(termsOf(agreed)).toEqual({
+      staged_because: ["old-agreement"],
+      checked: { on: "2026-07-02", by: "two-sources" },
+    });
+  });
+
+  test("by two lists of one origin is of one source", () => {
+    const again = sourceOf("litellm", "2026-07-20", litellm(ONE_AND_TWO).bytes.toString());
+    const result = importFor("groq", litellm(ONE_AND_TWO), [again]);
+    expect(termsOf(result).staged_because).toEqual(["one-source"]);
+  });
+
+  test("with a tier from 200,000 in one and above 200,000 in the other takes the lower bound", () => {
+    const tiered = `${ONE_AND_TWO},"input_cost_per_token_above_200k_tokens":2e-06,"output_cost_per_token_above_200k_tokens":4e-06`;
+    const sku = (base: number): string =>
+      `{"base":${base},"tiers":[{"start":199999,"price":${base * 2}}]}`;
+    const other = genaiPrices(`{"input_mtok":${sku(1)},"output_mtok":${sku(2)}}`);
+    const result = importFor("groq", litellm(tiered), [other]);
+    expect(result.listed).toEqual(["groq/acme-1"]);
+    expect(termsOf(result).price_tiers?.[0]?.above_prompt_tokens).toBe(199_999);
+  });
+
   test("costs the dearer of what one of them states and the default", () => {
     const cheap = `${ONE_AND_TWO},"cache_read_input_token_cost":1e-07`;
     const plain = modelsDev('"input":1,"output":2');

@@ -160,6 +160,11 @@ export const CALL_ROWS = {
     help: "1: live answers broke what this routed listing promises, so it is tried last; 0: not.",
     labels: LISTING,
   },
+  tm_listing_below_cost: {
+    type: "gauge",
+    help: "1: the provider of this routed listing is owed more for some token than customers pay; 0: not.",
+    labels: LISTING,
+  },
   tm_metrics_folded_total: {
     type: "counter",
     help: "Attempts that were counted under `other`: there are more than `metrics.listings_max` listings.",

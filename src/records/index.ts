@@ -1,6 +1,7 @@
 export { answerHeadersOf, droppedParamsOf } from "./answer-headers.ts";
 export { makeLimitChange, planLimitChange, type PlannedChange } from "./change-limit.ts";
 export { flaggedListings } from "./flagged-listings.ts";
+export { type ListingLoss, listingLosses } from "./listing-losses.ts";
 export { figuresOf, type ListingFiguresStore, type ListingSums } from "./listing-figures.ts";
 export { type ListingTraffic, listingTraffic } from "./listing-traffic.ts";
 export { byLimit, LIMIT_NAMES } from "./contract/limit-change.ts";

@@ -84,6 +84,24 @@ test("what is owed above what a customer pays comes from the platform", async ()
   await expectWhole();
 });
 
+test("what a listing lost is told, and what earned is not", async () => {
+  const [cheap, dear] = ["earning" as ProviderId, "losing" as ProviderId];
+  const ids = [await held(cheap), await held(dear), await held(dear)] as const;
+  await backend.ledgerBatchStore.closeBatch([
+    ending(ids[0], 90_000_000n, 60_000_000n),
+    ending(ids[1], 10_000_000n, 12_999_999n),
+    ending(ids[2], 10_000_000n, 15_000_000n),
+  ]);
+  // Ids of these attempts are of the first day of all.
+  const losses = (await backend.listingLosses(5_000)).filter(({ providerId }) =>
+    [String(cheap), String(dear)].includes(providerId),
+  );
+  expect(losses).toEqual([
+    { providerId: dear, modelId: expect.any(String) as string, attempts: 2, lostMicroUsd: 7n },
+  ]);
+  expect(await backend.listingLosses(7)).toEqual([]);
+});
+
 test("a cost above the reserve leaves the margin of the whole cost", async () => {
   const provider = "over" as ProviderId;
   const id = await held(provider);

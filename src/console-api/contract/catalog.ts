@@ -60,6 +60,8 @@ export const ModelProvider = Type.Object({
       on: Type.String(),
       by: oneOf("two-sources", "page"),
       url: nullable(Type.String()),
+      /** `late`: over 45 days ago; `old`: over 90, and the listing is tried last. */
+      age: oneOf("recent", "late", "old"),
     }),
   ),
   price_card: Type.Array(PriceCardLine),

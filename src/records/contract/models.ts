@@ -58,6 +58,7 @@ const Checked = nullable(
     on: Type.String(),
     by: oneOf("two-sources", "page"),
     url: Type.Optional(Type.String()),
+    age: oneOf("recent", "late", "old"),
   }),
 );
 
@@ -74,8 +75,14 @@ function defineListingPrices<R>(is: DefineField<R>, of: FindListing<R>) {
       const listing = of(each);
       return listing === undefined ? [] : comingPrices(listing).map(priceChange.show);
     }),
-    checked: is(Checked, (each) => of(each)?.checked ?? null),
+    checked: is(Checked, (each) => showCheck(of(each)?.checked)),
   };
+}
+
+function showCheck(checked: Deployment["checked"]): Static<typeof Checked> {
+  if (checked === undefined) return null;
+  const { ageUntilMs: _until, ...shown } = checked;
+  return shown;
 }
 
 function defineListingBounds<R>(is: DefineField<R>, of: FindListing<R>) {

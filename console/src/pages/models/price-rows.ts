@@ -123,5 +123,6 @@ const CHANGES: Readonly<Record<ChangeKind, string>> = {
 export function checkedLabel(checked: ModelProvider["checked"]): string {
   if (checked === null) return "Not recorded";
   const how = checked.by === "page" ? "the provider's page" : "two sources agree";
-  return `${dayLabel(checked.on)}, ${how}`;
+  const old = checked.age === "old" ? "; not confirmed since" : "";
+  return `${dayLabel(checked.on)}, ${how}${old}`;
 }
