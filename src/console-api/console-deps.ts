@@ -42,6 +42,14 @@ export interface ConsoleLog {
   error(detail: object, message: string): void;
 }
 
+/** What an operation works with, in the console and in a command. */
+export interface OperationDeps extends Pick<
+  ConsoleDeps,
+  "accounts" | "rules" | "records" | "reports" | "catalog" | "clock"
+> {
+  readonly limitUse: Pick<LimitUseDeps, "catalog" | "limitDefaults">;
+}
+
 /** Everything the console works with; made once, in `compose`. */
 export interface ConsoleDeps {
   readonly identity: Identity;

@@ -1,6 +1,17 @@
 import type { ActionName } from "../../src/changes/actions.ts";
+import { ROUTES } from "../../src/console-api/contract.ts";
+import type { RouteContract } from "../../src/console-api/contract/shared.ts";
 
-/** Every command that changes something, and the actions it may record. */
+const contracts = Object.entries(ROUTES) as [string, RouteContract][];
+
+/** Commands that are routes too, with what those may record: `[]` where they only read. */
+export const ROUTE_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = Object.fromEntries(
+  contracts.flatMap(([, { command, changes = [] }]) =>
+    command === undefined ? [] : [[command.usage.replace(/ [<[].*$/, ""), changes]],
+  ),
+);
+
+/** Every other command that changes something, and the actions it may record. */
 export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> = {
   init: ["schema.migrate", "org.create", "credit.grant", "key.create", "verdict.record"],
   serve: [
@@ -26,13 +37,6 @@ export const WRITING_COMMANDS: Readonly<Record<string, readonly ActionName[]>> =
   "billing recover": ["purchase.recover", "purchase.grant", "purchase.state", "purchase.claim"],
   "topup pause": ["topup.pause"],
   "backup create": ["backup.create"],
-  "key create": ["key.create"],
-  "key disable": ["key.disable"],
-  "key cap": ["key.cap"],
-  "key expiry": ["key.expiry"],
-  "key models": ["key.models"],
-  "key caps": ["key.cap", "key.week-cap", "key.day-cap"],
-  "key tags": ["key.tags"],
   "limits contract": ["limit.change"],
   "endpoint add": ["endpoint.add"],
   "endpoint remove": ["endpoint.remove"],
@@ -67,7 +71,6 @@ export const READING_COMMANDS: readonly string[] = [
   "credit ledger",
   "topup list",
   "statement",
-  "key list",
   "limits show",
   "endpoint list",
   "connection list",
@@ -99,8 +102,11 @@ export const READING_COMMANDS: readonly string[] = [
  */
 export const UNRECORDED_COMMANDS: readonly string[] = ["backup restore"];
 
-/** The same of the console: rows of its contract, and what it answers beside them. */
+/** The same of the console: rows of its contract, which say it themselves or here. */
 export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName[]>> = {
+  ...Object.fromEntries(
+    contracts.flatMap(([name, { changes = [] }]) => (changes.length > 0 ? [[name, changes]] : [])),
+  ),
   "POST /api/console/reveal": ["key.reveal"],
   "POST /api/console/reveal/saved": ["key.saved"],
   "PATCH /api/console/settings": ["org.rename", "org.keys-may-set-limits"],
@@ -119,27 +125,6 @@ export const WRITING_CONSOLE_ROUTES: Readonly<Record<string, readonly ActionName
   "POST /api/console/received-invitations/:invitation_id/accept": ["member.join"],
   "POST /api/console/organizations/own": ["key.create", "credit.grant"],
   "POST /api/console/sessions/:session_id/end": ["session.end"],
-  "POST /api/console/keys": ["key.create", "limit.change", "key.disable"],
-  "POST /api/identity/keys": ["key.create", "limit.change", "key.disable"],
-  "PATCH /api/console/keys/:key_id": [
-    "key.rename",
-    "key.cap",
-    "key.week-cap",
-    "key.day-cap",
-    "key.expiry",
-    "key.models",
-    "key.tags",
-    "limit.change",
-  ],
-  "POST /api/console/keys/change": [
-    "key.cap",
-    "key.week-cap",
-    "key.day-cap",
-    "key.expiry",
-    "key.tags",
-  ],
-  "POST /api/console/keys/disable": ["key.disable"],
-  "POST /api/console/keys/:key_id/disable": ["key.disable"],
   "POST /api/console/purchases": ["purchase.start", "purchase.state"],
   // Who returns from the checkout has the payment provider asked what became of it.
   "GET /api/console/purchases/:purchase_id": ["purchase.grant", "purchase.state"],

@@ -115,7 +115,7 @@ export class SoakDeployment {
     const credit = ["--org", org, "--usd", "1000000", "--ref", "soak"];
     await commandAnswer(["credit", "grant", ...credit], env);
     const key = await commandAnswer(["key", "create", "--org", org, "--name", "soak"], env);
-    return String(key["key"]);
+    return String(key["secret"]);
   }
 
   /** One instance after the other: drained, ended, started again. */

@@ -1,5 +1,6 @@
 import { Type, type Static, type TSchema } from "typebox";
 
+import type { ActionName } from "../../changes/actions.ts";
 import { bySkuName, TOKEN_BUCKETS } from "../../core/usage.ts";
 import { type Need, ROLES } from "../../core/roles.ts";
 import { visibleText } from "../../core/visible-text.ts";
@@ -26,6 +27,10 @@ interface RouteShape {
   readonly summary: string;
   /** It changes a setting: an organization may change so many a minute. */
   readonly isSetting?: true;
+  /** What it may leave in the change log; `[]`: it sends or reads, and changes nothing. */
+  readonly changes?: readonly ActionName[];
+  /** The command that does the same for operators; absent: only pages do it. */
+  readonly command?: CommandFace;
   /** Its body has a file in it, and may be larger than others. */
   readonly takesFile?: true;
   readonly params?: TSchema;
@@ -34,6 +39,27 @@ interface RouteShape {
   /** Undefined where the answer is not JSON: `answerType` names it. */
   readonly answer?: TSchema;
   readonly answerType?: "text/csv" | "application/json" | "application/x-ndjson";
+}
+
+/**
+ * A route as a command. Its flags are the fields of the query and the body, described as they are
+ * there; it acts for the organization of `--org` or of the argument, and answers what the route does.
+ */
+export interface CommandFace {
+  /** `key show <key_id>`: an argument is a field of the path or the body, or the organization. */
+  readonly usage: string;
+  /** Default: the route's. */
+  readonly summary?: string;
+  /** Fields that a person types to confirm what a page shows: a command names its target itself. */
+  readonly typed?: readonly string[];
+  /** Fields whose null is written as `none`. */
+  readonly none?: readonly string[];
+  /** It checks ids of models or providers, by the manifests of its place. */
+  readonly readsCatalog?: true;
+  /** Columns of its list as a text; default: all. */
+  readonly columns?: readonly string[];
+  /** A field of the answer: the command exits with 1 where it is false. */
+  readonly verdict?: string;
 }
 
 /** Dollars as a decimal string, exact to the micro-dollar: `"0.001932"`, negative with a minus. */
@@ -48,7 +74,12 @@ export const UsdInput = Type.String({
 /** An instant in UTC, ISO 8601 with milliseconds. */
 export const Instant = Type.String({ format: "date-time" });
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
-export const Name = Type.String({ minLength: 1, maxLength: 64, pattern: visibleText.source });
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: visibleText.source,
+  description: "a name of 1 to 64 characters",
+});
 export const Count = Type.Integer({ minimum: 0 });
 
 /** A string of these, or null where there is none. */
@@ -110,4 +141,6 @@ export const AsOf = { as_of: Type.Optional(Instant) };
 export const Page = { next_cursor: nullable(Type.String()) };
 
 /** True: also where it stops requests at once. Without it such a change is a 409 `confirm_needed`. */
-export const Confirm = Type.Optional(Type.Boolean());
+export const Confirm = Type.Optional(
+  Type.Boolean({ description: "true, to make it also where it stops requests at once" }),
+);

@@ -185,7 +185,7 @@ async function expectServing(
     const key = await answerOf(start("key", "create", "--org", orgId, "--name", "ci", "--json"));
     const server = start();
     await readyLine(server);
-    expect(await answers(port, String(key["key"]))).toBe(200);
+    expect(await answers(port, String(key["secret"]))).toBe(200);
     expect((await ended(start("probe", "--ready"))).code).toBe(0);
     const gone = ended(server);
     process.kill(childOf(server), "SIGTERM");

@@ -11,6 +11,7 @@ import {
 } from "../../../src/app/open-postgres-backend.ts";
 import { simulatorManifest, textModel } from "../../support/gateway.ts";
 import {
+  createdKey,
   jsonCommand,
   operatorFolder,
   OPERATOR_ENV,
@@ -336,7 +337,7 @@ describe("credit grant --trial", () => {
     const org = await run("org", "create", "Fresh", "--email", "f@example.com");
     orgId = String(org["org_id"]) as OrgId;
     const key = await run("key", "create", "--org", orgId, "--name", "one");
-    keyId = String(key["key_id"]) as KeyId;
+    keyId = createdKey({ json: key }).keyId as KeyId;
     const gift = ["credit", "grant", "--org", orgId, "--usd", "1", "--ref", `${orgId} gift`];
     const granted = { org_id: orgId, granted_usd: "1.000000", balance_usd: "1.000000" };
     expect(await run(...gift, "--trial")).toEqual({ ...granted, created: true, trial: true });

@@ -11,6 +11,7 @@ import { startSimulator, type Simulator } from "../../../src/dev/simulator/simul
 import { PROVIDER_KEY, simulatorManifest, textModel } from "../../support/gateway.ts";
 import {
   collectCommandLogs,
+  createdKey,
   jsonCommand,
   operatorFolder,
   OPERATOR_ENV,
@@ -56,7 +57,7 @@ beforeAll(async () => {
   };
   orgId = await newOrg();
   const key = await jsonCommand(["key", "create", "--org", orgId, "--name", "one"], env);
-  keyId = String(key.json["key_id"]);
+  ({ keyId } = createdKey(key));
 });
 
 afterAll(async () => {
