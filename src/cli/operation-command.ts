@@ -8,7 +8,14 @@ import {
   type RouteName,
   ROUTES,
 } from "../console-api/contract.ts";
-import { answering, onStoredData, UsageFault, withBackend, type Flags } from "./command-context.ts";
+import {
+  answering,
+  onStoredData,
+  textsOf,
+  UsageFault,
+  withBackend,
+  type Flags,
+} from "./command-context.ts";
 import type { CommandContext } from "./command-io.ts";
 import type { OperationRefusal } from "../console-api/run-operation.ts";
 import { openOperationDeps } from "./operation-deps.ts";
@@ -21,6 +28,7 @@ import {
   readField,
 } from "./operation-flags.ts";
 import { plainText } from "./plain-text.ts";
+import { readSecret } from "./read-secret.ts";
 import { knownOrg, required } from "./stored-command.ts";
 
 type Arguments = Readonly<Record<string, string | undefined>>;
@@ -49,20 +57,24 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
   const fields = commandFields(contract, face).filter(([name]) => !names.includes(name));
   if (isNamedByFlag(operation)) command.addOption(required("--org <id>", "the organization"));
   for (const [name, shape, { isRequired }] of fields) {
-    if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
+    if (name === face.secret) command.option(SECRET_FLAG, SECRET_HELP);
+    else if (name !== "org_id") command.addOption(fieldOption(name, shape, isRequired));
   }
   if (face.readsCatalog === true) {
     command.option("--manifests <folder>", "folder of provider manifests (default ./manifests)");
   }
   command.action(
-    answering(context, (...given: unknown[]) => {
+    answering(context, async (...given: unknown[]) => {
       const flags = given.at(-2) as Flags;
       const args: Arguments = Object.fromEntries(
         names.map((name, at) => [name, given[at] as string | undefined]),
       );
-      return withBackend(context, flags, async (backend, by) => {
+      const { secret } = face;
+      const source = textsOf(flags)["providerKeyEnv"];
+      const secrets = secret && { [secret]: await readSecret(context, source) };
+      return await withBackend(context, flags, async (backend, by) => {
         const orgId = await findOrgId(backend, operation, { flags, args });
-        const values: Record<string, unknown> = { ...args, org_id: orgId };
+        const values: Record<string, unknown> = { ...args, ...secrets, org_id: orgId };
         for (const field of fields) values[field[0]] ??= readField(flags, field, face);
         const { runOperation } = await import("../console-api/run-operation.ts");
         const deps = openOperationDeps(context, flags, backend);
@@ -78,6 +90,10 @@ function addOperation(group: Command, context: CommandContext, operation: Operat
     }),
   );
 }
+
+const SECRET_FLAG = "--provider-key-env <name>";
+const SECRET_HELP =
+  "read the provider's key from this environment variable (default: from standard input)";
 
 /** Is the organization one that `--org` has to name, and not that of an argument? */
 function isNamedByFlag({ contract, face }: Operation): boolean {

@@ -24,8 +24,21 @@ export function openOperationDeps(
     rules: backend.rulesStore,
     records: backend.recordStore,
     reports: backend.usageReports,
-    limitUse: { catalog, limitDefaults: config },
+    // What counts now is known to the servers alone.
+    limitUse: {
+      catalog,
+      limitDefaults: config,
+      clock,
+      limits: { peek: () => Promise.resolve(undefined) },
+    },
     catalog,
     clock,
+    connections: backend.connectionStore,
+    vault,
+    checkConnection: async (connection) =>
+      vault && (await checkConnection(connection, { catalog: catalog.current, config, vault })),
+    abuseRestrictions: backend.usageHoldStore,
+    team: { store: backend.teamStore, invitations: { canMail: config.smtpHost !== "" } },
+    operator: { orgs: backend.orgDirectory, credit: backend.creditStore },
   };
 }

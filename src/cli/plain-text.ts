@@ -4,8 +4,8 @@
  */
 export function plainText(answer: unknown, columns?: readonly string[]): string {
   const entries = Object.entries(flatten(answer));
-  const lists = entries.filter(([, value]) => isList(value)) as [string, readonly object[]][];
-  const fields = entries.filter(([, value]) => !isList(value));
+  const lists = entries.filter(isList) as [string, readonly object[]][];
+  const fields = entries.filter((entry) => !isList(entry));
   const [first] = lists;
   if (fields.length === 0 && lists.length === 1 && first !== undefined) {
     return table(first[1], columns) || "there are none";
@@ -28,8 +28,9 @@ function isRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isList(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isRecord);
+/** A list of records; an empty one inside a record is rather one of words. */
+function isList([name, value]: readonly [string, unknown]): boolean {
+  return Array.isArray(value) && value.every(isRecord) && (value.length > 0 || !/\./.test(name));
 }
 
 function table(rows: readonly object[], columns?: readonly string[]): string {

@@ -6,7 +6,7 @@ import { addChangesCommand } from "./changes-command.ts";
 import { programVersion, SecretFiles } from "../app/index.ts";
 import { addBillingCommand } from "./billing-command.ts";
 import { addConformanceCommand } from "./conformance-command.ts";
-import { addConnectionCommand } from "./connection-command.ts";
+import { addConnectionReseal } from "./connection-reseal-command.ts";
 import { addConsoleLinkCommand } from "./console-link-command.ts";
 import { addCreditCommand } from "./credit-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
@@ -26,7 +26,6 @@ import { addSettlementCommand } from "./settlement-command.ts";
 import { addSimulateCommand } from "./simulate-command.ts";
 import { addTopupCommand } from "./topup-command.ts";
 import { addStatementCommand } from "./statement-command.ts";
-import { addUnusualUseCommand } from "./unusual-use-command.ts";
 
 /**
  * Runs `tokenmarket <args>` to its end and resolves with its exit code; a server ends when a signal
@@ -80,8 +79,17 @@ export function commandLine(context: CommandContext): Command {
   addOperations(program.command("key").description("create and manage virtual keys"), context);
   addLimitsCommand(program, context);
   addEndpointCommand(program, context);
-  addConnectionCommand(program, context);
-  addUnusualUseCommand(program, context);
+  const connection = program
+    .command("connection")
+    .description("customers' own provider keys, used instead of the marketplace's keys");
+  addOperations(connection, context);
+  addConnectionReseal(connection, context);
+  addOperations(
+    program
+      .command("unusual-use")
+      .description("list and lift restrictions after unusual use on trial credit"),
+    context,
+  );
   addConsoleLinkCommand(program, context);
   addManifestCommand(program, context);
   addImportCommand(program, context);

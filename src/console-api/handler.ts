@@ -12,7 +12,7 @@ export interface Acting {
   /** Undefined: not a person of the console. */
   readonly accountId?: string;
   /** Nothing that is of an organization's people holds for operators: bounds, confirmations. */
-  readonly isOperator?: true;
+  readonly isOperator?: boolean;
 }
 
 /** A request whose session, proof of origin and shape were checked. */

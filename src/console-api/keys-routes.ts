@@ -1,12 +1,21 @@
 import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { assert, formatUsd, ZERO_MICRO_USD } from "../core/index.ts";
+import { assert, formatUsd, instantOrNull, ZERO_MICRO_USD } from "../core/index.ts";
 import { newKeyCeilings, requestsPerMinuteCeilingOf } from "../limits/index.ts";
 import { planLimitChange, type PlannedChange, ReportTimeout } from "../records/index.ts";
 import { askAboutCaps } from "./ask-about-cap.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
-import type { CreatedKey, Key, KeyChange, KeyList, KeysChange, NewKey } from "./contract.ts";
+import type {
+  BodyOf,
+  CreatedKey,
+  Key,
+  KeyChange,
+  KeyList,
+  KeysChange,
+  NewKey,
+  RotatedKey,
+} from "./contract.ts";
 import type { keyRoutes } from "./contract/keys.ts";
 import type { Acting, Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
@@ -66,6 +75,11 @@ export function keyHandlers(
       const disabled = await accounts.editKeys(session.orgId, keyIds, { disable: true }, by);
       return disabled === undefined ? NO_SUCH_KEYS : { changed: disabled.length };
     },
+
+    "POST /api/console/keys/:key_id/rotate": ({ session, params, body, by }) =>
+      rotateKey(deps, session, { keyId: params.key_id, body, by }),
+    "POST /api/identity/keys/:key_id/rotate": ({ session, params, body, by }) =>
+      rotateKey(deps, session, { keyId: params.key_id, body, by }),
 
     "POST /api/console/keys/:key_id/disable": async ({ session, params, body, by }) => {
       const key = await accounts.findKey(session.orgId, params.key_id);
@@ -251,6 +265,35 @@ async function changeKeys(
   const changed = await deps.accounts.editKeys(session.orgId, keyIds, edit, by);
   return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
 }
+
+/** The secret that it had before the last rotation ends at once: a key has two at most. */
+async function rotateKey(
+  deps: OperationDeps,
+  session: Acting,
+  asked: {
+    readonly keyId: string;
+    readonly body: BodyOf<"POST /api/console/keys/:key_id/rotate">;
+    readonly by: ChangedBy;
+  },
+): Promise<RotatedKey | ConsoleRefusal> {
+  const key = await deps.accounts.findKey(session.orgId, asked.keyId);
+  if (key === undefined) return NO_SUCH_KEY;
+  if (key.disabledAtMs !== null) return DISABLED;
+  const { grace_hours: hours } = asked.body;
+  const fresh = newVirtualKey();
+  const oldUntilMs = hours === 0 ? null : deps.clock.nowMs() + hours * HOUR_MS;
+  const rotate = { digest: fresh.digest, label: fresh.label, oldUntilMs };
+  const edited = await deps.accounts.editKeys(session.orgId, [key.keyId], { rotate }, asked.by);
+  const [rotated] = edited ?? [];
+  if (rotated === undefined) return NO_SUCH_KEY;
+  return {
+    secret: fresh.raw,
+    old_works_until: instantOrNull(oldUntilMs),
+    key: await show(deps, session, rotated),
+  };
+}
+
+const HOUR_MS = 3_600_000;
 
 /** 0 removes the key's own limit. */
 async function planRpm(

@@ -2,10 +2,14 @@ import type { ChangedBy } from "../changes/index.ts";
 import type { OrgId } from "../core/index.ts";
 import { compileCheck } from "./check-schema.ts";
 import type { OperationDeps } from "./console-deps.ts";
+import { connectionHandlers } from "./connections-routes.ts";
 import { ConsoleRefusal } from "./console-refusal.ts";
 import type { CommandFace, RouteContract, RouteName } from "./contract.ts";
 import type { Acting } from "./handler.ts";
 import { keyHandlers } from "./keys-routes.ts";
+import { capHandlers } from "./limits-routes.ts";
+import { teamHandlers } from "./members-routes.ts";
+import { organizationHandlers } from "./operator-routes.ts";
 import { openReportGates } from "./report-gates.ts";
 
 /** What a command may be told instead of an answer. */
@@ -14,7 +18,13 @@ export type OperationRefusal = Pick<ConsoleRefusal, "code" | "field" | "message"
 /** The handlers of the routes that are commands too. */
 function operationHandlers(deps: OperationDeps): Readonly<Record<string, unknown>> {
   const gates = openReportGates();
-  return { ...keyHandlers(deps, gates) };
+  return {
+    ...keyHandlers(deps, gates),
+    ...capHandlers(deps, gates),
+    ...teamHandlers(deps),
+    ...organizationHandlers(deps, gates),
+    ...connectionHandlers(deps, gates),
+  };
 }
 
 /**
@@ -58,9 +68,23 @@ export async function runOperation(
   const handle = operationHandlers(deps)[name] as (call: object) => Promise<unknown>;
   const session: Acting = { orgId, isOperator: true };
   const answer = await handle({ ...parts, session, by });
-  return answer instanceof ConsoleRefusal
-    ? { ok: false, refusal: answer }
-    : { ok: true, answer: answer as Readonly<Record<string, unknown>> };
+  if (answer instanceof ConsoleRefusal) return { ok: false, refusal: answer };
+  const first = answer as Answer;
+  const data: unknown[] = [...(first.data ?? [])];
+  let { next_cursor: cursor } = first;
+  while (typeof cursor === "string") {
+    const query = { ...(parts["query"] as object), cursor };
+    const next = (await handle({ ...parts, query, session, by })) as Answer;
+    data.push(...(next.data ?? []));
+    cursor = next.next_cursor;
+  }
+  return { ok: true, answer: first.data === undefined ? first : { ...first, data } };
+}
+
+/** A command lists every page. */
+interface Answer extends Readonly<Record<string, unknown>> {
+  readonly data?: readonly unknown[];
+  readonly next_cursor?: string | null;
 }
 
 /** Whose reads wait for each other where no organization is meant. */

@@ -119,7 +119,10 @@ export async function openAccountByCommands(
   const org = await jsonCommand([...create, ...place], env);
   const orgId = String(org.json["org_id"]);
   const [, key] = await Promise.all([
-    jsonCommand(["credit", "grant", "--org", orgId, "--usd", usd, "--ref", orgId, ...place], env),
+    jsonCommand(
+      ["credit", "grant", "--org", orgId, "--amount-usd", usd, "--ref", orgId, ...place],
+      env,
+    ),
     jsonCommand(["key", "create", "--org", orgId, "--name", "one", ...place], env),
   ]);
   return { orgId, ...createdKey(key) };

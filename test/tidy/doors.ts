@@ -16,6 +16,9 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/core/cap-period.ts": "the contract, which the pages share, names the caps of a key after it",
   "src/core/tax-id-types.ts": "its words are those of the contract, which the pages share",
   "src/console-api/contract.ts": "shared with the pages, which must not load the server",
+  "src/console-api/run-operation.ts":
+    "loaded when it is needed: a short command must not read the console",
+  "src/changes/actions.ts": "the contract, which the pages share, names the actions of its routes",
 };
 
 /** Imports of another folder's inner files. Tests may import what they test. */

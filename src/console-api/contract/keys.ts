@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 
-import { byCapField, type CapPeriod } from "../../core/cap-period.ts";
-import { Confirm, Count, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { byCapField } from "../../core/cap-period.ts";
+import { CapChange, Confirm, Count, Id, Instant, Name, nullable, oneOf, Usd } from "./shared.ts";
 
 export type { CapField, CapPeriod, Caps } from "../../core/cap-period.ts";
 
@@ -81,7 +81,7 @@ export const NewKey = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
-        description: "a whole number of requests per minute from 1 to the ceiling",
+        description: "a whole number of at least 1 request per minute, up to the ceiling",
       }),
     ),
     /** Absent, empty or 0: no cap. */
@@ -109,11 +109,6 @@ const RpmChange = Type.Integer({
 });
 
 const CapChanges = byCapField((period) => Type.Optional(nullable(CapChange(period))));
-
-function CapChange(period: CapPeriod) {
-  const description = `a string of dollars per UTC ${period} like "12.50"; 0: no cap`;
-  return Type.Union([UsdInput, Type.Literal("")], { description });
-}
 
 const KeyIds = Type.Array(Id, {
   minItems: 1,
@@ -155,7 +150,36 @@ export type KeysChange = Static<typeof KeysChange>;
 
 export const ChangedKeys = Type.Object({ changed: Count });
 
+export const RotatedKey = Type.Object({
+  /** The new raw key: in this answer and never again. */
+  secret: Type.String(),
+  /** Until then the secret that it had works too; null: it does no longer. */
+  old_works_until: nullable(Instant),
+  key: Key,
+});
+export type RotatedKey = Static<typeof RotatedKey>;
+
 const keyParams = Type.Object({ key_id: Id });
+
+const rotation = {
+  summary: "Gives a key another secret, shown only here; it stays the same key in all else",
+  access: "session",
+  needs: "keys",
+  isSetting: true,
+  changes: ["key.rotate"],
+  params: keyParams,
+  body: Type.Object(
+    {
+      grace_hours: Type.Integer({
+        minimum: 0,
+        maximum: 72,
+        description: "a whole number of hours from 0 to 72 for which the old secret works too",
+      }),
+    },
+    { additionalProperties: false },
+  ),
+  answer: RotatedKey,
+} as const;
 
 export const keyRoutes = {
   "GET /api/console/keys": {
@@ -250,6 +274,11 @@ export const keyRoutes = {
     ),
     answer: ChangedKeys,
   },
+  "POST /api/console/keys/:key_id/rotate": {
+    ...rotation,
+    command: { usage: "key rotate <key_id>" },
+  },
+  "POST /api/identity/keys/:key_id/rotate": rotation,
   "POST /api/console/keys/:key_id/disable": {
     summary: "Disables a key permanently; it may work for up to 5 more seconds",
     command: { usage: "key disable <key_id>", typed: ["confirm_name"] },

@@ -4,7 +4,11 @@ import { CreditEntry, Purchase } from "./billing.ts";
 import { CallFamily, Count, Id, Instant, nullable, oneOf, Page, Usd, UsdInput } from "./shared.ts";
 
 /** Why something was done, for the change log. */
-const Reason = Type.String({ minLength: 1, maxLength: 200 });
+const Reason = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: "a text of 1 to 200 characters for the change log, which customers do not see",
+});
 /** Dollars exact to the pico-dollar, with as many digits as that takes. */
 const ExactUsd = Type.String({ pattern: "^-?[0-9]+(\\.[0-9]+)?$" });
 
@@ -246,17 +250,29 @@ export type OperatorComparison = Static<typeof OperatorComparison>;
 const orgParams = Type.Object({ org_id: Id });
 const periodParams = Type.Object({ provider_id: Id, period_start: Instant });
 /** Null: the default again. */
-const ContractValue = Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })));
+function ContractValue(unit: string) {
+  const description = `a whole number of ${unit} from 1 to 1000000000, or none for the default`;
+  return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));
+}
 
 export const OperatorContract = Type.Object(
   {
     /** `org`: all keys together; `key`: each key, or the one that is named. */
-    scope: oneOf("org", "key", "model"),
-    key_id: Type.Optional(Id),
-    model: Type.Optional(Id),
-    rpm: ContractValue,
-    tpm: ContractValue,
-    concurrency: ContractValue,
+    scope: Type.Unsafe<"org" | "key" | "model">(
+      Type.String({
+        enum: ["org", "key", "model"],
+        description: "org: all keys together; key: each key, or the one that is named; or model",
+      }),
+    ),
+    key_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: "the id of one key" }),
+    ),
+    model: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: "the id of one model" }),
+    ),
+    rpm: ContractValue("requests per minute"),
+    tpm: ContractValue("tokens per minute"),
+    concurrency: ContractValue("requests in flight"),
   },
   { additionalProperties: false },
 );
@@ -274,11 +290,26 @@ export const operatorRoutes = {
   },
   "GET /api/operator/organizations": {
     summary: "Organizations with balance and holds, newest first",
+    command: {
+      usage: "org list",
+      columns: ["org_id", "name", "email", "balance_usd", "held_usd", "credit"],
+    },
     access: "operator",
     query: Type.Object(
       {
-        q: Type.Optional(Type.String({ maxLength: 200 })),
-        cursor: Type.Optional(Id),
+        q: Type.Optional(
+          Type.String({
+            maxLength: 200,
+            description: "a part of an id, a name or an e-mail address",
+          }),
+        ),
+        cursor: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 200,
+            description: "the `next_cursor` of the page before",
+          }),
+        ),
       },
       { additionalProperties: false },
     ),
@@ -292,17 +323,34 @@ export const operatorRoutes = {
   },
   "POST /api/operator/organizations/:org_id/grants": {
     summary: "Grants credit, once per reference; the command is `credit grant`",
+    command: { usage: "credit grant" },
+    changes: ["credit.grant"],
     access: "operator",
     isSetting: true,
     params: orgParams,
     body: Type.Object(
-      { amount_usd: UsdInput, ref: Reason, is_trial: Type.Optional(Type.Boolean()) },
+      {
+        amount_usd: UsdInput,
+        ref: Type.String({
+          minLength: 1,
+          maxLength: 200,
+          description: "a reference that names it permanently: the same one again changes nothing",
+        }),
+        is_trial: Type.Optional(
+          Type.Boolean({
+            description:
+              "true, for free trial credit: unusual use is monitored until the organization buys some",
+          }),
+        ),
+      },
       { additionalProperties: false },
     ),
     answer: Type.Object({ is_new: Type.Boolean(), balance_usd: Usd }),
   },
   "POST /api/operator/organizations/:org_id/contract": {
     summary: "Sets contract limits in place of the defaults; the command is `limits contract`",
+    command: { usage: "limits contract", none: ["rpm", "tpm", "concurrency"] },
+    changes: ["limit.change"],
     access: "operator",
     isSetting: true,
     params: orgParams,
@@ -311,20 +359,40 @@ export const operatorRoutes = {
   },
   "POST /api/operator/organizations/:org_id/lift": {
     summary: "Lifts restrictions after unusual use; the command is `unusual-use lift`",
+    command: { usage: "unusual-use lift <org_id>" },
+    changes: ["hold.lift"],
     access: "operator",
     isSetting: true,
     params: orgParams,
     body: Type.Object(
-      { family: Type.Optional(CallFamily), reason: Reason },
+      {
+        family: Type.Optional(
+          Type.Unsafe<CallFamily>({
+            ...CallFamily,
+            description: "one of chat, images, videos, decisions",
+          }),
+        ),
+        reason: Reason,
+      },
       { additionalProperties: false },
     ),
     answer: Type.Object({ lifted: Type.Array(OperatorRestriction) }),
   },
   "GET /api/operator/restrictions": {
     summary: "Restrictions for unusual use, newest first, 1,000 at most",
+    command: { usage: "unusual-use list [org_id]" },
     access: "operator",
     query: Type.Object(
-      { past: Type.Optional(oneOf("yes", "no")) },
+      {
+        org_id: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 200, description: "the id of one organization" }),
+        ),
+        past: Type.Optional(
+          Type.Unsafe<"yes" | "no">(
+            Type.String({ enum: ["yes", "no"], description: "yes, to list ended ones too" }),
+          ),
+        ),
+      },
       { additionalProperties: false },
     ),
     answer: Type.Object({ data: Type.Array(OperatorRestriction) }),

@@ -1,6 +1,7 @@
 import { Type, type Static, type TSchema } from "typebox";
 
 import type { ActionName } from "../../changes/actions.ts";
+import type { CapPeriod } from "../../core/cap-period.ts";
 import { bySkuName, TOKEN_BUCKETS } from "../../core/usage.ts";
 import { type Need, ROLES } from "../../core/roles.ts";
 import { visibleText } from "../../core/visible-text.ts";
@@ -54,6 +55,8 @@ export interface CommandFace {
   readonly typed?: readonly string[];
   /** Fields whose null is written as `none`. */
   readonly none?: readonly string[];
+  /** A field that no argument carries: it is read from standard input or a variable. */
+  readonly secret?: string;
   /** It checks ids of models or providers, by the manifests of its place. */
   readonly readsCatalog?: true;
   /** Columns of its list as a text; default: all. */
@@ -71,6 +74,12 @@ export const UsdInput = Type.String({
   description:
     'a string of dollars that is not negative and has at most six decimals, like "12.50"',
 });
+/** A cap that is to be set; empty changes nothing. */
+export function CapChange(period: CapPeriod) {
+  const description = `a string of dollars per UTC ${period} like "12.50"; 0: no cap`;
+  return Type.Union([UsdInput, Type.Literal("")], { description });
+}
+
 /** An instant in UTC, ISO 8601 with milliseconds. */
 export const Instant = Type.String({ format: "date-time" });
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
@@ -95,7 +104,9 @@ export function oneOf<const T extends readonly string[]>(...values: T) {
 }
 
 /** What a member of an organization is. */
-export const RoleName = oneOf(...ROLES);
+export const RoleName = Type.Unsafe<(typeof ROLES)[number]>(
+  Type.String({ enum: [...ROLES], description: `one of ${ROLES.join(", ")}` }),
+);
 export type RoleName = Static<typeof RoleName>;
 
 /** The body of every refusal of the console's API. */

@@ -180,7 +180,7 @@ async function expectServing(
     );
     const orgId = String(org["org_id"]);
     await answerOf(
-      start("credit", "grant", "--org", orgId, "--usd", "5", "--ref", orgId, "--json"),
+      start("credit", "grant", "--org", orgId, "--amount-usd", "5", "--ref", orgId, "--json"),
     );
     const key = await answerOf(start("key", "create", "--org", orgId, "--name", "ci", "--json"));
     const server = start();

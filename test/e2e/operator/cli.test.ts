@@ -68,25 +68,40 @@ describe("beside a running server", () => {
     orgId = String(made.json["org_id"]);
     expect(made.json).toEqual({ org_id: orgId, name: "Acme", email: "a@example.com" });
     const listed = await jsonCommand(["org", "list", ...place]);
-    expect(listed.json["orgs"]).toContainEqual(
+    expect(listed.json["data"]).toContainEqual(
       expect.objectContaining({ org_id: orgId, balance_usd: "0.000000", held_usd: "0.000000" }),
     );
   });
 
   test("credit grant credits once per reference", async () => {
-    const grant = ["credit", "grant", "--org", orgId, "--usd", "25.00", "--ref", "r1", ...place];
+    const grant = [
+      "credit",
+      "grant",
+      "--org",
+      orgId,
+      "--amount-usd",
+      "25.00",
+      "--ref",
+      "r1",
+      ...place,
+    ];
     const first = await jsonCommand(grant);
     expect(first.code).toBe(0);
-    expect(first.json).toEqual({
-      org_id: orgId,
-      granted_usd: "25.000000",
-      balance_usd: "25.000000",
-      created: true,
-    });
+    expect(first.json).toEqual({ balance_usd: "25.000000", is_new: true });
     const again = await jsonCommand(grant);
     expect(again.code).toBe(0);
-    expect(again.json).toEqual({ ...first.json, created: false });
-    const other = ["credit", "grant", "--org", orgId, "--usd", "26", "--ref", "r1", ...place];
+    expect(again.json).toEqual({ ...first.json, is_new: false });
+    const other = [
+      "credit",
+      "grant",
+      "--org",
+      orgId,
+      "--amount-usd",
+      "26",
+      "--ref",
+      "r1",
+      ...place,
+    ];
     const taken = await runCommand([...other, "--json"], OPERATOR_ENV);
     expect(taken.code).toBe(2);
     expect(taken.stdout).toBe("");
@@ -198,6 +213,20 @@ describe("beside a running server", () => {
     expect(refused.stderr).toContain("Confirm to set it anyway with --confirm");
     const { json } = await jsonCommand([...asked, "--confirm"]);
     expect(json).toMatchObject({ key_id: keyId, cap_usd: "0.000001" });
+  });
+
+  test("key rotate gives a key another secret, and the old one works for the grace", async () => {
+    const rotate = ["key", "rotate", keyId, "--grace-hours", "1", ...place];
+    const { json } = await jsonCommand(rotate);
+    const secret = String(json["secret"]);
+    rawKeys.push(secret);
+    expect(json).toMatchObject({ key: { key_id: keyId, label: secret.slice(0, 12) } });
+    for (const raw of [secret, key]) {
+      expect((await get(gatewayUrl(), { key: raw, path: "/v1/usage" })).status).toBe(200);
+    }
+    const long = await runCommand([...rotate, "--grace-hours", "73"], OPERATOR_ENV);
+    expect(long).toMatchObject({ code: 2, stdout: "" });
+    expect(long.stderr).toContain("--grace-hours must be a whole number of hours from 0 to 72");
   });
 
   test("key show prints aligned lines, and the days as a table", async () => {
@@ -317,7 +346,7 @@ describe("with a database of yours", () => {
     expect(again.json).toEqual({ ok: true, migrated: [], left: [] });
     const made = await jsonCommand(["org", "create", "Own", "--email", "o@example.com"], env);
     const listed = await jsonCommand(["org", "list"], env);
-    expect(listed.json["orgs"]).toEqual([
+    expect(listed.json["data"]).toEqual([
       expect.objectContaining({ org_id: made.json["org_id"], name: "Own" }),
     ]);
   });
@@ -455,7 +484,7 @@ test("a wrong call is 2, a sentence on standard error, nothing on standard outpu
     ["frobnicate"],
     ["org", "create", "x"],
     ["org", "create", "x", "--email", "nobody", ...place],
-    ["credit", "grant", "--org", "org_x", "--usd", "0", "--ref", "z", ...place],
+    ["credit", "grant", "--org", "org_x", "--amount-usd", "0", "--ref", "z", ...place],
     ["credit", "ledger", "--org", "org_none", ...place],
     ["key", "create", "--org", "org_none", "--name", "x", ...place],
     ["key", "disable", "key_none", ...place],

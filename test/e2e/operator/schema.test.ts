@@ -12,8 +12,8 @@ import { runCommand } from "../../support/program.ts";
 const COMMANDS: readonly (readonly string[])[] = [
   ["org", "create", "x", "--email", "x@example.com"],
   ["org", "list"],
-  ["org", "cap", "org_x", "--usd", "1"],
-  ["credit", "grant", "--org", "org_x", "--usd", "1", "--ref", "r"],
+  ["org", "cap", "org_x", "--cap-usd", "1"],
+  ["credit", "grant", "--org", "org_x", "--amount-usd", "1", "--ref", "r"],
   ["credit", "ledger", "--org", "org_x"],
   ["key", "create", "--org", "org_x", "--name", "n"],
   ["key", "list", "--org", "org_x"],
