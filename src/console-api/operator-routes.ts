@@ -1,11 +1,12 @@
 import { CreditFault } from "../ledger/index.ts";
-import { formatUsd, type OrgId, parseKeyId, parseUsd } from "../core/index.ts";
+import { formatUsd, parseKeyId, parseUsd } from "../core/index.ts";
 import type { ListedOrg } from "../accounts/index.ts";
 import { accountsIn } from "../changes/index.ts";
 import { shownLine, shownPurchase } from "./billing-routes.ts";
 import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { OperatorContract, OperatorOrgPage } from "./contract.ts";
+import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import type { operatorRoutes } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
 import { readOperatorHealth } from "./operator-health.ts";
@@ -31,7 +32,7 @@ const WAITING_MAX = 200;
 export function operatorHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
-): Handlers<keyof typeof operatorRoutes> {
+): Handlers<keyof typeof operatorRoutes | keyof typeof settlementRoutes> {
   return {
     "GET /api/operator/health": ({ session }) =>
       gates.reads.run(session.orgId, () => readOperatorHealth(deps)),
@@ -67,9 +68,11 @@ export function organizationHandlers(
 
     "GET /api/operator/restrictions": ({ session, query }) =>
       gates.reads.run(session.orgId, async () => {
-        const { org_id: orgId, past } = query;
+        const { org_id: id, past } = query;
+        const org = id === undefined ? undefined : await operator.orgs.find(id);
+        if (id !== undefined && org === undefined) return noSuch("organization");
         const found = await deps.abuseRestrictions.list({
-          ...(orgId === undefined ? {} : { orgId: orgId as OrgId }),
+          ...(org !== undefined && { orgId: org.orgId }),
           isWithPast: past === "yes",
         });
         return { data: found.map(shownRestriction) };

@@ -1,5 +1,5 @@
 import type { ChangedBy } from "../changes/index.ts";
-import type { OrgId } from "../core/index.ts";
+import { newOrgId, type OrgId } from "../core/index.ts";
 import { compileCheck } from "./check-schema.ts";
 import type { OperationDeps } from "./console-deps.ts";
 import { connectionHandlers } from "./connections-routes.ts";
@@ -43,7 +43,7 @@ export async function runOperation(
     readonly face: CommandFace;
   },
   asked: {
-    /** Undefined: it is of the whole installation. */
+    /** Undefined: of the whole installation, whose reads wait for those of no organization. */
     readonly orgId: OrgId | undefined;
     /** Of all parts of the request, by their fields. */
     readonly values: Readonly<Record<string, unknown>>;
@@ -53,7 +53,7 @@ export async function runOperation(
   | { readonly ok: true; readonly answer: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly refusal: OperationRefusal }
 > {
-  const { by, orgId = WHOLE_INSTALLATION } = asked;
+  const { by, orgId = newOrgId() } = asked;
   const parts: Record<string, unknown> = {};
   for (const part of ["params", "query", "body"] as const) {
     const schema = withoutTyped(contract[part], face);
@@ -86,9 +86,6 @@ interface Answer extends Readonly<Record<string, unknown>> {
   readonly data?: readonly unknown[];
   readonly next_cursor?: string | null;
 }
-
-/** Whose reads wait for each other where no organization is meant. */
-const WHOLE_INSTALLATION = "operator" as OrgId;
 
 interface ObjectSchema {
   readonly properties: Readonly<Record<string, object>>;

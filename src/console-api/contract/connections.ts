@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, Name, nullable } from "./shared.ts";
+import { Count, Id, Instant, Name, nullable, ShortText } from "./shared.ts";
 
 export const Connection = Type.Object({
   connection_id: Id,
@@ -63,11 +63,7 @@ export const connectionRoutes = {
     isSetting: true,
     body: Type.Object(
       {
-        provider: Type.String({
-          minLength: 1,
-          maxLength: 200,
-          description: "the id of the provider that issued the key",
-        }),
+        provider: ShortText("the id of the provider that issued the key"),
         name: Name,
         provider_key: Type.String({
           minLength: 8,
@@ -75,11 +71,7 @@ export const connectionRoutes = {
           description: "the provider's key of 8 to 4096 characters",
         }),
         key_id: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 200,
-            description: "the id of the one key that uses it; absent: every key does",
-          }),
+          ShortText("the id of the one key that uses it; absent: every key does"),
         ),
       },
       { additionalProperties: false },

@@ -83,6 +83,14 @@ export function CapChange(period: CapPeriod) {
 /** An instant in UTC, ISO 8601 with milliseconds. */
 export const Instant = Type.String({ format: "date-time" });
 export const Id = Type.String({ minLength: 1, maxLength: 200 });
+/** An id, a reference or a sentence that a request gives. */
+export function ShortText(description: string) {
+  return Type.String({ minLength: 1, maxLength: 200, description });
+}
+/** Of a payment or a grant. */
+export const Ref = ShortText(
+  "a reference that names it permanently: the same one again changes nothing",
+);
 export const Name = Type.String({
   minLength: 1,
   maxLength: 64,
