@@ -36,7 +36,7 @@ export function commandFields(
 }
 
 export function hasField(schema: TSchema | undefined, name: string): boolean {
-  return name in ((schema as Shape | undefined)?.properties ?? {});
+  return name in (((schema ?? {}) as Shape).properties ?? {});
 }
 
 /** `cap_usd` is `--cap-usd <amount>`; the description of the field is its help. */

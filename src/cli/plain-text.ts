@@ -59,5 +59,5 @@ function aligned(lines: readonly (readonly string[])[]): string {
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "-";
   if (Array.isArray(value)) return value.map(cell).join(", ") || "-";
-  return typeof value === "object" ? JSON.stringify(value) : String(value as string);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -79,7 +79,7 @@ test("every field that a command takes says what it is, for its help and for pro
     contract.command === undefined
       ? []
       : [contract.query, contract.body].flatMap((schema) =>
-          Object.entries((schema as unknown as Described | undefined)?.properties ?? {})
+          Object.entries(((schema ?? {}) as Described).properties ?? {})
             .filter(([, field]) => !isDescribed(field))
             .map(([field]) => `${name} ${field}`),
         ),

@@ -182,11 +182,15 @@ describe("beside a running server", () => {
       OPERATOR_ENV,
     );
     expect(wrong.stderr).toContain('--models has "op/modle", which is not listed');
-    const until = "2030-01-31T00:00:00.000Z";
-    const expiry = await change("--expires-at", until, "--tags", "eu, batch");
-    expect(expiry.json).toMatchObject({ expires_at: until, models: null, tags: ["batch", "eu"] });
+    const expiresAt = "2030-01-31T00:00:00.000Z";
+    const expiry = await change("--expires-at", expiresAt, "--tags", "eu, batch");
+    expect(expiry.json).toMatchObject({
+      expires_at: expiresAt,
+      models: null,
+      tags: ["batch", "eu"],
+    });
     const only = await change("--models", "op/model", ...listed);
-    expect(only.json).toMatchObject({ models: ["op/model"], expires_at: until });
+    expect(only.json).toMatchObject({ models: ["op/model"], expires_at: expiresAt });
     expect((await call()).status).toBe(200);
     const lifted = await change("--expires-at", "never", "--models", "", "--cap-day-usd", "5");
     expect(lifted.json).toMatchObject({
