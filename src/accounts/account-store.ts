@@ -23,6 +23,12 @@ export interface KeyEdit {
   /** Null: every model. */
   readonly models?: readonly string[] | null;
   readonly tags?: readonly string[];
+  /** Another secret of one key; the one it has works until then too, null: no longer. */
+  readonly rotate?: {
+    readonly digest: Buffer;
+    readonly label: string;
+    readonly oldUntilMs: number | null;
+  };
   /** Permanent; a key that is disabled keeps its instant. */
   readonly disable?: true;
   /** A limit of the key, beside it. */

@@ -1,7 +1,7 @@
 import type { PoolClient } from "pg";
 
 import type { Note } from "../changes/index.ts";
-import { CAP_PERIODS } from "../core/index.ts";
+import { assert, CAP_PERIODS, instantOrNull } from "../core/index.ts";
 import { capColumn, type Row } from "../storage/index.ts";
 import type { KeyEdit } from "./account-store.ts";
 import { CAP_ACTIONS, editedFacts, type KeyBefore, type KeyEditAction } from "./key-changes.ts";
@@ -31,6 +31,7 @@ export async function editKeys(
   );
   if (locked.length !== keyIds.length) return undefined;
   const before = new Map(locked.map(keyColumns.read).map((key) => [key.keyId, key]));
+  if (edit.rotate !== undefined) return await rotate(client, note, before, edit.rotate);
   const { sets, setValues, actions } = assignments(edit);
   if (sets.length === 0) return [...before.values()];
   const { rows } = await client.query<Row>(
@@ -47,6 +48,28 @@ export async function editKeys(
   }
   return after;
 }
+
+/** The log has until when the old secret works; of neither secret, not even the first characters. */
+async function rotate(
+  client: PoolClient,
+  note: Note,
+  before: ReadonlyMap<string, KeySummary>,
+  { digest, label, oldUntilMs }: NonNullable<KeyEdit["rotate"]>,
+): Promise<readonly KeySummary[]> {
+  const [was] = before.values();
+  assert(was !== undefined && before.size === 1, "one key is rotated at a time");
+  const until = oldUntilMs === null ? null : new Date(oldUntilMs);
+  const { rows } = await client.query<Row>(ROTATE_SQL, [was.keyId, digest, label, until]);
+  const { orgId, keyId: target } = was;
+  const after = { old_works_until: instantOrNull(oldUntilMs) };
+  note({ action: "key.rotate", orgId, target, before: null, after });
+  return rows.map(keyColumns.read);
+}
+
+const ROTATE_SQL = `
+  update api_key set digest = $2, label = $3, old_until = $4::timestamptz,
+    old_digest = case when $4::timestamptz is null then null else digest end
+  where key_id = $1 returning ${keyColumns.sql}`;
 
 /** $1 are the ids. */
 function assignments(edit: KeyEdit): {

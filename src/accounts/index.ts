@@ -12,7 +12,7 @@ export {
   sealConnection,
   type StoredConnection,
 } from "./connection-store.ts";
-export type { KeyEdit, OrgSummary } from "./account-store.ts";
+export type { OrgSummary } from "./account-store.ts";
 export type { KeyStore, KeySummary } from "./key-store.ts";
 export { MANAGED_SQL } from "./key-summary-rows.ts";
 export {

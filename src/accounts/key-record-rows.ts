@@ -12,11 +12,16 @@ import {
 import { accountRules, ACCOUNT_RULES_COLUMNS, type AccountRulesRow } from "./account-rules-rows.ts";
 import type { KeyRecord } from "./key-store.ts";
 
-/** Keys with everything that is known about their organizations; `which` is about `api_key k`. */
+/**
+ * Keys with everything that is known about their organizations; `which` is about `api_key k` and its
+ * secret `s`. The one that a key had before it was rotated is a secret too, which expires by itself.
+ */
 export function keyRecordSql(which: string): string {
   return `
-  select encode(k.digest, 'hex') as digest, ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}
-  from api_key k join org o using (org_id)
+  select encode(s.digest, 'hex') as digest, ${recordColumns.sqlOf("k")}, ${ACCOUNT_RULES_COLUMNS}
+  from api_key k join org o using (org_id) cross join lateral (
+    values (k.digest, k.expires_at), (k.old_digest, least(k.expires_at, k.old_until))
+  ) s (digest, expires_at)
   where ${which}`;
 }
 
@@ -34,7 +39,7 @@ const recordColumns: Columns<Omit<KeyRecord, "rules">> = columns<Omit<KeyRecord,
   requestsPerMinuteCeiling: integer("rpm_ceiling"),
   requestsPerMinute: orAbsent(integer("rpm")),
   disabled: computed("k.disabled_at is not null", bool("disabled")),
-  expiresAtMs: orAbsent(instantMs("expires_at")),
+  expiresAtMs: orAbsent(computed("s.expires_at", instantMs("expires_at"))),
   models: orAbsent(opaque("models")),
   emailVerified: computed("o.email_verified", bool("email_verified")),
   funded: computed("o.funded_at is not null", bool("funded")),

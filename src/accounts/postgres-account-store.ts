@@ -187,7 +187,9 @@ function among(whose: Whose): { readonly where: string; readonly values: readonl
     : { where: `org_id = $2 and not ${MANAGED_SQL}`, values: [whose] };
 }
 
-const findByDigestsSql = keyRecordSql("k.digest = any ($1::bytea[])");
+const findByDigestsSql = keyRecordSql(
+  "(k.digest = any ($1::bytea[]) or k.old_digest = any ($1::bytea[])) and s.digest = any ($1::bytea[])",
+);
 
 const orgColumns: Columns<OrgSummary> = columns(orgSummary);
 

@@ -28,7 +28,10 @@ export class PostgresRulesStore {
 
   /** The key as `KeyStore.findByDigests` would read it now, past every cache. */
   async findKey(keyId: string): Promise<KeyRecord | undefined> {
-    const { rows } = await this.#read<AccountRulesRow>(keyRecordSql("k.key_id = $1"), [keyId]);
+    const { rows } = await this.#read<AccountRulesRow>(
+      keyRecordSql("k.key_id = $1 and s.digest = k.digest"),
+      [keyId],
+    );
     return rows[0] === undefined ? undefined : keyRecord(rows[0]);
   }
 

@@ -1,4 +1,4 @@
-export { checkConnection, type ConnectionCheck } from "./check-connection.ts";
+export { checkConnection } from "./check-connection.ts";
 export { checkPorts, type Listener, listenersOf, listenFault } from "./check-ports.ts";
 export { makeConsoleLink } from "./console-link.ts";
 export { loadCatalog, readSettlementTerms } from "./load-catalog.ts";

@@ -26,6 +26,7 @@ export const ACTIONS = {
   "key.expiry": seen("changed when a key expires"),
   "key.models": seen("changed which models a key may call"),
   "key.tags": seen("changed the tags of a key"),
+  "key.rotate": seen("gave a key another secret"),
   "key.disable": seen("disabled a key permanently"),
   "limit.change": seen("changed a limit"),
   "endpoint.add": seen("assigned a dedicated endpoint"),

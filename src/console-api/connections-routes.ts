@@ -8,11 +8,11 @@ import {
 import type { Catalog } from "../catalog/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
 import { instant, instantOrNull, type OrgId, unreachable } from "../core/index.ts";
-import type { ConnectionCheck, ConsoleDeps } from "./console-deps.ts";
+import type { ConnectionCheck, OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { BodyOf, Connection, Connections } from "./contract.ts";
 import type { connectionRoutes } from "./contract/connections.ts";
-import type { Handlers } from "./handler.ts";
+import type { Acting, Handlers } from "./handler.ts";
 import { readName } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
@@ -20,7 +20,7 @@ import type { ReportGates } from "./report-gates.ts";
  * The organization's provider keys, stored encrypted and never shown, and the operator's endpoints.
  */
 export function connectionHandlers(
-  deps: ConsoleDeps,
+  deps: OperationDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof connectionRoutes> {
   const { connections } = deps;
@@ -28,12 +28,10 @@ export function connectionHandlers(
     "GET /api/console/connections": ({ session }) => readConnections(deps, session.orgId),
 
     "POST /api/console/connections": ({ session, body, by }) =>
-      addConnection(deps, session.orgId, { wanted: body, by }),
+      addConnection(deps, session, { wanted: body, by }),
 
     "POST /api/console/connections/:connection_id/test": ({ session, params }) =>
-      gates.checks.run(session.orgId, () =>
-        testConnection(deps, session.orgId, params.connection_id),
-      ),
+      gates.checks.run(session.orgId, () => testConnection(deps, session, params.connection_id)),
 
     "POST /api/console/connections/:connection_id/disable": async ({ session, params, by }) => {
       const disabled = await connections.disable(params.connection_id, session.orgId, by);
@@ -47,8 +45,15 @@ const NO_SUCH_KEY = notFound("key");
 const NO_VAULT = conflict(
   "provider keys cannot be stored here; ask the operator to configure an encryption key",
 );
+const NO_VAULT_YET = conflict(
+  "provider keys are stored encrypted and there is no key for that: set TM_ENCRYPTION_KEY, here and for the server, to what `openssl rand -base64 32` prints, and keep a copy",
+);
 
-async function readConnections(deps: ConsoleDeps, orgId: OrgId): Promise<Connections> {
+function noVault({ isOperator = false }: Acting): ConsoleRefusal {
+  return isOperator ? NO_VAULT_YET : NO_VAULT;
+}
+
+async function readConnections(deps: OperationDeps, orgId: OrgId): Promise<Connections> {
   const [data, endpoints] = await Promise.all([
     deps.connections.list(orgId),
     deps.rules.listEndpoints(orgId),
@@ -63,19 +68,25 @@ async function readConnections(deps: ConsoleDeps, orgId: OrgId): Promise<Connect
 }
 
 async function addConnection(
-  deps: ConsoleDeps,
-  orgId: OrgId,
+  deps: OperationDeps,
+  session: Acting,
   {
     wanted,
     by,
   }: { readonly wanted: BodyOf<"POST /api/console/connections">; readonly by: ChangedBy },
 ): Promise<Connection | ConsoleRefusal> {
   const { vault, accounts, connections, catalog } = deps;
-  if (vault === undefined) return NO_VAULT;
+  const { orgId } = session;
+  if (vault === undefined) return noVault(session);
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
-  const provider = catalog.current.providers.find(({ id }) => id === wanted.provider);
-  if (provider === undefined) {
+  const { providers, deployments } = catalog.current;
+  // A command's surroundings need not have the marketplace's own keys, without which none is offered.
+  const listed =
+    session.isOperator === true
+      ? deployments.find((each) => each.providerId === wanted.provider)?.providerId
+      : providers.find(({ id }) => id === wanted.provider)?.id;
+  if (listed === undefined) {
     return invalidField("provider", "this provider is not listed here; choose one from the list");
   }
   const { provider_key: providerKey, key_id: keyId } = wanted;
@@ -86,7 +97,7 @@ async function addConnection(
   if (keyId !== undefined && key === undefined) return NO_SUCH_KEY;
   const sealed = sealConnection(vault, {
     orgId,
-    providerId: provider.id,
+    providerId: listed,
     keyId: key?.keyId ?? null,
     name,
     providerKey,
@@ -99,16 +110,16 @@ async function addConnection(
 const TAKEN = conflict("you already have an active connection to this provider; disable it first");
 
 async function testConnection(
-  deps: ConsoleDeps,
-  orgId: OrgId,
+  deps: OperationDeps,
+  session: Acting,
   connectionId: string,
 ): Promise<{ ok: boolean; message: string } | ConsoleRefusal> {
-  const connection = await deps.connections.find(connectionId, orgId);
+  const connection = await deps.connections.find(connectionId, session.orgId);
   if (connection === undefined) return NO_SUCH_CONNECTION;
   if (connection.disabledAtMs !== null) {
     return conflict("the connection is disabled and its key deleted; add a new one");
   }
-  if (deps.vault === undefined) return NO_VAULT;
+  if (deps.vault === undefined) return noVault(session);
   try {
     const check = await deps.checkConnection(connection);
     return check === undefined ? GONE_PROVIDER : shownCheck(check);

@@ -42,6 +42,30 @@ export interface ConsoleLog {
   error(detail: object, message: string): void;
 }
 
+/** What an operation works with, in the console and in a command. */
+export interface OperationDeps extends Pick<
+  ConsoleDeps,
+  | "accounts"
+  | "rules"
+  | "records"
+  | "reports"
+  | "catalog"
+  | "clock"
+  | "connections"
+  | "vault"
+  | "checkConnection"
+  | "abuseRestrictions"
+> {
+  readonly limitUse: Pick<LimitUseDeps, "catalog" | "limitDefaults" | "clock"> & {
+    readonly limits: Pick<LimitUseDeps["limits"], "peek">;
+  };
+  readonly team: {
+    readonly store: TeamStore;
+    readonly invitations: Pick<Invitations, "canMail">;
+  };
+  readonly operator: Pick<OperatorDeps, "orgs" | "credit">;
+}
+
 /** Everything the console works with; made once, in `compose`. */
 export interface ConsoleDeps {
   readonly identity: Identity;

@@ -21,6 +21,7 @@ import { limitRoutes } from "./contract/limits.ts";
 import { listingFigureRoutes } from "./contract/listing-figures.ts";
 import { memberRoutes } from "./contract/members.ts";
 import { modelCostRoutes } from "./contract/model-costs.ts";
+import { settlementRoutes } from "./contract/operator-settlement.ts";
 import { operatorRoutes } from "./contract/operator.ts";
 import { optimizeRoutes } from "./contract/optimize.ts";
 import { priceChangeRoutes } from "./contract/price-changes.ts";
@@ -41,6 +42,7 @@ export type * from "./contract/limits.ts";
 export type * from "./contract/listing-figures.ts";
 export type * from "./contract/members.ts";
 export type * from "./contract/model-costs.ts";
+export type * from "./contract/operator-settlement.ts";
 export type * from "./contract/operator.ts";
 export type * from "./contract/optimize.ts";
 export type * from "./contract/price-changes.ts";
@@ -70,6 +72,7 @@ export const ROUTES = {
   ...optimizeRoutes,
   ...verificationRoutes,
   ...operatorRoutes,
+  ...settlementRoutes,
 } as const satisfies Readonly<Record<string, RouteContract>>;
 
 export type Routes = typeof ROUTES;

@@ -1,9 +1,19 @@
 import type { ChangedBy } from "../changes/index.ts";
+import type { OrgId } from "../core/index.ts";
 import type { SignedIn } from "../identity/index.ts";
 import type { ConsoleRefusal } from "./console-refusal.ts";
 import type { AnswerOf, BodyOf, ParamsOf, QueryOf, RouteName, Routes } from "./contract.ts";
 import type { FileAnswer } from "./file-answer.ts";
 import type { PublicDocument } from "./public-document.ts";
+
+/** Who acts and for which organization: a person in the console, or an operator by a command. */
+export interface Acting {
+  readonly orgId: OrgId;
+  /** Undefined: not a person of the console. */
+  readonly accountId?: string;
+  /** Nothing that is of an organization's people holds for operators: bounds, confirmations. */
+  readonly isOperator?: boolean;
+}
 
 /** A request whose session, proof of origin and shape were checked. */
 export interface Call<N extends RouteName> {
@@ -14,7 +24,11 @@ export interface Call<N extends RouteName> {
   readonly rawBody: Buffer;
   readonly cookieHeader: string | undefined;
   /** Undefined on public routes, which read it themselves where they need it. */
-  readonly session: Routes[N]["access"] extends "public" ? undefined : SignedIn;
+  readonly session: Routes[N]["access"] extends "public"
+    ? undefined
+    : Routes[N] extends { readonly command: object }
+      ? Acting
+      : SignedIn;
   /** Who asks, for what it changes: the person of the session. */
   readonly by: Routes[N]["access"] extends "public" ? undefined : ChangedBy;
 }

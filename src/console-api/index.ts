@@ -1,3 +1,3 @@
-export type { ConsoleDeps } from "./console-deps.ts";
+export type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 export type { OperatorDeps } from "./operator-deps.ts";
 export { createConsoleServer } from "./console-server.ts";

@@ -1,15 +1,23 @@
 import { type KeySummary, newVirtualKey } from "../accounts/index.ts";
 import type { ChangedBy } from "../changes/index.ts";
-import { assert, formatUsd, ZERO_MICRO_USD } from "../core/index.ts";
-import type { SignedIn } from "../identity/index.ts";
+import { assert, formatUsd, instantOrNull, ZERO_MICRO_USD } from "../core/index.ts";
 import { newKeyCeilings, requestsPerMinuteCeilingOf } from "../limits/index.ts";
 import { planLimitChange, type PlannedChange, ReportTimeout } from "../records/index.ts";
 import { askAboutCaps } from "./ask-about-cap.ts";
-import type { ConsoleDeps } from "./console-deps.ts";
+import type { OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound, ofGateway } from "./console-refusal.ts";
-import type { CreatedKey, Key, KeyChange, KeyList, KeysChange, NewKey } from "./contract.ts";
+import type {
+  BodyOf,
+  CreatedKey,
+  Key,
+  KeyChange,
+  KeyList,
+  KeysChange,
+  NewKey,
+  RotatedKey,
+} from "./contract.ts";
 import type { keyRoutes } from "./contract/keys.ts";
-import type { Handlers } from "./handler.ts";
+import type { Acting, Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { capResets } from "./month.ts";
 import { readAllowedModels } from "./read-allowed-models.ts";
@@ -21,7 +29,7 @@ import { shownKey, type LimitGround } from "./show-key.ts";
 
 /** Keys of the organization. Managed ones are in none of these answers and open by no id. */
 export function keyHandlers(
-  deps: ConsoleDeps,
+  deps: OperationDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof keyRoutes> {
   const { accounts, reports, clock } = deps;
@@ -62,15 +70,22 @@ export function keyHandlers(
 
     "POST /api/console/keys/disable": async ({ session, body, by }) => {
       const keyIds = [...new Set(body.key_ids)];
-      if (body.confirm_count !== keyIds.length) return NOT_COUNTED;
+      const isCounted = session.isOperator === true || body.confirm_count === keyIds.length;
+      if (!isCounted) return NOT_COUNTED;
       const disabled = await accounts.editKeys(session.orgId, keyIds, { disable: true }, by);
       return disabled === undefined ? NO_SUCH_KEYS : { changed: disabled.length };
     },
 
+    "POST /api/console/keys/:key_id/rotate": ({ session, params, body, by }) =>
+      rotateKey(deps, session, { keyId: params.key_id, body, by }),
+    "POST /api/identity/keys/:key_id/rotate": ({ session, params, body, by }) =>
+      rotateKey(deps, session, { keyId: params.key_id, body, by }),
+
     "POST /api/console/keys/:key_id/disable": async ({ session, params, body, by }) => {
       const key = await accounts.findKey(session.orgId, params.key_id);
       if (key === undefined) return NO_SUCH_KEY;
-      if (body.confirm_name !== key.name) return NOT_CONFIRMED;
+      const isNamed = session.isOperator === true || body.confirm_name === key.name;
+      if (!isNamed) return NOT_CONFIRMED;
       const edited = await accounts.editKeys(session.orgId, [key.keyId], { disable: true }, by);
       const [disabled] = edited ?? [];
       return disabled === undefined ? NO_SUCH_KEY : await show(deps, session, disabled);
@@ -78,7 +93,7 @@ export function keyHandlers(
   };
 }
 
-async function listKeys(deps: ConsoleDeps, session: SignedIn): Promise<KeyList> {
+async function listKeys(deps: OperationDeps, session: Acting): Promise<KeyList> {
   const nowMs = deps.clock.nowMs();
   const [keys, periods, ground, activity] = await Promise.all([
     deps.accounts.listOwnKeys(session.orgId),
@@ -120,8 +135,8 @@ const TOO_MANY_KEYS = conflict(
 );
 
 async function createKey(
-  deps: ConsoleDeps,
-  session: SignedIn,
+  deps: OperationDeps,
+  session: Acting,
   asked: {
     readonly wanted: NewKey;
     readonly origin: "console" | "identity";
@@ -132,10 +147,13 @@ async function createKey(
   const { wanted, origin, by } = asked;
   const name = readName(wanted.name);
   if (name instanceof ConsoleRefusal) return name;
-  const requestsPerMinuteCeiling = requestsPerMinuteCeilingOf(origin);
+  const { isOperator = false } = session;
+  // What an operator asks for is the ceiling itself.
+  const own = requestsPerMinuteCeilingOf(origin);
+  const requestsPerMinuteCeiling = isOperator ? (wanted.rpm ?? own) : own;
   const ceiling = ceilingOfNew(requestsPerMinuteCeiling, await readGround(deps, session));
   const { rpm = ceiling } = wanted;
-  if (rpm > ceiling) return aboveCeiling(rpm, ceiling);
+  if (rpm > ceiling && !isOperator) return aboveCeiling(rpm, ceiling);
   const expiresAtMs = readExpiry(wanted.expires_at, deps.clock.nowMs());
   if (expiresAtMs instanceof ConsoleRefusal) return expiresAtMs;
   const allowed = { models: wanted.models, kept: null };
@@ -156,7 +174,9 @@ async function createKey(
     expiresAtMs: expiresAtMs ?? null,
     models: models ?? null,
   };
-  const key = await accounts.createOwnKey(newKey, by);
+  const key = isOperator
+    ? await accounts.createKey(newKey, by)
+    : await accounts.createOwnKey(newKey, by);
   if (key === "too_many") return TOO_MANY_KEYS;
   if (rpm < ceiling) await limitNewKey(deps, key, { rpm, by });
   return { secret: fresh.raw, key: await show(deps, session, key) };
@@ -168,7 +188,7 @@ function ceilingOfNew(own: number, { limits, limitDefaults }: LimitGround): numb
 
 /** A key that cannot be limited as it was asked for is disabled: it was not shown yet. */
 async function limitNewKey(
-  deps: ConsoleDeps,
+  deps: OperationDeps,
   key: KeySummary,
   { rpm, by }: { readonly rpm: number; readonly by: ChangedBy },
 ): Promise<void> {
@@ -186,8 +206,8 @@ async function limitNewKey(
 
 /** Everything is checked before anything is changed. */
 async function changeKey(
-  deps: ConsoleDeps,
-  session: SignedIn,
+  deps: OperationDeps,
+  session: Acting,
   { key, body, by }: { readonly key: KeySummary; readonly body: KeyChange; readonly by: ChangedBy },
 ): Promise<Key | ConsoleRefusal> {
   if (key.disabledAtMs !== null) return DISABLED;
@@ -221,8 +241,8 @@ async function changeKey(
 
 /** Caps, expiry and tags of several keys, in one step of the books. */
 async function changeKeys(
-  deps: ConsoleDeps,
-  session: SignedIn,
+  deps: OperationDeps,
+  session: Acting,
   { body, by }: { readonly body: KeysChange; readonly by: ChangedBy },
 ): Promise<{ readonly changed: number } | ConsoleRefusal> {
   const expiresAtMs = readExpiry(body.expires_at, deps.clock.nowMs());
@@ -246,9 +266,38 @@ async function changeKeys(
   return changed === undefined ? NO_SUCH_KEYS : { changed: changed.length };
 }
 
+/** The secret that it had before the last rotation ends at once: a key has two at most. */
+async function rotateKey(
+  deps: OperationDeps,
+  session: Acting,
+  asked: {
+    readonly keyId: string;
+    readonly body: BodyOf<"POST /api/console/keys/:key_id/rotate">;
+    readonly by: ChangedBy;
+  },
+): Promise<RotatedKey | ConsoleRefusal> {
+  const key = await deps.accounts.findKey(session.orgId, asked.keyId);
+  if (key === undefined) return NO_SUCH_KEY;
+  if (key.disabledAtMs !== null) return DISABLED;
+  const { grace_hours: hours } = asked.body;
+  const fresh = newVirtualKey();
+  const oldUntilMs = hours === 0 ? null : deps.clock.nowMs() + hours * HOUR_MS;
+  const rotate = { digest: fresh.digest, label: fresh.label, oldUntilMs };
+  const edited = await deps.accounts.editKeys(session.orgId, [key.keyId], { rotate }, asked.by);
+  const [rotated] = edited ?? [];
+  if (rotated === undefined) return NO_SUCH_KEY;
+  return {
+    secret: fresh.raw,
+    old_works_until: instantOrNull(oldUntilMs),
+    key: await show(deps, session, rotated),
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
 /** 0 removes the key's own limit. */
 async function planRpm(
-  { limitUse, rules }: ConsoleDeps,
+  { limitUse, rules }: OperationDeps,
   { orgId, keyId }: KeySummary,
   rpm: number,
 ): Promise<PlannedChange | ConsoleRefusal> {
@@ -271,7 +320,7 @@ function aboveCeiling(rpm: number, ceiling: number): ConsoleRefusal {
   );
 }
 
-async function show(deps: ConsoleDeps, session: SignedIn, key: KeySummary): Promise<Key> {
+async function show(deps: OperationDeps, session: Acting, key: KeySummary): Promise<Key> {
   const { orgId, keyId } = key;
   const [ground, periods, month, lastUsedAtMs] = await Promise.all([
     readGround(deps, session),
@@ -285,7 +334,7 @@ async function show(deps: ConsoleDeps, session: SignedIn, key: KeySummary): Prom
 
 /** What was changed is changed: a journal that is slow to answer leaves the instant out. */
 async function readLastUse(
-  { reports }: ConsoleDeps,
+  { reports }: OperationDeps,
   { orgId, keyId }: KeySummary,
 ): Promise<number | null> {
   const activity = await reports.keyActivity(orgId).catch((fault: unknown) => {
@@ -295,7 +344,7 @@ async function readLastUse(
   return activity.find((each) => each.keyId === keyId)?.lastUsedAtMs ?? null;
 }
 
-async function readGround(deps: ConsoleDeps, session: SignedIn): Promise<LimitGround> {
+async function readGround(deps: OperationDeps, session: Acting): Promise<LimitGround> {
   const [limits, org] = await Promise.all([
     deps.rules.listLimits(session.orgId),
     knownOrg(deps, session),

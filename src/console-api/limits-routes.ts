@@ -14,7 +14,7 @@ import {
   type UsedScope,
 } from "../records/index.ts";
 import { askAboutCap } from "./ask-about-cap.ts";
-import type { ConsoleDeps } from "./console-deps.ts";
+import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, notFound, ofGateway } from "./console-refusal.ts";
 import type { AnswerOf } from "./contract.ts";
 import type { limitRoutes } from "./contract/limits.ts";
@@ -25,26 +25,36 @@ import { readLimits } from "./read-limits.ts";
 import { readCap } from "./read-values.ts";
 import type { ReportGates } from "./report-gates.ts";
 
+/** What the command `org cap` does too. */
+export function capHandlers(
+  deps: OperationDeps,
+  gates: ReportGates,
+): Handlers<"PATCH /api/console/org-cap"> {
+  return {
+    "PATCH /api/console/org-cap": async ({ session, body, by }) => {
+      const cap = readCap(body.cap_usd);
+      const question = await askAboutCap(deps, session, { cap, confirm: body.confirm });
+      if (question !== undefined) return question;
+      if (cap !== undefined) await deps.accounts.setOrgCap(session.orgId, cap, by);
+      return await gates.reads.run(session.orgId, () => readLimits(deps, session));
+    },
+  };
+}
+
 /** Limits and caps of the organization, and why a request met one. */
 export function limitHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
 ): Handlers<keyof typeof limitRoutes> {
-  const { accounts, reports } = deps;
+  const { reports } = deps;
   return {
+    ...capHandlers(deps, gates),
+
     "GET /api/console/limits": ({ session }) =>
       gates.reads.run(session.orgId, () => readLimits(deps, session)),
 
     "POST /api/admission-limits": ({ session, rawBody, by }) =>
       changeLimit(deps, session, { rawBody, by }),
-
-    "PATCH /api/console/org-cap": async ({ session, body, by }) => {
-      const cap = readCap(body.cap_usd);
-      const question = await askAboutCap(deps, session, { cap, confirm: body.confirm });
-      if (question !== undefined) return question;
-      if (cap !== undefined) await accounts.setOrgCap(session.orgId, cap, by);
-      return await gates.reads.run(session.orgId, () => readLimits(deps, session));
-    },
 
     "GET /api/console/refusals/:request_id": async ({ session, params }) => {
       const requestId = parseRequestId(params.request_id);

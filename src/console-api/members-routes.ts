@@ -8,11 +8,11 @@ import {
   type SentInvitation as StoredSent,
   TEAM_MAX,
 } from "../team/index.ts";
-import type { ConsoleDeps } from "./console-deps.ts";
+import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField, notFound } from "./console-refusal.ts";
 import type { Invitation, Member, ReceivedInvitation, SentInvitation, Team } from "./contract.ts";
 import type { memberRoutes } from "./contract/members.ts";
-import type { Handlers } from "./handler.ts";
+import type { Acting, Handlers } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 
 /** Members, invitations, and which of the account's organizations the session is in. */
@@ -22,21 +22,11 @@ export function memberHandlers(deps: ConsoleDeps): Handlers<keyof typeof memberR
 
 type MemberRoute = keyof typeof memberRoutes;
 
-function changingMembers(
-  deps: ConsoleDeps,
-): Handlers<Extract<MemberRoute, `${string}/members${string}` | `${string}/leave`>> {
+/** What the command `member` does too. */
+export function teamHandlers(deps: OperationDeps): Handlers<TeamRoute> {
   const { team } = deps;
   return {
     "GET /api/console/members": ({ session }) => readTeam(deps, session),
-
-    "GET /api/console/members/:account_id/made": async ({ session, params }) => {
-      const members = await team.store.members(session.orgId);
-      if (!members.some(({ accountId }) => accountId === params.account_id)) {
-        return CHANGE_REFUSALS.unknown;
-      }
-      const { keys, webhooks } = await team.store.madeBy(session.orgId, params.account_id);
-      return { keys: [...keys], webhooks: [...webhooks] };
-    },
 
     "PATCH /api/console/members/:account_id": async ({ session, params, body, by }) => {
       const change = { accountId: params.account_id, role: body.role };
@@ -48,6 +38,29 @@ function changingMembers(
       const member = { accountId: params.account_id, why: "removed" } as const;
       const done = await team.store.remove(session.orgId, member, by);
       return done === "done" ? await readTeam(deps, session) : CHANGE_REFUSALS[done];
+    },
+  };
+}
+
+type TeamRoute =
+  | "GET /api/console/members"
+  | "PATCH /api/console/members/:account_id"
+  | "POST /api/console/members/:account_id/remove";
+
+function changingMembers(
+  deps: ConsoleDeps,
+): Handlers<Extract<MemberRoute, `${string}/members${string}` | `${string}/leave`>> {
+  const { team } = deps;
+  return {
+    ...teamHandlers(deps),
+
+    "GET /api/console/members/:account_id/made": async ({ session, params }) => {
+      const members = await team.store.members(session.orgId);
+      if (!members.some(({ accountId }) => accountId === params.account_id)) {
+        return CHANGE_REFUSALS.unknown;
+      }
+      const { keys, webhooks } = await team.store.madeBy(session.orgId, params.account_id);
+      return { keys: [...keys], webhooks: [...webhooks] };
     },
 
     "POST /api/console/leave": async ({ session, by }) => {
@@ -177,7 +190,7 @@ async function invitingFrom(deps: ConsoleDeps, session: SignedIn) {
   return { orgId, orgName, accountId, email };
 }
 
-async function readTeam(deps: ConsoleDeps, session: SignedIn): Promise<Team> {
+async function readTeam(deps: OperationDeps, session: Acting): Promise<Team> {
   const { team } = deps;
   const { orgId } = session;
   const [members, open] = await Promise.all([
@@ -192,7 +205,7 @@ async function readTeam(deps: ConsoleDeps, session: SignedIn): Promise<Team> {
   };
 }
 
-function shownMember(member: StoredMember, { accountId }: SignedIn): Member {
+function shownMember(member: StoredMember, { accountId }: Acting): Member {
   return {
     account_id: member.accountId,
     email: member.email,
@@ -204,7 +217,7 @@ function shownMember(member: StoredMember, { accountId }: SignedIn): Member {
   };
 }
 
-function shownInvitation({ clock }: ConsoleDeps, invitation: StoredInvitation): Invitation {
+function shownInvitation({ clock }: OperationDeps, invitation: StoredInvitation): Invitation {
   return {
     invitation_id: invitation.invitationId,
     email: invitation.email,

@@ -2,6 +2,7 @@ import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 
 import { ROUTES } from "./contract.ts";
+import type { RouteContract } from "./contract/shared.ts";
 import { openApiDocument } from "./openapi.ts";
 
 interface Operation {
@@ -72,3 +73,26 @@ test("public routes say that they need no session, the others which cookie they 
   ]);
   expect(document.components.securitySchemes).toHaveProperty("session");
 });
+
+test("every field that a command takes says what it is, for its help and for programs", () => {
+  const undescribed = Object.entries(ROUTES).flatMap(([name, contract]: [string, RouteContract]) =>
+    contract.command === undefined
+      ? []
+      : [contract.query, contract.body].flatMap((schema) =>
+          Object.entries(((schema ?? {}) as Described).properties ?? {})
+            .filter(([, field]) => !isDescribed(field))
+            .map(([field]) => `${name} ${field}`),
+        ),
+  );
+  expect(undescribed).toEqual([]);
+});
+
+interface Described {
+  readonly description?: string;
+  readonly anyOf?: readonly Described[];
+  readonly properties?: Readonly<Record<string, Described>>;
+}
+
+function isDescribed({ description, anyOf = [] }: Described): boolean {
+  return description !== undefined || anyOf.some(isDescribed);
+}

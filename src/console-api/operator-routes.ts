@@ -3,9 +3,10 @@ import { formatUsd, parseKeyId, parseUsd } from "../core/index.ts";
 import type { ListedOrg } from "../accounts/index.ts";
 import { accountsIn } from "../changes/index.ts";
 import { shownLine, shownPurchase } from "./billing-routes.ts";
-import type { ConsoleDeps } from "./console-deps.ts";
+import type { ConsoleDeps, OperationDeps } from "./console-deps.ts";
 import { ConsoleRefusal, invalidField } from "./console-refusal.ts";
 import type { OperatorContract, OperatorOrgPage } from "./contract.ts";
+import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import type { operatorRoutes } from "./contract/operator.ts";
 import type { Handlers } from "./handler.ts";
 import { readOperatorHealth } from "./operator-health.ts";
@@ -31,23 +32,30 @@ const WAITING_MAX = 200;
 export function operatorHandlers(
   deps: ConsoleDeps,
   gates: ReportGates,
-): Handlers<keyof typeof operatorRoutes> {
+): Handlers<keyof typeof operatorRoutes | keyof typeof settlementRoutes> {
   return {
     "GET /api/operator/health": ({ session }) =>
       gates.reads.run(session.orgId, () => readOperatorHealth(deps)),
-    ...organizationReads(deps, gates),
-    ...organizationChanges(deps),
+    ...organizationHandlers(deps, gates),
+    "GET /api/operator/organizations/:org_id": ({ session, params }) =>
+      gates.reads.run(session.orgId, async () => {
+        const org = await deps.operator.orgs.find(params.org_id);
+        return org === undefined ? noSuch("organization") : await orgPage(deps, org);
+      }),
     ...marketReads(deps, gates),
     ...settlementHandlers(deps, gates),
   };
 }
 
-function organizationReads(
-  deps: ConsoleDeps,
+/** What operators do by commands too. */
+export function organizationHandlers(
+  deps: OperationDeps,
   gates: ReportGates,
-): Part<"organizations"> & Part<"/:org_id"> & Part<"restrictions"> {
+): Part<"organizations"> & Part<"restrictions"> & Changes {
   const { operator } = deps;
   return {
+    ...organizationChanges(deps),
+
     "GET /api/operator/organizations": ({ session, query }) =>
       gates.reads.run(session.orgId, async () => {
         const { q = "", cursor } = query;
@@ -58,15 +66,15 @@ function organizationReads(
         return { data, next_cursor: last?.org_id ?? null };
       }),
 
-    "GET /api/operator/organizations/:org_id": ({ session, params }) =>
-      gates.reads.run(session.orgId, async () => {
-        const org = await operator.orgs.find(params.org_id);
-        return org === undefined ? noSuch("organization") : await orgPage(deps, org);
-      }),
-
     "GET /api/operator/restrictions": ({ session, query }) =>
       gates.reads.run(session.orgId, async () => {
-        const found = await deps.abuseRestrictions.list({ isWithPast: query.past === "yes" });
+        const { org_id: id, past } = query;
+        const org = id === undefined ? undefined : await operator.orgs.find(id);
+        if (id !== undefined && org === undefined) return noSuch("organization");
+        const found = await deps.abuseRestrictions.list({
+          ...(org !== undefined && { orgId: org.orgId }),
+          isWithPast: past === "yes",
+        });
         return { data: found.map(shownRestriction) };
       }),
   };
@@ -93,9 +101,9 @@ async function orgPage(deps: ConsoleDeps, org: ListedOrg): Promise<OperatorOrgPa
   };
 }
 
-function organizationChanges(
-  deps: ConsoleDeps,
-): Part<"/grants"> & Part<"/contract"> & Part<"/lift"> {
+type Changes = Part<"/grants"> & Part<"/contract"> & Part<"/lift">;
+
+function organizationChanges(deps: OperationDeps): Changes {
   const { operator, rules, abuseRestrictions } = deps;
   return {
     "POST /api/operator/organizations/:org_id/grants": async ({ params, body, by }) => {
@@ -149,6 +157,7 @@ function readContract(body: OperatorContract): AskedContract | ConsoleRefusal {
   if ((scope === "model") !== (model !== undefined)) {
     return invalidField("model", "name a model for the scope model only");
   }
+  if (model?.trim() === "") return invalidField("model", "model must not be blank");
   if (scope === "org" && keyId !== undefined) {
     return invalidField(
       "key_id",

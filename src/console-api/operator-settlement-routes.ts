@@ -13,7 +13,7 @@ import {
 } from "../ledger/index.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { conflict, ConsoleRefusal, invalidField } from "./console-refusal.ts";
-import type { operatorRoutes } from "./contract/operator.ts";
+import type { settlementRoutes } from "./contract/operator-settlement.ts";
 import type { Handlers } from "./handler.ts";
 import { noSuch, refTaken } from "./operator-refusals.ts";
 import type { ReportGates } from "./report-gates.ts";
@@ -25,7 +25,7 @@ import {
   shownStatement,
 } from "./show-operator.ts";
 
-type Names = Extract<keyof typeof operatorRoutes, `${string}/settlement${string}`>;
+type Names = keyof typeof settlementRoutes;
 type Part<P extends string> = Handlers<Extract<Names, `${string}${P}`>>;
 
 const PERIODS_SHOWN = 200;

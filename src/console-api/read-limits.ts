@@ -1,16 +1,23 @@
 import type { EndpointRecord, KeySummary } from "../accounts/index.ts";
-import { formatUsd, instant, microUsd, usdOrNull, ZERO_MICRO_USD } from "../core/index.ts";
-import type { SignedIn } from "../identity/index.ts";
+import {
+  formatUsd,
+  instant,
+  microUsd,
+  type OrgId,
+  usdOrNull,
+  ZERO_MICRO_USD,
+} from "../core/index.ts";
 import { endpointScope, orgSlot, type ScopeClaim, type ScopeUsage } from "../limits/index.ts";
-import type { ConsoleDeps } from "./console-deps.ts";
+import type { OperationDeps } from "./console-deps.ts";
 import type { Limits } from "./contract.ts";
+import type { Acting } from "./handler.ts";
 import { knownOrg } from "./known-org.ts";
 import { rowsOfOrganization, type NamedRow } from "./limit-rows.ts";
 import { isActive } from "./show-key.ts";
 import { shownEndpointRow, shownLimitRow } from "./show-limit-row.ts";
 
 /** Every limit and cap of the organization with what is used of it now. */
-export async function readLimits(deps: ConsoleDeps, session: SignedIn): Promise<Limits> {
+export async function readLimits(deps: OperationDeps, session: Acting): Promise<Limits> {
   const { accounts, rules, records, reports, limitUse } = deps;
   const { orgId } = session;
   const [org, keys, limits, endpoints, month, activity] = await Promise.all([
@@ -49,8 +56,8 @@ export async function readLimits(deps: ConsoleDeps, session: SignedIn): Promise<
 
 /** What counts in each scope, by its id; a scope that the limit store did not report is missing. */
 async function peekRows(
-  { limitUse: { limits, clock } }: ConsoleDeps,
-  orgId: SignedIn["orgId"],
+  { limitUse: { limits, clock } }: OperationDeps,
+  orgId: OrgId,
   rows: readonly NamedRow[],
 ): Promise<ReadonlyMap<string, ScopeUsage>> {
   const scopes = rows.flatMap(({ claims }) => claims);
@@ -70,7 +77,7 @@ async function peekRows(
 const SCOPES_PER_READ = 50;
 
 async function endpointRow(
-  { limitUse: { limits, clock } }: ConsoleDeps,
+  { limitUse: { limits, clock } }: OperationDeps,
   endpoint: EndpointRecord,
 ): Promise<Limits["rows"][number]> {
   const scope: ScopeClaim = endpointScope(endpoint);

@@ -51,7 +51,7 @@ export { periodFileName, readPeriodFile, signPeriod } from "./provider-settlemen
 export { ENTRY_COLUMNS, entryLine, wholePeriod } from "./provider-settlement/settlement-entries.ts";
 export { type ProviderClaim, readProviderClaim } from "./provider-settlement/settlement-file.ts";
 export { linesByModel, type SettlementTerms } from "./provider-settlement/settlement-plan.ts";
-export type { DifferingLine, Reconciliation } from "./provider-settlement/settlement-reconcile.ts";
+export type { Reconciliation } from "./provider-settlement/settlement-reconcile.ts";
 export {
   type ClaimComparison,
   type ClosingOutcome,

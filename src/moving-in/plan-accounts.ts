@@ -220,7 +220,7 @@ function noteBudget(
   }
   const why = WHY_NO_CAP[budget.kind];
   if (budget.kind !== "absent") {
-    const next = "set a monthly cap by hand: tokenmarket org cap, tokenmarket key cap";
+    const next = "set a monthly cap by hand: tokenmarket org cap, tokenmarket key change";
     for (const field of fields) fates.notCarried([...path, field], { why, next });
   } else if (!isEmpty(settingAt(item, "budget_duration") ?? { kind: "nothing" })) {
     fates.ignored([...path, "budget_duration"], { why });
@@ -251,7 +251,7 @@ function noteModels(item: Setting, path: SettingPath, fates: Fates): void {
   fates.notCarried([...path, "models"], {
     why: `it allows ${models.items.length} models; here a key may use every listed model`,
     next:
-      "limit the others with tokenmarket limits contract --model, or give the models a private " +
+      "limit the others with tokenmarket limits contract --scope model, or give the models a private " +
       "manifest and its organization a dedicated endpoint (tokenmarket endpoint add)",
   });
 }

@@ -341,6 +341,16 @@ const WRITES: Readonly<Record<Exclude<ActionName, OperatorAction | OtherAction>,
       return { by: account, target: keyId, before: { tags: [] }, after: { tags } };
     },
   },
+  "key.rotate": {
+    run: async () => {
+      const { digest, label } = newVirtualKey();
+      const oldUntilMs = Date.parse("2099-01-31T00:00:00Z");
+      const rotate = { digest, label, oldUntilMs };
+      await backend.accountStore.editKeys(orgId, [keyId], { rotate }, account);
+      const after = { old_works_until: "2099-01-31T00:00:00.000Z" };
+      return { by: account, target: keyId, before: null, after };
+    },
+  },
   "key.expiry": {
     run: async () => {
       const atMs = Date.parse("2099-01-31T00:00:00Z");

@@ -131,7 +131,10 @@ describe("a trial organization that sends many bad requests", () => {
     });
 
     const env = { DATABASE_URL: gateway.config.databaseUrl };
-    const lifted = await jsonCommand(["unusual-use", "lift", account.orgId, "--kind", "chat"], env);
+    const lifted = await jsonCommand(
+      ["unusual-use", "lift", account.orgId, "--family", "chat", "--reason", "known"],
+      env,
+    );
     expect(lifted.json["lifted"]).toEqual([
       expect.objectContaining({ state: "restricted", reason: "refused_requests 6 in 300 s" }),
       expect.objectContaining({ state: "limited" }),

@@ -21,6 +21,9 @@ export const SIDE_DOORS: Readonly<Record<string, string>> = {
   "src/records/contract/limit-change.ts":
     "the console's contract, which the pages share, has this route of the gateway too",
   "src/console-api/contract.ts": "shared with the pages, which must not load the server",
+  "src/console-api/run-operation.ts":
+    "loaded when it is needed: a short command must not read the console",
+  "src/changes/actions.ts": "the contract, which the pages share, names the actions of its routes",
 };
 
 /** Imports of another folder's inner files. Tests may import what they test. */

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 
-import { Count, Id, Instant, Name, nullable } from "./shared.ts";
+import { Count, Id, Instant, Name, nullable, ShortText } from "./shared.ts";
 
 export const Connection = Type.Object({
   connection_id: Id,
@@ -42,21 +42,43 @@ const params = Type.Object({ connection_id: Id });
 export const connectionRoutes = {
   "GET /api/console/connections": {
     summary: "The organization's own provider keys and dedicated endpoints",
+    command: {
+      usage: "connection list",
+      readsCatalog: true,
+      columns: [
+        "connection_id",
+        "provider",
+        "name",
+        "label",
+        "key_id",
+        "disabled_at",
+        "endpoint_id",
+        "id",
+      ],
+    },
     access: "session",
     needs: "read",
     answer: Connections,
   },
   "POST /api/console/connections": {
     summary: "Stores a provider key of the organization, encrypted; it is never shown again",
+    command: { usage: "connection add", readsCatalog: true, secret: "provider_key" },
+    changes: ["connection.add"],
     access: "session",
     needs: "keys",
     isSetting: true,
     body: Type.Object(
       {
-        provider: Id,
+        provider: ShortText("the id of the provider that issued the key"),
         name: Name,
-        provider_key: Type.String({ minLength: 8, maxLength: 4096 }),
-        key_id: Type.Optional(Id),
+        provider_key: Type.String({
+          minLength: 8,
+          maxLength: 4096,
+          description: "the provider's key of 8 to 4096 characters",
+        }),
+        key_id: Type.Optional(
+          ShortText("the id of the one key that uses it; absent: every key does"),
+        ),
       },
       { additionalProperties: false },
     ),
@@ -64,6 +86,8 @@ export const connectionRoutes = {
   },
   "POST /api/console/connections/:connection_id/test": {
     summary: "Asks the provider whether it accepts the key",
+    command: { usage: "connection test <connection_id>", readsCatalog: true, verdict: "ok" },
+    changes: [],
     access: "session",
     needs: "keys",
     params,
@@ -71,6 +95,8 @@ export const connectionRoutes = {
   },
   "POST /api/console/connections/:connection_id/disable": {
     summary: "Disables a connection permanently and deletes the provider key",
+    command: { usage: "connection disable <connection_id>" },
+    changes: ["connection.disable"],
     access: "session",
     needs: "keys",
     isSetting: true,

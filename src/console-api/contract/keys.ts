@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 
 import { byCapField } from "../../core/cap-period.ts";
-import { Confirm, Count, Id, Instant, Name, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { CapChange, Confirm, Count, Id, Instant, Name, nullable, oneOf, Usd } from "./shared.ts";
 
 export type { CapField, CapPeriod, Caps } from "../../core/cap-period.ts";
 
@@ -60,7 +60,7 @@ export type KeyDetail = Static<typeof KeyDetail>;
 
 const ModelIds = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
   maxItems: 100,
-  description: "at most 100 ids of models",
+  description: "at most 100 ids of models; an empty list allows every one",
 });
 
 const Expiry = Type.String({
@@ -76,10 +76,16 @@ const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 32 }), {
 export const NewKey = Type.Object(
   {
     name: Name,
-    /** 1 to 300; absent: 300. */
-    rpm: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** Absent: the ceiling. */
+    rpm: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: "a whole number of at least 1 request per minute, up to the ceiling",
+      }),
+    ),
     /** Absent, empty or 0: no cap. */
-    ...byCapField(() => Type.Optional(Type.Union([UsdInput, Type.Literal("")]))),
+    ...byCapField((period) => Type.Optional(CapChange(period))),
     tags: Type.Optional(Tags),
     /** Absent or `never`: it does not expire. */
     expires_at: Type.Optional(Expiry),
@@ -97,11 +103,18 @@ export const CreatedKey = Type.Object({
 });
 export type CreatedKey = Static<typeof CreatedKey>;
 
-const WholeNumber = Type.Integer({ minimum: 0, description: "a whole number of at least 0" });
+const RpmChange = Type.Integer({
+  minimum: 0,
+  description: "a whole number of at least 0 requests per minute; 0: the ceiling holds again",
+});
 
-const CapChanges = byCapField(() =>
-  Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
-);
+const CapChanges = byCapField((period) => Type.Optional(nullable(CapChange(period))));
+
+const KeyIds = Type.Array(Id, {
+  minItems: 1,
+  maxItems: 100,
+  description: "from 1 to 100 ids of keys",
+});
 
 /**
  * Absent, null and `""` change nothing. A cap of `"0"` removes the cap; `rpm` of 0 removes the
@@ -111,7 +124,7 @@ const CapChanges = byCapField(() =>
 export const KeyChange = Type.Object(
   {
     name: Type.Optional(Name),
-    rpm: Type.Optional(nullable(Type.Union([WholeNumber, Type.Literal("")]))),
+    rpm: Type.Optional(nullable(Type.Union([RpmChange, Type.Literal("")]))),
     expires_at: Type.Optional(nullable(Expiry)),
     models: Type.Optional(nullable(ModelIds)),
     ...CapChanges,
@@ -125,7 +138,7 @@ export type KeyChange = Static<typeof KeyChange>;
 /** What is absent, null or `""` stays as it is. All of these keys are changed, or none. */
 export const KeysChange = Type.Object(
   {
-    key_ids: Type.Array(Id, { minItems: 1, maxItems: 100 }),
+    key_ids: KeyIds,
     ...CapChanges,
     expires_at: Type.Optional(nullable(Expiry)),
     tags: Type.Optional(nullable(Tags)),
@@ -137,17 +150,60 @@ export type KeysChange = Static<typeof KeysChange>;
 
 export const ChangedKeys = Type.Object({ changed: Count });
 
+export const RotatedKey = Type.Object({
+  /** The new raw key: in this answer and never again. */
+  secret: Type.String(),
+  /** Until then the secret that it had works too; null: it does no longer. */
+  old_works_until: nullable(Instant),
+  key: Key,
+});
+export type RotatedKey = Static<typeof RotatedKey>;
+
 const keyParams = Type.Object({ key_id: Id });
+
+const rotation = {
+  summary: "Gives a key another secret, shown only here; it stays the same key in all else",
+  access: "session",
+  needs: "keys",
+  isSetting: true,
+  changes: ["key.rotate"],
+  params: keyParams,
+  body: Type.Object(
+    {
+      grace_hours: Type.Integer({
+        minimum: 0,
+        maximum: 72,
+        description: "a whole number of hours from 0 to 72 for which the old secret works too",
+      }),
+    },
+    { additionalProperties: false },
+  ),
+  answer: RotatedKey,
+} as const;
 
 export const keyRoutes = {
   "GET /api/console/keys": {
     summary: "The organization's keys, newest first",
+    command: {
+      usage: "key list",
+      columns: [
+        "key_id",
+        "name",
+        "label",
+        "rpm_effective",
+        "cap_usd",
+        "spent_month_usd",
+        "disabled_at",
+      ],
+    },
     access: "session",
     needs: "read",
     answer: KeyList,
   },
   "POST /api/console/keys": {
     summary: "Creates a named key; only this answer contains the full key",
+    command: { usage: "key create", readsCatalog: true },
+    changes: ["key.create", "limit.change", "key.disable"],
     access: "session",
     needs: "keys",
     isSetting: true,
@@ -156,6 +212,7 @@ export const keyRoutes = {
   },
   "POST /api/identity/keys": {
     summary: "The same for programs that have a session: a key of the identity API",
+    changes: ["key.create", "limit.change", "key.disable"],
     access: "session",
     needs: "keys",
     isSetting: true,
@@ -164,6 +221,7 @@ export const keyRoutes = {
   },
   "GET /api/console/keys/:key_id": {
     summary: "One key with its spend by day",
+    command: { usage: "key show <key_id>" },
     access: "session",
     needs: "read",
     params: keyParams,
@@ -171,6 +229,17 @@ export const keyRoutes = {
   },
   "PATCH /api/console/keys/:key_id": {
     summary: "Changes a key's name, limit, caps, expiry, models and tags: all together or none",
+    command: { usage: "key change <key_id>", readsCatalog: true },
+    changes: [
+      "key.rename",
+      "key.cap",
+      "key.week-cap",
+      "key.day-cap",
+      "key.expiry",
+      "key.models",
+      "key.tags",
+      "limit.change",
+    ],
     access: "session",
     needs: "keys",
     isSetting: true,
@@ -180,6 +249,8 @@ export const keyRoutes = {
   },
   "POST /api/console/keys/change": {
     summary: "Changes caps, expiry or tags of up to 100 keys: all of them or none",
+    command: { usage: "key change-many" },
+    changes: ["key.cap", "key.week-cap", "key.day-cap", "key.expiry", "key.tags"],
     access: "session",
     needs: "keys",
     isSetting: true,
@@ -188,27 +259,39 @@ export const keyRoutes = {
   },
   "POST /api/console/keys/disable": {
     summary: "Disables up to 100 keys permanently: all of them or none",
+    command: { usage: "key disable-many", typed: ["confirm_count"] },
+    changes: ["key.disable"],
     access: "session",
     needs: "keys",
     isSetting: true,
     /** How many keys these are, typed by the person. */
     body: Type.Object(
       {
-        key_ids: Type.Array(Id, { minItems: 1, maxItems: 100 }),
-        confirm_count: Type.Integer({ minimum: 1 }),
+        key_ids: KeyIds,
+        confirm_count: Type.Integer({ minimum: 1, description: "how many keys these are" }),
       },
       { additionalProperties: false },
     ),
     answer: ChangedKeys,
   },
+  "POST /api/console/keys/:key_id/rotate": {
+    ...rotation,
+    command: { usage: "key rotate <key_id>" },
+  },
+  "POST /api/identity/keys/:key_id/rotate": rotation,
   "POST /api/console/keys/:key_id/disable": {
     summary: "Disables a key permanently; it may work for up to 5 more seconds",
+    command: { usage: "key disable <key_id>", typed: ["confirm_name"] },
+    changes: ["key.disable"],
     access: "session",
     needs: "keys",
     isSetting: true,
     params: keyParams,
     /** The key's name, typed by the person: so that the wrong one is not disabled by mistake. */
-    body: Type.Object({ confirm_name: Type.String() }, { additionalProperties: false }),
+    body: Type.Object(
+      { confirm_name: Type.String({ description: "the name of the key, as it is shown" }) },
+      { additionalProperties: false },
+    ),
     answer: Key,
   },
 } as const;

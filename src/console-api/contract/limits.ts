@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 
 import { ChangedLimit, LimitChange, LimitSource } from "../../records/contract/limit-change.ts";
-import { Confirm, Count, Id, Instant, nullable, oneOf, Usd, UsdInput } from "./shared.ts";
+import { CapChange, Confirm, Count, Id, Instant, nullable, oneOf, Usd } from "./shared.ts";
 import { refusalFields } from "./usage.ts";
 
 const LimitValue = Type.Object({
@@ -64,12 +64,17 @@ export const limitRoutes = {
   "PATCH /api/console/org-cap": {
     summary:
       "Sets the organization's monthly cap; empty changes nothing, 0 removes it. One that is already spent stops all requests and needs confirm",
+    command: {
+      usage: "org cap <org_id>",
+      columns: ["scope", "key_id", "name", "cap_usd", "spent_usd", "in_flight_usd"],
+    },
+    changes: ["org.cap"],
     access: "session",
     needs: "billing",
     isSetting: true,
     body: Type.Object(
       {
-        cap_usd: Type.Optional(nullable(Type.Union([UsdInput, Type.Literal("")]))),
+        cap_usd: Type.Optional(nullable(CapChange("month"))),
         confirm: Confirm,
       },
       { additionalProperties: false },

@@ -80,6 +80,10 @@ const Joined = Type.Object({ org_id: Id });
 export const memberRoutes = {
   "GET /api/console/members": {
     summary: "The members of the organization, and open invitations",
+    command: {
+      usage: "member list",
+      columns: ["account_id", "role", "email", "joined_at", "invitation_id", "expires_at"],
+    },
     access: "session",
     needs: "read",
     answer: Team,
@@ -93,6 +97,8 @@ export const memberRoutes = {
   },
   "PATCH /api/console/members/:account_id": {
     summary: "Changes the role of a member; the last owner stays one",
+    command: { usage: "member role <account_id>" },
+    changes: ["member.role", "member.uninvite"],
     access: "session",
     needs: "members",
     isSetting: true,
@@ -102,6 +108,9 @@ export const memberRoutes = {
   },
   "POST /api/console/members/:account_id/remove": {
     summary: "Removes a member: its sessions are out of the organization with their next request",
+    command: { usage: "member remove <account_id>" },
+    // Its alerts and invitations end, and whose own organization it was gets an empty one.
+    changes: ["member.remove", "org.create", "alert.destination", "member.uninvite"],
     access: "session",
     needs: "members",
     isSetting: true,

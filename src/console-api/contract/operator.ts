@@ -1,12 +1,24 @@
 import { Type, type Static } from "typebox";
 
 import { CreditEntry, Purchase } from "./billing.ts";
-import { CallFamily, Count, Id, Instant, nullable, oneOf, Page, Usd, UsdInput } from "./shared.ts";
+import {
+  CallFamily,
+  Count,
+  Id,
+  Instant,
+  nullable,
+  oneOf,
+  Page,
+  Ref,
+  ShortText,
+  Usd,
+  UsdInput,
+} from "./shared.ts";
 
 /** Why something was done, for the change log. */
-const Reason = Type.String({ minLength: 1, maxLength: 200 });
-/** Dollars exact to the pico-dollar, with as many digits as that takes. */
-const ExactUsd = Type.String({ pattern: "^-?[0-9]+(\\.[0-9]+)?$" });
+const Reason = ShortText(
+  "a text of 1 to 200 characters for the change log, which customers do not see",
+);
 
 export const OperatorHealth = Type.Object({
   version: Type.String(),
@@ -16,7 +28,10 @@ export const OperatorHealth = Type.Object({
   catalog: Type.Object({ build_id: Type.String(), models: Count, listings: Count }),
   /** What an operator should do something about. */
   notices: Type.Array(
-    Type.Object({ kind: oneOf("below_cost", "stale_prices", "refresh_waits"), text: Type.String() }),
+    Type.Object({
+      kind: oneOf("below_cost", "stale_prices", "refresh_waits"),
+      text: Type.String(),
+    }),
   ),
   /** Changed in files or the environment and not in force yet. */
   waiting_for_restart: Type.Array(Type.String()),
@@ -151,116 +166,27 @@ export const OperatorListing = Type.Object({
 });
 export type OperatorListing = Static<typeof OperatorListing>;
 
-export const OperatorPeriod = Type.Object({
-  provider: Type.String(),
-  start: Instant,
-  end: Instant,
-  mode: oneOf("prepaid", "arrears"),
-  attempts: Count,
-  cost_usd: ExactUsd,
-  payable_usd: Usd,
-  margin_usd: Usd,
-  payment: nullable(Type.Object({ ref: Type.String(), paid_at: Instant })),
-});
-export type OperatorPeriod = Static<typeof OperatorPeriod>;
-
-export const OperatorSettlement = Type.Object({
-  balances: Type.Array(
-    Type.Object({
-      provider: Type.String(),
-      accrued_usd: Usd,
-      payable_usd: Usd,
-      deposit_usd: Usd,
-      unknown_usd: Usd,
-      margin_usd: Usd,
-    }),
-  ),
-  /** Closed ones, newest first, 200 at most. */
-  periods: Type.Array(OperatorPeriod),
-});
-export type OperatorSettlement = Static<typeof OperatorSettlement>;
-
-export const OperatorStatement = Type.Object({
-  period: OperatorPeriod,
-  models: Type.Array(
-    Type.Object({
-      model: Type.String(),
-      upstream_model: Type.String(),
-      attempts: Count,
-      cost_usd: ExactUsd,
-      debit_usd: Usd,
-    }),
-  ),
-  /** What the provider's own statements said, oldest first. */
-  reconciliations: Type.Array(
-    Type.Object({
-      recorded_at: Instant,
-      their_usd: ExactUsd,
-      our_usd: ExactUsd,
-      /** Lines that differ or that only one side has; null: their statement has no lines. */
-      differing_lines: nullable(Count),
-    }),
-  ),
-});
-export type OperatorStatement = Static<typeof OperatorStatement>;
-
-export const OperatorClosing = Type.Object({
-  /** In order of provider and time, 200 at most. */
-  closed: Type.Array(OperatorPeriod),
-  closed_count: Count,
-  /** Everything that ended before it stays as it is. */
-  settled_through: Instant,
-  /** Closed without a manifest: by the terms of the last period, or monthly in arrears. */
-  unlisted: Type.Array(
-    Type.Object({ provider: Type.String(), terms_from: oneOf("last_period", "default") }),
-  ),
-});
-export type OperatorClosing = Static<typeof OperatorClosing>;
-
-export const OperatorComparison = Type.Object({
-  is_equal: Type.Boolean(),
-  their_usd: ExactUsd,
-  our_usd: ExactUsd,
-  difference_usd: ExactUsd,
-  /** What their lines add up to, where that is not their total. */
-  their_lines_usd: nullable(ExactUsd),
-  /** Null: the statement has no lines. */
-  lines: nullable(
-    Type.Object({
-      compared: Count,
-      differing: Count,
-      only_theirs: Count,
-      only_ours: Count,
-      unknown_claimed: Count,
-    }),
-  ),
-  /** 20 at most; `lines` counts all. */
-  first_differences: Type.Array(
-    Type.Object({
-      kind: oneOf("differs", "only_theirs", "only_ours", "unknown_claimed"),
-      of: oneOf("attempt", "request"),
-      id: Type.String(),
-      their_usd: nullable(ExactUsd),
-      our_usd: nullable(ExactUsd),
-    }),
-  ),
-});
-export type OperatorComparison = Static<typeof OperatorComparison>;
-
 const orgParams = Type.Object({ org_id: Id });
-const periodParams = Type.Object({ provider_id: Id, period_start: Instant });
 /** Null: the default again. */
-const ContractValue = Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })));
+function ContractValue(unit: string) {
+  const description = `a whole number of ${unit} from 1 to 1000000000, or none for the default`;
+  return Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description })));
+}
 
 export const OperatorContract = Type.Object(
   {
     /** `org`: all keys together; `key`: each key, or the one that is named. */
-    scope: oneOf("org", "key", "model"),
-    key_id: Type.Optional(Id),
-    model: Type.Optional(Id),
-    rpm: ContractValue,
-    tpm: ContractValue,
-    concurrency: ContractValue,
+    scope: Type.Unsafe<"org" | "key" | "model">(
+      Type.String({
+        enum: ["org", "key", "model"],
+        description: "org: all keys together; key: each key, or the one that is named; or model",
+      }),
+    ),
+    key_id: Type.Optional(ShortText("the id of one key")),
+    model: Type.Optional(ShortText("the id of one model")),
+    rpm: ContractValue("requests per minute"),
+    tpm: ContractValue("tokens per minute"),
+    concurrency: ContractValue("requests in flight"),
   },
   { additionalProperties: false },
 );
@@ -278,11 +204,20 @@ export const operatorRoutes = {
   },
   "GET /api/operator/organizations": {
     summary: "Organizations with balance and holds, newest first",
+    command: {
+      usage: "org list",
+      columns: ["org_id", "name", "email", "balance_usd", "held_usd", "credit"],
+    },
     access: "operator",
     query: Type.Object(
       {
-        q: Type.Optional(Type.String({ maxLength: 200 })),
-        cursor: Type.Optional(Id),
+        q: Type.Optional(
+          Type.String({
+            maxLength: 200,
+            description: "a part of an id, a name or an e-mail address",
+          }),
+        ),
+        cursor: Type.Optional(ShortText("the `next_cursor` of the page before")),
       },
       { additionalProperties: false },
     ),
@@ -296,17 +231,30 @@ export const operatorRoutes = {
   },
   "POST /api/operator/organizations/:org_id/grants": {
     summary: "Grants credit, once per reference; the command is `credit grant`",
+    command: { usage: "credit grant" },
+    changes: ["credit.grant"],
     access: "operator",
     isSetting: true,
     params: orgParams,
     body: Type.Object(
-      { amount_usd: UsdInput, ref: Reason, is_trial: Type.Optional(Type.Boolean()) },
+      {
+        amount_usd: UsdInput,
+        ref: Ref,
+        is_trial: Type.Optional(
+          Type.Boolean({
+            description:
+              "true, for free trial credit: unusual use is monitored until the organization buys some",
+          }),
+        ),
+      },
       { additionalProperties: false },
     ),
     answer: Type.Object({ is_new: Type.Boolean(), balance_usd: Usd }),
   },
   "POST /api/operator/organizations/:org_id/contract": {
     summary: "Sets contract limits in place of the defaults; the command is `limits contract`",
+    command: { usage: "limits contract", none: ["rpm", "tpm", "concurrency"] },
+    changes: ["limit.change"],
     access: "operator",
     isSetting: true,
     params: orgParams,
@@ -315,20 +263,38 @@ export const operatorRoutes = {
   },
   "POST /api/operator/organizations/:org_id/lift": {
     summary: "Lifts restrictions after unusual use; the command is `unusual-use lift`",
+    command: { usage: "unusual-use lift <org_id>" },
+    changes: ["hold.lift"],
     access: "operator",
     isSetting: true,
     params: orgParams,
     body: Type.Object(
-      { family: Type.Optional(CallFamily), reason: Reason },
+      {
+        family: Type.Optional(
+          Type.Unsafe<CallFamily>({
+            ...CallFamily,
+            description: "one of chat, images, videos, decisions",
+          }),
+        ),
+        reason: Reason,
+      },
       { additionalProperties: false },
     ),
     answer: Type.Object({ lifted: Type.Array(OperatorRestriction) }),
   },
   "GET /api/operator/restrictions": {
     summary: "Restrictions for unusual use, newest first, 1,000 at most",
+    command: { usage: "unusual-use list [org_id]" },
     access: "operator",
     query: Type.Object(
-      { past: Type.Optional(oneOf("yes", "no")) },
+      {
+        org_id: Type.Optional(ShortText("the id of one organization")),
+        past: Type.Optional(
+          Type.Unsafe<"yes" | "no">(
+            Type.String({ enum: ["yes", "no"], description: "yes, to list ended ones too" }),
+          ),
+        ),
+      },
       { additionalProperties: false },
     ),
     answer: Type.Object({ data: Type.Array(OperatorRestriction) }),
@@ -342,52 +308,5 @@ export const operatorRoutes = {
     summary: "Every listing with its circuit, pool and verdict, as this instance sees them",
     access: "operator",
     answer: Type.Object({ data: Type.Array(OperatorListing) }),
-  },
-  "GET /api/operator/settlement": {
-    summary: "Balances with providers, and closed periods",
-    access: "operator",
-    answer: OperatorSettlement,
-  },
-  "GET /api/operator/settlement/:provider_id/:period_start": {
-    summary: "The statement of a closed period, with the comparisons that were recorded",
-    access: "operator",
-    params: periodParams,
-    answer: OperatorStatement,
-  },
-  "POST /api/operator/settlement/:provider_id/:period_start/payment": {
-    summary: "Records that a period was paid in full, once; the command is `settlement pay`",
-    access: "operator",
-    isSetting: true,
-    params: periodParams,
-    body: Type.Object({ ref: Reason }, { additionalProperties: false }),
-    answer: Type.Object({ is_new: Type.Boolean(), period: OperatorPeriod }),
-  },
-  "POST /api/operator/settlement/close": {
-    summary: "Closes every period that is over; the command is `settlement close`",
-    access: "operator",
-    isSetting: true,
-    body: Type.Object({ provider_id: Type.Optional(Id) }, { additionalProperties: false }),
-    answer: OperatorClosing,
-  },
-  "POST /api/operator/settlement/:provider_id/deposits": {
-    summary: "Records a deposit, once per reference; the command is `settlement deposit`",
-    access: "operator",
-    isSetting: true,
-    params: Type.Object({ provider_id: Id }),
-    body: Type.Object({ amount_usd: UsdInput, ref: Reason }, { additionalProperties: false }),
-    answer: Type.Object({ is_new: Type.Boolean(), deposit_usd: Usd }),
-  },
-  "POST /api/operator/settlement/:provider_id/:period_start/reconcile": {
-    summary: "Compares a provider's own statement; the command is `settlement reconcile`",
-    access: "operator",
-    isSetting: true,
-    takesFile: true,
-    params: periodParams,
-    /** JSON or CSV as the command reads it: 1 MiB and 20,000 lines at most. */
-    body: Type.Object(
-      { statement: Type.String({ minLength: 1 }) },
-      { additionalProperties: false },
-    ),
-    answer: OperatorComparison,
   },
 } as const;

@@ -42,7 +42,11 @@ create table api_key (
   -- Caps by the UTC day and by the week, which begins on Monday, beside the monthly one.
   cap_day_micro_usd bigint check (cap_day_micro_usd > 0),
   cap_week_micro_usd bigint check (cap_week_micro_usd > 0),
-  tags text[]
+  tags text[],
+  -- The text that it had before it was rotated, and until when that works too.
+  old_digest bytea unique check (octet_length(old_digest) = 32),
+  old_until timestamptz,
+  check ((old_digest is null) = (old_until is null))
 );
 create index api_key_by_org on api_key (org_id, created_at);
 -- One, when several tabs finish the first sign-in at once.

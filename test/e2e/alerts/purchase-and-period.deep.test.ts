@@ -47,7 +47,7 @@ describe.skipIf(!hasPrometheus)("the runbook of", () => {
       .filter((line) => line.includes(ann.orgId));
     expect(logged.join("\n")).toContain("700 cents were paid, not 2000");
     expect(logged.join("\n")).toContain(payment.metadata["purchase_id"]);
-    const grant = ["credit", "grant", "--org", ann.orgId, "--usd", "7", "--ref", payment.id];
+    const grant = ["credit", "grant", "--org", ann.orgId, "--amount-usd", "7", "--ref", payment.id];
     expect((await command(...grant)).code).toBe(0);
     const { settledMicroUsd } = await fixture.gateway.backend.recordStore.balance(ann.orgId);
     expect(settledMicroUsd).toBe(7_000_000n);

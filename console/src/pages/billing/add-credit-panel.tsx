@@ -48,7 +48,7 @@ export function AddCredit(props: AddCreditProps): ReactNode {
 function OperatorCredit(): ReactNode {
   const { org, installation } = useSession();
   const orgId = org?.org_id ?? "ORG_ID";
-  const command = `tokenmarket credit grant --org ${orgId} --usd 25.00 --ref invoice-17`;
+  const command = `tokenmarket credit grant --org ${orgId} --amount-usd 25.00 --ref invoice-17`;
   return (
     <Stack gap="sm">
       <Text>
