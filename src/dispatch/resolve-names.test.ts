@@ -18,7 +18,7 @@ function countSystemLookups(): () => number {
   return () => count;
 }
 
-test("a stranger's names at a silent name server hold nobody's look-up", async () => {
+test.concurrent("a stranger's names at a silent name server hold nobody's look-up", async () => {
   const silent = await nameServer("silent");
   const names = new ForeignNames([silent.address]);
   const systemLookups = countSystemLookups();
@@ -39,7 +39,7 @@ test("a stranger's names at a silent name server hold nobody's look-up", async (
   expect(new Set(silent.asked)).toEqual(new Set(["a0.example", "a1.example"]));
 });
 
-test("an organization that has waited for its names may look up others", async () => {
+test.concurrent("an organization that has waited for its names may look up others", async () => {
   const silent = await nameServer("silent");
   const find = new ForeignNames([silent.address]).of("org_1");
   const first = [find("a.example"), find("b.example")].map((each) => each.catch(() => "ended"));
@@ -50,7 +50,7 @@ test("an organization that has waited for its names may look up others", async (
   expect(await again).not.toBe("NAMES_BUSY");
 });
 
-test("a delivery waits for the look-ups before it and is not refused", async () => {
+test.concurrent("a delivery waits for the look-ups before it and is not refused", async () => {
   const silent = await nameServer("silent");
   const find = new ForeignNames([silent.address]).of("org_1", "wait");
   const all = ["a", "b", "c"].map((name) => find(`${name}.example`).catch(() => "ended"));
