@@ -17,6 +17,7 @@ export type {
 } from "./catalog.ts";
 export { costsMore, ratesOf } from "./sku-rates.ts";
 export { compileCatalog } from "./compile-catalog.ts";
+export { describeModel } from "./describe-model.ts";
 export { NO_POOLS } from "./compile-pools.ts";
 export { type ParsedPools, parsePoolsFile } from "./pools-file.ts";
 export { comingPrices, deploymentAt, nextPricesMs } from "./deployment-at.ts";

@@ -149,7 +149,7 @@ describe("a deployment at another server", () => {
 
 /** What the notes say is to be done. */
 function nextOf({ notes }: MovedConfig): string {
-  return notes.map(({ next = "" }) => next).join("\n");
+  return notes.map(({ next }) => next).join("\n");
 }
 
 describe("a model is found", () => {

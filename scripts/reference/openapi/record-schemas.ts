@@ -66,6 +66,7 @@ const model = object({
   created: whole,
   owned_by: text,
   name: text,
+  description: text,
   context_length: orNull(whole),
   architecture: object({
     input_modalities: list(text),
