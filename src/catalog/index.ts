@@ -18,6 +18,7 @@ export type {
 export { costsMore, pricesHourWrites, ratesOf } from "./sku-rates.ts";
 export { extraPricing, statedRates } from "./stated-rates.ts";
 export { compileCatalog } from "./compile-catalog.ts";
+export { describeModel } from "./describe-model.ts";
 export { NO_POOLS } from "./compile-pools.ts";
 export { type ParsedPools, parsePoolsFile } from "./pools-file.ts";
 export { comingPrices, deploymentAt, nextPricesMs } from "./deployment-at.ts";

@@ -17,6 +17,7 @@ import {
   rawSetting,
   readYaml,
   type Setting,
+  shippedIds,
   shippedListings,
   type YamlBounds,
   type YamlReading,
@@ -42,6 +43,7 @@ export async function importLitellm(
     nowMs: clock.nowMs(),
     finder: {
       shipped: shippedListings(shippedManifests()),
+      shippedIds: shippedIds(shippedManifests()),
       fromPriceFile: await readPrices(flags),
     },
     isOwnVariable,

@@ -74,7 +74,7 @@ function writeManifest(usd: number, margin?: string): void {
 function schedule() {
   const changeLog: Pick<ChangeLog, "write"> = {
     write: async (_by, step) =>
-      await step(undefined as never, ((change: Change) => noted.push(change)) as never),
+      await step(undefined as never, (change: Change) => noted.push(change)),
   };
   return {
     config: {

@@ -49,7 +49,7 @@ export const LISTING_SETTINGS: { readonly [K in keyof ListingConfig]: Setting<Li
         const pairs = readPairList(value);
         const isGood =
           pairs !== undefined &&
-          [...pairs].every(([from, url]) => SOURCES.has(from) && /^https:\/\//.test(url));
+          [...pairs].every(([from, url]) => SOURCES.has(from) && url.startsWith("https://"));
         return isGood ? undefined : "must be SOURCE=https://… pairs, separated by commas";
       },
     },
@@ -58,7 +58,7 @@ export const LISTING_SETTINGS: { readonly [K in keyof ListingConfig]: Setting<Li
 const SOURCES = new Set(["litellm", "models.dev", "openrouter", "genai-prices"]);
 
 /** `12h` and `2d` in hours; undefined for anything else. */
-export function refreshHours(text: string): number | undefined {
-  const [, count = "", unit] = /^([1-9]\d{0,3})([hd])$/.exec(text) ?? [];
+export function refreshHours(every: string): number | undefined {
+  const [, count = "", unit] = /^([1-9]\d{0,3})([hd])$/.exec(every) ?? [];
   return count === "" ? undefined : Number(count) * (unit === "d" ? 24 : 1);
 }

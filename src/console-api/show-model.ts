@@ -3,6 +3,7 @@ import {
   type CapabilityDescriptor,
   comingPrices,
   type Deployment,
+  describeModel,
   type ListedModel,
   type ModalityId,
   type PriceSheet,
@@ -15,6 +16,7 @@ export function shownModel(model: ListedModel): Model {
   return {
     id: model.id,
     name: model.displayName,
+    description: describeModel(model),
     modality: model.modality,
     route: ROUTE_OF[model.modality],
     input_modalities: [...model.inputModalities],

@@ -1,3 +1,4 @@
+export { undatedName } from "./entry-rules.ts";
 export { marketplaceId } from "./ids.ts";
 export { readPrice } from "./price-text.ts";
 export {

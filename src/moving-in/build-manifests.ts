@@ -223,7 +223,7 @@ function noteListing(
     fates.carried([...path, "model_name"], {
       what: `the model ${name}`,
       why: `listed as ${first.id} by ${first.providerId}${state}; ${ORIGINS[origin]}`,
-      next: first.isReady ? "" : STAGED_NEXT,
+      next: first.isReady ? "" : stagedNext(first.stagedBecause, deployment),
     });
   }
   noteAddress(deployment, fates);
@@ -247,9 +247,32 @@ const ORIGINS: Readonly<Record<PriceOrigin, string>> = {
   none: "its price is not known",
 };
 
-const STAGED_NEXT =
-  "write the price and max_input_tokens into the configuration, or give --prices, and import " +
-  "again; or complete the listing and set is_ready to true";
+/** What makes a staged listing ready, by its reason; any other is for a person to read about. */
+const READY_BY: Readonly<Record<string, string>> = {
+  "no-price":
+    "write its price into the configuration (input_cost_per_token, output_cost_per_token), or give --prices",
+  "no-limit": "write max_input_tokens into the configuration",
+  "base-model": "compare the prices of its base model with your contract",
+  "one-source": "compare its prices with the provider's page, as only one list has them",
+  "sources-differ": "compare its prices with the provider's page, as the lists differ",
+  "old-agreement": "compare its prices with the provider's page, as the lists are old",
+  dated: "enter the announced price as price_changes",
+  "time-of-day": "decide to sell at the price of the dearest hour",
+  preview: "decide to sell a preview, whose price may change",
+  "request-fee": "leave it: its fee per request is not billed",
+};
+
+function stagedNext(reasons: readonly string[], { head }: MovedDeployment): string {
+  const isLocal = head.use === "local";
+  const said = reasons.map((reason) =>
+    isLocal && reason === "no-price"
+      ? "say what you ask for your own server: write input_cost_per_token and output_cost_per_token (0 gives it away)"
+      : (READY_BY[reason] ?? `read about ${reason} in docs/catalog.md`),
+  );
+  const isWritten = reasons.every((reason) => reason === "no-price" || reason === "no-limit");
+  const end = isWritten ? "and import again" : "then set is_ready to true";
+  return `${said.join("; ")}; ${end}`;
+}
 
 /** What the validator says of the manifest as the file that it becomes. */
 function manifestProblems(manifest: Manifest): readonly string[] {

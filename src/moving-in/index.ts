@@ -14,4 +14,4 @@ export type { ListingFinder } from "./price-listing.ts";
 export { rawSetting } from "./raw-setting.ts";
 export { CONFIG_BOUNDS, readYaml, type YamlBounds, type YamlReading } from "./read-yaml.ts";
 export { type Setting, settingAt, textAt } from "./setting-tree.ts";
-export { shippedListings } from "./shipped-listings.ts";
+export { shippedIds, shippedListings } from "./shipped-listings.ts";

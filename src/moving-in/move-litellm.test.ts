@@ -147,6 +147,51 @@ describe("a deployment at another server", () => {
   });
 });
 
+/** What the notes say is to be done. */
+function nextOf({ notes }: MovedConfig): string {
+  return notes.map(({ next }) => next).join("\n");
+}
+
+describe("a model is found", () => {
+  test.each([
+    ["anthropic/claude-opus-4-6-20260205", "claude-opus-4-6"],
+    ["openai/gpt-4.1-2025-04-14", "gpt-4.1"],
+  ])("under its dated id: %s", (model, undated) => {
+    const moved = moveText(config(["a", `{model: ${model}}`]));
+    const dated = moved.manifests[0]?.models[0];
+    const plain = moveText(config(["a", `{model: ${model.split("/")[0]}/${undated}}`]));
+    expect(dated?.upstream_id).toBe(model.split("/")[1]);
+    expect(dated?.pricing).toEqual(plain.manifests[0]?.models[0]?.pricing);
+    expect(moved.listings[0]?.isReady).toBe(true);
+  });
+
+  test("by its base model at Azure: with prices and limits, staged, and the note says what is left", () => {
+    const params = `{model: azure/my-dep, api_base: "https://r.openai.azure.com"}`;
+    const moved = moveText(config(["a", params, "{base_model: azure/gpt-5.4}"]));
+    expect(moved.listings[0]).toMatchObject({ isReady: false, stagedBecause: ["base-model"] });
+    const [model] = moved.manifests[0]?.models ?? [];
+    expect(model).toMatchObject({ upstream_id: "my-dep" });
+    expect(model?.pricing[0]?.cost_usd_per_million).toBe("2.5");
+    expect(model?.context_length).toBeGreaterThan(100_000);
+    expect(nextOf(moved)).toMatch(/with your contract; then set is_ready/);
+    const priced =
+      "{base_model: azure/gpt-5.4, input_cost_per_token: 3e-06, output_cost_per_token: 4e-06, max_input_tokens: 1000}";
+    const own = moveText(config(["a", params, priced]));
+    expect(own.listings[0]).toMatchObject({ isReady: true, pricesFrom: "config" });
+  });
+});
+
+test("a server of one's own without a price asks for one", () => {
+  const moved = moveText(config(["a", `{model: hosted_vllm/x, api_base: "http://gpu:8000/v1"}`]));
+  expect(nextOf(moved)).toContain("say what you ask for your own server");
+});
+
+test("a wildcard offers what is shipped of its provider", () => {
+  const of = (model: string): string => nextOf(moveText(config([`"*"`, `{model: "${model}"}`])));
+  expect(of("anthropic/*")).toContain("anthropic/claude-opus-5.5");
+  expect(of("anthropic/*")).not.toContain("openai/");
+});
+
 describe("what cannot be a listing is named, model by model", () => {
   test.each([
     ["a wildcard", '"*"', "{model: openai/*}", /one model/],
@@ -363,7 +408,9 @@ describe("prices", () => {
       bytes: Buffer.from(text),
       document: reading.value,
     });
-    const input: Partial<MoveInput> = { finder: { shipped: () => undefined, fromPriceFile } };
+    const input: Partial<MoveInput> = {
+      finder: { shipped: () => undefined, shippedIds: () => [], fromPriceFile },
+    };
     const azure = `{model: azure/dep, api_base: "https://r.openai.azure.com"}`;
     const moved = moveText(
       config(

@@ -59,7 +59,8 @@ export function moveLitellm(input: MoveInput): MovedConfig {
   const secrets = secretsOf([config, keys, teams].flatMap((tree) => tree ?? []));
   const fates = new Fates();
   const keyNames = new KeyNames(input.isOwnVariable);
-  const read = readDeployments({ config, fates, keyNames, addressOf, secrets });
+  const { shippedIds } = finder;
+  const read = readDeployments({ config, fates, keyNames, addressOf, secrets, shippedIds });
   const { manifests, listings } = buildManifests(withAliases(config, read, fates), finder, fates);
   const orgs = planAccounts({ keys, teams, fates, nowMs });
   const pools = planPools(listings);

@@ -4,6 +4,7 @@ import {
   isImportable,
   type ProviderHead,
   type SourceInput,
+  undatedName,
 } from "../listing-sources/index.ts";
 import type { SourcedListing } from "./price-listing.ts";
 import type { MovedDeployment } from "./read-deployments.ts";
@@ -20,7 +21,9 @@ export function priceFileListings(
     // Another server's prices are not those of the provider whose wire it speaks.
     if (!isProvidersOwn || entries === undefined) return undefined;
     const behind = baseModel === undefined ? [] : [baseModel, `${prefix}/${baseModel}`];
-    for (const key of [`${prefix}/${upstreamId}`, upstreamId, ...behind]) {
+    const undated = undatedName(upstreamId);
+    const named = undated === undefined ? [upstreamId] : [upstreamId, undated];
+    for (const key of [...named.flatMap((each) => [`${prefix}/${each}`, each]), ...behind]) {
       const found = listingOf(entries, { key, head, prefix, source });
       if (found !== undefined) return found;
     }

@@ -16,6 +16,8 @@ export interface ListingFinder {
   readonly shipped: (deployment: MovedDeployment) => SourcedListing | undefined;
   /** Of a price file that the operator named. */
   readonly fromPriceFile: (deployment: MovedDeployment) => SourcedListing | undefined;
+  /** Ids of the shipped listings of a provider; undefined: of all. */
+  readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
 export type PriceOrigin = "shipped" | "price_file" | "config" | "none";
@@ -38,11 +40,16 @@ export function priceListing(
   fates: Fates,
 ): PricedListing {
   const shipped = finder.shipped(deployment);
-  if (shipped !== undefined) {
+  // What the operator says of prices is better than a shipped listing that waits for a person.
+  const isStaged = shipped?.model.is_ready === false;
+  const filed = isStaged || shipped === undefined ? finder.fromPriceFile(deployment) : undefined;
+  const isPriced =
+    perMillion(deployment.prices.prompt) !== undefined &&
+    perMillion(deployment.prices.completion) !== undefined;
+  if (shipped !== undefined && !(isStaged && (filed !== undefined || isPriced))) {
     namePrices(deployment, shipped, { fates, source: "the shipped listing" });
     return { ...shipped, origin: "shipped" };
   }
-  const filed = finder.fromPriceFile(deployment);
   if (filed !== undefined) {
     namePrices(deployment, filed, { fates, source: "the price file" });
     return { ...filed, origin: "price_file" };

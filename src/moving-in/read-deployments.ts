@@ -68,6 +68,8 @@ export interface DeploymentsInput {
   readonly addressOf: (envName: string) => string | undefined;
   /** What the file holds of secrets: no listing may show one. */
   readonly secrets: readonly string[];
+  /** Ids that stand for a wildcard of a provider; undefined: of any. */
+  readonly shippedIds: (providerId: string | undefined) => readonly string[];
 }
 
 /** Reads the deployments of `model_list`; each one that cannot be moved has a note instead. */
@@ -106,10 +108,10 @@ function refused(why: string, next: string): Refused {
 function readDeployment(
   item: Setting,
   path: SettingPath,
-  { fates, keyNames, addressOf, secrets }: DeploymentsInput,
+  { fates, keyNames, addressOf, secrets, shippedIds }: DeploymentsInput,
 ): DeploymentReading {
   const params = settingAt(item, "litellm_params");
-  const located = locate(item, addressOf);
+  const located = locate(item, { addressOf, shippedIds });
   if (!located.ok) return located;
   const { name, found, address } = located;
   const shown = [name, found.upstreamId, address.baseUrl];
@@ -148,7 +150,10 @@ interface Located {
 }
 
 /** Which model of which provider at which address, or why there is none. */
-function locate(item: Setting, addressOf: DeploymentsInput["addressOf"]): Located | Refused {
+function locate(
+  item: Setting,
+  { addressOf, shippedIds }: Pick<DeploymentsInput, "addressOf" | "shippedIds">,
+): Located | Refused {
   const params = settingAt(item, "litellm_params");
   const name = textAt(item, "model_name");
   const model = textAt(params, "model");
@@ -176,6 +181,7 @@ function locate(item: Setting, addressOf: DeploymentsInput["addressOf"]): Locate
     model,
     found,
     mode: textAt(settingAt(item, "model_info"), "mode"),
+    shippedIds,
   });
   if (why !== undefined) return why;
   if (!found.ok) return refused(found.why, found.next);
@@ -190,8 +196,9 @@ function whyNotListed(of: {
   readonly model: string;
   readonly found: FoundProvider;
   readonly mode: string | undefined;
+  readonly shippedIds: DeploymentsInput["shippedIds"];
 }): Refused | undefined {
-  const { name, model, found, mode } = of;
+  const { name, model, found, mode, shippedIds } = of;
   if (mode !== undefined && mode !== "chat" && otherKind(mode, "") === undefined) {
     return refused(`its mode ${shortText(mode)} is not known here`, "list it by hand");
   }
@@ -201,13 +208,21 @@ function whyNotListed(of: {
     return refused(`it makes ${other}; only chat is moved`, next);
   }
   if (name.includes("*") || model.includes("*")) {
-    const next = "list each model by its name, or run tokenmarket manifest import for the provider";
+    const ids = shippedIds(found.ok ? found.head.provider.id : undefined);
+    const shown = ids.slice(0, OFFERED_MAX).join(", ");
+    const more = ids.length > OFFERED_MAX ? ` and ${ids.length - OFFERED_MAX} more` : "";
+    const next =
+      ids.length === 0
+        ? "list each model by its name, or run tokenmarket manifest import for the provider"
+        : `list the models that you sell by their names; shipped and ready are ${shown}${more}`;
     return refused("it means every model of a provider, and a listing is one model", next);
   }
   if (!found.ok || UPSTREAM_ID.test(found.upstreamId)) return undefined;
   const next = "rename the model at its provider, for example with ollama cp";
   return refused("the model's id at its provider has a form that no manifest can hold", next);
 }
+
+const OFFERED_MAX = 40;
 
 /** Of the schema of manifests: what `upstream_id` may be. */
 const UPSTREAM_ID = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}(?::[a-z0-9][a-z0-9-]{0,31})?$/;

@@ -1,7 +1,6 @@
-import type { SchemaState } from "../../app/index.ts";
+import type { Backend, SchemaState } from "../../app/index.ts";
 import { formatUsd } from "../../core/index.ts";
 import type { FlaggedListing } from "../../ledger/index.ts";
-import type { ListingLoss } from "../../records/index.ts";
 import { type DatabaseCheckGroup, type DoctorCheck, named } from "./doctor-check.ts";
 
 const LOSS_DAYS = 7;
@@ -64,7 +63,9 @@ function reportsCheck(flagged: readonly FlaggedListing[]): DoctorCheck {
   return { id: "usage reports", level: isEmpty ? "ok" : "problem", detail };
 }
 
-function lossCheck(losses: readonly ListingLoss[]): readonly DoctorCheck[] {
+type Losses = Awaited<ReturnType<Backend["listingLosses"]>>;
+
+function lossCheck(losses: Losses): readonly DoctorCheck[] {
   if (losses.length === 0) return [];
   const told = losses.map(
     ({ providerId, modelId, lostMicroUsd }) =>

@@ -77,6 +77,8 @@ export type ModelProvider = Static<typeof ModelProvider>;
 export const Model = Type.Object({
   id: Type.String(),
   name: Type.String(),
+  /** One sentence of facts. */
+  description: Type.String(),
   modality: oneOf("text", "image", "video", "decisions"),
   /** The route that serves it. */
   route: Type.String(),

@@ -5,6 +5,7 @@ import {
   comingPrices,
   type DatedPrices,
   type Deployment,
+  describeModel,
   type ListedModel,
   type PriceTier,
 } from "../../catalog/index.ts";
@@ -185,6 +186,7 @@ export const modelEntry = shape((is: DefineField<JudgedModel>) => ({
   ),
   owned_by: is(Type.String(), ({ model }) => findFirstListing(model)?.providerId ?? ""),
   name: is(Type.String(), ({ model }) => model.displayName),
+  description: is(Type.String(), ({ model }) => describeModel(model)),
   context_length: is(MaybeInteger, ({ model }) => model.contextLength ?? null),
   architecture: is(architecture.schema, ({ model }) => architecture.show(model)),
   pricing: is(FirstPricing, ({ model }) => showListingPrices(findFirstListing(model))),

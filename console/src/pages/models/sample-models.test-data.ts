@@ -44,6 +44,7 @@ export function modelOf(words: Partial<Model>): Model {
   return {
     id: "lab/one",
     name: "One",
+    description: "Chat model: reads text.",
     modality: "text",
     route: "/v1/chat/completions",
     input_modalities: ["text"],
