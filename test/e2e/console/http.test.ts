@@ -103,7 +103,7 @@ const ODD_PARTS = [
 /** In a quick run each place gets one part in six, the next place the parts after it. */
 function* oddPartsInTurn(): Generator<readonly string[]> {
   const step = quickOrDeep(6, 1);
-  for (let turn = 0; ; turn += 1) yield ODD_PARTS.filter((_, at) => (at + turn) % step === 0);
+  for (let turn = 0; ; turn += 1) yield ODD_PARTS.filter((_, index) => (index + turn) % step === 0);
 }
 
 /** The paths of a list up to their first variable part, and each of their folders. */
