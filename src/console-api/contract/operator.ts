@@ -16,7 +16,10 @@ export const OperatorHealth = Type.Object({
   catalog: Type.Object({ build_id: Type.String(), models: Count, listings: Count }),
   /** What an operator should do something about. */
   notices: Type.Array(
-    Type.Object({ kind: oneOf("below_cost", "stale_prices", "refresh_waits"), text: Type.String() }),
+    Type.Object({
+      kind: oneOf("below_cost", "stale_prices", "refresh_waits"),
+      text: Type.String(),
+    }),
   ),
   /** Changed in files or the environment and not in force yet. */
   waiting_for_restart: Type.Array(Type.String()),
