@@ -1,11 +1,18 @@
 import type { Pool, PoolClient } from "pg";
 
 import { byGateway, type ChangeLog } from "../changes/index.ts";
-import type { OrgId, Public } from "../core/index.ts";
-import { inTransaction } from "../storage/index.ts";
-import type { AlertFacts } from "./alert-event.ts";
-import type { AlertKind } from "./alert-kinds.ts";
-import type { AlertChannel, DeliveryEnd, DueDelivery } from "./alert-store.ts";
+import type { Public } from "../core/index.ts";
+import {
+  big,
+  columns,
+  inTransaction,
+  instantMs,
+  integer,
+  opaque,
+  type Row,
+  text,
+} from "../storage/index.ts";
+import type { DeliveryEnd, DueDelivery } from "./alert-store.ts";
 import { noticeAlerts } from "./noticing.ts";
 import { reportEvent } from "./report-event.ts";
 
@@ -42,8 +49,8 @@ export class PostgresAlertQueue {
       ]);
       if (locked.rows.length === 0) return [];
       const ids = locked.rows.map(({ destination_id: id }) => id);
-      const { rows } = await client.query<DueRow>(TAKE_SQL, [limit, LEASE_S, TRIES_AT_ONCE, ids]);
-      return rows.map(dueDelivery);
+      const { rows } = await client.query<Row>(TAKE_SQL, [limit, LEASE_S, TRIES_AT_ONCE, ids]);
+      return rows.map(dueColumns.read);
     });
   }
 
@@ -85,40 +92,22 @@ async function reportDisabled(
 
 const ALERTS = byGateway("alerts");
 
-interface DueRow {
-  readonly delivery_id: bigint;
-  readonly tries: number;
-  readonly event_id: string;
-  readonly org_id: OrgId;
-  readonly org_name: string;
-  readonly kind: AlertKind;
-  readonly facts: AlertFacts;
-  readonly at: Date;
-  readonly destination_id: string;
-  readonly channel: AlertChannel;
-  readonly address: string;
-  readonly sealed_secret: Buffer | null;
-  readonly former_secret: Buffer | null;
-}
-
-function dueDelivery(row: DueRow): DueDelivery {
-  return {
-    deliveryId: row.delivery_id,
-    tries: row.tries,
-    event: {
-      eventId: row.event_id,
-      orgId: row.org_id,
-      orgName: row.org_name,
-      kind: row.kind,
-      facts: row.facts,
-      atMs: row.at.getTime(),
-    },
-    destinationId: row.destination_id,
-    channel: row.channel,
-    address: row.address,
-    sealedSecrets: [row.sealed_secret, row.former_secret].filter((secret) => secret !== null),
-  };
-}
+const dueColumns = columns<DueDelivery>({
+  deliveryId: big("delivery_id"),
+  tries: integer("tries"),
+  event: columns({
+    eventId: text("event_id"),
+    orgId: text("org_id"),
+    orgName: text("org_name"),
+    kind: text("kind"),
+    facts: opaque("facts"),
+    atMs: instantMs("at"),
+  }),
+  destinationId: text("destination_id"),
+  channel: text("channel"),
+  address: text("address"),
+  sealedSecrets: opaque("sealed_secrets"),
+});
 
 /* Without those that have as many tries under way as they may have: they would hide the others. */
 const LOCK_DUE_SQL = `
@@ -162,8 +151,8 @@ const TAKE_SQL = `
     set tries = excluded.tries, until_at = excluded.until_at
   )
   select d.delivery_id, d.tries, e.event_id, e.org_id, o.name as org_name, e.kind, e.facts, e.at,
-    t.destination_id, t.channel, t.address, t.sealed_secret,
-    case when t.former_until > now() then t.former_secret end as former_secret
+    t.destination_id, t.channel, t.address, array_remove(array[t.sealed_secret,
+      case when t.former_until > now() then t.former_secret end], null) as sealed_secrets
   from taken d
   join alert_event e using (event_id)
   join alert_destination t using (destination_id)

@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from "pg";
 
 import { type ChangedBy, type ChangeLog, type Facts, maskedEmail } from "../changes/index.ts";
 import type { OrgId, Public, TaxIdType } from "../core/index.ts";
+import { columns, type Columns, opaque, orNull, type Row, text } from "../storage/index.ts";
 import type { Company } from "./company.ts";
 
 /** Company data in PostgreSQL: one row for each organization that gave some. */
@@ -51,22 +52,18 @@ export class PostgresCompanyStore {
 
 export type CompanyStore = Public<PostgresCompanyStore>;
 
-interface CompanyRow {
-  readonly legal_name: string;
-  readonly address_lines: readonly string[];
-  readonly city: string;
-  readonly postal_code: string;
-  readonly country: string;
-  readonly tax_id_type: TaxIdType | null;
-  readonly tax_id: string | null;
-  readonly billing_email: string;
-  readonly purchase_order: string;
-}
+const companyColumns: Columns<Company> = columns<Company>({
+  legalName: text("legal_name"),
+  addressLines: opaque("address_lines"),
+  city: text("city"),
+  postalCode: text("postal_code"),
+  country: text("country"),
+  taxId: orNull(columns({ type: text<TaxIdType>("tax_id_type"), value: text("tax_id") })),
+  billingEmail: text("billing_email"),
+  purchaseOrder: text("purchase_order"),
+});
 
-const FIND_SQL = `
-  select legal_name, address_lines, city, postal_code, country, tax_id_type, tax_id, billing_email,
-    purchase_order
-  from org_company where org_id = $1`;
+const FIND_SQL = `select ${companyColumns.sql} from org_company where org_id = $1`;
 
 const SET_SQL = `
   insert into org_company (org_id, legal_name, address_lines, city, postal_code, country,
@@ -80,20 +77,8 @@ const SET_SQL = `
     changed_at = now()`;
 
 async function findCompany(client: Pool | PoolClient, orgId: OrgId): Promise<Company | undefined> {
-  const { rows } = await client.query<CompanyRow>(FIND_SQL, [orgId]);
-  const [row] = rows;
-  if (row === undefined) return undefined;
-  const { tax_id_type: type, tax_id: value } = row;
-  return {
-    legalName: row.legal_name,
-    addressLines: row.address_lines,
-    city: row.city,
-    postalCode: row.postal_code,
-    country: row.country,
-    taxId: type === null || value === null ? null : { type, value },
-    billingEmail: row.billing_email,
-    purchaseOrder: row.purchase_order,
-  };
+  const { rows } = await client.query<Row>(FIND_SQL, [orgId]);
+  return rows[0] === undefined ? undefined : companyColumns.read(rows[0]);
 }
 
 function factsOf(company: Company): Facts {

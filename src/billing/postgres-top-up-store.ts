@@ -13,7 +13,9 @@ import type { Row } from "../storage/index.ts";
 import {
   chargeColumns,
   listedColumns,
-  type RuleRow,
+  pauseColumns,
+  pausedColumns,
+  ruleColumns,
   stateColumns,
   type StateRow,
 } from "./top-up-rows.ts";
@@ -51,11 +53,8 @@ export class PostgresTopUpStore {
 
   /** Undefined: not paused. */
   async pauseOf(orgId: OrgId): Promise<TopUpPause | undefined> {
-    const { rows } = await this.#pool.query<PauseRow>(sql.PAUSE_OF, [orgId]);
-    const [row] = rows;
-    return row === undefined
-      ? undefined
-      : { reason: row.paused_reason, sinceMs: row.paused_at.getTime() };
+    const { rows } = await this.#pool.query<Row>(sql.PAUSE_OF, [orgId]);
+    return rows[0] === undefined ? undefined : pauseColumns.read(rows[0]);
   }
 
   /** Waits for a purchase that is being decided; a rule that is turned on is paused no more. */
@@ -65,7 +64,7 @@ export class PostgresTopUpStore {
       const { isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd } = rule;
       const values = [orgId, isOn, belowMicroUsd, amountMicroUsd, monthMaxMicroUsd];
       await client.query(sql.SET_RULE, values);
-      const before = was === undefined ? null : ruleFacts(ruleOf(was));
+      const before = was === undefined ? null : ruleFacts(was);
       note({ action: "topup.rule", orgId, target: orgId, before, after: ruleFacts(rule) });
     });
   }
@@ -139,10 +138,10 @@ export class PostgresTopUpStore {
       await client.query(sql.DETACH_LATER, [was.card_id, orgId, isTestMoney]);
       const before = { card: was.card_last4 };
       note({ action: "card.remove", orgId, target: was.card_id, before, after: null });
-      if (rule?.is_on !== true) return true;
-      const off = { ...ruleOf(rule), isOn: false };
+      if (rule?.isOn !== true) return true;
+      const off = { ...rule, isOn: false };
       await client.query(sql.TURN_OFF, [orgId]);
-      const facts = { before: ruleFacts(ruleOf(rule)), after: ruleFacts(off) };
+      const facts = { before: ruleFacts(rule), after: ruleFacts(off) };
       note({ action: "topup.rule", orgId, target: orgId, ...facts });
       return true;
     });
@@ -188,21 +187,22 @@ export class PostgresTopUpStore {
     const { orgId, purchaseId, isTestMoney, nowMs, monthMs } = wanted;
     return await this.#changes.write(by, async (client, note) => {
       const rule = await lockRule(client, orgId);
-      if (rule?.is_on !== true) return undefined;
+      if (rule?.isOn !== true) return undefined;
+      const { amountMicroUsd } = rule;
       // Again, behind the lock: what another instance has committed meanwhile is seen.
       const asked = [isTestMoney, new Date(nowMs), new Date(monthMs), orgId, 1];
       const due = await client.query<DueRow>(sql.DUE, asked);
       const [card] = due.rows;
       if (card === undefined) return undefined;
-      if (rule.amount < wanted.minMicroUsd || rule.amount > wanted.maxMicroUsd) {
+      if (amountMicroUsd < wanted.minMicroUsd || amountMicroUsd > wanted.maxMicroUsd) {
         await pause(client, note, { orgId, reason: "amount_not_allowed" });
         return undefined;
       }
-      const row = [purchaseId, orgId, rule.amount, isTestMoney, new Date(nowMs)];
+      const row = [purchaseId, orgId, amountMicroUsd, isTestMoney, new Date(nowMs)];
       await client.query(sql.INSERT_PURCHASE, [...row, new Date(wanted.expiresAtMs)]);
-      const made = [purchaseId, orgId, rule.amount, card.customer_id, card.card_id];
+      const made = [purchaseId, orgId, amountMicroUsd, card.customer_id, card.card_id];
       await client.query(sql.INSERT_TOP_UP, [...made, new Date(nowMs)]);
-      const amount_usd = formatUsd(microUsd(rule.amount));
+      const amount_usd = formatUsd(amountMicroUsd);
       const after = { amount_usd, is_test_money: isTestMoney, automatic: true };
       note({ action: "purchase.start", orgId, target: purchaseId, before: null, after });
       const charge = await client.query<Row>(`${sql.SELECT_CHARGE} where t.purchase_id = $1`, [
@@ -272,10 +272,8 @@ export class PostgresTopUpStore {
 
   /** For operators: paused rules by their reason, the longest paused first. */
   async paused(): Promise<readonly PausedTopUps[]> {
-    const { rows } = await this.#pool.query<PausedRow>(sql.PAUSED);
-    return rows.map(({ paused_reason: reason, count, oldest }) => {
-      return { reason, count, oldestMs: oldest.getTime() };
-    });
+    const { rows } = await this.#pool.query<Row>(sql.PAUSED);
+    return rows.map(pausedColumns.read);
   }
 
   /** For operators: paused ones first. */
@@ -290,17 +288,6 @@ export class PostgresTopUpStore {
 }
 
 export type TopUpStore = Public<PostgresTopUpStore>;
-
-interface PauseRow {
-  readonly paused_reason: PauseReason;
-  readonly paused_at: Date;
-}
-
-interface PausedRow {
-  readonly paused_reason: PauseReason;
-  readonly count: number;
-  readonly oldest: Date;
-}
 
 interface CardRow {
   readonly org_id: OrgId;
@@ -326,9 +313,9 @@ const NOTHING: TopUpState = {
   hasOpenPurchase: false,
 };
 
-async function lockRule(client: PoolClient, orgId: OrgId): Promise<RuleRow | undefined> {
-  const { rows } = await client.query<RuleRow>(sql.LOCK_RULE, [orgId]);
-  return rows[0];
+async function lockRule(client: PoolClient, orgId: OrgId): Promise<TopUpRule | undefined> {
+  const { rows } = await client.query<Row>(sql.LOCK_RULE, [orgId]);
+  return rows[0] === undefined ? undefined : ruleColumns.read(rows[0]);
 }
 
 async function pause(
@@ -341,15 +328,6 @@ async function pause(
   const facts = { before: { on: true }, after: { on: false, reason } };
   note({ action: "topup.pause", orgId, target: orgId, ...facts });
   return true;
-}
-
-function ruleOf(row: RuleRow): TopUpRule {
-  return {
-    isOn: row.is_on,
-    belowMicroUsd: microUsd(row.below),
-    amountMicroUsd: microUsd(row.amount),
-    monthMaxMicroUsd: microUsd(row.month_max),
-  };
 }
 
 function ruleFacts(rule: TopUpRule): Facts {

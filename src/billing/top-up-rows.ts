@@ -4,20 +4,40 @@ import {
   bool,
   columns,
   type Columns,
+  type ColumnsOf,
   instantMs,
   integer,
   micro,
   orNull,
   text,
 } from "../storage/index.ts";
-import type { ListedTopUp, TopUpCharge } from "./top-up-store.ts";
+import type {
+  ListedTopUp,
+  PausedTopUps,
+  TopUpCharge,
+  TopUpPause,
+  TopUpRule,
+} from "./top-up-store.ts";
 
-export interface RuleRow {
-  readonly is_on: boolean;
-  readonly below: bigint;
-  readonly amount: bigint;
-  readonly month_max: bigint;
-}
+const ruleProperties: ColumnsOf<TopUpRule> = {
+  isOn: bool("is_on"),
+  belowMicroUsd: micro("below"),
+  amountMicroUsd: micro("amount"),
+  monthMaxMicroUsd: micro("month_max"),
+};
+
+export const ruleColumns: Columns<TopUpRule> = columns(ruleProperties);
+
+export const pauseColumns: Columns<TopUpPause> = columns({
+  reason: text("paused_reason"),
+  sinceMs: instantMs("paused_at"),
+});
+
+export const pausedColumns: Columns<PausedTopUps> = columns({
+  reason: text("paused_reason"),
+  count: integer("count"),
+  oldestMs: instantMs("oldest"),
+});
 
 export interface StateRow {
   readonly isOn: boolean | null;
@@ -75,10 +95,7 @@ interface ListedRow extends Omit<ListedTopUp, "pause"> {
 export const listedColumns: Columns<ListedRow> = columns({
   orgId: text("org_id"),
   orgName: text("name"),
-  isOn: bool("is_on"),
-  belowMicroUsd: micro("below"),
-  amountMicroUsd: micro("amount"),
-  monthMaxMicroUsd: micro("month_max"),
+  ...ruleProperties,
   pausedAtMs: orNull(instantMs("paused_at")),
   pausedReason: orNull(text("paused_reason")),
   monthMicroUsd: micro("month_sum"),

@@ -1,15 +1,15 @@
 import type { Pool, PoolClient } from "pg";
 
 import type { Change, ChangedBy, ChangeLog } from "../../changes/index.ts";
+import { assert, type CsvRow, formatUsd, type Public } from "../../core/index.ts";
 import {
-  assert,
-  type CsvRow,
-  formatUsd,
-  microUsd,
-  picoUsd,
-  type Public,
-} from "../../core/index.ts";
-import { lockedConnection, unlockConnection } from "../../storage/index.ts";
+  big,
+  columns,
+  lockedConnection,
+  micro,
+  pico,
+  unlockConnection,
+} from "../../storage/index.ts";
 import { deleteRefusedBefore } from "../refused-rows.ts";
 import {
   type ChangeNotes,
@@ -43,11 +43,11 @@ export class PostgresRetentionStore {
       // The same day gives the same text, whatever the server's habits.
       await client.query("set statement_timeout = 0; set timezone = 'UTC'; set datestyle = 'ISO'");
       const schema = await client.query<{ level: string }>(sql.SCHEMA_SQL);
-      const columns = await client.query<{ name: string }>(sql.COLUMNS_SQL);
+      const names = await client.query<{ name: string }>(sql.COLUMNS_SQL);
       return new PostgresRetentionSession(
         client,
         { log: this.#changes, by },
-        { schema: schema.rows[0]?.level ?? "", columns: columns.rows.map(({ name }) => name) },
+        { schema: schema.rows[0]?.level ?? "", columns: names.rows.map(({ name }) => name) },
       );
     } catch (fault) {
       client.release(true);
@@ -263,29 +263,25 @@ interface SharedRow {
 interface SurveyRow {
   readonly provider_id: string | null;
   readonly org_id: string | null;
-  readonly attempts: bigint;
-  readonly debit: bigint;
-  readonly overrun: bigint;
-  readonly cost_pico: bigint;
-  readonly owed_pico: bigint;
-  readonly refund: bigint;
   readonly unsettled: bigint;
   readonly outside: bigint;
 }
+
+const sumColumns = columns<AttemptSums>({
+  attempts: big("attempts"),
+  debitMicroUsd: micro("debit"),
+  overrunMicroUsd: micro("overrun"),
+  refundMicroUsd: micro("refund"),
+  costPicoUsd: pico("cost_pico"),
+  owedPicoUsd: pico("owed_pico"),
+});
 
 function sumsOf(rows: readonly SurveyRow[]): DaySums {
   let all = ZERO_SUMS;
   const byProvider = new Map<string, AttemptSums>();
   const byOrg = new Map<string, AttemptSums>();
   for (const row of rows) {
-    const sums: AttemptSums = {
-      attempts: row.attempts,
-      debitMicroUsd: microUsd(row.debit),
-      overrunMicroUsd: microUsd(row.overrun),
-      refundMicroUsd: microUsd(row.refund),
-      costPicoUsd: picoUsd(row.cost_pico),
-      owedPicoUsd: picoUsd(row.owed_pico),
-    };
+    const sums = sumColumns.read(row);
     if (row.provider_id !== null) byProvider.set(row.provider_id, sums);
     else if (row.org_id !== null) byOrg.set(row.org_id, sums);
     else all = sums;
